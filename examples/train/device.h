@@ -1,0 +1,115 @@
+// What a host program needs of the aclnn C interface, as objects that clean up after themselves.
+// Nothing here assumes that device memory can be read by the host: data moves by aclrtMemcpyAsync only, as on an NPU or a GPU.
+#pragma once
+
+#include <acl/acl.h>
+#include <aclnn/acl_meta.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace train {
+
+// Throws RunError with the library's own sentence unless `code` is 0.
+void require(int32_t code, const char* function);
+
+// Initialises the library and makes `device_id` current on this thread; the destructor undoes both.
+// Every other object of this file must be gone by then.
+class Device {
+ public:
+  explicit Device(int32_t device_id);
+  ~Device();
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+ private:
+  int32_t device_id_;
+};
+
+class Stream {
+ public:
+  Stream();
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  aclrtStream handle() const { return stream_; }
+  // Waits for everything enqueued so far; an operator's complaint about its data (an index out of range) surfaces here.
+  void synchronize() const;
+
+ private:
+  aclrtStream stream_ = nullptr;
+};
+
+// A moment in a stream's order of work.
+class Event {
+ public:
+  Event();
+  ~Event();
+  Event(Event&& other) noexcept;
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  Event& operator=(Event&&) = delete;
+
+  void record(const Stream& stream) const;
+  // Seconds from `start` to this event; both must have been recorded and reached.
+  double seconds_since(const Event& start) const;
+
+ private:
+  aclrtEvent event_ = nullptr;
+};
+
+// A block of device memory that only ever grows: the scratch space of operators that run one after the other on one stream.
+class Workspace {
+ public:
+  Workspace() = default;
+  ~Workspace();
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+  // At least `bytes` bytes; NULL for 0 bytes, which operators without scratch accept.
+  void* reserve(uint64_t bytes);
+
+ private:
+  void* memory_ = nullptr;
+  uint64_t bytes_ = 0;
+};
+
+// A contiguous tensor with its own device memory. Contents are undefined until written.
+class DeviceTensor {
+ public:
+  DeviceTensor(std::vector<int64_t> dims, aclDataType dtype);
+  ~DeviceTensor();
+  DeviceTensor(const DeviceTensor&) = delete;
+  DeviceTensor& operator=(const DeviceTensor&) = delete;
+
+  aclTensor* handle() const { return tensor_; }
+  int64_t dim(size_t axis) const { return dims_[axis]; }
+  int64_t elements() const { return elements_; }
+  int64_t bytes() const { return elements_ * static_cast<int64_t>(aclDataTypeSize(dtype_)); }
+
+  // Enqueues the copy; `values` may be reused at once.
+  template <class T>
+  void upload(std::span<const T> values, const Stream& stream) {
+    upload_bytes(values.data(), values.size_bytes(), stream);
+  }
+  // Waits for the stream, then `values` holds the tensor.
+  template <class T>
+  void download(std::span<T> values, const Stream& stream) const {
+    download_bytes(values.data(), values.size_bytes(), stream);
+  }
+  void fill_zero(const Stream& stream);
+
+ private:
+  void upload_bytes(const void* values, size_t size_bytes, const Stream& stream);
+  void download_bytes(void* values, size_t size_bytes, const Stream& stream) const;
+
+  std::vector<int64_t> dims_;
+  aclDataType dtype_;
+  int64_t elements_;
+  void* memory_ = nullptr;
+  aclTensor* tensor_ = nullptr;
+};
+
+}  // namespace train

@@ -1,0 +1,167 @@
+// Two phases, two events and one optional comparison per operator call.
+#include "operators.h"
+
+#include <aclnnop/aclnn_apply_fused_ema_adam.h>
+#include <aclnnop/aclnn_embedding.h>
+#include <aclnnop/aclnn_embedding_dense_backward.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "errors.h"
+
+namespace train {
+namespace {
+
+enum Record : size_t { kEmbedding, kEmbeddingDenseBackward, kApplyFusedEmaAdam };
+
+std::vector<OperatorRecord> empty_records() {
+  std::vector<OperatorRecord> records(3);
+  records[kEmbedding].name = "aclnnEmbedding";
+  records[kEmbedding].worst = {{"", {}}};
+  records[kEmbeddingDenseBackward].name = "aclnnEmbeddingDenseBackward";
+  records[kEmbeddingDenseBackward].worst = {{"", {}}};
+  records[kApplyFusedEmaAdam].name = "aclnnApplyFusedEmaAdam";
+  records[kApplyFusedEmaAdam].worst = {{"m", {}}, {"v", {}}, {"var", {}}, {"s", {}}};
+  return records;
+}
+
+// Adds the time until its end to a sum: the oracle's work must not look like training.
+class AddElapsed {
+ public:
+  explicit AddElapsed(double& seconds) : seconds_(seconds), start_(std::chrono::steady_clock::now()) {}
+  ~AddElapsed() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  AddElapsed(const AddElapsed&) = delete;
+  AddElapsed& operator=(const AddElapsed&) = delete;
+
+ private:
+  double& seconds_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+// The host's copy of a tensor, for the oracle.
+template <class T>
+std::vector<T> stored(const DeviceTensor& tensor, const Stream& stream) {
+  std::vector<T> values(static_cast<size_t>(tensor.elements()));
+  tensor.download(std::span<T>(values), stream);
+  return values;
+}
+
+}  // namespace
+
+Operators::Operators(const Stream& stream) : stream_(stream), records_(empty_records()), recent_(empty_records()) {}
+
+const Event& Operators::next_event() {
+  if (events_used_ == events_.size()) events_.emplace_back();
+  return events_[events_used_++];
+}
+
+template <class Plan, class Launch>
+void Operators::run(size_t record, double bytes, Plan plan, Launch launch) {
+  const std::string& name = records_[record].name;
+  uint64_t workspace_bytes = 0;
+  aclOpExecutor* executor = nullptr;
+  require(plan(&workspace_bytes, &executor), (name + "GetWorkspaceSize").c_str());
+  void* workspace = workspace_.reserve(workspace_bytes);
+  timed_calls_.push_back({record, events_used_});
+  next_event().record(stream_);
+  require(launch(workspace, workspace_bytes, executor, stream_.handle()), name.c_str());
+  next_event().record(stream_);
+  ++records_[record].calls;
+  records_[record].bytes += bytes;
+}
+
+template <class Compare>
+void Operators::check(size_t record, Compare compare) {
+  stream_.synchronize();  // the call's own time is not the oracle's
+  const AddElapsed timer(oracle_seconds_);
+  const std::vector<Deviation> deviations = compare();
+  for (size_t i = 0; i < deviations.size(); ++i) {
+    const Deviation& deviation = deviations[i];
+    auto& [output, worst] = records_[record].worst[i];
+    worst.merge(deviation);
+    recent_[record].worst[i].second.merge(deviation);
+    if (deviation.kept()) continue;
+    const std::string which = output.empty() ? "its output" : "output " + output;
+    throw RunError(deviation.wrong_bits
+                       ? fmt::format("{}: {} of {} elements of {} do not have the promised bits", records_[record].name,
+                                     deviation.wrong_bits, deviation.bitwise, which)
+                       : fmt::format("{}: {} is {:.4g} times as far from the exact result as promised ({:.4g} ulp)", records_[record].name,
+                                     which, deviation.of_promise, deviation.ulp));
+  }
+}
+
+std::vector<OperatorRecord> Operators::take_recent_check() { return std::exchange(recent_, empty_records()); }
+
+void Operators::embedding(const DeviceTensor& weight, const DeviceTensor& indices, DeviceTensor& out) {
+  // At least the smaller of the table and the gathered rows is read.
+  const auto read = static_cast<double>(std::min(weight.bytes(), out.bytes()));
+  run(
+      kEmbedding, read + static_cast<double>(indices.bytes() + out.bytes()),
+      [&](uint64_t* workspace_bytes, aclOpExecutor** executor) {
+        return aclnnEmbeddingGetWorkspaceSize(weight.handle(), indices.handle(), out.handle(), workspace_bytes, executor);
+      },
+      aclnnEmbedding);
+  if (!checking_) return;
+  check(kEmbedding, [&] {
+    return std::vector{check_embedding(stored<float>(weight, stream_), stored<int32_t>(indices, stream_), stored<float>(out, stream_),
+                                       weight.dim(1))};
+  });
+}
+
+void Operators::embedding_dense_backward(const DeviceTensor& grad, const DeviceTensor& indices, DeviceTensor& out) {
+  const auto rows = static_cast<uint64_t>(out.dim(0));
+  constexpr auto kNoPadding = static_cast<uint64_t>(-1);
+  run(
+      kEmbeddingDenseBackward, static_cast<double>(grad.bytes() + indices.bytes() + out.bytes()),
+      [&](uint64_t* workspace_bytes, aclOpExecutor** executor) {
+        return aclnnEmbeddingDenseBackwardGetWorkspaceSize(grad.handle(), indices.handle(), rows, kNoPadding, /*scaleGradByFreq=*/false,
+                                                           out.handle(), workspace_bytes, executor);
+      },
+      aclnnEmbeddingDenseBackward);
+  if (!checking_) return;
+  check(kEmbeddingDenseBackward, [&] {
+    return std::vector{check_embedding_dense_backward(stored<float>(grad, stream_), stored<int32_t>(indices, stream_),
+                                                      stored<float>(out, stream_), out.dim(1))};
+  });
+}
+
+void Operators::apply_fused_ema_adam(const DeviceTensor& grad, DeviceTensor& var, DeviceTensor& m, DeviceTensor& v, DeviceTensor& s,
+                                     const DeviceTensor& step, const EmaAdamAttributes& a) {
+  struct Copies {
+    std::vector<float> var, m, v, s;
+    EmaAdamTensors view() const { return {var, m, v, s}; }
+  };
+  const auto copies = [&] { return Copies{stored<float>(var, stream_), stored<float>(m, stream_), stored<float>(v, stream_), stored<float>(s, stream_)}; };
+  Copies before;
+  if (checking_) {
+    stream_.synchronize();
+    const AddElapsed timer(oracle_seconds_);
+    before = copies();
+  }
+  // Five tensors in, four out, and the eight bytes of the step.
+  run(
+      kApplyFusedEmaAdam, 9.0 * static_cast<double>(grad.bytes()) + 8,
+      [&](uint64_t* workspace_bytes, aclOpExecutor** executor) {
+        return aclnnApplyFusedEmaAdamGetWorkspaceSize(grad.handle(), var.handle(), m.handle(), v.handle(), s.handle(), step.handle(), a.lr,
+                                                      a.ema_decay, a.beta1, a.beta2, a.eps, a.mode, a.bias_correction, a.weight_decay,
+                                                      workspace_bytes, executor);
+      },
+      aclnnApplyFusedEmaAdam);
+  if (!checking_) return;
+  check(kApplyFusedEmaAdam, [&] {
+    const Copies after = copies();
+    const EmaAdamDeviation deviation = check_ema_adam(stored<float>(grad, stream_), before.view(), stored<int64_t>(step, stream_)[0], a, after.view());
+    return std::vector{deviation.m, deviation.v, deviation.var, deviation.s};
+  });
+}
+
+void Operators::synchronize() {
+  stream_.synchronize();
+  for (const TimedCall& call : timed_calls_) records_[call.record].seconds += events_[call.event + 1].seconds_since(events_[call.event]);
+  timed_calls_.clear();
+  events_used_ = 0;
+}
+
+}  // namespace train

@@ -1,0 +1,71 @@
+// The three operators of the training step, called through the public two-phase C interface, timed by events on the stream and,
+// when asked, recomputed by the oracle from the stored inputs. Layers and optimizer see plain functions.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device.h"
+#include "oracle.h"
+
+namespace train {
+
+// What one operator did so far.
+struct OperatorRecord {
+  std::string name;
+  int64_t calls = 0;
+  double seconds = 0;  // between the events around its calls
+  double bytes = 0;    // the least that had to move: every input element that is needed read once, every output element written once
+  // Named outputs and their worst deviation so far. A single output has an empty name.
+  std::vector<std::pair<std::string, Deviation>> worst;
+};
+
+class Operators {
+ public:
+  explicit Operators(const Stream& stream);
+
+  // While on, every call is followed by a synchronize and a comparison with the oracle; a broken promise throws RunError.
+  void set_checking(bool on) { checking_ = on; }
+  // The worst deviations since the last call of this function, and in the records since the start.
+  std::vector<OperatorRecord> take_recent_check();
+
+  // out[n, :] = weight[indices[n], :]
+  void embedding(const DeviceTensor& weight, const DeviceTensor& indices, DeviceTensor& out);
+  // out[w, :] = sum of grad[n, :] over the n with indices[n] = w
+  void embedding_dense_backward(const DeviceTensor& grad, const DeviceTensor& indices, DeviceTensor& out);
+  // One AdamW step of `var` with its moments m, v and the moving average s of its values; `step` is read on the device.
+  void apply_fused_ema_adam(const DeviceTensor& grad, DeviceTensor& var, DeviceTensor& m, DeviceTensor& v, DeviceTensor& s,
+                            const DeviceTensor& step, const EmaAdamAttributes& attributes);
+
+  // Waits for the stream and adds the times of the calls since the last synchronize to the records.
+  void synchronize();
+
+  const Stream& stream() const { return stream_; }
+  const std::vector<OperatorRecord>& records() const { return records_; }
+  double oracle_seconds() const { return oracle_seconds_; }
+
+ private:
+  struct TimedCall {
+    size_t record;
+    size_t event;  // index of the start event; the end event follows it
+  };
+
+  template <class Plan, class Launch>
+  void run(size_t record, double bytes, Plan plan, Launch launch);
+  template <class Compare>
+  void check(size_t record, Compare compare);
+  const Event& next_event();
+
+  const Stream& stream_;
+  Workspace workspace_;
+  bool checking_ = false;
+  std::vector<OperatorRecord> records_;
+  std::vector<OperatorRecord> recent_;
+  std::vector<Event> events_;
+  size_t events_used_ = 0;
+  std::vector<TimedCall> timed_calls_;
+  double oracle_seconds_ = 0;
+};
+
+}  // namespace train

@@ -1,0 +1,55 @@
+// The operators a second time: straight from the formulas of the specification, in double, one element after the other.
+// Independent of the library on purpose; it decides whether the library kept its promised error bounds.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace train {
+
+// How far results were from the reference. Merging two keeps the worse of each.
+struct Deviation {
+  double ulp = 0;              // largest |result - reference|, in units of the result's last place
+  double of_promise = 0;       // largest |result - reference| as a fraction of the promised bound; above 1 the promise is broken
+  int64_t elements = 0;        // how many elements were compared
+  int64_t bitwise = 0;         // how many of them had to have the reference's exact bits
+  int64_t wrong_bits = 0;      // how many of those did not; above 0 the promise is broken
+
+  bool kept() const { return of_promise <= 1 && wrong_bits == 0; }
+  void merge(const Deviation& other);
+};
+
+// The attributes of aclnnApplyFusedEmaAdam and the value of `step`.
+struct EmaAdamAttributes {
+  double lr;
+  double ema_decay;
+  double beta1;
+  double beta2;
+  double eps;
+  int64_t mode;  // 0: weight decay joins the gradient (L2), 1: it joins the update (AdamW)
+  bool bias_correction;
+  double weight_decay;
+};
+
+// The four tensors that aclnnApplyFusedEmaAdam updates, as stored before or after the call.
+struct EmaAdamTensors {
+  std::span<const float> var, m, v, s;
+};
+
+struct EmaAdamDeviation {
+  Deviation m, v, var, s;
+};
+
+// Elements for which the specification promises no bound (a product of the formula left the normal range) must have the bits of a
+// scalar fp32 evaluation in the specified order instead.
+EmaAdamDeviation check_ema_adam(std::span<const float> grad, const EmaAdamTensors& before, int64_t step, const EmaAdamAttributes& attributes,
+                                const EmaAdamTensors& after);
+
+// weight [V, D], indices [N], out [N, D]: every row must be a bit copy.
+Deviation check_embedding(std::span<const float> weight, std::span<const int32_t> indices, std::span<const float> out, int64_t row_elements);
+
+// grad [N, D], indices [N], out [V, D], without padding row and scaling.
+Deviation check_embedding_dense_backward(std::span<const float> grad, std::span<const int32_t> indices, std::span<const float> out,
+                                         int64_t row_elements);
+
+}  // namespace train

@@ -1,0 +1,9 @@
+/* Present because host programs include it; declares nothing: openaclnn runs operators, not models.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef OPENACLNN_INCLUDE_ACL_ACL_MDL_H_
+#define OPENACLNN_INCLUDE_ACL_ACL_MDL_H_
+
+#include "acl/acl_base_mdl.h"
+
+#endif /* OPENACLNN_INCLUDE_ACL_ACL_MDL_H_ */

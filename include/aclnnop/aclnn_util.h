@@ -1,0 +1,15 @@
+/* Defines ACLNN_API, which marks the functions of an operator as exported; every operator header includes it.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef OPENACLNN_INCLUDE_ACLNNOP_ACLNN_UTIL_H_
+#define OPENACLNN_INCLUDE_ACLNNOP_ACLNN_UTIL_H_
+
+#ifndef ACLNN_API
+#if defined(__GNUC__)
+#define ACLNN_API __attribute__((visibility("default")))
+#else
+#define ACLNN_API
+#endif
+#endif
+
+#endif /* OPENACLNN_INCLUDE_ACLNNOP_ACLNN_UTIL_H_ */

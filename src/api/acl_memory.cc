@@ -1,0 +1,229 @@
+// aclrt*: memory, copies, fills, system parameters, and the two host-side fp16 helpers.
+#include <bit>
+#include <cstdint>
+
+#include "acl/acl.h"
+#include "api/require.h"
+#include "base/dtype.h"
+#include "base/float16.h"
+#include "base/text.h"
+#include "runtime/context.h"
+#include "runtime/guard.h"
+#include "runtime/memory.h"
+#include "runtime/options.h"
+
+using namespace openaclnn;
+
+namespace {
+
+constexpr size_t kGranule = 32;  // usable sizes are multiples of it
+
+// Allocates on the current device; `extra` bytes are usable beyond the rounded size.
+Status deliver_device_block(void** devPtr, size_t size, size_t extra) {
+  OPENACLNN_TRY(require_pointer("devPtr", devPtr));
+  if (size == 0) return {ACL_ERROR_INVALID_PARAM, "size is 0; it must be at least 1"};
+  *devPtr = nullptr;
+  Result<CurrentContext> current = current_context();
+  if (!current.ok()) return current.status();
+  const size_t usable = size <= PTRDIFF_MAX ? (size + kGranule - 1) / kGranule * kGranule + extra : SIZE_MAX;
+  return deliver(allocate_block(current->context->device, size, usable, MemorySpace::device), devPtr);
+}
+
+// The argument checks that aclrtMemcpy and aclrtMemcpyAsync share. `nothing_to_do` for count 0 and dst = src.
+Status check_copy(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind, bool& nothing_to_do) {
+  OPENACLNN_TRY(require_pointer("dst", dst));
+  OPENACLNN_TRY(require_pointer("src", src));
+  if (kind < ACL_MEMCPY_HOST_TO_HOST || kind > ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE) {
+    return {ACL_ERROR_INVALID_PARAM, text("kind is ", static_cast<int>(kind), "; it must be in [0, 5]")};
+  }
+  if (count > destMax) {
+    return {ACL_ERROR_RT_PARAM_INVALID, text("count is ", count, " but destMax is ", destMax, "; it must not be larger")};
+  }
+  nothing_to_do = count == 0 || dst == src;
+  if (nothing_to_do) return {};
+  const uintptr_t to = reinterpret_cast<uintptr_t>(dst);
+  const uintptr_t from = reinterpret_cast<uintptr_t>(src);
+  if ((to < from ? from - to : to - from) < count) {
+    return {ACL_ERROR_RT_PARAM_INVALID, text("dst and src overlap in the ", count, " bytes of the copy")};
+  }
+  OPENACLNN_TRY(check_range("dst", dst, count));
+  return check_range("src", src, count);
+}
+
+Status check_fill(void* devPtr, size_t maxCount, size_t count) {
+  OPENACLNN_TRY(require_pointer("devPtr", devPtr));
+  if (count > maxCount) {
+    return {ACL_ERROR_RT_PARAM_INVALID, text("count is ", count, " but maxCount is ", maxCount, "; it must not be larger")};
+  }
+  return count == 0 ? Status() : check_range("devPtr", devPtr, count);
+}
+
+// Host memory that we did not hand out is pageable: the caller may reuse it when the call returns.
+bool is_pageable_host_source(const void* src, aclrtMemcpyKind kind) {
+  return kind != ACL_MEMCPY_DEVICE_TO_HOST && kind != ACL_MEMCPY_DEVICE_TO_DEVICE && !is_known(src);
+}
+
+// Copies that belong to no stream run on the first device: any device reaches all memory that we hand out.
+Result<Device*> any_device() {
+  if (Status status = require_device(0); !status.ok()) return status;
+  return platform().devices.front();
+}
+
+// Appends the task that make(device) plans to a stream, and waits for it in blocking mode.
+template <class Make>
+Status enqueue(aclrtStream stream, const Make& make) {
+  Result<std::shared_ptr<Stream>> found = find_stream(stream);
+  if (!found.ok()) return found.status();
+  Device& device = *platform().devices[static_cast<size_t>((*found)->device)];
+  if (!(*found)->queue->enqueue(make(device))) return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being destroyed"};
+  return environment().blocking ? synchronize_stream(**found, std::nullopt) : Status();
+}
+
+}  // namespace
+
+aclError aclrtMalloc(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {
+  return runtime_guard(__func__, [&]() -> Status {
+    (void)policy;  // hints; huge pages are used where they fit
+    return deliver_device_block(devPtr, size, kGranule);
+  });
+}
+
+aclError aclrtMallocAlign32(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {
+  return runtime_guard(__func__, [&]() -> Status {
+    (void)policy;
+    return deliver_device_block(devPtr, size, 0);
+  });
+}
+
+aclError aclrtMallocCached(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {
+  return runtime_guard(__func__, [&]() -> Status {
+    (void)policy;
+    return deliver_device_block(devPtr, size, kGranule);
+  });
+}
+
+aclError aclrtFree(void* devPtr) {
+  return runtime_guard(__func__, [&]() -> Status {
+    OPENACLNN_TRY(require_pointer("devPtr", devPtr));
+    return free_block(devPtr, MemorySpace::device);
+  });
+}
+
+aclError aclrtMallocHost(void** hostPtr, size_t size) {
+  return runtime_guard(__func__, [&]() -> Status {
+    OPENACLNN_TRY(require_pointer("hostPtr", hostPtr));
+    if (size == 0) return {ACL_ERROR_INVALID_PARAM, "size is 0; it must be at least 1"};
+    *hostPtr = nullptr;
+    OPENACLNN_TRY(require_device(0));
+    const size_t usable = size <= PTRDIFF_MAX ? (size + kGranule - 1) / kGranule * kGranule + kGranule : SIZE_MAX;
+    return deliver(allocate_block(0, size, usable, MemorySpace::host), hostPtr);
+  });
+}
+
+aclError aclrtFreeHost(void* hostPtr) {
+  return runtime_guard(__func__, [&]() -> Status {
+    OPENACLNN_TRY(require_pointer("hostPtr", hostPtr));
+    return free_block(hostPtr, MemorySpace::host);
+  });
+}
+
+aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind) {
+  return runtime_guard(__func__, [&]() -> Status {
+    bool nothing_to_do = false;
+    OPENACLNN_TRY(check_copy(dst, destMax, src, count, kind, nothing_to_do));
+    if (nothing_to_do) return {};
+    Result<Device*> device = any_device();
+    if (!device.ok()) return device.status();
+    (*device)->copy(dst, src, count);
+    return {};
+  });
+}
+
+aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind,
+                          aclrtStream stream) {
+  return runtime_guard(__func__, [&]() -> Status {
+    bool nothing_to_do = false;
+    OPENACLNN_TRY(check_copy(dst, destMax, src, count, kind, nothing_to_do));
+    if (kind == ACL_MEMCPY_HOST_TO_HOST) {
+      return {ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "kind is ACL_MEMCPY_HOST_TO_HOST; asynchronous copies need device memory"};
+    }
+    return enqueue(stream, [&](Device& device) {
+      return device.copy_task(dst, src, nothing_to_do ? 0 : count, is_pageable_host_source(src, kind));
+    });
+  });
+}
+
+aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count) {
+  return runtime_guard(__func__, [&]() -> Status {
+    OPENACLNN_TRY(check_fill(devPtr, maxCount, count));
+    Result<CurrentContext> current = current_context();
+    if (!current.ok()) return current.status();
+    Device& device = *platform().devices[static_cast<size_t>(current->context->device)];
+    if (count > 0) device.fill(devPtr, static_cast<uint8_t>(value), count);
+    return {};
+  });
+}
+
+aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count, aclrtStream stream) {
+  return runtime_guard(__func__, [&]() -> Status {
+    OPENACLNN_TRY(check_fill(devPtr, maxCount, count));
+    return enqueue(stream,
+                   [&](Device& device) { return device.fill_task(devPtr, static_cast<uint8_t>(value), count); });
+  });
+}
+
+aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, size_t* total) {
+  return runtime_guard(__func__, [&]() -> Status {
+    OPENACLNN_TRY(require_pointer("free", free));
+    OPENACLNN_TRY(require_pointer("total", total));
+    if (attr < ACL_DDR_MEM || attr > ACL_MEM_P2P_HUGE1G) {
+      return {ACL_ERROR_INVALID_PARAM, text("attr is ", static_cast<int>(attr), "; it must be in [0, 17]")};
+    }
+    Result<CurrentContext> current = current_context();
+    if (!current.ok()) return current.status();
+    const MemoryInfo info = platform().devices[static_cast<size_t>(current->context->device)]->memory_info();
+    *free = info.free_bytes;
+    *total = info.total_bytes;
+    return {};
+  });
+}
+
+aclError aclrtSetSysParamOpt(aclSysParamOpt opt, int64_t value) {
+  return runtime_guard(__func__, [&] { return set_system_param(opt, value); });
+}
+
+aclError aclrtGetSysParamOpt(aclSysParamOpt opt, int64_t* value) {
+  return runtime_guard(__func__, [&]() -> Status {
+    OPENACLNN_TRY(require_pointer("value", value));
+    return deliver(system_param(opt), value);
+  });
+}
+
+aclError aclrtCtxSetSysParamOpt(aclSysParamOpt opt, int64_t value) {
+  return runtime_guard(__func__, [&] { return set_context_param(opt, value); });
+}
+
+aclError aclrtCtxGetSysParamOpt(aclSysParamOpt opt, int64_t* value) {
+  return runtime_guard(__func__, [&]() -> Status {
+    OPENACLNN_TRY(require_pointer("value", value));
+    return deliver(context_param(opt), value);
+  });
+}
+
+size_t aclDataTypeSize(aclDataType dataType) { return dtype_size(dataType); }
+
+// These two follow the NPU host library, which has no infinities and no NaN: results saturate, and exponent 31 is an
+// ordinary exponent. Kernels never use them.
+aclFloat16 aclFloatToFloat16(float value) {
+  const bool negative = (std::bit_cast<uint32_t>(value) >> 31) != 0;
+  const uint16_t magnitude = narrow_f16(value).bits & 0x7FFFu;
+  constexpr uint16_t kLargest = 0x7BFF;  // 65504
+  return static_cast<aclFloat16>((negative ? 0x8000u : 0u) | (magnitude > kLargest ? kLargest : magnitude));
+}
+
+float aclFloat16ToFloat(aclFloat16 value) {
+  const uint32_t magnitude = value & 0x7FFFu;
+  if (magnitude < 0x7C00u) return widen(Float16{value});
+  const float scaled = 65536.0f * (1.0f + static_cast<float>(magnitude & 0x3FFu) / 1024.0f);
+  return (value & 0x8000u) != 0 ? -scaled : scaled;
+}

@@ -1,0 +1,87 @@
+// Reads the environment once; everything unknown gives one message and the default.
+#include "base/env.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace openaclnn {
+
+namespace {
+
+template <class T>
+struct Choice {
+  std::string_view word;
+  T value;
+};
+
+void write_line(const std::string& message) { std::fprintf(stderr, "openaclnn: %s\n", message.c_str()); }
+
+template <class T>
+void read_choice(const char* name, std::span<const Choice<T>> choices, T& out) {
+  const char* value = secure_getenv(name);
+  if (value == nullptr || *value == '\0') return;
+  std::string accepted;
+  for (const Choice<T>& choice : choices) {
+    if (choice.word == value) {
+      out = choice.value;
+      return;
+    }
+    accepted += (accepted.empty() ? "" : "|") + std::string(choice.word);
+  }
+  write_line(text(name, " is '", value, "'; accepted: ", accepted, "; the default is used"));
+}
+
+void read_integer(const char* name, int lowest, int highest, int& out) {
+  const char* value = secure_getenv(name);
+  if (value == nullptr || *value == '\0') return;
+  char* end = nullptr;
+  const long number = std::strtol(value, &end, 10);
+  if (*end == '\0' && number >= lowest && number <= highest) {
+    out = static_cast<int>(number);
+  } else {
+    write_line(text(name, " is '", value, "'; accepted: ", lowest, " to ", highest, "; the default is used"));
+  }
+}
+
+Environment read_environment() {
+  Environment env;
+  static constexpr Choice<DeviceChoice> kDevices[] = {
+      {"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"cuda", DeviceChoice::cuda}};
+  static constexpr Choice<CheckMode> kChecks[] = {
+      {"report", CheckMode::report}, {"silent", CheckMode::silent}, {"strict", CheckMode::strict}};
+  static constexpr Choice<bool> kLimits[] = {{"none", false}, {"vendor", true}};
+  static constexpr Choice<bool> kSwitch[] = {{"0", false}, {"1", true}};
+  static constexpr Choice<IsaCap> kIsas[] = {{"scalar", IsaCap::scalar}, {"avx2", IsaCap::avx2},
+                                             {"avx512", IsaCap::avx512}, {"neon", IsaCap::neon},
+                                             {"sve", IsaCap::sve}};
+  static constexpr Choice<LogLevel> kLevels[] = {
+      {"error", LogLevel::error}, {"warn", LogLevel::warn}, {"info", LogLevel::info}, {"debug", LogLevel::debug}};
+  read_choice<DeviceChoice>("OPENACLNN_DEVICE", kDevices, env.device);
+  read_choice<CheckMode>("OPENACLNN_CHECK", kChecks, env.check);
+  read_choice<bool>("OPENACLNN_LIMITS", kLimits, env.vendor_limits);
+  read_choice<bool>("OPENACLNN_BLOCKING", kSwitch, env.blocking);
+  read_integer("OPENACLNN_NUM_THREADS", 1, 4096, env.num_threads);
+  read_choice<IsaCap>("OPENACLNN_ISA", kIsas, env.isa);
+  read_integer("OPENACLNN_CPU_DEVICES", 1, 64, env.cpu_devices);
+  read_choice<LogLevel>("OPENACLNN_LOG", kLevels, env.log);
+  if (const char* name = secure_getenv("OPENACLNN_SOC_NAME"); name != nullptr && *name != '\0') env.soc_name = name;
+  return env;
+}
+
+}  // namespace
+
+const Environment& environment() {
+  // Never destroyed: destructors of the caller's statics may still run operators at exit.
+  static const Environment* const env = new Environment(read_environment());
+  return *env;
+}
+
+void log_message(LogLevel level, const std::string& message) {
+  if (level <= environment().log) write_line(message);
+}
+
+}  // namespace openaclnn

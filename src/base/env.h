@@ -1,0 +1,31 @@
+// The closed list of environment variables: read once, at first use, and ignored in set-user-id processes.
+#pragma once
+
+#include <string>
+
+namespace openaclnn {
+
+enum class CheckMode { report, silent, strict };
+enum class IsaCap { none, scalar, avx2, avx512, neon, sve };
+enum class LogLevel { error, warn, info, debug };
+enum class DeviceChoice { automatic, cpu, cuda };
+
+struct Environment {
+  DeviceChoice device = DeviceChoice::automatic;  // OPENACLNN_DEVICE auto|cpu|cuda
+  CheckMode check = CheckMode::report;            // OPENACLNN_CHECK report|silent|strict
+  bool vendor_limits = false;                     // OPENACLNN_LIMITS none|vendor
+  bool blocking = false;                          // OPENACLNN_BLOCKING 0|1
+  int num_threads = 0;                            // OPENACLNN_NUM_THREADS n >= 1; 0: not set
+  IsaCap isa = IsaCap::none;                      // OPENACLNN_ISA scalar|avx2|avx512|neon|sve
+  int cpu_devices = 1;                            // OPENACLNN_CPU_DEVICES 1..64
+  std::string soc_name = "Ascend910B1";           // OPENACLNN_SOC_NAME
+  LogLevel log = LogLevel::warn;                  // OPENACLNN_LOG error|warn|info|debug
+};
+
+// The process's settings. An unknown value is reported once on stderr and replaced by the default.
+const Environment& environment();
+
+// One line "openaclnn: <message>" on stderr when `level` is enabled.
+void log_message(LogLevel level, const std::string& message);
+
+}  // namespace openaclnn

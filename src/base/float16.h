@@ -1,0 +1,64 @@
+// The 16-bit storage types: exact widening to fp32, and round-to-nearest-even narrowing with one canonical NaN.
+//
+// These scalar functions define the bits. Vector code must agree with them for every input; the conversion test compares
+// all 2^16 widenings and narrowings around every rounding boundary at each instruction-set level.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace openaclnn {
+
+struct Float16 {
+  uint16_t bits;
+};
+struct Bfloat16 {
+  uint16_t bits;
+};
+
+inline constexpr uint32_t kCanonicalNanF32 = 0x7FC00000u;
+inline constexpr uint16_t kCanonicalNanF16 = 0x7E00u;
+inline constexpr uint16_t kCanonicalNanBf16 = 0x7FC0u;
+
+constexpr float widen(Bfloat16 x) { return std::bit_cast<float>(uint32_t{x.bits} << 16); }
+
+constexpr float widen(Float16 x) {
+  const uint32_t sign = uint32_t{x.bits & 0x8000u} << 16;
+  const uint32_t magnitude = x.bits & 0x7FFFu;
+  if (magnitude >= 0x7C00u) return std::bit_cast<float>(sign | 0x7F800000u | ((magnitude & 0x3FFu) << 13));
+  if (magnitude < 0x400u) {  // zero or subnormal: magnitude * 2^-24, exact
+    const float value = static_cast<float>(magnitude) * 0x1p-24f;
+    return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(value));
+  }
+  return std::bit_cast<float>(sign | ((magnitude << 13) + ((127u - 15u) << 23)));
+}
+
+constexpr Bfloat16 narrow_bf16(float x) {
+  const uint32_t bits = std::bit_cast<uint32_t>(x);
+  if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return {kCanonicalNanBf16};
+  // Adding 0x7FFF plus the lowest kept bit rounds half to even; a carry out of the mantissa is the right exponent step,
+  // up to infinity.
+  return {static_cast<uint16_t>((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16)};
+}
+
+constexpr Float16 narrow_f16(float x) {
+  const uint32_t bits = std::bit_cast<uint32_t>(x);
+  const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
+  const uint32_t magnitude = bits & 0x7FFFFFFFu;
+  if (magnitude > 0x7F800000u) return {kCanonicalNanF16};
+  if (magnitude >= 0x477FF000u) return {static_cast<uint16_t>(sign | 0x7C00u)};  // 65520 and above round to infinity
+  if (magnitude < 0x38800000u) {  // below 2^-14: the result is a multiple of 2^-24
+    // Adding 0.5 puts the value's 2^-24 bit at the last place of the fp32 sum, so the hardware rounds it to nearest even.
+    const uint32_t rounded = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f);
+    return {static_cast<uint16_t>(sign | (rounded - 0x3F000000u))};
+  }
+  const uint32_t rebased = magnitude - ((127u - 15u) << 23);
+  return {static_cast<uint16_t>(sign | ((rebased + 0xFFFu + ((rebased >> 13) & 1u)) >> 13))};
+}
+
+// fp32 results are stored with one NaN too, so that every device and instruction set writes the same bits.
+constexpr float canonical_f32(float x) {
+  return (std::bit_cast<uint32_t>(x) & 0x7FFFFFFFu) > 0x7F800000u ? std::bit_cast<float>(kCanonicalNanF32) : x;
+}
+
+}  // namespace openaclnn

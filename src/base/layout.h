@@ -1,0 +1,100 @@
+// LoopNest: several views of one shape rewritten as few nested loops, so that kernels see long contiguous runs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+
+#include "base/tensor_view.h"
+
+namespace openaclnn {
+
+// `rank` loops, outermost first; operand k moves by strides[loop][k] elements per step. Plain data: it is part of plans.
+template <int kOperands>
+struct LoopNest {
+  int rank = 0;
+  std::array<int64_t, kMaxRank> dims = {};
+  std::array<std::array<int64_t, kOperands>, kMaxRank> strides = {};
+
+  int64_t inner() const { return rank > 0 ? dims[rank - 1] : 1; }  // elements of one innermost run
+  int64_t outer() const {                                         // number of runs
+    int64_t count = 1;
+    for (int k = 0; k + 1 < rank; ++k) count *= dims[k];
+    return count;
+  }
+  bool inner_is_contiguous() const {
+    if (rank == 0) return true;
+    for (int64_t stride : strides[rank - 1]) {
+      if (stride != 1) return false;
+    }
+    return true;
+  }
+  // Element offsets of the operands at the start of innermost run `run`.
+  std::array<int64_t, kOperands> run_offsets(int64_t run) const {
+    std::array<int64_t, kOperands> offsets = {};
+    for (int k = rank - 2; k >= 0; --k) {
+      const int64_t index = run % dims[k];
+      run /= dims[k];
+      for (int operand = 0; operand < kOperands; ++operand) offsets[operand] += index * strides[k][operand];
+    }
+    return offsets;
+  }
+};
+
+// Merges neighbouring loops wherever every operand allows it: (i, j) becomes one loop when stride(i) = dim(j) * stride(j).
+template <int kOperands>
+void merge_loops(LoopNest<kOperands>& nest) {
+  int merged = 0;
+  for (int k = 0; k < nest.rank; ++k) {
+    if (nest.dims[k] == 1) continue;
+    bool joins = merged > 0;
+    for (int operand = 0; joins && operand < kOperands; ++operand) {
+      int64_t step = 0;
+      const bool overflow = __builtin_mul_overflow(nest.dims[k], nest.strides[k][operand], &step);
+      joins = !overflow && nest.strides[merged - 1][operand] == step;
+    }
+    if (joins) {
+      nest.dims[merged - 1] *= nest.dims[k];
+    } else {
+      nest.dims[merged++] = nest.dims[k];
+    }
+    nest.strides[merged - 1] = nest.strides[k];
+  }
+  nest.rank = merged;
+}
+
+// The nest that visits the elements in row-major order of the views, all of the same non-empty shape.
+template <int kOperands>
+LoopNest<kOperands> row_major_nest(const std::array<const TensorView*, kOperands>& views, int first_dim, int last_dim) {
+  LoopNest<kOperands> nest;
+  nest.rank = last_dim - first_dim;
+  for (int k = 0; k < nest.rank; ++k) {
+    nest.dims[k] = views[0]->dims[first_dim + k];
+    for (int operand = 0; operand < kOperands; ++operand) {
+      nest.strides[k][operand] = views[operand]->strides[first_dim + k];
+    }
+  }
+  merge_loops(nest);
+  return nest;
+}
+
+// For elementwise operators, whose visiting order is free: loops sorted so that `leader` is walked in memory order.
+template <int kOperands>
+LoopNest<kOperands> memory_order_nest(const std::array<const TensorView*, kOperands>& views, int leader) {
+  LoopNest<kOperands> nest;
+  for (int k = 0; k < views[0]->rank; ++k) {
+    if (views[0]->dims[k] == 1) continue;
+    const int64_t stride = std::abs(views[leader]->strides[k]);
+    int at = nest.rank++;
+    for (; at > 0 && std::abs(nest.strides[at - 1][leader]) < stride; --at) {
+      nest.dims[at] = nest.dims[at - 1];
+      nest.strides[at] = nest.strides[at - 1];
+    }
+    nest.dims[at] = views[0]->dims[k];
+    for (int operand = 0; operand < kOperands; ++operand) nest.strides[at][operand] = views[operand]->strides[k];
+  }
+  merge_loops(nest);
+  return nest;
+}
+
+}  // namespace openaclnn

@@ -1,0 +1,143 @@
+// Extents and overlap of tensor views, in checked arithmetic.
+#include "base/tensor_view.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "aclnn/acl_meta.h"
+#include "base/checked.h"
+#include "base/text.h"
+#include "openaclnn/status.h"
+
+namespace openaclnn {
+
+namespace {
+
+struct Dim {
+  int64_t size;
+  uint64_t stride;  // |stride|
+};
+
+// Dims larger than 1, sorted by |stride|.
+struct SortedDims {
+  std::array<Dim, kMaxRank> dim;
+  int count = 0;
+};
+
+SortedDims sorted_dims(const TensorView& view) {
+  SortedDims sorted;
+  for (int k = 0; k < view.rank; ++k) {
+    if (view.dims[k] == 1) continue;
+    const int64_t stride = view.strides[k];
+    const uint64_t magnitude = stride < 0 ? 0 - static_cast<uint64_t>(stride) : static_cast<uint64_t>(stride);
+    // Insertion keeps the few dims ordered without a library sort's recursion.
+    int at = sorted.count++;
+    for (; at > 0 && sorted.dim[at - 1].stride > magnitude; --at) sorted.dim[at] = sorted.dim[at - 1];
+    sorted.dim[at] = {view.dims[k], magnitude};
+  }
+  return sorted;
+}
+
+uintptr_t first_address(const TensorView& view) {
+  return reinterpret_cast<uintptr_t>(view.data) + static_cast<uintptr_t>(byte_range(view).begin);
+}
+
+}  // namespace
+
+bool TensorView::is_empty() const {
+  return std::any_of(dims, dims + rank, [](int64_t dim) { return dim == 0; });
+}
+
+int64_t TensorView::numel() const {
+  if (is_empty()) return 0;
+  int64_t count = 1;
+  for (int k = 0; k < rank; ++k) count *= dims[k];
+  return count;
+}
+
+Status check_extent(const char* name, const TensorView& view) {
+  for (int k = 0; k < view.rank; ++k) {
+    if (view.dims[k] < 0) {
+      return {ACLNN_ERR_PARAM_INVALID,
+              text(name, " has shape ", shape_text(view.shape()), "; dim ", k, " is negative, dims must be 0 or more")};
+    }
+  }
+  if (view.is_empty()) return {};
+  const Checked element_bytes = view.element_bytes();
+  Checked count = 1;
+  Checked lowest = view.offset;
+  Checked highest = view.offset;
+  for (int k = 0; k < view.rank; ++k) {
+    count = count * view.dims[k];
+    const Checked reach = Checked(view.dims[k] - 1) * view.strides[k];
+    Checked& end = view.strides[k] < 0 ? lowest : highest;
+    end = end + reach;
+  }
+  const Checked bytes = count * element_bytes;
+  const Checked begin = lowest * element_bytes;
+  const Checked end = (highest + 1) * element_bytes;
+  const Checked span = end + begin * -1;
+  if (!bytes.ok() || !begin.ok() || !end.ok() || !span.ok()) {
+    return {ACLNN_ERR_PARAM_INVALID, text(name, " has shape ", shape_text(view.shape()), ", strides ",
+                                          shape_text({view.strides, static_cast<size_t>(view.rank)}), ", offset ",
+                                          view.offset, "; its extent in bytes must fit a signed 64-bit integer")};
+  }
+  return {};
+}
+
+ByteRange byte_range(const TensorView& view) {
+  if (view.is_empty()) return {};
+  int64_t lowest = view.offset;
+  int64_t highest = view.offset;
+  for (int k = 0; k < view.rank; ++k) {
+    const int64_t reach = (view.dims[k] - 1) * view.strides[k];
+    (view.strides[k] < 0 ? lowest : highest) += reach;
+  }
+  return {lowest * view.element_bytes(), (highest + 1) * view.element_bytes()};
+}
+
+bool may_overlap_itself(const TensorView& view) {
+  if (view.is_empty()) return false;
+  const SortedDims sorted = sorted_dims(view);
+  uint64_t span = 0;  // sum of (dim - 1) * |stride| over the smaller strides; check_extent keeps it below 2^63
+  for (int k = 0; k < sorted.count; ++k) {
+    if (sorted.dim[k].stride <= span) return true;
+    span += static_cast<uint64_t>(sorted.dim[k].size - 1) * sorted.dim[k].stride;
+  }
+  return false;
+}
+
+bool is_dense(const TensorView& view) {
+  const SortedDims sorted = sorted_dims(view);
+  uint64_t expected = 1;
+  for (int k = 0; k < sorted.count; ++k) {
+    if (sorted.dim[k].stride != expected) return false;
+    expected *= static_cast<uint64_t>(sorted.dim[k].size);
+  }
+  return true;
+}
+
+bool is_identical(const TensorView& a, const TensorView& b) {
+  if (a.rank != b.rank || a.element_bytes() != b.element_bytes()) return false;
+  const auto first = [](const TensorView& v) {
+    return reinterpret_cast<uintptr_t>(v.data) + static_cast<uintptr_t>(v.offset * v.element_bytes());
+  };
+  return first(a) == first(b) && std::equal(a.dims, a.dims + a.rank, b.dims) &&
+         std::equal(a.strides, a.strides + a.rank, b.strides);
+}
+
+bool provably_overlap(const TensorView& a, const TensorView& b) {
+  if (a.is_empty() || b.is_empty()) return false;
+  if (is_identical(a, b)) return true;
+  if (!is_dense(a) || !is_dense(b)) return false;
+  const ByteRange range_a = byte_range(a);
+  const ByteRange range_b = byte_range(b);
+  const uintptr_t begin_a = first_address(a);
+  const uintptr_t begin_b = first_address(b);
+  const uintptr_t bytes_a = static_cast<uintptr_t>(range_a.end - range_a.begin);
+  const uintptr_t bytes_b = static_cast<uintptr_t>(range_b.end - range_b.begin);
+  return begin_a < begin_b + bytes_b && begin_b < begin_a + bytes_a;
+}
+
+}  // namespace openaclnn

@@ -1,0 +1,38 @@
+// Small pieces of text for error sentences: concatenation, shapes, and nothing that needs a formatting library.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace openaclnn {
+
+inline void append_text(std::string& out, std::string_view piece) { out += piece; }
+
+template <class Number>
+  requires std::is_arithmetic_v<Number>
+void append_text(std::string& out, Number number) {
+  out += std::to_string(number);
+}
+
+// text("rank ", 9, " exceeds 8") == "rank 9 exceeds 8"
+template <class... Pieces>
+std::string text(const Pieces&... pieces) {
+  std::string out;
+  (append_text(out, pieces), ...);
+  return out;
+}
+
+// "[2, 3]", and "[]" for rank 0.
+inline std::string shape_text(std::span<const int64_t> dims) {
+  std::string out = "[";
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (i > 0) out += ", ";
+    out += std::to_string(dims[i]);
+  }
+  return out + "]";
+}
+
+}  // namespace openaclnn

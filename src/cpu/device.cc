@@ -1,0 +1,106 @@
+// The CPU device: host memory, queues of the scheduler, and copies.
+#include <cstring>
+#include <memory>
+
+#include "base/env.h"
+#include "base/text.h"
+#include "cpu/memory_pool.h"
+#include "cpu/scheduler.h"
+#include "cpu/threads.h"
+#include "runtime/device.h"
+
+namespace openaclnn::cpu {
+
+namespace {
+
+// Copies and fills of a queue; big ones use all threads.
+struct CopyPlan {
+  int64_t bytes;
+  std::unique_ptr<char[]> staged;  // the source's contents, when the caller may reuse its memory at once
+};
+struct FillPlan {
+  int64_t bytes;
+  uint8_t value;
+};
+
+constexpr int64_t kPage = 4096;  // chunks end on page borders, so that no two threads share a cache line
+
+void copy_bytes(void* destination, const void* source, int64_t bytes) {
+  const int64_t chunks = chunks_for(2 * bytes);
+  parallel_for(chunks, [&](int64_t chunk) {
+    const Range range = chunk_range(bytes, chunks, chunk, kPage);
+    std::memcpy(static_cast<char*>(destination) + range.begin, static_cast<const char*>(source) + range.begin,
+                static_cast<size_t>(range.end - range.begin));
+  });
+}
+
+void fill_bytes(void* destination, uint8_t value, int64_t bytes) {
+  const int64_t chunks = chunks_for(bytes);
+  parallel_for(chunks, [&](int64_t chunk) {
+    const Range range = chunk_range(bytes, chunks, chunk, kPage);
+    std::memset(static_cast<char*>(destination) + range.begin, value, static_cast<size_t>(range.end - range.begin));
+  });
+}
+
+Fault run_copy(const void* plan, const TaskIo& io) {
+  const auto& copy = *static_cast<const CopyPlan*>(plan);
+  copy_bytes(io.data[0], copy.staged != nullptr ? copy.staged.get() : io.data[1], copy.bytes);
+  return {};
+}
+
+Fault run_fill(const void* plan, const TaskIo& io) {
+  const auto& fill = *static_cast<const FillPlan*>(plan);
+  fill_bytes(io.data[0], fill.value, fill.bytes);
+  return {};
+}
+
+class CpuDevice final : public Device {
+ public:
+  void* allocate(size_t bytes, MemorySpace) override { return pool_allocate(bytes); }
+  void release(void* address, size_t bytes, MemorySpace) override {
+    Scheduler::instance().release_when_done(address, bytes, pool_free);
+  }
+  MemoryInfo memory_info() const override { return cpu::memory_info(); }
+  std::shared_ptr<Queue> make_queue() override { return Scheduler::instance().make_queue(); }
+
+  void copy(void* destination, const void* source, size_t bytes) override {
+    copy_bytes(destination, source, static_cast<int64_t>(bytes));
+  }
+  void fill(void* destination, uint8_t value, size_t bytes) override {
+    fill_bytes(destination, value, static_cast<int64_t>(bytes));
+  }
+  Task copy_task(void* destination, const void* source, size_t bytes, bool stage_source) override {
+    CopyPlan plan{static_cast<int64_t>(bytes), nullptr};
+    if (stage_source) {
+      plan.staged.reset(new char[bytes]);
+      std::memcpy(plan.staged.get(), source, bytes);
+    }
+    Task task;
+    task.name = "aclrtMemcpyAsync";
+    task.run = run_copy;
+    task.plan = std::make_shared<const CopyPlan>(std::move(plan));
+    task.data = {destination, const_cast<void*>(source)};
+    return task;
+  }
+  Task fill_task(void* destination, uint8_t value, size_t bytes) override {
+    Task task;
+    task.name = "aclrtMemsetAsync";
+    task.run = run_fill;
+    task.plan = std::make_shared<const FillPlan>(FillPlan{static_cast<int64_t>(bytes), value});
+    task.data = {destination};
+    return task;
+  }
+};
+
+// All CPU device ids are the same machine; several exist so that multi-device programs can be tested.
+Platform* make_platform() {
+  auto platform = std::make_unique<Platform>();
+  for (int id = 0; id < environment().cpu_devices; ++id) platform->devices.push_back(new CpuDevice);
+  return platform.release();
+}
+
+[[maybe_unused]] const bool registered = (register_cpu_platform(make_platform), true);
+
+}  // namespace
+
+}  // namespace openaclnn::cpu

@@ -1,0 +1,55 @@
+// Which instruction set this process uses.
+#include "cpu/dispatch.h"
+
+#include <algorithm>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "base/env.h"
+
+namespace openaclnn::cpu {
+
+namespace {
+
+#if defined(__x86_64__)
+// __builtin_cpu_supports also asks the operating system whether it saves the wide registers.
+Isa best_isa() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  const bool has_f16c = __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+  const bool has_avx2 = has_f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                        __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  const bool has_avx512 = has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+                          __builtin_cpu_supports("avx512cd");
+  return has_avx512 ? Isa::avx512 : has_avx2 ? Isa::avx2 : Isa::baseline;
+}
+#else
+Isa best_isa() { return Isa::baseline; }  // NEON
+#endif
+
+Isa cap() {
+  switch (environment().isa) {
+    case IsaCap::scalar: return Isa::baseline;
+    case IsaCap::avx2: return Isa::avx2;
+    default: return Isa::avx512;  // names of other architectures cap nothing here
+  }
+}
+
+}  // namespace
+
+Isa active_isa() {
+  static const Isa isa = std::min(best_isa(), cap());
+  return isa;
+}
+
+const char* isa_name(Isa isa) {
+#if defined(__x86_64__)
+  return isa == Isa::avx512 ? "avx512" : isa == Isa::avx2 ? "avx2" : "scalar";
+#else
+  return isa == Isa::baseline ? "neon" : "unknown";
+#endif
+}
+
+}  // namespace openaclnn::cpu

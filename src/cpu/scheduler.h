@@ -1,0 +1,129 @@
+// Streams of the CPU device: FIFO queues drained by the shared pool, or by a thread that waits for them.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include "runtime/device.h"
+#include "runtime/fork.h"
+
+namespace openaclnn::cpu {
+
+class CpuQueue;
+
+// One record of an event. Guarded by the scheduler's lock.
+class CpuMarker final : public Marker {
+ public:
+  bool complete() const override;
+  WaitResult synchronize(Deadline deadline) override;
+  Clock::time_point time() const override { return time_; }
+
+ private:
+  friend class Scheduler;
+  friend class CpuQueue;
+  bool reached_ = false;
+  Clock::time_point time_;
+  std::weak_ptr<CpuQueue> queue_;
+  std::shared_ptr<CpuQueue> first_blocked_;  // queues whose next item waits for this point
+};
+
+// Guarded by the scheduler's lock.
+class CpuQueue final : public Queue, public std::enable_shared_from_this<CpuQueue> {
+ public:
+  CpuQueue();
+  ~CpuQueue() override;
+  std::optional<uint64_t> enqueue(Task task) override;
+  std::shared_ptr<Marker> record() override;
+  bool wait_for(std::shared_ptr<Marker> marker) override;
+  WaitResult synchronize(Deadline deadline) override;
+  bool idle() const override;
+  void close(bool drop) override;
+
+ private:
+  friend class Scheduler;
+
+  enum class Kind { task, record, wait };
+  struct Item {
+    Kind kind;
+    Task task;
+    uint64_t number = 0;    // of the task in this queue
+    uint64_t sequence = 0;  // of the task among all tasks of the device
+    std::shared_ptr<CpuMarker> marker;
+  };
+
+  std::deque<Item> items_;
+  uint64_t added_ = 0;     // items ever appended
+  uint64_t finished_ = 0;  // items done
+  uint64_t tasks_ = 0;     // tasks ever appended
+  bool running_ = false;   // some thread drains it
+  bool ready_ = false;     // it is in the scheduler's ready list
+  bool closed_ = false;
+  int waiters_ = 0;
+  std::condition_variable changed_;
+  std::shared_ptr<CpuQueue> next_;  // in the ready list or in a marker's list of blocked queues
+};
+
+// One lock guards all queues: the critical sections are a few pointer moves, and one lock makes waits between streams,
+// fork() and exit simple.
+class Scheduler final : public ForkGuarded {
+ public:
+  static Scheduler& instance();
+
+  std::shared_ptr<CpuQueue> make_queue();
+
+  // Calls free_memory(address, bytes) once every task enqueued before now is done; at once when there is none.
+  void release_when_done(void* address, size_t bytes, void (*free_memory)(void*, size_t));
+
+  void before_fork() override { mutex_.lock(); }
+  void after_fork_in_parent() override { mutex_.unlock(); }
+  void after_fork_in_child() override;
+
+ private:
+  friend class CpuQueue;
+  friend class CpuMarker;
+  using Lock = std::unique_lock<std::mutex>;
+
+  struct Released {
+    void* address;
+    size_t bytes;
+    void (*free_memory)(void*, size_t);
+  };
+
+  Scheduler();
+
+  void append(const Lock& lock, CpuQueue& queue, CpuQueue::Item item);
+  void start(Lock& lock, CpuQueue& queue);
+  void block(const Lock& lock, CpuQueue& queue);
+  void make_ready(const Lock& lock, CpuQueue& queue);
+  void drain_ready(Lock& lock);
+  template <class Stop>
+  void drain(Lock& lock, const std::shared_ptr<CpuQueue>& queue, Stop stop);
+  bool is_blocked(const Lock& lock, const CpuQueue& queue) const;
+  void reach(const Lock& lock, CpuMarker& marker);
+  void finish_task(const Lock& lock, uint64_t sequence);
+  std::shared_ptr<CpuQueue> runnable_for(const Lock& lock, const std::shared_ptr<CpuQueue>& queue) const;
+  template <class Done>
+  WaitResult wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& queue, const Deadline& deadline, Done done);
+  void drop_items(const Lock& lock, CpuQueue& queue);
+  void at_exit();
+
+  std::mutex mutex_;
+  std::shared_ptr<CpuQueue> first_ready_;
+  CpuQueue* last_ready_ = nullptr;
+  int running_tasks_ = 0;
+  std::condition_variable quiet_;  // running_tasks_ fell to 0
+  bool serial_ = false;            // no workers: tasks run on the thread that enqueues or waits
+
+  // Tasks of the device in order of enqueueing, from the oldest unfinished one on: 1 = done.
+  std::deque<uint8_t> done_;
+  uint64_t oldest_ = 0;                         // sequence of done_.front()
+  std::multimap<uint64_t, Released> released_;  // by the sequence that must be passed
+  std::set<CpuQueue*> queues_;                  // all that exist
+};
+
+}  // namespace openaclnn::cpu

@@ -1,0 +1,102 @@
+// Vectors of floats with infix arithmetic, so that a kernel reads like its formula, and the memory operations kernels need.
+//
+// A thin value type over Highway. It is compiled once per instruction set, in that set's namespace; every operation is one
+// IEEE operation on each lane, so results do not depend on the width. Loads and stores widen exactly and round to nearest
+// even with one canonical NaN, and never touch a byte outside the elements they are given.
+#pragma once
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "base/float16.h"
+
+namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+struct F32 {
+  using Tag = hn::ScalableTag<float>;
+  static constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(Tag()));
+  hn::Vec<Tag> raw;
+
+  F32() : raw(hn::Zero(Tag())) {}
+  F32(hn::Vec<Tag> vector) : raw(vector) {}
+  F32(float value) : raw(hn::Set(Tag(), value)) {}
+};
+
+HWY_INLINE F32 operator+(F32 a, F32 b) { return hn::Add(a.raw, b.raw); }
+HWY_INLINE F32 operator-(F32 a, F32 b) { return hn::Sub(a.raw, b.raw); }
+HWY_INLINE F32 operator*(F32 a, F32 b) { return hn::Mul(a.raw, b.raw); }
+HWY_INLINE F32 operator/(F32 a, F32 b) { return hn::Div(a.raw, b.raw); }
+HWY_INLINE F32 sqrt(F32 a) { return hn::Sqrt(a.raw); }
+
+// Every NaN becomes the canonical quiet NaN; conversions below rely on it.
+HWY_INLINE F32 canonical(F32 a) {
+  const F32::Tag tag;
+  const auto nan = hn::BitCast(tag, hn::Set(hn::RebindToUnsigned<F32::Tag>(), kCanonicalNanF32));
+  return hn::IfThenElse(hn::IsNaN(a.raw), nan, a.raw);
+}
+
+// ---- float ----
+
+HWY_INLINE F32 load(const float* from) { return hn::LoadU(F32::Tag(), from); }
+HWY_INLINE void store(F32 value, float* to) { hn::StoreU(canonical(value).raw, F32::Tag(), to); }
+
+// ---- bfloat16: the upper half of a float ----
+
+using U16Tag = hn::Rebind<uint16_t, F32::Tag>;
+using U32Tag = hn::RebindToUnsigned<F32::Tag>;
+using I32Tag = hn::RebindToSigned<F32::Tag>;
+
+HWY_INLINE F32 load(const Bfloat16* from) {
+  const auto bits = hn::PromoteTo(U32Tag(), hn::LoadU(U16Tag(), reinterpret_cast<const uint16_t*>(from)));
+  return hn::BitCast(F32::Tag(), hn::ShiftLeft<16>(bits));
+}
+
+HWY_INLINE void store(F32 value, Bfloat16* to) {
+  const U32Tag u32;
+  const auto bits = hn::BitCast(u32, canonical(value).raw);
+  const auto lowest_kept = hn::And(hn::ShiftRight<16>(bits), hn::Set(u32, 1));
+  const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(lowest_kept, hn::Set(u32, 0x7FFF))));
+  hn::StoreU(hn::DemoteTo(U16Tag(), hn::BitCast(I32Tag(), rounded)), U16Tag(), reinterpret_cast<uint16_t*>(to));
+}
+
+// ---- float16: the hardware's conversions, which round to nearest even and keep subnormals; scalar code where there are none ----
+
+HWY_INLINE F32 load(const Float16* from) {
+#if HWY_TARGET == HWY_SCALAR
+  return F32(widen(*from));
+#else
+  const hn::Rebind<hwy::float16_t, F32::Tag> f16;
+  return hn::PromoteTo(F32::Tag(), hn::LoadU(f16, reinterpret_cast<const hwy::float16_t*>(from)));
+#endif
+}
+
+HWY_INLINE void store(F32 value, Float16* to) {
+#if HWY_TARGET == HWY_SCALAR
+  *to = narrow_f16(hn::GetLane(value.raw));
+#else
+  const hn::Rebind<hwy::float16_t, F32::Tag> f16;
+  hn::StoreU(hn::DemoteTo(f16, canonical(value).raw), f16, reinterpret_cast<hwy::float16_t*>(to));
+#endif
+}
+
+// ---- the last elements of a row: count < kLanes, through a buffer of one full vector ----
+
+template <class Storage>
+HWY_INLINE F32 load_first(const Storage* from, int64_t count) {
+  Storage buffer[F32::kLanes] = {};
+  std::memcpy(buffer, from, static_cast<size_t>(count) * sizeof(Storage));
+  return load(buffer);
+}
+
+template <class Storage>
+HWY_INLINE void store_first(F32 value, Storage* to, int64_t count) {
+  Storage buffer[F32::kLanes];
+  store(value, buffer);
+  std::memcpy(to, buffer, static_cast<size_t>(count) * sizeof(Storage));
+}
+
+}  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

@@ -1,0 +1,79 @@
+// ApplyFusedEmaAdam on the CPU: five streams in, four out, one pass; any strides through loops.h.
+#include <algorithm>
+
+#include "cpu/loops.h"
+#include "cpu/simd.h"
+#include "ops/apply_fused_ema_adam/math.h"
+#include "ops/apply_fused_ema_adam/op.h"
+
+namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
+
+namespace {
+
+// One contiguous run. Each vector is read whole before any of it is written, so grad may be one of the other tensors.
+template <class T>
+void update_run(const EmaAdamCoefficients& coefficients, const std::array<T*, kEmaStep>& tensors, int64_t count) {
+  const T* const grad = tensors[kEmaGrad];
+  T* const var = tensors[kEmaVar];
+  T* const m = tensors[kEmaM];
+  T* const v = tensors[kEmaV];
+  T* const s = tensors[kEmaS];
+  int64_t i = 0;
+  for (; i + F32::kLanes <= count; i += F32::kLanes) {
+    F32 new_var = load(var + i), new_m = load(m + i), new_v = load(v + i), new_s = load(s + i);
+    ema_adam(coefficients, load(grad + i), new_var, new_m, new_v, new_s);
+    store(new_var, var + i);
+    store(new_m, m + i);
+    store(new_v, v + i);
+    store(new_s, s + i);
+  }
+  if (const int64_t left = count - i; left > 0) {
+    F32 new_var = load_first(var + i, left), new_m = load_first(m + i, left);
+    F32 new_v = load_first(v + i, left), new_s = load_first(s + i, left);
+    ema_adam(coefficients, load_first(grad + i, left), new_var, new_m, new_v, new_s);
+    store_first(new_var, var + i, left);
+    store_first(new_m, m + i, left);
+    store_first(new_v, v + i, left);
+    store_first(new_s, s + i, left);
+  }
+}
+
+template <class T>
+void update(const EmaAdamPlan& plan, const TaskIo& io, const EmaAdamCoefficients& coefficients) {
+  std::array<T*, kEmaStep> base;
+  for (size_t k = 0; k < kEmaStep; ++k) base[k] = static_cast<T*>(io.data[k]) + plan.offsets[k];
+  constexpr int64_t kTraffic = 9;  // five loads and four stores per element
+  const int64_t chunks = cpu::chunks_for(plan.numel * kTraffic * static_cast<int64_t>(sizeof(T)));
+  cpu::parallel_for(chunks, [&](int64_t chunk) {
+    const cpu::Range range = cpu::chunk_range(plan.numel, chunks, chunk, 1024);
+    for_each_run<T, kEmaStep>(plan.nest, base, {false, true, true, true, true}, range,
+                              [&](const std::array<T*, kEmaStep>& tensors, int64_t count) {
+                                update_run<T>(coefficients, tensors, count);
+                              });
+  });
+}
+
+}  // namespace
+
+Fault run_ema_adam(const void* opaque_plan, const TaskIo& io) {
+  const auto& plan = *static_cast<const EmaAdamPlan*>(opaque_plan);
+  int64_t t = 1;
+  if (plan.attributes.bias_correction) {
+    t = static_cast<const int64_t*>(io.data[kEmaStep])[plan.offsets[kEmaStep]];
+    if (t < 1 && io.check == CheckMode::strict) {
+      Fault fault;
+      fault.count = fault.total = fault.limit = 1;
+      fault.value = t;
+      return fault;
+    }
+  }
+  const EmaAdamCoefficients coefficients = ema_adam_coefficients(plan.attributes, t);
+  switch (plan.dtype) {
+    case ACL_FLOAT: update<float>(plan, io, coefficients); break;
+    case ACL_FLOAT16: update<Float16>(plan, io, coefficients); break;
+    default: update<Bfloat16>(plan, io, coefficients); break;
+  }
+  return {};
+}
+
+}  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

@@ -1,0 +1,137 @@
+// ApplyFusedEmaAdam: checks, plan, coefficients and the two entry points.
+#include "ops/apply_fused_ema_adam/op.h"
+
+#include <array>
+
+#include "aclnnop/aclnn_apply_fused_ema_adam.h"
+#include "base/env.h"
+#include "ops/registry.h"
+#include "ops/require.h"
+
+namespace openaclnn {
+
+namespace {
+
+// beta^t by binary powering, with the multiplications in this order: part of the operator's contract.
+double power(double base, int64_t t) {
+  uint64_t n = t < 0 ? 0 - static_cast<uint64_t>(t) : static_cast<uint64_t>(t);
+  double result = 1;
+  while (n != 0) {
+    if ((n & 1) != 0) result = result * base;
+    n >>= 1;
+    if (n != 0) base = base * base;
+  }
+  return t < 0 ? 1 / result : result;
+}
+
+std::string describe_fault(const Fault& fault) {
+  return text("step is ", fault.value, "; with biasCorrection it must be at least ", fault.limit);
+}
+
+}  // namespace
+
+const Operator& apply_fused_ema_adam_operator() {
+  static const Operator op{"aclnnApplyFusedEmaAdam", run_ema_adam_kernel(), describe_fault};
+  return op;
+}
+
+Status check(const EmaAdamArgs& args) {
+  static constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+  static constexpr aclDataType kStepDtype[] = {ACL_INT64};
+  const Argument* const states[] = {&args.var, &args.m, &args.v, &args.s};
+  // V4
+  OPENACLNN_TRY(require_dtype(args.grad, kDtypes));
+  for (const Argument* state : states) OPENACLNN_TRY(require_dtype(*state, kDtypes));
+  OPENACLNN_TRY(require_dtype(args.step, kStepDtype));
+  for (const Argument* state : states) OPENACLNN_TRY(require_same_dtype(*state, args.grad));
+  // V5, V6
+  OPENACLNN_TRY(require_extents({&args.grad, &args.var, &args.m, &args.v, &args.s, &args.step}));
+  for (const Argument* state : states) OPENACLNN_TRY(require_same_shape(*state, args.grad));
+  if (args.step.view.is_empty()) {
+    return {ACLNN_ERR_PARAM_INVALID,
+            text("step has shape ", shape_text(args.step.view.shape()), "; it must hold at least one element")};
+  }
+  // V7
+  if (args.attributes.mode != 0 && args.attributes.mode != 1) {
+    return {ACLNN_ERR_PARAM_INVALID,
+            text("mode is ", args.attributes.mode, "; it must be 0 (decay added to the gradient) or 1 (decoupled decay)")};
+  }
+  // V8, V9
+  OPENACLNN_TRY(require_plain_formats({&args.grad, &args.var, &args.m, &args.v, &args.s, &args.step}));
+  OPENACLNN_TRY(require_distinct_elements({&args.var, &args.m, &args.v, &args.s}));
+  // V11
+  if (environment().vendor_limits && args.grad.rank == 0) {
+    return {ACLNN_ERR_PARAM_INVALID, "grad has rank 0; with OPENACLNN_LIMITS=vendor its rank must be at least 1"};
+  }
+  return {};
+}
+
+Call plan(const EmaAdamArgs& args) {
+  Call call;
+  call.op = &apply_fused_ema_adam_operator();
+  call.nothing_to_do = args.grad.view.is_empty();
+
+  Parameter grad = parameter(args.grad, Use::input);
+  grad.may_equal_output = true;  // each element is read before any is written
+  call.add(grad);
+  for (const Argument* state : {&args.var, &args.m, &args.v, &args.s}) call.add(parameter(*state, Use::reference));
+  // Whatever its shape, step is one number: the 8 bytes at data + offset * 8.
+  Parameter step = parameter(args.step, Use::input);
+  step.view.rank = 0;
+  step.is_accessed = args.attributes.bias_correction && !call.nothing_to_do;
+  call.add(step);
+
+  EmaAdamPlan plan = {};
+  plan.attributes = args.attributes;
+  plan.dtype = args.grad.dtype();
+  plan.numel = args.grad.view.numel();
+  if (!call.nothing_to_do) {
+    plan.nest = memory_order_nest<kEmaStep>(
+        {&args.grad.view, &args.var.view, &args.m.view, &args.v.view, &args.s.view}, kEmaVar);
+  }
+  for (int k = 0; k < kEmaParameters; ++k) plan.offsets[k] = call.parameters[static_cast<size_t>(k)].view.offset;
+  call.plan = share_plan(plan);
+  return call;
+}
+
+EmaAdamCoefficients ema_adam_coefficients(const EmaAdamAttributes& a, int64_t t) {
+  EmaAdamCoefficients c;
+  c.beta1 = static_cast<float>(a.beta1);
+  c.one_minus_beta1 = static_cast<float>(1 - a.beta1);
+  c.beta2 = static_cast<float>(a.beta2);
+  c.one_minus_beta2 = static_cast<float>(1 - a.beta2);
+  c.lr = static_cast<float>(a.lr);
+  c.eps = static_cast<float>(a.eps);
+  c.weight_decay = static_cast<float>(a.weight_decay);
+  c.ema_decay = static_cast<float>(a.ema_decay);
+  c.one_minus_ema = static_cast<float>(1 - a.ema_decay);
+  c.m_scale = a.bias_correction ? static_cast<float>(1 / (1 - power(a.beta1, t))) : 1.0f;
+  c.v_scale = a.bias_correction ? static_cast<float>(1 / (1 - power(a.beta2, t))) : 1.0f;
+  c.decoupled = a.mode == 1;
+  return c;
+}
+
+}  // namespace openaclnn
+
+using namespace openaclnn;
+
+aclnnStatus aclnnApplyFusedEmaAdamGetWorkspaceSize(const aclTensor* grad, aclTensor* varRef, aclTensor* mRef,
+                                                   aclTensor* vRef, aclTensor* sRef, const aclTensor* step, double lr,
+                                                   double emaDecay, double beta1, double beta2, double eps, int64_t mode,
+                                                   bool biasCorrection, double weightDecay, uint64_t* workspaceSize,
+                                                   aclOpExecutor** executor) {
+  return phase1(__func__, workspaceSize, executor, [&]() -> Result<Call> {
+    EmaAdamArgs args;
+    args.attributes = {lr, emaDecay, beta1, beta2, eps, mode, biasCorrection, weightDecay};
+    const Status resolved = resolve<6>(
+        {{{"grad", grad}, {"varRef", varRef}, {"mRef", mRef}, {"vRef", vRef}, {"sRef", sRef}, {"step", step}}},
+        {&args.grad, &args.var, &args.m, &args.v, &args.s, &args.step});
+    if (!resolved.ok()) return resolved;
+    if (Status status = check(args); !status.ok()) return status;
+    return plan(args);
+  });
+}
+
+aclnnStatus aclnnApplyFusedEmaAdam(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream) {
+  return phase2(__func__, apply_fused_ema_adam_operator(), workspace, workspaceSize, executor, stream);
+}

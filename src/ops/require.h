@@ -1,0 +1,33 @@
+// The vocabulary of checks: each fails with 161002 and a sentence that names the argument, what it was and what is accepted.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+
+#include "base/status.h"
+#include "ops/contract.h"
+
+namespace openaclnn {
+
+// V4
+Status require_dtype(const Argument& argument, std::span<const aclDataType> accepted);
+Status require_same_dtype(const Argument& argument, const Argument& other);
+
+// V5: ranks, negative dims, and counts, byte sizes and extents in int64.
+Status require_extents(std::initializer_list<const Argument*> arguments);
+
+// V6
+Status require_rank(const Argument& argument, uint64_t rank);
+Status require_rank_at_least(const Argument& argument, uint64_t rank);
+Status require_same_shape(const Argument& argument, const Argument& other);
+// `meaning` says where the expected shape comes from: "[numWeights, D]".
+Status require_shape(const Argument& argument, std::span<const int64_t> expected, const char* meaning);
+
+// V8
+Status require_plain_formats(std::initializer_list<const Argument*> arguments);
+
+// V9
+Status require_distinct_elements(std::initializer_list<const Argument*> outputs);
+
+}  // namespace openaclnn

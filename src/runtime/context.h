@@ -1,0 +1,70 @@
+// Contexts and streams, and the life cycle of the process: initialise, set device, finalize.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "acl/acl_rt.h"
+#include "base/status.h"
+#include "runtime/device.h"
+#include "runtime/handle.h"
+
+namespace openaclnn {
+
+struct Context {
+  int device = 0;
+  void* default_stream = nullptr;        // a stream handle
+  std::map<int, int64_t> system_params;  // aclrtCtxSetSysParamOpt; guarded by the table
+};
+
+struct Stream {
+  uint64_t number = 0;  // counted in the process from 1, for error text
+  int device = 0;
+  void* context = nullptr;
+  bool is_default = false;
+  std::shared_ptr<Queue> queue;
+};
+
+using ContextTable = HandleTable<Context, HandleKind::context>;
+using StreamTable = HandleTable<Stream, HandleKind::stream>;
+
+// The calling thread's context and its handle; fails (107002) when it has none or it was destroyed.
+struct CurrentContext {
+  void* handle;
+  std::shared_ptr<Context> context;
+};
+Result<CurrentContext> current_context();
+
+// The stream, or the current context's default stream for nullptr. Fails with 107002, then 107017.
+Result<std::shared_ptr<Stream>> find_stream(aclrtStream stream);
+
+// Life cycle of the process.
+Status initialise(const char* config_path);
+Status finalize();
+Status finalize_reference(uint64_t* references);
+
+// Devices and contexts.
+Status require_device(int32_t device);
+Status set_device(int32_t device);
+Status reset_device(int32_t device, bool force);
+Result<void*> create_context(int32_t device);
+Status destroy_context(void* context);
+Status set_current_context(void* context);
+
+// Streams of the current context.
+Result<void*> create_stream();
+Status destroy_stream(void* stream, bool drop_pending);
+
+// Synchronisation: waits, then returns unreported faults once (507035). The deadline's expiry is `timeout_code`.
+Status synchronize_stream(const Stream& stream, Deadline deadline);
+Status synchronize_device(const char* function, Deadline deadline);
+
+// nullopt text: milliseconds -1 mean no limit; below that is an error.
+Result<Deadline> deadline_after(int32_t milliseconds);
+
+// The failure that reports a fault to the caller of a synchronizing function.
+Status fault_status(std::string sentence);
+
+}  // namespace openaclnn

@@ -1,0 +1,121 @@
+// What a device is to the runtime: memory, and queues that run tasks in order. Devices know nothing about operators: a task
+// carries its function.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/env.h"
+#include "base/status.h"
+#include "runtime/fault.h"
+
+namespace openaclnn {
+
+inline constexpr int kMaxParameters = 8;
+
+using Clock = std::chrono::steady_clock;
+using Deadline = std::optional<Clock::time_point>;  // nullopt: no limit
+
+// What a kernel gets besides its plan.
+struct TaskIo {
+  const std::array<void*, kMaxParameters>& data;  // tensor addresses, in the order of the operator's parameters
+  void* workspace;
+  CheckMode check;
+};
+
+// A kernel: reads its immutable plan, touches tensors, and returns what it found wrong in their contents.
+using RunFunction = Fault (*)(const void* plan, const TaskIo& io);
+using DescribeFunction = std::string (*)(const Fault& fault);
+
+// One unit of work of a queue. It owns everything it needs except tensor memory.
+struct Task {
+  const char* name = "";  // of the operator, for fault sentences
+  RunFunction run = nullptr;
+  DescribeFunction describe = nullptr;
+  std::shared_ptr<const void> plan;
+  std::array<void*, kMaxParameters> data = {};
+  void* workspace = nullptr;
+  CheckMode check = CheckMode::report;
+};
+
+enum class WaitResult { done, timed_out };
+
+// One record of an event: a point in a queue that is reached once.
+class Marker {
+ public:
+  virtual ~Marker() = default;
+  virtual bool complete() const = 0;
+  virtual WaitResult synchronize(Deadline deadline) = 0;
+  virtual Clock::time_point time() const = 0;  // when it was reached; valid once complete
+
+  uint64_t task_number = 0;               // tasks of its queue numbered up to this one come before it
+  std::shared_ptr<FaultCell> fault_cell;  // of its queue
+};
+
+// A FIFO of tasks, records and waits. Every function may be called from any thread.
+class Queue {
+ public:
+  virtual ~Queue() = default;
+
+  // Appends a task and returns its number, counted from 1; nullopt when the queue is closed.
+  virtual std::optional<uint64_t> enqueue(Task task) = 0;
+  // Appends a point; nullptr when the queue is closed.
+  virtual std::shared_ptr<Marker> record() = 0;
+  // Later tasks start after the marker is reached. false when the queue is closed.
+  virtual bool wait_for(std::shared_ptr<Marker> marker) = 0;
+  // Waits for everything enqueued before the call.
+  virtual WaitResult synchronize(Deadline deadline) = 0;
+  virtual bool idle() const = 0;
+  // Refuses further work; `drop` also discards what has not started (waits and records on it count as reached).
+  virtual void close(bool drop) = 0;
+
+  std::shared_ptr<FaultCell> fault_cell;
+};
+
+struct MemoryInfo {
+  size_t free_bytes;
+  size_t total_bytes;
+};
+
+enum class MemorySpace { device, host };
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  // Memory aligned to 64 bytes, nullptr when there is none.
+  virtual void* allocate(size_t bytes, MemorySpace space) = 0;
+  // Returns memory once every task enqueued on this device before the call is done; does not wait.
+  virtual void release(void* address, size_t bytes, MemorySpace space) = 0;
+  virtual MemoryInfo memory_info() const = 0;
+
+  virtual std::shared_ptr<Queue> make_queue() = 0;
+
+  // Synchronous; not ordered with queues.
+  virtual void copy(void* destination, const void* source, size_t bytes) = 0;
+  virtual void fill(void* destination, uint8_t value, size_t bytes) = 0;
+  // The same as tasks, for a queue. `stage_source`: the source's contents are taken now, so that the caller may reuse it.
+  virtual Task copy_task(void* destination, const void* source, size_t bytes, bool stage_source) = 0;
+  virtual Task fill_task(void* destination, uint8_t value, size_t bytes) = 0;
+};
+
+// The devices that this process uses, in the order of their ids. The platform is chosen at first use.
+struct Platform {
+  std::vector<Device*> devices;
+  std::string why_none;  // when `devices` is empty
+};
+
+using MakePlatform = Platform* (*)();
+
+// The device layers announce themselves here while the library loads.
+void register_cpu_platform(MakePlatform make);
+
+const Platform& platform();
+
+}  // namespace openaclnn

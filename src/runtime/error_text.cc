@@ -1,0 +1,108 @@
+// Per-thread error state. Only trivially destructible thread-local objects are used, so that callers may still report
+// errors from their own thread-local destructors; the message buffer is heap memory owned by a pthread key.
+#include "runtime/error_text.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "base/codes.h"
+
+namespace openaclnn {
+
+namespace {
+
+constexpr size_t kLineBytes = 1024;  // with the terminator
+constexpr size_t kLines = 16;
+
+struct Messages {
+  std::array<std::array<char, kLineBytes>, kLines> ring;
+  size_t next = 0;   // slot of the next message
+  size_t count = 0;  // messages kept
+  std::array<char, kLineBytes * kLines> joined;
+};
+
+thread_local Messages* thread_messages = nullptr;
+
+void free_messages(void* messages) {
+  delete static_cast<Messages*>(messages);
+  thread_messages = nullptr;
+}
+
+pthread_key_t messages_key() {
+  static const pthread_key_t key = [] {
+    pthread_key_t created = 0;
+    pthread_key_create(&created, free_messages);
+    return created;
+  }();
+  return key;
+}
+
+Messages* messages() {
+  if (thread_messages == nullptr) {
+    thread_messages = new (std::nothrow) Messages;
+    if (thread_messages != nullptr) pthread_setspecific(messages_key(), thread_messages);
+  }
+  return thread_messages;
+}
+
+}  // namespace
+
+void add_error_line(const char* function, std::string_view sentence, int code) {
+  Messages* state = messages();
+  if (state == nullptr) return;
+  std::array<char, kLineBytes>& line = state->ring[state->next];
+  state->next = (state->next + 1) % kLines;
+  state->count = std::min(state->count + 1, kLines);
+
+  // The suffix must survive: it is built first and the sentence is cut to the room left.
+  std::array<char, 96> suffix;
+  const char* name = code_name(code);
+  const std::string number = std::to_string(code);  // fits the small-string buffer: no allocation
+  const size_t suffix_size = std::min(suffix.size(), 4 + number.size() + std::strlen(name));
+  char* at = suffix.data();
+  for (std::string_view piece : {std::string_view(" ["), std::string_view(number), std::string_view(" "),
+                                 std::string_view(name), std::string_view("]")}) {
+    const size_t room = static_cast<size_t>(suffix.data() + suffix.size() - at);
+    at = std::copy_n(piece.data(), std::min(room, piece.size()), at);
+  }
+
+  at = line.data();
+  char* const sentence_end = line.data() + kLineBytes - 1 - suffix_size;
+  for (std::string_view piece : {std::string_view(function), std::string_view(": "), sentence}) {
+    at = std::copy_n(piece.data(), std::min(static_cast<size_t>(sentence_end - at), piece.size()), at);
+  }
+  std::replace(line.data(), at, '\n', ' ');
+  at = std::copy_n(suffix.data(), suffix_size, at);
+  *at = '\0';
+}
+
+const char* take_error_text() {
+  Messages* state = thread_messages;
+  if (state == nullptr || state->count == 0) return nullptr;
+  char* at = state->joined.data();
+  for (size_t k = 0; k < state->count; ++k) {
+    const char* line = state->ring[(state->next + kLines - 1 - k) % kLines].data();
+    if (k > 0) *at++ = '\n';
+    at = std::copy_n(line, std::strlen(line), at);
+  }
+  *at = '\0';
+  state->count = 0;
+  return state->joined.data();
+}
+
+int& last_runtime_error() {
+  thread_local int code = 0;
+  return code;
+}
+
+void*& current_context_handle() {
+  thread_local void* handle = nullptr;
+  return handle;
+}
+
+}  // namespace openaclnn

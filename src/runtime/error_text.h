@@ -1,0 +1,22 @@
+// Per-thread error state: the recent messages, the last runtime error and the current context.
+#pragma once
+
+#include <string_view>
+
+namespace openaclnn {
+
+// Adds "<function>: <sentence> [<code> <NAME>]" as this thread's newest message: at most 1023 bytes, at most 16 kept.
+// Never fails; when even the message buffer cannot be allocated the message is lost and the code alone remains.
+void add_error_line(const char* function, std::string_view sentence, int code);
+
+// This thread's messages, newest first, one per line, and clears them; nullptr when there are none. The text is valid
+// until the next call on this thread.
+const char* take_error_text();
+
+// The last non-zero code of a runtime (acl*) function on this thread.
+int& last_runtime_error();
+
+// Handle of this thread's current context, nullptr when none was set. It may be stale: look it up before use.
+void*& current_context_handle();
+
+}  // namespace openaclnn

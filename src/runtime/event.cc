@@ -1,0 +1,140 @@
+// Events on top of markers. Waits capture the marker, so records, resets and destroys never affect them.
+#include "runtime/event.h"
+
+#include <limits>
+
+#include "runtime/context.h"
+
+namespace openaclnn {
+
+namespace {
+
+Status stale_event(const char* name) {
+  return {ACL_ERROR_RT_INVALID_HANDLE, std::string(name) + " is not a live event; pass one that aclrtCreateEvent returned"};
+}
+
+Status closed_stream() { return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being destroyed"}; }
+
+// A copy of the event's state.
+Result<Event> look_up(const char* name, void* handle) {
+  if (Result<CurrentContext> current = current_context(); !current.ok()) return current.status();
+  Event copy;
+  if (!EventTable::instance().with(handle, [&](std::shared_ptr<Event>& event) { copy = *event; })) return stale_event(name);
+  return copy;
+}
+
+// The task of aclrtResetEvent.
+struct ResetPlan {
+  void* event;
+  std::weak_ptr<Marker> reset;  // the record it forgets
+};
+
+Fault run_reset(const void* plan, const TaskIo&) {
+  const auto& reset = *static_cast<const ResetPlan*>(plan);
+  const std::shared_ptr<Marker> old = reset.reset.lock();
+  EventTable::instance().with(reset.event, [&](std::shared_ptr<Event>& event) {
+    if (event->latest == old) event->latest = nullptr;
+  });
+  return {};
+}
+
+}  // namespace
+
+Result<void*> create_event(bool timed) {
+  if (Result<CurrentContext> current = current_context(); !current.ok()) return current.status();
+  void* handle = EventTable::instance().insert(std::make_shared<Event>(Event{timed, nullptr}));
+  if (handle == nullptr) return Status(ACL_ERROR_RT_MEMORY_ALLOCATION, "every event number is in use");
+  return handle;
+}
+
+Status destroy_event(void* event) {
+  return EventTable::instance().remove(event) != nullptr ? Status() : stale_event("event");
+}
+
+Status record_event(void* handle, aclrtStream stream) {
+  Result<std::shared_ptr<Stream>> target = find_stream(stream);
+  if (!target.ok()) return target.status();
+  Status status;
+  const bool live = EventTable::instance().with(handle, [&](std::shared_ptr<Event>& event) {
+    // Under the event's lock, so that of two concurrent records the later one in the queue stays the latest.
+    std::shared_ptr<Marker> marker = (*target)->queue->record();
+    if (marker == nullptr) {
+      status = closed_stream();
+    } else {
+      event->latest = std::move(marker);
+    }
+  });
+  return live ? status : stale_event("event");
+}
+
+Status reset_event(void* handle, aclrtStream stream) {
+  Result<std::shared_ptr<Stream>> target = find_stream(stream);
+  if (!target.ok()) return target.status();
+  Result<Event> event = look_up("event", handle);
+  if (!event.ok()) return event.status();
+  if (event->latest == nullptr) return {};
+  Task task;
+  task.name = "aclrtResetEvent";
+  task.run = run_reset;
+  task.plan = std::make_shared<const ResetPlan>(ResetPlan{handle, event->latest});
+  return (*target)->queue->enqueue(std::move(task)) ? Status() : closed_stream();
+}
+
+Status stream_wait_event(aclrtStream stream, void* handle) {
+  Result<std::shared_ptr<Stream>> target = find_stream(stream);
+  if (!target.ok()) return target.status();
+  Result<Event> event = look_up("event", handle);
+  if (!event.ok()) return event.status();
+  if (event->latest == nullptr) return {};
+  return (*target)->queue->wait_for(event->latest) ? Status() : closed_stream();
+}
+
+Result<bool> event_complete(void* handle) {
+  Result<Event> event = look_up("event", handle);
+  if (!event.ok()) return event.status();
+  return event->latest == nullptr || event->latest->complete();
+}
+
+Status synchronize_event(void* handle, Deadline deadline) {
+  Result<Event> event = look_up("event", handle);
+  if (!event.ok()) return event.status();
+  if (event->latest == nullptr) return {};
+  Marker& marker = *event->latest;
+  if (marker.synchronize(deadline) == WaitResult::timed_out) {
+    return {ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "event was not reached in time; the stream's work goes on"};
+  }
+  if (std::optional<std::string> sentence = marker.fault_cell->take(marker.task_number)) {
+    return fault_status(std::move(*sentence));
+  }
+  return {};
+}
+
+Result<float> elapsed_milliseconds(void* start_handle, void* end_handle) {
+  Result<Event> start = look_up("startEvent", start_handle);
+  if (!start.ok()) return start.status();
+  Result<Event> end = look_up("endEvent", end_handle);
+  if (!end.ok()) return end.status();
+  const auto unusable = [](const char* name, const Event& event) -> Status {
+    const char* why = event.latest == nullptr        ? " was never recorded"
+                      : !event.timed                 ? " was created with flags that keep no time"
+                      : !event.latest->complete()    ? " is not reached yet"
+                                                     : nullptr;
+    if (why == nullptr) return {};
+    return {ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID,
+            std::string(name) + why + "; both events must be timed, recorded and reached"};
+  };
+  if (Status status = unusable("startEvent", *start); !status.ok()) return status;
+  if (Status status = unusable("endEvent", *end); !status.ok()) return status;
+  const std::chrono::duration<double, std::milli> elapsed = end->latest->time() - start->latest->time();
+  if (elapsed.count() < 0) {
+    return Status(ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL, "endEvent was reached before startEvent; swap them");
+  }
+  return static_cast<float>(elapsed.count());
+}
+
+void remove_all_events() {
+  EventTable& events = EventTable::instance();
+  for (void* handle : events.handles_where([](const Event&) { return true; })) (void)events.remove(handle);
+}
+
+}  // namespace openaclnn

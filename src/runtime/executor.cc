@@ -1,0 +1,253 @@
+// The life cycle of executors, and phase 2.
+#include "runtime/executor.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "openaclnn/status.h"
+#include "runtime/context.h"
+#include "runtime/memory.h"
+#include "runtime/tensor.h"
+
+namespace openaclnn {
+
+namespace {
+
+// What one phase-2 call works on: nothing of it changes when another thread updates or destroys the executor.
+struct Snapshot {
+  std::shared_ptr<const Call> call;
+  std::array<void*, kMaxParameters> data;
+
+  TensorView view(int k) const {
+    TensorView view = call->parameters[static_cast<size_t>(k)].view;
+    view.data = data[static_cast<size_t>(k)];
+    return view;
+  }
+  const Parameter& parameter(int k) const { return call->parameters[static_cast<size_t>(k)]; }
+};
+
+Status stale_executor() {
+  return {ACLNN_ERR_INNER,
+          "executor is not live: it was consumed by phase 2, destroyed, or never returned by a phase-1 function"};
+}
+
+// P2, P3: finds the executor and consumes it when it is one-shot, also when the operator is the wrong one.
+Result<Snapshot> take_snapshot(const Operator& op, aclOpExecutor* handle) {
+  ExecutorTable& table = ExecutorTable::instance();
+  Snapshot snapshot;
+  const auto copy = [&](const Executor& executor) { snapshot = {executor.call, executor.data}; };
+  // Of several calls on a one-shot executor, the one that removes it runs. What is live but not removed is repeatable, for good.
+  if (const auto taken = table.remove_if(handle, [](const Executor& executor) { return !executor.repeatable; })) {
+    copy(*taken);
+  } else {
+    table.with(handle, [&](std::shared_ptr<Executor>& executor) { copy(*executor); });
+  }
+  if (snapshot.call == nullptr) return stale_executor();
+  if (snapshot.call->op != &op) {
+    return Status(ACLNN_ERR_PARAM_INVALID,
+                  text("executor was made by ", snapshot.call->op->name, "GetWorkspaceSize; it must be run by ",
+                       snapshot.call->op->name));
+  }
+  return snapshot;
+}
+
+// P9, P10.
+Status check_addresses(const Snapshot& snapshot) {
+  for (int k = 0; k < snapshot.call->parameter_count; ++k) {
+    const TensorView view = snapshot.view(k);
+    if (snapshot.parameter(k).is_accessed && view.data == nullptr) {
+      return {ACLNN_ERR_PARAM_NULLPTR, text(snapshot.parameter(k).name, " has a NULL data address; set it before phase 2")};
+    }
+  }
+  for (int k = 0; k < snapshot.call->parameter_count; ++k) {
+    const TensorView view = snapshot.view(k);
+    const auto address = reinterpret_cast<uintptr_t>(view.data);
+    if (snapshot.parameter(k).is_accessed && address % static_cast<uintptr_t>(view.element_bytes()) != 0) {
+      return {ACLNN_ERR_PARAM_INVALID, text(snapshot.parameter(k).name, " has a data address that is not a multiple of ",
+                                            view.element_bytes(), " bytes, the size of ", dtype_name(view.dtype))};
+    }
+  }
+  return {};
+}
+
+// The workspace as a view, so that it takes part in the overlap check.
+TensorView workspace_view(void* workspace, uint64_t bytes) {
+  TensorView view;
+  view.data = workspace;
+  view.dtype = ACL_UINT8;
+  view.rank = 1;
+  view.dims[0] = static_cast<int64_t>(bytes);
+  view.strides[0] = 1;
+  return view;
+}
+
+// P11.
+Status check_overlap(const Snapshot& snapshot, void* workspace) {
+  const Call& call = *snapshot.call;
+  std::array<TensorView, kMaxParameters> views;
+  for (int k = 0; k < call.parameter_count; ++k) views[static_cast<size_t>(k)] = snapshot.view(k);
+  for (int out = 0; out < call.parameter_count; ++out) {
+    if (!snapshot.parameter(out).is_output || !snapshot.parameter(out).is_accessed) continue;
+    for (int other = 0; other < call.parameter_count; ++other) {
+      const Parameter& parameter = snapshot.parameter(other);
+      // Two outputs are compared once.
+      if (other == out || !parameter.is_accessed || (parameter.is_output && other < out)) continue;
+      const TensorView& a = views[static_cast<size_t>(out)];
+      const TensorView& b = views[static_cast<size_t>(other)];
+      if (!provably_overlap(a, b) || (parameter.may_equal_output && is_identical(a, b))) continue;
+      return {ACLNN_ERR_PARAM_INVALID,
+              text(snapshot.parameter(out).name, " overlaps ", parameter.name,
+                   parameter.may_equal_output ? "; only the identical view is accepted" : "; they must not share memory")};
+    }
+  }
+  if (call.workspace_bytes == 0) return {};
+  const TensorView scratch = workspace_view(workspace, call.workspace_bytes);
+  for (int k = 0; k < call.parameter_count; ++k) {
+    if (snapshot.parameter(k).is_accessed && provably_overlap(scratch, views[static_cast<size_t>(k)])) {
+      return {ACLNN_ERR_PARAM_INVALID,
+              text("workspace overlaps ", snapshot.parameter(k).name, "; they must not share memory")};
+    }
+  }
+  return {};
+}
+
+// P12.
+Status check_blocks(const Snapshot& snapshot, void* workspace) {
+  const auto require = [](const char* name, const TensorView& view) -> Status {
+    const ByteRange range = byte_range(view);
+    const char* first = static_cast<const char*>(view.data) + range.begin;
+    if (view.is_empty() || inside_one_block(first, static_cast<size_t>(range.end - range.begin))) return {};
+    return {ACLNN_ERR_PARAM_INVALID,
+            text(name, " needs ", range.end - range.begin, " bytes that do not lie inside one live block of aclrtMalloc or ",
+                 "aclrtMallocHost; strict mode accepts no other memory")};
+  };
+  for (int k = 0; k < snapshot.call->parameter_count; ++k) {
+    if (snapshot.parameter(k).is_accessed) OPENACLNN_TRY(require(snapshot.parameter(k).name, snapshot.view(k)));
+  }
+  if (snapshot.call->workspace_bytes == 0) return {};
+  return require("workspace", workspace_view(workspace, snapshot.call->workspace_bytes));
+}
+
+Task make_task(const Snapshot& snapshot, void* workspace) {
+  Task task;
+  task.name = snapshot.call->op->name;
+  task.run = snapshot.call->op->run_cpu;
+  task.describe = snapshot.call->op->describe;
+  task.plan = snapshot.call->plan;
+  task.data = snapshot.data;
+  task.workspace = workspace;
+  task.check = environment().check;
+  return task;
+}
+
+}  // namespace
+
+Result<aclOpExecutor*> make_executor(Call call) {
+  auto executor = std::make_shared<Executor>();
+  for (int k = 0; k < call.parameter_count; ++k) {
+    executor->data[static_cast<size_t>(k)] = call.parameters[static_cast<size_t>(k)].view.data;
+  }
+  executor->call = std::make_shared<const Call>(std::move(call));
+  void* handle = ExecutorTable::instance().insert(std::move(executor));
+  if (handle == nullptr) {
+    return Status(ACLNN_ERR_INNER_CREATE_EXECUTOR, "EL0004 Failed to allocate an executor: every executor number is in use");
+  }
+  return static_cast<aclOpExecutor*>(handle);
+}
+
+Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor, aclrtStream stream) {
+  if (executor == nullptr) {
+    return {ACLNN_ERR_PARAM_NULLPTR, text("executor is NULL; pass the one that ", op.name, "GetWorkspaceSize returned")};
+  }
+  Result<Snapshot> snapshot = take_snapshot(op, executor);
+  if (!snapshot.ok()) return snapshot.status();
+  const Call& call = *snapshot->call;
+
+  Result<CurrentContext> current = current_context();
+  if (!current.ok()) return current.status();
+  Result<std::shared_ptr<Stream>> target = find_stream(stream);
+  if (!target.ok()) return target.status();
+  if ((*target)->device != current->context->device) {
+    return {ACL_ERROR_RT_STREAM_CONTEXT, text("stream belongs to device ", (*target)->device,
+                                              " but the current context to device ", current->context->device)};
+  }
+  if (workspace == nullptr && call.workspace_bytes > 0) {
+    return {ACLNN_ERR_PARAM_NULLPTR, text("workspace is NULL but ", call.workspace_bytes, " bytes are required")};
+  }
+  if (workspace_bytes < call.workspace_bytes) {
+    return {ACLNN_ERR_PARAM_INVALID,
+            text("workspaceSize is ", workspace_bytes, " but ", call.workspace_bytes, " bytes are required")};
+  }
+  OPENACLNN_TRY(check_addresses(*snapshot));
+  OPENACLNN_TRY(check_overlap(*snapshot, workspace));
+  const Environment& env = environment();
+  if (env.check == CheckMode::strict) OPENACLNN_TRY(check_blocks(*snapshot, workspace));
+  if (call.nothing_to_do) return {};
+
+  Queue& queue = *(*target)->queue;
+  const std::optional<uint64_t> number = queue.enqueue(make_task(*snapshot, workspace));
+  if (!number) return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being destroyed"};
+  if (env.blocking || env.check == CheckMode::strict) {
+    // The task is the last one this thread enqueued; a fault of an earlier task is reported here too, once.
+    (void)queue.synchronize(std::nullopt);
+    if (std::optional<std::string> sentence = queue.fault_cell->take(*number)) return fault_status(std::move(*sentence));
+  }
+  return {};
+}
+
+Status set_tensor_address(aclOpExecutor* executor, ParameterSet set, size_t index, aclTensor* tensor, void* address) {
+  if (executor == nullptr) return {ACLNN_ERR_INNER_NULLPTR, "executor is NULL; pass one that phase 1 returned"};
+  if (tensor == nullptr) return {ACLNN_ERR_INNER_NULLPTR, "tensor is NULL; pass a tensor that aclCreateTensor returned"};
+  const std::shared_ptr<Executor> object = ExecutorTable::instance().find(executor);
+  if (object == nullptr) return stale_executor();
+  const std::shared_ptr<const Tensor> described = TensorTable::instance().find(tensor);
+  if (described == nullptr) {
+    return {ACLNN_ERR_PARAM_INVALID, "tensor is not live; pass a tensor that aclCreateTensor returned"};
+  }
+
+  // The parameters of the set, in order; in the whole set the inputs come first, then the outputs. The call never changes.
+  const Call& call = *object->call;
+  std::array<size_t, 2 * kMaxParameters> positions;
+  size_t count = 0;
+  const auto append = [&](bool Parameter::*belongs) {
+    for (int k = 0; k < call.parameter_count; ++k) {
+      if (call.parameters[static_cast<size_t>(k)].*belongs) positions[count++] = static_cast<size_t>(k);
+    }
+  };
+  if (set != ParameterSet::outputs) append(&Parameter::is_input);
+  if (set != ParameterSet::inputs) append(&Parameter::is_output);
+  if (index >= count) {
+    const char* what = set == ParameterSet::inputs ? " input" : set == ParameterSet::outputs ? " output" : "";
+    return {ACLNN_ERR_PARAM_INVALID, text("index is ", index, "; ", call.op->name, " was planned with ", count, what,
+                                          " tensors, so it must be below ", count)};
+  }
+
+  // Everything that can fail comes before the first change.
+  const auto updated = std::make_shared<Tensor>(*described);
+  updated->data = address;
+  const bool live = ExecutorTable::instance().with(
+      executor, [&](std::shared_ptr<Executor>& live_object) { live_object->data[positions[index]] = address; });
+  if (!live) return stale_executor();
+  TensorTable::instance().with(tensor, [&](std::shared_ptr<const Tensor>& live_tensor) { live_tensor = updated; });
+  return {};
+}
+
+Status set_repeatable(aclOpExecutor* executor) {
+  if (executor == nullptr) return {ACLNN_ERR_INNER_NULLPTR, "executor is NULL; pass one that phase 1 returned"};
+  const bool live = ExecutorTable::instance().with(
+      executor, [](std::shared_ptr<Executor>& object) { object->repeatable = true; });
+  return live ? Status() : stale_executor();
+}
+
+Status destroy_executor(aclOpExecutor* executor) {
+  if (executor == nullptr) return {ACLNN_ERR_INNER_NULLPTR, "executor is NULL; pass one that phase 1 returned"};
+  return ExecutorTable::instance().remove(executor) != nullptr ? Status() : stale_executor();
+}
+
+void release_fresh_executors() {
+  ExecutorTable& table = ExecutorTable::instance();
+  const auto is_fresh = [](const Executor& executor) { return !executor.repeatable; };
+  for (void* handle : table.handles_where(is_fresh)) (void)table.remove_if(handle, is_fresh);
+}
+
+}  // namespace openaclnn

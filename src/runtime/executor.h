@@ -1,0 +1,72 @@
+// Executors: what phase 1 hands to phase 2, and the checks of phase 2 that are the same for every operator.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "acl/acl_rt.h"
+#include "aclnn/aclnn_base.h"
+#include "base/status.h"
+#include "base/tensor_view.h"
+#include "runtime/device.h"
+#include "runtime/handle.h"
+
+namespace openaclnn {
+
+// An operator as the runtime sees it. The address identifies the operator: one object per operator.
+struct Operator {
+  const char* name;  // "aclnnEmbedding"
+  RunFunction run_cpu;
+  DescribeFunction describe;
+};
+
+// One tensor argument that was not NULL in phase 1.
+struct Parameter {
+  const char* name = "";
+  TensorView view;          // with the address it had in phase 1
+  bool is_input = false;    // both: a reference updated in place
+  bool is_output = false;
+  bool is_accessed = true;  // the task touches its elements
+  bool may_equal_output = false;  // an input that may be the identical view of one output
+};
+
+// The immutable result of phase 1.
+struct Call {
+  const Operator* op = nullptr;
+  std::array<Parameter, kMaxParameters> parameters;
+  int parameter_count = 0;
+  uint64_t workspace_bytes = 0;
+  bool nothing_to_do = false;
+  std::shared_ptr<const void> plan;  // of the operator's own type, trivially copyable
+
+  void add(const Parameter& parameter) { parameters[static_cast<size_t>(parameter_count++)] = parameter; }
+};
+
+// Guarded by its table: a one-shot executor is removed by the phase-2 call that gets it.
+struct Executor {
+  std::shared_ptr<const Call> call;
+  std::array<void*, kMaxParameters> data = {};  // current addresses, in the order of the parameters
+  bool repeatable = false;
+};
+
+using ExecutorTable = HandleTable<Executor, HandleKind::executor>;
+
+// Registers a fresh one-shot executor.
+Result<aclOpExecutor*> make_executor(Call call);
+
+// Phase 2: checks P1 to P13 of the specification, then queues the task.
+Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor, aclrtStream stream);
+
+enum class ParameterSet { all, inputs, outputs };
+
+// aclSet…TensorAddr: changes the address of the executor's parameter `index` within the set, and of the tensor object.
+Status set_tensor_address(aclOpExecutor* executor, ParameterSet set, size_t index, aclTensor* tensor, void* address);
+
+Status set_repeatable(aclOpExecutor* executor);
+Status destroy_executor(aclOpExecutor* executor);
+
+// Frees the one-shot executors that never ran.
+void release_fresh_executors();
+
+}  // namespace openaclnn

@@ -1,0 +1,51 @@
+// Faults: bad tensor contents that only a kernel can see. They are recorded per stream and returned once, by a synchronize.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace openaclnn {
+
+// What a kernel found. Independent of threads and devices: `position` is the lowest faulty one.
+struct Fault {
+  int64_t count = 0;  // faulty entries; 0: no fault
+  int64_t position = 0;
+  int64_t value = 0;        // what stands there, when it is an integer
+  double real_value = 0;    // what stands there, when `is_real`
+  bool is_real = false;
+  int64_t limit = 0;        // first value that is too large
+  int64_t total = 0;        // entries looked at
+  int kind = 0;             // operator's own
+
+  bool found() const { return count > 0; }
+
+  // Joins what another part of the same task found.
+  void merge(const Fault& other) {
+    const int64_t joined = count + other.count;
+    if (other.found() && (!found() || other.position < position)) *this = other;
+    count = joined;
+  }
+};
+
+// The first unreported fault of a stream, and how many further tasks faulted since.
+class FaultCell {
+ public:
+  explicit FaultCell(uint64_t stream_number) : stream_number_(stream_number) {}
+
+  uint64_t stream_number() const { return stream_number_; }
+  void record(uint64_t task_number, const char* operator_name, std::string description);
+
+  // The sentence to report, and clears the cell; nullopt when there is none, or none up to task `last_task`.
+  std::optional<std::string> take(uint64_t last_task = UINT64_MAX);
+
+ private:
+  const uint64_t stream_number_;
+  uint64_t task_number_ = 0;
+  std::string sentence_;
+  uint64_t further_tasks_ = 0;
+  bool filled_ = false;
+};
+
+}  // namespace openaclnn

@@ -1,0 +1,22 @@
+// Keeps the library usable in a forked child: every lock is held across fork(), and the child starts with a clean queue.
+#pragma once
+
+namespace openaclnn {
+
+// Something with locks that must not be held by a vanished thread in the child. Registered once, never removed.
+class ForkGuarded {
+ public:
+  virtual void before_fork() = 0;          // take every lock
+  virtual void after_fork_in_parent() = 0; // release them
+  virtual void after_fork_in_child() = 0;  // release them, and forget what other threads were doing
+
+ protected:
+  ~ForkGuarded() = default;
+};
+
+// The order in which locks are taken, here and everywhere: a thread that holds one may take only later ones.
+enum class LockRank { runtime, handles, memory, scheduler, heap, faults };
+
+void register_fork_guarded(LockRank rank, ForkGuarded* object);
+
+}  // namespace openaclnn

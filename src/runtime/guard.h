@@ -1,0 +1,68 @@
+// THE WALL: every extern "C" body runs inside guard(), so that no exception leaves the library and every failure becomes
+// a code plus one line of error text.
+#pragma once
+
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "base/status.h"
+#include "base/text.h"
+#include "runtime/error_text.h"
+
+namespace openaclnn {
+
+// What escaped exceptions turn into: allocation failures and anything else.
+struct WallCodes {
+  int allocation;
+  int internal;
+};
+
+inline constexpr WallCodes kRuntimeWall = {207001, 507000};    // acl*, aclrt*
+inline constexpr WallCodes kMetaWall = {561101, 561000};       // tensors, arrays, executors, phase 1
+inline constexpr WallCodes kLaunchWall = {361001, 561000};     // phase 2
+inline constexpr const char* kAllocationSentence = "EL0004 Failed to allocate memory for the call's own bookkeeping";
+
+// Runs `body` (returning Status) and returns its code; a failure is added to this thread's error text.
+template <class Body>
+int guard(const char* function, WallCodes codes, Body&& body) noexcept {
+  Status status;
+  try {
+    status = std::forward<Body>(body)();
+    if (status.ok()) return 0;
+    add_error_line(function, status.sentence(), status.code());
+    return status.code();
+  } catch (const std::bad_alloc&) {
+    add_error_line(function, kAllocationSentence, codes.allocation);
+    return codes.allocation;
+  } catch (const std::exception& error) {
+    add_error_line(function, error.what(), codes.internal);
+    return codes.internal;
+  } catch (...) {
+    add_error_line(function, "an unknown exception was stopped at the library's border", codes.internal);
+    return codes.internal;
+  }
+}
+
+// As guard(), for aclrt* functions: a failure is also this thread's last error.
+template <class Body>
+int runtime_guard(const char* function, Body&& body) noexcept {
+  const int code = guard(function, kRuntimeWall, std::forward<Body>(body));
+  if (code != 0) last_runtime_error() = code;
+  return code;
+}
+
+// As guard(), for functions that return a pointer: nullptr after a failure.
+template <class Pointer, class Body>
+Pointer* create_guard(const char* function, Body&& body) noexcept {
+  Pointer* created = nullptr;
+  const int code = guard(function, kMetaWall, [&]() -> Status {
+    Result<void*> result = body();
+    if (!result.ok()) return result.status();
+    created = static_cast<Pointer*>(*result);
+    return {};
+  });
+  return code == 0 ? created : nullptr;
+}
+
+}  // namespace openaclnn

@@ -1,0 +1,116 @@
+// The block table. It holds addresses and sizes only; devices own the memory.
+#include "runtime/memory.h"
+
+#include <map>
+#include <mutex>
+
+#include "acl/acl_rt.h"
+#include "base/text.h"
+#include "runtime/fork.h"
+
+namespace openaclnn {
+
+namespace {
+
+struct Block {
+  size_t usable_bytes;
+  int device;
+  MemorySpace space;
+};
+
+class BlockTable final : public ForkGuarded {
+ public:
+  static BlockTable& instance() {
+    static BlockTable* const table = new BlockTable;
+    return *table;
+  }
+
+  void insert(void* address, const Block& block) {
+    const std::lock_guard lock(mutex_);
+    blocks_.emplace(reinterpret_cast<uintptr_t>(address), block);
+  }
+
+  std::optional<Block> remove(void* address, MemorySpace space) {
+    const std::lock_guard lock(mutex_);
+    const auto at = blocks_.find(reinterpret_cast<uintptr_t>(address));
+    if (at == blocks_.end() || at->second.space != space) return std::nullopt;
+    const Block block = at->second;
+    blocks_.erase(at);
+    return block;
+  }
+
+  // Bytes from `address` to the end of its block; nullopt when it lies in none.
+  std::optional<size_t> bytes_to_end(const void* address) {
+    const uintptr_t at = reinterpret_cast<uintptr_t>(address);
+    const std::lock_guard lock(mutex_);
+    auto next = blocks_.upper_bound(at);
+    if (next == blocks_.begin()) return std::nullopt;
+    --next;
+    const size_t distance = at - next->first;
+    if (distance >= next->second.usable_bytes) return std::nullopt;
+    return next->second.usable_bytes - distance;
+  }
+
+  void before_fork() override { mutex_.lock(); }
+  void after_fork_in_parent() override { mutex_.unlock(); }
+  void after_fork_in_child() override { mutex_.unlock(); }
+
+ private:
+  BlockTable() { register_fork_guarded(LockRank::memory, this); }
+
+  std::mutex mutex_;
+  std::map<uintptr_t, Block> blocks_;
+};
+
+Device& device_of(int device) { return *platform().devices[static_cast<size_t>(device)]; }
+
+}  // namespace
+
+Result<void*> allocate_block(int device, size_t requested_bytes, size_t usable_bytes, MemorySpace space) {
+  void* address = usable_bytes <= PTRDIFF_MAX ? device_of(device).allocate(usable_bytes, space) : nullptr;
+  if (address == nullptr) {
+    return Status(ACL_ERROR_RT_MEMORY_ALLOCATION,
+                  text("EL0004 Failed to allocate ", requested_bytes, " bytes",
+                       space == MemorySpace::device ? text(" on device ", device) : std::string(" of host memory"), " (",
+                       device_of(device).memory_info().free_bytes, " bytes free)"));
+  }
+  try {
+    BlockTable::instance().insert(address, {usable_bytes, device, space});
+  } catch (...) {
+    device_of(device).release(address, usable_bytes, space);
+    throw;
+  }
+  return address;
+}
+
+Status free_block(void* address, MemorySpace space) {
+  const std::optional<Block> block = BlockTable::instance().remove(address, space);
+  if (!block) {
+    const bool host = space == MemorySpace::host;
+    return {ACL_ERROR_RT_PARAM_INVALID,
+            text(host ? "hostPtr" : "devPtr", " is not the start of a live block; it must be an address that ",
+                 host ? "aclrtMallocHost" : "aclrtMalloc", " returned and that was not freed yet")};
+  }
+  device_of(block->device).release(address, block->usable_bytes, space);
+  return {};
+}
+
+Status check_range(const char* name, const void* address, size_t bytes) {
+  const std::optional<size_t> room = BlockTable::instance().bytes_to_end(address);
+  if (room ? bytes <= *room : environment().check != CheckMode::strict) return {};
+  if (!room) {
+    return {ACL_ERROR_RT_PARAM_INVALID,
+            text(name, " lies in no live block; strict mode accepts only memory of aclrtMalloc and aclrtMallocHost")};
+  }
+  return {ACL_ERROR_RT_PARAM_INVALID,
+          text(name, " has ", *room, " bytes to the end of its block but ", bytes, " bytes are accessed")};
+}
+
+bool inside_one_block(const void* address, size_t bytes) {
+  const std::optional<size_t> room = BlockTable::instance().bytes_to_end(address);
+  return room && bytes <= *room;
+}
+
+bool is_known(const void* address) { return BlockTable::instance().bytes_to_end(address).has_value(); }
+
+}  // namespace openaclnn

@@ -1,0 +1,60 @@
+// The meta objects behind aclTensor, aclScalar, arrays and lists: plain copies of what the caller described.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "aclnn/acl_meta.h"
+#include "base/dtype.h"
+#include "base/tensor_view.h"
+#include "runtime/handle.h"
+
+namespace openaclnn {
+
+// A descriptor as it was given; nothing is validated until phase 1. Immutable: an update replaces the whole descriptor,
+// so that whoever looked it up keeps a consistent one.
+struct Tensor {
+  std::vector<int64_t> dims;
+  std::vector<int64_t> strides;  // as given, or the contiguous strides of the view
+  std::vector<int64_t> storage_dims;
+  int64_t offset = 0;
+  aclDataType dtype = ACL_DT_UNDEFINED;
+  aclFormat format = ACL_FORMAT_UNDEFINED;
+  void* data = nullptr;
+};
+
+struct Scalar {
+  aclDataType dtype;
+  std::array<std::byte, 16> value;
+};
+
+template <class T>
+using Array = std::vector<T>;
+
+// A list takes over its elements: destroying it destroys those still live.
+struct HandleList {
+  std::vector<const void*> elements;
+};
+
+using TensorTable = HandleTable<const Tensor, HandleKind::tensor>;
+using ScalarTable = HandleTable<const Scalar, HandleKind::scalar>;
+using IntArrayTable = HandleTable<const Array<int64_t>, HandleKind::int_array>;
+using FloatArrayTable = HandleTable<const Array<float>, HandleKind::float_array>;
+using BoolArrayTable = HandleTable<const Array<uint8_t>, HandleKind::bool_array>;
+using TensorListTable = HandleTable<const HandleList, HandleKind::tensor_list>;
+using ScalarListTable = HandleTable<const HandleList, HandleKind::scalar_list>;
+
+// Ranks above this are refused by aclCreateTensor; operators accept up to kMaxRank.
+inline constexpr uint64_t kMaxDescriptorRank = 64;
+
+// Copies the caller's description. Fails on NULL dims with a count above 0 and on counts above kMaxDescriptorRank.
+Result<std::shared_ptr<const Tensor>> make_tensor(const int64_t* view_dims, uint64_t view_dims_num, aclDataType dtype,
+                                                  const int64_t* strides, int64_t offset, aclFormat format,
+                                                  const int64_t* storage_dims, uint64_t storage_dims_num, void* data);
+
+// The tensor's elements as an operator sees them. Dims beyond kMaxRank are cut off: operators refuse such tensors by their rank.
+TensorView view_of(const Tensor& tensor);
+
+}  // namespace openaclnn

@@ -1,0 +1,42 @@
+#!/bin/sh
+# Proves that the library exports exactly the golden list, and that the list is exactly what the headers
+# declare: a symbol more becomes a promise nobody meant, a symbol less breaks host programs that exist.
+# usage: check_symbols.sh LIBRARY [INCLUDE_DIR]
+set -eu
+export LC_ALL=C
+[ $# -ge 1 ] || { echo "usage: $0 LIBRARY [INCLUDE_DIR]" >&2; exit 2; }
+here=$(cd "$(dirname "$0")" && pwd)
+library=$1
+include=$(cd "${2:-$here/../../include}" && pwd)
+golden=$here/exported_symbols.txt
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failed=0
+
+# gcc's own list of prototypes is right whatever the layout of the text; those of system headers do not count.
+(cd "$include" && find . -name '*.h' | sed 's|^\./\(.*\)|#include "\1"|' | sort) > "$scratch/all.c"
+gcc -std=c11 -fsyntax-only -I"$include" -I"$include/aclnn" -I"$include/aclnnop" \
+  -aux-info "$scratch/prototypes" "$scratch/all.c"
+grep -F "/* $include/" "$scratch/prototypes" |
+  sed -n 's/.*[ *]\([A-Za-z_][A-Za-z_0-9]*\) (.*/\1/p' > "$scratch/names"
+[ -s "$scratch/names" ] || { echo "$0: gcc listed no functions below $include" >&2; exit 2; }
+# Callers look these three up by name; no header declares them.
+printf '%s\n' InitHugeMemThreadLocal ReleaseHugeMem UnInitHugeMemThreadLocal >> "$scratch/names"
+sort -u "$scratch/names" > "$scratch/declared"
+
+# A version node shows as an absolute symbol (type A); a versioned symbol carries a suffix.
+nm -D --defined-only "$library" | awk '$(NF-1) != "A" { sub(/@.*/, "", $NF); print $NF }' |
+  sort -u > "$scratch/exported"
+
+if ! diff -u "$golden" "$scratch/declared" > "$scratch/diff"; then
+  echo "exported_symbols.txt (-) and the functions that the headers declare (+) differ:" >&2
+  cat "$scratch/diff" >&2
+  failed=1
+fi
+if ! diff -u "$golden" "$scratch/exported" > "$scratch/diff"; then
+  echo "exported_symbols.txt (-) and the symbols that $library exports (+) differ:" >&2
+  cat "$scratch/diff" >&2
+  failed=1
+fi
+[ "$failed" -eq 0 ] || exit 1
+echo "check_symbols: $library exports the $(wc -l < "$golden") golden symbols and nothing else"

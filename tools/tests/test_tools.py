@@ -1,0 +1,178 @@
+# Feeds the checks of tools/ small trees that break one rule each, and clean ones, and expects them to tell which is which.
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOLS = pathlib.Path(__file__).resolve().parent.parent
+
+
+def run(tool, argument):
+    result = subprocess.run([sys.executable, str(TOOLS / tool), str(argument)], capture_output=True, text=True)
+    return result.returncode, result.stdout + result.stderr
+
+
+class TreeTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.root = pathlib.Path(self.folder.name)
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+
+class CheckLayers(TreeTest):
+    def setUp(self):
+        super().setUp()
+        self.write("include/acl/acl.h", "#include <stdint.h>\n#include \"acl_base.h\"\n")
+        self.write("include/acl/acl_base.h", "#include <stddef.h>\n")
+        self.write("src/base/result.h", "#include <vector>\n")
+        self.write("src/runtime/handle.h", '#include "acl/acl.h"\n#include "base/result.h"\n')
+        self.write("src/cpu/rows.h", '#include "base/result.h"\n#include "runtime/handle.h"\n')
+        self.write("src/cuda/device.h", '#include "runtime/handle.h"\n')
+        self.write("src/ops/contract.h", '#include "runtime/handle.h"\n')
+        self.write("src/ops/embedding/op.h", '#include "ops/contract.h"\n#include "cpu/rows.h"\n')
+        self.write("src/ops/embedding/op.cc", '#include "op.h"\n#include "ops/embedding/op.h"\n')
+        self.write("src/ops/embedding/test.cc", '#include "driver/driver.h"\n#include "ops/embedding/op.h"\n')
+        self.write("src/ops/ema_adam/op.h", '#include "ops/contract.h"\n')
+        self.write("src/api/stream.cc", '#include "runtime/handle.h"\n#include "ops/contract.h"\n')
+
+    def expect(self, file, text, why):
+        self.write(file, text)
+        code, output = run("check_layers", self.root)
+        self.assertEqual(code, 1, output)
+        self.assertIn(file + ":", output)
+        self.assertIn(why, output)
+        self.assertEqual(len(output.splitlines()), 1, output)
+
+    def test_clean_tree_passes(self):
+        code, output = run("check_layers", self.root)
+        self.assertEqual((code, output), (0, ""))
+
+    def test_base_may_not_look_up(self):
+        self.expect("src/base/a.h", '\n#include "runtime/handle.h"\n', "a.h:2: base includes")
+
+    def test_runtime_may_not_include_a_device(self):
+        self.expect("src/runtime/a.h", '#include "cpu/rows.h"\n', "higher layer cpu")
+
+    def test_devices_are_strangers(self):
+        self.expect("src/cuda/a.h", '#include "cpu/rows.h"\n', "neighbour cpu")
+
+    def test_device_may_not_include_ops(self):
+        self.expect("src/cpu/a.h", '  #  include "ops/contract.h"\n', "higher layer ops")
+
+    def test_device_may_not_name_an_operator(self):
+        self.expect("src/cpu/a.h", "void f() { embedding::run(); }\n", "names the operator embedding")
+
+    def test_device_may_not_name_a_public_operator(self):
+        self.expect("src/cpu/a.h", "void f() { aclnnEmaAdam(); }\n", "names the operator ema_adam")
+
+    def test_comments_may_name_operators_and_includes(self):
+        self.write("src/cpu/a.h", '// embedding sums rows\n/* #include "ops/contract.h"\n embedding */\n')
+        self.assertEqual(run("check_layers", self.root), (0, ""))
+
+    def test_rooms_may_not_include_each_other(self):
+        self.expect("src/ops/ema_adam/a.h", '#include "ops/embedding/op.h"\n', "of room embedding")
+
+    def test_relative_paths_are_seen_through(self):
+        self.expect("src/ops/ema_adam/a.h", '#include "../embedding/op.h"\n', "of room embedding")
+
+    def test_ops_may_not_include_api(self):
+        self.write("src/api/api.h", "")
+        self.expect("src/ops/a.h", '#include "api/api.h"\n', "higher layer api")
+
+    def test_public_header_may_not_include_private(self):
+        self.expect("include/acl/b.h", '#include "base/result.h"\n', "neither public")
+
+    def test_public_header_may_not_need_cpp(self):
+        self.expect("include/acl/b.h", "#include <vector>\n", "neither public")
+
+    def test_unknown_quoted_header(self):
+        self.expect("src/base/a.h", '#include "hwy/highway.h"\n', "is no file of")
+
+    def test_unknown_layer(self):
+        self.expect("src/misc/a.h", "", "is no layer")
+
+
+class CheckStyle(TreeTest):
+    def expect(self, file, text, why):
+        self.write(file, text)
+        code, output = run("check_style", self.root)
+        self.assertEqual(code, 1, output)
+        self.assertIn(why, output)
+        self.assertEqual(len(output.splitlines()), 1, output)
+
+    def test_clean_tree_passes(self):
+        self.write("a.h", "// One sentence about it.\nint a;\n")
+        self.write("b.py", '"""One sentence about it."""\n')
+        self.write("run", "#!/bin/sh\n# One sentence about it.\n")
+        self.write("CMakeLists.txt", "# One sentence about it.\n")
+        self.write("notes.md", "# Notes\n")
+        self.write("build/x.cc", "int a;\t\n")
+        self.assertEqual(run("check_style", self.root), (0, ""))
+
+    def test_first_line(self):
+        self.expect("a.cc", "#include <vector>\n// One sentence about it.\n", "a.cc:1: the first line")
+
+    def test_first_line_after_shebang(self):
+        self.expect("run", "#!/bin/sh\nset -e\n", "run:2: the first line")
+
+    def test_length(self):
+        self.expect("a.cc", "// One sentence about it.\n" + "int a;\n" * 400, "more than 400 lines")
+
+    def test_tab(self):
+        self.expect("a.md", "one\ttwo\n", "a.md:1: tab")
+
+    def test_trailing_blank(self):
+        self.expect("a.md", "one \n", "blanks at the end")
+
+    def test_final_newline(self):
+        self.expect("a.md", "one", "no newline")
+
+    def test_final_blank_line(self):
+        self.expect("a.md", "one\n\n", "blank line at the end")
+
+    def test_words(self):
+        for word in ("TO" + "DO", "FIX" + "ME", "/wo" + "rk/main", "the last sess" + "ion", "issue" + " #7"):
+            with self.subTest(word=word):
+                self.expect("a.md", f"see {word} here\n", "a.md:1:")
+
+
+@unittest.skipUnless(shutil.which("g++") and shutil.which("nm"), "needs g++ and nm")
+class CheckObjects(TreeTest):
+    def compile(self, target, text):
+        source = self.write("a.cc", text)
+        folder = self.root / "src" / "CMakeFiles" / f"{target}.dir"
+        folder.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["g++", "-std=c++20", "-O0", "-c", str(source), "-o", str(folder / "a.cc.o")], check=True)
+
+    def test_no_objects_is_an_error(self):
+        self.assertEqual(run("check_objects", self.root)[0], 2)
+
+    def test_own_namespace_passes(self):
+        self.compile("openaclnn_kernels_avx2", "namespace openaclnn::isa_avx2 { inline int f() { return 1; } int g() { return f(); } }")
+        code, output = run("check_objects", self.root)
+        self.assertEqual(code, 0, output)
+
+    def test_template_of_std_leaks(self):
+        self.compile("openaclnn_kernels_avx2",
+                     "#include <algorithm>\nnamespace openaclnn::isa_avx2 { int g(int a) { return std::max(a, 1); } }")
+        code, output = run("check_objects", self.root)
+        self.assertEqual(code, 1, output)
+        self.assertIn("std::max<int>", output)
+
+    def test_namespace_of_another_set_leaks(self):
+        self.compile("openaclnn_kernels_avx512", "namespace openaclnn::isa_avx2 { inline int f() { return 1; } int g() { return f(); } }")
+        code, output = run("check_objects", self.root)
+        self.assertEqual(code, 1, output)
+        self.assertIn("outside isa_avx512", output)
+
+
+if __name__ == "__main__":
+    unittest.main()
