@@ -7,6 +7,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/inline.h"
+
 namespace openaclnn {
 
 struct Float16 {
@@ -20,9 +22,9 @@ inline constexpr uint32_t kCanonicalNanF32 = 0x7FC00000u;
 inline constexpr uint16_t kCanonicalNanF16 = 0x7E00u;
 inline constexpr uint16_t kCanonicalNanBf16 = 0x7FC0u;
 
-constexpr float widen(Bfloat16 x) { return std::bit_cast<float>(uint32_t{x.bits} << 16); }
+OPENACLNN_INLINE constexpr float widen(Bfloat16 x) { return std::bit_cast<float>(uint32_t{x.bits} << 16); }
 
-constexpr float widen(Float16 x) {
+OPENACLNN_INLINE constexpr float widen(Float16 x) {
   const uint32_t sign = uint32_t{x.bits & 0x8000u} << 16;
   const uint32_t magnitude = x.bits & 0x7FFFu;
   if (magnitude >= 0x7C00u) return std::bit_cast<float>(sign | 0x7F800000u | ((magnitude & 0x3FFu) << 13));
@@ -33,7 +35,7 @@ constexpr float widen(Float16 x) {
   return std::bit_cast<float>(sign | ((magnitude << 13) + ((127u - 15u) << 23)));
 }
 
-constexpr Bfloat16 narrow_bf16(float x) {
+OPENACLNN_INLINE constexpr Bfloat16 narrow_bf16(float x) {
   const uint32_t bits = std::bit_cast<uint32_t>(x);
   if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return {kCanonicalNanBf16};
   // Adding 0x7FFF plus the lowest kept bit rounds half to even; a carry out of the mantissa is the right exponent step,
@@ -41,7 +43,7 @@ constexpr Bfloat16 narrow_bf16(float x) {
   return {static_cast<uint16_t>((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16)};
 }
 
-constexpr Float16 narrow_f16(float x) {
+OPENACLNN_INLINE constexpr Float16 narrow_f16(float x) {
   const uint32_t bits = std::bit_cast<uint32_t>(x);
   const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
   const uint32_t magnitude = bits & 0x7FFFFFFFu;
@@ -57,7 +59,7 @@ constexpr Float16 narrow_f16(float x) {
 }
 
 // fp32 results are stored with one NaN too, so that every device and instruction set writes the same bits.
-constexpr float canonical_f32(float x) {
+OPENACLNN_INLINE constexpr float canonical_f32(float x) {
   return (std::bit_cast<uint32_t>(x) & 0x7FFFFFFFu) > 0x7F800000u ? std::bit_cast<float>(kCanonicalNanF32) : x;
 }
 

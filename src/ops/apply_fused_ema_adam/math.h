@@ -1,6 +1,7 @@
 // The update rule, once, for every device: V is a SIMD vector on the CPU and float on a GPU.
 #pragma once
 
+#include "base/inline.h"
 #include "ops/apply_fused_ema_adam/op.h"
 
 // Each operation below is one rounded IEEE operation; the build forbids contraction to fused multiply-add. The order is part
@@ -8,7 +9,7 @@
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
 template <class V>
-inline void ema_adam(const EmaAdamCoefficients& c, V g, V& var, V& m, V& v, V& s) {
+OPENACLNN_INLINE void ema_adam(const EmaAdamCoefficients& c, V g, V& var, V& m, V& v, V& s) {
   if (!c.decoupled) g = V(c.weight_decay) * var + g;  // mode 0, L2: decay joins the gradient, also when it is 0 (0 * inf)
   m = V(c.one_minus_beta1) * g + V(c.beta1) * m;
   v = (g * g) * V(c.one_minus_beta2) + V(c.beta2) * v;

@@ -1,0 +1,115 @@
+// Embedding on the CPU: one row copied per index, split over threads by positions and, for few wide rows, by columns.
+#include <cstring>
+
+#include "cpu/indices.h"
+#include "cpu/loops.h"
+#include "ops/embedding/op.h"
+
+namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
+
+namespace {
+
+// Copies `count` elements of kBytes bytes, bit for bit; a null source means zeros.
+template <int64_t kBytes>
+void copy_elements(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t count) {
+  if (to_stride == 1 && from == nullptr) {
+    std::memset(to, 0, static_cast<size_t>(count * kBytes));
+  } else if (to_stride == 1 && from_stride == 1) {
+    std::memcpy(to, from, static_cast<size_t>(count * kBytes));
+  } else {
+    for (int64_t i = 0; i < count; ++i) {
+      char* const element = to + i * to_stride * kBytes;
+      if (from != nullptr) {
+        std::memcpy(element, from + i * from_stride * kBytes, kBytes);
+      } else {
+        std::memset(element, 0, kBytes);
+      }
+    }
+  }
+}
+
+void copy_row(const EmbeddingPlan& plan, char* to, const char* from, int64_t count) {
+  const auto copy = [&]<int64_t kBytes>() {
+    copy_elements<kBytes>(to, plan.out_column_stride, from, plan.weight_column_stride, count);
+  };
+  switch (plan.element_bytes) {
+    case 1: return copy.template operator()<1>();
+    case 2: return copy.template operator()<2>();
+    case 4: return copy.template operator()<4>();
+    case 8: return copy.template operator()<8>();
+    default: return copy.template operator()<16>();
+  }
+}
+
+bool in_table(const EmbeddingPlan& plan, int64_t row) {
+  return static_cast<uint64_t>(row) < static_cast<uint64_t>(plan.table_rows);
+}
+
+// Calls visit(position, index, offset of the output row) for the positions of the range, in order.
+template <class Index, class Visit>
+void for_each_index(const EmbeddingPlan& plan, const Index* indices, cpu::Range range, const Visit& visit) {
+  RunCursor<2> cursor(plan.nest, range.begin);
+  for (int64_t position = range.begin; position < range.end; ++position) {
+    visit(position, static_cast<int64_t>(indices[cursor.offset(0)]), cursor.offset(1));
+    cursor.advance(1);
+  }
+}
+
+template <class Index>
+Fault look_up(const EmbeddingPlan& plan, const TaskIo& io) {
+  const Index* const indices = static_cast<const Index*>(io.data[kEmbeddingIndices]) + plan.offsets[kEmbeddingIndices];
+  const char* const weight =
+      static_cast<const char*>(io.data[kEmbeddingWeight]) + plan.offsets[kEmbeddingWeight] * plan.element_bytes;
+  char* const out = static_cast<char*>(io.data[kEmbeddingOut]) + plan.offsets[kEmbeddingOut] * plan.element_bytes;
+
+  FaultScan scan;
+  const auto fault = [&](EmbeddingFaultKind kind) {
+    Fault found;
+    found.count = scan.count();
+    if (found.count == 0) return found;
+    found.position = scan.lowest();
+    found.value = static_cast<int64_t>(indices[RunCursor<2>(plan.nest, found.position).offset(0)]);
+    found.limit = plan.table_rows;
+    found.total = plan.positions;
+    found.kind = kind;
+    return found;
+  };
+
+  if (io.check == CheckMode::strict) {
+    const int64_t chunks = cpu::chunks_for(plan.positions * static_cast<int64_t>(sizeof(Index)));
+    cpu::parallel_for(chunks, [&](int64_t chunk) {
+      for_each_index(plan, indices, cpu::chunk_range(plan.positions, chunks, chunk, 1024),
+                     [&](int64_t position, int64_t row, int64_t) {
+                       if (!in_table(plan, row)) scan.add(position);
+                     });
+    });
+    if (scan.count() > 0) return fault(kNothingWritten);
+  }
+
+  const int64_t chunks = cpu::chunks_for(2 * plan.positions * plan.columns * plan.element_bytes);
+  const int64_t row_chunks = chunks < plan.positions ? chunks : plan.positions;
+  const int64_t column_chunks = chunks / row_chunks;
+  cpu::parallel_for(row_chunks * column_chunks, [&](int64_t chunk) {
+    const cpu::Range rows = cpu::chunk_range(plan.positions, row_chunks, chunk / column_chunks, 1);
+    const cpu::Range columns = cpu::chunk_range(plan.columns, column_chunks, chunk % column_chunks, 64);
+    if (columns.begin == columns.end) return;
+    for_each_index(plan, indices, rows, [&](int64_t position, int64_t row, int64_t out_offset) {
+      const bool valid = in_table(plan, row);
+      if (!valid && columns.begin == 0) scan.add(position);
+      const int64_t from = valid ? row * plan.weight_row_stride + columns.begin * plan.weight_column_stride : 0;
+      const int64_t to = out_offset + columns.begin * plan.out_column_stride;
+      copy_row(plan, out + to * plan.element_bytes, valid ? weight + from * plan.element_bytes : nullptr,
+               columns.end - columns.begin);
+    });
+  });
+  return fault(kRowsSetToZero);
+}
+
+}  // namespace
+
+Fault run_embedding(const void* opaque_plan, const TaskIo& io) {
+  const auto& plan = *static_cast<const EmbeddingPlan*>(opaque_plan);
+  return plan.index_dtype == ACL_INT32 ? look_up<int32_t>(plan, io) : look_up<int64_t>(plan, io);
+}
+
+}  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

@@ -1,0 +1,96 @@
+// Embedding: checks, plan and the two entry points.
+#include "ops/embedding/op.h"
+
+#include <array>
+#include <vector>
+
+#include "aclnnop/aclnn_embedding.h"
+#include "ops/registry.h"
+#include "ops/require.h"
+
+namespace openaclnn {
+
+namespace {
+
+std::string describe_fault(const Fault& fault) {
+  return text("indices[", fault.position, "] = ", fault.value, " is outside [0, ", fault.limit, "); ",
+              fault.kind == kNothingWritten
+                  ? text(fault.count, " of ", fault.total, " indices are wrong and nothing was written")
+                  : text("the rows of ", fault.count, " of ", fault.total, " indices were set to zero"));
+}
+
+}  // namespace
+
+const Operator& embedding_operator() {
+  static const Operator op{"aclnnEmbedding", run_embedding_kernel(), describe_fault};
+  return op;
+}
+
+Status check(const EmbeddingArgs& args) {
+  static constexpr aclDataType kDtypes[] = {ACL_DOUBLE, ACL_FLOAT, ACL_FLOAT16, ACL_BF16, ACL_INT64,     ACL_INT32,
+                                            ACL_INT16,  ACL_INT8,  ACL_UINT8,   ACL_BOOL, ACL_COMPLEX64, ACL_COMPLEX128};
+  static constexpr aclDataType kIndexDtypes[] = {ACL_INT32, ACL_INT64};
+  const auto& [weight, indices, out] = args;
+  // V4
+  OPENACLNN_TRY(require_dtype(weight, kDtypes));
+  OPENACLNN_TRY(require_dtype(indices, kIndexDtypes));
+  OPENACLNN_TRY(require_same_dtype(out, weight));
+  // V5, V6
+  OPENACLNN_TRY(require_extents({&weight, &indices, &out}));
+  OPENACLNN_TRY(require_rank(weight, 2));
+  OPENACLNN_TRY(require_rank(out, indices.rank + 1));
+  std::vector<int64_t> expected(indices.view.shape().begin(), indices.view.shape().end());
+  expected.push_back(weight.view.dims[1]);
+  OPENACLNN_TRY(require_shape(out, expected, "the shape of indices followed by weight's dim 1"));
+  // V8, V9
+  OPENACLNN_TRY(require_plain_formats({&weight, &indices, &out}));
+  return require_distinct_elements({&out});
+}
+
+Call plan(const EmbeddingArgs& args) {
+  const auto& [weight, indices, out] = args;
+  Call call;
+  call.op = &embedding_operator();
+  call.nothing_to_do = out.view.is_empty();
+  for (const auto& [argument, use] : {std::pair(&weight, Use::input), {&indices, Use::input}, {&out, Use::output}}) {
+    Parameter made = parameter(*argument, use);
+    made.is_accessed = made.is_accessed && !call.nothing_to_do;
+    call.add(made);
+  }
+
+  EmbeddingPlan plan = {};
+  plan.element_bytes = weight.view.element_bytes();
+  plan.index_dtype = indices.dtype();
+  plan.table_rows = weight.view.dims[0];
+  plan.columns = weight.view.dims[1];
+  plan.positions = indices.view.numel();
+  if (!call.nothing_to_do) {
+    plan.nest = row_major_nest<2>({&indices.view, &out.view}, 0, indices.view.rank);
+    plan.out_column_stride = out.view.strides[out.view.rank - 1];
+  }
+  plan.weight_row_stride = weight.view.strides[0];
+  plan.weight_column_stride = weight.view.strides[1];
+  for (int k = 0; k < kEmbeddingParameters; ++k) plan.offsets[k] = call.parameters[static_cast<size_t>(k)].view.offset;
+  call.plan = share_plan(plan);
+  return call;
+}
+
+}  // namespace openaclnn
+
+using namespace openaclnn;
+
+aclnnStatus aclnnEmbeddingGetWorkspaceSize(const aclTensor* weight, const aclTensor* indices, const aclTensor* out,
+                                           uint64_t* workspaceSize, aclOpExecutor** executor) {
+  return phase1(__func__, workspaceSize, executor, [&]() -> Result<Call> {
+    EmbeddingArgs args;
+    const Status resolved = resolve<3>({{{"weight", weight}, {"indices", indices}, {"out", out}}},
+                                       {&args.weight, &args.indices, &args.out});
+    if (!resolved.ok()) return resolved;
+    if (Status status = check(args); !status.ok()) return status;
+    return plan(args);
+  });
+}
+
+aclnnStatus aclnnEmbedding(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, const aclrtStream stream) {
+  return phase2(__func__, embedding_operator(), workspace, workspaceSize, executor, stream);
+}

@@ -1,0 +1,166 @@
+// EmbeddingDenseBackward: checks, plan and the two entry points.
+#include "ops/embedding_dense_backward/op.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdio>
+
+#include "aclnnop/aclnn_embedding_dense_backward.h"
+#include "base/checked.h"
+#include "ops/registry.h"
+#include "ops/require.h"
+
+namespace openaclnn {
+
+namespace {
+
+constexpr aclDataType kFloatDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+
+std::string describe_fault(const Fault& fault) {
+  std::array<char, 32> real;
+  std::snprintf(real.data(), real.size(), "%.9g", fault.real_value);
+  return text("indices[", fault.position, "] = ", fault.is_real ? std::string(real.data()) : std::to_string(fault.value),
+              " is outside [0, ", fault.limit, "); ", fault.count, " of ", fault.total,
+              fault.kind == kTableUntouched ? " indices are wrong and nothing was written" : " indices were skipped");
+}
+
+// Rows of grad: the product of all dims but the last. The product of a non-empty view fits; with D = 0 it may not matter.
+Checked grad_rows(const Argument& grad) {
+  Checked rows = 1;
+  for (int k = 0; k + 1 < grad.view.rank; ++k) {
+    if (grad.view.dims[k] == 0) return 0;
+    rows = rows * grad.view.dims[k];
+  }
+  return rows;
+}
+
+// Lays out the workspace; its total is not ok() when the sizes leave int64.
+Checked lay_out(EmbeddingBackwardScratch& scratch, int64_t positions, int64_t table_rows) {
+  constexpr int kMostDigitBits = 11;          // 2048 counters of 8 bytes fit in L1
+  constexpr int64_t kPositionsPerBlock = 8192;
+  constexpr int64_t kMostBlocks = 64;
+  constexpr int64_t kCacheLine = 64;
+
+  scratch.wide = std::max(positions, table_rows) >= int64_t{UINT32_MAX};
+  scratch.blocks = std::clamp(positions / kPositionsPerBlock, int64_t{1}, kMostBlocks);
+  const int key_bits = std::max(1, static_cast<int>(std::bit_width(static_cast<uint64_t>(table_rows - 1))));
+  scratch.passes = (key_bits + kMostDigitBits - 1) / kMostDigitBits;
+  scratch.digit_bits = (key_bits + scratch.passes - 1) / scratch.passes;
+
+  const int64_t word_bytes = scratch.wide ? 8 : 4;
+  Checked total = 0;
+  const auto reserve = [&](int64_t& offset, Checked bytes) {
+    offset = total.value();
+    total = total + bytes + (kCacheLine - 1);
+    total = total + -(total.value() % kCacheLine);
+  };
+  reserve(scratch.keys, Checked(positions) * word_bytes);
+  for (int64_t& entries : scratch.entries) {
+    const bool needed = &entries == &scratch.entries[0] || scratch.passes > 1;
+    reserve(entries, needed ? Checked(positions) * (2 * word_bytes) : Checked(0));
+  }
+  reserve(scratch.histograms, Checked(scratch.blocks) * (int64_t{8} << scratch.digit_bits));
+  reserve(scratch.hot_rows, kMostHotRows * 8);
+  total = total + kCacheLine;
+  scratch.total_bytes = total.value();
+  return total;
+}
+
+}  // namespace
+
+const Operator& embedding_dense_backward_operator() {
+  static const Operator op{"aclnnEmbeddingDenseBackward", run_embedding_dense_backward_kernel(), describe_fault};
+  return op;
+}
+
+Status check(const EmbeddingBackwardArgs& args) {
+  static constexpr aclDataType kIndexDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE, ACL_INT8, ACL_UINT8,
+                                                 ACL_INT16, ACL_INT32,   ACL_INT64,  ACL_BOOL};
+  const auto& [grad, indices, out, num_weights, padding_index, scale_by_frequency] = args;
+  // V4
+  OPENACLNN_TRY(require_dtype(grad, kFloatDtypes));
+  OPENACLNN_TRY(require_dtype(indices, kIndexDtypes));
+  OPENACLNN_TRY(require_dtype(out, kFloatDtypes));
+  // V5, V6
+  OPENACLNN_TRY(require_extents({&grad, &indices, &out}));
+  OPENACLNN_TRY(require_rank_at_least(grad, 1));
+  const int64_t columns = grad.view.dims[grad.view.rank - 1];
+  const Checked rows = grad_rows(grad);
+  if (columns != 0 && rows.value() != indices.view.numel()) {
+    return {ACLNN_ERR_PARAM_INVALID,
+            text("indices has shape ", shape_text(indices.view.shape()), ", ", indices.view.numel(),
+                 " elements, but grad has shape ", shape_text(grad.view.shape()), ", ", rows.value(),
+                 " rows; there must be one index per row of grad")};
+  }
+  OPENACLNN_TRY(require_rank(out, 2));
+  if (static_cast<uint64_t>(out.view.dims[0]) != num_weights || out.view.dims[1] != columns) {
+    return {ACLNN_ERR_PARAM_INVALID, text("out has shape ", shape_text(out.view.shape()),
+                                          "; it must be [numWeights, grad's last dim] = [", num_weights, ", ", columns, "]")};
+  }
+  // V8, V9
+  OPENACLNN_TRY(require_plain_formats({&grad, &indices, &out}));
+  return require_distinct_elements({&out});
+}
+
+Result<Call> plan(const EmbeddingBackwardArgs& args) {
+  const auto& [grad, indices, out, num_weights, padding_index, scale_by_frequency] = args;
+  Call call;
+  call.op = &embedding_dense_backward_operator();
+  call.nothing_to_do = out.view.is_empty();
+  for (const auto& [argument, use] : {std::pair(&grad, Use::input), {&indices, Use::input}, {&out, Use::output}}) {
+    Parameter made = parameter(*argument, use);
+    made.is_accessed = made.is_accessed && !call.nothing_to_do;
+    call.add(made);
+  }
+
+  EmbeddingBackwardPlan plan = {};
+  if (!call.nothing_to_do) {
+    plan.grad_dtype = grad.dtype();
+    plan.index_dtype = indices.dtype();
+    plan.out_dtype = out.dtype();
+    plan.positions = indices.view.numel();
+    plan.columns = out.view.dims[1];
+    plan.table_rows = out.view.dims[0];
+    plan.padding_row = padding_index < num_weights ? static_cast<int64_t>(padding_index) : -1;
+    plan.scale_by_frequency = scale_by_frequency;
+    if (plan.positions > 0) {
+      plan.index_nest = row_major_nest<1>({&indices.view}, 0, indices.view.rank);
+      plan.grad_row_nest = row_major_nest<1>({&grad.view}, 0, grad.view.rank - 1);
+      if (!lay_out(plan.scratch, plan.positions, plan.table_rows).ok()) {
+        return Status(ACLNN_ERR_INNER_CREATE_EXECUTOR,
+                      text("EL0004 Failed to allocate: the workspace for ", plan.positions, " indices exceeds 2^63 bytes"));
+      }
+      call.workspace_bytes = static_cast<uint64_t>(plan.scratch.total_bytes);
+    }
+    plan.grad_column_stride = grad.view.strides[grad.view.rank - 1];
+    plan.out_row_stride = out.view.strides[0];
+    plan.out_column_stride = out.view.strides[1];
+    for (int k = 0; k < kGradParameters; ++k) plan.offsets[k] = call.parameters[static_cast<size_t>(k)].view.offset;
+  }
+  call.plan = share_plan(plan);
+  return call;
+}
+
+}  // namespace openaclnn
+
+using namespace openaclnn;
+
+aclnnStatus aclnnEmbeddingDenseBackwardGetWorkspaceSize(const aclTensor* grad, const aclTensor* indices,
+                                                        uint64_t numWeights, uint64_t paddingIdx, bool scaleGradByFreq,
+                                                        const aclTensor* out, uint64_t* workspaceSize,
+                                                        aclOpExecutor** executor) {
+  return phase1(__func__, workspaceSize, executor, [&]() -> Result<Call> {
+    EmbeddingBackwardArgs args = {{}, {}, {}, numWeights, paddingIdx, scaleGradByFreq};
+    const Status resolved = resolve<3>({{{"grad", grad}, {"indices", indices}, {"out", out}}},
+                                       {&args.grad, &args.indices, &args.out});
+    if (!resolved.ok()) return resolved;
+    if (Status status = check(args); !status.ok()) return status;
+    return plan(args);
+  });
+}
+
+aclnnStatus aclnnEmbeddingDenseBackward(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
+                                        const aclrtStream stream) {
+  return phase2(__func__, embedding_dense_backward_operator(), workspace, workspaceSize, executor, stream);
+}

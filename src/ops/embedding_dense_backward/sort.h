@@ -1,0 +1,136 @@
+// Groups the positions of an index tensor by row: a stable parallel radix sort, with out-of-range indices found on the way.
+//
+// Stability makes the order of additions that of the specification (ascending position within a row), for any number of
+// threads. Indices are read once; everything after works on the workspace, so data that changes meanwhile cannot send a
+// write out of bounds.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "cpu/indices.h"
+#include "cpu/loops.h"
+#include "ops/embedding_dense_backward/op.h"
+
+namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
+
+// Word is uint32_t or uint64_t, wide enough for rows and positions.
+template <class Word>
+struct SortEntry {
+  Word row;
+  Word position;
+};
+
+template <class Word>
+struct SortedPositions {
+  const SortEntry<Word>* entries;  // by row, then by position
+  int64_t count;                   // positions in range, without those of the padding row
+};
+
+// The parts of the workspace, from its first 64-byte boundary.
+template <class T>
+inline T* scratch_part(const TaskIo& io, int64_t offset) {
+  const uintptr_t base = (reinterpret_cast<uintptr_t>(io.workspace) + 63) / 64 * 64;
+  return reinterpret_cast<T*>(base + static_cast<uintptr_t>(offset));
+}
+
+// Decodes every index into keys[]: its row, or the sentinel for positions that take no part.
+template <class Word, class Index>
+inline void decode_indices(const EmbeddingBackwardPlan& plan, const Index* indices, Word* keys, FaultScan& scan) {
+  constexpr Word kNoRow = std::numeric_limits<Word>::max();
+  const int64_t chunks = cpu::chunks_for(plan.positions * static_cast<int64_t>(sizeof(Index) + sizeof(Word)));
+  cpu::parallel_for(chunks, [&](int64_t chunk) {
+    const cpu::Range range = cpu::chunk_range(plan.positions, chunks, chunk, 1024);
+    RunCursor<1> cursor(plan.index_nest, range.begin);
+    for (int64_t position = range.begin; position < range.end;) {
+      const int64_t run = cursor.left_in_run() < range.end - position ? cursor.left_in_run() : range.end - position;
+      const Index* const from = indices + cursor.offset(0);
+      const int64_t stride = cursor.inner_stride(0);
+      for (int64_t i = 0; i < run; ++i) {
+        int64_t row = 0;
+        const bool valid = index_value(from[i * stride], row) &&
+                           static_cast<uint64_t>(row) < static_cast<uint64_t>(plan.table_rows);
+        if (!valid) scan.add(position + i);
+        keys[position + i] = valid && row != plan.padding_row ? static_cast<Word>(row) : kNoRow;
+      }
+      cursor.advance(run);
+      position += run;
+    }
+  });
+}
+
+// One pass of the radix sort: read(i) gives entry i of `count`; entries whose row is the sentinel are left out. Returns how
+// many were written.
+template <class Word, class Read>
+inline int64_t scatter_by_digit(const EmbeddingBackwardScratch& scratch, int64_t* histograms, int shift, int64_t count,
+                                const Read& read, SortEntry<Word>* to) {
+  constexpr Word kNoRow = std::numeric_limits<Word>::max();
+  const int64_t digits = int64_t{1} << scratch.digit_bits;
+  const Word mask = static_cast<Word>(digits - 1);
+  cpu::parallel_for(scratch.blocks, [&](int64_t block) {
+    int64_t* const histogram = histograms + block * digits;
+    for (int64_t digit = 0; digit < digits; ++digit) histogram[digit] = 0;
+    const cpu::Range range = cpu::chunk_range(count, scratch.blocks, block, 1);
+    for (int64_t i = range.begin; i < range.end; ++i) {
+      const Word row = read(i).row;
+      if (row != kNoRow) ++histogram[(row >> shift) & mask];
+    }
+  });
+  // Digit by digit, and within a digit block by block: that order is what makes the sort stable.
+  int64_t written = 0;
+  for (int64_t digit = 0; digit < digits; ++digit) {
+    for (int64_t block = 0; block < scratch.blocks; ++block) {
+      int64_t& slot = histograms[block * digits + digit];
+      const int64_t entries = slot;
+      slot = written;
+      written += entries;
+    }
+  }
+  cpu::parallel_for(scratch.blocks, [&](int64_t block) {
+    int64_t* const next = histograms + block * digits;
+    const cpu::Range range = cpu::chunk_range(count, scratch.blocks, block, 1);
+    for (int64_t i = range.begin; i < range.end; ++i) {
+      const SortEntry<Word> entry = read(i);
+      if (entry.row != kNoRow) to[next[(entry.row >> shift) & mask]++] = entry;
+    }
+  });
+  return written;
+}
+
+template <class Word>
+inline SortedPositions<Word> sort_positions(const EmbeddingBackwardPlan& plan, const TaskIo& io) {
+  const EmbeddingBackwardScratch& scratch = plan.scratch;
+  const Word* const keys = scratch_part<Word>(io, scratch.keys);
+  int64_t* const histograms = scratch_part<int64_t>(io, scratch.histograms);
+  SortEntry<Word>* const buffers[2] = {scratch_part<SortEntry<Word>>(io, scratch.entries[0]),
+                                       scratch_part<SortEntry<Word>>(io, scratch.entries[1])};
+  // The first pass makes the entries from the keys.
+  const auto read_key = [&](int64_t i) { return SortEntry<Word>{keys[i], static_cast<Word>(i)}; };
+  const int64_t count = scatter_by_digit<Word>(scratch, histograms, 0, plan.positions, read_key, buffers[0]);
+  int current = 0;
+  for (int pass = 1; pass < scratch.passes; ++pass) {
+    const SortEntry<Word>* const from = buffers[current];
+    const auto read_entry = [&](int64_t i) { return from[i]; };
+    current = 1 - current;
+    (void)scatter_by_digit<Word>(scratch, histograms, pass * scratch.digit_bits, count, read_entry, buffers[current]);
+  }
+  return {buffers[current], count};
+}
+
+// The first of the sorted entries whose row is at least `row`.
+template <class Word>
+inline int64_t first_entry_of(const SortedPositions<Word>& sorted, int64_t row) {
+  int64_t low = 0;
+  int64_t high = sorted.count;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (static_cast<int64_t>(sorted.entries[middle].row) < row) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+}  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE
