@@ -197,7 +197,8 @@ Status set_device(int32_t device) {
   Process& process = Process::instance();
   const std::lock_guard lock(process.mutex);
   DefaultContext& entry = process.default_contexts[static_cast<size_t>(device)];
-  if (entry.references == 0) {
+  // A caller may also have destroyed the default context by hand; then the next one to set the device gets a new one.
+  if (entry.references == 0 || ContextTable::instance().find(entry.handle) == nullptr) {
     Result<void*> made = make_context(device);
     if (!made.ok()) return made.status();
     entry.handle = *made;
@@ -232,16 +233,6 @@ Result<void*> create_context(int32_t device) {
 }
 
 Status destroy_context(void* context) {
-  {
-    Process& process = Process::instance();
-    const std::lock_guard lock(process.mutex);
-    for (const DefaultContext& entry : process.default_contexts) {
-      if (entry.handle == context && context != nullptr) {
-        return {ACL_ERROR_RT_INVALID_HANDLE,
-                "context is a device's default context; release it with aclrtResetDevice instead"};
-      }
-    }
-  }
   if (ContextTable::instance().remove(context) == nullptr) return stale_context();
   destroy_streams_of(context);
   return {};
