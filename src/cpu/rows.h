@@ -38,30 +38,30 @@ inline void add_row(float* accumulator, const In* row, int64_t columns, bool fir
   }
 }
 
-// Few rows: every column's sum stays in a register, and nothing but the result is stored.
-template <class In, class Out, class RowAt, class Finish>
-inline void sum_few_rows(int64_t rows, const RowAt& row_at, int64_t columns, Out* out, const Finish& finish) {
+// sum_rows for at most 8 rows: every column's sum stays in a register, and nothing but the result is stored.
+template <class In, class Out, class RowAt>
+inline void sum_few_rows(int64_t rows, const RowAt& row_at, int64_t columns, F32 scale, Out* out) {
   const In* pointers[8];
   for (int64_t k = 0; k < rows; ++k) pointers[k] = row_at(k);
   int64_t c = 0;
   for (; c + F32::kLanes <= columns; c += F32::kLanes) {
     F32 sum(0.0f);
     for (int64_t k = 0; k < rows; ++k) sum = sum + load(pointers[k] + c);
-    store(finish(sum), out + c);
+    store(sum * scale, out + c);
   }
   if (const int64_t left = columns - c; left > 0) {
     F32 sum(0.0f);
     for (int64_t k = 0; k < rows; ++k) sum = sum + load_first(pointers[k] + c, left);
-    store_first(finish(sum), out + c, left);
+    store_first(sum * scale, out + c, left);
   }
 }
 
-// out[c] = finish(sum over k of row_at(k)[c]) for `columns` <= kTileColumns and `rows` >= 1. row_at(k) gives the address of
-// row k's first column and is called once per row, in ascending order, before that row is read; finish maps the fp32 sum to
-// the fp32 result. The result is rounded once to Out.
-template <class In, class Out, class RowAt, class Finish>
-inline void sum_rows(int64_t rows, const RowAt& row_at, int64_t columns, RowAccumulators& accumulators, Out* out,
-                     const Finish& finish) {
+// out[c] = scale * (sum over k of row_at(k)[c]) for `columns` <= kTileColumns and `rows` >= 1. row_at(k) gives the address of
+// row k's first column and is called once per row, in ascending order, before that row is read. The fp32 sum is multiplied in
+// fp32 (a scale of 1 changes no bit) and rounded once to Out.
+template <class In, class Out, class RowAt>
+inline void sum_rows(int64_t rows, const RowAt& row_at, int64_t columns, RowAccumulators& accumulators, F32 scale,
+                     Out* out) {
   bool chunk_is_empty = true;
   bool total_is_empty = true;
   for (int64_t begin = 0; begin < rows; begin += kWindowRows) {
@@ -80,9 +80,9 @@ inline void sum_rows(int64_t rows, const RowAt& row_at, int64_t columns, RowAccu
   }
   for (int64_t c = 0; c < columns; ++c) accumulators.chunk[c] = static_cast<float>(accumulators.total[c]);
   int64_t c = 0;
-  for (; c + F32::kLanes <= columns; c += F32::kLanes) store(finish(load(accumulators.chunk + c)), out + c);
+  for (; c + F32::kLanes <= columns; c += F32::kLanes) store(load(accumulators.chunk + c) * scale, out + c);
   if (const int64_t left = columns - c; left > 0) {
-    store_first(finish(load_first(accumulators.chunk + c, left)), out + c, left);
+    store_first(load_first(accumulators.chunk + c, left) * scale, out + c, left);
   }
 }
 

@@ -43,21 +43,12 @@ void write_tile(const TableGradient<In, Out, Word>& table, int64_t row, int64_t 
       return gathered;
     };
     const F32 scale(plan.scale_by_frequency ? 1.0f / static_cast<float>(terms) : 1.0f);
-    const auto scaled = [&](F32 sum) { return sum * scale; };
-    const auto unscaled = [](F32 sum) { return sum; };
-    const auto sum = [&](const auto& finish) {
-      if (plan.grad_column_stride != 1) {
-        sum_rows<In>(terms, gathered_row, width, accumulators, result, finish);
-      } else if (terms <= 8) {
-        sum_few_rows<In>(terms, row_start, width, result, finish);
-      } else {
-        sum_rows<In>(terms, row_start, width, accumulators, result, finish);
-      }
-    };
-    if (plan.scale_by_frequency) {
-      sum(scaled);
+    if (plan.grad_column_stride != 1) {
+      sum_rows<In>(terms, gathered_row, width, accumulators, scale, result);
+    } else if (terms <= 8) {
+      sum_few_rows<In>(terms, row_start, width, scale, result);
     } else {
-      sum(unscaled);
+      sum_rows<In>(terms, row_start, width, accumulators, scale, result);
     }
   }
   if (result != target) {
