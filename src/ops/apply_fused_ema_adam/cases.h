@@ -1,0 +1,95 @@
+// ApplyFusedEmaAdam as data: its attributes, its named cases, and the constants of its error bounds.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "aclnnop/aclnn_apply_fused_ema_adam.h"
+#include "support/case.h"
+#include "support/number.h"
+
+namespace openaclnn_test {
+
+// The defaults are those of the language bindings.
+struct EmaAttributes {
+  double lr = 1e-3;
+  double ema_decay = 0.9999;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  int64_t mode = 1;
+  bool bias_correction = true;
+  double weight_decay = 0;
+};
+
+// The tensors in the order of the signature.
+enum EmaTensor { kGrad, kVar, kM, kV, kS, kStep, kEmaTensors };
+inline constexpr const char* kEmaNames[kEmaTensors] = {"grad", "varRef", "mRef", "vRef", "sRef", "step"};
+
+inline Phase1 ema_adam_phase1(const EmaAttributes& a) {
+  return [a](Handles t, uint64_t* workspace_bytes, aclOpExecutor** executor) {
+    return aclnnApplyFusedEmaAdamGetWorkspaceSize(
+        t[kGrad], t[kVar], t[kM], t[kV], t[kS], t[kStep], a.lr, a.ema_decay, a.beta1, a.beta2, a.eps, a.mode,
+        a.bias_correction, a.weight_decay, workspace_bytes, executor);
+  };
+}
+
+// |result - reference| <= ulp(result) / 2 + c * 2^-24 * S, with S from the README's table.
+struct EmaBounds {
+  double m, v, var, s;  // c of each output
+};
+// kappa: S of v' divided by v', which a decay of the opposite sign makes larger than 1.
+inline EmaBounds ema_adam_bounds(int64_t mode, double kappa) {
+  const double var = mode == 1 ? 16 : 16 + 5 * kappa;
+  return mode == 1 ? EmaBounds{4, 5, var, var + 3} : EmaBounds{7, 11, var, var + 3};
+}
+
+inline Case ema_adam_case(aclDataType dtype, const Shape& dims, const EmaAttributes& attributes, int64_t t,
+                          Layout layout, const std::string& name) {
+  const auto state = [&](int which, Values values, int64_t low, int64_t high) {
+    return TensorCase{kEmaNames[which], dtype, dims, Role::reference, values, low, high, layout};
+  };
+  Case made;
+  made.name = "ApplyFusedEmaAdam " + name;
+  made.tensors = {
+      {kEmaNames[kGrad], dtype, dims, Role::input, Values::symmetric, -12, 3, layout},
+      state(kVar, Values::symmetric, -8, 2),
+      state(kM, Values::symmetric, -12, 2),
+      state(kV, Values::positive, -14, 3),
+      state(kS, Values::symmetric, -8, 2),
+      {kEmaNames[kStep], ACL_INT64, {1}, Role::input, Values::whole, t, t, Layout::contiguous},
+  };
+  made.phase1 = ema_adam_phase1(attributes);
+  made.phase2 = aclnnApplyFusedEmaAdam;
+  made.minimal_bytes = 9 * count_elements(dims) * element_bytes(dtype);  // five streams in, four out
+  return made;
+}
+
+inline std::vector<Case> ema_adam_cases() {
+  struct Type {
+    aclDataType dtype;
+    const char* name;
+  };
+  std::vector<Case> cases;
+  for (const Type& type : {Type{ACL_FLOAT, "FLOAT"}, {ACL_FLOAT16, "FLOAT16"}, {ACL_BF16, "BF16"}}) {
+    const std::string dtype = type.name;
+    EmaAttributes l2 = {.lr = 0.01, .mode = 0, .weight_decay = 0.1};
+    EmaAttributes decoupled = {.lr = 0.01, .ema_decay = 0.99, .mode = 1, .weight_decay = 0.1};
+    EmaAttributes uncorrected = {.lr = 0.01, .mode = 1, .bias_correction = false, .weight_decay = 0};
+    const auto add = [&](const char* what, const Shape& dims, const EmaAttributes& attributes,
+                         Layout layout) {
+      cases.push_back(ema_adam_case(type.dtype, dims, attributes, 7, layout, dtype + " " + what));
+    };
+    add("scalar", {}, decoupled, Layout::contiguous);
+    add("vector, decay in the gradient", {70001}, l2, Layout::contiguous);
+    add("vector, decoupled decay", {70001}, decoupled, Layout::contiguous);
+    add("vector, no bias correction", {70001}, uncorrected, Layout::contiguous);
+    add("matrix, padded rows", {257, 311}, decoupled, Layout::padded);
+    add("matrix, column-major", {311, 257}, l2, Layout::transposed);
+    add("short rows, negative strides", {9, 1201, 7}, decoupled, Layout::mixed);
+  }
+  return cases;
+}
+
+}  // namespace openaclnn_test

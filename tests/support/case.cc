@@ -1,0 +1,47 @@
+// Data for cases, and their execution.
+#include "support/case.h"
+
+#include "support/number.h"
+#include "support/random.h"
+
+namespace openaclnn_test {
+
+namespace {
+
+void fill(HostTensor& tensor, const TensorCase& spec, uint64_t seed) {
+  Random random(seed);
+  const int low = static_cast<int>(spec.low);
+  const int high = static_cast<int>(spec.high);
+  for (int64_t i = 0; i < tensor.numel(); ++i) {
+    switch (spec.values) {
+      case Values::symmetric: tensor.set(i, random.sign() * random.magnitude(low, high)); break;
+      case Values::positive: tensor.set(i, random.magnitude(low, high)); break;
+      case Values::whole: tensor.set(i, static_cast<double>(random.between(spec.low, spec.high))); break;
+      case Values::raw_bits:
+        for (int64_t byte = 0; byte < element_bytes(spec.dtype); ++byte) {
+          tensor.element(i)[byte] = static_cast<std::byte>(random.bits() >> 40);
+        }
+        break;
+      case Values::none: return;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<HostTensor> make_tensors(const Case& c, Placement placement) {
+  std::vector<HostTensor> tensors;
+  for (const TensorCase& spec : c.tensors) {
+    tensors.emplace_back(spec.dtype, spec.dims, spec.layout, placement);
+    fill(tensors.back(), spec, hash_text(c.name) ^ hash_text(spec.name));
+  }
+  return tensors;
+}
+
+Outcome run_case(const Case& c, const std::vector<HostTensor>& tensors, const RunOptions& options) {
+  std::vector<const HostTensor*> pointers;
+  for (const HostTensor& tensor : tensors) pointers.push_back(&tensor);
+  return run_operator(pointers, c.phase1, c.phase2, options);
+}
+
+}  // namespace openaclnn_test

@@ -1,0 +1,47 @@
+// A case: one call of an operator as data. Every room lists its cases once, in cases.h; tests, benchmarks and fuzzers run them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "support/host_tensor.h"
+#include "support/runner.h"
+
+namespace openaclnn_test {
+
+enum class Role { input, output, reference };  // reference: read and updated in place
+
+enum class Values {
+  symmetric,  // signs random, magnitudes from 2^low to 2^high
+  positive,   // magnitudes from 2^low to 2^high
+  whole,      // integers from low to high
+  raw_bits,   // any bits
+  none,       // left as canary bytes: outputs
+};
+
+struct TensorCase {
+  const char* name;
+  aclDataType dtype;
+  Shape dims;
+  Role role;
+  Values values = Values::none;
+  int64_t low = 0;
+  int64_t high = 0;
+  Layout layout = Layout::contiguous;
+};
+
+struct Case {
+  std::string name;                 // unique in its room, the start says which operator
+  std::vector<TensorCase> tensors;  // in the order of the signature
+  Phase1 phase1;
+  Phase2 phase2;
+  int64_t minimal_bytes;  // each input read once, each output written once: what no implementation can avoid
+};
+
+// The tensors of a case, filled. The data depends on the names, dims and dtypes only, not on layout and placement.
+std::vector<HostTensor> make_tensors(const Case& c, Placement placement = Placement::ends_at_guard);
+
+Outcome run_case(const Case& c, const std::vector<HostTensor>& tensors, const RunOptions& options = {});
+
+}  // namespace openaclnn_test

@@ -1,0 +1,32 @@
+// Assertions about outcomes: success, and failures with the sentence that the contract promises.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/runner.h"
+
+namespace openaclnn_test {
+
+// The name that the error text must show for a code; "" for codes that no test expects.
+std::string_view code_name(int code);
+
+// One line "<function>: <sentence> [<code> <NAME>]" of at most 1023 bytes, whose sentence holds every part.
+::testing::AssertionResult is_error_line(std::string_view text, std::string_view function, int code,
+                                         const std::vector<std::string>& parts);
+
+// Both phases and the synchronise returned 0 without a message.
+::testing::AssertionResult succeeded(const Outcome& outcome);
+
+// Phase 1 failed like that and left its out values alone.
+::testing::AssertionResult failed_in_phase1(const Outcome& outcome, std::string_view function, int code,
+                                            const std::vector<std::string>& parts);
+::testing::AssertionResult failed_in_phase2(const Outcome& outcome, std::string_view function, int code,
+                                            const std::vector<std::string>& parts);
+// A FAULT: the synchronise returned 507035.
+::testing::AssertionResult failed_in_sync(const Outcome& outcome, const std::vector<std::string>& parts);
+
+}  // namespace openaclnn_test

@@ -1,0 +1,38 @@
+// Memory that shows every access outside it: pages without any access rights on both sides, and canary bytes in the rest of
+// the pages in between.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace openaclnn_test {
+
+// Which end of the data touches a forbidden page. `library`: memory of aclrtMalloc, for modes that accept no other.
+enum class Placement { ends_at_guard, starts_at_guard, library };
+
+class GuardedBuffer {
+ public:
+  static constexpr unsigned char kCanary = 0xA5;
+
+  explicit GuardedBuffer(size_t bytes, Placement placement = Placement::ends_at_guard);
+  ~GuardedBuffer();
+  GuardedBuffer(const GuardedBuffer&) = delete;
+  GuardedBuffer& operator=(const GuardedBuffer&) = delete;
+
+  // `bytes` bytes, all kCanary at first.
+  std::byte* data() const { return data_; }
+  size_t size() const { return bytes_; }
+
+  // False when a byte of the pages outside the data has changed.
+  bool margins_intact() const;
+
+ private:
+  size_t bytes_;
+  bool mapped_;
+  std::byte* mapping_ = nullptr;
+  size_t mapping_bytes_ = 0;
+  std::byte* data_ = nullptr;
+};
+
+}  // namespace openaclnn_test

@@ -1,0 +1,78 @@
+// Child processes with posix_spawn and one pipe.
+#include "support/subprocess.h"
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+extern char** environ;
+
+namespace openaclnn_test {
+
+namespace {
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> made;
+  for (std::string& text : texts) made.push_back(text.data());
+  made.push_back(nullptr);
+  return made;
+}
+
+}  // namespace
+
+ProcessResult run_self(const std::vector<std::string>& arguments,
+                       const std::map<std::string, std::string>& environment) {
+  std::vector<std::string> argument_texts = {"/proc/self/exe"};
+  char own_path[4096] = {};
+  if (readlink("/proc/self/exe", own_path, sizeof own_path - 1) > 0) argument_texts[0] = own_path;
+  argument_texts.insert(argument_texts.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    if (!text.starts_with("OPENACLNN_") || text.starts_with("OPENACLNN_TEST_")) variables.emplace_back(text);
+  }
+  for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
+
+  ProcessResult result;
+  int ends[2];
+  if (pipe(ends) != 0) return result;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+  posix_spawn_file_actions_addclose(&actions, ends[0]);
+  posix_spawn_file_actions_addclose(&actions, ends[1]);
+  pid_t child = 0;
+  // Under an emulator the interpreter of /proc/self/exe is the emulator itself; the program's own path is not.
+  const int spawned = posix_spawn(&child, argument_texts[0].c_str(), &actions, nullptr,
+                                  pointers(argument_texts).data(), pointers(variables).data());
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  if (spawned == 0) {
+    char buffer[4096];
+    for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) > 0;) {
+      result.output.append(buffer, static_cast<size_t>(got));
+    }
+    int status = 0;
+    if (waitpid(child, &status, 0) == child) {
+      result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
+  }
+  close(ends[0]);
+  return result;
+}
+
+ProcessResult run_suite(const std::string& suite, const std::map<std::string, std::string>& environment) {
+  return run_self({"--gtest_filter=DISABLED_" + suite + ".*", "--gtest_also_run_disabled_tests"},
+                  environment);
+}
+
+bool ran_and_passed(const ProcessResult& result) {
+  return result.exit_code == 0 && result.output.find("[       OK ]") != std::string::npos;
+}
+
+}  // namespace openaclnn_test
