@@ -161,12 +161,12 @@ Status require_thread_level(aclrtLastErrLevel level) {
 }  // namespace
 
 aclError aclrtGetLastError(aclrtLastErrLevel level) {
-  const int refused = guard(__func__, kRuntimeWall, [&] { return require_thread_level(level); });
+  const int refused = runtime_guard(__func__, [&] { return require_thread_level(level); });
   if (refused != 0) return refused;
   return std::exchange(last_runtime_error(), 0);
 }
 
 aclError aclrtPeekAtLastError(aclrtLastErrLevel level) {
-  const int refused = guard(__func__, kRuntimeWall, [&] { return require_thread_level(level); });
+  const int refused = runtime_guard(__func__, [&] { return require_thread_level(level); });
   return refused != 0 ? refused : last_runtime_error();
 }

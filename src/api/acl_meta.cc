@@ -105,16 +105,17 @@ aclnnStatus deliver_dims(const char* function, const aclTensor* tensor, int64_t*
   });
 }
 
-// Replaces the descriptor of a live tensor.
+// Replaces the descriptor of a live tensor by one that make(old) derives from it.
 template <class Make>
 Status replace_tensor(aclTensor* tensor, Make&& make) {
   if (tensor == nullptr) return missing("tensor");
-  const std::shared_ptr<const Tensor> old = TensorTable::instance().find(tensor);
-  if (old == nullptr) return stale("tensor");
-  Result<std::shared_ptr<const Tensor>> made = make(*old);
-  if (!made.ok()) return made.status();
-  const bool live = TensorTable::instance().with(tensor, [&](std::shared_ptr<const Tensor>& object) { object = *made; });
-  return live ? Status() : stale("tensor");
+  while (true) {
+    const std::shared_ptr<const Tensor> old = TensorTable::instance().find(tensor);
+    if (old == nullptr) return stale("tensor");
+    Result<std::shared_ptr<const Tensor>> made = make(*old);
+    if (!made.ok()) return made.status();
+    if (exchange_tensor(tensor, old, *made)) return {};
+  }
 }
 
 }  // namespace

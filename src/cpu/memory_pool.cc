@@ -70,10 +70,7 @@ struct SizeClass {
 
 class MemoryPool final : public ForkGuarded {
  public:
-  static MemoryPool& instance() {
-    static MemoryPool* const pool = new MemoryPool;
-    return *pool;
-  }
+  static MemoryPool& instance() { return *pool_; }
 
   void* allocate(size_t bytes) {
     const std::lock_guard lock(mutex_);
@@ -102,7 +99,7 @@ class MemoryPool final : public ForkGuarded {
   void after_fork_in_child() override { mutex_.unlock(); }
 
  private:
-  MemoryPool() : most_cached_(memory_info_of_machine().total_bytes / 8) { register_fork_guarded(LockRank::heap, this); }
+  MemoryPool() { register_fork_guarded(LockRank::heap, this); }
 
   friend MemoryInfo openaclnn::cpu::memory_info() noexcept;
   static MemoryInfo memory_info_of_machine();
@@ -140,7 +137,9 @@ class MemoryPool final : public ForkGuarded {
       cached_bytes_ -= actual;
       return address;
     }
-    if (bytes > memory_info_of_machine().total_bytes) return nullptr;  // it could never be touched
+    const size_t total_bytes = memory_info_of_machine().total_bytes;
+    if (bytes > total_bytes) return nullptr;  // it could never be touched
+    most_cached_ = total_bytes / 8;
     // The node of the cache is made now, so that freeing never allocates.
     const auto placeholder = cached_.emplace(bytes, nullptr);
     auto node = cached_.extract(placeholder);
@@ -152,6 +151,7 @@ class MemoryPool final : public ForkGuarded {
     }
     auto large_node = large_.extract(entry);
     if (address == nullptr) return nullptr;
+    ASAN_POISON_MEMORY_REGION(address, bytes);  // allocate() opens what was asked for; the rounding stays closed
     large_node.key() = address;
     large_node.mapped().second = std::move(node);
     large_.insert(std::move(large_node));
@@ -189,8 +189,11 @@ class MemoryPool final : public ForkGuarded {
   Cache cached_;                                       // freed large blocks by size
   std::map<void*, std::pair<size_t, Node>> large_;     // live large blocks: size, and the cache node they will become
   size_t cached_bytes_ = 0;
-  const size_t most_cached_;
+  size_t most_cached_ = 0;
+  static MemoryPool* const pool_;
 };
+
+MemoryPool* const MemoryPool::pool_ = new MemoryPool;
 
 MemoryInfo MemoryPool::memory_info_of_machine() {
   size_t total = 0;

@@ -13,15 +13,12 @@ namespace openaclnn::cpu {
 
 namespace {
 
+thread_local int tasks_on_this_thread = 0;
+
 void run_task(const Task& task, uint64_t number, FaultCell& fault_cell) {
   const ScopedFpEnvironment fp_environment;
   const Fault fault = task.run(task.plan.get(), TaskIo{task.data, task.workspace, task.check});
-  if (!fault.found() || task.check == CheckMode::silent) return;
-  try {
-    fault_cell.record(number, task.name, task.describe(fault));
-  } catch (...) {
-    fault_cell.record(number, task.name, "bad data");  // short enough to need no memory of its own
-  }
+  if (fault.found() && task.check != CheckMode::silent) fault_cell.record(number, task.name, task.describe, fault);
 }
 
 }  // namespace
@@ -45,10 +42,9 @@ std::optional<uint64_t> CpuQueue::enqueue(Task task) {
   Scheduler& scheduler = Scheduler::instance();
   Scheduler::Lock lock(scheduler.mutex_);
   if (closed_) return std::nullopt;
-  Item item{Kind::task, std::move(task), tasks_ + 1, scheduler.oldest_ + scheduler.done_.size(), nullptr};
-  scheduler.append(lock, *this, std::move(item));
-  const uint64_t number = ++tasks_;
-  scheduler.start(lock, *this);
+  const uint64_t number = tasks_ + 1;
+  scheduler.append(lock, *this,
+                   Item{Kind::task, std::move(task), number, scheduler.oldest_ + scheduler.done_.size(), nullptr});
   return number;
 }
 
@@ -61,7 +57,6 @@ std::shared_ptr<Marker> CpuQueue::record() {
   marker->task_number = tasks_;
   marker->fault_cell = fault_cell;
   scheduler.append(lock, *this, Item{Kind::record, {}, 0, 0, marker});
-  scheduler.start(lock, *this);
   return marker;
 }
 
@@ -72,7 +67,6 @@ bool CpuQueue::wait_for(std::shared_ptr<Marker> marker) {
   auto awaited = std::static_pointer_cast<CpuMarker>(std::move(marker));
   if (awaited->reached_) return true;
   scheduler.append(lock, *this, Item{Kind::wait, {}, 0, 0, std::move(awaited)});
-  scheduler.start(lock, *this);
   return true;
 }
 
@@ -90,40 +84,44 @@ bool CpuQueue::idle() const {
 
 void CpuQueue::close(bool drop) {
   Scheduler& scheduler = Scheduler::instance();
-  const Scheduler::Lock lock(scheduler.mutex_);
+  Scheduler::Lock lock(scheduler.mutex_);
   closed_ = true;
-  if (drop) scheduler.drop_items(lock, *this);
-}
-
-CpuQueue::CpuQueue() = default;
-
-CpuQueue::~CpuQueue() {
-  Scheduler& scheduler = Scheduler::instance();
-  const Scheduler::Lock lock(scheduler.mutex_);
-  scheduler.queues_.erase(this);
+  if (!drop) return;
+  scheduler.drop_items(lock, *this);
+  if (scheduler.serial_) scheduler.drain_ready(lock);  // what waited for a dropped record
 }
 
 // ---- the scheduler ----
 
-Scheduler& Scheduler::instance() {
-  static Scheduler* const scheduler = new Scheduler;
-  return *scheduler;
-}
+Scheduler* const Scheduler::scheduler_ = new Scheduler;
 
-Scheduler::Scheduler() {
-  register_fork_guarded(LockRank::scheduler, this);
-  std::atexit([] { instance().at_exit(); });
-}
+Scheduler::Scheduler() { register_fork_guarded(LockRank::scheduler, this); }
 
 std::shared_ptr<CpuQueue> Scheduler::make_queue() {
-  auto queue = std::make_shared<CpuQueue>();
+  // Registered with the first queue, not when the library loads: exit runs such functions last to first, and this one must
+  // come before the destructors of statics that hold tensor memory.
+  [[maybe_unused]] static const int registered = std::atexit([] { instance().at_exit(); });
+  // Not make_shared: weak references in queues_ then keep only a few bytes of a queue that is gone.
+  std::shared_ptr<CpuQueue> queue(new CpuQueue);
   const Lock lock(mutex_);
-  queues_.insert(queue.get());
+  if (queues_.size() == queues_.capacity()) {
+    std::erase_if(queues_, [](const std::weak_ptr<CpuQueue>& entry) { return entry.expired(); });
+    queues_.reserve(2 * queues_.size() + 16);
+  }
+  queues_.push_back(queue);
   return queue;
 }
 
-// Appends without starting anything; on an exception nothing has changed.
-void Scheduler::append(const Lock&, CpuQueue& queue, CpuQueue::Item item) {
+std::vector<std::shared_ptr<CpuQueue>> Scheduler::live_queues(const Lock&) const {
+  std::vector<std::shared_ptr<CpuQueue>> live;
+  for (const std::weak_ptr<CpuQueue>& entry : queues_) {
+    if (std::shared_ptr<CpuQueue> queue = entry.lock()) live.push_back(std::move(queue));
+  }
+  return live;
+}
+
+// Appends, and sets a queue that was empty going. On an exception nothing has changed.
+void Scheduler::append(Lock& lock, CpuQueue& queue, CpuQueue::Item item) {
   const bool is_task = item.kind == CpuQueue::Kind::task;
   if (is_task) done_.push_back(0);
   try {
@@ -133,6 +131,10 @@ void Scheduler::append(const Lock&, CpuQueue& queue, CpuQueue::Item item) {
     throw;
   }
   ++queue.added_;
+  if (is_task) ++queue.tasks_;
+  if (queue.state_ != CpuQueue::State::idle) return;
+  settle(lock, queue);
+  if (serial_) drain_ready(lock);
 }
 
 bool Scheduler::is_blocked(const Lock&, const CpuQueue& queue) const {
@@ -140,67 +142,73 @@ bool Scheduler::is_blocked(const Lock&, const CpuQueue& queue) const {
          !queue.items_.front().marker->reached_;
 }
 
-// Joins the list of the marker that the queue's next item waits for.
-void Scheduler::block(const Lock&, CpuQueue& queue) {
-  CpuMarker& marker = *queue.items_.front().marker;
-  queue.next_ = std::move(marker.first_blocked_);
-  marker.first_blocked_ = queue.shared_from_this();
-}
-
-// Called after an append: sets a queue that was empty going.
-void Scheduler::start(Lock& lock, CpuQueue& queue) {
-  if (queue.running_ || queue.ready_ || queue.items_.size() != 1) return;
-  if (is_blocked(lock, queue)) {
-    block(lock, queue);
+// Gives a queue that is in no list and that no thread drains its place.
+void Scheduler::settle(const Lock& lock, CpuQueue& queue) {
+  if (queue.items_.empty()) {
+    queue.state_ = CpuQueue::State::idle;
     return;
   }
-  make_ready(lock, queue);
-  if (serial_) drain_ready(lock);
+  const bool blocked = is_blocked(lock, queue);
+  queue.state_ = blocked ? CpuQueue::State::blocked : CpuQueue::State::ready;
+  *queue.node_ = queue.shared_from_this();
+  QueueList& list = blocked ? queue.items_.front().marker->blocked_ : ready_;
+  list.splice(list.end(), queue.home_);
+  if (blocked) return;
+  if (queue.waiters_ > 0) queue.changed_.notify_all();  // a waiting thread may be faster than a worker
+  request_worker(lock);
 }
 
-// Puts the queue in the ready list and asks for a worker. Without one, whoever waits for the queue drains it.
-void Scheduler::make_ready(const Lock&, CpuQueue& queue) {
-  if (queue.running_ || queue.ready_) return;
-  queue.ready_ = true;
-  (last_ready_ != nullptr ? last_ready_->next_ : first_ready_) = queue.shared_from_this();
-  last_ready_ = &queue;
+// Takes a queue out of its list. The result keeps the queue alive: the list's reference may have been the last.
+std::shared_ptr<CpuQueue> Scheduler::unlist(const Lock&, CpuQueue& queue) {
+  QueueList& list = queue.state_ == CpuQueue::State::blocked ? queue.items_.front().marker->blocked_ : ready_;
+  queue.home_.splice(queue.home_.begin(), list, queue.node_);
+  queue.state_ = CpuQueue::State::idle;
+  return std::move(*queue.node_);
+}
+
+// One call per queue that becomes ready; a worker that comes too late finds nothing to do.
+void Scheduler::request_worker(const Lock&) {
   if (serial_) return;
-  if (Pool* workers = pool()) {
-    workers->submit(
-        [](void* scheduler) {
-          Scheduler& self = *static_cast<Scheduler*>(scheduler);
-          Lock lock(self.mutex_);
-          self.drain_ready(lock);
-        },
-        this);
-  }
+  const auto work = [](void* scheduler) {
+    Scheduler& self = *static_cast<Scheduler*>(scheduler);
+    Lock lock(self.mutex_);
+    self.drain_ready(lock);
+  };
+  Pool* const workers = pool();
+  if (workers == nullptr || !workers->submit(work, this)) serial_ = true;
 }
 
 void Scheduler::drain_ready(Lock& lock) {
-  while (first_ready_ != nullptr) {
-    const std::shared_ptr<CpuQueue> queue = std::move(first_ready_);
-    first_ready_ = std::move(queue->next_);
-    if (first_ready_ == nullptr) last_ready_ = nullptr;
-    queue->ready_ = false;
-    // A waiting thread may have drained it meanwhile, or be draining it.
-    if (queue->running_ || queue->items_.empty() || is_blocked(lock, *queue)) continue;
-    drain(lock, queue, [] { return false; });
+  // A queue that is filled as fast as it is drained must not keep the others waiting.
+  constexpr int kItemsPerTurn = 64;
+  while (!ready_.empty()) {
+    int items = 0;
+    drain(lock, ready_.front(), [&] { return ++items > kItemsPerTurn && !ready_.empty(); });
   }
 }
 
-// Runs items on this thread until the queue is empty, blocked, or stop() holds. The lock is released while a task runs.
+// Runs items of a ready queue on this thread until it is empty, blocked, or stop() holds. The lock is released while a task
+// runs. Without workers nobody would come back for the rest, so then nothing stops it.
 template <class Stop>
-void Scheduler::drain(Lock& lock, const std::shared_ptr<CpuQueue>& queue, Stop stop) {
-  queue->running_ = true;
-  while (!queue->items_.empty() && !is_blocked(lock, *queue) && !stop()) {
+void Scheduler::drain(Lock& lock, std::shared_ptr<CpuQueue> queue, Stop stop) {
+  (void)unlist(lock, *queue);
+  queue->state_ = CpuQueue::State::running;
+  while (!queue->items_.empty() && !is_blocked(lock, *queue) && (serial_ || !stop())) {
     // Nobody else removes the front item of a running queue, and appending to a deque moves nothing.
     CpuQueue::Item& item = queue->items_.front();
     if (item.kind == CpuQueue::Kind::task) {
       ++running_tasks_;
-      lock.unlock();
-      run_task(item.task, item.number, *queue->fault_cell);
+      {
+        // On the stack: its plan may be large and is freed without the lock, and a forked child never sees it half freed.
+        const Task task = std::move(item.task);
+        lock.unlock();
+        ++tasks_on_this_thread;
+        run_task(task, item.number, *queue->fault_cell);
+        --tasks_on_this_thread;
+      }
       lock.lock();
-      if (--running_tasks_ == 0) quiet_.notify_all();
+      --running_tasks_;
+      quiet_.notify_all();
       finish_task(lock, item.sequence);
     } else if (item.kind == CpuQueue::Kind::record) {
       reach(lock, *item.marker);
@@ -209,24 +217,16 @@ void Scheduler::drain(Lock& lock, const std::shared_ptr<CpuQueue>& queue, Stop s
     ++queue->finished_;
     if (queue->waiters_ > 0) queue->changed_.notify_all();
   }
-  queue->running_ = false;
-  if (is_blocked(lock, *queue)) {
-    block(lock, *queue);
-  } else if (!queue->items_.empty()) {
-    make_ready(lock, *queue);
-  }
+  settle(lock, *queue);
 }
 
 // The marker's point is reached: everything that waits for it may go on.
 void Scheduler::reach(const Lock& lock, CpuMarker& marker) {
   marker.reached_ = true;
   marker.time_ = Clock::now();
-  std::shared_ptr<CpuQueue> blocked = std::move(marker.first_blocked_);
-  while (blocked != nullptr) {
-    std::shared_ptr<CpuQueue> next = std::move(blocked->next_);
-    make_ready(lock, *blocked);
-    if (blocked->waiters_ > 0) blocked->changed_.notify_all();
-    blocked = std::move(next);
+  while (!marker.blocked_.empty()) {
+    const std::shared_ptr<CpuQueue> queue = unlist(lock, *marker.blocked_.front());
+    settle(lock, *queue);
   }
 }
 
@@ -252,7 +252,7 @@ void Scheduler::release_when_done(void* address, size_t bytes, void (*free_memor
       return;
     } catch (const std::bad_alloc&) {
       // No memory even for the note: wait here for the tasks instead, so that the block is not lost.
-      while (oldest_ < passed) quiet_.wait_for(lock, std::chrono::milliseconds(1));
+      while (oldest_ < passed) quiet_.wait(lock);
     }
   }
   free_memory(address, bytes);
@@ -260,13 +260,12 @@ void Scheduler::release_when_done(void* address, size_t bytes, void (*free_memor
 
 // A queue that can run now and whose progress `queue` waits for: itself, or the one that will reach the point it is
 // blocked on, and so on. Waits capture records made earlier, so there is no cycle.
-std::shared_ptr<CpuQueue> Scheduler::runnable_for(const Lock& lock, const std::shared_ptr<CpuQueue>& queue) const {
+std::shared_ptr<CpuQueue> Scheduler::runnable_for(const Lock&, const std::shared_ptr<CpuQueue>& queue) const {
   std::shared_ptr<CpuQueue> candidate = queue;
-  while (candidate != nullptr && is_blocked(lock, *candidate)) {
+  while (candidate != nullptr && candidate->state_ == CpuQueue::State::blocked) {
     candidate = candidate->items_.front().marker->queue_.lock();
   }
-  if (candidate == nullptr || candidate->running_ || candidate->items_.empty()) return nullptr;
-  return candidate;
+  return candidate != nullptr && candidate->state_ == CpuQueue::State::ready ? candidate : nullptr;
 }
 
 template <class Done>
@@ -275,8 +274,9 @@ WaitResult Scheduler::wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& qu
     // A thread that has nothing better to do than wait drains the queue itself: no hand-over, no wake-up, and progress even
     // without workers. With a deadline it cannot, since a task once started may outlast it.
     if (!deadline) {
-      if (const std::shared_ptr<CpuQueue> runnable = runnable_for(lock, queue)) {
-        drain(lock, runnable, done);
+      if (std::shared_ptr<CpuQueue> runnable = runnable_for(lock, queue)) {
+        drain(lock, std::move(runnable), done);
+        if (serial_) drain_ready(lock);  // what became ready behind a record
         continue;
       }
     }
@@ -291,15 +291,10 @@ WaitResult Scheduler::wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& qu
 
 // Discards what has not started. Points recorded there count as reached, so that nobody waits for them forever.
 void Scheduler::drop_items(const Lock& lock, CpuQueue& queue) {
-  if (is_blocked(lock, queue) && !queue.running_) {  // leave the marker's list
-    std::shared_ptr<CpuQueue>* link = &queue.items_.front().marker->first_blocked_;
-    while (*link != nullptr && link->get() != &queue) link = &(*link)->next_;
-    if (*link != nullptr) {
-      std::shared_ptr<CpuQueue> next = std::move(queue.next_);
-      *link = std::move(next);
-    }
-  }
-  const size_t keep = queue.running_ ? 1 : 0;
+  const bool running = queue.state_ == CpuQueue::State::running;
+  std::shared_ptr<CpuQueue> alive;
+  if (queue.state_ == CpuQueue::State::ready || queue.state_ == CpuQueue::State::blocked) alive = unlist(lock, queue);
+  const size_t keep = running ? 1 : 0;
   while (queue.items_.size() > keep) {
     const CpuQueue::Item item = std::move(queue.items_.back());
     queue.items_.pop_back();
@@ -307,6 +302,7 @@ void Scheduler::drop_items(const Lock& lock, CpuQueue& queue) {
     if (item.kind == CpuQueue::Kind::task) finish_task(lock, item.sequence);
     if (item.kind == CpuQueue::Kind::record) reach(lock, *item.marker);
   }
+  quiet_.notify_all();
   if (queue.waiters_ > 0) queue.changed_.notify_all();
 }
 
@@ -315,27 +311,28 @@ void Scheduler::drop_items(const Lock& lock, CpuQueue& queue) {
 void Scheduler::after_fork_in_child() {
   serial_ = true;
   abandon_pool();
-  first_ready_ = nullptr;
-  last_ready_ = nullptr;
   running_tasks_ = 0;
   new (&quiet_) std::condition_variable;  // its waiters do not exist here; destroying it would wait for them
-  for (CpuQueue* queue : queues_) {
-    for (CpuQueue::Item& item : queue->items_) {
-      if (item.kind != CpuQueue::Kind::task) {
-        item.marker->reached_ = true;
-        item.marker->first_blocked_ = nullptr;
-      }
+  {
+    const Lock lock(mutex_, std::adopt_lock);
+    const std::vector<std::shared_ptr<CpuQueue>> queues = live_queues(lock);
+    for (const std::shared_ptr<CpuQueue>& queue : queues) {
+      const bool listed = queue->state_ == CpuQueue::State::ready || queue->state_ == CpuQueue::State::blocked;
+      if (listed) (void)unlist(lock, *queue);
     }
-    queue->items_.clear();
-    queue->finished_ = queue->added_;
-    queue->running_ = queue->ready_ = false;
-    queue->waiters_ = 0;
-    queue->next_ = nullptr;
-    new (&queue->changed_) std::condition_variable;
+    for (const std::shared_ptr<CpuQueue>& queue : queues) {
+      for (CpuQueue::Item& item : queue->items_) {
+        if (item.kind == CpuQueue::Kind::record) reach(lock, *item.marker);
+      }
+      queue->items_.clear();
+      queue->finished_ = queue->added_;
+      queue->state_ = CpuQueue::State::idle;
+      queue->waiters_ = 0;
+      new (&queue->changed_) std::condition_variable;
+    }
+    oldest_ += done_.size();
+    done_.clear();  // blocks waiting in released_ are freed with the next task
   }
-  oldest_ += done_.size();
-  done_.clear();  // blocks waiting in released_ are freed with the next task
-  mutex_.unlock();
 }
 
 // Tasks that have not started are dropped, running ones are waited for: after this the caller's static destructors may free
@@ -344,9 +341,9 @@ void Scheduler::at_exit() {
   Lock lock(mutex_);
   serial_ = true;
   abandon_pool();
-  for (CpuQueue* queue : queues_) drop_items(lock, *queue);
-  // The limit only matters when exit() is called from a signal handler that interrupted a task.
-  quiet_.wait_for(lock, std::chrono::seconds(10), [this] { return running_tasks_ == 0; });
+  for (const std::shared_ptr<CpuQueue>& queue : live_queues(lock)) drop_items(lock, *queue);
+  // A task of this very thread, which exit() then ended in the middle, cannot be waited for.
+  quiet_.wait(lock, [this] { return running_tasks_ <= tasks_on_this_thread; });
 }
 
 }  // namespace openaclnn::cpu

@@ -4,10 +4,11 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
+#include <vector>
 
 #include "runtime/device.h"
 #include "runtime/fork.h"
@@ -15,6 +16,9 @@
 namespace openaclnn::cpu {
 
 class CpuQueue;
+
+// Queues in some order. Each queue brings its own node and moves it from list to list, so listing never allocates.
+using QueueList = std::list<std::shared_ptr<CpuQueue>>;
 
 // One record of an event. Guarded by the scheduler's lock.
 class CpuMarker final : public Marker {
@@ -29,14 +33,12 @@ class CpuMarker final : public Marker {
   bool reached_ = false;
   Clock::time_point time_;
   std::weak_ptr<CpuQueue> queue_;
-  std::shared_ptr<CpuQueue> first_blocked_;  // queues whose next item waits for this point
+  QueueList blocked_;  // queues whose next item waits for this point
 };
 
-// Guarded by the scheduler's lock.
+// Guarded by the scheduler's lock. The destructor takes no lock, so the last reference may be dropped under it.
 class CpuQueue final : public Queue, public std::enable_shared_from_this<CpuQueue> {
  public:
-  CpuQueue();
-  ~CpuQueue() override;
   std::optional<uint64_t> enqueue(Task task) override;
   std::shared_ptr<Marker> record() override;
   bool wait_for(std::shared_ptr<Marker> marker) override;
@@ -48,6 +50,12 @@ class CpuQueue final : public Queue, public std::enable_shared_from_this<CpuQueu
   friend class Scheduler;
 
   enum class Kind { task, record, wait };
+  enum class State {
+    idle,     // empty
+    ready,    // in the scheduler's list: its next item can run
+    running,  // some thread drains it
+    blocked,  // in the list of the marker that its next item waits for
+  };
   struct Item {
     Kind kind;
     Task task;
@@ -60,19 +68,19 @@ class CpuQueue final : public Queue, public std::enable_shared_from_this<CpuQueu
   uint64_t added_ = 0;     // items ever appended
   uint64_t finished_ = 0;  // items done
   uint64_t tasks_ = 0;     // tasks ever appended
-  bool running_ = false;   // some thread drains it
-  bool ready_ = false;     // it is in the scheduler's ready list
+  State state_ = State::idle;
   bool closed_ = false;
   int waiters_ = 0;
-  std::condition_variable changed_;
-  std::shared_ptr<CpuQueue> next_;  // in the ready list or in a marker's list of blocked queues
+  std::condition_variable changed_;  // an item is done, or the queue can run and has no worker yet
+  QueueList home_{1};                // holds the node while the queue is in no list
+  const QueueList::iterator node_ = home_.begin();
 };
 
 // One lock guards all queues: the critical sections are a few pointer moves, and one lock makes waits between streams,
 // fork() and exit simple.
 class Scheduler final : public ForkGuarded {
  public:
-  static Scheduler& instance();
+  static Scheduler& instance() { return *scheduler_; }
 
   std::shared_ptr<CpuQueue> make_queue();
 
@@ -96,13 +104,13 @@ class Scheduler final : public ForkGuarded {
 
   Scheduler();
 
-  void append(const Lock& lock, CpuQueue& queue, CpuQueue::Item item);
-  void start(Lock& lock, CpuQueue& queue);
-  void block(const Lock& lock, CpuQueue& queue);
-  void make_ready(const Lock& lock, CpuQueue& queue);
+  void append(Lock& lock, CpuQueue& queue, CpuQueue::Item item);
+  void settle(const Lock& lock, CpuQueue& queue);
+  std::shared_ptr<CpuQueue> unlist(const Lock& lock, CpuQueue& queue);
+  void request_worker(const Lock& lock);
   void drain_ready(Lock& lock);
   template <class Stop>
-  void drain(Lock& lock, const std::shared_ptr<CpuQueue>& queue, Stop stop);
+  void drain(Lock& lock, std::shared_ptr<CpuQueue> queue, Stop stop);
   bool is_blocked(const Lock& lock, const CpuQueue& queue) const;
   void reach(const Lock& lock, CpuMarker& marker);
   void finish_task(const Lock& lock, uint64_t sequence);
@@ -112,18 +120,21 @@ class Scheduler final : public ForkGuarded {
   void drop_items(const Lock& lock, CpuQueue& queue);
   void at_exit();
 
+  std::vector<std::shared_ptr<CpuQueue>> live_queues(const Lock& lock) const;
+
+  static Scheduler* const scheduler_;
+
   std::mutex mutex_;
-  std::shared_ptr<CpuQueue> first_ready_;
-  CpuQueue* last_ready_ = nullptr;
+  QueueList ready_;
   int running_tasks_ = 0;
-  std::condition_variable quiet_;  // running_tasks_ fell to 0
+  std::condition_variable quiet_;  // a task is done
   bool serial_ = false;            // no workers: tasks run on the thread that enqueues or waits
 
   // Tasks of the device in order of enqueueing, from the oldest unfinished one on: 1 = done.
   std::deque<uint8_t> done_;
-  uint64_t oldest_ = 0;                         // sequence of done_.front()
-  std::multimap<uint64_t, Released> released_;  // by the sequence that must be passed
-  std::set<CpuQueue*> queues_;                  // all that exist
+  uint64_t oldest_ = 0;                          // sequence of done_.front()
+  std::multimap<uint64_t, Released> released_;   // by the sequence that must be passed
+  std::vector<std::weak_ptr<CpuQueue>> queues_;  // all that exist, and some that did
 };
 
 }  // namespace openaclnn::cpu

@@ -31,15 +31,12 @@ struct OrphanedFault {
 
 class Process final : public ForkGuarded {
  public:
-  static Process& instance() {
-    static Process* const process = new Process;
-    return *process;
-  }
+  static Process& instance() { return *process_; }
 
   std::mutex mutex;
   uint64_t init_references = 0;
   std::string config_path;
-  std::vector<DefaultContext> default_contexts;
+  std::vector<DefaultContext> default_contexts;  // by device; empty before the first aclrtSetDevice
   std::vector<OrphanedFault> orphaned_faults;
 
   void before_fork() override { mutex.lock(); }
@@ -47,8 +44,12 @@ class Process final : public ForkGuarded {
   void after_fork_in_child() override { mutex.unlock(); }
 
  private:
-  Process() : default_contexts(platform().devices.size()) { register_fork_guarded(LockRank::runtime, this); }
+  Process() { register_fork_guarded(LockRank::runtime, this); }
+
+  static Process* const process_;
 };
+
+Process* const Process::process_ = new Process;
 
 std::atomic<uint64_t> stream_count{0};
 
@@ -103,15 +104,21 @@ Status stale_context() {
 }
 
 void finalize_everything() {
+  Process& process = Process::instance();
   ContextTable& contexts = ContextTable::instance();
-  for (void* handle : contexts.handles_where([](const Context&) { return true; })) {
+  std::vector<void*> handles;
+  {
+    // Together, so that a device that another thread sets meanwhile gets a new context and keeps it.
+    const std::lock_guard lock(process.mutex);
+    handles = contexts.handles_where([](const Context&) { return true; });
+    process.default_contexts.clear();
+  }
+  for (void* handle : handles) {
     if (contexts.remove(handle) != nullptr) destroy_streams_of(handle);
   }
   remove_all_events();
   release_fresh_executors();
-  Process& process = Process::instance();
   const std::lock_guard lock(process.mutex);
-  std::fill(process.default_contexts.begin(), process.default_contexts.end(), DefaultContext{});
   process.orphaned_faults.clear();
 }
 
@@ -196,6 +203,7 @@ Status set_device(int32_t device) {
   OPENACLNN_TRY(require_device(device));
   Process& process = Process::instance();
   const std::lock_guard lock(process.mutex);
+  process.default_contexts.resize(platform().devices.size());
   DefaultContext& entry = process.default_contexts[static_cast<size_t>(device)];
   // A caller may also have destroyed the default context by hand; then the next one to set the device gets a new one.
   if (entry.references == 0 || ContextTable::instance().find(entry.handle) == nullptr) {
@@ -214,6 +222,7 @@ Status reset_device(int32_t device, bool force) {
   {
     Process& process = Process::instance();
     const std::lock_guard lock(process.mutex);
+    if (process.default_contexts.empty()) return {};
     DefaultContext& entry = process.default_contexts[static_cast<size_t>(device)];
     if (entry.references == 0) return {};
     entry.references = force ? 0 : entry.references - 1;

@@ -31,7 +31,6 @@ struct TaskIo {
 
 // A kernel: reads its immutable plan, touches tensors, and returns what it found wrong in their contents.
 using RunFunction = Fault (*)(const void* plan, const TaskIo& io);
-using DescribeFunction = std::string (*)(const Fault& fault);
 
 // One unit of work of a queue. It owns everything it needs except tensor memory.
 struct Task {

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <string>
 
 #include "base/codes.h"
@@ -33,10 +34,11 @@ void free_messages(void* messages) {
   thread_messages = nullptr;
 }
 
-pthread_key_t messages_key() {
-  static const pthread_key_t key = [] {
+// nullopt when the process has used up its keys; a thread's messages are then never freed.
+std::optional<pthread_key_t> messages_key() {
+  static const std::optional<pthread_key_t> key = []() -> std::optional<pthread_key_t> {
     pthread_key_t created = 0;
-    pthread_key_create(&created, free_messages);
+    if (pthread_key_create(&created, free_messages) != 0) return std::nullopt;
     return created;
   }();
   return key;
@@ -45,7 +47,7 @@ pthread_key_t messages_key() {
 Messages* messages() {
   if (thread_messages == nullptr) {
     thread_messages = new (std::nothrow) Messages;
-    if (thread_messages != nullptr) pthread_setspecific(messages_key(), thread_messages);
+    if (thread_messages != nullptr && messages_key()) pthread_setspecific(*messages_key(), thread_messages);
   }
   return thread_messages;
 }

@@ -200,7 +200,7 @@ Status set_tensor_address(aclOpExecutor* executor, ParameterSet set, size_t inde
   if (tensor == nullptr) return {ACLNN_ERR_INNER_NULLPTR, "tensor is NULL; pass a tensor that aclCreateTensor returned"};
   const std::shared_ptr<Executor> object = ExecutorTable::instance().find(executor);
   if (object == nullptr) return stale_executor();
-  const std::shared_ptr<const Tensor> described = TensorTable::instance().find(tensor);
+  std::shared_ptr<const Tensor> described = TensorTable::instance().find(tensor);
   if (described == nullptr) {
     return {ACLNN_ERR_PARAM_INVALID, "tensor is not live; pass a tensor that aclCreateTensor returned"};
   }
@@ -223,12 +223,20 @@ Status set_tensor_address(aclOpExecutor* executor, ParameterSet set, size_t inde
   }
 
   // Everything that can fail comes before the first change.
-  const auto updated = std::make_shared<Tensor>(*described);
-  updated->data = address;
+  const auto with_address = [&](const Tensor& old) {
+    auto updated = std::make_shared<Tensor>(old);
+    updated->data = address;
+    return updated;
+  };
+  std::shared_ptr<const Tensor> updated = with_address(*described);
   const bool live = ExecutorTable::instance().with(
       executor, [&](std::shared_ptr<Executor>& live_object) { live_object->data[positions[index]] = address; });
   if (!live) return stale_executor();
-  TensorTable::instance().with(tensor, [&](std::shared_ptr<const Tensor>& live_tensor) { live_tensor = updated; });
+  while (!exchange_tensor(tensor, described, updated)) {
+    described = TensorTable::instance().find(tensor);
+    if (described == nullptr) break;  // destroyed by another thread meanwhile
+    updated = with_address(*described);
+  }
   return {};
 }
 

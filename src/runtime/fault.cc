@@ -19,33 +19,36 @@ class CellLock final : public ForkGuarded {
   std::mutex mutex;
 };
 
-std::mutex& cell_mutex() {
-  static CellLock* const lock = new CellLock;
-  return lock->mutex;
-}
+CellLock* const cell_lock = new CellLock;
+
+std::mutex& cell_mutex() { return cell_lock->mutex; }
 
 }  // namespace
 
-void FaultCell::record(uint64_t task_number, const char* operator_name, std::string description) {
+void FaultCell::record(uint64_t task_number, const char* operator_name, DescribeFunction describe,
+                       const Fault& fault) noexcept {
   const std::lock_guard lock(cell_mutex());
-  if (filled_) {
+  if (fault_.found()) {
     ++further_tasks_;
     return;
   }
-  sentence_ = text(operator_name, " (stream ", stream_number_, ", task ", task_number, "): ", description);
   task_number_ = task_number;
+  operator_name_ = operator_name;
+  describe_ = describe;
+  fault_ = fault;
   further_tasks_ = 0;
-  filled_ = true;
 }
 
 std::optional<std::string> FaultCell::take(uint64_t last_task) {
   const std::lock_guard lock(cell_mutex());
-  if (!filled_ || task_number_ > last_task) return std::nullopt;
-  filled_ = false;
+  if (!fault_.found() || task_number_ > last_task) return std::nullopt;
+  std::string sentence =
+      text(operator_name_, " (stream ", stream_number_, ", task ", task_number_, "): ", describe_(fault_));
   if (further_tasks_ > 0) {
-    sentence_ += text("; ", further_tasks_, further_tasks_ == 1 ? " further task" : " further tasks", " faulted");
+    sentence += text("; ", further_tasks_, further_tasks_ == 1 ? " further task" : " further tasks", " faulted");
   }
-  return std::move(sentence_);
+  fault_ = Fault();
+  return sentence;
 }
 
 }  // namespace openaclnn

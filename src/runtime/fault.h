@@ -29,23 +29,28 @@ struct Fault {
   }
 };
 
-// The first unreported fault of a stream, and how many further tasks faulted since.
+using DescribeFunction = std::string (*)(const Fault& fault);
+
+// The first unreported fault of a stream, and how many further tasks faulted since. The sentence is made when it is asked
+// for: recording must not fail, and it happens on a worker where nobody could report an allocation failure.
 class FaultCell {
  public:
   explicit FaultCell(uint64_t stream_number) : stream_number_(stream_number) {}
 
   uint64_t stream_number() const { return stream_number_; }
-  void record(uint64_t task_number, const char* operator_name, std::string description);
+  void record(uint64_t task_number, const char* operator_name, DescribeFunction describe, const Fault& fault) noexcept;
 
-  // The sentence to report, and clears the cell; nullopt when there is none, or none up to task `last_task`.
+  // The sentence to report, and clears the cell; nullopt when there is none, or none up to task `last_task`. When memory for
+  // the sentence is lacking it throws and keeps the record.
   std::optional<std::string> take(uint64_t last_task = UINT64_MAX);
 
  private:
   const uint64_t stream_number_;
   uint64_t task_number_ = 0;
-  std::string sentence_;
+  const char* operator_name_ = "";
+  DescribeFunction describe_ = nullptr;
+  Fault fault_;  // none found: the cell is empty
   uint64_t further_tasks_ = 0;
-  bool filled_ = false;
 };
 
 }  // namespace openaclnn

@@ -3,7 +3,8 @@
 
 namespace openaclnn {
 
-// Something with locks that must not be held by a vanished thread in the child. Registered once, never removed.
+// Something with locks that must not be held by a vanished thread in the child. Registered once, never removed. All of them
+// are made while the library loads: one that a thread is just making when another forks would stay half made in the child.
 class ForkGuarded {
  public:
   virtual void before_fork() = 0;          // take every lock

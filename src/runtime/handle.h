@@ -37,11 +37,8 @@ enum class HandleKind : uint8_t {
 template <class T, HandleKind kKind>
 class HandleTable final : ForkGuarded {
  public:
-  // The process's table; never destroyed, so that handles can be used from static destructors.
-  static HandleTable& instance() {
-    static HandleTable* const table = new HandleTable;
-    return *table;
-  }
+  // The process's table.
+  static HandleTable& instance() { return *table_; }
 
   // nullptr when every slot is taken. Throws std::bad_alloc.
   void* insert(std::shared_ptr<T> object) {
@@ -180,6 +177,9 @@ class HandleTable final : ForkGuarded {
   void after_fork_in_child() override { after_fork_in_parent(); }
 
   std::array<Shard, kShards> shards_;
+
+  // Made while the library loads (see fork.h); never destroyed, so that handles can be used from static destructors.
+  static inline HandleTable* const table_ = new HandleTable;
 };
 
 }  // namespace openaclnn

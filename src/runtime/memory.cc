@@ -20,10 +20,7 @@ struct Block {
 
 class BlockTable final : public ForkGuarded {
  public:
-  static BlockTable& instance() {
-    static BlockTable* const table = new BlockTable;
-    return *table;
-  }
+  static BlockTable& instance() { return *table_; }
 
   void insert(void* address, const Block& block) {
     const std::lock_guard lock(mutex_);
@@ -60,7 +57,10 @@ class BlockTable final : public ForkGuarded {
 
   std::mutex mutex_;
   std::map<uintptr_t, Block> blocks_;
+  static BlockTable* const table_;
 };
+
+BlockTable* const BlockTable::table_ = new BlockTable;
 
 Device& device_of(int device) { return *platform().devices[static_cast<size_t>(device)]; }
 

@@ -53,6 +53,16 @@ Result<std::shared_ptr<const Tensor>> make_tensor(const int64_t* view_dims, uint
   return std::shared_ptr<const Tensor>(std::move(tensor));
 }
 
+bool exchange_tensor(const aclTensor* tensor, const std::shared_ptr<const Tensor>& old,
+                     const std::shared_ptr<const Tensor>& updated) {
+  bool exchanged = false;
+  TensorTable::instance().with(tensor, [&](std::shared_ptr<const Tensor>& object) {
+    exchanged = object == old;
+    if (exchanged) object = updated;
+  });
+  return exchanged;
+}
+
 TensorView view_of(const Tensor& tensor) {
   TensorView view;
   view.data = tensor.data;

@@ -54,6 +54,11 @@ Result<std::shared_ptr<const Tensor>> make_tensor(const int64_t* view_dims, uint
                                                   const int64_t* strides, int64_t offset, aclFormat format,
                                                   const int64_t* storage_dims, uint64_t storage_dims_num, void* data);
 
+// Replaces the descriptor of a live tensor if it is still `old`; false when it changed meanwhile or is gone. Look it up again
+// then: so no update between two look-ups is lost.
+bool exchange_tensor(const aclTensor* tensor, const std::shared_ptr<const Tensor>& old,
+                     const std::shared_ptr<const Tensor>& updated);
+
 // The tensor's elements as an operator sees them. Dims beyond kMaxRank are cut off: operators refuse such tensors by their rank.
 TensorView view_of(const Tensor& tensor);
 
