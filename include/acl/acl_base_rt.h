@@ -22,6 +22,13 @@
 #endif
 #endif
 
+/* In C++ an enum is an int for good, so that any value a caller passes can be looked at and refused. */
+#ifdef __cplusplus
+#define ACL_ENUM_INT : int
+#else
+#define ACL_ENUM_INT
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -48,7 +55,7 @@ typedef uint16_t aclFloat16;
  * Type of the elements of a tensor. aclDataTypeSize gives the bytes of one; each operator says which it
  * accepts.
  */
-typedef enum aclDataType {
+typedef enum aclDataType ACL_ENUM_INT {
   ACL_DT_UNDEFINED = -1,
   ACL_FLOAT = 0,   /**< IEEE binary32 */
   ACL_FLOAT16 = 1, /**< IEEE binary16 */
@@ -84,7 +91,7 @@ typedef enum aclDataType {
  * here: plain strided memory, of any rank. Phase 1 of an operator rejects the others, which are layouts
  * private to NPUs, with 161002.
  */
-typedef enum aclFormat {
+typedef enum aclFormat ACL_ENUM_INT {
   ACL_FORMAT_UNDEFINED = -1,
   ACL_FORMAT_NCHW = 0,
   ACL_FORMAT_NHWC = 1,
@@ -108,24 +115,24 @@ typedef enum aclFormat {
 } aclFormat;
 
 /** Where memory lives. No function of this release takes it. */
-typedef enum aclMemType {
+typedef enum aclMemType ACL_ENUM_INT {
   ACL_MEMTYPE_DEVICE = 0,
   ACL_MEMTYPE_HOST = 1,
   ACL_MEMTYPE_HOST_COMPILE_INDEPENDENT = 2
 } aclMemType;
 
 /** Severity of a log line. No function of this release takes it. */
-typedef enum aclLogLevel { ACL_DEBUG = 0, ACL_INFO = 1, ACL_WARNING = 2, ACL_ERROR = 3 } aclLogLevel;
+typedef enum aclLogLevel ACL_ENUM_INT { ACL_DEBUG = 0, ACL_INFO = 1, ACL_WARNING = 2, ACL_ERROR = 3 } aclLogLevel;
 
 /** A capability one may ask about. No function of this release takes it. */
-typedef enum aclCannAttr {
+typedef enum aclCannAttr ACL_ENUM_INT {
   ACL_CANN_ATTR_INF_NAN = 0,
   ACL_CANN_ATTR_BF16 = 1,
   ACL_CANN_ATTR_JIT_COMPILE = 2
 } aclCannAttr;
 
 /** A quantity of a device. No function of this release takes it. */
-typedef enum aclDeviceInfo {
+typedef enum aclDeviceInfo ACL_ENUM_INT {
   ACL_DEVICE_INFO_AI_CORE_NUM = 0,
   ACL_DEVICE_INFO_VECTOR_CORE_NUM = 1,
   ACL_DEVICE_INFO_L2_SIZE = 2

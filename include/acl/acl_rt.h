@@ -58,10 +58,10 @@ extern "C" {
 #endif
 
 /** Where the calling program runs. */
-typedef enum aclrtRunMode { ACL_DEVICE = 0, ACL_HOST = 1 } aclrtRunMode;
+typedef enum aclrtRunMode ACL_ENUM_INT { ACL_DEVICE = 0, ACL_HOST = 1 } aclrtRunMode;
 
 /** Direction of a copy: a hint; the real placement of the memory decides. Copies accept 0 to 5. */
-typedef enum aclrtMemcpyKind {
+typedef enum aclrtMemcpyKind ACL_ENUM_INT {
   ACL_MEMCPY_HOST_TO_HOST = 0,
   ACL_MEMCPY_HOST_TO_DEVICE = 1,
   ACL_MEMCPY_DEVICE_TO_HOST = 2,
@@ -73,7 +73,7 @@ typedef enum aclrtMemcpyKind {
 } aclrtMemcpyKind;
 
 /** Kind of memory wanted: a hint; every value, and any combination, is accepted. */
-typedef enum aclrtMemMallocPolicy {
+typedef enum aclrtMemMallocPolicy ACL_ENUM_INT {
   ACL_MEM_MALLOC_HUGE_FIRST = 0,
   ACL_MEM_MALLOC_HUGE_ONLY = 1,
   ACL_MEM_MALLOC_NORMAL_ONLY = 2,
@@ -88,7 +88,7 @@ typedef enum aclrtMemMallocPolicy {
 } aclrtMemMallocPolicy;
 
 /** Which memory aclrtGetMemInfo reports on. */
-typedef enum aclrtMemAttr {
+typedef enum aclrtMemAttr ACL_ENUM_INT {
   ACL_DDR_MEM = 0,
   ACL_HBM_MEM = 1,
   ACL_DDR_MEM_HUGE = 2,
@@ -110,14 +110,14 @@ typedef enum aclrtMemAttr {
 } aclrtMemAttr;
 
 /** State of a stream. */
-typedef enum aclrtStreamStatus {
+typedef enum aclrtStreamStatus ACL_ENUM_INT {
   ACL_STREAM_STATUS_COMPLETE = 0,
   ACL_STREAM_STATUS_NOT_READY = 1,
   ACL_STREAM_STATUS_RESERVED = 0xFFFF
 } aclrtStreamStatus;
 
 /** State of an event, as aclrtQueryEvent reports it. */
-typedef enum aclrtEventStatus {
+typedef enum aclrtEventStatus ACL_ENUM_INT {
   ACL_EVENT_STATUS_COMPLETE = 0,
   ACL_EVENT_STATUS_NOT_READY = 1,
   ACL_EVENT_STATUS_RESERVED = 2
@@ -127,26 +127,26 @@ typedef enum aclrtEventStatus {
  * State of an event, as aclrtQueryEventStatus reports it. The numbers are the other way round than in
  * aclrtEventStatus.
  */
-typedef enum aclrtEventRecordedStatus {
+typedef enum aclrtEventRecordedStatus ACL_ENUM_INT {
   ACL_EVENT_RECORDED_STATUS_NOT_READY = 0,
   ACL_EVENT_RECORDED_STATUS_COMPLETE = 1
 } aclrtEventRecordedStatus;
 
 /** State of an event, as aclrtQueryEventWaitStatus reports it. */
-typedef enum aclrtEventWaitStatus {
+typedef enum aclrtEventWaitStatus ACL_ENUM_INT {
   ACL_EVENT_WAIT_STATUS_COMPLETE = 0,
   ACL_EVENT_WAIT_STATUS_NOT_READY = 1,
   ACL_EVENT_WAIT_STATUS_RESERVED = 0xFFFF
 } aclrtEventWaitStatus;
 
 /** Whether a callback holds up its stream. No function of this release takes it. */
-typedef enum aclrtCallbackBlockType {
+typedef enum aclrtCallbackBlockType ACL_ENUM_INT {
   ACL_CALLBACK_NO_BLOCK = 0,
   ACL_CALLBACK_BLOCK = 1
 } aclrtCallbackBlockType;
 
 /** Options one may set. They are stored and have no effect on results: openaclnn is deterministic always. */
-typedef enum aclSysParamOpt {
+typedef enum aclSysParamOpt ACL_ENUM_INT {
   ACL_OPT_DETERMINISTIC = 0,
   ACL_OPT_ENABLE_DEBUG_KERNEL = 1,
   ACL_OPT_STRONG_CONSISTENCY = 2,
@@ -154,7 +154,7 @@ typedef enum aclSysParamOpt {
 } aclSysParamOpt;
 
 /** Whose last error is meant: there is only the calling thread's. */
-typedef enum aclrtLastErrLevel { ACL_RT_THREAD_LEVEL = 0 } aclrtLastErrLevel;
+typedef enum aclrtLastErrLevel ACL_ENUM_INT { ACL_RT_THREAD_LEVEL = 0 } aclrtLastErrLevel;
 
 /* ---- Initialisation ---- */
 

@@ -4,6 +4,9 @@
 #ifndef OPENACLNN_INCLUDE_ACLNNOP_ACLNN_UTIL_H_
 #define OPENACLNN_INCLUDE_ACLNNOP_ACLNN_UTIL_H_
 
+/* ISO C wants at least one declaration, also when this header is compiled by itself. */
+#include <stdint.h>
+
 #ifndef ACLNN_API
 #if defined(__GNUC__)
 #define ACLNN_API __attribute__((visibility("default")))

@@ -58,25 +58,20 @@ Status check_fill(void* devPtr, size_t maxCount, size_t count) {
   return count == 0 ? Status() : check_range("devPtr", devPtr, count);
 }
 
-// Host memory that we did not hand out is pageable: the caller may reuse it when the call returns.
-bool is_pageable_host_source(const void* src, aclrtMemcpyKind kind) {
-  return kind != ACL_MEMCPY_DEVICE_TO_HOST && kind != ACL_MEMCPY_DEVICE_TO_DEVICE && !is_known(src);
-}
-
 // Copies that belong to no stream run on the first device: any device reaches all memory that we hand out.
 Result<Device*> any_device() {
   if (Status status = require_device(0); !status.ok()) return status;
   return platform().devices.front();
 }
 
-// Appends the task that make(device) plans to a stream, and waits for it in blocking mode.
-template <class Make>
-Status enqueue(aclrtStream stream, const Make& make) {
-  Result<std::shared_ptr<Stream>> found = find_stream(stream);
-  if (!found.ok()) return found.status();
-  Device& device = *platform().devices[static_cast<size_t>((*found)->device)];
-  if (!(*found)->queue->enqueue(make(device))) return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being destroyed"};
-  return environment().blocking ? synchronize_stream(**found, std::nullopt) : Status();
+Device& device_of(const Stream& stream) { return *platform().devices[static_cast<size_t>(stream.device)]; }
+
+// Memory that we did not hand out is pageable: the caller may reuse it when the call returns, so its contents are taken now.
+// In stream order they may be what an earlier task still has to write; then that task is waited for first.
+Status enqueue_copy(const Stream& stream, void* dst, const void* src, size_t count) {
+  const bool stage = count > 0 && !is_known(src);
+  if (stage && device_of(stream).has_pending_write({src, count})) (void)stream.queue->synchronize(std::nullopt);
+  return submit(stream, device_of(stream).copy_task(dst, src, count, stage), environment().blocking);
 }
 
 }  // namespace
@@ -147,9 +142,9 @@ aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t cou
     if (kind == ACL_MEMCPY_HOST_TO_HOST) {
       return {ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "kind is ACL_MEMCPY_HOST_TO_HOST; asynchronous copies need device memory"};
     }
-    return enqueue(stream, [&](Device& device) {
-      return device.copy_task(dst, src, nothing_to_do ? 0 : count, is_pageable_host_source(src, kind));
-    });
+    Result<std::shared_ptr<Stream>> found = find_stream(stream);
+    if (!found.ok()) return found.status();
+    return enqueue_copy(**found, dst, src, nothing_to_do ? 0 : count);
   });
 }
 
@@ -167,8 +162,10 @@ aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count)
 aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count, aclrtStream stream) {
   return runtime_guard(__func__, [&]() -> Status {
     OPENACLNN_TRY(check_fill(devPtr, maxCount, count));
-    return enqueue(stream,
-                   [&](Device& device) { return device.fill_task(devPtr, static_cast<uint8_t>(value), count); });
+    Result<std::shared_ptr<Stream>> found = find_stream(stream);
+    if (!found.ok()) return found.status();
+    return submit(**found, device_of(**found).fill_task(devPtr, static_cast<uint8_t>(value), count),
+                  environment().blocking);
   });
 }
 

@@ -88,12 +88,12 @@ aclnnStatus with_object(const char* function, const char* name, const void* hand
 }
 
 // The fresh array that the shape getters return; the caller frees it with delete[].
-aclnnStatus deliver_dims(const char* function, const aclTensor* tensor, int64_t** dims, uint64_t* count,
-                         std::vector<int64_t> Tensor::*member) {
+aclnnStatus deliver_dims(const char* function, const aclTensor* tensor, const char* name, int64_t** dims,
+                         const char* count_name, uint64_t* count, std::vector<int64_t> Tensor::*member) {
   return guard(function, kMetaWall, [&]() -> Status {
     if (tensor == nullptr) return missing("tensor");
-    if (dims == nullptr) return missing("dims");
-    if (count == nullptr) return missing("dimsNum");
+    if (dims == nullptr) return missing(name);
+    if (count == nullptr) return missing(count_name);
     const auto object = TensorTable::instance().find(tensor);
     if (object == nullptr) return stale("tensor");
     const std::vector<int64_t>& values = (*object).*member;
@@ -154,7 +154,10 @@ aclFloatArray* aclCreateFloatArray(const float* value, uint64_t size) {
 }
 
 aclBoolArray* aclCreateBoolArray(const bool* value, uint64_t size) {
-  return create_guard<aclBoolArray>(__func__, [&] { return create_array<BoolArrayTable, uint8_t>(value, size); });
+  return create_guard<aclBoolArray>(__func__, [&] { 
+    // As bytes: a bool object with another value than 0 and 1 may not be read as bool. Nothing reads the values so far.
+    return create_array<BoolArrayTable, uint8_t>(reinterpret_cast<const unsigned char*>(value), size);
+  });
 }
 
 aclTensorList* aclCreateTensorList(const aclTensor* const* value, uint64_t size) {
@@ -180,15 +183,15 @@ aclnnStatus aclDestroyScalarList(const aclScalarList* array) {
 }
 
 aclnnStatus aclGetViewShape(const aclTensor* tensor, int64_t** viewDims, uint64_t* viewDimsNum) {
-  return deliver_dims(__func__, tensor, viewDims, viewDimsNum, &Tensor::dims);
+  return deliver_dims(__func__, tensor, "viewDims", viewDims, "viewDimsNum", viewDimsNum, &Tensor::dims);
 }
 
 aclnnStatus aclGetStorageShape(const aclTensor* tensor, int64_t** storageDims, uint64_t* storageDimsNum) {
-  return deliver_dims(__func__, tensor, storageDims, storageDimsNum, &Tensor::storage_dims);
+  return deliver_dims(__func__, tensor, "storageDims", storageDims, "storageDimsNum", storageDimsNum, &Tensor::storage_dims);
 }
 
 aclnnStatus aclGetViewStrides(const aclTensor* tensor, int64_t** stridesValue, uint64_t* stridesNum) {
-  return deliver_dims(__func__, tensor, stridesValue, stridesNum, &Tensor::strides);
+  return deliver_dims(__func__, tensor, "stridesValue", stridesValue, "stridesNum", stridesNum, &Tensor::strides);
 }
 
 aclnnStatus aclGetViewOffset(const aclTensor* tensor, int64_t* offset) {

@@ -15,10 +15,12 @@ Status synchronize_stream_until(aclrtStream stream, Deadline deadline) {
   return synchronize_stream(**found, deadline);
 }
 
-// Times are kept for plain events and for those that ask for a time line.
+// Times are kept for plain events and for those that ask for a time line. Unknown flags do not count.
 Status deliver_event(aclrtEvent* event, uint32_t flag) {
   OPENACLNN_TRY(require_pointer("event", event));
-  return deliver(create_event(flag == 0 || (flag & ACL_EVENT_TIME_LINE) != 0), event);
+  constexpr uint32_t kUntimed = ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_DEVICE_USE_ONLY |
+                                ACL_EVENT_EXTERNAL | ACL_EVENT_IPC;
+  return deliver(create_event((flag & kUntimed) == 0 || (flag & ACL_EVENT_TIME_LINE) != 0), event);
 }
 
 // Asks for the state of the latest record and writes one of two enum values.

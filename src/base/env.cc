@@ -1,8 +1,11 @@
 // Reads the environment once; everything unknown gives one message and the default.
 #include "base/env.h"
 
+#include <charconv>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <span>
 #include <string_view>
 
@@ -38,10 +41,11 @@ void read_choice(const char* name, std::span<const Choice<T>> choices, T& out) {
 void read_integer(const char* name, int lowest, int highest, int& out) {
   const char* value = secure_getenv(name);
   if (value == nullptr || *value == '\0') return;
-  char* end = nullptr;
-  const long number = std::strtol(value, &end, 10);
-  if (*end == '\0' && number >= lowest && number <= highest) {
-    out = static_cast<int>(number);
+  int number = 0;
+  const char* const end = value + std::strlen(value);
+  const auto [parsed_to, error] = std::from_chars(value, end, number);
+  if (error == std::errc() && parsed_to == end && number >= lowest && number <= highest) {
+    out = number;
   } else {
     write_line(text(name, " is '", value, "'; accepted: ", lowest, " to ", highest, "; the default is used"));
   }
@@ -64,7 +68,7 @@ Environment read_environment() {
   read_choice<CheckMode>("OPENACLNN_CHECK", kChecks, env.check);
   read_choice<bool>("OPENACLNN_LIMITS", kLimits, env.vendor_limits);
   read_choice<bool>("OPENACLNN_BLOCKING", kSwitch, env.blocking);
-  read_integer("OPENACLNN_NUM_THREADS", 1, 4096, env.num_threads);
+  read_integer("OPENACLNN_NUM_THREADS", 1, INT_MAX, env.num_threads);
   read_choice<IsaCap>("OPENACLNN_ISA", kIsas, env.isa);
   read_integer("OPENACLNN_CPU_DEVICES", 1, 64, env.cpu_devices);
   read_choice<LogLevel>("OPENACLNN_LOG", kLevels, env.log);

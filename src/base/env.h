@@ -1,4 +1,5 @@
-// The closed list of environment variables: read once, at first use, and ignored in set-user-id processes.
+// The closed list of environment variables: read once, at first use, and ignored in set-user-id processes. An empty value
+// counts as not set.
 #pragma once
 
 #include <string>

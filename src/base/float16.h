@@ -50,17 +50,16 @@ OPENACLNN_INLINE constexpr Float16 narrow_f16(float x) {
   if (magnitude > 0x7F800000u) return {kCanonicalNanF16};
   if (magnitude >= 0x477FF000u) return {static_cast<uint16_t>(sign | 0x7C00u)};  // 65520 and above round to infinity
   if (magnitude < 0x38800000u) {  // below 2^-14: the result is a multiple of 2^-24
-    // Adding 0.5 puts the value's 2^-24 bit at the last place of the fp32 sum, so the hardware rounds it to nearest even.
-    const uint32_t rounded = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f);
-    return {static_cast<uint16_t>(sign | (rounded - 0x3F000000u))};
+    // In integers, so that the caller's rounding mode has no part in it. 126 - exponent is the distance from the last place
+    // of the fp32 significand to 2^-24; beyond 24 even the leading bit is below half of 2^-24.
+    const uint32_t shift = 126u - (magnitude >> 23);
+    if (shift > 24u) return {sign};
+    const uint32_t significand = (magnitude & 0x7FFFFFu) | 0x800000u;
+    const uint32_t half_less_one = (1u << (shift - 1u)) - 1u;
+    return {static_cast<uint16_t>(sign | ((significand + half_less_one + ((significand >> shift) & 1u)) >> shift))};
   }
   const uint32_t rebased = magnitude - ((127u - 15u) << 23);
   return {static_cast<uint16_t>(sign | ((rebased + 0xFFFu + ((rebased >> 13) & 1u)) >> 13))};
-}
-
-// fp32 results are stored with one NaN too, so that every device and instruction set writes the same bits.
-OPENACLNN_INLINE constexpr float canonical_f32(float x) {
-  return (std::bit_cast<uint32_t>(x) & 0x7FFFFFFFu) > 0x7F800000u ? std::bit_cast<float>(kCanonicalNanF32) : x;
 }
 
 }  // namespace openaclnn

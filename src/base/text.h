@@ -1,7 +1,9 @@
 // Small pieces of text for error sentences: concatenation, shapes, and nothing that needs a formatting library.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <cstdio>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +25,13 @@ std::string text(const Pieces&... pieces) {
   std::string out;
   (append_text(out, pieces), ...);
   return out;
+}
+
+// "0x5300000010000000": what a handle or an address was.
+inline std::string address_text(const void* address) {
+  std::array<char, 24> digits;
+  std::snprintf(digits.data(), digits.size(), "0x%llx", static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(address)));
+  return digits.data();
 }
 
 // "[2, 3]", and "[]" for rank 0.

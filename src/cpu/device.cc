@@ -4,6 +4,7 @@
 
 #include "base/env.h"
 #include "base/text.h"
+#include "cpu/dispatch.h"
 #include "cpu/memory_pool.h"
 #include "cpu/scheduler.h"
 #include "cpu/threads.h"
@@ -62,6 +63,9 @@ class CpuDevice final : public Device {
   }
   MemoryInfo memory_info() const override { return cpu::memory_info(); }
   std::shared_ptr<Queue> make_queue() override { return Scheduler::instance().make_queue(); }
+  bool has_pending_write(const MemoryRange& range) const override {
+    return Scheduler::instance().has_pending_write(range);
+  }
 
   void copy(void* destination, const void* source, size_t bytes) override {
     copy_bytes(destination, source, static_cast<int64_t>(bytes));
@@ -80,6 +84,7 @@ class CpuDevice final : public Device {
     task.run = run_copy;
     task.plan = std::make_shared<const CopyPlan>(std::move(plan));
     task.data = {destination, const_cast<void*>(source)};
+    task.written[0] = {destination, bytes};
     return task;
   }
   Task fill_task(void* destination, uint8_t value, size_t bytes) override {
@@ -88,6 +93,7 @@ class CpuDevice final : public Device {
     task.run = run_fill;
     task.plan = std::make_shared<const FillPlan>(FillPlan{static_cast<int64_t>(bytes), value});
     task.data = {destination};
+    task.written[0] = {destination, bytes};
     return task;
   }
 };
@@ -96,6 +102,8 @@ class CpuDevice final : public Device {
 Platform* make_platform() {
   auto platform = std::make_unique<Platform>();
   for (int id = 0; id < environment().cpu_devices; ++id) platform->devices.push_back(new CpuDevice);
+  log_message(LogLevel::info, text("CPU platform: ", environment().cpu_devices, " device(s), ", num_threads(),
+                                   " thread(s), instruction set ", isa_name(active_isa())));
   return platform.release();
 }
 

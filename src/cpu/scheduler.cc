@@ -1,6 +1,7 @@
 // The scheduler: which queue runs where and when. See scheduler.h for what each function promises.
 #include "cpu/scheduler.h"
 
+#include <bit>
 #include <cstdlib>
 #include <new>
 #include <utility>
@@ -18,7 +19,8 @@ thread_local int tasks_on_this_thread = 0;
 void run_task(const Task& task, uint64_t number, FaultCell& fault_cell) {
   const ScopedFpEnvironment fp_environment;
   const Fault fault = task.run(task.plan.get(), TaskIo{task.data, task.workspace, task.check});
-  if (fault.found() && task.check != CheckMode::silent) fault_cell.record(number, task.name, task.describe, fault);
+  if (!fault.found() || task.check == CheckMode::silent) return;
+  (task.report != nullptr ? *task.report : fault_cell).record(number, task.name, task.describe, fault);
 }
 
 }  // namespace
@@ -40,6 +42,7 @@ WaitResult CpuMarker::synchronize(Deadline deadline) {
 
 std::optional<uint64_t> CpuQueue::enqueue(Task task) {
   Scheduler& scheduler = Scheduler::instance();
+  scheduler.arm_exit_handler();
   Scheduler::Lock lock(scheduler.mutex_);
   if (closed_) return std::nullopt;
   const uint64_t number = tasks_ + 1;
@@ -98,9 +101,6 @@ Scheduler* const Scheduler::scheduler_ = new Scheduler;
 Scheduler::Scheduler() { register_fork_guarded(LockRank::scheduler, this); }
 
 std::shared_ptr<CpuQueue> Scheduler::make_queue() {
-  // Registered with the first queue, not when the library loads: exit runs such functions last to first, and this one must
-  // come before the destructors of statics that hold tensor memory.
-  [[maybe_unused]] static const int registered = std::atexit([] { instance().at_exit(); });
   // Not make_shared: weak references in queues_ then keep only a few bytes of a queue that is gone.
   std::shared_ptr<CpuQueue> queue(new CpuQueue);
   const Lock lock(mutex_);
@@ -112,12 +112,29 @@ std::shared_ptr<CpuQueue> Scheduler::make_queue() {
   return queue;
 }
 
-std::vector<std::shared_ptr<CpuQueue>> Scheduler::live_queues(const Lock&) const {
-  std::vector<std::shared_ptr<CpuQueue>> live;
+bool Scheduler::has_pending_write(const MemoryRange& range) {
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(range.begin);
+  const Lock lock(mutex_);
+  if (done_.empty()) return false;
   for (const std::weak_ptr<CpuQueue>& entry : queues_) {
-    if (std::shared_ptr<CpuQueue> queue = entry.lock()) live.push_back(std::move(queue));
+    const std::shared_ptr<CpuQueue> queue = entry.lock();
+    if (queue == nullptr) continue;
+    for (const CpuQueue::Item& item : queue->items_) {
+      for (const MemoryRange& written : item.task.written) {
+        const uintptr_t written_begin = reinterpret_cast<uintptr_t>(written.begin);
+        if (begin < written_begin + written.bytes && written_begin < begin + range.bytes) return true;
+      }
+    }
   }
-  return live;
+  return false;
+}
+
+// exit() runs handlers and the destructors of statics last to first, so the handler must be registered after the statics
+// that hold tensor memory were made. It is registered when the count of tasks reaches a power of two: late enough for
+// statics made between the first calls, at most 64 times.
+void Scheduler::arm_exit_handler() {
+  const uint64_t tasks = enqueued_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (std::has_single_bit(tasks)) std::atexit([] { instance().at_exit(); });
 }
 
 // Appends, and sets a queue that was empty going. On an exception nothing has changed.
@@ -197,7 +214,8 @@ void Scheduler::drain(Lock& lock, std::shared_ptr<CpuQueue> queue, Stop stop) {
     // Nobody else removes the front item of a running queue, and appending to a deque moves nothing.
     CpuQueue::Item& item = queue->items_.front();
     if (item.kind == CpuQueue::Kind::task) {
-      ++running_tasks_;
+      const bool counts = !exiting_;
+      if (counts) ++running_tasks_;
       {
         // On the stack: its plan may be large and is freed without the lock, and a forked child never sees it half freed.
         const Task task = std::move(item.task);
@@ -207,7 +225,7 @@ void Scheduler::drain(Lock& lock, std::shared_ptr<CpuQueue> queue, Stop stop) {
         --tasks_on_this_thread;
       }
       lock.lock();
-      --running_tasks_;
+      if (counts) --running_tasks_;
       quiet_.notify_all();
       finish_task(lock, item.sequence);
     } else if (item.kind == CpuQueue::Kind::record) {
@@ -275,7 +293,9 @@ WaitResult Scheduler::wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& qu
     // without workers. With a deadline it cannot, since a task once started may outlast it.
     if (!deadline) {
       if (std::shared_ptr<CpuQueue> runnable = runnable_for(lock, queue)) {
-        drain(lock, std::move(runnable), done);
+        // Another queue is drained only until this one can go on.
+        const bool helps = runnable != queue;
+        drain(lock, std::move(runnable), [&] { return done() || (helps && queue->state_ != CpuQueue::State::blocked); });
         if (serial_) drain_ready(lock);  // what became ready behind a record
         continue;
       }
@@ -315,12 +335,16 @@ void Scheduler::after_fork_in_child() {
   new (&quiet_) std::condition_variable;  // its waiters do not exist here; destroying it would wait for them
   {
     const Lock lock(mutex_, std::adopt_lock);
-    const std::vector<std::shared_ptr<CpuQueue>> queues = live_queues(lock);
-    for (const std::shared_ptr<CpuQueue>& queue : queues) {
+    // Weak references one by one, twice: nothing here may allocate.
+    for (const std::weak_ptr<CpuQueue>& entry : queues_) {
+      const std::shared_ptr<CpuQueue> queue = entry.lock();
+      if (queue == nullptr) continue;
       const bool listed = queue->state_ == CpuQueue::State::ready || queue->state_ == CpuQueue::State::blocked;
       if (listed) (void)unlist(lock, *queue);
     }
-    for (const std::shared_ptr<CpuQueue>& queue : queues) {
+    for (const std::weak_ptr<CpuQueue>& entry : queues_) {
+      const std::shared_ptr<CpuQueue> queue = entry.lock();
+      if (queue == nullptr) continue;
       for (CpuQueue::Item& item : queue->items_) {
         if (item.kind == CpuQueue::Kind::record) reach(lock, *item.marker);
       }
@@ -340,8 +364,12 @@ void Scheduler::after_fork_in_child() {
 void Scheduler::at_exit() {
   Lock lock(mutex_);
   serial_ = true;
+  exiting_ = true;
   abandon_pool();
-  for (const std::shared_ptr<CpuQueue>& queue : live_queues(lock)) drop_items(lock, *queue);
+  // Weak references one by one: nothing here may allocate.
+  for (size_t k = 0; k < queues_.size(); ++k) {
+    if (const std::shared_ptr<CpuQueue> queue = queues_[k].lock()) drop_items(lock, *queue);
+  }
   // A task of this very thread, which exit() then ended in the middle, cannot be waited for.
   quiet_.wait(lock, [this] { return running_tasks_ <= tasks_on_this_thread; });
 }

@@ -1,6 +1,7 @@
 // Streams of the CPU device: FIFO queues drained by the shared pool, or by a thread that waits for them.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -84,6 +85,8 @@ class Scheduler final : public ForkGuarded {
 
   std::shared_ptr<CpuQueue> make_queue();
 
+  bool has_pending_write(const MemoryRange& range);
+
   // Calls free_memory(address, bytes) once every task enqueued before now is done; at once when there is none.
   void release_when_done(void* address, size_t bytes, void (*free_memory)(void*, size_t));
 
@@ -118,9 +121,8 @@ class Scheduler final : public ForkGuarded {
   template <class Done>
   WaitResult wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& queue, const Deadline& deadline, Done done);
   void drop_items(const Lock& lock, CpuQueue& queue);
+  void arm_exit_handler();
   void at_exit();
-
-  std::vector<std::shared_ptr<CpuQueue>> live_queues(const Lock& lock) const;
 
   static Scheduler* const scheduler_;
 
@@ -128,6 +130,8 @@ class Scheduler final : public ForkGuarded {
   QueueList ready_;
   int running_tasks_ = 0;
   std::condition_variable quiet_;  // a task is done
+  std::atomic<uint64_t> enqueued_{0};  // tasks ever
+  bool exiting_ = false;
   bool serial_ = false;            // no workers: tasks run on the thread that enqueues or waits
 
   // Tasks of the device in order of enqueueing, from the oldest unfinished one on: 1 = done.

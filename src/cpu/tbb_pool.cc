@@ -6,6 +6,7 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <new>
+#include <optional>
 
 #include "cpu/pool.h"
 
@@ -15,12 +16,14 @@ namespace {
 
 class TbbPool final : public Pool {
  public:
-  // One slot more than workers is kept for the application thread that waits and helps. Without the global limit oneTBB
-  // would make one worker less than the machine has cores, and ignore a larger OPENACLNN_NUM_THREADS.
-  explicit TbbPool(int num_threads)
-      : num_threads_(num_threads),
-        limit_(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(num_threads) + 1),
-        arena_(num_threads + 1, 1) {}
+  // One slot more than workers is kept for the application thread that waits and helps. By itself oneTBB makes one worker
+  // less than the machine has cores, so its limit, which is the process's, is raised where it is too low; never lowered.
+  explicit TbbPool(int num_threads) : num_threads_(num_threads), arena_(num_threads + 1, 1) {
+    const size_t wanted = static_cast<size_t>(num_threads) + 1;
+    if (tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism) < wanted) {
+      limit_.emplace(tbb::global_control::max_allowed_parallelism, wanted);
+    }
+  }
 
   int num_threads() const override { return num_threads_; }
 
@@ -51,7 +54,7 @@ class TbbPool final : public Pool {
 
  private:
   const int num_threads_;
-  tbb::global_control limit_;
+  std::optional<tbb::global_control> limit_;
   tbb::task_arena arena_;
 };
 

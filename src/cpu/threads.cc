@@ -87,7 +87,8 @@ void work(void* argument) {
 
 int num_threads() {
   static const int count = [] {
-    if (environment().num_threads > 0) return environment().num_threads;
+    constexpr int kMostThreads = 1024;  // of any use; a typing error must not ask the system for millions
+    if (environment().num_threads > 0) return std::min(environment().num_threads, kMostThreads);
     const int allowed = affinity_threads();
     return std::min(allowed, quota_threads(allowed));
   }();

@@ -96,6 +96,7 @@ inline Parameter parameter(const Argument& argument, Use use) {
   made.is_input = use != Use::output;
   made.is_output = use != Use::input;
   made.is_accessed = !argument.view.is_empty();
+  if (!made.is_accessed) made.view.offset = 0;  // any offset is legal there; kernels still compute a base address
   return made;
 }
 

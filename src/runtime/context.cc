@@ -22,13 +22,6 @@ struct DefaultContext {
   void* handle = nullptr;
 };
 
-// A fault of a destroyed stream that nobody has seen yet.
-struct OrphanedFault {
-  int device;
-  uint64_t stream_number;
-  std::string sentence;
-};
-
 class Process final : public ForkGuarded {
  public:
   static Process& instance() { return *process_; }
@@ -37,7 +30,7 @@ class Process final : public ForkGuarded {
   uint64_t init_references = 0;
   std::string config_path;
   std::vector<DefaultContext> default_contexts;  // by device; empty before the first aclrtSetDevice
-  std::vector<OrphanedFault> orphaned_faults;
+  std::list<OrphanedFault> orphaned_faults;  // the first of them, at most kMostOrphans
 
   void before_fork() override { mutex.lock(); }
   void after_fork_in_parent() override { mutex.unlock(); }
@@ -53,69 +46,85 @@ Process* const Process::process_ = new Process;
 
 std::atomic<uint64_t> stream_count{0};
 
-Result<void*> add_stream(void* context, int device, bool is_default) {
+// A program that destroys faulting streams and never synchronises the device must not collect records without bound.
+constexpr size_t kMostOrphans = 1024;
+
+Result<void*> add_stream(const std::shared_ptr<Context>& context, bool is_default) {
   auto stream = std::make_shared<Stream>();
   stream->number = ++stream_count;
-  stream->device = device;
+  stream->device = context->device;
   stream->context = context;
   stream->is_default = is_default;
-  stream->queue = platform().devices[static_cast<size_t>(device)]->make_queue();
+  stream->queue = platform().devices[static_cast<size_t>(context->device)]->make_queue();
   stream->queue->fault_cell = std::make_shared<FaultCell>(stream->number);
+  stream->orphan.push_back({context->device, stream->queue->fault_cell});
   void* handle = StreamTable::instance().insert(std::move(stream));
   if (handle == nullptr) return Status(ACL_ERROR_RT_NO_STREAM_RESOURCE, "every stream number is in use");
   return handle;
 }
 
-// Waits for the stream's work and keeps its unreported fault for the device.
-void retire_stream(const std::shared_ptr<Stream>& stream, bool drop_pending) {
-  stream->queue->close(drop_pending);
-  (void)stream->queue->synchronize(std::nullopt);
-  if (std::optional<std::string> sentence = stream->queue->fault_cell->take()) {
-    Process& process = Process::instance();
-    const std::lock_guard lock(process.mutex);
-    process.orphaned_faults.push_back({stream->device, stream->number, std::move(*sentence)});
+// Waits for the work of a stream that left the table, and keeps its unreported fault for the device. Allocates nothing.
+void retire_stream(Stream& stream, bool drop_pending) {
+  stream.queue->close(drop_pending);
+  (void)stream.queue->synchronize(std::nullopt);
+  if (!stream.queue->fault_cell->filled()) return;
+  Process& process = Process::instance();
+  const std::lock_guard lock(process.mutex);
+  if (process.orphaned_faults.size() < kMostOrphans) {
+    process.orphaned_faults.splice(process.orphaned_faults.end(), stream.orphan);
   }
 }
 
-void destroy_streams_of(void* context) {
-  StreamTable& streams = StreamTable::instance();
-  for (void* handle : streams.handles_where([&](const Stream& stream) { return stream.context == context; })) {
-    if (std::shared_ptr<Stream> stream = streams.remove(handle)) retire_stream(stream, false);
-  }
+// Drains and ends the streams of contexts that have ended. Allocates nothing, so that tearing down cannot fail half way.
+void destroy_streams_of_ended_contexts() {
+  StreamTable::instance().remove_where([](const Stream& stream) { return stream.context->ended.load(); },
+                                       [](const std::shared_ptr<Stream>& stream) { retire_stream(*stream, false); });
 }
 
+Status stale_context(const void* handle) {
+  return {ACL_ERROR_RT_INVALID_HANDLE, text("context is not a live context (", address_text(handle),
+                                            "); pass one that aclrtCreateContext returned")};
+}
+
+// The default stream is made first, so that nobody ever finds a context without one.
 Result<void*> make_context(int device) {
   auto context = std::make_shared<Context>();
   context->device = device;
-  void* handle = ContextTable::instance().insert(context);
-  if (handle == nullptr) return Status(ACL_ERROR_RT_MEMORY_ALLOCATION, "every context number is in use");
-  Result<void*> stream = add_stream(handle, device, true);
-  if (!stream.ok()) {
-    (void)ContextTable::instance().remove(handle);
-    return stream.status();
-  }
-  // Nobody else knows the handle yet, so the context may still be written.
+  Result<void*> stream = add_stream(context, true);
+  if (!stream.ok()) return stream.status();
   context->default_stream = *stream;
-  return handle;
+  void* handle = nullptr;
+  try {
+    handle = ContextTable::instance().insert(std::move(context));
+  } catch (...) {
+    (void)StreamTable::instance().remove(*stream);
+    throw;
+  }
+  if (handle != nullptr) return handle;
+  (void)StreamTable::instance().remove(*stream);
+  return Status(ACL_ERROR_RT_MEMORY_ALLOCATION, "EL0004 Failed to allocate a context: every number is in use");
 }
 
-Status stale_context() {
-  return {ACL_ERROR_RT_INVALID_HANDLE, "context is not a live context; pass one that aclrtCreateContext returned"};
+// False when the handle is not live.
+bool end_context(void* handle) {
+  const std::shared_ptr<Context> context = ContextTable::instance().remove(handle);
+  if (context == nullptr) return false;
+  context->ended.store(true);
+  destroy_streams_of_ended_contexts();
+  return true;
 }
 
 void finalize_everything() {
   Process& process = Process::instance();
-  ContextTable& contexts = ContextTable::instance();
-  std::vector<void*> handles;
   {
     // Together, so that a device that another thread sets meanwhile gets a new context and keeps it.
     const std::lock_guard lock(process.mutex);
-    handles = contexts.handles_where([](const Context&) { return true; });
+    ContextTable::instance().remove_where(
+        [](const Context&) { return true; },
+        [](const std::shared_ptr<Context>& context) { context->ended.store(true); });
     process.default_contexts.clear();
   }
-  for (void* handle : handles) {
-    if (contexts.remove(handle) != nullptr) destroy_streams_of(handle);
-  }
+  destroy_streams_of_ended_contexts();
   remove_all_events();
   release_fresh_executors();
   const std::lock_guard lock(process.mutex);
@@ -145,13 +154,13 @@ Result<std::shared_ptr<Stream>> find_stream(aclrtStream stream) {
       StreamTable::instance().find(stream != nullptr ? stream : current->context->default_stream);
   if (found == nullptr) {
     return Status(ACL_ERROR_RT_INVALID_HANDLE,
-                  "stream is not a live stream; pass NULL or one that aclrtCreateStream returned");
+                  text("stream is not a live stream (", address_text(stream),
+                       "); pass NULL or one that aclrtCreateStream returned"));
   }
   return found;
 }
 
 Status initialise(const char* config_path) {
-  if (config_path != nullptr) OPENACLNN_TRY(check_config_file(config_path));
   const std::string path = config_path != nullptr ? config_path : "";
   Process& process = Process::instance();
   const std::lock_guard lock(process.mutex);
@@ -163,6 +172,7 @@ Status initialise(const char* config_path) {
     ++process.init_references;
     return {ACL_ERROR_REPEAT_INITIALIZE, text("already initialised; this is reference ", process.init_references)};
   }
+  if (config_path != nullptr) OPENACLNN_TRY(check_config_file(config_path));
   process.config_path = path;
   process.init_references = 1;
   return {};
@@ -230,7 +240,7 @@ Status reset_device(int32_t device, bool force) {
     handle = entry.handle;
     entry.handle = nullptr;
   }
-  if (ContextTable::instance().remove(handle) != nullptr) destroy_streams_of(handle);
+  (void)end_context(handle);  // false: it was destroyed by hand
   return {};
 }
 
@@ -242,13 +252,11 @@ Result<void*> create_context(int32_t device) {
 }
 
 Status destroy_context(void* context) {
-  if (ContextTable::instance().remove(context) == nullptr) return stale_context();
-  destroy_streams_of(context);
-  return {};
+  return end_context(context) ? Status() : stale_context(context);
 }
 
 Status set_current_context(void* context) {
-  if (ContextTable::instance().find(context) == nullptr) return stale_context();
+  if (ContextTable::instance().find(context) == nullptr) return stale_context(context);
   current_context_handle() = context;
   return {};
 }
@@ -256,11 +264,11 @@ Status set_current_context(void* context) {
 Result<void*> create_stream() {
   Result<CurrentContext> current = current_context();
   if (!current.ok()) return current.status();
-  Result<void*> stream = add_stream(current->handle, current->context->device, false);
+  Result<void*> stream = add_stream(current->context, false);
   // The context may have been destroyed meanwhile; then nobody would ever destroy this stream.
-  if (stream.ok() && ContextTable::instance().find(current->handle) == nullptr) {
+  if (stream.ok() && current->context->ended.load()) {
     (void)StreamTable::instance().remove(*stream);
-    return stale_context();
+    return stale_context(current->handle);
   }
   return stream;
 }
@@ -270,17 +278,28 @@ Status destroy_stream(void* handle, bool drop_pending) {
       StreamTable::instance().remove_if(handle, [](const Stream& candidate) { return !candidate.is_default; });
   if (stream == nullptr) {
     return {ACL_ERROR_RT_INVALID_HANDLE,
-            "stream is not a live stream of aclrtCreateStream (default streams end with their context)"};
+            text("stream is not a live stream of aclrtCreateStream (", address_text(handle),
+                 "); default streams end with their context")};
   }
-  retire_stream(stream, drop_pending);
+  retire_stream(*stream, drop_pending);
   return {};
+}
+
+Status submit(const Stream& stream, Task task, bool wait) {
+  std::shared_ptr<FaultCell> report;
+  if (wait) task.report = report = std::make_shared<FaultCell>(stream.number);
+  if (!stream.queue->enqueue(std::move(task))) return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being destroyed"};
+  if (!wait) return {};
+  (void)stream.queue->synchronize(std::nullopt);
+  std::optional<std::string> sentence = report->take();
+  return sentence ? fault_status(std::move(*sentence)) : Status();
 }
 
 Status fault_status(std::string sentence) { return {ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, std::move(sentence)}; }
 
 Status synchronize_stream(const Stream& stream, Deadline deadline) {
   if (stream.queue->synchronize(deadline) == WaitResult::timed_out) {
-    return {ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, text("stream ", stream.number, " was not done in time; its work goes on")};
+    return {ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, text("timeout expired: stream ", stream.number, " was not done in time; its work goes on")};
   }
   if (std::optional<std::string> sentence = stream.queue->fault_cell->take()) return fault_status(std::move(*sentence));
   return {};
@@ -296,31 +315,34 @@ Status synchronize_device(const char* function, Deadline deadline) {
   }
   for (const std::shared_ptr<Stream>& stream : streams) {
     if (stream->queue->synchronize(deadline) == WaitResult::timed_out) {
-      return {ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, text("device ", device, " was not done in time; its work goes on")};
+      return {ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, text("timeout expired: device ", device, " was not done in time; its work goes on")};
     }
   }
-  std::vector<std::pair<uint64_t, std::string>> faults;
-  for (const std::shared_ptr<Stream>& stream : streams) {
-    if (std::optional<std::string> sentence = stream->queue->fault_cell->take()) {
-      faults.emplace_back(stream->number, std::move(*sentence));
+  std::vector<std::shared_ptr<FaultCell>> cells;
+  for (const std::shared_ptr<Stream>& stream : streams) cells.push_back(stream->queue->fault_cell);
+  {
+    Process& process = Process::instance();
+    const std::lock_guard lock(process.mutex);
+    for (const OrphanedFault& orphan : process.orphaned_faults) {
+      if (orphan.device == device) cells.push_back(orphan.cell);
     }
+  }
+  // Error text lists the newest line first: the highest stream goes in first, the lowest is returned last.
+  std::sort(cells.begin(), cells.end(),
+            [](const auto& a, const auto& b) { return a->stream_number() > b->stream_number(); });
+  std::optional<std::string> pending;
+  for (const std::shared_ptr<FaultCell>& cell : cells) {
+    std::optional<std::string> sentence = cell->take();
+    if (!sentence) continue;
+    if (pending) add_error_line(function, *pending, ACL_ERROR_RT_VECTOR_CORE_EXCEPTION);
+    pending = std::move(sentence);
   }
   {
     Process& process = Process::instance();
     const std::lock_guard lock(process.mutex);
-    std::erase_if(process.orphaned_faults, [&](OrphanedFault& fault) {
-      if (fault.device != device) return false;
-      faults.emplace_back(fault.stream_number, std::move(fault.sentence));
-      return true;
-    });
+    process.orphaned_faults.remove_if([](const OrphanedFault& orphan) { return !orphan.cell->filled(); });
   }
-  if (faults.empty()) return {};
-  // Error text lists the newest line first: the highest stream goes in first, the lowest is returned last.
-  std::sort(faults.begin(), faults.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  for (size_t k = 0; k + 1 < faults.size(); ++k) {
-    add_error_line(function, faults[k].second, ACL_ERROR_RT_VECTOR_CORE_EXCEPTION);
-  }
-  return fault_status(std::move(faults.back().second));
+  return pending ? fault_status(std::move(*pending)) : Status();
 }
 
 Result<Deadline> deadline_after(int32_t milliseconds) {

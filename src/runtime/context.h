@@ -1,7 +1,9 @@
 // Contexts and streams, and the life cycle of the process: initialise, set device, finalize.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,14 +19,22 @@ struct Context {
   int device = 0;
   void* default_stream = nullptr;        // a stream handle
   std::map<int, int64_t> system_params;  // aclrtCtxSetSysParamOpt; guarded by the table
+  std::atomic<bool> ended{false};        // no longer in the table: its streams are going
+};
+
+// An unreported fault of a stream that was destroyed; its device reports it.
+struct OrphanedFault {
+  int device;
+  std::shared_ptr<FaultCell> cell;
 };
 
 struct Stream {
   uint64_t number = 0;  // counted in the process from 1, for error text
   int device = 0;
-  void* context = nullptr;
+  std::shared_ptr<Context> context;
   bool is_default = false;
   std::shared_ptr<Queue> queue;
+  std::list<OrphanedFault> orphan;  // one node, made in advance: destroying a stream allocates nothing
 };
 
 using ContextTable = HandleTable<Context, HandleKind::context>;
@@ -57,11 +67,14 @@ Status set_current_context(void* context);
 Result<void*> create_stream();
 Status destroy_stream(void* stream, bool drop_pending);
 
-// Synchronisation: waits, then returns unreported faults once (507035). The deadline's expiry is `timeout_code`.
+// Appends a task. With `wait` it is done on return, and its own fault is returned (507035) instead of being recorded.
+Status submit(const Stream& stream, Task task, bool wait);
+
+// Synchronisation: waits until the deadline at most, then returns unreported faults once (507035).
 Status synchronize_stream(const Stream& stream, Deadline deadline);
 Status synchronize_device(const char* function, Deadline deadline);
 
-// nullopt text: milliseconds -1 mean no limit; below that is an error.
+// The deadline that a timeout in milliseconds means: -1 is no limit, less is an error.
 Result<Deadline> deadline_after(int32_t milliseconds);
 
 // The failure that reports a fault to the caller of a synchronizing function.

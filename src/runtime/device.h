@@ -32,6 +32,13 @@ struct TaskIo {
 // A kernel: reads its immutable plan, touches tensors, and returns what it found wrong in their contents.
 using RunFunction = Fault (*)(const void* plan, const TaskIo& io);
 
+// Memory that a task writes.
+struct MemoryRange {
+  const void* begin = nullptr;
+  size_t bytes = 0;
+};
+inline constexpr int kMaxOutputs = 4;
+
 // One unit of work of a queue. It owns everything it needs except tensor memory.
 struct Task {
   const char* name = "";  // of the operator, for fault sentences
@@ -41,6 +48,8 @@ struct Task {
   std::array<void*, kMaxParameters> data = {};
   void* workspace = nullptr;
   CheckMode check = CheckMode::report;
+  std::array<MemoryRange, kMaxOutputs> written = {};
+  std::shared_ptr<FaultCell> report;  // receives a fault instead of the stream's cell, for a caller that waits
 };
 
 enum class WaitResult { done, timed_out };
@@ -95,6 +104,8 @@ class Device {
   virtual MemoryInfo memory_info() const = 0;
 
   virtual std::shared_ptr<Queue> make_queue() = 0;
+  // True when a task that is not done yet, in any queue, writes to the range.
+  virtual bool has_pending_write(const MemoryRange& range) const = 0;
 
   // Synchronous; not ordered with queues.
   virtual void copy(void* destination, const void* source, size_t bytes) = 0;

@@ -54,17 +54,13 @@ Status destroy_event(void* event) {
 Status record_event(void* handle, aclrtStream stream) {
   Result<std::shared_ptr<Stream>> target = find_stream(stream);
   if (!target.ok()) return target.status();
-  Status status;
-  const bool live = EventTable::instance().with(handle, [&](std::shared_ptr<Event>& event) {
-    // Under the event's lock, so that of two concurrent records the later one in the queue stays the latest.
-    std::shared_ptr<Marker> marker = (*target)->queue->record();
-    if (marker == nullptr) {
-      status = closed_stream();
-    } else {
-      event->latest = std::move(marker);
-    }
-  });
-  return live ? status : stale_event("event");
+  if (Result<Event> event = look_up("event", handle); !event.ok()) return event.status();
+  // Not under the event's lock: without workers, recording runs what became ready on this thread.
+  const std::shared_ptr<Marker> marker = (*target)->queue->record();
+  if (marker == nullptr) return closed_stream();
+  const bool live =
+      EventTable::instance().with(handle, [&](std::shared_ptr<Event>& event) { event->latest = marker; });
+  return live ? Status() : stale_event("event");
 }
 
 Status reset_event(void* handle, aclrtStream stream) {
@@ -101,7 +97,7 @@ Status synchronize_event(void* handle, Deadline deadline) {
   if (event->latest == nullptr) return {};
   Marker& marker = *event->latest;
   if (marker.synchronize(deadline) == WaitResult::timed_out) {
-    return {ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "event was not reached in time; the stream's work goes on"};
+    return {ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "timeout expired: event was not reached in time; the stream's work goes on"};
   }
   if (std::optional<std::string> sentence = marker.fault_cell->take(marker.task_number)) {
     return fault_status(std::move(*sentence));
@@ -133,8 +129,7 @@ Result<float> elapsed_milliseconds(void* start_handle, void* end_handle) {
 }
 
 void remove_all_events() {
-  EventTable& events = EventTable::instance();
-  for (void* handle : events.handles_where([](const Event&) { return true; })) (void)events.remove(handle);
+  EventTable::instance().remove_where([](const Event&) { return true; }, [](const auto&) {});
 }
 
 }  // namespace openaclnn

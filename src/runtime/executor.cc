@@ -26,9 +26,9 @@ struct Snapshot {
   const Parameter& parameter(int k) const { return call->parameters[static_cast<size_t>(k)]; }
 };
 
-Status stale_executor() {
-  return {ACLNN_ERR_INNER,
-          "executor is not live: it was consumed by phase 2, destroyed, or never returned by a phase-1 function"};
+Status stale_executor(const void* handle) {
+  return {ACLNN_ERR_INNER, text("executor is not live (", address_text(handle),
+                                "): it was consumed by phase 2, destroyed, or never returned by phase 1")};
 }
 
 // P2, P3: finds the executor and consumes it when it is one-shot, also when the operator is the wrong one.
@@ -42,7 +42,7 @@ Result<Snapshot> take_snapshot(const Operator& op, aclOpExecutor* handle) {
   } else {
     table.with(handle, [&](std::shared_ptr<Executor>& executor) { copy(*executor); });
   }
-  if (snapshot.call == nullptr) return stale_executor();
+  if (snapshot.call == nullptr) return stale_executor(handle);
   if (snapshot.call->op != &op) {
     return Status(ACLNN_ERR_PARAM_INVALID,
                   text("executor was made by ", snapshot.call->op->name, "GetWorkspaceSize; it must be run by ",
@@ -63,8 +63,8 @@ Status check_addresses(const Snapshot& snapshot) {
     const TensorView view = snapshot.view(k);
     const auto address = reinterpret_cast<uintptr_t>(view.data);
     if (snapshot.parameter(k).is_accessed && address % static_cast<uintptr_t>(view.element_bytes()) != 0) {
-      return {ACLNN_ERR_PARAM_INVALID, text(snapshot.parameter(k).name, " has a data address that is not a multiple of ",
-                                            view.element_bytes(), " bytes, the size of ", dtype_name(view.dtype))};
+      return {ACLNN_ERR_PARAM_INVALID, text(snapshot.parameter(k).name, " has the data address ", address_text(view.data),
+                                            ", which is not a multiple of ", view.element_bytes(), " bytes, the size of ", dtype_name(view.dtype))};
     }
   }
   return {};
@@ -137,6 +137,13 @@ Task make_task(const Snapshot& snapshot, void* workspace) {
   task.data = snapshot.data;
   task.workspace = workspace;
   task.check = environment().check;
+  size_t outputs = 0;
+  for (int k = 0; k < snapshot.call->parameter_count; ++k) {
+    if (!snapshot.parameter(k).is_output || !snapshot.parameter(k).is_accessed) continue;
+    const ByteRange range = byte_range(snapshot.view(k));
+    task.written[outputs++] = {static_cast<const char*>(snapshot.data[static_cast<size_t>(k)]) + range.begin,
+                               static_cast<size_t>(range.end - range.begin)};
+  }
   return task;
 }
 
@@ -184,22 +191,14 @@ Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, acl
   if (env.check == CheckMode::strict) OPENACLNN_TRY(check_blocks(*snapshot, workspace));
   if (call.nothing_to_do) return {};
 
-  Queue& queue = *(*target)->queue;
-  const std::optional<uint64_t> number = queue.enqueue(make_task(*snapshot, workspace));
-  if (!number) return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being destroyed"};
-  if (env.blocking || env.check == CheckMode::strict) {
-    // The task is the last one this thread enqueued; a fault of an earlier task is reported here too, once.
-    (void)queue.synchronize(std::nullopt);
-    if (std::optional<std::string> sentence = queue.fault_cell->take(*number)) return fault_status(std::move(*sentence));
-  }
-  return {};
+  return submit(**target, make_task(*snapshot, workspace), env.blocking || env.check == CheckMode::strict);
 }
 
 Status set_tensor_address(aclOpExecutor* executor, ParameterSet set, size_t index, aclTensor* tensor, void* address) {
   if (executor == nullptr) return {ACLNN_ERR_INNER_NULLPTR, "executor is NULL; pass one that phase 1 returned"};
   if (tensor == nullptr) return {ACLNN_ERR_INNER_NULLPTR, "tensor is NULL; pass a tensor that aclCreateTensor returned"};
   const std::shared_ptr<Executor> object = ExecutorTable::instance().find(executor);
-  if (object == nullptr) return stale_executor();
+  if (object == nullptr) return stale_executor(executor);
   std::shared_ptr<const Tensor> described = TensorTable::instance().find(tensor);
   if (described == nullptr) {
     return {ACLNN_ERR_PARAM_INVALID, "tensor is not live; pass a tensor that aclCreateTensor returned"};
@@ -231,7 +230,7 @@ Status set_tensor_address(aclOpExecutor* executor, ParameterSet set, size_t inde
   std::shared_ptr<const Tensor> updated = with_address(*described);
   const bool live = ExecutorTable::instance().with(
       executor, [&](std::shared_ptr<Executor>& live_object) { live_object->data[positions[index]] = address; });
-  if (!live) return stale_executor();
+  if (!live) return stale_executor(executor);
   while (!exchange_tensor(tensor, described, updated)) {
     described = TensorTable::instance().find(tensor);
     if (described == nullptr) break;  // destroyed by another thread meanwhile
@@ -244,18 +243,16 @@ Status set_repeatable(aclOpExecutor* executor) {
   if (executor == nullptr) return {ACLNN_ERR_INNER_NULLPTR, "executor is NULL; pass one that phase 1 returned"};
   const bool live = ExecutorTable::instance().with(
       executor, [](std::shared_ptr<Executor>& object) { object->repeatable = true; });
-  return live ? Status() : stale_executor();
+  return live ? Status() : stale_executor(executor);
 }
 
 Status destroy_executor(aclOpExecutor* executor) {
   if (executor == nullptr) return {ACLNN_ERR_INNER_NULLPTR, "executor is NULL; pass one that phase 1 returned"};
-  return ExecutorTable::instance().remove(executor) != nullptr ? Status() : stale_executor();
+  return ExecutorTable::instance().remove(executor) != nullptr ? Status() : stale_executor(executor);
 }
 
 void release_fresh_executors() {
-  ExecutorTable& table = ExecutorTable::instance();
-  const auto is_fresh = [](const Executor& executor) { return !executor.repeatable; };
-  for (void* handle : table.handles_where(is_fresh)) (void)table.remove_if(handle, is_fresh);
+  ExecutorTable::instance().remove_where([](const Executor& executor) { return !executor.repeatable; }, [](const auto&) {});
 }
 
 }  // namespace openaclnn

@@ -39,6 +39,11 @@ void FaultCell::record(uint64_t task_number, const char* operator_name, Describe
   further_tasks_ = 0;
 }
 
+bool FaultCell::filled() const noexcept {
+  const std::lock_guard lock(cell_mutex());
+  return fault_.found();
+}
+
 std::optional<std::string> FaultCell::take(uint64_t last_task) {
   const std::lock_guard lock(cell_mutex());
   if (!fault_.found() || task_number_ > last_task) return std::nullopt;

@@ -20,13 +20,6 @@ struct Fault {
   int kind = 0;             // operator's own
 
   bool found() const { return count > 0; }
-
-  // Joins what another part of the same task found.
-  void merge(const Fault& other) {
-    const int64_t joined = count + other.count;
-    if (other.found() && (!found() || other.position < position)) *this = other;
-    count = joined;
-  }
 };
 
 using DescribeFunction = std::string (*)(const Fault& fault);
@@ -37,8 +30,10 @@ class FaultCell {
  public:
   explicit FaultCell(uint64_t stream_number) : stream_number_(stream_number) {}
 
-  uint64_t stream_number() const { return stream_number_; }
   void record(uint64_t task_number, const char* operator_name, DescribeFunction describe, const Fault& fault) noexcept;
+
+  uint64_t stream_number() const { return stream_number_; }
+  bool filled() const noexcept;
 
   // The sentence to report, and clears the cell; nullopt when there is none, or none up to task `last_task`. When memory for
   // the sentence is lacking it throws and keeps the record.

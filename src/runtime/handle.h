@@ -95,6 +95,24 @@ class HandleTable final : ForkGuarded {
     return release(*address.shard, address.index);
   }
 
+  // Removes every object that satisfies the predicate and calls f(object) without holding a lock. Allocates nothing, so that
+  // tearing down cannot fail half way.
+  template <class Predicate, class F>
+  void remove_where(Predicate&& agrees, F&& f) {
+    for (Shard& shard : shards_) {
+      std::unique_lock lock(shard.mutex);
+      for (uint64_t index = 0; index < shard.slots.size(); ++index) {
+        const std::shared_ptr<T>& object = shard.slots[index].object;
+        if (object == nullptr || !agrees(*object)) continue;
+        std::shared_ptr<T> removed = release(shard, index);
+        lock.unlock();
+        f(removed);
+        removed.reset();  // it may be the last reference
+        lock.lock();
+      }
+    }
+  }
+
   // The handles of all objects that satisfy the predicate, in no particular order.
   template <class Predicate>
   std::vector<void*> handles_where(Predicate&& agrees) {

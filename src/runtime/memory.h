@@ -16,7 +16,7 @@ Result<void*> allocate_block(int device, size_t requested_bytes, size_t usable_b
 // after them; the call does not wait.
 Status free_block(void* address, MemorySpace space);
 
-// Fails (107000) when `address` lies in a live block but the range leaves it; in strict mode (161002-like, 107000) also
+// Fails (107000) when `address` lies in a live block but the range leaves it; in strict mode also
 // when it lies in none. `name` is the argument's.
 Status check_range(const char* name, const void* address, size_t bytes);
 

@@ -3,4 +3,7 @@
  */
 #ifndef OPENACLNN_INCLUDE_ACL_ERROR_CODES_GE_ERROR_CODES_H_
 #define OPENACLNN_INCLUDE_ACL_ERROR_CODES_GE_ERROR_CODES_H_
+
+/* ISO C wants at least one declaration, also when this header is compiled by itself. */
+#include <stdint.h>
 #endif /* OPENACLNN_INCLUDE_ACL_ERROR_CODES_GE_ERROR_CODES_H_ */

@@ -7,6 +7,9 @@
 #ifndef OPENACLNN_INCLUDE_ACL_ERROR_CODES_RT_ERROR_CODES_H_
 #define OPENACLNN_INCLUDE_ACL_ERROR_CODES_RT_ERROR_CODES_H_
 
+/* ISO C wants at least one declaration, also when this header is compiled by itself. */
+#include <stdint.h>
+
 #define ACL_RT_SUCCESS 0
 
 #define ACL_ERROR_RT_PARAM_INVALID 107000            /* a value or range is not accepted */

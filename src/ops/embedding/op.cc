@@ -1,8 +1,8 @@
 // Embedding: checks, plan and the two entry points.
 #include "ops/embedding/op.h"
 
+#include <algorithm>
 #include <array>
-#include <vector>
 
 #include "aclnnop/aclnn_embedding.h"
 #include "ops/registry.h"
@@ -39,9 +39,10 @@ Status check(const EmbeddingArgs& args) {
   OPENACLNN_TRY(require_extents({&weight, &indices, &out}));
   OPENACLNN_TRY(require_rank(weight, 2));
   OPENACLNN_TRY(require_rank(out, indices.rank + 1));
-  std::vector<int64_t> expected(indices.view.shape().begin(), indices.view.shape().end());
-  expected.push_back(weight.view.dims[1]);
-  OPENACLNN_TRY(require_shape(out, expected, "the shape of indices followed by weight's dim 1"));
+  std::array<int64_t, kMaxRank> expected = {};  // out's rank is at most kMaxRank, so indices' is below
+  std::copy_n(indices.view.dims, indices.rank, expected.begin());
+  expected[indices.rank] = weight.view.dims[1];
+  OPENACLNN_TRY(require_shape(out, {expected.data(), indices.rank + 1}, "the shape of indices followed by weight's dim 1"));
   // V8, V9
   OPENACLNN_TRY(require_plain_formats({&weight, &indices, &out}));
   return require_distinct_elements({&out});

@@ -120,7 +120,7 @@ void write_table(const TableGradient<In, Out, Word>& table, int64_t* hot_rows) {
 
   const int64_t hot = hot_count.load() < kMostHotRows ? hot_count.load() : kMostHotRows;
   if (hot == 0) return;
-  constexpr int64_t kHotColumns = 64;  // one cache line of 8-bit, four of fp32: wide enough to stream, narrow enough to share
+  constexpr int64_t kHotColumns = 64;  // four cache lines of fp32: wide enough to stream, narrow enough to share
   const int64_t column_chunks = plan.columns / kHotColumns > 1 ? plan.columns / kHotColumns : 1;
   cpu::parallel_for(hot * column_chunks, [&](int64_t item) {
     RowAccumulators accumulators;
