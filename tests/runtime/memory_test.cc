@@ -1,4 +1,5 @@
 // Memory: blocks, copies, fills, their checks in order, and frees while queued work still uses a block.
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <thread>
@@ -188,6 +189,24 @@ TEST_F(MemoryTest, PageableSourcesMayBeReusedAtOnce) {
   gate.open();
   expect(0, aclrtSynchronizeStream(stream));
   EXPECT_EQ(to, std::vector<char>(kBytes, 'a'));
+}
+
+// What an earlier task has still to write is what a later copy in stream order must read, in pageable memory too.
+TEST_F(MemoryTest, PageableSourcesThatAQueuedTaskWritesAreReadAfterIt) {
+  constexpr size_t kBytes = 64 << 20;
+  void* from = nullptr;
+  void* to = nullptr;
+  expect(0, aclrtMalloc(&from, kBytes, ACL_MEM_MALLOC_HUGE_FIRST));
+  expect(0, aclrtMalloc(&to, kBytes, ACL_MEM_MALLOC_HUGE_FIRST));
+  expect(0, aclrtMemset(from, kBytes, 7, kBytes));
+  expect(0, aclrtMemset(to, kBytes, 0, kBytes));
+  std::vector<char> pageable(kBytes, 1);
+  expect(0, aclrtMemcpyAsync(pageable.data(), kBytes, from, kBytes, ACL_MEMCPY_DEVICE_TO_HOST, stream));
+  expect(0, aclrtMemcpyAsync(to, kBytes, pageable.data(), kBytes, ACL_MEMCPY_HOST_TO_DEVICE, stream));
+  expect(0, aclrtSynchronizeStream(stream));
+  EXPECT_EQ(std::count(static_cast<char*>(to), static_cast<char*>(to) + kBytes, 7), std::ptrdiff_t{kBytes});
+  expect(0, aclrtFree(from));
+  expect(0, aclrtFree(to));
 }
 
 TEST_F(MemoryTest, DeviceAndPinnedSourcesAreReadInStreamOrder) {
