@@ -55,7 +55,7 @@ TEST_F(StreamTest, TimeoutsExpireAndCancelNothing) {
   Counter counter;
   expect(0, gate.enqueue(stream));
   expect(0, counter.add(stream));
-  expect(507046, aclrtSynchronizeStreamWithTimeout(stream, 0), {"aclrtSynchronizeStreamWithTimeout: ", "not done in time"});
+  expect(507046, aclrtSynchronizeStreamWithTimeout(stream, 0), {"aclrtSynchronizeStreamWithTimeout: ", "timeout expired"});
   expect(507046, aclrtSynchronizeStreamWithTimeout(stream, 20));
   expect(507046, aclrtSynchronizeDeviceWithTimeout(0), {"aclrtSynchronizeDeviceWithTimeout: "});
   expect(507046, aclrtSynchronizeDeviceWithTimeout(20));

@@ -1,0 +1,160 @@
+// fork(): the child works with nothing of the parent's threads, the parent goes on undisturbed.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "runtime/gate.h"
+#include "runtime/runtime_test.h"
+
+namespace {
+
+using namespace runtime_test;
+
+class ForkTest : public RuntimeTest {
+ protected:
+  void SetUp() override {
+    if (kThreadSanitizer) GTEST_SKIP() << "thread sanitizer does not follow a process with threads into fork()";
+    RuntimeTest::SetUp();
+  }
+  void TearDown() override {
+    if (!kThreadSanitizer) RuntimeTest::TearDown();
+  }
+  // Runs body in a child, which must end in time without a failure. It exits the normal way, with all handlers.
+  static void in_child(const std::function<void()>& body) {
+    std::fflush(nullptr);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      alarm(60);
+      body();
+      std::exit(testing::Test::HasFailure() ? 1 : 0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+    if (WIFEXITED(status)) {
+      EXPECT_EQ(WEXITSTATUS(status), 0);
+    }
+  }
+  // Everything a child may want, on old and new objects.
+  static void use_everything(aclrtStream old_stream) {
+    Counter counter(100000);
+    for (int k = 0; k < 10; ++k) expect(0, counter.add(old_stream));
+    expect(0, aclrtSynchronizeStream(old_stream));
+    EXPECT_TRUE(counter.all_equal(10));
+    aclrtStream created = new_stream();
+    aclrtEvent event = new_event();
+    for (int k = 0; k < 10; ++k) expect(0, counter.add(created));
+    expect(0, aclrtRecordEvent(event, created));
+    expect(0, aclrtStreamWaitEvent(old_stream, event));
+    expect(0, counter.add(old_stream));
+    expect(0, aclrtResetEvent(event, old_stream));
+    expect(0, aclrtSynchronizeStreamWithTimeout(old_stream, 30000));
+    EXPECT_TRUE(counter.all_equal(21));
+    Lookup bad({77});
+    expect(0, bad.enqueue(created));
+    expect(507035, aclrtSynchronizeDevice());
+    void* block = nullptr;
+    expect(0, aclrtMalloc(&block, 3 << 20, ACL_MEM_MALLOC_HUGE_FIRST));
+    expect(0, aclrtMemset(block, 3 << 20, 5, 3 << 20));
+    expect(0, aclrtFree(block));
+    std::thread([&] {  // a child may have threads of its own
+      expect(0, aclrtSetDevice(0));
+      expect(0, counter.add(created));
+      expect(0, aclrtSynchronizeStream(created));
+    }).join();
+    EXPECT_TRUE(counter.all_equal(22));
+    expect(0, aclrtDestroyEvent(event));
+    expect(0, aclrtDestroyStream(created));
+  }
+};
+
+TEST_F(ForkTest, TheChildOfAnIdleParentWorks) {
+  in_child([&] { use_everything(stream); });
+  use_everything(stream);
+}
+
+TEST_F(ForkTest, TasksQueuedBeforeTheForkRunInTheParentOnly) {
+  aclrtEvent event = new_event();
+  aclrtStream waiting = new_stream();
+  Counter counter, behind;
+  Gate gate;
+  expect(0, gate.enqueue(stream));
+  gate.wait_until_reached();
+  for (int k = 0; k < 10; ++k) expect(0, counter.add(stream));
+  expect(0, aclrtRecordEvent(event, stream));
+  expect(0, aclrtStreamWaitEvent(waiting, event));
+  expect(0, behind.add(waiting));
+  void* block = nullptr;
+  expect(0, aclrtMalloc(&block, 1000, ACL_MEM_MALLOC_HUGE_FIRST));
+  expect(0, aclrtFree(block));  // returned to the pool after the queued tasks
+  in_child([&] {
+    expect(0, aclrtSynchronizeStreamWithTimeout(stream, 30000));
+    expect(0, aclrtSynchronizeEvent(event));
+    expect(0, aclrtSynchronizeDevice());
+    EXPECT_TRUE(is_idle(stream));
+    EXPECT_EQ(counter.value(), 0.0f);
+    EXPECT_EQ(behind.value(), 0.0f);
+    use_everything(stream);
+    use_everything(waiting);
+    expect(0, aclInit(nullptr));
+    expect(0, aclFinalize());
+  });
+  EXPECT_FALSE(is_idle(stream));
+  gate.open();
+  expect(0, aclrtSynchronizeDevice());
+  EXPECT_EQ(counter.value(), 10.0f);
+  EXPECT_EQ(behind.value(), 1.0f);
+  expect(0, aclrtDestroyStream(waiting));
+  expect(0, aclrtDestroyEvent(event));
+}
+
+TEST_F(ForkTest, GrandchildrenWork) {
+  in_child([&] {
+    use_everything(stream);
+    in_child([&] { use_everything(stream); });
+    use_everything(stream);
+  });
+}
+
+TEST_F(ForkTest, ForkWhileOtherThreadsWork) {
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> busy;
+  for (int k = 0; k < 3; ++k) {
+    busy.emplace_back([&, k] {
+      expect(0, aclrtSetDevice(0));
+      Counter counter(k == 0 ? 200000 : 10);
+      int rounds = 0;
+      while (!stop) {
+        aclrtStream own = new_stream();
+        aclrtEvent event = new_event();
+        expect(0, counter.add(own));
+        expect(0, aclrtRecordEvent(event, own));
+        expect(0, aclrtStreamWaitEvent(nullptr, event));
+        void* block = nullptr;
+        expect(0, aclrtMalloc(&block, 100 + 7000u * static_cast<unsigned>(rounds % 200), ACL_MEM_MALLOC_HUGE_FIRST));
+        expect(0, aclrtFree(block));
+        Lookup bad({-1});
+        expect(0, bad.enqueue(own));
+        expect(507035, aclrtSynchronizeStream(own));
+        expect(0, aclrtDestroyStream(own));
+        expect(0, aclrtDestroyEvent(event));
+        ++rounds;
+        // Exact up to 2^24: the counter is started again long before.
+        EXPECT_TRUE(counter.all_equal(static_cast<float>(rounds)));
+      }
+      expect(0, aclrtResetDevice(0));
+    });
+  }
+  for (int k = 0; k < 40; ++k) in_child([&] { use_everything(stream); });
+  stop = true;
+  for (std::thread& thread : busy) thread.join();
+}
+
+}  // namespace
