@@ -15,28 +15,37 @@
 namespace train {
 namespace {
 
-constexpr uintmax_t kMinBytes = 4096;                 // leaves a couple of hundred held-out bytes
-constexpr uintmax_t kMaxBytes = uintmax_t{1} << 30;   // BatchSampler keeps 4 bytes per position
+constexpr uintmax_t kMinBytes = 4096;                // leaves a couple of hundred held-out bytes
+constexpr uintmax_t kMaxBytes = uintmax_t{1} << 30;  // BatchSampler keeps 4 bytes per position
 
 std::string read_text(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::not_found) throw InputError(fmt::format("the text '{}' does not exist", path));
-  if (status.type() == fs::file_type::none) throw InputError(fmt::format("the text '{}' cannot be read: {}", path, error.message()));
-  if (fs::is_directory(status)) throw InputError(fmt::format("the text '{}' is a directory, not a file", path));
-  if (!fs::is_regular_file(status)) throw InputError(fmt::format("the text '{}' is not a regular file", path));
+  if (status.type() == fs::file_type::not_found)
+    throw InputError(fmt::format("the text '{}' does not exist", path));
+  if (status.type() == fs::file_type::none)
+    throw InputError(fmt::format("the text '{}' cannot be read: {}", path, error.message()));
+  if (fs::is_directory(status))
+    throw InputError(fmt::format("the text '{}' is a directory, not a file", path));
+  if (!fs::is_regular_file(status))
+    throw InputError(fmt::format("the text '{}' is not a regular file", path));
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) throw InputError(fmt::format("the text '{}' cannot be read: {}", path, std::strerror(errno)));
   const uintmax_t size = fs::file_size(path, error);
   if (error) throw InputError(fmt::format("the text '{}' cannot be read: {}", path, error.message()));
   if (size == 0) throw InputError(fmt::format("the text '{}' is empty", path));
-  if (size < kMinBytes) throw InputError(fmt::format("the text '{}' is too short: {} bytes, at least {} are needed", path, size, kMinBytes));
-  if (size > kMaxBytes) throw InputError(fmt::format("the text '{}' is too long: {} bytes, at most {} are accepted", path, size, kMaxBytes));
+  if (size < kMinBytes)
+    throw InputError(
+        fmt::format("the text '{}' is too short: {} bytes, at least {} are needed", path, size, kMinBytes));
+  if (size > kMaxBytes)
+    throw InputError(
+        fmt::format("the text '{}' is too long: {} bytes, at most {} are accepted", path, size, kMaxBytes));
   std::string text(size, '\0');
   file.read(text.data(), static_cast<std::streamsize>(size));
-  if (static_cast<uintmax_t>(file.gcount()) != size) throw InputError(fmt::format("the text '{}' cannot be read to its end", path));
+  if (static_cast<uintmax_t>(file.gcount()) != size)
+    throw InputError(fmt::format("the text '{}' cannot be read to its end", path));
   return text;
 }
 
@@ -59,7 +68,8 @@ size_t byte_at(const std::string& text, size_t i) { return static_cast<unsigned 
 Corpus::Corpus(const std::string& path) : text_(read_text(path)), held_out_begin_(bytes() - bytes() / 20) {}
 
 void Corpus::append(int64_t position, Batch& batch) const {
-  for (int64_t i = position - Model::kContext; i < position; ++i) batch.contexts.push_back(static_cast<int32_t>(byte_at(text_, i)));
+  for (int64_t i = position - Model::kContext; i < position; ++i)
+    batch.contexts.push_back(static_cast<int32_t>(byte_at(text_, i)));
   batch.targets.push_back(static_cast<int32_t>(byte_at(text_, position)));
 }
 
@@ -89,8 +99,11 @@ double Corpus::bigram_entropy() const {
   return entropy(pairs) - entropy(firsts);
 }
 
-BatchSampler::BatchSampler(const Corpus& corpus, Random random)
-    : corpus_(corpus), random_(random), order_(static_cast<size_t>(corpus.held_out_begin() - Model::kContext)), used_(order_.size()) {
+BatchSampler::BatchSampler(const Corpus& corpus, Random& random)
+    : corpus_(corpus),
+      random_(random),
+      order_(static_cast<size_t>(corpus.held_out_begin() - Model::kContext)),
+      used_(order_.size()) {
   for (size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<uint32_t>(i + Model::kContext);
 }
 
@@ -99,7 +112,8 @@ void BatchSampler::next(int64_t rows, Batch& batch) {
   batch.targets.clear();
   for (int64_t r = 0; r < rows; ++r) {
     if (used_ == order_.size()) used_ = 0;
-    // One step of a Fisher-Yates shuffle: the chosen position moves to the front part and is not drawn again this time round.
+    // One step of a Fisher-Yates shuffle: the chosen position moves to the front part and is not
+    // drawn again this time round.
     std::swap(order_[used_], order_[used_ + random_.below(order_.size() - used_)]);
     corpus_.append(order_[used_++], batch);
   }

@@ -3,10 +3,11 @@
 
 namespace train {
 
-DenseLayer::DenseLayer(int64_t inputs, int64_t outputs, double weight_deviation, Random& random, const Stream& stream)
+DenseLayer::DenseLayer(int64_t inputs, int64_t outputs, double weight_deviation, Random& random,
+                       const Stream& stream)
     : stream_(stream),
-      weight_({inputs, outputs}, weight_deviation, /*decays=*/true, random, stream),
-      bias_({outputs}, 0, /*decays=*/false, random, stream),
+      weight_({inputs, outputs}, weight_deviation, /*weight_decay=*/true, random, stream),
+      bias_({outputs}, 0, /*weight_decay=*/false, random, stream),
       weight_value_(inputs, outputs),
       weight_gradient_(inputs, outputs),
       bias_value_(outputs),
@@ -33,7 +34,8 @@ const Matrix& DenseLayer::backward(const Matrix& gradient) {
   bias_gradient_ = gradient.colwise().sum();
   input_gradient_.resize(x.rows(), x.cols());
   for_row_blocks(x.rows(), [&](auto first, auto rows) {
-    input_gradient_.middleRows(first, rows).noalias() = gradient.middleRows(first, rows) * weight_value_.transpose();
+    input_gradient_.middleRows(first, rows).noalias() =
+        gradient.middleRows(first, rows) * weight_value_.transpose();
   });
   weight_.gradient.upload(std::span<const float>(weight_gradient_.data(), weight_gradient_.size()), stream_);
   bias_.gradient.upload(std::span<const float>(bias_gradient_.data(), bias_gradient_.size()), stream_);

@@ -1,4 +1,5 @@
-// The calls behind device.h. Destructors ignore return codes: there is nothing left to save when they run.
+// The calls behind device.h. Destructors ignore return codes: there is nothing left to save when
+// they run.
 #include "device.h"
 
 #include <fmt/core.h>
@@ -41,7 +42,9 @@ Event::Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullpt
 Event::~Event() {
   if (event_) aclrtDestroyEvent(event_);
 }
-void Event::record(const Stream& stream) const { require(aclrtRecordEvent(event_, stream.handle()), "aclrtRecordEvent"); }
+void Event::record(const Stream& stream) const {
+  require(aclrtRecordEvent(event_, stream.handle()), "aclrtRecordEvent");
+}
 
 double Event::seconds_since(const Event& start) const {
   float milliseconds = 0;
@@ -65,10 +68,12 @@ void* Workspace::reserve(uint64_t bytes) {
   return bytes == 0 ? nullptr : memory_;
 }
 
-DeviceTensor::DeviceTensor(std::vector<int64_t> dims, aclDataType dtype) : dims_(std::move(dims)), dtype_(dtype), elements_(1) {
+DeviceTensor::DeviceTensor(std::vector<int64_t> dims, aclDataType dtype)
+    : dims_(std::move(dims)), dtype_(dtype), elements_(1) {
   for (const int64_t dim : dims_) elements_ *= dim;
   require(aclrtMalloc(&memory_, static_cast<size_t>(bytes()), ACL_MEM_MALLOC_HUGE_FIRST), "aclrtMalloc");
-  tensor_ = aclCreateTensor(dims_.data(), dims_.size(), dtype, nullptr, 0, ACL_FORMAT_ND, dims_.data(), dims_.size(), memory_);
+  tensor_ = aclCreateTensor(dims_.data(), dims_.size(), dtype, nullptr, 0, ACL_FORMAT_ND, dims_.data(),
+                            dims_.size(), memory_);
   if (!tensor_) {
     aclrtFree(memory_);
     require(-1, "aclCreateTensor");
@@ -81,12 +86,15 @@ DeviceTensor::~DeviceTensor() {
 }
 
 void DeviceTensor::upload_bytes(const void* values, size_t size_bytes, const Stream& stream) {
-  require(aclrtMemcpyAsync(memory_, static_cast<size_t>(bytes()), values, size_bytes, ACL_MEMCPY_HOST_TO_DEVICE, stream.handle()), "aclrtMemcpyAsync");
+  require(aclrtMemcpyAsync(memory_, static_cast<size_t>(bytes()), values, size_bytes,
+                           ACL_MEMCPY_HOST_TO_DEVICE, stream.handle()),
+          "aclrtMemcpyAsync");
 }
 
 void DeviceTensor::download_bytes(void* values, size_t size_bytes, const Stream& stream) const {
   const auto count = static_cast<size_t>(bytes());
-  require(aclrtMemcpyAsync(values, size_bytes, memory_, count, ACL_MEMCPY_DEVICE_TO_HOST, stream.handle()), "aclrtMemcpyAsync");
+  require(aclrtMemcpyAsync(values, size_bytes, memory_, count, ACL_MEMCPY_DEVICE_TO_HOST, stream.handle()),
+          "aclrtMemcpyAsync");
   stream.synchronize();
 }
 

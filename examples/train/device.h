@@ -1,5 +1,6 @@
 // What a host program needs of the aclnn C interface, as objects that clean up after themselves.
-// Nothing here assumes that device memory can be read by the host: data moves by aclrtMemcpyAsync only, as on an NPU or a GPU.
+// Nothing here assumes that device memory can be read by the host: data moves by aclrtMemcpyAsync
+// only, as on an NPU or a GPU.
 #pragma once
 
 #include <acl/acl.h>
@@ -35,7 +36,8 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   aclrtStream handle() const { return stream_; }
-  // Waits for everything enqueued so far; an operator's complaint about its data (an index out of range) surfaces here.
+  // Waits for everything enqueued so far; an operator's complaint about its data (an index out of
+  // range) surfaces here.
   void synchronize() const;
 
  private:
@@ -60,7 +62,8 @@ class Event {
   aclrtEvent event_ = nullptr;
 };
 
-// A block of device memory that only ever grows: the scratch space of operators that run one after the other on one stream.
+// A block of device memory that only ever grows: the scratch space of operators that run one after
+// the other on one stream.
 class Workspace {
  public:
   Workspace() = default;

@@ -4,10 +4,14 @@
 namespace train {
 
 EmbeddingLayer::Buffers::Buffers(int64_t rows, int64_t context, int64_t width)
-    : indices({rows, context}, ACL_INT32), output({rows, context, width}, ACL_FLOAT), gradient({rows, context, width}, ACL_FLOAT) {}
+    : indices({rows, context}, ACL_INT32),
+      output({rows, context, width}, ACL_FLOAT),
+      gradient({rows, context, width}, ACL_FLOAT) {}
 
 EmbeddingLayer::EmbeddingLayer(int64_t table_rows, int64_t width, Random& random, Operators& operators)
-    : operators_(operators), width_(width), table_({table_rows, width}, 0.5, /*decays=*/false, random, operators.stream()) {}
+    : operators_(operators),
+      width_(width),
+      table_({table_rows, width}, 0.5, /*weight_decay=*/false, random, operators.stream()) {}
 
 const Matrix& EmbeddingLayer::forward(std::span<const int32_t> indices, int64_t rows) {
   const int64_t context = static_cast<int64_t>(indices.size()) / rows;

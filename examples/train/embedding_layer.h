@@ -1,4 +1,5 @@
-// Bytes to vectors: aclnnEmbedding forward, aclnnEmbeddingDenseBackward for the gradient of the table.
+// Bytes to vectors: aclnnEmbedding forward, aclnnEmbeddingDenseBackward for the gradient of the
+// table.
 #pragma once
 
 #include <optional>
@@ -14,7 +15,8 @@ class EmbeddingLayer {
  public:
   EmbeddingLayer(int64_t table_rows, int64_t width, Random& random, Operators& operators);
 
-  // indices [rows, context]; the result [rows, context * width] holds the vectors of one row's bytes side by side.
+  // indices [rows, context]; the result [rows, context * width] holds the vectors of one row's
+  // bytes side by side.
   const Matrix& forward(std::span<const int32_t> indices, int64_t rows);
   // Gradient of the result of the last forward; leaves the gradient of the table in its parameter.
   void backward(const Matrix& gradient);
@@ -23,7 +25,8 @@ class EmbeddingLayer {
   std::vector<Parameter*> parameters() { return {&table_}; }
 
  private:
-  // Device tensors for one number of rows; made anew when it changes (the last block of an evaluation, one row when generating).
+  // Device tensors for one number of rows; made anew when it changes (the last block of an
+  // evaluation, one row when generating).
   struct Buffers {
     DeviceTensor indices, output, gradient;
     Buffers(int64_t rows, int64_t context, int64_t width);

@@ -10,7 +10,8 @@ struct InputError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The run itself failed: an operator returned an error, left its promise, or a result could not be written (exit code 1).
+// The run itself failed: an operator returned an error, left its promise, or a result could not be
+// written (exit code 1).
 struct RunError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -14,7 +14,8 @@ const Matrix& GeluLayer::forward(const Matrix& x) {
       auto slope = slope_.row(r).array();
       slope = (kScale * value * (1 + kCubic * value.square())).tanh();
       output_.row(r).array() = 0.5f * value * (1 + slope);
-      slope = 0.5f * (1 + slope) + 0.5f * value * (1 - slope.square()) * (kScale * (1 + 3 * kCubic * value.square()));
+      slope = 0.5f * (1 + slope) +
+              0.5f * value * (1 - slope.square()) * (kScale * (1 + 3 * kCubic * value.square()));
     }
   });
   return output_;
@@ -23,7 +24,8 @@ const Matrix& GeluLayer::forward(const Matrix& x) {
 const Matrix& GeluLayer::backward(const Matrix& gradient) {
   input_gradient_.resize(gradient.rows(), gradient.cols());
   for_row_blocks(gradient.rows(), [&](auto first, auto rows) {
-    input_gradient_.middleRows(first, rows) = gradient.middleRows(first, rows).cwiseProduct(slope_.middleRows(first, rows));
+    input_gradient_.middleRows(first, rows) =
+        gradient.middleRows(first, rows).cwiseProduct(slope_.middleRows(first, rows));
   });
   return input_gradient_;
 }

@@ -1,4 +1,5 @@
-// The model's nonlinearity, in the tanh form: gelu(x) = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+// The model's nonlinearity, in the tanh form: gelu(x) = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715
+// x^3))).
 #pragma once
 
 #include "matrix.h"

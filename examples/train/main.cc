@@ -1,9 +1,12 @@
-// openaclnn-train: trains a small language model to show that the operators work together, are right and are fast.
+// openaclnn-train: trains a small language model to show that the operators work together, are
+// right and are fast.
 #include <fmt/core.h>
 
 #include <cmath>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <new>
 #include <numbers>
 
 #include "errors.h"
@@ -16,12 +19,17 @@ extern "C" void openblas_set_num_threads(int count);
 namespace train {
 namespace {
 
-void print_results(const Options& options, const Corpus& corpus, const Operators& operators, const TrainingResult& result, const OutputFolder& out) {
-  const auto row = [](const char* name, double nats) { fmt::print("{:<34} {:>6.3f} {:>6.3f}\n", name, nats, nats / std::numbers::ln2); };
+void print_results(const Options& options, const Corpus& corpus, const Operators& operators,
+                   const TrainingResult& result, const OutputFolder& out) {
+  const auto row = [](const char* name, double nats) {
+    fmt::print("{:<34} {:>6.3f} {:>6.3f}\n", name, nats, nats / std::numbers::ln2);
+  };
   fmt::print("\n{}\n", operator_table(operators.records(), result.seconds));
-  fmt::print("{} steps of {} bytes in {:.1f} s; the oracle's {:.1f} s are not counted\n\n", with_commas(options.steps), with_commas(options.batch), result.seconds,
+  fmt::print("{} steps of {} bytes in {:.1f} s; the oracle's {:.1f} s are not counted\n\n",
+             with_commas(options.steps), with_commas(options.batch), result.seconds,
              operators.oracle_seconds());
-  fmt::print("{:<34} {:>6} {:>6}\n", fmt::format("text of {} bytes", with_commas(corpus.bytes())), "nats", "bits");
+  fmt::print("{:<34} {:>6} {:>6}\n", fmt::format("text of {} bytes", with_commas(corpus.bytes())), "nats",
+             "bits");
   row("entropy of its bytes", result.curve.unigram_entropy);
   row("entropy given the byte before", result.curve.bigram_entropy);
   row("held-out loss, trained weights", result.held_out_raw);
@@ -39,10 +47,12 @@ int run(const Options& options) {
   Trainer trainer(options, corpus, operators);
   const TrainingResult result = trainer.run();
   out.write("loss.csv", curve_csv(result.curve));
-  out.write("loss.svg", curve_svg(result.curve, "openaclnn-train: loss in nats per byte"));
+  out.write("loss.svg",
+            curve_svg(result.curve, "Learning " + std::filesystem::path(options.text).filename().string()));
   print_results(options, corpus, operators, result, out);
   fmt::print("\nwritten by the averaged weights:\n{}\n", printable(trainer.sample(400)));
-  if (std::fflush(stdout) != 0 || std::ferror(stdout)) throw RunError("the results cannot be printed to the standard output");
+  if (std::fflush(stdout) != 0 || std::ferror(stdout))
+    throw RunError("the results cannot be printed to the standard output");
   return 0;
 }
 
@@ -56,6 +66,9 @@ int main(int argc, char** argv) {
   } catch (const train::InputError& error) {
     fmt::print(stderr, "openaclnn-train: {}\n", error.what());
     return 2;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "openaclnn-train: not enough memory\n");
+    return 1;
   } catch (const std::exception& error) {
     fmt::print(stderr, "openaclnn-train: {}\n", error.what());
     return 1;

@@ -10,7 +10,8 @@ double keeps_variance(int64_t inputs) { return 1 / std::sqrt(static_cast<double>
 
 Model::Model(Random& random, Operators& operators)
     : embedding_(kBytes, kWidth, random, operators),
-      hidden_(kContext * kWidth, kHidden, 1.5 * keeps_variance(kContext * kWidth), random, operators.stream()),
+      hidden_(kContext * kWidth, kHidden, 1.5 * keeps_variance(kContext * kWidth), random,
+              operators.stream()),
       second_(kHidden, kHidden, 1.5 * keeps_variance(kHidden), random, operators.stream()),
       output_(kHidden, kBytes, 0.2 * keeps_variance(kHidden), random, operators.stream()) {}
 
@@ -19,7 +20,9 @@ const Matrix& Model::logits(std::span<const int32_t> contexts, int64_t rows) {
   return output_.forward(second_activation_.forward(second_.forward(hidden)));
 }
 
-double Model::summed_loss(const Batch& batch) { return loss_.forward(logits(batch.contexts, batch.rows()), batch.targets); }
+double Model::summed_loss(const Batch& batch) {
+  return loss_.forward(logits(batch.contexts, batch.rows()), batch.targets);
+}
 
 double Model::forward_backward(const Batch& batch) {
   const double loss = summed_loss(batch) / static_cast<double>(batch.rows());

@@ -1,5 +1,6 @@
-// The language model: the next byte from the vectors of the bytes before it, through two hidden layers.
-// NSA compression attention and a mixture of experts become further layers of this shape: forward, backward, load, parameters.
+// The language model: the next byte from the vectors of the bytes before it, through two hidden
+// layers. NSA compression attention and a mixture of experts become further layers of this shape:
+// forward, backward, load, parameters.
 #pragma once
 
 #include <vector>
@@ -20,10 +21,10 @@ struct Batch {
 
 class Model {
  public:
-  static constexpr int64_t kBytes = 256;    // the vocabulary: every byte value
-  static constexpr int64_t kContext = 16;
-  static constexpr int64_t kWidth = 32;     // of a byte's vector
-  static constexpr int64_t kHidden = 512;
+  static constexpr int64_t kBytes = 256;  // the vocabulary: every byte value
+  static constexpr int64_t kContext = 8;  // bytes seen
+  static constexpr int64_t kWidth = 48;   // of a byte's vector
+  static constexpr int64_t kHidden = 384;
 
   Model(Random& random, Operators& operators);
 

@@ -31,7 +31,9 @@ std::vector<OperatorRecord> empty_records() {
 class AddElapsed {
  public:
   explicit AddElapsed(double& seconds) : seconds_(seconds), start_(std::chrono::steady_clock::now()) {}
-  ~AddElapsed() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  ~AddElapsed() {
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
   AddElapsed(const AddElapsed&) = delete;
   AddElapsed& operator=(const AddElapsed&) = delete;
 
@@ -50,7 +52,8 @@ std::vector<T> stored(const DeviceTensor& tensor, const Stream& stream) {
 
 }  // namespace
 
-Operators::Operators(const Stream& stream) : stream_(stream), records_(empty_records()), recent_(empty_records()) {}
+Operators::Operators(const Stream& stream)
+    : stream_(stream), records_(empty_records()), recent_(empty_records()) {}
 
 const Event& Operators::next_event() {
   if (events_used_ == events_.size()) events_.emplace_back();
@@ -85,10 +88,10 @@ void Operators::check(size_t record, Compare compare) {
     if (deviation.kept()) continue;
     const std::string which = output.empty() ? "its output" : "output " + output;
     throw RunError(deviation.wrong_bits
-                       ? fmt::format("{}: {} of {} elements of {} do not have the promised bits", records_[record].name,
-                                     deviation.wrong_bits, deviation.bitwise, which)
-                       : fmt::format("{}: {} is {:.4g} times as far from the exact result as promised ({:.4g} ulp)", records_[record].name,
-                                     which, deviation.of_promise, deviation.ulp));
+                       ? fmt::format("{}: {} of {} elements of {} do not have the promised bits",
+                                     records_[record].name, deviation.wrong_bits, deviation.bitwise, which)
+                       : fmt::format("{}: {} is {:.4g} times as far from the exact result as promised",
+                                     records_[record].name, which, deviation.of_promise));
   }
 }
 
@@ -100,40 +103,48 @@ void Operators::embedding(const DeviceTensor& weight, const DeviceTensor& indice
   run(
       kEmbedding, read + static_cast<double>(indices.bytes() + out.bytes()),
       [&](uint64_t* workspace_bytes, aclOpExecutor** executor) {
-        return aclnnEmbeddingGetWorkspaceSize(weight.handle(), indices.handle(), out.handle(), workspace_bytes, executor);
+        return aclnnEmbeddingGetWorkspaceSize(weight.handle(), indices.handle(), out.handle(),
+                                              workspace_bytes, executor);
       },
       aclnnEmbedding);
   if (!checking_) return;
   check(kEmbedding, [&] {
-    return std::vector{check_embedding(stored<float>(weight, stream_), stored<int32_t>(indices, stream_), stored<float>(out, stream_),
-                                       weight.dim(1))};
+    return std::vector{check_embedding(stored<float>(weight, stream_), stored<int32_t>(indices, stream_),
+                                       stored<float>(out, stream_), weight.dim(1))};
   });
 }
 
-void Operators::embedding_dense_backward(const DeviceTensor& grad, const DeviceTensor& indices, DeviceTensor& out) {
+void Operators::embedding_dense_backward(const DeviceTensor& grad, const DeviceTensor& indices,
+                                         DeviceTensor& out) {
   const auto rows = static_cast<uint64_t>(out.dim(0));
   constexpr auto kNoPadding = static_cast<uint64_t>(-1);
   run(
       kEmbeddingDenseBackward, static_cast<double>(grad.bytes() + indices.bytes() + out.bytes()),
       [&](uint64_t* workspace_bytes, aclOpExecutor** executor) {
-        return aclnnEmbeddingDenseBackwardGetWorkspaceSize(grad.handle(), indices.handle(), rows, kNoPadding, /*scaleGradByFreq=*/false,
-                                                           out.handle(), workspace_bytes, executor);
+        return aclnnEmbeddingDenseBackwardGetWorkspaceSize(grad.handle(), indices.handle(), rows, kNoPadding,
+                                                           /*scaleGradByFreq=*/false, out.handle(),
+                                                           workspace_bytes, executor);
       },
       aclnnEmbeddingDenseBackward);
   if (!checking_) return;
   check(kEmbeddingDenseBackward, [&] {
-    return std::vector{check_embedding_dense_backward(stored<float>(grad, stream_), stored<int32_t>(indices, stream_),
+    return std::vector{check_embedding_dense_backward(stored<float>(grad, stream_),
+                                                      stored<int32_t>(indices, stream_),
                                                       stored<float>(out, stream_), out.dim(1))};
   });
 }
 
-void Operators::apply_fused_ema_adam(const DeviceTensor& grad, DeviceTensor& var, DeviceTensor& m, DeviceTensor& v, DeviceTensor& s,
-                                     const DeviceTensor& step, const EmaAdamAttributes& a) {
+void Operators::apply_fused_ema_adam(const DeviceTensor& grad, DeviceTensor& var, DeviceTensor& m,
+                                     DeviceTensor& v, DeviceTensor& s, const DeviceTensor& step,
+                                     const EmaAdamAttributes& a) {
   struct Copies {
     std::vector<float> var, m, v, s;
     EmaAdamTensors view() const { return {var, m, v, s}; }
   };
-  const auto copies = [&] { return Copies{stored<float>(var, stream_), stored<float>(m, stream_), stored<float>(v, stream_), stored<float>(s, stream_)}; };
+  const auto copies = [&] {
+    return Copies{stored<float>(var, stream_), stored<float>(m, stream_), stored<float>(v, stream_),
+                  stored<float>(s, stream_)};
+  };
   Copies before;
   if (checking_) {
     stream_.synchronize();
@@ -144,22 +155,24 @@ void Operators::apply_fused_ema_adam(const DeviceTensor& grad, DeviceTensor& var
   run(
       kApplyFusedEmaAdam, 9.0 * static_cast<double>(grad.bytes()) + 8,
       [&](uint64_t* workspace_bytes, aclOpExecutor** executor) {
-        return aclnnApplyFusedEmaAdamGetWorkspaceSize(grad.handle(), var.handle(), m.handle(), v.handle(), s.handle(), step.handle(), a.lr,
-                                                      a.ema_decay, a.beta1, a.beta2, a.eps, a.mode, a.bias_correction, a.weight_decay,
-                                                      workspace_bytes, executor);
+        return aclnnApplyFusedEmaAdamGetWorkspaceSize(
+            grad.handle(), var.handle(), m.handle(), v.handle(), s.handle(), step.handle(), a.lr, a.ema_decay,
+            a.beta1, a.beta2, a.eps, a.mode, a.bias_correction, a.weight_decay, workspace_bytes, executor);
       },
       aclnnApplyFusedEmaAdam);
   if (!checking_) return;
   check(kApplyFusedEmaAdam, [&] {
     const Copies after = copies();
-    const EmaAdamDeviation deviation = check_ema_adam(stored<float>(grad, stream_), before.view(), stored<int64_t>(step, stream_)[0], a, after.view());
+    const EmaAdamDeviation deviation = check_ema_adam(stored<float>(grad, stream_), before.view(),
+                                                      stored<int64_t>(step, stream_)[0], a, after.view());
     return std::vector{deviation.m, deviation.v, deviation.var, deviation.s};
   });
 }
 
 void Operators::synchronize() {
   stream_.synchronize();
-  for (const TimedCall& call : timed_calls_) records_[call.record].seconds += events_[call.event + 1].seconds_since(events_[call.event]);
+  for (const TimedCall& call : timed_calls_)
+    records_[call.record].seconds += events_[call.event + 1].seconds_since(events_[call.event]);
   timed_calls_.clear();
   events_used_ = 0;
 }

@@ -1,5 +1,6 @@
-// The three operators of the training step, called through the public two-phase C interface, timed by events on the stream and,
-// when asked, recomputed by the oracle from the stored inputs. Layers and optimizer see plain functions.
+// The three operators of the training step, called through the public two-phase C interface, timed
+// by events on the stream and, when asked, recomputed by the oracle from the stored inputs. Layers
+// and optimizer see plain functions.
 #pragma once
 
 #include <string>
@@ -15,8 +16,11 @@ namespace train {
 struct OperatorRecord {
   std::string name;
   int64_t calls = 0;
-  double seconds = 0;  // between the events around its calls
-  double bytes = 0;    // the least that had to move: every input element that is needed read once, every output element written once
+  // Between the events around its calls.
+  double seconds = 0;
+  // The least that had to move: every input element that is needed read once, every output element written
+  // once.
+  double bytes = 0;
   // Named outputs and their worst deviation so far. A single output has an empty name.
   std::vector<std::pair<std::string, Deviation>> worst;
 };
@@ -25,18 +29,20 @@ class Operators {
  public:
   explicit Operators(const Stream& stream);
 
-  // While on, every call is followed by a synchronize and a comparison with the oracle; a broken promise throws RunError.
+  // While on, every call is followed by a synchronize and a comparison with the oracle; a broken
+  // promise throws RunError.
   void set_checking(bool on) { checking_ = on; }
-  // The worst deviations since the last call of this function, and in the records since the start.
+  // The worst deviations since the last call of this function.
   std::vector<OperatorRecord> take_recent_check();
 
   // out[n, :] = weight[indices[n], :]
   void embedding(const DeviceTensor& weight, const DeviceTensor& indices, DeviceTensor& out);
   // out[w, :] = sum of grad[n, :] over the n with indices[n] = w
   void embedding_dense_backward(const DeviceTensor& grad, const DeviceTensor& indices, DeviceTensor& out);
-  // One AdamW step of `var` with its moments m, v and the moving average s of its values; `step` is read on the device.
-  void apply_fused_ema_adam(const DeviceTensor& grad, DeviceTensor& var, DeviceTensor& m, DeviceTensor& v, DeviceTensor& s,
-                            const DeviceTensor& step, const EmaAdamAttributes& attributes);
+  // One AdamW step of `var` with its moments m, v and the moving average s of its values; `step` is
+  // read on the device.
+  void apply_fused_ema_adam(const DeviceTensor& grad, DeviceTensor& var, DeviceTensor& m, DeviceTensor& v,
+                            DeviceTensor& s, const DeviceTensor& step, const EmaAdamAttributes& attributes);
 
   // Waits for the stream and adds the times of the calls since the last synchronize to the records.
   void synchronize();

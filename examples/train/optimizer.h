@@ -16,7 +16,8 @@ class Optimizer {
   void step();
 
  private:
-  EmaAdamAttributes attributes() const;
+  // Of the present step, for a parameter that decays or not.
+  EmaAdamAttributes attributes(bool decays) const;
 
   std::vector<Parameter*> parameters_;
   int64_t total_steps_;

@@ -1,5 +1,6 @@
-// The operators a second time: straight from the formulas of the specification, in double, one element after the other.
-// Independent of the library on purpose; it decides whether the library kept its promised error bounds.
+// The operators a second time: straight from the formulas of the specification, in double, one
+// element after the other. Independent of the library on purpose; it decides whether the library
+// kept its promised error bounds.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +10,17 @@ namespace train {
 
 // How far results were from the reference. Merging two keeps the worse of each.
 struct Deviation {
-  double ulp = 0;              // largest |result - reference|, in units of the result's last place
-  double of_promise = 0;       // largest |result - reference| as a fraction of the promised bound; above 1 the promise is broken
-  int64_t elements = 0;        // how many elements were compared
-  int64_t bitwise = 0;         // how many of them had to have the reference's exact bits
-  int64_t wrong_bits = 0;      // how many of those did not; above 0 the promise is broken
+  // Largest |result - reference| as a fraction of the promised bound; above 1 the promise is broken.
+  double of_promise = 0;
+  // Largest |result - reference| in units of the last place of S, the sum of the magnitudes of the terms
+  // (section 7.2). Units of the result itself would say nothing: where terms cancel, the result's last
+  // place is as small as it likes.
+  double ulp = 0;
+  // Elements compared; those that had to have the reference's exact bits; and those of them that did not:
+  // one is enough to break the promise.
+  int64_t elements = 0;
+  int64_t bitwise = 0;
+  int64_t wrong_bits = 0;
 
   bool kept() const { return of_promise <= 1 && wrong_bits == 0; }
   void merge(const Deviation& other);
@@ -40,16 +47,17 @@ struct EmaAdamDeviation {
   Deviation m, v, var, s;
 };
 
-// Elements for which the specification promises no bound (a product of the formula left the normal range) must have the bits of a
-// scalar fp32 evaluation in the specified order instead.
-EmaAdamDeviation check_ema_adam(std::span<const float> grad, const EmaAdamTensors& before, int64_t step, const EmaAdamAttributes& attributes,
-                                const EmaAdamTensors& after);
+// Elements for which the specification promises no bound (a product of the formula left the normal
+// range) must have the bits of a scalar fp32 evaluation in the specified order instead.
+EmaAdamDeviation check_ema_adam(std::span<const float> grad, const EmaAdamTensors& before, int64_t step,
+                                const EmaAdamAttributes& attributes, const EmaAdamTensors& after);
 
 // weight [V, D], indices [N], out [N, D]: every row must be a bit copy.
-Deviation check_embedding(std::span<const float> weight, std::span<const int32_t> indices, std::span<const float> out, int64_t row_elements);
+Deviation check_embedding(std::span<const float> weight, std::span<const int32_t> indices,
+                          std::span<const float> out, int64_t row_elements);
 
 // grad [N, D], indices [N], out [V, D], without padding row and scaling.
-Deviation check_embedding_dense_backward(std::span<const float> grad, std::span<const int32_t> indices, std::span<const float> out,
-                                         int64_t row_elements);
+Deviation check_embedding_dense_backward(std::span<const float> grad, std::span<const int32_t> indices,
+                                         std::span<const float> out, int64_t row_elements);
 
 }  // namespace train

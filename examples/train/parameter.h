@@ -12,9 +12,11 @@ namespace train {
 enum class Weights { kRaw, kEma };
 
 struct Parameter {
-  // Starts uniform with the given standard deviation; the moving average starts at the same values, the moments at 0.
-  // `decays`: whether weight decay applies (matrices yes, biases and embeddings no: shrinking those regularises nothing).
-  Parameter(std::vector<int64_t> dims, double standard_deviation, bool decays, Random& random, const Stream& stream);
+  // Starts uniform with the given standard deviation; the moving average starts at the same values,
+  // the moments at 0. `weight_decay`: whether weight decay applies (matrices yes, biases and
+  // embeddings no: shrinking those regularises nothing).
+  Parameter(std::vector<int64_t> dims, double standard_deviation, bool weight_decay, Random& random,
+            const Stream& stream);
 
   const DeviceTensor& value(Weights which) const { return which == Weights::kRaw ? var : ema; }
 

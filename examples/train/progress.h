@@ -1,13 +1,11 @@
-// What the user sees while training: on a terminal one line that keeps up with the steps, elsewhere only lines worth keeping in a log.
+// What the user sees while training: a table of lines worth keeping, and on a terminal one live
+// line under it.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
-
-#include "operators.h"
 
 namespace train {
 
@@ -21,15 +19,15 @@ struct Status {
 class Progress {
  public:
   Progress(int64_t total_steps, bool quiet);
-  // Removes an unfinished line, so that an error message starts on a clean one.
+  // Removes an unfinished live line, so that an error message starts on a clean one.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // After every step. Off a terminal a line appears at every twentieth of the run, unless checks print lines anyway.
-  void step(const Status& status, bool checks_print);
-  // After a checked step: the same line with the worst errors of the check, kept on the screen.
-  void checked(const Status& status, const std::vector<OperatorRecord>& check);
+  // Redraws the live line, at most ten times a second and on a terminal only.
+  void live(const Status& status);
+  // Adds a line to the table. `errors`: the worst errors since the line before, as text.
+  void line(const Status& status, const std::string& errors);
 
  private:
   void header();

@@ -6,8 +6,8 @@
 #include "corpus.h"
 #include "curve.h"
 #include "model.h"
-#include "options.h"
 #include "optimizer.h"
+#include "options.h"
 
 namespace train {
 
@@ -15,7 +15,7 @@ struct TrainingResult {
   Curve curve;
   double held_out_raw = 0;  // nats per byte over the whole held-out part
   double held_out_ema = 0;
-  double seconds = 0;       // of training and evaluation, without the oracle
+  double seconds = 0;  // of training and evaluation, without the oracle
 };
 
 class Trainer {
@@ -23,7 +23,8 @@ class Trainer {
   Trainer(const Options& options, const Corpus& corpus, Operators& operators);
 
   TrainingResult run();
-  // `length` bytes drawn from the averaged weights, one after the other, after the first held-out context.
+  // `length` bytes drawn from the averaged weights, one after the other, after the first held-out
+  // context.
   std::string sample(int64_t length);
 
  private:

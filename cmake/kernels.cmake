@@ -1,0 +1,29 @@
+# Kernels are compiled once per instruction set, each time into a namespace of its own; cpu/dispatch.h chooses at run time.
+set(OPENACLNN_ISA_ROWS baseline)
+set(OPENACLNN_FLAGS_baseline "")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  list(APPEND OPENACLNN_ISA_ROWS avx2 avx512)
+  set(OPENACLNN_FLAGS_avx2 -mavx2 -mfma -mbmi -mbmi2 -mf16c)
+  set(OPENACLNN_FLAGS_avx512 ${OPENACLNN_FLAGS_avx2} -mavx512f -mavx512vl -mavx512dq -mavx512bw -mavx512cd)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  # Highway's NEON functions are declared with AES, so their callers must be too; nothing here uses it, and the compiler
+  # does not emit it by itself.
+  set(OPENACLNN_FLAGS_baseline -march=armv8-a+crypto)
+endif()
+
+# openaclnn_add_kernels(name out_objects files…): object libraries name_<isa>; their objects are listed in out_objects.
+# HWY_COMPILE_ONLY_STATIC: Highway uses just the target that the flags name.
+function(openaclnn_add_kernels name out_objects)
+  set(objects "")
+  foreach(isa IN LISTS OPENACLNN_ISA_ROWS)
+    set(target ${name}_${isa})
+    add_library(${target} OBJECT ${ARGN})
+    target_compile_definitions(${target} PRIVATE
+      OPENACLNN_ISA_NAMESPACE=isa_${isa} HWY_COMPILE_ONLY_STATIC HWY_DISABLE_PCLMUL_AES)
+    target_compile_options(${target} PRIVATE ${OPENACLNN_FLAGS_${isa}} -fvisibility=hidden -fvisibility-inlines-hidden
+      $<$<CONFIG:Release>:-O3>)
+    target_link_libraries(${target} PRIVATE openaclnn_flags openaclnn_includes)
+    list(APPEND objects $<TARGET_OBJECTS:${target}>)
+  endforeach()
+  set(${out_objects} ${objects} PARENT_SCOPE)
+endfunction()
