@@ -46,8 +46,11 @@ Status check_copy(void* dst, size_t destMax, const void* src, size_t count, aclr
   if ((to < from ? from - to : to - from) < count) {
     return {ACL_ERROR_RT_PARAM_INVALID, text("dst and src overlap in the ", count, " bytes of the copy")};
   }
-  OPENACLNN_TRY(check_range("dst", dst, count));
-  return check_range("src", src, count);
+  // The side that `kind` calls host, or may call so, can be any memory of the program.
+  const bool to_host = kind == ACL_MEMCPY_HOST_TO_HOST || kind == ACL_MEMCPY_DEVICE_TO_HOST || kind == ACL_MEMCPY_DEFAULT;
+  const bool from_host = kind != ACL_MEMCPY_DEVICE_TO_HOST && kind != ACL_MEMCPY_DEVICE_TO_DEVICE;
+  OPENACLNN_TRY(check_range("dst", dst, count, to_host ? RangeOwner::host : RangeOwner::device));
+  return check_range("src", src, count, from_host ? RangeOwner::host : RangeOwner::device);
 }
 
 Status check_fill(void* devPtr, size_t maxCount, size_t count) {
@@ -55,7 +58,7 @@ Status check_fill(void* devPtr, size_t maxCount, size_t count) {
   if (count > maxCount) {
     return {ACL_ERROR_RT_PARAM_INVALID, text("count is ", count, " but maxCount is ", maxCount, "; it must not be larger")};
   }
-  return count == 0 ? Status() : check_range("devPtr", devPtr, count);
+  return count == 0 ? Status() : check_range("devPtr", devPtr, count, RangeOwner::device);
 }
 
 // Copies that belong to no stream run on the first device: any device reaches all memory that we hand out.

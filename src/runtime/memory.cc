@@ -95,12 +95,14 @@ Status free_block(void* address, MemorySpace space) {
   return {};
 }
 
-Status check_range(const char* name, const void* address, size_t bytes) {
+Status check_range(const char* name, const void* address, size_t bytes, RangeOwner owner) {
   const std::optional<size_t> room = BlockTable::instance().bytes_to_end(address);
-  if (room ? bytes <= *room : environment().check != CheckMode::strict) return {};
+  const bool may_be_unknown = owner == RangeOwner::host || environment().check != CheckMode::strict;
+  if (room ? bytes <= *room : may_be_unknown) return {};
   if (!room) {
     return {ACL_ERROR_RT_PARAM_INVALID,
-            text(name, " lies in no live block; strict mode accepts only memory of aclrtMalloc and aclrtMallocHost")};
+            text(name, " (", address_text(address), ") lies in no live block; in strict mode device memory must come from ",
+                 "aclrtMalloc")};
   }
   return {ACL_ERROR_RT_PARAM_INVALID,
           text(name, " has ", *room, " bytes to the end of its block but ", bytes, " bytes are accessed")};

@@ -16,9 +16,10 @@ Result<void*> allocate_block(int device, size_t requested_bytes, size_t usable_b
 // after them; the call does not wait.
 Status free_block(void* address, MemorySpace space);
 
-// Fails (107000) when `address` lies in a live block but the range leaves it; in strict mode also
-// when it lies in none. `name` is the argument's.
-Status check_range(const char* name, const void* address, size_t bytes);
+// Fails (107000) when `address` lies in a live block but the range leaves it, and, for device memory in strict mode, when it
+// lies in none. `name` is the argument's.
+enum class RangeOwner { device, host };
+Status check_range(const char* name, const void* address, size_t bytes, RangeOwner owner);
 
 // True when the range lies inside one live block.
 bool inside_one_block(const void* address, size_t bytes);

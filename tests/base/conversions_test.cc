@@ -1,0 +1,163 @@
+// Conversions between storage types and fp32: scalar code against the definition of the formats, and vector code of every
+// instruction set against scalar code. All widenings; narrowings of every upper half of a float with the lower halves at
+// which rounding decides, and random ones.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cfenv>
+#include <cmath>
+#include <vector>
+
+#include "vector_conversions.h"
+#include "cpu/dispatch.h"
+#include "support/number.h"
+#include "support/random.h"
+
+namespace openaclnn {
+namespace {
+
+using openaclnn_test::Random;
+
+// Floats with all 2^16 upper halves.
+const std::vector<float>& probes() {
+  static const std::vector<float> all = [] {
+    Random random(openaclnn_test::test_seed());
+    std::vector<float> made;
+    for (uint32_t upper = 0; upper < 0x10000; ++upper) {
+      for (uint32_t lower : {0x0000u, 0x0001u, 0x0FFFu, 0x1000u, 0x1001u, 0x1FFFu, 0x2000u, 0x2FFFu, 0x3000u, 0x3001u,
+                             0x7FFFu, 0x8000u, 0x8001u, 0xFFFFu}) {
+        made.push_back(std::bit_cast<float>(upper << 16 | lower));
+      }
+      for (int k = 0; k < 6; ++k) made.push_back(std::bit_cast<float>(upper << 16 | (static_cast<uint32_t>(random.bits()) & 0xFFFFu)));
+    }
+    made.push_back(1.0f);  // an odd count, so that vectors end with a tail
+    return made;
+  }();
+  return all;
+}
+
+template <class Storage>
+Storage scalar_narrow(float x);
+template <>
+Float16 scalar_narrow<Float16>(float x) {
+  return narrow_f16(x);
+}
+template <>
+Bfloat16 scalar_narrow<Bfloat16>(float x) {
+  return narrow_bf16(x);
+}
+
+TEST(Conversions, WideningsAreExact) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const auto half = static_cast<uint16_t>(bits);
+    for (const auto& [dtype, wide] : {std::pair(ACL_FLOAT16, widen(Float16{half})), {ACL_BF16, widen(Bfloat16{half})}}) {
+      const double expected = openaclnn_test::decode(dtype, bits);
+      if (std::isnan(expected)) {
+        ASSERT_TRUE(std::isnan(wide)) << std::hex << bits;
+      } else {
+        ASSERT_EQ(static_cast<double>(wide), expected) << std::hex << bits;
+        ASSERT_EQ(std::signbit(wide), std::signbit(expected)) << std::hex << bits;
+      }
+    }
+  }
+}
+
+TEST(Conversions, NarrowingsRoundToNearestEven) {
+  for (float x : probes()) {
+    ASSERT_EQ(narrow_f16(x).bits, openaclnn_test::encode(ACL_FLOAT16, static_cast<double>(x))) << std::hexfloat << x;
+    ASSERT_EQ(narrow_bf16(x).bits, openaclnn_test::encode(ACL_BF16, static_cast<double>(x))) << std::hexfloat << x;
+  }
+}
+
+TEST(Conversions, TheCallersRoundingModeHasNoPart) {
+  std::vector<uint16_t> expected;
+  for (float x : probes()) expected.push_back(narrow_f16(x).bits);
+  for (int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+    ASSERT_EQ(std::fesetround(mode), 0);
+    size_t differing = 0;
+    for (size_t i = 0; i < expected.size(); ++i) {
+      volatile float x = probes()[i];
+      differing += narrow_f16(x).bits != expected[i] ? 1 : 0;
+    }
+    std::fesetround(FE_TONEAREST);
+    EXPECT_EQ(differing, 0u) << "mode " << mode;
+  }
+}
+
+struct Level {
+  cpu::Isa isa;
+  void (*narrow_f16)(const float*, Float16*, int64_t);
+  void (*narrow_bf16)(const float*, Bfloat16*, int64_t);
+  void (*narrow_f32)(const float*, float*, int64_t);
+  void (*widen_f16)(const Float16*, float*, int64_t);
+  void (*widen_bf16)(const Bfloat16*, float*, int64_t);
+};
+
+constexpr Level kLevels[] = {
+    {cpu::Isa::baseline, isa_baseline::narrow, isa_baseline::narrow, isa_baseline::narrow, isa_baseline::widen_all,
+     isa_baseline::widen_all},
+#if defined(__x86_64__)
+    {cpu::Isa::avx2, isa_avx2::narrow, isa_avx2::narrow, isa_avx2::narrow, isa_avx2::widen_all, isa_avx2::widen_all},
+    {cpu::Isa::avx512, isa_avx512::narrow, isa_avx512::narrow, isa_avx512::narrow, isa_avx512::widen_all,
+     isa_avx512::widen_all},
+#endif
+};
+
+class VectorConversions : public testing::TestWithParam<Level> {
+ protected:
+  void SetUp() override {
+    if (GetParam().isa > cpu::active_isa()) {
+      GTEST_SKIP() << "this CPU (or OPENACLNN_ISA) has no " << cpu::isa_name(GetParam().isa);
+    }
+  }
+};
+
+template <class Storage>
+void expect_same_narrowings(void (*narrow)(const float*, Storage*, int64_t)) {
+  std::vector<Storage> narrowed(probes().size());
+  narrow(probes().data(), narrowed.data(), static_cast<int64_t>(probes().size()));
+  for (size_t i = 0; i < narrowed.size(); ++i) {
+    ASSERT_EQ(narrowed[i].bits, scalar_narrow<Storage>(probes()[i]).bits) << std::hexfloat << probes()[i];
+  }
+}
+
+TEST_P(VectorConversions, NarrowLikeScalarCode) {
+  expect_same_narrowings<Float16>(GetParam().narrow_f16);
+  expect_same_narrowings<Bfloat16>(GetParam().narrow_bf16);
+}
+
+TEST_P(VectorConversions, StoreOneNaNAndKeepTheRest) {
+  std::vector<float> stored(probes().size());
+  GetParam().narrow_f32(probes().data(), stored.data(), static_cast<int64_t>(stored.size()));
+  for (size_t i = 0; i < stored.size(); ++i) {
+    const uint32_t bits = std::bit_cast<uint32_t>(probes()[i]);
+    ASSERT_EQ(std::bit_cast<uint32_t>(stored[i]), std::isnan(probes()[i]) ? 0x7FC00000u : bits) << std::hex << bits;
+  }
+}
+
+template <class Storage>
+void expect_same_widenings(void (*widen_all)(const Storage*, float*, int64_t)) {
+  std::vector<Storage> halves(0x10000);
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) halves[bits] = {static_cast<uint16_t>(bits)};
+  std::vector<float> widened(halves.size());
+  widen_all(halves.data(), widened.data(), static_cast<int64_t>(halves.size()));
+  for (size_t i = 0; i < halves.size(); ++i) {
+    const float expected = widen(halves[i]);
+    if (std::isnan(expected)) {
+      ASSERT_TRUE(std::isnan(widened[i])) << i;  // hardware may quiet a signalling NaN
+    } else {
+      ASSERT_EQ(std::bit_cast<uint32_t>(widened[i]), std::bit_cast<uint32_t>(expected)) << i;
+    }
+  }
+}
+
+TEST_P(VectorConversions, WidenLikeScalarCode) {
+  expect_same_widenings<Float16>(GetParam().widen_f16);
+  expect_same_widenings<Bfloat16>(GetParam().widen_bf16);
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, VectorConversions, testing::ValuesIn(kLevels),
+                         [](const auto& level) { return std::string(cpu::isa_name(level.param.isa)); });
+
+}  // namespace
+}  // namespace openaclnn
