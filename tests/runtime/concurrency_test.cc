@@ -1,0 +1,231 @@
+// Many threads on all parts of the interface at once; most telling under thread sanitizer.
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "runtime/runtime_test.h"
+
+namespace {
+
+using namespace runtime_test;
+
+constexpr int kThreads = 6;
+constexpr int kRounds = kThreadSanitizer ? 100 : 2000;
+
+class ConcurrencyTest : public RuntimeTest {
+ protected:
+  // Runs body(thread number) on kThreads threads at once, each with device 0 current.
+  template <class Body>
+  static void on_threads(const Body& body) {
+    std::atomic<int> waiting{kThreads};
+    std::vector<std::thread> threads;
+    for (int k = 0; k < kThreads; ++k) {
+      threads.emplace_back([&, k] {
+        expect(0, aclrtSetDevice(0));
+        --waiting;
+        while (waiting > 0) std::this_thread::yield();
+        body(k);
+        (void)aclGetRecentErrMsg();
+        expect(0, aclrtResetDevice(0));
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  // One of the accepted codes, and a text exactly when it is a failure.
+  static void expect_one_of(std::initializer_list<int> accepted, int code) {
+    const char* text = aclGetRecentErrMsg();
+    EXPECT_EQ(text != nullptr, code != 0);
+    for (int candidate : accepted) {
+      if (code == candidate) return;
+    }
+    ADD_FAILURE() << "unexpected code: " << (text != nullptr ? text : "0");
+  }
+};
+
+TEST_F(ConcurrencyTest, EverythingAtOnceOnOwnObjects) {
+  on_threads([](int k) {
+    Counter counter(k % 2 == 0 ? 7 : 50000);
+    for (int round = 1; round <= kRounds / 4; ++round) {
+      aclrtStream first = new_stream(), second = new_stream();
+      aclrtEvent event = new_event();
+      void* block = nullptr;
+      expect(0, aclrtMalloc(&block, 1000u * static_cast<unsigned>(k + 1), ACL_MEM_MALLOC_HUGE_FIRST));
+      expect(0, counter.add(first));
+      expect(0, aclrtRecordEvent(event, first));
+      expect(0, aclrtStreamWaitEvent(second, event));
+      expect(0, counter.add(second));
+      expect(0, aclrtMemsetAsync(block, 1000, round, 1000, second));
+      expect(0, aclrtFree(block));
+      expect(0, aclrtResetEvent(event, second));
+      expect(0, aclrtDestroyEvent(event));
+      if (round % 2 == 0) expect(0, aclrtSynchronizeStreamWithTimeout(second, 60000));
+      expect(0, aclrtDestroyStream(second));
+      expect(0, aclrtDestroyStream(first));
+      ASSERT_TRUE(counter.all_equal(static_cast<float>(2 * round)));
+    }
+  });
+}
+
+TEST_F(ConcurrencyTest, OneStreamFromAllThreads) {
+  Counter counters[kThreads];
+  on_threads([&](int k) {
+    for (int round = 0; round < kRounds; ++round) {
+      expect(0, counters[k].add(stream));
+      if (round % 16 == k) expect(0, aclrtSynchronizeStream(stream));
+    }
+  });
+  expect(0, aclrtSynchronizeStream(stream));
+  for (const Counter& counter : counters) EXPECT_EQ(counter.value(), static_cast<float>(kRounds));
+}
+
+TEST_F(ConcurrencyTest, OneRepeatableExecutorFromAllThreads) {
+  Counter counter;
+  aclOpExecutor* executor = counter.planned();
+  expect(0, aclSetAclOpExecutorRepeatable(executor));
+  on_threads([&](int) {
+    for (int round = 0; round < kRounds; ++round) expect(0, aclnnApplyFusedEmaAdam(nullptr, 0, executor, stream));
+  });
+  expect(0, aclrtSynchronizeStream(stream));
+  EXPECT_EQ(counter.value(), static_cast<float>(kThreads * kRounds));
+  expect(0, aclDestroyAclOpExecutor(executor));
+}
+
+TEST_F(ConcurrencyTest, OneOneShotRunsOnceWhoeverWins) {
+  Counter counter;
+  std::vector<aclOpExecutor*> executors;
+  for (int k = 0; k < kRounds; ++k) executors.push_back(counter.planned());
+  std::atomic<int> won{0};
+  on_threads([&](int k) {
+    for (aclOpExecutor* executor : executors) {
+      const int code = k == 0 ? aclDestroyAclOpExecutor(executor) : aclnnApplyFusedEmaAdam(nullptr, 0, executor, stream);
+      expect_one_of({0, 561000}, code);
+      if (code == 0 && k != 0) ++won;
+    }
+  });
+  expect(0, aclrtSynchronizeStream(stream));
+  EXPECT_EQ(counter.value(), static_cast<float>(won));
+}
+
+TEST_F(ConcurrencyTest, AddressUpdatesWhileItRuns) {
+  Counter counters[2];
+  aclOpExecutor* executor = counters[0].planned();
+  expect(0, aclSetAclOpExecutorRepeatable(executor));
+  on_threads([&](int k) {
+    for (int round = 0; round < kRounds; ++round) {
+      if (k % 2 == 0) {
+        expect(0, aclnnApplyFusedEmaAdam(nullptr, 0, executor, stream));
+      } else {
+        expect(0, aclSetTensorAddr(executor, 1, counters[0].tensor(1), counters[round % 2].var()));
+      }
+    }
+  });
+  expect(0, aclrtSynchronizeStream(stream));
+  EXPECT_EQ(counters[0].value() + counters[1].value(), static_cast<float>(kThreads / 2 * kRounds));
+  expect(0, aclDestroyAclOpExecutor(executor));
+}
+
+TEST_F(ConcurrencyTest, UseAgainstDestroy) {
+  std::atomic<aclrtStream> shared_stream{new_stream()};
+  std::atomic<aclrtEvent> shared_event{new_event()};
+  Counter counters[kThreads];
+  on_threads([&](int k) {
+    for (int round = 0; round < kRounds; ++round) {
+      const aclrtStream s = shared_stream;
+      const aclrtEvent e = shared_event;
+      switch ((k + round) % 8) {
+        case 0: expect_one_of({0, 107017}, aclrtRecordEvent(e, s)); break;
+        case 1: expect_one_of({0, 107017}, aclrtStreamWaitEvent(s, e)); break;
+        case 2: expect_one_of({0, 107017}, aclrtSynchronizeStream(s)); break;
+        case 3: expect_one_of({0, 107017}, aclrtSynchronizeEvent(e)); break;
+        case 4: {
+          expect_one_of({0, 107017}, round % 2 == 0 ? aclrtDestroyStream(s) : aclrtDestroyStreamForce(s));
+          aclrtStream replaced = s;
+          aclrtStream fresh = new_stream();
+          if (!shared_stream.compare_exchange_strong(replaced, fresh)) expect(0, aclrtDestroyStream(fresh));
+          break;
+        }
+        case 5: {
+          expect_one_of({0, 107017}, aclrtDestroyEvent(e));
+          aclrtEvent replaced = e;
+          aclrtEvent fresh = new_event();
+          if (!shared_event.compare_exchange_strong(replaced, fresh)) expect(0, aclrtDestroyEvent(fresh));
+          break;
+        }
+        case 6: expect_one_of({0, 107017}, aclrtResetEvent(e, s)); break;
+        default: expect_one_of({0, 107017}, counters[k].add(s));
+      }
+      if (round % 50 == 0) expect(0, aclrtSynchronizeDevice());
+    }
+    expect(0, aclrtSynchronizeDevice());  // before the counters go
+  });
+  expect(0, aclrtDestroyStream(shared_stream));
+  expect(0, aclrtDestroyEvent(shared_event));
+}
+
+TEST_F(ConcurrencyTest, DeviceAndContextCalls) {
+  on_threads([](int k) {
+    for (int round = 0; round < kRounds / 4; ++round) {
+      expect(0, aclrtSetDevice(0));
+      aclrtContext context = nullptr;
+      expect(0, aclrtCreateContext(&context, 0));
+      aclrtStream own = new_stream();
+      Counter counter;
+      expect(0, counter.add(own));
+      expect(0, counter.add(nullptr) == 0 ? aclrtSynchronizeDevice() : -1);
+      if (k % 2 == 0) expect(0, aclrtDestroyStream(own));
+      expect(0, aclrtDestroyContext(context));
+      expect_one_of({107002}, aclrtSynchronizeStream(nullptr));
+      expect(0, aclrtSetDevice(0));
+      expect(0, aclrtResetDevice(0));
+      expect(0, aclrtResetDevice(0));
+      (void)aclInit(nullptr);  // 0 or 100002
+      (void)aclGetRecentErrMsg();
+    }
+  });
+  expect(0, aclFinalize());
+  stream = nullptr;
+}
+
+TEST_F(ConcurrencyTest, FaultsFromAllSides) {
+  std::atomic<int> reported{0};
+  on_threads([&](int) {
+    aclrtStream own = new_stream();
+    for (int round = 0; round < kRounds / 4; ++round) {
+      Lookup bad({round, -1});
+      expect(0, bad.enqueue(own));
+      // The other threads' device-wide waits may take the report.
+      const int code = round % 3 == 0 ? aclrtSynchronizeDevice() : aclrtSynchronizeStream(own);
+      expect_one_of({0, 507035}, code);
+      if (code != 0) ++reported;
+      expect_one_of({0, 507035}, aclrtSynchronizeStream(own));  // done with `bad`
+    }
+    expect(0, aclrtDestroyStream(own));
+  });
+  EXPECT_GT(reported, 0);
+  (void)aclrtSynchronizeDevice();
+}
+
+TEST_F(ConcurrencyTest, MetaObjects) {
+  aclTensor* shared = make_tensor({4}, ACL_FLOAT, nullptr);
+  on_threads([&](int k) {
+    for (int round = 0; round < kRounds; ++round) {
+      void* address = nullptr;
+      expect(0, aclSetRawTensorAddr(shared, &address));
+      expect(0, aclGetRawTensorAddr(shared, &address));
+      const int64_t dims[] = {k, round};
+      expect(0, aclInitTensor(shared, dims, 2, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, dims, 2, nullptr));
+      int64_t* view = nullptr;
+      uint64_t rank = 0;
+      expect(0, aclGetViewShape(shared, &view, &rank));
+      EXPECT_EQ(rank, 2u);
+      delete[] view;
+      aclTensor* own = make_tensor({1}, ACL_FLOAT, nullptr);
+      aclTensorList* list = aclCreateTensorList(&own, 1);
+      expect(0, aclDestroyTensorList(list));
+      expect(161002, aclDestroyTensor(own));
+    }
+  });
+  expect(0, aclDestroyTensor(shared));
+}
+
+}  // namespace

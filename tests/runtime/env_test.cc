@@ -1,0 +1,78 @@
+// The environment: every variable's values, one message and the default for unknown ones, read once.
+#include <string>
+
+#include "runtime/child_process.h"
+
+namespace {
+
+using namespace runtime_test;
+
+std::string output_with(const Variables& variables, const std::vector<std::string>& arguments = {}) {
+  // Empty values count as unset, which also hides what the caller's environment holds.
+  Variables all;
+  for (const char* name : {"DEVICE", "CHECK", "LIMITS", "BLOCKING", "NUM_THREADS", "ISA", "CPU_DEVICES", "SOC_NAME", "LOG"}) {
+    all.emplace_back(std::string("OPENACLNN_") + name, "");
+  }
+  all.insert(all.end(), variables.begin(), variables.end());
+  const Finished finished = run_program(ENV_PROGRAM, arguments, all);
+  expect_success(finished);
+  return finished.output;
+}
+
+size_t occurrences(const std::string& text, const std::string& word) {
+  size_t count = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
+constexpr char kDefault[] = "count_code=0 devices=1 set_code=0 soc=Ascend910B1 text=none\n";
+
+TEST(EnvTest, NothingSet) { EXPECT_EQ(output_with({}), kDefault); }
+
+TEST(EnvTest, KnownValuesGiveNoMessage) {
+  const Variables known = {
+      {"DEVICE", "auto"},   {"DEVICE", "cpu"},       {"CHECK", "report"},       {"CHECK", "silent"}, {"CHECK", "strict"},
+      {"LIMITS", "none"},   {"LIMITS", "vendor"},    {"BLOCKING", "0"},         {"BLOCKING", "1"},   {"NUM_THREADS", "1"},
+      {"NUM_THREADS", "5"}, {"ISA", "scalar"},       {"ISA", "avx2"},           {"ISA", "avx512"},   {"ISA", "neon"},
+      {"ISA", "sve"},       {"CPU_DEVICES", "1"},    {"LOG", "error"},          {"LOG", "warn"}};
+  for (const auto& [name, value] : known) EXPECT_EQ(output_with({{"OPENACLNN_" + name, value}}), kDefault) << name << value;
+}
+
+TEST(EnvTest, UnknownValuesGiveOneMessageAndTheDefault) {
+  const Variables unknown = {
+      {"DEVICE", "npu"},      {"DEVICE", "CPU"},       {"CHECK", "loud"},     {"LIMITS", "1"},        {"BLOCKING", "2"},
+      {"BLOCKING", "true"},   {"NUM_THREADS", "0"},    {"NUM_THREADS", "-1"}, {"NUM_THREADS", "x"},   {"NUM_THREADS", "4x"},
+      {"CPU_DEVICES", "0"},   {"CPU_DEVICES", "65"},   {"CPU_DEVICES", "99999999999999999999"},       {"CPU_DEVICES", "1.5"},
+      {"ISA", "mmx"},         {"LOG", "verbose"}};
+  for (const auto& [name, value] : unknown) {
+    const std::string output = output_with({{"OPENACLNN_" + name, value}});
+    EXPECT_EQ(occurrences(output, "openaclnn: OPENACLNN_" + name + " is '" + value + "'; accepted: "), 1u) << output;
+    EXPECT_EQ(occurrences(output, "openaclnn: "), 1u) << output;
+    EXPECT_EQ(occurrences(output, kDefault), 1u) << output;
+  }
+}
+
+TEST(EnvTest, SeveralUnknownValuesGiveOneMessageEach) {
+  const std::string output = output_with({{"OPENACLNN_CHECK", "a"}, {"OPENACLNN_LOG", "b"}, {"OPENACLNN_ISA", "c"}});
+  EXPECT_EQ(occurrences(output, "openaclnn: "), 3u) << output;
+}
+
+TEST(EnvTest, CpuDevices) {
+  EXPECT_NE(output_with({{"OPENACLNN_CPU_DEVICES", "3"}}).find("devices=3 "), std::string::npos);
+  EXPECT_NE(output_with({{"OPENACLNN_CPU_DEVICES", "64"}}).find("devices=64 "), std::string::npos);
+}
+
+TEST(EnvTest, ReadOnce) { EXPECT_EQ(output_with({}, {"late"}), kDefault); }
+
+TEST(EnvTest, SocName) {
+  EXPECT_NE(output_with({{"OPENACLNN_SOC_NAME", "Ascend310P3"}}).find("soc=Ascend310P3 "), std::string::npos);
+}
+
+TEST(EnvTest, CudaWithoutAGpu) {
+  const std::string output = output_with({{"OPENACLNN_DEVICE", "cuda"}});
+  if (output.find("set_code=0 ") != std::string::npos) GTEST_SKIP() << "a GPU answers on this machine";
+  EXPECT_NE(output.find("count_code=0 devices=0 set_code=207004 "), std::string::npos) << output;
+  EXPECT_NE(output.find("aclrtSetDevice: OPENACLNN_DEVICE is cuda"), std::string::npos) << output;
+}
+
+}  // namespace
