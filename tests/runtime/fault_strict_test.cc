@@ -92,13 +92,18 @@ TEST_F(FaultStrictTest, OnlyKnownMemory) {
   expect(0, aclrtFreeHost(host));
 }
 
-TEST_F(FaultStrictTest, CopiesAndFillsToo) {
+// Only where `kind` says device: the host side of a copy is any memory of the program.
+TEST_F(FaultStrictTest, DeviceSidesOfCopiesAndFillsToo) {
   char foreign[64] = {};
-  expect(107000, aclrtMemcpy(foreign, 64, block, 64, ACL_MEMCPY_DEFAULT), {"dst lies in no live block"});
-  expect(107000, aclrtMemcpy(block, 64, foreign, 64, ACL_MEMCPY_DEFAULT), {"src lies in no live block"});
-  expect(107000, aclrtMemset(foreign, 64, 0, 64), {"devPtr lies in no live block"});
+  expect(107000, aclrtMemcpy(foreign, 64, block, 64, ACL_MEMCPY_HOST_TO_DEVICE), {"dst (0x", "lies in no live block"});
+  expect(107000, aclrtMemcpy(block, 64, foreign, 64, ACL_MEMCPY_DEVICE_TO_HOST), {"src (0x", "lies in no live block"});
+  expect(107000, aclrtMemcpy(block, 32, foreign, 32, ACL_MEMCPY_DEVICE_TO_DEVICE), {"src (0x"});
+  expect(107000, aclrtMemcpyAsync(foreign, 64, block, 64, ACL_MEMCPY_DEVICE_TO_DEVICE, stream), {"dst (0x"});
+  expect(107000, aclrtMemset(foreign, 64, 0, 64), {"devPtr (0x", "lies in no live block"});
   expect(107000, aclrtMemsetAsync(foreign, 64, 0, 64, stream));
-  expect(107000, aclrtMemcpyAsync(block, 64, foreign, 64, ACL_MEMCPY_HOST_TO_DEVICE, stream));
+  expect(0, aclrtMemcpy(block, 64, foreign, 64, ACL_MEMCPY_HOST_TO_DEVICE));
+  expect(0, aclrtMemcpy(foreign, 64, block, 64, ACL_MEMCPY_DEVICE_TO_HOST));
+  expect(0, aclrtMemcpyAsync(block, 64, foreign, 64, ACL_MEMCPY_DEFAULT, stream));
   expect(0, aclrtMemset(block, 64, 0, 64));
 }
 
