@@ -66,7 +66,7 @@ inline Case ema_adam_case(aclDataType dtype, const Shape& dims, const EmaAttribu
   return made;
 }
 
-inline std::vector<Case> ema_adam_cases() {
+inline std::vector<Case> apply_fused_ema_adam_cases() {
   struct Type {
     aclDataType dtype;
     const char* name;

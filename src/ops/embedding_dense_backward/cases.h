@@ -1,0 +1,96 @@
+// EmbeddingDenseBackward as data: its attributes, its named cases, and the constant of its error bound.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "aclnnop/aclnn_embedding_dense_backward.h"
+#include "support/case.h"
+#include "support/number.h"
+
+namespace openaclnn_test {
+
+struct BackwardAttributes {
+  int64_t table_rows = 0;    // numWeights
+  int64_t padding_row = -1;  // paddingIdx
+  bool scale = false;        // scaleGradByFreq
+};
+
+// The tensors in the order of the signature.
+enum BackwardTensor { kGrad, kIndices, kOut, kBackwardTensors };
+inline constexpr const char* kBackwardNames[kBackwardTensors] = {"grad", "indices", "out"};
+
+inline Phase1 backward_phase1(const BackwardAttributes& a) {
+  return [a](Handles t, uint64_t* workspace_bytes, aclOpExecutor** executor) {
+    return aclnnEmbeddingDenseBackwardGetWorkspaceSize(
+        t[kGrad], t[kIndices], static_cast<uint64_t>(a.table_rows), static_cast<uint64_t>(a.padding_row),
+        a.scale, t[kOut], workspace_bytes, executor);
+  };
+}
+
+// |result - reference| <= ulp(result) / 2 + c * 2^-24 * (sum of the magnitudes of n terms, divided by n when scaled).
+inline int64_t backward_bound(int64_t terms, bool scaled) {
+  const auto ceil_div = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+  const int64_t additions = std::min<int64_t>(terms, 64) - 1 + std::min<int64_t>(ceil_div(terms, 64), 8) - 1;
+  if (scaled) return additions + 5;
+  return terms <= 1 ? 0 : additions + 2;
+}
+
+inline Case backward_case(aclDataType grad_dtype, aclDataType out_dtype, aclDataType index_dtype,
+                          const Shape& index_dims, int64_t columns, const BackwardAttributes& attributes,
+                          Layout layout, const std::string& name) {
+  const int64_t positions = count_elements(index_dims);
+  Shape grad_dims = index_dims;
+  grad_dims.push_back(columns);
+  Case made;
+  made.name = "EmbeddingDenseBackward " + name;
+  made.tensors = {
+      {kBackwardNames[kGrad], grad_dtype, grad_dims, Role::input, Values::symmetric, -10, 2, layout},
+      {kBackwardNames[kIndices], index_dtype, index_dims, Role::input, Values::whole, 0,
+       attributes.table_rows - 1, layout},
+      {kBackwardNames[kOut],
+       out_dtype,
+       {attributes.table_rows, columns},
+       Role::output,
+       Values::none,
+       0,
+       0,
+       layout},
+  };
+  made.phase1 = backward_phase1(attributes);
+  made.phase2 = aclnnEmbeddingDenseBackward;
+  made.minimal_bytes = positions * (columns * element_bytes(grad_dtype) + element_bytes(index_dtype)) +
+                       attributes.table_rows * columns * element_bytes(out_dtype);
+  return made;
+}
+
+inline std::vector<Case> embedding_dense_backward_cases() {
+  struct Type {
+    aclDataType grad, out;
+    const char* name;
+  };
+  std::vector<Case> cases;
+  for (const Type& type : {Type{ACL_FLOAT, ACL_FLOAT, "FLOAT"},
+                           {ACL_FLOAT16, ACL_FLOAT16, "FLOAT16"},
+                           {ACL_BF16, ACL_BF16, "BF16"},
+                           {ACL_BF16, ACL_FLOAT, "BF16 into FLOAT"},
+                           {ACL_FLOAT, ACL_FLOAT16, "FLOAT into FLOAT16"}}) {
+    const auto add = [&](const char* what, aclDataType index_dtype, const Shape& index_dims, int64_t columns,
+                         const BackwardAttributes& attributes, Layout layout = Layout::contiguous) {
+      cases.push_back(backward_case(type.grad, type.out, index_dtype, index_dims, columns, attributes, layout,
+                                    std::string(type.name) + " " + what));
+    };
+    add("short sums", ACL_INT64, {40, 50}, 133, {.table_rows = 900, .padding_row = 7});
+    add("sums of about 100 terms, scaled", ACL_INT32, {8000}, 37, {.table_rows = 80, .scale = true});
+    add("one row gets all terms", ACL_INT64, {3001}, 100, {.table_rows = 1});
+    add("three rows, scaled", ACL_UINT8, {5000}, 1, {.table_rows = 3, .scale = true});
+    add("wide rows", ACL_INT32, {37}, 5003, {.table_rows = 11});
+    add("padded rows", ACL_INT16, {43, 29}, 67, {.table_rows = 300}, Layout::padded);
+    add("rotated views, negative strides", ACL_INT64, {31, 47}, 65, {.table_rows = 200}, Layout::mixed);
+  }
+  return cases;
+}
+
+}  // namespace openaclnn_test
