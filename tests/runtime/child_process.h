@@ -1,12 +1,14 @@
 // Runs a program of this folder as a process of its own and collects what it wrote.
 #pragma once
 
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,22 +32,34 @@ inline Finished run_program(const std::string& path, const std::vector<std::stri
   std::vector<char*> argv = {const_cast<char*>(path.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  const pid_t child = fork();
-  if (child == 0) {
-    for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
-    dup2(ends[1], STDOUT_FILENO);
-    dup2(ends[1], STDERR_FILENO);
-    close(ends[0]);
-    close(ends[1]);
-    execv(path.c_str(), argv.data());
-    _exit(127);
+  // The environment of the child: ours, with the variables replaced.
+  std::vector<std::string> entries;
+  for (auto v = variables.rbegin(); v != variables.rend(); ++v) entries.push_back(v->first + "=" + v->second);  // the last one wins
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view whole = *entry;
+    const auto is_replaced = [&](const auto& variable) { return whole.substr(0, whole.find('=')) == variable.first; };
+    if (std::none_of(variables.begin(), variables.end(), is_replaced)) entries.emplace_back(whole);
   }
+  std::vector<char*> envp;
+  for (std::string& entry : entries) envp.push_back(entry.data());
+  envp.push_back(nullptr);
+  // Not fork(): it is a thing to test, not to rely on.
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+  posix_spawn_file_actions_addclose(&actions, ends[0]);
+  posix_spawn_file_actions_addclose(&actions, ends[1]);
+  pid_t child = 0;
+  const int spawned = posix_spawn(&child, path.c_str(), &actions, nullptr, argv.data(), envp.data());
+  posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   std::array<char, 4096> buffer;
   for (ssize_t got = 0; (got = read(ends[0], buffer.data(), buffer.size())) > 0;) {
     finished.output.append(buffer.data(), static_cast<size_t>(got));
   }
   close(ends[0]);
+  if (spawned != 0) return finished;
   int status = 0;
   waitpid(child, &status, 0);
   if (WIFEXITED(status)) finished.exit_code = WEXITSTATUS(status);
