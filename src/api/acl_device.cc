@@ -155,7 +155,8 @@ namespace {
 
 Status require_thread_level(aclrtLastErrLevel level) {
   if (level == ACL_RT_THREAD_LEVEL) return {};
-  return {ACL_ERROR_INVALID_PARAM, text("level is ", static_cast<int>(level), "; it must be ACL_RT_THREAD_LEVEL (0)")};
+  return {ACL_ERROR_INVALID_PARAM,
+          text("level is ", static_cast<int>(level), "; it must be ACL_RT_THREAD_LEVEL (0)")};
 }
 
 }  // namespace

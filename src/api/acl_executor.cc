@@ -10,18 +10,21 @@ using namespace openaclnn;
 
 namespace {
 
-aclnnStatus set_address(const char* function, ParameterSet set, aclOpExecutor* executor, size_t index, aclTensor* tensor,
-                        void* addr) {
+aclnnStatus set_address(const char* function, ParameterSet set, aclOpExecutor* executor, size_t index,
+                        aclTensor* tensor, void* addr) {
   return guard(function, kMetaWall, [&] { return set_tensor_address(executor, set, index, tensor, addr); });
 }
 
 // No operator has a list parameter, so these functions can only say what is wrong.
-aclnnStatus set_list_address(const char* function, aclOpExecutor* executor, size_t index, const aclTensorList* tensors) {
+aclnnStatus set_list_address(const char* function, aclOpExecutor* executor, size_t index,
+                             const aclTensorList* tensors) {
   return guard(function, kMetaWall, [&]() -> Status {
-    if (executor == nullptr) return {ACLNN_ERR_INNER_NULLPTR, "executor is NULL; pass one that phase 1 returned"};
+    if (executor == nullptr)
+      return {ACLNN_ERR_INNER_NULLPTR, "executor is NULL; pass one that phase 1 returned"};
     if (tensors == nullptr) return {ACLNN_ERR_INNER_NULLPTR, "tensors is NULL; pass a tensor list"};
     const std::shared_ptr<Executor> object = ExecutorTable::instance().find(executor);
-    if (object == nullptr) return {ACLNN_ERR_INNER, "executor is not live: it was consumed by phase 2 or destroyed"};
+    if (object == nullptr)
+      return {ACLNN_ERR_INNER, "executor is not live: it was consumed by phase 2 or destroyed"};
     return {ACLNN_ERR_PARAM_INVALID,
             text("irIndex is ", index, "; ", object->call->op->name, " has no tensor-list parameter")};
   });
@@ -48,25 +51,28 @@ aclnnStatus aclSetTensorAddr(aclOpExecutor* executor, const size_t index, aclTen
   return set_address(__func__, ParameterSet::all, executor, index, tensor, addr);
 }
 
-aclnnStatus aclSetInputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor, void* addr) {
+aclnnStatus aclSetInputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor,
+                                  void* addr) {
   return set_address(__func__, ParameterSet::inputs, executor, index, tensor, addr);
 }
 
-aclnnStatus aclSetOutputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor, void* addr) {
+aclnnStatus aclSetOutputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor,
+                                   void* addr) {
   return set_address(__func__, ParameterSet::outputs, executor, index, tensor, addr);
 }
 
-aclnnStatus aclSetDynamicTensorAddr(aclOpExecutor* executor, size_t irIndex, const size_t, aclTensorList* tensors, void*) {
+aclnnStatus aclSetDynamicTensorAddr(aclOpExecutor* executor, size_t irIndex, const size_t,
+                                    aclTensorList* tensors, void*) {
   return set_list_address(__func__, executor, irIndex, tensors);
 }
 
-aclnnStatus aclSetDynamicInputTensorAddr(aclOpExecutor* executor, size_t irIndex, const size_t, aclTensorList* tensors,
-                                         void*) {
+aclnnStatus aclSetDynamicInputTensorAddr(aclOpExecutor* executor, size_t irIndex, const size_t,
+                                         aclTensorList* tensors, void*) {
   return set_list_address(__func__, executor, irIndex, tensors);
 }
 
-aclnnStatus aclSetDynamicOutputTensorAddr(aclOpExecutor* executor, size_t irIndex, const size_t, aclTensorList* tensors,
-                                          void*) {
+aclnnStatus aclSetDynamicOutputTensorAddr(aclOpExecutor* executor, size_t irIndex, const size_t,
+                                          aclTensorList* tensors, void*) {
   return set_list_address(__func__, executor, irIndex, tensors);
 }
 
@@ -74,25 +80,28 @@ aclnnStatus AclSetTensorAddr(aclOpExecutor* executor, const size_t index, aclTen
   return set_address(__func__, ParameterSet::all, executor, index, tensor, addr);
 }
 
-aclnnStatus AclSetInputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor, void* addr) {
+aclnnStatus AclSetInputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor,
+                                  void* addr) {
   return set_address(__func__, ParameterSet::inputs, executor, index, tensor, addr);
 }
 
-aclnnStatus AclSetOutputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor, void* addr) {
+aclnnStatus AclSetOutputTensorAddr(aclOpExecutor* executor, const size_t index, aclTensor* tensor,
+                                   void* addr) {
   return set_address(__func__, ParameterSet::outputs, executor, index, tensor, addr);
 }
 
-aclnnStatus AclSetDynamicTensorAddr(aclOpExecutor* executor, size_t irIndex, const size_t, aclTensorList* tensors, void*) {
+aclnnStatus AclSetDynamicTensorAddr(aclOpExecutor* executor, size_t irIndex, const size_t,
+                                    aclTensorList* tensors, void*) {
   return set_list_address(__func__, executor, irIndex, tensors);
 }
 
-aclnnStatus AclSetDynamicInputTensorAddr(aclOpExecutor* executor, size_t irIndex, const size_t, aclTensorList* tensors,
-                                         void*) {
+aclnnStatus AclSetDynamicInputTensorAddr(aclOpExecutor* executor, size_t irIndex, const size_t,
+                                         aclTensorList* tensors, void*) {
   return set_list_address(__func__, executor, irIndex, tensors);
 }
 
-aclnnStatus AclSetDynamicOutputTensorAddr(aclOpExecutor* executor, size_t irIndex, const size_t, aclTensorList* tensors,
-                                          void*) {
+aclnnStatus AclSetDynamicOutputTensorAddr(aclOpExecutor* executor, size_t irIndex, const size_t,
+                                          aclTensorList* tensors, void*) {
   return set_list_address(__func__, executor, irIndex, tensors);
 }
 

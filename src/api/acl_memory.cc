@@ -30,14 +30,16 @@ Status deliver_device_block(void** devPtr, size_t size, size_t extra) {
 }
 
 // The argument checks that aclrtMemcpy and aclrtMemcpyAsync share. `nothing_to_do` for count 0 and dst = src.
-Status check_copy(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind, bool& nothing_to_do) {
+Status check_copy(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind,
+                  bool& nothing_to_do) {
   OPENACLNN_TRY(require_pointer("dst", dst));
   OPENACLNN_TRY(require_pointer("src", src));
   if (kind < ACL_MEMCPY_HOST_TO_HOST || kind > ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE) {
     return {ACL_ERROR_INVALID_PARAM, text("kind is ", static_cast<int>(kind), "; it must be in [0, 5]")};
   }
   if (count > destMax) {
-    return {ACL_ERROR_RT_PARAM_INVALID, text("count is ", count, " but destMax is ", destMax, "; it must not be larger")};
+    return {ACL_ERROR_RT_PARAM_INVALID,
+            text("count is ", count, " but destMax is ", destMax, "; it must not be larger")};
   }
   nothing_to_do = count == 0 || dst == src;
   if (nothing_to_do) return {};
@@ -47,7 +49,8 @@ Status check_copy(void* dst, size_t destMax, const void* src, size_t count, aclr
     return {ACL_ERROR_RT_PARAM_INVALID, text("dst and src overlap in the ", count, " bytes of the copy")};
   }
   // The side that `kind` calls host, or may call so, can be any memory of the program.
-  const bool to_host = kind == ACL_MEMCPY_HOST_TO_HOST || kind == ACL_MEMCPY_DEVICE_TO_HOST || kind == ACL_MEMCPY_DEFAULT;
+  const bool to_host =
+      kind == ACL_MEMCPY_HOST_TO_HOST || kind == ACL_MEMCPY_DEVICE_TO_HOST || kind == ACL_MEMCPY_DEFAULT;
   const bool from_host = kind != ACL_MEMCPY_DEVICE_TO_HOST && kind != ACL_MEMCPY_DEVICE_TO_DEVICE;
   OPENACLNN_TRY(check_range("dst", dst, count, to_host ? RangeOwner::host : RangeOwner::device));
   return check_range("src", src, count, from_host ? RangeOwner::host : RangeOwner::device);
@@ -56,7 +59,8 @@ Status check_copy(void* dst, size_t destMax, const void* src, size_t count, aclr
 Status check_fill(void* devPtr, size_t maxCount, size_t count) {
   OPENACLNN_TRY(require_pointer("devPtr", devPtr));
   if (count > maxCount) {
-    return {ACL_ERROR_RT_PARAM_INVALID, text("count is ", count, " but maxCount is ", maxCount, "; it must not be larger")};
+    return {ACL_ERROR_RT_PARAM_INVALID,
+            text("count is ", count, " but maxCount is ", maxCount, "; it must not be larger")};
   }
   return count == 0 ? Status() : check_range("devPtr", devPtr, count, RangeOwner::device);
 }
@@ -73,7 +77,8 @@ Device& device_of(const Stream& stream) { return *platform().devices[static_cast
 // In stream order they may be what an earlier task still has to write; then that task is waited for first.
 Status enqueue_copy(const Stream& stream, void* dst, const void* src, size_t count) {
   const bool stage = count > 0 && !is_known(src);
-  if (stage && device_of(stream).has_pending_write({src, count})) (void)stream.queue->synchronize(std::nullopt);
+  if (stage && device_of(stream).has_pending_write({src, count}))
+    (void)stream.queue->synchronize(std::nullopt);
   return submit(stream, device_of(stream).copy_task(dst, src, count, stage), environment().blocking);
 }
 
@@ -113,7 +118,8 @@ aclError aclrtMallocHost(void** hostPtr, size_t size) {
     if (size == 0) return {ACL_ERROR_INVALID_PARAM, "size is 0; it must be at least 1"};
     *hostPtr = nullptr;
     OPENACLNN_TRY(require_device(0));
-    const size_t usable = size <= PTRDIFF_MAX ? (size + kGranule - 1) / kGranule * kGranule + kGranule : SIZE_MAX;
+    const size_t usable =
+        size <= PTRDIFF_MAX ? (size + kGranule - 1) / kGranule * kGranule + kGranule : SIZE_MAX;
     return deliver(allocate_block(0, size, usable, MemorySpace::host), hostPtr);
   });
 }
@@ -143,7 +149,8 @@ aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t cou
     bool nothing_to_do = false;
     OPENACLNN_TRY(check_copy(dst, destMax, src, count, kind, nothing_to_do));
     if (kind == ACL_MEMCPY_HOST_TO_HOST) {
-      return {ACL_ERROR_RT_FEATURE_NOT_SUPPORT, "kind is ACL_MEMCPY_HOST_TO_HOST; asynchronous copies need device memory"};
+      return {ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+              "kind is ACL_MEMCPY_HOST_TO_HOST; asynchronous copies need device memory"};
     }
     Result<std::shared_ptr<Stream>> found = find_stream(stream);
     if (!found.ok()) return found.status();

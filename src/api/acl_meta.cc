@@ -20,13 +20,16 @@ Status missing(const char* name) {
 }
 
 Status stale(const char* name) {
-  return {ACLNN_ERR_PARAM_INVALID,
-          text(name, " is not live: it was destroyed, is of another kind, or was never returned by a create function")};
+  return {
+      ACLNN_ERR_PARAM_INVALID,
+      text(name,
+           " is not live: it was destroyed, is of another kind, or was never returned by a create function")};
 }
 
 Result<void*> registered(void* handle) {
   if (handle != nullptr) return handle;
-  return Status(ACLNN_ERR_INNER_CREATE_EXECUTOR, "EL0004 Failed to allocate a handle: every number of this kind is in use");
+  return Status(ACLNN_ERR_INNER_CREATE_EXECUTOR,
+                "EL0004 Failed to allocate a handle: every number of this kind is in use");
 }
 
 // A copy of `size` values; (NULL, 0) is an empty array.
@@ -34,9 +37,11 @@ template <class Table, class Element, class Value>
 Result<void*> create_array(const Value* value, uint64_t size) {
   if (value == nullptr && size > 0) return missing("value");
   if (size > PTRDIFF_MAX / sizeof(Value)) {
-    return Status(ACLNN_ERR_PARAM_INVALID, text("size is ", size, "; an array of that many values cannot exist"));
+    return Status(ACLNN_ERR_PARAM_INVALID,
+                  text("size is ", size, "; an array of that many values cannot exist"));
   }
-  auto array = size > 0 ? std::make_shared<Array<Element>>(value, value + size) : std::make_shared<Array<Element>>();
+  auto array =
+      size > 0 ? std::make_shared<Array<Element>>(value, value + size) : std::make_shared<Array<Element>>();
   return registered(Table::instance().insert(std::move(array)));
 }
 
@@ -75,8 +80,8 @@ aclnnStatus destroy_list(const char* function, const char* name, const void* han
 
 // Looks the object up and calls read(object).
 template <class Table, class Read>
-aclnnStatus with_object(const char* function, const char* name, const void* handle, const void* out, const char* out_name,
-                        Read&& read) {
+aclnnStatus with_object(const char* function, const char* name, const void* handle, const void* out,
+                        const char* out_name, Read&& read) {
   return guard(function, kMetaWall, [&]() -> Status {
     if (handle == nullptr) return missing(name);
     if (out == nullptr) return missing(out_name);
@@ -120,12 +125,12 @@ Status replace_tensor(aclTensor* tensor, Make&& make) {
 
 }  // namespace
 
-aclTensor* aclCreateTensor(const int64_t* viewDims, uint64_t viewDimsNum, aclDataType dataType, const int64_t* stride,
-                           int64_t offset, aclFormat format, const int64_t* storageDims, uint64_t storageDimsNum,
-                           void* tensorData) {
+aclTensor* aclCreateTensor(const int64_t* viewDims, uint64_t viewDimsNum, aclDataType dataType,
+                           const int64_t* stride, int64_t offset, aclFormat format,
+                           const int64_t* storageDims, uint64_t storageDimsNum, void* tensorData) {
   return create_guard<aclTensor>(__func__, [&]() -> Result<void*> {
-    Result<std::shared_ptr<const Tensor>> tensor =
-        make_tensor(viewDims, viewDimsNum, dataType, stride, offset, format, storageDims, storageDimsNum, tensorData);
+    Result<std::shared_ptr<const Tensor>> tensor = make_tensor(
+        viewDims, viewDimsNum, dataType, stride, offset, format, storageDims, storageDimsNum, tensorData);
     if (!tensor.ok()) return tensor.status();
     return registered(TensorTable::instance().insert(*tensor));
   });
@@ -146,33 +151,47 @@ aclScalar* aclCreateScalar(void* value, aclDataType dataType) {
 }
 
 aclIntArray* aclCreateIntArray(const int64_t* value, uint64_t size) {
-  return create_guard<aclIntArray>(__func__, [&] { return create_array<IntArrayTable, int64_t>(value, size); });
+  return create_guard<aclIntArray>(__func__,
+                                   [&] { return create_array<IntArrayTable, int64_t>(value, size); });
 }
 
 aclFloatArray* aclCreateFloatArray(const float* value, uint64_t size) {
-  return create_guard<aclFloatArray>(__func__, [&] { return create_array<FloatArrayTable, float>(value, size); });
+  return create_guard<aclFloatArray>(__func__,
+                                     [&] { return create_array<FloatArrayTable, float>(value, size); });
 }
 
 aclBoolArray* aclCreateBoolArray(const bool* value, uint64_t size) {
-  return create_guard<aclBoolArray>(__func__, [&] { 
+  return create_guard<aclBoolArray>(__func__, [&] {
     // As bytes: a bool object with another value than 0 and 1 may not be read as bool. Nothing reads the values so far.
     return create_array<BoolArrayTable, uint8_t>(reinterpret_cast<const unsigned char*>(value), size);
   });
 }
 
 aclTensorList* aclCreateTensorList(const aclTensor* const* value, uint64_t size) {
-  return create_guard<aclTensorList>(__func__, [&] { return create_list<TensorListTable, TensorTable>(value, size); });
+  return create_guard<aclTensorList>(__func__,
+                                     [&] { return create_list<TensorListTable, TensorTable>(value, size); });
 }
 
 aclScalarList* aclCreateScalarList(const aclScalar* const* value, uint64_t size) {
-  return create_guard<aclScalarList>(__func__, [&] { return create_list<ScalarListTable, ScalarTable>(value, size); });
+  return create_guard<aclScalarList>(__func__,
+                                     [&] { return create_list<ScalarListTable, ScalarTable>(value, size); });
 }
 
-aclnnStatus aclDestroyTensor(const aclTensor* tensor) { return destroy<TensorTable>(__func__, "tensor", tensor); }
-aclnnStatus aclDestroyScalar(const aclScalar* scalar) { return destroy<ScalarTable>(__func__, "scalar", scalar); }
-aclnnStatus aclDestroyIntArray(const aclIntArray* array) { return destroy<IntArrayTable>(__func__, "array", array); }
-aclnnStatus aclDestroyFloatArray(const aclFloatArray* array) { return destroy<FloatArrayTable>(__func__, "array", array); }
-aclnnStatus aclDestroyBoolArray(const aclBoolArray* array) { return destroy<BoolArrayTable>(__func__, "array", array); }
+aclnnStatus aclDestroyTensor(const aclTensor* tensor) {
+  return destroy<TensorTable>(__func__, "tensor", tensor);
+}
+aclnnStatus aclDestroyScalar(const aclScalar* scalar) {
+  return destroy<ScalarTable>(__func__, "scalar", scalar);
+}
+aclnnStatus aclDestroyIntArray(const aclIntArray* array) {
+  return destroy<IntArrayTable>(__func__, "array", array);
+}
+aclnnStatus aclDestroyFloatArray(const aclFloatArray* array) {
+  return destroy<FloatArrayTable>(__func__, "array", array);
+}
+aclnnStatus aclDestroyBoolArray(const aclBoolArray* array) {
+  return destroy<BoolArrayTable>(__func__, "array", array);
+}
 
 aclnnStatus aclDestroyTensorList(const aclTensorList* array) {
   return destroy_list<TensorListTable, TensorTable>(__func__, "array", array);
@@ -187,11 +206,13 @@ aclnnStatus aclGetViewShape(const aclTensor* tensor, int64_t** viewDims, uint64_
 }
 
 aclnnStatus aclGetStorageShape(const aclTensor* tensor, int64_t** storageDims, uint64_t* storageDimsNum) {
-  return deliver_dims(__func__, tensor, "storageDims", storageDims, "storageDimsNum", storageDimsNum, &Tensor::storage_dims);
+  return deliver_dims(__func__, tensor, "storageDims", storageDims, "storageDimsNum", storageDimsNum,
+                      &Tensor::storage_dims);
 }
 
 aclnnStatus aclGetViewStrides(const aclTensor* tensor, int64_t** stridesValue, uint64_t* stridesNum) {
-  return deliver_dims(__func__, tensor, "stridesValue", stridesValue, "stridesNum", stridesNum, &Tensor::strides);
+  return deliver_dims(__func__, tensor, "stridesValue", stridesValue, "stridesNum", stridesNum,
+                      &Tensor::strides);
 }
 
 aclnnStatus aclGetViewOffset(const aclTensor* tensor, int64_t* offset) {
@@ -234,9 +255,9 @@ aclnnStatus aclGetScalarListSize(const aclScalarList* scalarList, uint64_t* size
                                       [&](const HandleList& object) { *size = object.elements.size(); });
 }
 
-aclnnStatus aclInitTensor(aclTensor* tensor, const int64_t* viewDims, uint64_t viewDimsNum, aclDataType dataType,
-                          const int64_t* stride, int64_t offset, aclFormat format, const int64_t* storageDims,
-                          uint64_t storageDimsNum, void* tensorDataAddr) {
+aclnnStatus aclInitTensor(aclTensor* tensor, const int64_t* viewDims, uint64_t viewDimsNum,
+                          aclDataType dataType, const int64_t* stride, int64_t offset, aclFormat format,
+                          const int64_t* storageDims, uint64_t storageDimsNum, void* tensorDataAddr) {
   return guard(__func__, kMetaWall, [&] {
     return replace_tensor(tensor, [&](const Tensor&) {
       return make_tensor(viewDims, viewDimsNum, dataType, stride, offset, format, storageDims, storageDimsNum,

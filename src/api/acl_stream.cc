@@ -18,8 +18,8 @@ Status synchronize_stream_until(aclrtStream stream, Deadline deadline) {
 // Times are kept for plain events and for those that ask for a time line. Unknown flags do not count.
 Status deliver_event(aclrtEvent* event, uint32_t flag) {
   OPENACLNN_TRY(require_pointer("event", event));
-  constexpr uint32_t kUntimed = ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS | ACL_EVENT_DEVICE_USE_ONLY |
-                                ACL_EVENT_EXTERNAL | ACL_EVENT_IPC;
+  constexpr uint32_t kUntimed = ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS |
+                                ACL_EVENT_DEVICE_USE_ONLY | ACL_EVENT_EXTERNAL | ACL_EVENT_IPC;
   return deliver(create_event((flag & kUntimed) == 0 || (flag & ACL_EVENT_TIME_LINE) != 0), event);
 }
 
@@ -135,13 +135,15 @@ aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
 
 aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
   return runtime_guard(__func__, [&] {
-    return deliver_event_state(event, status, ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_EVENT_RECORDED_STATUS_NOT_READY);
+    return deliver_event_state(event, status, ACL_EVENT_RECORDED_STATUS_COMPLETE,
+                               ACL_EVENT_RECORDED_STATUS_NOT_READY);
   });
 }
 
 aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* status) {
   return runtime_guard(__func__, [&] {
-    return deliver_event_state(event, status, ACL_EVENT_WAIT_STATUS_COMPLETE, ACL_EVENT_WAIT_STATUS_NOT_READY);
+    return deliver_event_state(event, status, ACL_EVENT_WAIT_STATUS_COMPLETE,
+                               ACL_EVENT_WAIT_STATUS_NOT_READY);
   });
 }
 

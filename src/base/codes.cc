@@ -14,7 +14,8 @@ struct CodeName {
   const char* name;
 };
 
-#define OPENACLNN_CODE(name) {name, #name}
+#define OPENACLNN_CODE(name) \
+  { name, #name }
 constexpr CodeName kCodes[] = {
     OPENACLNN_CODE(ACLNN_ERR_PARAM_NULLPTR),
     OPENACLNN_CODE(ACLNN_ERR_PARAM_INVALID),

@@ -59,11 +59,15 @@ Environment read_environment() {
       {"report", CheckMode::report}, {"silent", CheckMode::silent}, {"strict", CheckMode::strict}};
   static constexpr Choice<bool> kLimits[] = {{"none", false}, {"vendor", true}};
   static constexpr Choice<bool> kSwitch[] = {{"0", false}, {"1", true}};
-  static constexpr Choice<IsaCap> kIsas[] = {{"scalar", IsaCap::scalar}, {"avx2", IsaCap::avx2},
-                                             {"avx512", IsaCap::avx512}, {"neon", IsaCap::neon},
+  static constexpr Choice<IsaCap> kIsas[] = {{"scalar", IsaCap::scalar},
+                                             {"avx2", IsaCap::avx2},
+                                             {"avx512", IsaCap::avx512},
+                                             {"neon", IsaCap::neon},
                                              {"sve", IsaCap::sve}};
-  static constexpr Choice<LogLevel> kLevels[] = {
-      {"error", LogLevel::error}, {"warn", LogLevel::warn}, {"info", LogLevel::info}, {"debug", LogLevel::debug}};
+  static constexpr Choice<LogLevel> kLevels[] = {{"error", LogLevel::error},
+                                                 {"warn", LogLevel::warn},
+                                                 {"info", LogLevel::info},
+                                                 {"debug", LogLevel::debug}};
   read_choice<DeviceChoice>("OPENACLNN_DEVICE", kDevices, env.device);
   read_choice<CheckMode>("OPENACLNN_CHECK", kChecks, env.check);
   read_choice<bool>("OPENACLNN_LIMITS", kLimits, env.vendor_limits);
@@ -72,7 +76,8 @@ Environment read_environment() {
   read_choice<IsaCap>("OPENACLNN_ISA", kIsas, env.isa);
   read_integer("OPENACLNN_CPU_DEVICES", 1, 64, env.cpu_devices);
   read_choice<LogLevel>("OPENACLNN_LOG", kLevels, env.log);
-  if (const char* name = secure_getenv("OPENACLNN_SOC_NAME"); name != nullptr && *name != '\0') env.soc_name = name;
+  if (const char* name = secure_getenv("OPENACLNN_SOC_NAME"); name != nullptr && *name != '\0')
+    env.soc_name = name;
   return env;
 }
 

@@ -48,15 +48,17 @@ OPENACLNN_INLINE constexpr Float16 narrow_f16(float x) {
   const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
   const uint32_t magnitude = bits & 0x7FFFFFFFu;
   if (magnitude > 0x7F800000u) return {kCanonicalNanF16};
-  if (magnitude >= 0x477FF000u) return {static_cast<uint16_t>(sign | 0x7C00u)};  // 65520 and above round to infinity
-  if (magnitude < 0x38800000u) {  // below 2^-14: the result is a multiple of 2^-24
+  if (magnitude >= 0x477FF000u)
+    return {static_cast<uint16_t>(sign | 0x7C00u)};  // 65520 and above round to infinity
+  if (magnitude < 0x38800000u) {                     // below 2^-14: the result is a multiple of 2^-24
     // In integers, so that the caller's rounding mode has no part in it. 126 - exponent is the distance from the last place
     // of the fp32 significand to 2^-24; beyond 24 even the leading bit is below half of 2^-24.
     const uint32_t shift = 126u - (magnitude >> 23);
     if (shift > 24u) return {sign};
     const uint32_t significand = (magnitude & 0x7FFFFFu) | 0x800000u;
     const uint32_t half_less_one = (1u << (shift - 1u)) - 1u;
-    return {static_cast<uint16_t>(sign | ((significand + half_less_one + ((significand >> shift) & 1u)) >> shift))};
+    return {static_cast<uint16_t>(sign |
+                                  ((significand + half_less_one + ((significand >> shift) & 1u)) >> shift))};
   }
   const uint32_t rebased = magnitude - ((127u - 15u) << 23);
   return {static_cast<uint16_t>(sign | ((rebased + 0xFFFu + ((rebased >> 13) & 1u)) >> 13))};

@@ -17,27 +17,12 @@ struct LoopNest {
   std::array<std::array<int64_t, kOperands>, kMaxRank> strides = {};
 
   int64_t inner() const { return rank > 0 ? dims[rank - 1] : 1; }  // elements of one innermost run
-  int64_t outer() const {                                         // number of runs
-    int64_t count = 1;
-    for (int k = 0; k + 1 < rank; ++k) count *= dims[k];
-    return count;
-  }
   bool inner_is_contiguous() const {
     if (rank == 0) return true;
     for (int64_t stride : strides[rank - 1]) {
       if (stride != 1) return false;
     }
     return true;
-  }
-  // Element offsets of the operands at the start of innermost run `run`.
-  std::array<int64_t, kOperands> run_offsets(int64_t run) const {
-    std::array<int64_t, kOperands> offsets = {};
-    for (int k = rank - 2; k >= 0; --k) {
-      const int64_t index = run % dims[k];
-      run /= dims[k];
-      for (int operand = 0; operand < kOperands; ++operand) offsets[operand] += index * strides[k][operand];
-    }
-    return offsets;
   }
 };
 
@@ -65,7 +50,8 @@ void merge_loops(LoopNest<kOperands>& nest) {
 
 // The nest that visits the elements in row-major order of the views, all of the same non-empty shape.
 template <int kOperands>
-LoopNest<kOperands> row_major_nest(const std::array<const TensorView*, kOperands>& views, int first_dim, int last_dim) {
+LoopNest<kOperands> row_major_nest(const std::array<const TensorView*, kOperands>& views, int first_dim,
+                                   int last_dim) {
   LoopNest<kOperands> nest;
   nest.rank = last_dim - first_dim;
   for (int k = 0; k < nest.rank; ++k) {
@@ -91,7 +77,8 @@ LoopNest<kOperands> memory_order_nest(const std::array<const TensorView*, kOpera
       nest.strides[at] = nest.strides[at - 1];
     }
     nest.dims[at] = views[0]->dims[k];
-    for (int operand = 0; operand < kOperands; ++operand) nest.strides[at][operand] = views[operand]->strides[k];
+    for (int operand = 0; operand < kOperands; ++operand)
+      nest.strides[at][operand] = views[operand]->strides[k];
   }
   merge_loops(nest);
   return nest;

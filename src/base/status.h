@@ -45,7 +45,7 @@ class [[nodiscard]] Result {
 }  // namespace openaclnn
 
 // Returns the failure of `expression` (a Status) from the enclosing function, or goes on.
-#define OPENACLNN_TRY(expression)                              \
-  do {                                                         \
+#define OPENACLNN_TRY(expression)                                                           \
+  do {                                                                                      \
     if (::openaclnn::Status try_status = (expression); !try_status.ok()) return try_status; \
   } while (false)

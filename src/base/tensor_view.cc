@@ -59,8 +59,8 @@ int64_t TensorView::numel() const {
 Status check_extent(const char* name, const TensorView& view) {
   for (int k = 0; k < view.rank; ++k) {
     if (view.dims[k] < 0) {
-      return {ACLNN_ERR_PARAM_INVALID,
-              text(name, " has shape ", shape_text(view.shape()), "; dim ", k, " is negative, dims must be 0 or more")};
+      return {ACLNN_ERR_PARAM_INVALID, text(name, " has shape ", shape_text(view.shape()), "; dim ", k,
+                                            " is negative, dims must be 0 or more")};
     }
   }
   if (view.is_empty()) return {};
@@ -79,9 +79,10 @@ Status check_extent(const char* name, const TensorView& view) {
   const Checked end = (highest + 1) * element_bytes;
   const Checked span = end + begin * -1;
   if (!bytes.ok() || !begin.ok() || !end.ok() || !span.ok()) {
-    return {ACLNN_ERR_PARAM_INVALID, text(name, " has shape ", shape_text(view.shape()), ", strides ",
-                                          shape_text({view.strides, static_cast<size_t>(view.rank)}), ", offset ",
-                                          view.offset, "; its extent in bytes must fit a signed 64-bit integer")};
+    return {ACLNN_ERR_PARAM_INVALID,
+            text(name, " has shape ", shape_text(view.shape()), ", strides ",
+                 shape_text({view.strides, static_cast<size_t>(view.rank)}), ", offset ", view.offset,
+                 "; its extent in bytes must fit a signed 64-bit integer")};
   }
   return {};
 }
@@ -100,7 +101,8 @@ ByteRange byte_range(const TensorView& view) {
 bool may_overlap_itself(const TensorView& view) {
   if (view.is_empty()) return false;
   const SortedDims sorted = sorted_dims(view);
-  uint64_t span = 0;  // sum of (dim - 1) * |stride| over the smaller strides; check_extent keeps it below 2^63
+  uint64_t span =
+      0;  // sum of (dim - 1) * |stride| over the smaller strides; check_extent keeps it below 2^63
   for (int k = 0; k < sorted.count; ++k) {
     if (sorted.dim[k].stride <= span) return true;
     span += static_cast<uint64_t>(sorted.dim[k].size - 1) * sorted.dim[k].stride;

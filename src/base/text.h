@@ -14,10 +14,8 @@ namespace openaclnn {
 inline void append_text(std::string& out, std::string_view piece) { out += piece; }
 
 template <class Number>
-  requires std::is_arithmetic_v<Number>
-void append_text(std::string& out, Number number) {
-  out += std::to_string(number);
-}
+requires std::is_arithmetic_v<Number>
+void append_text(std::string& out, Number number) { out += std::to_string(number); }
 
 // text("rank ", 9, " exceeds 8") == "rank 9 exceeds 8"
 template <class... Pieces>
@@ -30,7 +28,8 @@ std::string text(const Pieces&... pieces) {
 // "0x5300000010000000": what a handle or an address was.
 inline std::string address_text(const void* address) {
   std::array<char, 24> digits;
-  std::snprintf(digits.data(), digits.size(), "0x%llx", static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(address)));
+  std::snprintf(digits.data(), digits.size(), "0x%llx",
+                static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(address)));
   return digits.data();
 }
 

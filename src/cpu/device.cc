@@ -39,7 +39,8 @@ void fill_bytes(void* destination, uint8_t value, int64_t bytes) {
   const int64_t chunks = chunks_for(bytes);
   parallel_for(chunks, [&](int64_t chunk) {
     const Range range = chunk_range(bytes, chunks, chunk, kPage);
-    std::memset(static_cast<char*>(destination) + range.begin, value, static_cast<size_t>(range.end - range.begin));
+    std::memset(static_cast<char*>(destination) + range.begin, value,
+                static_cast<size_t>(range.end - range.begin));
   });
 }
 

@@ -15,28 +15,28 @@ const char* isa_name(Isa isa);
 }  // namespace openaclnn::cpu
 
 // Declares `RunFunction`-shaped kernel `name` in every instruction set's namespace, and name_kernel(), which picks one.
-#define OPENACLNN_DECLARE_KERNEL_IN(isa, name)                    \
-  namespace openaclnn::isa {                                      \
-  Fault name(const void* plan, const TaskIo& io);                 \
+#define OPENACLNN_DECLARE_KERNEL_IN(isa, name)    \
+  namespace openaclnn::isa {                      \
+  Fault name(const void* plan, const TaskIo& io); \
   }
 #if defined(__x86_64__)
-#define OPENACLNN_DECLARE_KERNEL(name)                            \
-  OPENACLNN_DECLARE_KERNEL_IN(isa_baseline, name)                 \
-  OPENACLNN_DECLARE_KERNEL_IN(isa_avx2, name)                     \
-  OPENACLNN_DECLARE_KERNEL_IN(isa_avx512, name)                   \
-  namespace openaclnn {                                           \
-  inline RunFunction name##_kernel() {                            \
-    switch (cpu::active_isa()) {                                  \
-      case cpu::Isa::avx512: return isa_avx512::name;             \
-      case cpu::Isa::avx2: return isa_avx2::name;                 \
-      default: return isa_baseline::name;                         \
-    }                                                             \
-  }                                                               \
+#define OPENACLNN_DECLARE_KERNEL(name)                \
+  OPENACLNN_DECLARE_KERNEL_IN(isa_baseline, name)     \
+  OPENACLNN_DECLARE_KERNEL_IN(isa_avx2, name)         \
+  OPENACLNN_DECLARE_KERNEL_IN(isa_avx512, name)       \
+  namespace openaclnn {                               \
+  inline RunFunction name##_kernel() {                \
+    switch (cpu::active_isa()) {                      \
+      case cpu::Isa::avx512: return isa_avx512::name; \
+      case cpu::Isa::avx2: return isa_avx2::name;     \
+      default: return isa_baseline::name;             \
+    }                                                 \
+  }                                                   \
   }
 #else
-#define OPENACLNN_DECLARE_KERNEL(name)                            \
-  OPENACLNN_DECLARE_KERNEL_IN(isa_baseline, name)                 \
-  namespace openaclnn {                                           \
+#define OPENACLNN_DECLARE_KERNEL(name)                              \
+  OPENACLNN_DECLARE_KERNEL_IN(isa_baseline, name)                   \
+  namespace openaclnn {                                             \
   inline RunFunction name##_kernel() { return isa_baseline::name; } \
   }
 #endif

@@ -32,8 +32,12 @@ inline bool index_value(double element, int64_t& value) {
   value = static_cast<int64_t>(element);
   return true;
 }
-inline bool index_value(float element, int64_t& value) { return index_value(static_cast<double>(element), value); }
-inline bool index_value(Float16 element, int64_t& value) { return index_value(static_cast<double>(widen(element)), value); }
+inline bool index_value(float element, int64_t& value) {
+  return index_value(static_cast<double>(element), value);
+}
+inline bool index_value(Float16 element, int64_t& value) {
+  return index_value(static_cast<double>(widen(element)), value);
+}
 
 // The element as the fault sentence shows it.
 template <class T>
@@ -46,7 +50,9 @@ inline void show_element(double element, Fault& fault) {
   fault.real_value = element;
 }
 inline void show_element(float element, Fault& fault) { show_element(static_cast<double>(element), fault); }
-inline void show_element(Float16 element, Fault& fault) { show_element(static_cast<double>(widen(element)), fault); }
+inline void show_element(Float16 element, Fault& fault) {
+  show_element(static_cast<double>(widen(element)), fault);
+}
 
 // Calls visit(T()) with the storage type of an index dtype.
 template <class Visit>

@@ -14,7 +14,8 @@ template <int kOperands>
 class RunCursor {
  public:
   // Starts at the run that holds element `element` of the nest's order.
-  RunCursor(const LoopNest<kOperands>& nest, int64_t element) : nest_(&nest), position_(element % nest.inner()) {
+  RunCursor(const LoopNest<kOperands>& nest, int64_t element)
+      : nest_(&nest), position_(element % nest.inner()) {
     int64_t run = element / nest.inner();
     for (int k = nest.rank - 2; k >= 0; --k) {
       index_[static_cast<size_t>(k)] = run % nest.dims[static_cast<size_t>(k)];
@@ -40,7 +41,8 @@ class RunCursor {
     position_ = 0;
     for (int k = nest_->rank - 2; k >= 0; --k) {
       const size_t dim = static_cast<size_t>(k);
-      for (size_t operand = 0; operand < kOperands; ++operand) offsets_[operand] += nest_->strides[dim][operand];
+      for (size_t operand = 0; operand < kOperands; ++operand)
+        offsets_[operand] += nest_->strides[dim][operand];
       if (++index_[dim] < nest_->dims[dim]) return;
       for (size_t operand = 0; operand < kOperands; ++operand) {
         offsets_[operand] -= nest_->dims[dim] * nest_->strides[dim][operand];
@@ -62,8 +64,9 @@ class RunCursor {
 template <class T, int kOperands, class Kernel>
 void for_each_run(const LoopNest<kOperands>& nest, const std::array<T*, kOperands>& base,
                   const std::array<bool, kOperands>& written, cpu::Range range, const Kernel& kernel) {
-  constexpr int64_t kShortRun = 64;  // below, gathering several runs into one block is faster than calling per run
-  constexpr int64_t kBlock = 256;    // five operands of floats: 5 KiB, well inside L1
+  constexpr int64_t kShortRun =
+      64;  // below, gathering several runs into one block is faster than calling per run
+  constexpr int64_t kBlock = 256;  // five operands of floats: 5 KiB, well inside L1
   RunCursor<kOperands> cursor(nest, range.begin);
   int64_t left = range.end - range.begin;
 
@@ -71,7 +74,8 @@ void for_each_run(const LoopNest<kOperands>& nest, const std::array<T*, kOperand
     while (left > 0) {
       const int64_t count = left < cursor.left_in_run() ? left : cursor.left_in_run();
       std::array<T*, kOperands> pointers;
-      for (size_t operand = 0; operand < kOperands; ++operand) pointers[operand] = base[operand] + cursor.offset(operand);
+      for (size_t operand = 0; operand < kOperands; ++operand)
+        pointers[operand] = base[operand] + cursor.offset(operand);
       kernel(pointers, count);
       cursor.advance(count);
       left -= count;

@@ -74,7 +74,8 @@ class MemoryPool final : public ForkGuarded {
 
   void* allocate(size_t bytes) {
     const std::lock_guard lock(mutex_);
-    void* address = bytes <= kLargestSmall ? allocate_small(class_bytes(bytes)) : allocate_large(large_bytes(bytes));
+    void* address =
+        bytes <= kLargestSmall ? allocate_small(class_bytes(bytes)) : allocate_large(large_bytes(bytes));
     if (address != nullptr) ASAN_UNPOISON_MEMORY_REGION(address, bytes);
     return address;
   }
@@ -115,7 +116,8 @@ class MemoryPool final : public ForkGuarded {
         slab_at_ = static_cast<char*>(slab);
         slab_left_ = kHugePage;
       }
-      if (size_class.free.capacity() <= size_class.objects) size_class.free.reserve(2 * size_class.objects + 16);
+      if (size_class.free.capacity() <= size_class.objects)
+        size_class.free.reserve(2 * size_class.objects + 16);
       ++size_class.objects;
       size_class.free.push_back(slab_at_);
       slab_at_ += bytes;
@@ -151,7 +153,8 @@ class MemoryPool final : public ForkGuarded {
     }
     auto large_node = large_.extract(entry);
     if (address == nullptr) return nullptr;
-    ASAN_POISON_MEMORY_REGION(address, bytes);  // allocate() opens what was asked for; the rounding stays closed
+    ASAN_POISON_MEMORY_REGION(address,
+                              bytes);  // allocate() opens what was asked for; the rounding stays closed
     large_node.key() = address;
     large_node.mapped().second = std::move(node);
     large_.insert(std::move(large_node));
@@ -186,8 +189,9 @@ class MemoryPool final : public ForkGuarded {
   std::map<size_t, SizeClass> classes_;
   char* slab_at_ = nullptr;
   size_t slab_left_ = 0;
-  Cache cached_;                                       // freed large blocks by size
-  std::map<void*, std::pair<size_t, Node>> large_;     // live large blocks: size, and the cache node they will become
+  Cache cached_;  // freed large blocks by size
+  std::map<void*, std::pair<size_t, Node>>
+      large_;  // live large blocks: size, and the cache node they will become
   size_t cached_bytes_ = 0;
   size_t most_cached_ = 0;
   static MemoryPool* const pool_;

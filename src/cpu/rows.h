@@ -60,8 +60,8 @@ inline void sum_few_rows(int64_t rows, const RowAt& row_at, int64_t columns, F32
 // row k's first column and is called once per row, in ascending order, before that row is read. The fp32 sum is multiplied in
 // fp32 (a scale of 1 changes no bit) and rounded once to Out.
 template <class In, class Out, class RowAt>
-inline void sum_rows(int64_t rows, const RowAt& row_at, int64_t columns, RowAccumulators& accumulators, F32 scale,
-                     Out* out) {
+inline void sum_rows(int64_t rows, const RowAt& row_at, int64_t columns, RowAccumulators& accumulators,
+                     F32 scale, Out* out) {
   bool chunk_is_empty = true;
   bool total_is_empty = true;
   for (int64_t begin = 0; begin < rows; begin += kWindowRows) {
@@ -72,7 +72,8 @@ inline void sum_rows(int64_t rows, const RowAt& row_at, int64_t columns, RowAccu
     chunk_is_empty = false;
     if (end == rows || end % kChunkRows == 0) {
       for (int64_t c = 0; c < columns; ++c) {
-        accumulators.total[c] = (total_is_empty ? 0.0 : accumulators.total[c]) + static_cast<double>(accumulators.chunk[c]);
+        accumulators.total[c] =
+            (total_is_empty ? 0.0 : accumulators.total[c]) + static_cast<double>(accumulators.chunk[c]);
       }
       chunk_is_empty = true;
       total_is_empty = false;

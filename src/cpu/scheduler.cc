@@ -46,8 +46,9 @@ std::optional<uint64_t> CpuQueue::enqueue(Task task) {
   Scheduler::Lock lock(scheduler.mutex_);
   if (closed_) return std::nullopt;
   const uint64_t number = tasks_ + 1;
-  scheduler.append(lock, *this,
-                   Item{Kind::task, std::move(task), number, scheduler.oldest_ + scheduler.done_.size(), nullptr});
+  scheduler.append(
+      lock, *this,
+      Item{Kind::task, std::move(task), number, scheduler.oldest_ + scheduler.done_.size(), nullptr});
   return number;
 }
 
@@ -287,7 +288,8 @@ std::shared_ptr<CpuQueue> Scheduler::runnable_for(const Lock&, const std::shared
 }
 
 template <class Done>
-WaitResult Scheduler::wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& queue, const Deadline& deadline, Done done) {
+WaitResult Scheduler::wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& queue, const Deadline& deadline,
+                                 Done done) {
   while (!done()) {
     // A thread that has nothing better to do than wait drains the queue itself: no hand-over, no wake-up, and progress even
     // without workers. With a deadline it cannot, since a task once started may outlast it.
@@ -295,14 +297,15 @@ WaitResult Scheduler::wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& qu
       if (std::shared_ptr<CpuQueue> runnable = runnable_for(lock, queue)) {
         // Another queue is drained only until this one can go on.
         const bool helps = runnable != queue;
-        drain(lock, std::move(runnable), [&] { return done() || (helps && queue->state_ != CpuQueue::State::blocked); });
+        drain(lock, std::move(runnable),
+              [&] { return done() || (helps && queue->state_ != CpuQueue::State::blocked); });
         if (serial_) drain_ready(lock);  // what became ready behind a record
         continue;
       }
     }
     ++queue->waiters_;
-    const bool expired =
-        deadline ? queue->changed_.wait_until(lock, *deadline) == std::cv_status::timeout : (queue->changed_.wait(lock), false);
+    const bool expired = deadline ? queue->changed_.wait_until(lock, *deadline) == std::cv_status::timeout
+                                  : (queue->changed_.wait(lock), false);
     --queue->waiters_;
     if (expired && !done()) return WaitResult::timed_out;
   }
@@ -313,7 +316,8 @@ WaitResult Scheduler::wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& qu
 void Scheduler::drop_items(const Lock& lock, CpuQueue& queue) {
   const bool running = queue.state_ == CpuQueue::State::running;
   std::shared_ptr<CpuQueue> alive;
-  if (queue.state_ == CpuQueue::State::ready || queue.state_ == CpuQueue::State::blocked) alive = unlist(lock, queue);
+  if (queue.state_ == CpuQueue::State::ready || queue.state_ == CpuQueue::State::blocked)
+    alive = unlist(lock, queue);
   const size_t keep = running ? 1 : 0;
   while (queue.items_.size() > keep) {
     const CpuQueue::Item item = std::move(queue.items_.back());
@@ -339,7 +343,8 @@ void Scheduler::after_fork_in_child() {
     for (const std::weak_ptr<CpuQueue>& entry : queues_) {
       const std::shared_ptr<CpuQueue> queue = entry.lock();
       if (queue == nullptr) continue;
-      const bool listed = queue->state_ == CpuQueue::State::ready || queue->state_ == CpuQueue::State::blocked;
+      const bool listed =
+          queue->state_ == CpuQueue::State::ready || queue->state_ == CpuQueue::State::blocked;
       if (listed) (void)unlist(lock, *queue);
     }
     for (const std::weak_ptr<CpuQueue>& entry : queues_) {

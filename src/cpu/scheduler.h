@@ -119,7 +119,8 @@ class Scheduler final : public ForkGuarded {
   void finish_task(const Lock& lock, uint64_t sequence);
   std::shared_ptr<CpuQueue> runnable_for(const Lock& lock, const std::shared_ptr<CpuQueue>& queue) const;
   template <class Done>
-  WaitResult wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& queue, const Deadline& deadline, Done done);
+  WaitResult wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& queue, const Deadline& deadline,
+                        Done done);
   void drop_items(const Lock& lock, CpuQueue& queue);
   void arm_exit_handler();
   void at_exit();
@@ -129,10 +130,10 @@ class Scheduler final : public ForkGuarded {
   std::mutex mutex_;
   QueueList ready_;
   int running_tasks_ = 0;
-  std::condition_variable quiet_;  // a task is done
+  std::condition_variable quiet_;      // a task is done
   std::atomic<uint64_t> enqueued_{0};  // tasks ever
   bool exiting_ = false;
-  bool serial_ = false;            // no workers: tasks run on the thread that enqueues or waits
+  bool serial_ = false;  // no workers: tasks run on the thread that enqueues or waits
 
   // Tasks of the device in order of enqueueing, from the oldest unfinished one on: 1 = done.
   std::deque<uint8_t> done_;

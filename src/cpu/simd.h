@@ -60,7 +60,8 @@ HWY_INLINE void store(F32 value, Bfloat16* to) {
   const auto bits = hn::BitCast(u32, canonical(value).raw);
   const auto lowest_kept = hn::And(hn::ShiftRight<16>(bits), hn::Set(u32, 1));
   const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(lowest_kept, hn::Set(u32, 0x7FFF))));
-  hn::StoreU(hn::DemoteTo(U16Tag(), hn::BitCast(I32Tag(), rounded)), U16Tag(), reinterpret_cast<uint16_t*>(to));
+  hn::StoreU(hn::DemoteTo(U16Tag(), hn::BitCast(I32Tag(), rounded)), U16Tag(),
+             reinterpret_cast<uint16_t*>(to));
 }
 
 // ---- float16: the hardware's conversions, which round to nearest even and keep subnormals; scalar code where there are none ----

@@ -43,8 +43,8 @@ class TbbPool final : public Pool {
         // arbitrarily long and nest arbitrarily deep.
         tbb::this_task_arena::isolate([&] {
           tbb::parallel_for(
-              tbb::blocked_range<int>(0, threads, 1), [&](const tbb::blocked_range<int>&) { function(argument); },
-              tbb::simple_partitioner());
+              tbb::blocked_range<int>(0, threads, 1),
+              [&](const tbb::blocked_range<int>&) { function(argument); }, tbb::simple_partitioner());
         });
       });
     } catch (...) {

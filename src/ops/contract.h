@@ -40,7 +40,8 @@ struct NamedTensor {
 
 // V2 then V3 for required tensors, in signature order; `arguments` receives what the handles describe.
 template <size_t kCount>
-Status resolve(const std::array<NamedTensor, kCount>& tensors, const std::array<Argument*, kCount>& arguments) {
+Status resolve(const std::array<NamedTensor, kCount>& tensors,
+               const std::array<Argument*, kCount>& arguments) {
   for (const NamedTensor& tensor : tensors) {
     if (tensor.handle == nullptr) {
       return {ACLNN_ERR_PARAM_NULLPTR, text(tensor.name, " is NULL; a tensor is required")};
@@ -63,12 +64,14 @@ Status resolve(const std::array<NamedTensor, kCount>& tensors, const std::array<
 
 // Phase 1: V1, then make() -> Result<Call>, then the executor. On failure both out values stay untouched.
 template <class Make>
-aclnnStatus phase1(const char* function, uint64_t* workspace_bytes, aclOpExecutor** executor, Make&& make) noexcept {
+aclnnStatus phase1(const char* function, uint64_t* workspace_bytes, aclOpExecutor** executor,
+                   Make&& make) noexcept {
   return guard(function, kMetaWall, [&]() -> Status {
     if (workspace_bytes == nullptr) {
       return {ACLNN_ERR_PARAM_NULLPTR, "workspaceSize is NULL; pass the address of a uint64_t"};
     }
-    if (executor == nullptr) return {ACLNN_ERR_PARAM_NULLPTR, "executor is NULL; pass the address of an aclOpExecutor*"};
+    if (executor == nullptr)
+      return {ACLNN_ERR_PARAM_NULLPTR, "executor is NULL; pass the address of an aclOpExecutor*"};
     Result<Call> call = make();
     if (!call.ok()) return call.status();
     const uint64_t required = call->workspace_bytes;
@@ -83,7 +86,8 @@ aclnnStatus phase1(const char* function, uint64_t* workspace_bytes, aclOpExecuto
 // Phase 2.
 inline aclnnStatus phase2(const char* function, const Operator& op, void* workspace, uint64_t workspace_bytes,
                           aclOpExecutor* executor, aclrtStream stream) noexcept {
-  return guard(function, kLaunchWall, [&] { return launch(op, workspace, workspace_bytes, executor, stream); });
+  return guard(function, kLaunchWall,
+               [&] { return launch(op, workspace, workspace_bytes, executor, stream); });
 }
 
 // How a parameter takes part in a call.
@@ -96,7 +100,8 @@ inline Parameter parameter(const Argument& argument, Use use) {
   made.is_input = use != Use::output;
   made.is_output = use != Use::input;
   made.is_accessed = !argument.view.is_empty();
-  if (!made.is_accessed) made.view.offset = 0;  // any offset is legal there; kernels still compute a base address
+  if (!made.is_accessed)
+    made.view.offset = 0;  // any offset is legal there; kernels still compute a base address
   return made;
 }
 

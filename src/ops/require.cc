@@ -14,8 +14,9 @@ namespace {
 Status invalid(std::string sentence) { return {ACLNN_ERR_PARAM_INVALID, std::move(sentence)}; }
 
 bool is_plain(aclFormat format) {
-  constexpr aclFormat kPlain[] = {ACL_FORMAT_UNDEFINED, ACL_FORMAT_NCHW,  ACL_FORMAT_NHWC, ACL_FORMAT_ND, ACL_FORMAT_HWCN,
-                                  ACL_FORMAT_NDHWC,     ACL_FORMAT_NCDHW, ACL_FORMAT_NC,   ACL_FORMAT_NCL};
+  constexpr aclFormat kPlain[] = {ACL_FORMAT_UNDEFINED, ACL_FORMAT_NCHW, ACL_FORMAT_NHWC,
+                                  ACL_FORMAT_ND,        ACL_FORMAT_HWCN, ACL_FORMAT_NDHWC,
+                                  ACL_FORMAT_NCDHW,     ACL_FORMAT_NC,   ACL_FORMAT_NCL};
   return std::find(std::begin(kPlain), std::end(kPlain), format) != std::end(kPlain);
 }
 
@@ -33,14 +34,15 @@ Status require_dtype(const Argument& argument, std::span<const aclDataType> acce
 
 Status require_same_dtype(const Argument& argument, const Argument& other) {
   if (argument.dtype() == other.dtype()) return {};
-  return invalid(text(argument.name, " has dtype ", dtype_name(argument.dtype()), " but ", other.name, " has dtype ",
-                      dtype_name(other.dtype()), "; they must be equal"));
+  return invalid(text(argument.name, " has dtype ", dtype_name(argument.dtype()), " but ", other.name,
+                      " has dtype ", dtype_name(other.dtype()), "; they must be equal"));
 }
 
 Status require_extents(std::initializer_list<const Argument*> arguments) {
   for (const Argument* argument : arguments) {
     if (argument->rank > kMaxRank) {
-      return invalid(text(argument->name, " has rank ", argument->rank, "; at most ", kMaxRank, " is accepted"));
+      return invalid(
+          text(argument->name, " has rank ", argument->rank, "; at most ", kMaxRank, " is accepted"));
     }
     OPENACLNN_TRY(check_extent(argument->name, argument->view));
   }
@@ -49,31 +51,34 @@ Status require_extents(std::initializer_list<const Argument*> arguments) {
 
 Status require_rank(const Argument& argument, uint64_t rank) {
   if (argument.rank == rank) return {};
-  return invalid(text(argument.name, " has shape ", shape_text(argument.view.shape()), "; its rank must be ", rank));
+  return invalid(
+      text(argument.name, " has shape ", shape_text(argument.view.shape()), "; its rank must be ", rank));
 }
 
 Status require_rank_at_least(const Argument& argument, uint64_t rank) {
   if (argument.rank >= rank) return {};
-  return invalid(text(argument.name, " has shape ", shape_text(argument.view.shape()), "; its rank must be at least ", rank));
+  return invalid(text(argument.name, " has shape ", shape_text(argument.view.shape()),
+                      "; its rank must be at least ", rank));
 }
 
 Status require_same_shape(const Argument& argument, const Argument& other) {
   if (std::ranges::equal(argument.view.shape(), other.view.shape())) return {};
-  return invalid(text(argument.name, " has shape ", shape_text(argument.view.shape()), " but ", other.name, " has shape ",
-                      shape_text(other.view.shape()), "; they must be equal"));
+  return invalid(text(argument.name, " has shape ", shape_text(argument.view.shape()), " but ", other.name,
+                      " has shape ", shape_text(other.view.shape()), "; they must be equal"));
 }
 
 Status require_shape(const Argument& argument, std::span<const int64_t> expected, const char* meaning) {
   if (std::ranges::equal(argument.view.shape(), expected)) return {};
-  return invalid(text(argument.name, " has shape ", shape_text(argument.view.shape()), "; it must be ", meaning, " = ",
-                      shape_text(expected)));
+  return invalid(text(argument.name, " has shape ", shape_text(argument.view.shape()), "; it must be ",
+                      meaning, " = ", shape_text(expected)));
 }
 
 Status require_plain_formats(std::initializer_list<const Argument*> arguments) {
   for (const Argument* argument : arguments) {
     if (is_plain(argument->format)) continue;
-    return invalid(text(argument->name, " has format ", static_cast<int>(argument->format),
-                        "; only plain layouts are accepted: UNDEFINED, NCHW, NHWC, ND, HWCN, NDHWC, NCDHW, NC or NCL"));
+    return invalid(
+        text(argument->name, " has format ", static_cast<int>(argument->format),
+             "; only plain layouts are accepted: UNDEFINED, NCHW, NHWC, ND, HWCN, NDHWC, NCDHW, NC or NCL"));
   }
   return {};
 }

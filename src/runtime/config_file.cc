@@ -25,9 +25,7 @@ class JsonReader {
  public:
   explicit JsonReader(std::string_view text) : text_(text) {}
 
-  bool whole_text_is_json() {
-    return value(0) && (skip_space(), at_ == text_.size());
-  }
+  bool whole_text_is_json() { return value(0) && (skip_space(), at_ == text_.size()); }
   size_t position() const { return at_; }
 
  private:
@@ -38,7 +36,8 @@ class JsonReader {
     return true;
   }
   void skip_space() {
-    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
+    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)
+      ++at_;
   }
   bool word(std::string_view expected) {
     if (text_.substr(at_, expected.size()) != expected) return false;
@@ -114,7 +113,8 @@ class JsonReader {
 };
 
 Status unreadable(const char* path, const std::string& why) {
-  return {ACL_ERROR_INVALID_FILE, text("configPath '", path, "' ", why, "; it must be a readable JSON file of at most 1 MiB")};
+  return {ACL_ERROR_INVALID_FILE,
+          text("configPath '", path, "' ", why, "; it must be a readable JSON file of at most 1 MiB")};
 }
 
 // Closes the descriptor on every way out.
@@ -132,7 +132,8 @@ Status check_config_file(const char* path) {
   const File file{open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.descriptor < 0) return unreadable(path, text("cannot be opened (", std::strerror(errno), ")"));
   struct stat info = {};
-  if (fstat(file.descriptor, &info) != 0 || !S_ISREG(info.st_mode)) return unreadable(path, "is not a regular file");
+  if (fstat(file.descriptor, &info) != 0 || !S_ISREG(info.st_mode))
+    return unreadable(path, "is not a regular file");
   if (info.st_size > kMaxBytes) return unreadable(path, text("has ", info.st_size, " bytes"));
   std::string contents(static_cast<size_t>(info.st_size), '\0');
   size_t filled = 0;

@@ -30,7 +30,7 @@ class Process final : public ForkGuarded {
   uint64_t init_references = 0;
   std::string config_path;
   std::vector<DefaultContext> default_contexts;  // by device; empty before the first aclrtSetDevice
-  std::list<OrphanedFault> orphaned_faults;  // the first of them, at most kMostOrphans
+  std::list<OrphanedFault> orphaned_faults;      // the first of them, at most kMostOrphans
 
   void before_fork() override { mutex.lock(); }
   void after_fork_in_parent() override { mutex.unlock(); }
@@ -77,8 +77,9 @@ void retire_stream(Stream& stream, bool drop_pending) {
 
 // Drains and ends the streams of contexts that have ended. Allocates nothing, so that tearing down cannot fail half way.
 void destroy_streams_of_ended_contexts() {
-  StreamTable::instance().remove_where([](const Stream& stream) { return stream.context->ended.load(); },
-                                       [](const std::shared_ptr<Stream>& stream) { retire_stream(*stream, false); });
+  StreamTable::instance().remove_where(
+      [](const Stream& stream) { return stream.context->ended.load(); },
+      [](const std::shared_ptr<Stream>& stream) { retire_stream(*stream, false); });
 }
 
 Status stale_context(const void* handle) {
@@ -102,7 +103,8 @@ Result<void*> make_context(int device) {
   }
   if (handle != nullptr) return handle;
   (void)StreamTable::instance().remove(*stream);
-  return Status(ACL_ERROR_RT_MEMORY_ALLOCATION, "EL0004 Failed to allocate a context: every number is in use");
+  return Status(ACL_ERROR_RT_MEMORY_ALLOCATION,
+                "EL0004 Failed to allocate a context: every number is in use");
 }
 
 // False when the handle is not live.
@@ -140,11 +142,14 @@ Status not_initialised() {
 Result<CurrentContext> current_context() {
   void* handle = current_context_handle();
   if (handle != nullptr) {
-    if (std::shared_ptr<Context> context = ContextTable::instance().find(handle)) return CurrentContext{handle, context};
+    if (std::shared_ptr<Context> context = ContextTable::instance().find(handle))
+      return CurrentContext{handle, context};
   }
-  return Status(ACL_ERROR_RT_CONTEXT_NULL,
-                handle == nullptr ? "this thread has no current context; call aclrtSetDevice or aclrtSetCurrentContext first"
-                                  : "this thread's current context was destroyed; set another one first");
+  return Status(
+      ACL_ERROR_RT_CONTEXT_NULL,
+      handle == nullptr
+          ? "this thread has no current context; call aclrtSetDevice or aclrtSetCurrentContext first"
+          : "this thread's current context was destroyed; set another one first");
 }
 
 Result<std::shared_ptr<Stream>> find_stream(aclrtStream stream) {
@@ -153,9 +158,8 @@ Result<std::shared_ptr<Stream>> find_stream(aclrtStream stream) {
   std::shared_ptr<Stream> found =
       StreamTable::instance().find(stream != nullptr ? stream : current->context->default_stream);
   if (found == nullptr) {
-    return Status(ACL_ERROR_RT_INVALID_HANDLE,
-                  text("stream is not a live stream (", address_text(stream),
-                       "); pass NULL or one that aclrtCreateStream returned"));
+    return Status(ACL_ERROR_RT_INVALID_HANDLE, text("stream is not a live stream (", address_text(stream),
+                                                    "); pass NULL or one that aclrtCreateStream returned"));
   }
   return found;
 }
@@ -166,11 +170,13 @@ Status initialise(const char* config_path) {
   const std::lock_guard lock(process.mutex);
   if (process.init_references > 0) {
     if (path != process.config_path) {
-      return {ACL_ERROR_INVALID_PARAM, text("configPath is '", path, "' but the process was initialised with '",
-                                            process.config_path, "'; they must be the same")};
+      return {ACL_ERROR_INVALID_PARAM,
+              text("configPath is '", path, "' but the process was initialised with '", process.config_path,
+                   "'; they must be the same")};
     }
     ++process.init_references;
-    return {ACL_ERROR_REPEAT_INITIALIZE, text("already initialised; this is reference ", process.init_references)};
+    return {ACL_ERROR_REPEAT_INITIALIZE,
+            text("already initialised; this is reference ", process.init_references)};
   }
   if (config_path != nullptr) OPENACLNN_TRY(check_config_file(config_path));
   process.config_path = path;
@@ -251,9 +257,7 @@ Result<void*> create_context(int32_t device) {
   return made;
 }
 
-Status destroy_context(void* context) {
-  return end_context(context) ? Status() : stale_context(context);
-}
+Status destroy_context(void* context) { return end_context(context) ? Status() : stale_context(context); }
 
 Status set_current_context(void* context) {
   if (ContextTable::instance().find(context) == nullptr) return stale_context(context);
@@ -274,8 +278,8 @@ Result<void*> create_stream() {
 }
 
 Status destroy_stream(void* handle, bool drop_pending) {
-  std::shared_ptr<Stream> stream =
-      StreamTable::instance().remove_if(handle, [](const Stream& candidate) { return !candidate.is_default; });
+  std::shared_ptr<Stream> stream = StreamTable::instance().remove_if(
+      handle, [](const Stream& candidate) { return !candidate.is_default; });
   if (stream == nullptr) {
     return {ACL_ERROR_RT_INVALID_HANDLE,
             text("stream is not a live stream of aclrtCreateStream (", address_text(handle),
@@ -288,20 +292,25 @@ Status destroy_stream(void* handle, bool drop_pending) {
 Status submit(const Stream& stream, Task task, bool wait) {
   std::shared_ptr<FaultCell> report;
   if (wait) task.report = report = std::make_shared<FaultCell>(stream.number);
-  if (!stream.queue->enqueue(std::move(task))) return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being destroyed"};
+  if (!stream.queue->enqueue(std::move(task)))
+    return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being destroyed"};
   if (!wait) return {};
   (void)stream.queue->synchronize(std::nullopt);
   std::optional<std::string> sentence = report->take();
   return sentence ? fault_status(std::move(*sentence)) : Status();
 }
 
-Status fault_status(std::string sentence) { return {ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, std::move(sentence)}; }
+Status fault_status(std::string sentence) {
+  return {ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, std::move(sentence)};
+}
 
 Status synchronize_stream(const Stream& stream, Deadline deadline) {
   if (stream.queue->synchronize(deadline) == WaitResult::timed_out) {
-    return {ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, text("timeout expired: stream ", stream.number, " was not done in time; its work goes on")};
+    return {ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
+            text("timeout expired: stream ", stream.number, " was not done in time; its work goes on")};
   }
-  if (std::optional<std::string> sentence = stream.queue->fault_cell->take()) return fault_status(std::move(*sentence));
+  if (std::optional<std::string> sentence = stream.queue->fault_cell->take())
+    return fault_status(std::move(*sentence));
   return {};
 }
 
@@ -310,12 +319,15 @@ Status synchronize_device(const char* function, Deadline deadline) {
   if (!current.ok()) return current.status();
   const int device = current->context->device;
   std::vector<std::shared_ptr<Stream>> streams;
-  for (void* handle : StreamTable::instance().handles_where([&](const Stream& s) { return s.device == device; })) {
-    if (std::shared_ptr<Stream> stream = StreamTable::instance().find(handle)) streams.push_back(std::move(stream));
+  for (void* handle :
+       StreamTable::instance().handles_where([&](const Stream& s) { return s.device == device; })) {
+    if (std::shared_ptr<Stream> stream = StreamTable::instance().find(handle))
+      streams.push_back(std::move(stream));
   }
   for (const std::shared_ptr<Stream>& stream : streams) {
     if (stream->queue->synchronize(deadline) == WaitResult::timed_out) {
-      return {ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, text("timeout expired: device ", device, " was not done in time; its work goes on")};
+      return {ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
+              text("timeout expired: device ", device, " was not done in time; its work goes on")};
     }
   }
   std::vector<std::shared_ptr<FaultCell>> cells;
@@ -347,8 +359,8 @@ Status synchronize_device(const char* function, Deadline deadline) {
 
 Result<Deadline> deadline_after(int32_t milliseconds) {
   if (milliseconds < -1) {
-    return Status(ACL_ERROR_RT_PARAM_INVALID,
-                  text("timeout is ", milliseconds, "; it must be -1 (no limit) or a number of milliseconds"));
+    return Status(ACL_ERROR_RT_PARAM_INVALID, text("timeout is ", milliseconds,
+                                                   "; it must be -1 (no limit) or a number of milliseconds"));
   }
   if (milliseconds == -1) return Deadline{};
   return Deadline{Clock::now() + std::chrono::milliseconds(milliseconds)};

@@ -24,7 +24,8 @@ using Deadline = std::optional<Clock::time_point>;  // nullopt: no limit
 
 // What a kernel gets besides its plan.
 struct TaskIo {
-  const std::array<void*, kMaxParameters>& data;  // tensor addresses, in the order of the operator's parameters
+  const std::array<void*, kMaxParameters>&
+      data;  // tensor addresses, in the order of the operator's parameters
   void* workspace;
   CheckMode check;
 };
@@ -49,7 +50,8 @@ struct Task {
   void* workspace = nullptr;
   CheckMode check = CheckMode::report;
   std::array<MemoryRange, kMaxOutputs> written = {};
-  std::shared_ptr<FaultCell> report;  // receives a fault instead of the stream's cell, for a caller that waits
+  std::shared_ptr<FaultCell>
+      report;  // receives a fault instead of the stream's cell, for a caller that waits
 };
 
 enum class WaitResult { done, timed_out };

@@ -10,7 +10,8 @@ namespace openaclnn {
 namespace {
 
 Status stale_event(const char* name) {
-  return {ACL_ERROR_RT_INVALID_HANDLE, std::string(name) + " is not a live event; pass one that aclrtCreateEvent returned"};
+  return {ACL_ERROR_RT_INVALID_HANDLE,
+          std::string(name) + " is not a live event; pass one that aclrtCreateEvent returned"};
 }
 
 Status closed_stream() { return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being destroyed"}; }
@@ -19,7 +20,8 @@ Status closed_stream() { return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being d
 Result<Event> look_up(const char* name, void* handle) {
   if (Result<CurrentContext> current = current_context(); !current.ok()) return current.status();
   Event copy;
-  if (!EventTable::instance().with(handle, [&](std::shared_ptr<Event>& event) { copy = *event; })) return stale_event(name);
+  if (!EventTable::instance().with(handle, [&](std::shared_ptr<Event>& event) { copy = *event; }))
+    return stale_event(name);
   return copy;
 }
 
@@ -97,7 +99,8 @@ Status synchronize_event(void* handle, Deadline deadline) {
   if (event->latest == nullptr) return {};
   Marker& marker = *event->latest;
   if (marker.synchronize(deadline) == WaitResult::timed_out) {
-    return {ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, "timeout expired: event was not reached in time; the stream's work goes on"};
+    return {ACL_ERROR_RT_EVENT_SYNC_TIMEOUT,
+            "timeout expired: event was not reached in time; the stream's work goes on"};
   }
   if (std::optional<std::string> sentence = marker.fault_cell->take(marker.task_number)) {
     return fault_status(std::move(*sentence));
@@ -111,10 +114,10 @@ Result<float> elapsed_milliseconds(void* start_handle, void* end_handle) {
   Result<Event> end = look_up("endEvent", end_handle);
   if (!end.ok()) return end.status();
   const auto unusable = [](const char* name, const Event& event) -> Status {
-    const char* why = event.latest == nullptr        ? " was never recorded"
-                      : !event.timed                 ? " was created with flags that keep no time"
-                      : !event.latest->complete()    ? " is not reached yet"
-                                                     : nullptr;
+    const char* why = event.latest == nullptr     ? " was never recorded"
+                      : !event.timed              ? " was created with flags that keep no time"
+                      : !event.latest->complete() ? " is not reached yet"
+                                                  : nullptr;
     if (why == nullptr) return {};
     return {ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID,
             std::string(name) + why + "; both events must be timed, recorded and reached"};

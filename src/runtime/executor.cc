@@ -37,7 +37,8 @@ Result<Snapshot> take_snapshot(const Operator& op, aclOpExecutor* handle) {
   Snapshot snapshot;
   const auto copy = [&](const Executor& executor) { snapshot = {executor.call, executor.data}; };
   // Of several calls on a one-shot executor, the one that removes it runs. What is live but not removed is repeatable, for good.
-  if (const auto taken = table.remove_if(handle, [](const Executor& executor) { return !executor.repeatable; })) {
+  if (const auto taken =
+          table.remove_if(handle, [](const Executor& executor) { return !executor.repeatable; })) {
     copy(*taken);
   } else {
     table.with(handle, [&](std::shared_ptr<Executor>& executor) { copy(*executor); });
@@ -45,8 +46,8 @@ Result<Snapshot> take_snapshot(const Operator& op, aclOpExecutor* handle) {
   if (snapshot.call == nullptr) return stale_executor(handle);
   if (snapshot.call->op != &op) {
     return Status(ACLNN_ERR_PARAM_INVALID,
-                  text("executor was made by ", snapshot.call->op->name, "GetWorkspaceSize; it must be run by ",
-                       snapshot.call->op->name));
+                  text("executor was made by ", snapshot.call->op->name,
+                       "GetWorkspaceSize; it must be run by ", snapshot.call->op->name));
   }
   return snapshot;
 }
@@ -56,15 +57,18 @@ Status check_addresses(const Snapshot& snapshot) {
   for (int k = 0; k < snapshot.call->parameter_count; ++k) {
     const TensorView view = snapshot.view(k);
     if (snapshot.parameter(k).is_accessed && view.data == nullptr) {
-      return {ACLNN_ERR_PARAM_NULLPTR, text(snapshot.parameter(k).name, " has a NULL data address; set it before phase 2")};
+      return {ACLNN_ERR_PARAM_NULLPTR,
+              text(snapshot.parameter(k).name, " has a NULL data address; set it before phase 2")};
     }
   }
   for (int k = 0; k < snapshot.call->parameter_count; ++k) {
     const TensorView view = snapshot.view(k);
     const auto address = reinterpret_cast<uintptr_t>(view.data);
     if (snapshot.parameter(k).is_accessed && address % static_cast<uintptr_t>(view.element_bytes()) != 0) {
-      return {ACLNN_ERR_PARAM_INVALID, text(snapshot.parameter(k).name, " has the data address ", address_text(view.data),
-                                            ", which is not a multiple of ", view.element_bytes(), " bytes, the size of ", dtype_name(view.dtype))};
+      return {ACLNN_ERR_PARAM_INVALID,
+              text(snapshot.parameter(k).name, " has the data address ", address_text(view.data),
+                   ", which is not a multiple of ", view.element_bytes(), " bytes, the size of ",
+                   dtype_name(view.dtype))};
     }
   }
   return {};
@@ -97,7 +101,8 @@ Status check_overlap(const Snapshot& snapshot, void* workspace) {
       if (!provably_overlap(a, b) || (parameter.may_equal_output && is_identical(a, b))) continue;
       return {ACLNN_ERR_PARAM_INVALID,
               text(snapshot.parameter(out).name, " overlaps ", parameter.name,
-                   parameter.may_equal_output ? "; only the identical view is accepted" : "; they must not share memory")};
+                   parameter.may_equal_output ? "; only the identical view is accepted"
+                                              : "; they must not share memory")};
     }
   }
   if (call.workspace_bytes == 0) return {};
@@ -117,12 +122,13 @@ Status check_blocks(const Snapshot& snapshot, void* workspace) {
     const ByteRange range = byte_range(view);
     const char* first = static_cast<const char*>(view.data) + range.begin;
     if (view.is_empty() || inside_one_block(first, static_cast<size_t>(range.end - range.begin))) return {};
-    return {ACLNN_ERR_PARAM_INVALID,
-            text(name, " needs ", range.end - range.begin, " bytes that do not lie inside one live block of aclrtMalloc or ",
-                 "aclrtMallocHost; strict mode accepts no other memory")};
+    return {ACLNN_ERR_PARAM_INVALID, text(name, " needs ", range.end - range.begin,
+                                          " bytes that do not lie inside one live block of aclrtMalloc or ",
+                                          "aclrtMallocHost; strict mode accepts no other memory")};
   };
   for (int k = 0; k < snapshot.call->parameter_count; ++k) {
-    if (snapshot.parameter(k).is_accessed) OPENACLNN_TRY(require(snapshot.parameter(k).name, snapshot.view(k)));
+    if (snapshot.parameter(k).is_accessed)
+      OPENACLNN_TRY(require(snapshot.parameter(k).name, snapshot.view(k)));
   }
   if (snapshot.call->workspace_bytes == 0) return {};
   return require("workspace", workspace_view(workspace, snapshot.call->workspace_bytes));
@@ -157,14 +163,17 @@ Result<aclOpExecutor*> make_executor(Call call) {
   executor->call = std::make_shared<const Call>(std::move(call));
   void* handle = ExecutorTable::instance().insert(std::move(executor));
   if (handle == nullptr) {
-    return Status(ACLNN_ERR_INNER_CREATE_EXECUTOR, "EL0004 Failed to allocate an executor: every executor number is in use");
+    return Status(ACLNN_ERR_INNER_CREATE_EXECUTOR,
+                  "EL0004 Failed to allocate an executor: every executor number is in use");
   }
   return static_cast<aclOpExecutor*>(handle);
 }
 
-Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor, aclrtStream stream) {
+Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
+              aclrtStream stream) {
   if (executor == nullptr) {
-    return {ACLNN_ERR_PARAM_NULLPTR, text("executor is NULL; pass the one that ", op.name, "GetWorkspaceSize returned")};
+    return {ACLNN_ERR_PARAM_NULLPTR,
+            text("executor is NULL; pass the one that ", op.name, "GetWorkspaceSize returned")};
   }
   Result<Snapshot> snapshot = take_snapshot(op, executor);
   if (!snapshot.ok()) return snapshot.status();
@@ -175,11 +184,13 @@ Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, acl
   Result<std::shared_ptr<Stream>> target = find_stream(stream);
   if (!target.ok()) return target.status();
   if ((*target)->device != current->context->device) {
-    return {ACL_ERROR_RT_STREAM_CONTEXT, text("stream belongs to device ", (*target)->device,
-                                              " but the current context to device ", current->context->device)};
+    return {ACL_ERROR_RT_STREAM_CONTEXT,
+            text("stream belongs to device ", (*target)->device, " but the current context to device ",
+                 current->context->device)};
   }
   if (workspace == nullptr && call.workspace_bytes > 0) {
-    return {ACLNN_ERR_PARAM_NULLPTR, text("workspace is NULL but ", call.workspace_bytes, " bytes are required")};
+    return {ACLNN_ERR_PARAM_NULLPTR,
+            text("workspace is NULL but ", call.workspace_bytes, " bytes are required")};
   }
   if (workspace_bytes < call.workspace_bytes) {
     return {ACLNN_ERR_PARAM_INVALID,
@@ -194,9 +205,12 @@ Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, acl
   return submit(**target, make_task(*snapshot, workspace), env.blocking || env.check == CheckMode::strict);
 }
 
-Status set_tensor_address(aclOpExecutor* executor, ParameterSet set, size_t index, aclTensor* tensor, void* address) {
-  if (executor == nullptr) return {ACLNN_ERR_INNER_NULLPTR, "executor is NULL; pass one that phase 1 returned"};
-  if (tensor == nullptr) return {ACLNN_ERR_INNER_NULLPTR, "tensor is NULL; pass a tensor that aclCreateTensor returned"};
+Status set_tensor_address(aclOpExecutor* executor, ParameterSet set, size_t index, aclTensor* tensor,
+                          void* address) {
+  if (executor == nullptr)
+    return {ACLNN_ERR_INNER_NULLPTR, "executor is NULL; pass one that phase 1 returned"};
+  if (tensor == nullptr)
+    return {ACLNN_ERR_INNER_NULLPTR, "tensor is NULL; pass a tensor that aclCreateTensor returned"};
   const std::shared_ptr<Executor> object = ExecutorTable::instance().find(executor);
   if (object == nullptr) return stale_executor(executor);
   std::shared_ptr<const Tensor> described = TensorTable::instance().find(tensor);
@@ -217,8 +231,8 @@ Status set_tensor_address(aclOpExecutor* executor, ParameterSet set, size_t inde
   if (set != ParameterSet::inputs) append(&Parameter::is_output);
   if (index >= count) {
     const char* what = set == ParameterSet::inputs ? " input" : set == ParameterSet::outputs ? " output" : "";
-    return {ACLNN_ERR_PARAM_INVALID, text("index is ", index, "; ", call.op->name, " was planned with ", count, what,
-                                          " tensors, so it must be below ", count)};
+    return {ACLNN_ERR_PARAM_INVALID, text("index is ", index, "; ", call.op->name, " was planned with ",
+                                          count, what, " tensors, so it must be below ", count)};
   }
 
   // Everything that can fail comes before the first change.
@@ -228,8 +242,9 @@ Status set_tensor_address(aclOpExecutor* executor, ParameterSet set, size_t inde
     return updated;
   };
   std::shared_ptr<const Tensor> updated = with_address(*described);
-  const bool live = ExecutorTable::instance().with(
-      executor, [&](std::shared_ptr<Executor>& live_object) { live_object->data[positions[index]] = address; });
+  const bool live = ExecutorTable::instance().with(executor, [&](std::shared_ptr<Executor>& live_object) {
+    live_object->data[positions[index]] = address;
+  });
   if (!live) return stale_executor(executor);
   while (!exchange_tensor(tensor, described, updated)) {
     described = TensorTable::instance().find(tensor);
@@ -240,19 +255,22 @@ Status set_tensor_address(aclOpExecutor* executor, ParameterSet set, size_t inde
 }
 
 Status set_repeatable(aclOpExecutor* executor) {
-  if (executor == nullptr) return {ACLNN_ERR_INNER_NULLPTR, "executor is NULL; pass one that phase 1 returned"};
+  if (executor == nullptr)
+    return {ACLNN_ERR_INNER_NULLPTR, "executor is NULL; pass one that phase 1 returned"};
   const bool live = ExecutorTable::instance().with(
       executor, [](std::shared_ptr<Executor>& object) { object->repeatable = true; });
   return live ? Status() : stale_executor(executor);
 }
 
 Status destroy_executor(aclOpExecutor* executor) {
-  if (executor == nullptr) return {ACLNN_ERR_INNER_NULLPTR, "executor is NULL; pass one that phase 1 returned"};
+  if (executor == nullptr)
+    return {ACLNN_ERR_INNER_NULLPTR, "executor is NULL; pass one that phase 1 returned"};
   return ExecutorTable::instance().remove(executor) != nullptr ? Status() : stale_executor(executor);
 }
 
 void release_fresh_executors() {
-  ExecutorTable::instance().remove_where([](const Executor& executor) { return !executor.repeatable; }, [](const auto&) {});
+  ExecutorTable::instance().remove_where([](const Executor& executor) { return !executor.repeatable; },
+                                         [](const auto&) {});
 }
 
 }  // namespace openaclnn

@@ -24,10 +24,10 @@ struct Operator {
 // One tensor argument that was not NULL in phase 1.
 struct Parameter {
   const char* name = "";
-  TensorView view;          // with the address it had in phase 1
-  bool is_input = false;    // both: a reference updated in place
+  TensorView view;        // with the address it had in phase 1
+  bool is_input = false;  // both: a reference updated in place
   bool is_output = false;
-  bool is_accessed = true;  // the task touches its elements
+  bool is_accessed = true;        // the task touches its elements
   bool may_equal_output = false;  // an input that may be the identical view of one output
 };
 
@@ -56,12 +56,14 @@ using ExecutorTable = HandleTable<Executor, HandleKind::executor>;
 Result<aclOpExecutor*> make_executor(Call call);
 
 // Phase 2: checks P1 to P13 of the specification, then queues the task.
-Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor, aclrtStream stream);
+Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
+              aclrtStream stream);
 
 enum class ParameterSet { all, inputs, outputs };
 
 // aclSet…TensorAddr: changes the address of the executor's parameter `index` within the set, and of the tensor object.
-Status set_tensor_address(aclOpExecutor* executor, ParameterSet set, size_t index, aclTensor* tensor, void* address);
+Status set_tensor_address(aclOpExecutor* executor, ParameterSet set, size_t index, aclTensor* tensor,
+                          void* address);
 
 Status set_repeatable(aclOpExecutor* executor);
 Status destroy_executor(aclOpExecutor* executor);

@@ -50,7 +50,8 @@ std::optional<std::string> FaultCell::take(uint64_t last_task) {
   std::string sentence =
       text(operator_name_, " (stream ", stream_number_, ", task ", task_number_, "): ", describe_(fault_));
   if (further_tasks_ > 0) {
-    sentence += text("; ", further_tasks_, further_tasks_ == 1 ? " further task" : " further tasks", " faulted");
+    sentence +=
+        text("; ", further_tasks_, further_tasks_ == 1 ? " further task" : " further tasks", " faulted");
   }
   fault_ = Fault();
   return sentence;

@@ -12,12 +12,12 @@ namespace openaclnn {
 struct Fault {
   int64_t count = 0;  // faulty entries; 0: no fault
   int64_t position = 0;
-  int64_t value = 0;        // what stands there, when it is an integer
-  double real_value = 0;    // what stands there, when `is_real`
+  int64_t value = 0;      // what stands there, when it is an integer
+  double real_value = 0;  // what stands there, when `is_real`
   bool is_real = false;
-  int64_t limit = 0;        // first value that is too large
-  int64_t total = 0;        // entries looked at
-  int kind = 0;             // operator's own
+  int64_t limit = 0;  // first value that is too large
+  int64_t total = 0;  // entries looked at
+  int kind = 0;       // operator's own
 
   bool found() const { return count > 0; }
 };
@@ -30,7 +30,8 @@ class FaultCell {
  public:
   explicit FaultCell(uint64_t stream_number) : stream_number_(stream_number) {}
 
-  void record(uint64_t task_number, const char* operator_name, DescribeFunction describe, const Fault& fault) noexcept;
+  void record(uint64_t task_number, const char* operator_name, DescribeFunction describe,
+              const Fault& fault) noexcept;
 
   uint64_t stream_number() const { return stream_number_; }
   bool filled() const noexcept;

@@ -7,9 +7,9 @@ namespace openaclnn {
 // are made while the library loads: one that a thread is just making when another forks would stay half made in the child.
 class ForkGuarded {
  public:
-  virtual void before_fork() = 0;          // take every lock
-  virtual void after_fork_in_parent() = 0; // release them
-  virtual void after_fork_in_child() = 0;  // release them, and forget what other threads were doing
+  virtual void before_fork() = 0;           // take every lock
+  virtual void after_fork_in_parent() = 0;  // release them
+  virtual void after_fork_in_child() = 0;   // release them, and forget what other threads were doing
 
  protected:
   ~ForkGuarded() = default;

@@ -18,10 +18,11 @@ struct WallCodes {
   int internal;
 };
 
-inline constexpr WallCodes kRuntimeWall = {207001, 507000};    // acl*, aclrt*
-inline constexpr WallCodes kMetaWall = {561101, 561000};       // tensors, arrays, executors, phase 1
-inline constexpr WallCodes kLaunchWall = {361001, 561000};     // phase 2
-inline constexpr const char* kAllocationSentence = "EL0004 Failed to allocate memory for the call's own bookkeeping";
+inline constexpr WallCodes kRuntimeWall = {207001, 507000};  // acl*, aclrt*
+inline constexpr WallCodes kMetaWall = {561101, 561000};     // tensors, arrays, executors, phase 1
+inline constexpr WallCodes kLaunchWall = {361001, 561000};   // phase 2
+inline constexpr const char* kAllocationSentence =
+    "EL0004 Failed to allocate memory for the call's own bookkeeping";
 
 // Runs `body` (returning Status) and returns its code; a failure is added to this thread's error text.
 template <class Body>

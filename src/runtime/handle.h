@@ -121,14 +121,16 @@ class HandleTable final : ForkGuarded {
       const std::lock_guard lock(shards_[s].mutex);
       for (uint64_t index = 0; index < shards_[s].slots.size(); ++index) {
         const Slot& slot = shards_[s].slots[index];
-        if (slot.object != nullptr && agrees(*slot.object)) handles.push_back(pack(slot.generation, index * kShards + s));
+        if (slot.object != nullptr && agrees(*slot.object))
+          handles.push_back(pack(slot.generation, index * kShards + s));
       }
     }
     return handles;
   }
 
  private:
-  static constexpr uint64_t kShards = 16;  // independent locks, so that threads do not queue behind each other
+  static constexpr uint64_t kShards =
+      16;  // independent locks, so that threads do not queue behind each other
   static constexpr int kSlotBits = 28;
   static constexpr int kGenerationBits = 28;
   static constexpr uint64_t kSlotsPerShard = (uint64_t{1} << kSlotBits) / kShards;

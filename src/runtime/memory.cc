@@ -69,10 +69,11 @@ Device& device_of(int device) { return *platform().devices[static_cast<size_t>(d
 Result<void*> allocate_block(int device, size_t requested_bytes, size_t usable_bytes, MemorySpace space) {
   void* address = usable_bytes <= PTRDIFF_MAX ? device_of(device).allocate(usable_bytes, space) : nullptr;
   if (address == nullptr) {
-    return Status(ACL_ERROR_RT_MEMORY_ALLOCATION,
-                  text("EL0004 Failed to allocate ", requested_bytes, " bytes",
-                       space == MemorySpace::device ? text(" on device ", device) : std::string(" of host memory"), " (",
-                       device_of(device).memory_info().free_bytes, " bytes free)"));
+    return Status(
+        ACL_ERROR_RT_MEMORY_ALLOCATION,
+        text("EL0004 Failed to allocate ", requested_bytes, " bytes",
+             space == MemorySpace::device ? text(" on device ", device) : std::string(" of host memory"),
+             " (", device_of(device).memory_info().free_bytes, " bytes free)"));
   }
   try {
     BlockTable::instance().insert(address, {usable_bytes, device, space});
@@ -87,9 +88,10 @@ Status free_block(void* address, MemorySpace space) {
   const std::optional<Block> block = BlockTable::instance().remove(address, space);
   if (!block) {
     const bool host = space == MemorySpace::host;
-    return {ACL_ERROR_RT_PARAM_INVALID,
-            text(host ? "hostPtr" : "devPtr", " is not the start of a live block; it must be an address that ",
-                 host ? "aclrtMallocHost" : "aclrtMalloc", " returned and that was not freed yet")};
+    return {
+        ACL_ERROR_RT_PARAM_INVALID,
+        text(host ? "hostPtr" : "devPtr", " is not the start of a live block; it must be an address that ",
+             host ? "aclrtMallocHost" : "aclrtMalloc", " returned and that was not freed yet")};
   }
   device_of(block->device).release(address, block->usable_bytes, space);
   return {};
@@ -101,8 +103,8 @@ Status check_range(const char* name, const void* address, size_t bytes, RangeOwn
   if (room ? bytes <= *room : may_be_unknown) return {};
   if (!room) {
     return {ACL_ERROR_RT_PARAM_INVALID,
-            text(name, " (", address_text(address), ") lies in no live block; in strict mode device memory must come from ",
-                 "aclrtMalloc")};
+            text(name, " (", address_text(address),
+                 ") lies in no live block; in strict mode device memory must come from ", "aclrtMalloc")};
   }
   return {ACL_ERROR_RT_PARAM_INVALID,
           text(name, " has ", *room, " bytes to the end of its block but ", bytes, " bytes are accessed")};

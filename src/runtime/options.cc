@@ -42,9 +42,8 @@ Status set_context_param(int option, int64_t value) {
   OPENACLNN_TRY(require_option(option, kContextOptions));
   Result<CurrentContext> current = current_context();
   if (!current.ok()) return current.status();
-  ContextTable::instance().with(current->handle, [&](std::shared_ptr<Context>& context) {
-    context->system_params[option] = value;
-  });
+  ContextTable::instance().with(
+      current->handle, [&](std::shared_ptr<Context>& context) { context->system_params[option] = value; });
   return {};
 }
 
@@ -52,8 +51,9 @@ Result<int64_t> context_param(int option) {
   if (Status status = require_option(option, kContextOptions); !status.ok()) return status;
   Result<CurrentContext> current = current_context();
   if (!current.ok()) return current.status();
-  Result<int64_t> value = Status(ACL_ERROR_RT_SYSPARAMOPT_NOT_SET,
-                                 text("opt ", option, " was never set for the current context; set it first"));
+  Result<int64_t> value =
+      Status(ACL_ERROR_RT_SYSPARAMOPT_NOT_SET,
+             text("opt ", option, " was never set for the current context; set it first"));
   ContextTable::instance().with(current->handle, [&](std::shared_ptr<Context>& context) {
     const auto found = context->system_params.find(option);
     if (found != context->system_params.end()) value = found->second;

@@ -23,21 +23,25 @@ std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& dims) {
 
 Status require_dims(const char* name, const int64_t* dims, uint64_t count) {
   if (dims == nullptr && count > 0) {
-    return {ACLNN_ERR_PARAM_NULLPTR, text(name, " is NULL but ", name, "Num is ", count, "; pass that many dims")};
+    return {ACLNN_ERR_PARAM_NULLPTR,
+            text(name, " is NULL but ", name, "Num is ", count, "; pass that many dims")};
   }
   if (count > kMaxDescriptorRank) {
-    return {ACLNN_ERR_PARAM_INVALID, text(name, "Num is ", count, "; at most ", kMaxDescriptorRank, " are accepted")};
+    return {ACLNN_ERR_PARAM_INVALID,
+            text(name, "Num is ", count, "; at most ", kMaxDescriptorRank, " are accepted")};
   }
   return {};
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const Tensor>> make_tensor(const int64_t* view_dims, uint64_t view_dims_num, aclDataType dtype,
-                                                  const int64_t* strides, int64_t offset, aclFormat format,
-                                                  const int64_t* storage_dims, uint64_t storage_dims_num, void* data) {
+Result<std::shared_ptr<const Tensor>> make_tensor(const int64_t* view_dims, uint64_t view_dims_num,
+                                                  aclDataType dtype, const int64_t* strides, int64_t offset,
+                                                  aclFormat format, const int64_t* storage_dims,
+                                                  uint64_t storage_dims_num, void* data) {
   if (Status status = require_dims("viewDims", view_dims, view_dims_num); !status.ok()) return status;
-  if (Status status = require_dims("storageDims", storage_dims, storage_dims_num); !status.ok()) return status;
+  if (Status status = require_dims("storageDims", storage_dims, storage_dims_num); !status.ok())
+    return status;
   auto tensor = std::make_shared<Tensor>();
   if (view_dims_num > 0) tensor->dims.assign(view_dims, view_dims + view_dims_num);
   if (strides != nullptr) {

@@ -50,9 +50,10 @@ using ScalarListTable = HandleTable<const HandleList, HandleKind::scalar_list>;
 inline constexpr uint64_t kMaxDescriptorRank = 64;
 
 // Copies the caller's description. Fails on NULL dims with a count above 0 and on counts above kMaxDescriptorRank.
-Result<std::shared_ptr<const Tensor>> make_tensor(const int64_t* view_dims, uint64_t view_dims_num, aclDataType dtype,
-                                                  const int64_t* strides, int64_t offset, aclFormat format,
-                                                  const int64_t* storage_dims, uint64_t storage_dims_num, void* data);
+Result<std::shared_ptr<const Tensor>> make_tensor(const int64_t* view_dims, uint64_t view_dims_num,
+                                                  aclDataType dtype, const int64_t* strides, int64_t offset,
+                                                  aclFormat format, const int64_t* storage_dims,
+                                                  uint64_t storage_dims_num, void* data);
 
 // Replaces the descriptor of a live tensor if it is still `old`; false when it changed meanwhile or is gone. Look it up again
 // then: so no update between two look-ups is lost.

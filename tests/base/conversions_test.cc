@@ -8,10 +8,10 @@
 #include <cmath>
 #include <vector>
 
-#include "vector_conversions.h"
 #include "cpu/dispatch.h"
 #include "support/number.h"
 #include "support/random.h"
+#include "vector_conversions.h"
 
 namespace openaclnn {
 namespace {
@@ -24,11 +24,12 @@ const std::vector<float>& probes() {
     Random random(openaclnn_test::test_seed());
     std::vector<float> made;
     for (uint32_t upper = 0; upper < 0x10000; ++upper) {
-      for (uint32_t lower : {0x0000u, 0x0001u, 0x0FFFu, 0x1000u, 0x1001u, 0x1FFFu, 0x2000u, 0x2FFFu, 0x3000u, 0x3001u,
-                             0x7FFFu, 0x8000u, 0x8001u, 0xFFFFu}) {
+      for (uint32_t lower : {0x0000u, 0x0001u, 0x0FFFu, 0x1000u, 0x1001u, 0x1FFFu, 0x2000u, 0x2FFFu, 0x3000u,
+                             0x3001u, 0x7FFFu, 0x8000u, 0x8001u, 0xFFFFu}) {
         made.push_back(std::bit_cast<float>(upper << 16 | lower));
       }
-      for (int k = 0; k < 6; ++k) made.push_back(std::bit_cast<float>(upper << 16 | (static_cast<uint32_t>(random.bits()) & 0xFFFFu)));
+      for (int k = 0; k < 6; ++k)
+        made.push_back(std::bit_cast<float>(upper << 16 | (static_cast<uint32_t>(random.bits()) & 0xFFFFu)));
     }
     made.push_back(1.0f);  // an odd count, so that vectors end with a tail
     return made;
@@ -50,7 +51,8 @@ Bfloat16 scalar_narrow<Bfloat16>(float x) {
 TEST(Conversions, WideningsAreExact) {
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<uint16_t>(bits);
-    for (const auto& [dtype, wide] : {std::pair(ACL_FLOAT16, widen(Float16{half})), {ACL_BF16, widen(Bfloat16{half})}}) {
+    for (const auto& [dtype, wide] :
+         {std::pair(ACL_FLOAT16, widen(Float16{half})), {ACL_BF16, widen(Bfloat16{half})}}) {
       const double expected = openaclnn_test::decode(dtype, bits);
       if (std::isnan(expected)) {
         ASSERT_TRUE(std::isnan(wide)) << std::hex << bits;
@@ -64,8 +66,10 @@ TEST(Conversions, WideningsAreExact) {
 
 TEST(Conversions, NarrowingsRoundToNearestEven) {
   for (float x : probes()) {
-    ASSERT_EQ(narrow_f16(x).bits, openaclnn_test::encode(ACL_FLOAT16, static_cast<double>(x))) << std::hexfloat << x;
-    ASSERT_EQ(narrow_bf16(x).bits, openaclnn_test::encode(ACL_BF16, static_cast<double>(x))) << std::hexfloat << x;
+    ASSERT_EQ(narrow_f16(x).bits, openaclnn_test::encode(ACL_FLOAT16, static_cast<double>(x)))
+        << std::hexfloat << x;
+    ASSERT_EQ(narrow_bf16(x).bits, openaclnn_test::encode(ACL_BF16, static_cast<double>(x)))
+        << std::hexfloat << x;
   }
 }
 
@@ -94,10 +98,11 @@ struct Level {
 };
 
 constexpr Level kLevels[] = {
-    {cpu::Isa::baseline, isa_baseline::narrow, isa_baseline::narrow, isa_baseline::narrow, isa_baseline::widen_all,
-     isa_baseline::widen_all},
+    {cpu::Isa::baseline, isa_baseline::narrow, isa_baseline::narrow, isa_baseline::narrow,
+     isa_baseline::widen_all, isa_baseline::widen_all},
 #if defined(__x86_64__)
-    {cpu::Isa::avx2, isa_avx2::narrow, isa_avx2::narrow, isa_avx2::narrow, isa_avx2::widen_all, isa_avx2::widen_all},
+    {cpu::Isa::avx2, isa_avx2::narrow, isa_avx2::narrow, isa_avx2::narrow, isa_avx2::widen_all,
+     isa_avx2::widen_all},
     {cpu::Isa::avx512, isa_avx512::narrow, isa_avx512::narrow, isa_avx512::narrow, isa_avx512::widen_all,
      isa_avx512::widen_all},
 #endif
@@ -131,7 +136,8 @@ TEST_P(VectorConversions, StoreOneNaNAndKeepTheRest) {
   GetParam().narrow_f32(probes().data(), stored.data(), static_cast<int64_t>(stored.size()));
   for (size_t i = 0; i < stored.size(); ++i) {
     const uint32_t bits = std::bit_cast<uint32_t>(probes()[i]);
-    ASSERT_EQ(std::bit_cast<uint32_t>(stored[i]), std::isnan(probes()[i]) ? 0x7FC00000u : bits) << std::hex << bits;
+    ASSERT_EQ(std::bit_cast<uint32_t>(stored[i]), std::isnan(probes()[i]) ? 0x7FC00000u : bits)
+        << std::hex << bits;
   }
 }
 

@@ -106,7 +106,8 @@ TEST(Layout, RandomViewsAreVisitedExactly) {
     }
     const TensorView view_a = make_view(dims, strides_a), view_b = make_view(dims, strides_b);
     const Offsets expected = offsets_of(view_a, view_b);
-    ASSERT_EQ(offsets_of(row_major_nest<2>({&view_a, &view_b}, 0, view_a.rank)), expected) << "round " << round;
+    ASSERT_EQ(offsets_of(row_major_nest<2>({&view_a, &view_b}, 0, view_a.rank)), expected)
+        << "round " << round;
     Offsets any_order = offsets_of(memory_order_nest<2>({&view_a, &view_b}, 1));
     Offsets sorted = expected;
     std::sort(any_order.begin(), any_order.end());

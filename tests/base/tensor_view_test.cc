@@ -14,8 +14,8 @@ namespace {
 
 using openaclnn_test::Random;
 
-TensorView make_view(const std::vector<int64_t>& dims, const std::vector<int64_t>& strides, int64_t offset = 0,
-                     void* data = nullptr) {
+TensorView make_view(const std::vector<int64_t>& dims, const std::vector<int64_t>& strides,
+                     int64_t offset = 0, void* data = nullptr) {
   TensorView view;
   view.data = data;
   view.offset = offset;

@@ -33,7 +33,8 @@ constexpr int kMostThreads = 7;
 bool is_telling(const HostTensor& tensor, int64_t i) {
   if (float_format(tensor.dtype()) != nullptr) return std::isfinite(tensor.get(i)) && tensor.get(i) != 0;
   const std::byte* const element = tensor.element(i);
-  return std::any_of(element, element + element_bytes(tensor.dtype()), [](std::byte b) { return b != std::byte{0}; });
+  return std::any_of(element, element + element_bytes(tensor.dtype()),
+                     [](std::byte b) { return b != std::byte{0}; });
 }
 
 int fail(const Case& c, const std::string& why) {
@@ -42,7 +43,8 @@ int fail(const Case& c, const std::string& why) {
 }
 
 int print_hashes(bool hostile) {
-  std::printf("# %s, %d threads\n", openaclnn::cpu::isa_name(openaclnn::cpu::active_isa()), openaclnn::cpu::num_threads());
+  std::printf("# %s, %d threads\n", openaclnn::cpu::isa_name(openaclnn::cpu::active_isa()),
+              openaclnn::cpu::num_threads());
   int failures = 0;
   for (const Case& c : all_cases()) {
     const std::vector<HostTensor> tensors = make_tensors(c);
@@ -65,8 +67,10 @@ int print_hashes(bool hostile) {
       hash = hash_bytes(bytes.data(), bytes.size(), hash);
       int64_t telling = 0;
       for (int64_t i = 0; i < tensors[k].numel(); ++i) telling += is_telling(tensors[k], i);
-      if (2 * telling <= tensors[k].numel()) failures += fail(c, std::string(c.tensors[k].name) + " is mostly zero or not finite");
-      if (!tensors[k].gaps_intact()) failures += fail(c, std::string("bytes around ") + c.tensors[k].name + " changed");
+      if (2 * telling <= tensors[k].numel())
+        failures += fail(c, std::string(c.tensors[k].name) + " is mostly zero or not finite");
+      if (!tensors[k].gaps_intact())
+        failures += fail(c, std::string("bytes around ") + c.tensors[k].name + " changed");
     }
     std::printf("%016" PRIx64 " %s\n", hash, c.name.c_str());
   }
@@ -133,8 +137,10 @@ TEST_P(Bits, DoNotDependOnInstructionSetThreadsAndCallerState) {
   ASSERT_FALSE(golden.empty()) << OPENACLNN_GOLDEN_HASHES << " is missing";
   for (const Level& level : levels()) {
     for (const bool hostile : {false, true}) {
-      if (hostile && GetParam() != 2) continue;  // with workers that inherit the state, and only once: it takes its time
-      std::map<std::string, std::string> environment = {{"OPENACLNN_NUM_THREADS", std::to_string(GetParam())}};
+      if (hostile && GetParam() != 2)
+        continue;  // with workers that inherit the state, and only once: it takes its time
+      std::map<std::string, std::string> environment = {
+          {"OPENACLNN_NUM_THREADS", std::to_string(GetParam())}};
       if (level.setting != nullptr) environment["OPENACLNN_ISA"] = level.setting;
       std::vector<std::string> arguments = {"--print-hashes"};
       if (hostile) arguments.push_back("hostile");
@@ -142,7 +148,8 @@ TEST_P(Bits, DoNotDependOnInstructionSetThreadsAndCallerState) {
       SCOPED_TRACE(level.active_name + (hostile ? ", hostile caller" : ""));
       ASSERT_EQ(result.exit_code, 0) << result.output;
       const std::string active = "# " + level.active_name + ", " + std::to_string(GetParam()) + " threads\n";
-      ASSERT_TRUE(result.output.starts_with(active)) << "asked for " << active << "got " << result.output.substr(0, 60);
+      ASSERT_TRUE(result.output.starts_with(active))
+          << "asked for " << active << "got " << result.output.substr(0, 60);
       ASSERT_EQ(hash_lines(result.output), golden) << "bits changed: see docs/numerics.md on when they may";
     }
   }
@@ -156,7 +163,8 @@ TEST(BitsCases, AreLargeEnoughToBeSplit) {
     const std::string room = c.name.substr(0, c.name.find(' '));
     split[room] += c.minimal_bytes / openaclnn::cpu::kMinBytesPerThread >= kMostThreads;
   }
-  for (const auto& [room, count] : split) EXPECT_GE(count, 5) << room << " has too few cases that 7 threads share";
+  for (const auto& [room, count] : split)
+    EXPECT_GE(count, 5) << room << " has too few cases that 7 threads share";
 }
 
 TEST(BitsCases, HaveUniqueNames) {

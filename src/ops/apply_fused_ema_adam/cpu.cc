@@ -12,7 +12,8 @@ namespace {
 
 // One contiguous run. Each vector is read whole before any of it is written, so grad may be one of the other tensors.
 template <class T>
-void update_run(const EmaAdamCoefficients& coefficients, const std::array<T*, kEmaStep>& tensors, int64_t count) {
+void update_run(const EmaAdamCoefficients& coefficients, const std::array<T*, kEmaStep>& tensors,
+                int64_t count) {
   const T* const grad = tensors[kEmaGrad];
   T* const var = tensors[kEmaVar];
   T* const m = tensors[kEmaM];

@@ -10,7 +10,8 @@ namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
 template <class V>
 OPENACLNN_INLINE void ema_adam(const EmaAdamCoefficients& c, V g, V& var, V& m, V& v, V& s) {
-  if (!c.decoupled) g = V(c.weight_decay) * var + g;  // mode 0, L2: decay joins the gradient, also when it is 0 (0 * inf)
+  if (!c.decoupled)
+    g = V(c.weight_decay) * var + g;  // mode 0, L2: decay joins the gradient, also when it is 0 (0 * inf)
   m = V(c.one_minus_beta1) * g + V(c.beta1) * m;
   v = (g * g) * V(c.one_minus_beta2) + V(c.beta2) * v;
   const V denominator = sqrt(v * V(c.v_scale)) + V(c.eps);

@@ -48,20 +48,22 @@ Status check(const EmaAdamArgs& args) {
   OPENACLNN_TRY(require_extents({&args.grad, &args.var, &args.m, &args.v, &args.s, &args.step}));
   for (const Argument* state : states) OPENACLNN_TRY(require_same_shape(*state, args.grad));
   if (args.step.view.is_empty()) {
-    return {ACLNN_ERR_PARAM_INVALID,
-            text("step has shape ", shape_text(args.step.view.shape()), "; it must hold at least one element")};
+    return {ACLNN_ERR_PARAM_INVALID, text("step has shape ", shape_text(args.step.view.shape()),
+                                          "; it must hold at least one element")};
   }
   // V7
   if (args.attributes.mode != 0 && args.attributes.mode != 1) {
     return {ACLNN_ERR_PARAM_INVALID,
-            text("mode is ", args.attributes.mode, "; it must be 0 (decay added to the gradient) or 1 (decoupled decay)")};
+            text("mode is ", args.attributes.mode,
+                 "; it must be 0 (decay added to the gradient) or 1 (decoupled decay)")};
   }
   // V8, V9
   OPENACLNN_TRY(require_plain_formats({&args.grad, &args.var, &args.m, &args.v, &args.s, &args.step}));
   OPENACLNN_TRY(require_distinct_elements({&args.var, &args.m, &args.v, &args.s}));
   // V11
   if (environment().vendor_limits && args.grad.rank == 0) {
-    return {ACLNN_ERR_PARAM_INVALID, "grad has rank 0; with OPENACLNN_LIMITS=vendor its rank must be at least 1"};
+    return {ACLNN_ERR_PARAM_INVALID,
+            "grad has rank 0; with OPENACLNN_LIMITS=vendor its rank must be at least 1"};
   }
   return {};
 }
@@ -74,7 +76,8 @@ Call plan(const EmaAdamArgs& args) {
   Parameter grad = parameter(args.grad, Use::input);
   grad.may_equal_output = true;  // each element is read before any is written
   call.add(grad);
-  for (const Argument* state : {&args.var, &args.m, &args.v, &args.s}) call.add(parameter(*state, Use::reference));
+  for (const Argument* state : {&args.var, &args.m, &args.v, &args.s})
+    call.add(parameter(*state, Use::reference));
   // Whatever its shape, step is one number: the 8 bytes at data + offset * 8.
   Parameter step = parameter(args.step, Use::input);
   step.view.rank = 0;
@@ -89,7 +92,8 @@ Call plan(const EmaAdamArgs& args) {
     plan.nest = memory_order_nest<kEmaStep>(
         {&args.grad.view, &args.var.view, &args.m.view, &args.v.view, &args.s.view}, kEmaVar);
   }
-  for (int k = 0; k < kEmaParameters; ++k) plan.offsets[k] = call.parameters[static_cast<size_t>(k)].view.offset;
+  for (int k = 0; k < kEmaParameters; ++k)
+    plan.offsets[k] = call.parameters[static_cast<size_t>(k)].view.offset;
   call.plan = share_plan(plan);
   return call;
 }
@@ -116,22 +120,28 @@ EmaAdamCoefficients ema_adam_coefficients(const EmaAdamAttributes& a, int64_t t)
 using namespace openaclnn;
 
 aclnnStatus aclnnApplyFusedEmaAdamGetWorkspaceSize(const aclTensor* grad, aclTensor* varRef, aclTensor* mRef,
-                                                   aclTensor* vRef, aclTensor* sRef, const aclTensor* step, double lr,
-                                                   double emaDecay, double beta1, double beta2, double eps, int64_t mode,
-                                                   bool biasCorrection, double weightDecay, uint64_t* workspaceSize,
+                                                   aclTensor* vRef, aclTensor* sRef, const aclTensor* step,
+                                                   double lr, double emaDecay, double beta1, double beta2,
+                                                   double eps, int64_t mode, bool biasCorrection,
+                                                   double weightDecay, uint64_t* workspaceSize,
                                                    aclOpExecutor** executor) {
   return phase1(__func__, workspaceSize, executor, [&]() -> Result<Call> {
     EmaAdamArgs args;
     args.attributes = {lr, emaDecay, beta1, beta2, eps, mode, biasCorrection, weightDecay};
-    const Status resolved = resolve<6>(
-        {{{"grad", grad}, {"varRef", varRef}, {"mRef", mRef}, {"vRef", vRef}, {"sRef", sRef}, {"step", step}}},
-        {&args.grad, &args.var, &args.m, &args.v, &args.s, &args.step});
+    const Status resolved = resolve<6>({{{"grad", grad},
+                                         {"varRef", varRef},
+                                         {"mRef", mRef},
+                                         {"vRef", vRef},
+                                         {"sRef", sRef},
+                                         {"step", step}}},
+                                       {&args.grad, &args.var, &args.m, &args.v, &args.s, &args.step});
     if (!resolved.ok()) return resolved;
     if (Status status = check(args); !status.ok()) return status;
     return plan(args);
   });
 }
 
-aclnnStatus aclnnApplyFusedEmaAdam(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream) {
+aclnnStatus aclnnApplyFusedEmaAdam(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
+                                   aclrtStream stream) {
   return phase2(__func__, apply_fused_ema_adam_operator(), workspace, workspaceSize, executor, stream);
 }

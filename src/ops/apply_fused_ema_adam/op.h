@@ -41,8 +41,8 @@ struct EmaAdamCoefficients {
 struct EmaAdamPlan {
   EmaAdamAttributes attributes;
   aclDataType dtype;
-  LoopNest<kEmaStep> nest;            // grad, var, m, v, s in one visiting order
-  int64_t offsets[kEmaParameters];    // elements
+  LoopNest<kEmaStep> nest;          // grad, var, m, v, s in one visiting order
+  int64_t offsets[kEmaParameters];  // elements
   int64_t numel;
 };
 

@@ -57,10 +57,12 @@ void for_each_index(const EmbeddingPlan& plan, const Index* indices, cpu::Range 
 
 template <class Index>
 Fault look_up(const EmbeddingPlan& plan, const TaskIo& io) {
-  const Index* const indices = static_cast<const Index*>(io.data[kEmbeddingIndices]) + plan.offsets[kEmbeddingIndices];
-  const char* const weight =
-      static_cast<const char*>(io.data[kEmbeddingWeight]) + plan.offsets[kEmbeddingWeight] * plan.element_bytes;
-  char* const out = static_cast<char*>(io.data[kEmbeddingOut]) + plan.offsets[kEmbeddingOut] * plan.element_bytes;
+  const Index* const indices =
+      static_cast<const Index*>(io.data[kEmbeddingIndices]) + plan.offsets[kEmbeddingIndices];
+  const char* const weight = static_cast<const char*>(io.data[kEmbeddingWeight]) +
+                             plan.offsets[kEmbeddingWeight] * plan.element_bytes;
+  char* const out =
+      static_cast<char*>(io.data[kEmbeddingOut]) + plan.offsets[kEmbeddingOut] * plan.element_bytes;
 
   FaultScan scan;
   const auto fault = [&](EmbeddingFaultKind kind) {
@@ -96,7 +98,8 @@ Fault look_up(const EmbeddingPlan& plan, const TaskIo& io) {
     for_each_index(plan, indices, rows, [&](int64_t position, int64_t row, int64_t out_offset) {
       const bool valid = in_table(plan, row);
       if (!valid && columns.begin == 0) scan.add(position);
-      const int64_t from = valid ? row * plan.weight_row_stride + columns.begin * plan.weight_column_stride : 0;
+      const int64_t from =
+          valid ? row * plan.weight_row_stride + columns.begin * plan.weight_column_stride : 0;
       const int64_t to = out_offset + columns.begin * plan.out_column_stride;
       copy_row(plan, out + to * plan.element_bytes, valid ? weight + from * plan.element_bytes : nullptr,
                columns.end - columns.begin);

@@ -27,8 +27,9 @@ const Operator& embedding_operator() {
 }
 
 Status check(const EmbeddingArgs& args) {
-  static constexpr aclDataType kDtypes[] = {ACL_DOUBLE, ACL_FLOAT, ACL_FLOAT16, ACL_BF16, ACL_INT64,     ACL_INT32,
-                                            ACL_INT16,  ACL_INT8,  ACL_UINT8,   ACL_BOOL, ACL_COMPLEX64, ACL_COMPLEX128};
+  static constexpr aclDataType kDtypes[] = {ACL_DOUBLE, ACL_FLOAT, ACL_FLOAT16,   ACL_BF16,
+                                            ACL_INT64,  ACL_INT32, ACL_INT16,     ACL_INT8,
+                                            ACL_UINT8,  ACL_BOOL,  ACL_COMPLEX64, ACL_COMPLEX128};
   static constexpr aclDataType kIndexDtypes[] = {ACL_INT32, ACL_INT64};
   const auto& [weight, indices, out] = args;
   // V4
@@ -42,7 +43,8 @@ Status check(const EmbeddingArgs& args) {
   std::array<int64_t, kMaxRank> expected = {};  // out's rank is at most kMaxRank, so indices' is below
   std::copy_n(indices.view.dims, indices.rank, expected.begin());
   expected[indices.rank] = weight.view.dims[1];
-  OPENACLNN_TRY(require_shape(out, {expected.data(), indices.rank + 1}, "the shape of indices followed by weight's dim 1"));
+  OPENACLNN_TRY(require_shape(out, {expected.data(), indices.rank + 1},
+                              "the shape of indices followed by weight's dim 1"));
   // V8, V9
   OPENACLNN_TRY(require_plain_formats({&weight, &indices, &out}));
   return require_distinct_elements({&out});
@@ -53,7 +55,8 @@ Call plan(const EmbeddingArgs& args) {
   Call call;
   call.op = &embedding_operator();
   call.nothing_to_do = out.view.is_empty();
-  for (const auto& [argument, use] : {std::pair(&weight, Use::input), {&indices, Use::input}, {&out, Use::output}}) {
+  for (const auto& [argument, use] :
+       {std::pair(&weight, Use::input), {&indices, Use::input}, {&out, Use::output}}) {
     Parameter made = parameter(*argument, use);
     made.is_accessed = made.is_accessed && !call.nothing_to_do;
     call.add(made);
@@ -71,7 +74,8 @@ Call plan(const EmbeddingArgs& args) {
   }
   plan.weight_row_stride = weight.view.strides[0];
   plan.weight_column_stride = weight.view.strides[1];
-  for (int k = 0; k < kEmbeddingParameters; ++k) plan.offsets[k] = call.parameters[static_cast<size_t>(k)].view.offset;
+  for (int k = 0; k < kEmbeddingParameters; ++k)
+    plan.offsets[k] = call.parameters[static_cast<size_t>(k)].view.offset;
   call.plan = share_plan(plan);
   return call;
 }
@@ -80,8 +84,9 @@ Call plan(const EmbeddingArgs& args) {
 
 using namespace openaclnn;
 
-aclnnStatus aclnnEmbeddingGetWorkspaceSize(const aclTensor* weight, const aclTensor* indices, const aclTensor* out,
-                                           uint64_t* workspaceSize, aclOpExecutor** executor) {
+aclnnStatus aclnnEmbeddingGetWorkspaceSize(const aclTensor* weight, const aclTensor* indices,
+                                           const aclTensor* out, uint64_t* workspaceSize,
+                                           aclOpExecutor** executor) {
   return phase1(__func__, workspaceSize, executor, [&]() -> Result<Call> {
     EmbeddingArgs args;
     const Status resolved = resolve<3>({{{"weight", weight}, {"indices", indices}, {"out", out}}},
@@ -92,6 +97,7 @@ aclnnStatus aclnnEmbeddingGetWorkspaceSize(const aclTensor* weight, const aclTen
   });
 }
 
-aclnnStatus aclnnEmbedding(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor, const aclrtStream stream) {
+aclnnStatus aclnnEmbedding(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
+                           const aclrtStream stream) {
   return phase2(__func__, embedding_operator(), workspace, workspaceSize, executor, stream);
 }

@@ -20,8 +20,8 @@ struct TableGradient {
 
 // Writes columns [columns.begin, columns.end), at most kTileColumns, of one output row from the entries [first, last).
 template <class In, class Out, class Word>
-void write_tile(const TableGradient<In, Out, Word>& table, int64_t row, int64_t first, int64_t last, cpu::Range columns,
-                RowAccumulators& accumulators) {
+void write_tile(const TableGradient<In, Out, Word>& table, int64_t row, int64_t first, int64_t last,
+                cpu::Range columns, RowAccumulators& accumulators) {
   const EmbeddingBackwardPlan& plan = table.plan;
   const int64_t width = columns.end - columns.begin;
   Out* const target = table.out + row * plan.out_row_stride + columns.begin * plan.out_column_stride;
@@ -34,7 +34,8 @@ void write_tile(const TableGradient<In, Out, Word>& table, int64_t row, int64_t 
   } else {
     const auto row_start = [&](int64_t k) {
       const int64_t position = static_cast<int64_t>(table.sorted.entries[first + k].position);
-      return table.grad + RunCursor<1>(plan.grad_row_nest, position).offset(0) + columns.begin * plan.grad_column_stride;
+      return table.grad + RunCursor<1>(plan.grad_row_nest, position).offset(0) +
+             columns.begin * plan.grad_column_stride;
     };
     In gathered[kTileColumns];
     const auto gathered_row = [&](int64_t k) -> const In* {
@@ -57,8 +58,8 @@ void write_tile(const TableGradient<In, Out, Word>& table, int64_t row, int64_t 
 }
 
 template <class In, class Out, class Word>
-void write_row(const TableGradient<In, Out, Word>& table, int64_t row, int64_t first, int64_t last, cpu::Range columns,
-               RowAccumulators& accumulators) {
+void write_row(const TableGradient<In, Out, Word>& table, int64_t row, int64_t first, int64_t last,
+               cpu::Range columns, RowAccumulators& accumulators) {
   for (int64_t begin = columns.begin; begin < columns.end; begin += kTileColumns) {
     const int64_t end = begin + kTileColumns < columns.end ? begin + kTileColumns : columns.end;
     write_tile(table, row, first, last, {begin, end}, accumulators);
@@ -67,7 +68,8 @@ void write_row(const TableGradient<In, Out, Word>& table, int64_t row, int64_t f
 
 // The first row of chunk `chunk` when rows and their terms together are cut into equal parts.
 template <class Word>
-int64_t first_row_of_chunk(const SortedPositions<Word>& sorted, int64_t table_rows, int64_t chunks, int64_t chunk) {
+int64_t first_row_of_chunk(const SortedPositions<Word>& sorted, int64_t table_rows, int64_t chunks,
+                           int64_t chunk) {
   const int64_t target = cpu::chunk_range(table_rows + sorted.count, chunks, chunk, 1).begin;
   int64_t low = 0;
   int64_t high = table_rows;
@@ -86,20 +88,23 @@ template <class In, class Out, class Word>
 void write_table(const TableGradient<In, Out, Word>& table, int64_t* hot_rows) {
   const EmbeddingBackwardPlan& plan = table.plan;
   const SortedPositions<Word>& sorted = table.sorted;
-  const int64_t bytes =
-      (sorted.count * static_cast<int64_t>(sizeof(In)) + plan.table_rows * static_cast<int64_t>(sizeof(Out))) * plan.columns;
+  const int64_t bytes = (sorted.count * static_cast<int64_t>(sizeof(In)) +
+                         plan.table_rows * static_cast<int64_t>(sizeof(Out))) *
+                        plan.columns;
   const int64_t most_chunks = kMostHotRows / 4;
   const int64_t wanted = cpu::chunks_for(bytes);
   const int64_t chunks = wanted < most_chunks ? wanted : most_chunks;
   // A row with more terms than half a chunk's share is hot: there are fewer than 2 * chunks of them, and their columns are
   // distributed instead.
   const int64_t share = (plan.table_rows + sorted.count) / (2 * chunks);
-  const int64_t most_terms = chunks > 1 && share > kChunkRows ? share : chunks > 1 ? kChunkRows : sorted.count;
+  const int64_t most_terms = chunks > 1 && share > kChunkRows ? share
+                             : chunks > 1                     ? kChunkRows
+                                                              : sorted.count;
   std::atomic<int64_t> hot_count{0};
   cpu::parallel_for(chunks, [&](int64_t chunk) {
     RowAccumulators accumulators;
-    const int64_t last_row = chunk + 1 < chunks ? first_row_of_chunk(sorted, plan.table_rows, chunks, chunk + 1)
-                                                : plan.table_rows;
+    const int64_t last_row =
+        chunk + 1 < chunks ? first_row_of_chunk(sorted, plan.table_rows, chunks, chunk + 1) : plan.table_rows;
     int64_t row = first_row_of_chunk(sorted, plan.table_rows, chunks, chunk);
     int64_t entry = first_entry_of(sorted, row);
     for (; row < last_row; ++row) {
@@ -120,13 +125,16 @@ void write_table(const TableGradient<In, Out, Word>& table, int64_t* hot_rows) {
 
   const int64_t hot = hot_count.load() < kMostHotRows ? hot_count.load() : kMostHotRows;
   if (hot == 0) return;
-  constexpr int64_t kHotColumns = 64;  // four cache lines of fp32: wide enough to stream, narrow enough to share
+  constexpr int64_t kHotColumns =
+      64;  // four cache lines of fp32: wide enough to stream, narrow enough to share
   const int64_t column_chunks = plan.columns / kHotColumns > 1 ? plan.columns / kHotColumns : 1;
   cpu::parallel_for(hot * column_chunks, [&](int64_t item) {
     RowAccumulators accumulators;
     const int64_t row = hot_rows[item / column_chunks];
-    const cpu::Range columns = cpu::chunk_range(plan.columns, column_chunks, item % column_chunks, kHotColumns);
-    write_row(table, row, first_entry_of(sorted, row), first_entry_of(sorted, row + 1), columns, accumulators);
+    const cpu::Range columns =
+        cpu::chunk_range(plan.columns, column_chunks, item % column_chunks, kHotColumns);
+    write_row(table, row, first_entry_of(sorted, row), first_entry_of(sorted, row + 1), columns,
+              accumulators);
   });
 }
 
@@ -138,7 +146,8 @@ Fault run_with_words(const EmbeddingBackwardPlan& plan, const TaskIo& io) {
     FaultScan scan;
     with_index_type(plan.index_dtype, [&](auto type) {
       using Index = decltype(type);
-      const Index* const indices = static_cast<const Index*>(io.data[kGradIndices]) + plan.offsets[kGradIndices];
+      const Index* const indices =
+          static_cast<const Index*>(io.data[kGradIndices]) + plan.offsets[kGradIndices];
       decode_indices(plan, indices, scratch_part<Word>(io, plan.scratch.keys), scan);
       fault.count = scan.count();
       if (!fault.found()) return;
@@ -153,9 +162,11 @@ Fault run_with_words(const EmbeddingBackwardPlan& plan, const TaskIo& io) {
   }
 
   const auto sum = [&]<class In, class Out>() {
-    write_table(TableGradient<In, Out, Word>{plan, static_cast<const In*>(io.data[kGradRows]) + plan.offsets[kGradRows],
-                                             static_cast<Out*>(io.data[kGradTable]) + plan.offsets[kGradTable], sorted},
-                plan.positions > 0 ? scratch_part<int64_t>(io, plan.scratch.hot_rows) : nullptr);
+    write_table(
+        TableGradient<In, Out, Word>{
+            plan, static_cast<const In*>(io.data[kGradRows]) + plan.offsets[kGradRows],
+            static_cast<Out*>(io.data[kGradTable]) + plan.offsets[kGradTable], sorted},
+        plan.positions > 0 ? scratch_part<int64_t>(io, plan.scratch.hot_rows) : nullptr);
   };
   const auto sum_from = [&]<class In>() {
     switch (plan.out_dtype) {

@@ -20,9 +20,11 @@ constexpr aclDataType kFloatDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
 std::string describe_fault(const Fault& fault) {
   std::array<char, 32> real;
   std::snprintf(real.data(), real.size(), "%.9g", fault.real_value);
-  return text("indices[", fault.position, "] = ", fault.is_real ? std::string(real.data()) : std::to_string(fault.value),
-              " is outside [0, ", fault.limit, "); ", fault.count, " of ", fault.total,
-              fault.kind == kTableUntouched ? " indices are wrong and nothing was written" : " indices were skipped");
+  return text(
+      "indices[", fault.position,
+      "] = ", fault.is_real ? std::string(real.data()) : std::to_string(fault.value), " is outside [0, ",
+      fault.limit, "); ", fault.count, " of ", fault.total,
+      fault.kind == kTableUntouched ? " indices are wrong and nothing was written" : " indices were skipped");
 }
 
 // Rows of grad: the product of all dims but the last. The product of a non-empty view fits; with D = 0 it may not matter.
@@ -37,7 +39,7 @@ Checked grad_rows(const Argument& grad) {
 
 // Lays out the workspace; its total is not ok() when the sizes leave int64.
 Checked lay_out(EmbeddingBackwardScratch& scratch, int64_t positions, int64_t table_rows) {
-  constexpr int kMostDigitBits = 11;          // 2048 counters of 8 bytes fit in L1
+  constexpr int kMostDigitBits = 11;  // 2048 counters of 8 bytes fit in L1
   constexpr int64_t kPositionsPerBlock = 8192;
   constexpr int64_t kMostBlocks = 64;
   constexpr int64_t kCacheLine = 64;
@@ -70,7 +72,8 @@ Checked lay_out(EmbeddingBackwardScratch& scratch, int64_t positions, int64_t ta
 }  // namespace
 
 const Operator& embedding_dense_backward_operator() {
-  static const Operator op{"aclnnEmbeddingDenseBackward", run_embedding_dense_backward_kernel(), describe_fault};
+  static const Operator op{"aclnnEmbeddingDenseBackward", run_embedding_dense_backward_kernel(),
+                           describe_fault};
   return op;
 }
 
@@ -95,8 +98,9 @@ Status check(const EmbeddingBackwardArgs& args) {
   }
   OPENACLNN_TRY(require_rank(out, 2));
   if (static_cast<uint64_t>(out.view.dims[0]) != num_weights || out.view.dims[1] != columns) {
-    return {ACLNN_ERR_PARAM_INVALID, text("out has shape ", shape_text(out.view.shape()),
-                                          "; it must be [numWeights, grad's last dim] = [", num_weights, ", ", columns, "]")};
+    return {ACLNN_ERR_PARAM_INVALID,
+            text("out has shape ", shape_text(out.view.shape()),
+                 "; it must be [numWeights, grad's last dim] = [", num_weights, ", ", columns, "]")};
   }
   // V8, V9
   OPENACLNN_TRY(require_plain_formats({&grad, &indices, &out}));
@@ -108,7 +112,8 @@ Result<Call> plan(const EmbeddingBackwardArgs& args) {
   Call call;
   call.op = &embedding_dense_backward_operator();
   call.nothing_to_do = out.view.is_empty();
-  for (const auto& [argument, use] : {std::pair(&grad, Use::input), {&indices, Use::input}, {&out, Use::output}}) {
+  for (const auto& [argument, use] :
+       {std::pair(&grad, Use::input), {&indices, Use::input}, {&out, Use::output}}) {
     Parameter made = parameter(*argument, use);
     made.is_accessed = made.is_accessed && !call.nothing_to_do;
     call.add(made);
@@ -128,15 +133,16 @@ Result<Call> plan(const EmbeddingBackwardArgs& args) {
       plan.index_nest = row_major_nest<1>({&indices.view}, 0, indices.view.rank);
       plan.grad_row_nest = row_major_nest<1>({&grad.view}, 0, grad.view.rank - 1);
       if (!lay_out(plan.scratch, plan.positions, plan.table_rows).ok()) {
-        return Status(ACLNN_ERR_INNER_CREATE_EXECUTOR,
-                      text("EL0004 Failed to allocate: the workspace for ", plan.positions, " indices exceeds 2^63 bytes"));
+        return Status(ACLNN_ERR_INNER_CREATE_EXECUTOR, text("EL0004 Failed to allocate: the workspace for ",
+                                                            plan.positions, " indices exceeds 2^63 bytes"));
       }
       call.workspace_bytes = static_cast<uint64_t>(plan.scratch.total_bytes);
     }
     plan.grad_column_stride = grad.view.strides[grad.view.rank - 1];
     plan.out_row_stride = out.view.strides[0];
     plan.out_column_stride = out.view.strides[1];
-    for (int k = 0; k < kGradParameters; ++k) plan.offsets[k] = call.parameters[static_cast<size_t>(k)].view.offset;
+    for (int k = 0; k < kGradParameters; ++k)
+      plan.offsets[k] = call.parameters[static_cast<size_t>(k)].view.offset;
   }
   call.plan = share_plan(plan);
   return call;
@@ -147,9 +153,9 @@ Result<Call> plan(const EmbeddingBackwardArgs& args) {
 using namespace openaclnn;
 
 aclnnStatus aclnnEmbeddingDenseBackwardGetWorkspaceSize(const aclTensor* grad, const aclTensor* indices,
-                                                        uint64_t numWeights, uint64_t paddingIdx, bool scaleGradByFreq,
-                                                        const aclTensor* out, uint64_t* workspaceSize,
-                                                        aclOpExecutor** executor) {
+                                                        uint64_t numWeights, uint64_t paddingIdx,
+                                                        bool scaleGradByFreq, const aclTensor* out,
+                                                        uint64_t* workspaceSize, aclOpExecutor** executor) {
   return phase1(__func__, workspaceSize, executor, [&]() -> Result<Call> {
     EmbeddingBackwardArgs args = {{}, {}, {}, numWeights, paddingIdx, scaleGradByFreq};
     const Status resolved = resolve<3>({{{"grad", grad}, {"indices", indices}, {"out", out}}},

@@ -36,14 +36,16 @@ inline T* scratch_part(const TaskIo& io, int64_t offset) {
 
 // Decodes every index into keys[]: its row, or the sentinel for positions that take no part.
 template <class Word, class Index>
-inline void decode_indices(const EmbeddingBackwardPlan& plan, const Index* indices, Word* keys, FaultScan& scan) {
+inline void decode_indices(const EmbeddingBackwardPlan& plan, const Index* indices, Word* keys,
+                           FaultScan& scan) {
   constexpr Word kNoRow = std::numeric_limits<Word>::max();
   const int64_t chunks = cpu::chunks_for(plan.positions * static_cast<int64_t>(sizeof(Index) + sizeof(Word)));
   cpu::parallel_for(chunks, [&](int64_t chunk) {
     const cpu::Range range = cpu::chunk_range(plan.positions, chunks, chunk, 1024);
     RunCursor<1> cursor(plan.index_nest, range.begin);
     for (int64_t position = range.begin; position < range.end;) {
-      const int64_t run = cursor.left_in_run() < range.end - position ? cursor.left_in_run() : range.end - position;
+      const int64_t run =
+          cursor.left_in_run() < range.end - position ? cursor.left_in_run() : range.end - position;
       const Index* const from = indices + cursor.offset(0);
       const int64_t stride = cursor.inner_stride(0);
       for (int64_t i = 0; i < run; ++i) {
@@ -62,8 +64,8 @@ inline void decode_indices(const EmbeddingBackwardPlan& plan, const Index* indic
 // One pass of the radix sort: read(i) gives entry i of `count`; entries whose row is the sentinel are left out. Returns how
 // many were written.
 template <class Word, class Read>
-inline int64_t scatter_by_digit(const EmbeddingBackwardScratch& scratch, int64_t* histograms, int shift, int64_t count,
-                                const Read& read, SortEntry<Word>* to) {
+inline int64_t scatter_by_digit(const EmbeddingBackwardScratch& scratch, int64_t* histograms, int shift,
+                                int64_t count, const Read& read, SortEntry<Word>* to) {
   constexpr Word kNoRow = std::numeric_limits<Word>::max();
   const int64_t digits = int64_t{1} << scratch.digit_bits;
   const Word mask = static_cast<Word>(digits - 1);
@@ -112,7 +114,8 @@ inline SortedPositions<Word> sort_positions(const EmbeddingBackwardPlan& plan, c
     const SortEntry<Word>* const from = buffers[current];
     const auto read_entry = [&](int64_t i) { return from[i]; };
     current = 1 - current;
-    (void)scatter_by_digit<Word>(scratch, histograms, pass * scratch.digit_bits, count, read_entry, buffers[current]);
+    (void)scatter_by_digit<Word>(scratch, histograms, pass * scratch.digit_bits, count, read_entry,
+                                 buffers[current]);
   }
   return {buffers[current], count};
 }
