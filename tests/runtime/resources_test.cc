@@ -1,0 +1,183 @@
+// Lack of resources: threads that cannot be created, and every single allocation failing once.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "runtime/child_process.h"
+#include "runtime/failing_resources.h"
+#include "runtime/runtime_test.h"
+
+namespace {
+
+using namespace runtime_test;
+
+class ResourcesTest : public RuntimeTest {
+ protected:
+  // Calls `call` with its first allocation failing, then the second, and so on until it succeeds with none left to fail.
+  // Each failure must be one of the codes; what a success made is undone by `undo`.
+  void fail_each_allocation(const char* what, std::initializer_list<int> codes, const std::function<int()>& call,
+                            const std::function<void()>& undo = [] {}) {
+    SCOPED_TRACE(what);
+    for (long n = 0; n < 1000; ++n) {
+      (void)aclGetRecentErrMsg();
+      fail_allocation_after(n);
+      const int code = call();
+      fail_allocation_after(-1);
+      if (code == 0) {
+        undo();
+        if (failed_allocations() == 0) return;  // it asked for fewer than n
+        continue;                               // it went on without that memory
+      }
+      EXPECT_GT(failed_allocations(), 0);
+      EXPECT_NE(std::find(codes.begin(), codes.end(), code), codes.end()) << what << " returned " << code;
+      const char* text = aclGetRecentErrMsg();
+      if (text != nullptr) {
+        EXPECT_NE(std::string(text).find("Failed to allocate"), std::string::npos) << text;
+      }
+      ++failed_calls;
+    }
+    ADD_FAILURE() << what << " never succeeded";
+  }
+
+  int failed_calls = 0;
+};
+
+TEST_F(ResourcesTest, EachAllocationFailsOnce) {
+  Counter counter;
+  float value = 1;
+  const int64_t ints[] = {1, 2};
+  void* made = nullptr;
+  aclOpExecutor* executor = nullptr;
+  // A failing create returns NULL.
+  const auto creates = [&](auto create) { return [&made, create] { return (made = create()) == nullptr ? 561101 : 0; }; };
+
+  fail_each_allocation("aclCreateTensor", {561101}, creates([&] {
+                         return aclCreateTensor(ints, 2, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, ints, 2, &value);
+                       }),
+                       [&] { expect(0, aclDestroyTensor(static_cast<aclTensor*>(made))); });
+  fail_each_allocation("aclCreateScalar", {561101}, creates([&] { return aclCreateScalar(&value, ACL_FLOAT); }),
+                       [&] { expect(0, aclDestroyScalar(static_cast<aclScalar*>(made))); });
+  fail_each_allocation("aclCreateIntArray", {561101}, creates([&] { return aclCreateIntArray(ints, 2); }),
+                       [&] { expect(0, aclDestroyIntArray(static_cast<aclIntArray*>(made))); });
+  fail_each_allocation("aclCreateTensorList", {561101}, creates([&] { return aclCreateTensorList(nullptr, 0); }),
+                       [&] { expect(0, aclDestroyTensorList(static_cast<aclTensorList*>(made))); });
+  fail_each_allocation("aclSetRawTensorAddr", {561101}, [&] { return aclSetRawTensorAddr(counter.tensor(1), counter.var()); });
+  fail_each_allocation("phase 1", {561101}, [&] { return counter.plan(&executor); },
+                       [&] { expect(0, aclDestroyAclOpExecutor(executor)); });
+  executor = counter.planned();
+  expect(0, aclSetAclOpExecutorRepeatable(executor));
+  fail_each_allocation("aclSetTensorAddr", {561101},
+                       [&] { return aclSetTensorAddr(executor, 1, counter.tensor(1), counter.var()); });
+  int runs = 0;
+  fail_each_allocation("phase 2", {361001}, [&] { return aclnnApplyFusedEmaAdam(nullptr, 0, executor, stream); },
+                       [&] { ++runs; });
+  expect(0, aclrtSynchronizeStream(stream));
+  EXPECT_EQ(counter.value(), static_cast<float>(runs)) << "a refused task ran";
+
+  aclrtStream other = nullptr;
+  aclrtEvent event = nullptr;
+  aclrtContext context = nullptr;
+  char bytes[64] = {};
+  size_t free_bytes = 0;
+  fail_each_allocation("aclrtCreateStream", {207001}, [&] { return aclrtCreateStream(&other); },
+                       [&] { expect(0, aclrtDestroyStream(other)); });
+  fail_each_allocation("aclrtCreateEvent", {207001}, [&] { return aclrtCreateEvent(&event); },
+                       [&] { expect(0, aclrtDestroyEvent(event)); });
+  event = new_event();
+  fail_each_allocation("aclrtRecordEvent", {207001}, [&] { return aclrtRecordEvent(event, stream); });
+  fail_each_allocation("aclrtStreamWaitEvent", {207001}, [&] { return aclrtStreamWaitEvent(stream, event); });
+  fail_each_allocation("aclrtResetEvent", {207001}, [&] { return aclrtResetEvent(event, stream); });
+  fail_each_allocation("aclrtSynchronizeStream", {207001}, [&] { return aclrtSynchronizeStream(stream); });
+  fail_each_allocation("aclrtSynchronizeDevice", {207001}, [] { return aclrtSynchronizeDevice(); });
+  fail_each_allocation("aclrtMemsetAsync", {207001}, [&] { return aclrtMemsetAsync(bytes, 64, 0, 64, stream); });
+  fail_each_allocation("aclrtMemcpyAsync", {207001},
+                       [&] { return aclrtMemcpyAsync(bytes, 32, bytes + 32, 32, ACL_MEMCPY_DEFAULT, stream); });
+  fail_each_allocation("aclrtMemcpy", {207001}, [&] { return aclrtMemcpy(bytes, 32, bytes + 32, 32, ACL_MEMCPY_DEFAULT); });
+  fail_each_allocation("aclrtGetMemInfo", {207001}, [&] { return aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &free_bytes); });
+  for (size_t size : {size_t{64}, size_t{100000}, size_t{3} << 20, size_t{9} << 20}) {
+    fail_each_allocation("aclrtMalloc", {207001}, [&] { return aclrtMalloc(&made, size, ACL_MEM_MALLOC_HUGE_FIRST); },
+                         [&] { expect(0, aclrtFree(made)); });
+  }
+  fail_each_allocation("aclrtCreateContext", {207001}, [&] { return aclrtCreateContext(&context, 0); }, [&] {
+    expect(0, aclrtDestroyContext(context));
+    expect(0, aclrtSetDevice(0));
+    expect(0, aclrtResetDevice(0));
+  });
+  expect(0, aclrtDestroyEvent(event));
+  expect(0, aclDestroyAclOpExecutor(executor));
+  EXPECT_GT(failed_calls, 60);
+}
+
+TEST_F(ResourcesTest, AFaultIsKeptWhenItsSentenceCannotBeMade) {
+  Lookup bad({77});
+  expect(0, bad.enqueue(stream));
+  bool reported = false;
+  for (long n = 0; n < 100 && !reported; ++n) {
+    fail_allocation_after(n);
+    const int code = aclrtSynchronizeStream(stream);
+    fail_allocation_after(-1);
+    (void)aclGetRecentErrMsg();
+    if (code == 207001) continue;
+    EXPECT_EQ(code, 507035);
+    reported = true;
+  }
+  EXPECT_TRUE(reported);
+  expect(0, aclrtSynchronizeStream(stream));
+}
+
+TEST_F(ResourcesTest, DestroyingAndFreeingNeedNoMemory) {
+  aclrtStream other = new_stream();
+  aclrtEvent event = new_event();
+  aclTensor* tensor = make_tensor({1}, ACL_FLOAT, nullptr);
+  void* small = nullptr;
+  void* large = nullptr;
+  expect(0, aclrtMalloc(&small, 64, ACL_MEM_MALLOC_HUGE_FIRST));
+  expect(0, aclrtMalloc(&large, 3 << 20, ACL_MEM_MALLOC_HUGE_FIRST));
+  Counter counter;
+  expect(0, counter.add(other));
+  aclOpExecutor* executor = counter.planned();
+  fail_allocation_after(0);
+  const int codes[] = {aclDestroyAclOpExecutor(executor), aclDestroyTensor(tensor), aclrtDestroyEvent(event), aclrtFree(small),
+                       aclrtFree(large), aclrtDestroyStream(other)};
+  fail_allocation_after(-1);
+  for (int code : codes) EXPECT_EQ(code, 0);
+  EXPECT_EQ(counter.value(), 1.0f);
+}
+
+// In a process of its own, where the pool has no worker yet: with none to be had, tasks run on the calling thread.
+TEST(ThreadsTest, NoThreadCanBeCreated) {
+  if (getenv("RESOURCES_TEST_CHILD") == nullptr) {
+    const Finished finished = run_program("/proc/self/exe", {"--gtest_filter=ThreadsTest.NoThreadCanBeCreated"},
+                                          {{"RESOURCES_TEST_CHILD", "1"}, {"OPENACLNN_NUM_THREADS", "4"}});
+    expect_success(finished);
+    return;
+  }
+  alarm(100);
+  refuse_threads(true);
+  expect(0, aclrtSetDevice(0));
+  aclrtStream stream = nullptr, other = nullptr;
+  aclrtEvent event = nullptr;
+  expect(0, aclrtCreateStream(&stream));
+  expect(0, aclrtCreateStream(&other));
+  expect(0, aclrtCreateEvent(&event));
+  Counter counter(500000), behind(10);
+  for (int k = 0; k < 5; ++k) expect(0, counter.add(stream));
+  expect(0, aclrtRecordEvent(event, stream));
+  expect(0, aclrtStreamWaitEvent(other, event));
+  expect(0, behind.add(other));
+  expect(0, aclrtSynchronizeStreamWithTimeout(other, 30000));
+  EXPECT_TRUE(counter.all_equal(5));
+  EXPECT_TRUE(behind.all_equal(1));
+  const auto tasks = std::filesystem::directory_iterator("/proc/self/task");
+  EXPECT_EQ(std::distance(begin(tasks), end(tasks)), kThreadSanitizer ? 2 : 1) << "there was a thread after all";
+  expect(0, aclrtDestroyStream(stream));
+  expect(0, aclrtDestroyStream(other));
+}
+
+}  // namespace
