@@ -1,0 +1,98 @@
+// Two references for EmbeddingDenseBackward, from its README: the exact sums that the error bounds need, and the prescribed
+// order of single roundings, one output element at a time.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ops/embedding_dense_backward/cases.h"
+#include "support/number.h"
+
+namespace openaclnn_test {
+
+// The whole number that an index element stands for; none for NaN, infinities and what no int64 holds.
+inline std::optional<int64_t> index_number(aclDataType dtype, uint64_t bits) {
+  if (float_format(dtype) != nullptr) {
+    const double number = std::trunc(decode(dtype, bits));
+    if (!(number > -0x1p63 && number < 0x1p63)) return std::nullopt;
+    return static_cast<int64_t>(number);
+  }
+  switch (dtype) {
+    case ACL_BOOL: return bits != 0 ? 1 : 0;
+    case ACL_INT64: return static_cast<int64_t>(bits);
+    default: return static_cast<int64_t>(decode(dtype, bits));  // at most 32 bits: exact in double
+  }
+}
+
+// fl(total) of the terms in the order of additions: windows of 64 terms, chunks of 8 windows, chunk sums in double.
+inline float prescribed_sum(std::span<const float> terms) {
+  double total = 0;
+  while (!terms.empty()) {
+    float chunk = 0;
+    for (int windows = 0; windows < 8 && !terms.empty(); ++windows) {
+      float window = 0;
+      const size_t count = std::min<size_t>(terms.size(), 64);
+      for (const float term : terms.first(count)) window += term;
+      chunk += window;
+      terms = terms.subspan(count);
+    }
+    total += chunk;
+  }
+  return static_cast<float>(total);
+}
+
+// The bits that the contract prescribes for one output element. A row without terms gets +0 without a division by zero.
+inline uint64_t prescribed_bits(aclDataType out_dtype, std::span<const float> terms, bool scale) {
+  if (terms.empty()) return 0;
+  float result = prescribed_sum(terms);
+  if (scale) {
+    const float factor = 1.0f / static_cast<float>(terms.size());
+    result *= factor;
+  }
+  return encode(out_dtype, static_cast<double>(result));
+}
+
+// Which positions meet in each row, and which meet in none.
+struct Occurrences {
+  std::vector<std::vector<int64_t>> of_row;  // ascending positions
+  int64_t out_of_range = 0;
+  int64_t first_out_of_range = -1;
+};
+
+template <class IndexAt>  // IndexAt(n): the optional number at position n
+Occurrences find_occurrences(const BackwardAttributes& a, int64_t positions, const IndexAt& index_at) {
+  Occurrences found;
+  found.of_row.resize(static_cast<size_t>(a.table_rows));
+  for (int64_t n = 0; n < positions; ++n) {
+    const std::optional<int64_t> row = index_at(n);
+    if (!row || *row < 0 || *row >= a.table_rows) {
+      if (found.out_of_range++ == 0) found.first_out_of_range = n;
+    } else if (*row != a.padding_row) {
+      found.of_row[static_cast<size_t>(*row)].push_back(n);
+    }
+  }
+  return found;
+}
+
+// The exact result with the sum of magnitudes that bounds its error; long double holds the sums of the tests exactly.
+struct ExactElement {
+  long double value = 0, magnitude = 0;
+};
+inline ExactElement exact_element(std::span<const float> terms, bool scale) {
+  ExactElement exact;
+  for (const long double term : terms) {
+    exact.value += term;
+    exact.magnitude += std::fabs(term);
+  }
+  if (scale && !terms.empty()) {
+    exact.value /= static_cast<long double>(terms.size());
+    exact.magnitude /= static_cast<long double>(terms.size());
+  }
+  return exact;
+}
+
+}  // namespace openaclnn_test
