@@ -180,15 +180,17 @@ TEST(EmbeddingBackwardHotRows, SomeRowsAmongMany) {
   }
 }
 
-// Just more and just fewer terms than the share from which a row counts as hot.
-TEST(EmbeddingBackwardHotRows, AroundTheShareOfAChunk) {
+// Just more and just fewer terms than those from which a row counts as hot: 512 when rows are few.
+TEST(EmbeddingBackwardHotRows, AroundTheirSmallestSize) {
   SCOPED_TRACE(seed_text());
   Random random(test_seed());
-  for (const int64_t most : {500, 512, 513, 600}) {
-    const std::vector<int64_t> counts(16, most);
-    BackwardCall call(kFloats, ACL_UINT8, {16 * most}, 65, {.table_rows = 16});
-    fill_with_counts(call, counts, random);
-    ASSERT_TRUE(call.run_and_compare()) << most << " terms in each row";
+  for (const size_t rows : {3, 12}) {
+    for (const int64_t most : {511, 512, 513, 600}) {
+      const std::vector<int64_t> counts(rows, most);
+      BackwardCall call(kFloats, ACL_UINT8, {sum_of(counts)}, 129, {.table_rows = std::ssize(counts)});
+      fill_with_counts(call, counts, random);
+      ASSERT_TRUE(call.run_and_compare()) << most << " terms in each of " << rows << " rows";
+    }
   }
 }
 
