@@ -1,0 +1,265 @@
+// Embedding: what phase 2 refuses, and the modes of the process that change what is refused or reported.
+#include <gtest/gtest.h>
+
+#include "ops/embedding/call_cases.h"
+#include "support/subprocess.h"
+
+namespace openaclnn_test {
+namespace {
+
+constexpr int kNull = 161001;
+constexpr int kInvalid = 161002;
+
+void expect_untouched(const EmbeddingCall& call, const Outcome& outcome, int code,
+                      const std::vector<std::string>& parts) {
+  EXPECT_TRUE(failed_in_phase2(outcome, kEmbeddingPhase2, code, parts));
+  for (int k = 0; k < kEmbeddingTensors; ++k)
+    EXPECT_TRUE(call[k].unchanged()) << kEmbeddingNames[k] << " was written to";
+}
+
+EmbeddingCall filled_call(aclDataType dtype = ACL_FLOAT, aclDataType index_dtype = ACL_INT64,
+                          Placement placement = Placement::ends_at_guard, const Shape& index_dims = {6}) {
+  EmbeddingCall call(dtype, index_dtype, 5, 8, index_dims, Layout::contiguous, placement);
+  Random random(test_seed());
+  call.fill(random);
+  call.remember();
+  return call;
+}
+
+HostTensor moved(const HostTensor& tensor, int64_t bytes) {
+  return HostTensor(tensor.dtype(), tensor.dims(), tensor.view(), tensor,
+                    static_cast<std::byte*>(tensor.data()) + bytes);
+}
+HostTensor nowhere(const HostTensor& tensor) {
+  return HostTensor(tensor.dtype(), tensor.dims(), tensor.view(), tensor, nullptr);
+}
+
+TEST(EmbeddingPhase2, RefusesNullData) {
+  for (int k = 0; k < kEmbeddingTensors; ++k) {
+    const EmbeddingCall call = filled_call();
+    EmbeddingCall spoiled = call;
+    spoiled.replace(k, nowhere(call[k]));
+    for (int other = 0; other < kEmbeddingTensors;
+         ++other) {  // found before misalignment, and before a later NULL
+      if (other < k) spoiled.replace(other, moved(call[other], 1));
+      if (other > k) spoiled.replace(other, nowhere(call[other]));
+    }
+    expect_untouched(call, spoiled.run(), kNull,
+                     {std::string(kEmbeddingNames[k]) + " has a NULL data address"});
+  }
+}
+
+// Nothing of a table without rows is read; indices and out are needed all the same.
+TEST(EmbeddingPhase2, ATableWithoutRowsNeedsNoMemory) {
+  for (const Placement placement : {Placement::ends_at_guard, Placement::starts_at_guard}) {
+    EmbeddingCall call(ACL_FLOAT, ACL_INT32, 0, 8, {6}, Layout::contiguous, placement);
+    call.replace(kWeight, nowhere(call[kWeight]));
+    for (int64_t i = 0; i < 6; ++i) call.set_index(i, i);
+    EXPECT_TRUE(call.run_and_compare());
+    for (const int k : {kIndices, kOut}) {
+      EmbeddingCall spoiled = call;
+      spoiled.replace(k, nowhere(call[k]));
+      EXPECT_TRUE(failed_in_phase2(spoiled.run(), kEmbeddingPhase2, kNull,
+                                   {std::string(kEmbeddingNames[k]) + " has a NULL data address"}));
+    }
+  }
+}
+
+TEST(EmbeddingPhase2, RefusesMisalignedData) {
+  for (const NamedDtype& type : kEmbeddingDtypes) {
+    for (const aclDataType index_dtype : kIndexDtypes) {
+      for (int k = 0; k < kEmbeddingTensors; ++k) {
+        const int64_t size = element_bytes(k == kIndices ? index_dtype : type.dtype);
+        for (int64_t distance = 1; distance < size; ++distance) {
+          const EmbeddingCall call = filled_call(type.dtype, index_dtype);
+          EmbeddingCall spoiled = call;
+          spoiled.replace(k, moved(call[k], distance));
+          expect_untouched(call, spoiled.run(), kInvalid,
+                           {kEmbeddingNames[k], "not a multiple of " + std::to_string(size) + " bytes"});
+        }
+      }
+    }
+  }
+}
+
+TEST(EmbeddingPhase2, RefusesProvableOverlap) {
+  for (const int64_t distance : {0, 4, -4, 16, 39 * 4, -47 * 4}) {
+    const EmbeddingCall call = filled_call();
+    EmbeddingCall spoiled = call;
+    spoiled.replace(kOut, HostTensor(ACL_FLOAT, {6, 8}, View{{8, 1}, 0}, call[kWeight],
+                                     static_cast<std::byte*>(call[kWeight].data()) + distance));
+    expect_untouched(call, spoiled.run(), kInvalid, {"out overlaps weight"});
+  }
+  for (const int64_t distance : {0, 4, -4, 40, 44, -47 * 4}) {
+    const EmbeddingCall call = filled_call();
+    EmbeddingCall spoiled = call;
+    spoiled.replace(kOut, HostTensor(ACL_FLOAT, {6, 8}, View{{8, 1}, 0}, call[kIndices],
+                                     static_cast<std::byte*>(call[kIndices].data()) + distance));
+    expect_untouched(call, spoiled.run(), kInvalid, {"out overlaps indices"});
+  }
+}
+
+TEST(EmbeddingPhase2, AcceptsNeighbours) {
+  // weight, out and indices one behind the other, without a gap.
+  const HostTensor memory(ACL_INT64, {5 * 3 + 4 * 3 + 4});
+  EmbeddingCall call(HostTensor(ACL_INT64, {5, 3}, View{{3, 1}, 0}, memory, memory.data()),
+                     HostTensor(ACL_INT64, {4}, View{{1}, 27}, memory, memory.data()),
+                     HostTensor(ACL_INT64, {4, 3}, View{{3, 1}, 15}, memory, memory.data()));
+  Random random(test_seed());
+  call.fill(random);
+  const EmbeddingExpected wanted = embedding_expected(call[kWeight], call[kIndices]);
+  EXPECT_TRUE(succeeded(call.run()));
+  EXPECT_EQ(call[kOut].all_bytes(), wanted.out);
+}
+
+TEST(EmbeddingPhase2, AFailureConsumesTheExecutorAndTheNextCallWorks) {
+  use_device();
+  EmbeddingCall call = filled_call();
+  const Descriptor weight = call[kWeight].describe(), indices = nowhere(call[kIndices]).describe(),
+                   out = call[kOut].describe();
+  aclTensor* const handles[] = {weight.get(), indices.get(), out.get()};
+  uint64_t workspace_bytes = 1;
+  aclOpExecutor* executor = nullptr;
+  ASSERT_EQ(embedding_phase1(handles, &workspace_bytes, &executor), 0);
+  EXPECT_EQ(workspace_bytes, 0u);
+  EXPECT_TRUE(
+      failed_in_phase2(run_phase2(aclnnEmbedding, executor, 0), kEmbeddingPhase2, kNull, {"indices"}));
+  EXPECT_TRUE(failed_in_phase2(run_phase2(aclnnEmbedding, executor, 0), kEmbeddingPhase2, 561000,
+                               {"executor is not live"}));
+  EXPECT_TRUE(failed_in_phase2(run_phase2(aclnnEmbedding, nullptr, 0), kEmbeddingPhase2, kNull,
+                               {"executor is NULL"}));
+  EXPECT_TRUE(call.run_and_compare());
+}
+
+// ---- settings of the process: each suite runs in a process of its own ----
+
+TEST(EmbeddingSettings, Strict) {
+  const ProcessResult result = run_suite("EmbeddingStrict", {{"OPENACLNN_CHECK", "strict"}});
+  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+}
+TEST(EmbeddingSettings, StrictWithOneThread) {
+  const ProcessResult result =
+      run_suite("EmbeddingStrict", {{"OPENACLNN_CHECK", "strict"}, {"OPENACLNN_NUM_THREADS", "1"}});
+  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+}
+TEST(EmbeddingSettings, Silent) {
+  const ProcessResult result = run_suite("EmbeddingSilent", {{"OPENACLNN_CHECK", "silent"}});
+  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+}
+TEST(EmbeddingSettings, Blocking) {
+  const ProcessResult result = run_suite("EmbeddingBlocking", {{"OPENACLNN_BLOCKING", "1"}});
+  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+}
+TEST(EmbeddingSettings, VendorLimits) {
+  const ProcessResult result = run_suite("EmbeddingVendor", {{"OPENACLNN_LIMITS", "vendor"}});
+  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+}
+
+const RunOptions kLibraryMemory = {.workspace = Placement::library};
+
+TEST(DISABLED_EmbeddingStrict, AWrongIndexIsAFaultAndNothingIsWritten) {
+  use_device();
+  Random random(test_seed());
+  for (const aclDataType dtype : kEmbeddingSizes) {
+    for (const aclDataType index_dtype : kIndexDtypes) {
+      for (const auto& [positions, columns] : {std::pair<int64_t, int64_t>{10, 3}, {70000, 2}, {2, 100003}}) {
+        EmbeddingCall call(dtype, index_dtype, 7, columns, {positions}, Layout::contiguous,
+                           Placement::library);
+        call.fill(random);
+        EXPECT_TRUE(call.run_and_compare(CheckSetting::report, kLibraryMemory));
+        for (const int64_t value : {int64_t{-1}, int64_t{7}, int64_t{INT32_MIN}, int64_t{INT32_MAX}}) {
+          call.set_index(positions - 1, 99);
+          call.set_index(positions / 2, value);
+          call.remember();
+          const int64_t wrong = positions / 2 == positions - 1 ? 1 : 2;
+          expect_untouched(call, call.run(kLibraryMemory), 507035,
+                           {"aclnnEmbedding (stream ", embedding_fault_text(positions / 2, value, 7),
+                            count_text(wrong, positions) + " are wrong and nothing was written"});
+          EXPECT_EQ(aclrtSynchronizeStream(nullptr), 0) << "the fault counts as reported";
+        }
+      }
+    }
+  }
+}
+
+TEST(DISABLED_EmbeddingStrict, ATableWithoutRowsLeavesOutUntouched) {
+  EmbeddingCall call(ACL_FLOAT, ACL_INT32, 0, 8, {6}, Layout::contiguous, Placement::library);
+  for (const bool has_memory : {true, false}) {
+    if (!has_memory) call.replace(kWeight, nowhere(call[kWeight]));
+    for (int64_t i = 0; i < 6; ++i) call.set_index(i, i);
+    call.remember();
+    expect_untouched(call, call.run(kLibraryMemory), 507035,
+                     {embedding_fault_text(0, 0, 0), "6 of 6 indices are wrong and nothing was written"});
+  }
+  EmbeddingCall empty(ACL_FLOAT, ACL_INT32, 0, 8, {0}, Layout::contiguous, Placement::library);
+  EXPECT_TRUE(succeeded(empty.run(kLibraryMemory)));
+}
+
+TEST(DISABLED_EmbeddingStrict, EveryLayoutWorks) {
+  Random random(test_seed());
+  for (const Layout layout : kOutputLayouts) {
+    EmbeddingCall call(ACL_BF16, ACL_INT64, 7, 9, {3, 50}, layout, Placement::library);
+    call.fill(random);
+    EXPECT_TRUE(call.run_and_compare(CheckSetting::report, kLibraryMemory)) << layout_name(layout);
+    call.set_index(77, -5);
+    call.remember();
+    expect_untouched(call, call.run(kLibraryMemory), 507035, {embedding_fault_text(77, -5, 7), "1 of 150"});
+  }
+}
+
+TEST(DISABLED_EmbeddingStrict, RefusesMemoryThatTheAllocatorDoesNotKnow) {
+  use_device();
+  for (int k = 0; k < kEmbeddingTensors; ++k) {
+    const EmbeddingCall call = filled_call(ACL_FLOAT, ACL_INT64, Placement::library);
+    EmbeddingCall foreign = call;
+    foreign.replace(k, call[k].copy(Layout::contiguous));
+    expect_untouched(call, foreign.run(kLibraryMemory), kInvalid,
+                     {kEmbeddingNames[k], "inside one live block", "aclrtMalloc"});
+    // Known memory, but the view leaves its block.
+    EmbeddingCall beyond = call;
+    beyond.replace(k, moved(call[k], 64));
+    expect_untouched(call, beyond.run(kLibraryMemory), kInvalid,
+                     {kEmbeddingNames[k], "inside one live block"});
+  }
+}
+
+TEST(DISABLED_EmbeddingSilent, RowsBecomeZeroWithoutAWord) {
+  Random random(test_seed());
+  for (const aclDataType dtype : kEmbeddingSizes) {
+    for (const int64_t value : {int64_t{-1}, int64_t{5}, int64_t{1} << 32, INT64_MIN, INT64_MAX}) {
+      EmbeddingCall call(dtype, ACL_INT64, 5, 8, {2000}, Layout::mixed);
+      call.fill(random);
+      for (const int64_t position : {3, 4, 1999}) call.set_index(position, value);
+      ASSERT_TRUE(call.run_and_compare(CheckSetting::silent)) << "dtype " << dtype << ", index " << value;
+    }
+  }
+  EmbeddingCall no_rows(ACL_FLOAT, ACL_INT64, 0, 8, {20});
+  for (int64_t i = 0; i < 20; ++i) no_rows.set_index(i, 0);
+  ASSERT_TRUE(no_rows.run_and_compare(CheckSetting::silent));
+  EXPECT_EQ(aclrtSynchronizeDevice(), 0);
+}
+
+TEST(DISABLED_EmbeddingBlocking, Phase2ReturnsTheFaultAndTheOtherRowsAreExact) {
+  EmbeddingCall call = filled_call();
+  call.set_index(4, 5);
+  EXPECT_TRUE(
+      failed_in_phase2(call.run(), kEmbeddingPhase2, 507035,
+                       {embedding_fault_text(4, 5, 5), "the rows of 1 of 6 indices were set to zero"}));
+  EXPECT_EQ(call[kOut].all_bytes(), embedding_expected(call[kWeight], call[kIndices]).out);
+  EXPECT_EQ(aclrtSynchronizeStream(nullptr), 0) << "the fault counts as reported";
+}
+
+// The operator has no limits of the hardware: nothing changes.
+TEST(DISABLED_EmbeddingVendor, AcceptsTheSame) {
+  Random random(test_seed());
+  for (const Shape& index_dims : {Shape{}, Shape{0}, Shape{3}, Shape{1, 1, 1, 1, 1, 1, 3}}) {
+    for (const int64_t columns : {0, 1, 17}) {
+      EmbeddingCall call(ACL_COMPLEX128, ACL_INT32, 5, columns, index_dims);
+      call.fill(random);
+      EXPECT_TRUE(call.run_and_compare());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace openaclnn_test
