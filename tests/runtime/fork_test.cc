@@ -131,6 +131,7 @@ TEST_F(ForkTest, GrandchildrenWork) {
 }
 
 TEST_F(ForkTest, ForkWhileOtherThreadsWork) {
+  if (kAddressSanitizer) GTEST_SKIP() << "address sanitizer's allocator keeps the locks of vanished threads in the child";
   std::atomic<bool> stop{false};
   std::vector<std::thread> busy;
   for (int k = 0; k < 3; ++k) {

@@ -17,20 +17,23 @@
 #include "aclnnop/aclnn_embedding.h"
 #include "openaclnn/status.h"
 
-#if defined(__SANITIZE_THREAD__)
-#define OPENACLNN_TEST_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define OPENACLNN_TEST_TSAN 1
-#endif
+#if defined(__has_feature)
+#define OPENACLNN_TEST_HAS(feature) __has_feature(feature)
+#else
+#define OPENACLNN_TEST_HAS(feature) 0
 #endif
 
 namespace runtime_test {
 
-#ifdef OPENACLNN_TEST_TSAN
+#if defined(__SANITIZE_THREAD__) || OPENACLNN_TEST_HAS(thread_sanitizer)
 inline constexpr bool kThreadSanitizer = true;
 #else
 inline constexpr bool kThreadSanitizer = false;
+#endif
+#if defined(__SANITIZE_ADDRESS__) || OPENACLNN_TEST_HAS(address_sanitizer)
+inline constexpr bool kAddressSanitizer = true;
+#else
+inline constexpr bool kAddressSanitizer = false;
 #endif
 
 // Sets an environment variable before the library reads it: for objects at namespace scope. ctest's own setting wins.
