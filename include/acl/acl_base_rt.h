@@ -122,7 +122,12 @@ typedef enum aclMemType ACL_ENUM_INT {
 } aclMemType;
 
 /** Severity of a log line. No function of this release takes it. */
-typedef enum aclLogLevel ACL_ENUM_INT { ACL_DEBUG = 0, ACL_INFO = 1, ACL_WARNING = 2, ACL_ERROR = 3 } aclLogLevel;
+typedef enum aclLogLevel ACL_ENUM_INT {
+  ACL_DEBUG = 0,
+  ACL_INFO = 1,
+  ACL_WARNING = 2,
+  ACL_ERROR = 3
+} aclLogLevel;
 
 /** A capability one may ask about. No function of this release takes it. */
 typedef enum aclCannAttr ACL_ENUM_INT {

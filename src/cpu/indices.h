@@ -44,7 +44,7 @@ template <class T>
 inline void show_element(T element, Fault& fault) {
   fault.value = static_cast<int64_t>(element);
 }
-inline void show_element(BoolByte element, Fault& fault) { fault.value = element.byte; }
+inline void show_element(BoolByte element, Fault& fault) { fault.value = element.byte != 0 ? 1 : 0; }
 inline void show_element(double element, Fault& fault) {
   fault.is_real = true;
   fault.real_value = element;

@@ -25,7 +25,8 @@ struct Finished {
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
 // Programs limit their own time with alarm(), so a hang ends as signal SIGALRM.
-inline Finished run_program(const std::string& path, const std::vector<std::string>& arguments, const Variables& variables = {}) {
+inline Finished run_program(const std::string& path, const std::vector<std::string>& arguments,
+                            const Variables& variables = {}) {
   std::array<int, 2> ends;
   Finished finished;
   if (pipe(ends.data()) != 0) return finished;
@@ -34,10 +35,13 @@ inline Finished run_program(const std::string& path, const std::vector<std::stri
   argv.push_back(nullptr);
   // The environment of the child: ours, with the variables replaced.
   std::vector<std::string> entries;
-  for (auto v = variables.rbegin(); v != variables.rend(); ++v) entries.push_back(v->first + "=" + v->second);  // the last one wins
+  for (auto v = variables.rbegin(); v != variables.rend(); ++v)
+    entries.push_back(v->first + "=" + v->second);  // the last one wins
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view whole = *entry;
-    const auto is_replaced = [&](const auto& variable) { return whole.substr(0, whole.find('=')) == variable.first; };
+    const auto is_replaced = [&](const auto& variable) {
+      return whole.substr(0, whole.find('=')) == variable.first;
+    };
     if (std::none_of(variables.begin(), variables.end(), is_replaced)) entries.emplace_back(whole);
   }
   std::vector<char*> envp;
@@ -68,7 +72,8 @@ inline Finished run_program(const std::string& path, const std::vector<std::stri
 }
 
 inline void expect_success(const Finished& finished) {
-  EXPECT_EQ(finished.exit_code, 0) << "signal " << finished.signal << (finished.signal == 14 ? " (it hung)" : "") << "\n"
+  EXPECT_EQ(finished.exit_code, 0) << "signal " << finished.signal
+                                   << (finished.signal == 14 ? " (it hung)" : "") << "\n"
                                    << finished.output;
 }
 

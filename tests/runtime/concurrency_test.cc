@@ -83,7 +83,8 @@ TEST_F(ConcurrencyTest, OneRepeatableExecutorFromAllThreads) {
   aclOpExecutor* executor = counter.planned();
   expect(0, aclSetAclOpExecutorRepeatable(executor));
   on_threads([&](int) {
-    for (int round = 0; round < kRounds; ++round) expect(0, aclnnApplyFusedEmaAdam(nullptr, 0, executor, stream));
+    for (int round = 0; round < kRounds; ++round)
+      expect(0, aclnnApplyFusedEmaAdam(nullptr, 0, executor, stream));
   });
   expect(0, aclrtSynchronizeStream(stream));
   EXPECT_EQ(counter.value(), static_cast<float>(kThreads * kRounds));
@@ -97,7 +98,8 @@ TEST_F(ConcurrencyTest, OneOneShotRunsOnceWhoeverWins) {
   std::atomic<int> won{0};
   on_threads([&](int k) {
     for (aclOpExecutor* executor : executors) {
-      const int code = k == 0 ? aclDestroyAclOpExecutor(executor) : aclnnApplyFusedEmaAdam(nullptr, 0, executor, stream);
+      const int code =
+          k == 0 ? aclDestroyAclOpExecutor(executor) : aclnnApplyFusedEmaAdam(nullptr, 0, executor, stream);
       expect_one_of({0, 561000}, code);
       if (code == 0 && k != 0) ++won;
     }

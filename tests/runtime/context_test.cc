@@ -87,8 +87,9 @@ TEST_F(ContextTest, DevicesAndTheirQuestions) {
   for (int code : {aclrtGetDeviceCount(nullptr), aclrtGetRunMode(nullptr), aclrtGetDevice(nullptr),
                    aclrtGetVersion(nullptr, numbers, numbers), aclrtGetVersion(numbers, nullptr, numbers),
                    aclrtGetVersion(numbers, numbers, nullptr), aclrtDeviceCanAccessPeer(nullptr, 0, 0),
-                   aclrtCreateContext(nullptr, 0), aclrtGetCurrentContext(nullptr), aclrtCtxGetCurrentDefaultStream(nullptr),
-                   aclrtCreateStream(nullptr), aclrtCreateEvent(nullptr), aclFinalizeReference(nullptr)}) {
+                   aclrtCreateContext(nullptr, 0), aclrtGetCurrentContext(nullptr),
+                   aclrtCtxGetCurrentDefaultStream(nullptr), aclrtCreateStream(nullptr),
+                   aclrtCreateEvent(nullptr), aclFinalizeReference(nullptr)}) {
     EXPECT_EQ(code, 100000);
   }
   EXPECT_NE(aclGetRecentErrMsg(), nullptr);
@@ -324,18 +325,21 @@ class ConfigFileTest : public ContextTest {
 TEST_F(ConfigFileTest, JsonOfEveryKind) {
   const std::string deep10 = std::string(10, '[') + std::string(10, ']');
   for (const std::string& good :
-       {std::string("{}"), std::string(" \t\r\n[ ] "), std::string("null"), std::string("true"), std::string("-0.5e+10"),
-        std::string("0"), std::string("\"\\u00e9\\n\\\"\\/\""), std::string(R"({"a": [1, 2.5, {"b": false}], "c": "d"})"),
-        deep10, std::string("1E5"), std::string("\"\xC3\xA9\"")}) {
+       {std::string("{}"), std::string(" \t\r\n[ ] "), std::string("null"), std::string("true"),
+        std::string("-0.5e+10"), std::string("0"), std::string("\"\\u00e9\\n\\\"\\/\""),
+        std::string(R"({"a": [1, 2.5, {"b": false}], "c": "d"})"), deep10, std::string("1E5"),
+        std::string("\"\xC3\xA9\"")}) {
     expect_init(0, good);
   }
-  for (const std::string& bad :
-       {std::string(""), std::string(" "), std::string("{"), std::string("{]"), std::string("[1,]"), std::string("{\"a\":}"),
-        std::string("{\"a\" 1}"), std::string("{a: 1}"), std::string("01"), std::string("1."), std::string(".5"),
-        std::string("-"), std::string("1e"), std::string("+1"), std::string("tru"), std::string("nulll"), std::string("'a'"),
-        std::string("\"\\x\""), std::string("\"\\u12g4\""), std::string("\"abc"), std::string("\"a\nb\""),
-        std::string("{} {}"), std::string("[1 2]"), "[" + deep10 + "]", std::string(100000, '['), std::string(1 << 19, '{'),
-        std::string("{}\0", 3)}) {
+  for (
+      const std::string& bad :
+      {std::string(""),          std::string(" "),          std::string("{"),           std::string("{]"),
+       std::string("[1,]"),      std::string("{\"a\":}"),   std::string("{\"a\" 1}"),   std::string("{a: 1}"),
+       std::string("01"),        std::string("1."),         std::string(".5"),          std::string("-"),
+       std::string("1e"),        std::string("+1"),         std::string("tru"),         std::string("nulll"),
+       std::string("'a'"),       std::string("\"\\x\""),    std::string("\"\\u12g4\""), std::string("\"abc"),
+       std::string("\"a\nb\""),  std::string("{} {}"),      std::string("[1 2]"),       "[" + deep10 + "]",
+       std::string(100000, '['), std::string(1 << 19, '{'), std::string("{}\0", 3)}) {
     expect_init(100006, bad);
   }
   const std::string path = file("{\"a\": 1,}");

@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   const int set_code = aclrtSetDevice(0);
   const char* text = aclGetRecentErrMsg();
   (void)aclrtGetDeviceCount(&devices);
-  std::printf("count_code=%d devices=%u set_code=%d soc=%s text=%s\n", count_code, devices, set_code, aclrtGetSocName(),
-              text != nullptr ? text : "none");
+  std::printf("count_code=%d devices=%u set_code=%d soc=%s text=%s\n", count_code, devices, set_code,
+              aclrtGetSocName(), text != nullptr ? text : "none");
   return 0;
 }

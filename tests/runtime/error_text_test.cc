@@ -47,7 +47,8 @@ TEST(ErrorTextTest, KeepsSixteenLines) {
   const std::vector<std::string> lines = taken_lines();
   ASSERT_EQ(lines.size(), 16u);
   for (int k = 0; k < 16; ++k) {
-    EXPECT_NE(lines[static_cast<size_t>(k)].find("opt is " + std::to_string(139 - k) + ";"), std::string::npos);
+    EXPECT_NE(lines[static_cast<size_t>(k)].find("opt is " + std::to_string(139 - k) + ";"),
+              std::string::npos);
   }
 }
 

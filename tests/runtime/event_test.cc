@@ -95,7 +95,8 @@ TEST_F(EventTest, WaitsCaptureTheRecord) {
   expect(0, aclrtRecordEvent(event, stream));
   expect(0, aclrtStreamWaitEvent(other, event));
   expect(0, counter.add(other));
-  expect(0, aclrtRecordEvent(event, nullptr));  // later records, resets and the end of the event change nothing
+  expect(0,
+         aclrtRecordEvent(event, nullptr));  // later records, resets and the end of the event change nothing
   expect(0, aclrtResetEvent(event, nullptr));
   expect(0, aclrtSynchronizeStream(nullptr));
   expect(0, aclrtDestroyEvent(event));
@@ -171,9 +172,17 @@ TEST_F(EventTest, FlagsDecideWhetherTimesAreKept) {
     uint32_t flag;
     bool timed;
   };
-  for (const Case& c : {Case{0, true}, {ACL_EVENT_TIME_LINE, true}, {ACL_EVENT_TIME_LINE | ACL_EVENT_SYNC, true},
-                        {ACL_EVENT_SYNC, false}, {ACL_EVENT_CAPTURE_STREAM_PROGRESS, false}, {ACL_EVENT_DEVICE_USE_ONLY, false},
-                        {ACL_EVENT_EXTERNAL, false}, {ACL_EVENT_IPC, false}, {0x80000000u, true}, {0x80000000u | ACL_EVENT_IPC, false}, {0xFFFFFFFFu, true}}) {
+  for (const Case& c : {Case{0, true},
+                        {ACL_EVENT_TIME_LINE, true},
+                        {ACL_EVENT_TIME_LINE | ACL_EVENT_SYNC, true},
+                        {ACL_EVENT_SYNC, false},
+                        {ACL_EVENT_CAPTURE_STREAM_PROGRESS, false},
+                        {ACL_EVENT_DEVICE_USE_ONLY, false},
+                        {ACL_EVENT_EXTERNAL, false},
+                        {ACL_EVENT_IPC, false},
+                        {0x80000000u, true},
+                        {0x80000000u | ACL_EVENT_IPC, false},
+                        {0xFFFFFFFFu, true}}) {
     for (auto* create : {aclrtCreateEventWithFlag, aclrtCreateEventExWithFlag}) {
       aclrtEvent flagged = nullptr;
       expect(0, create(&flagged, c.flag));

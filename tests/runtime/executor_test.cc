@@ -13,7 +13,8 @@ class ExecutorTest : public RuntimeTest {
  protected:
   // Everything that a dead executor refuses.
   void expect_dead(aclOpExecutor* executor) {
-    expect(561000, aclnnApplyFusedEmaAdam(nullptr, 0, executor, stream), {"aclnnApplyFusedEmaAdam: executor is not live"});
+    expect(561000, aclnnApplyFusedEmaAdam(nullptr, 0, executor, stream),
+           {"aclnnApplyFusedEmaAdam: executor is not live"});
     expect(561000, aclSetAclOpExecutorRepeatable(executor), {"executor is not live"});
     expect(561000, aclDestroyAclOpExecutor(executor), {"executor is not live"});
     expect(561000, aclSetTensorAddr(executor, 0, counter.tensor(0), nullptr), {"executor is not live"});
@@ -70,8 +71,8 @@ TEST_F(ExecutorTest, NullIsRefused) {
   expect(161001, run(nullptr), {"aclnnApplyFusedEmaAdam: executor is NULL"});
   expect(561103, aclSetAclOpExecutorRepeatable(nullptr), {"executor is NULL"});
   expect(561103, aclDestroyAclOpExecutor(nullptr), {"executor is NULL"});
-  for (auto* set : {aclSetTensorAddr, aclSetInputTensorAddr, aclSetOutputTensorAddr, AclSetTensorAddr, AclSetInputTensorAddr,
-                    AclSetOutputTensorAddr}) {
+  for (auto* set : {aclSetTensorAddr, aclSetInputTensorAddr, aclSetOutputTensorAddr, AclSetTensorAddr,
+                    AclSetInputTensorAddr, AclSetOutputTensorAddr}) {
     expect(561103, set(nullptr, 0, counter.tensor(0), nullptr), {"TensorAddr: executor is NULL"});
   }
 }
@@ -96,7 +97,8 @@ TEST_F(ExecutorTest, FailingPhase2ConsumesOneShots) {
   expect_dead(executor);
 
   plan_bad(nothing);  // P5
-  expect(107017, aclnnApplyFusedEmaAdam(nullptr, 0, executor, counter.grad()), {"stream is not a live stream"});
+  expect(107017, aclnnApplyFusedEmaAdam(nullptr, 0, executor, counter.grad()),
+         {"stream is not a live stream"});
   expect_dead(executor);
 
   plan_bad([&](aclOpExecutor* e) { expect(0, aclSetTensorAddr(e, 1, other.tensor(1), nullptr)); });  // P9
@@ -109,7 +111,8 @@ TEST_F(ExecutorTest, FailingPhase2ConsumesOneShots) {
   expect(161002, run(executor), {"varRef", "not a multiple of 4 bytes"});
   expect_dead(executor);
 
-  plan_bad([&](aclOpExecutor* e) { expect(0, aclSetTensorAddr(e, 2, other.tensor(1), counter.var())); });  // P11
+  plan_bad(
+      [&](aclOpExecutor* e) { expect(0, aclSetTensorAddr(e, 2, other.tensor(1), counter.var())); });  // P11
   expect(161002, run(executor), {"varRef overlaps mRef"});
   expect_dead(executor);
 
@@ -151,14 +154,17 @@ TEST_F(ExecutorTest, FailingPhase1LeavesItsOutputsUntouched) {
   uint64_t bytes = 77;
   auto* executor = reinterpret_cast<aclOpExecutor*>(0x55);
   const auto& t = [&](size_t k) { return counter.tensor(k); };
-  expect(161002, aclnnApplyFusedEmaAdamGetWorkspaceSize(t(0), t(1), t(2), t(3), t(4), t(5), 0, 0, 0, 0, 0, /*mode=*/2, false, 0,
-                                                        &bytes, &executor),
+  expect(161002,
+         aclnnApplyFusedEmaAdamGetWorkspaceSize(t(0), t(1), t(2), t(3), t(4), t(5), 0, 0, 0, 0, 0, /*mode=*/2,
+                                                false, 0, &bytes, &executor),
          {"mode is 2"});
-  expect(161001, aclnnApplyFusedEmaAdamGetWorkspaceSize(t(0), t(1), t(2), t(3), t(4), t(5), 0, 0, 0, 0, 0, 1, false, 0, nullptr,
-                                                        &executor),
+  expect(161001,
+         aclnnApplyFusedEmaAdamGetWorkspaceSize(t(0), t(1), t(2), t(3), t(4), t(5), 0, 0, 0, 0, 0, 1, false,
+                                                0, nullptr, &executor),
          {"workspaceSize is NULL"});
-  expect(161001, aclnnApplyFusedEmaAdamGetWorkspaceSize(t(0), t(1), t(2), t(3), t(4), t(5), 0, 0, 0, 0, 0, 1, false, 0, &bytes,
-                                                        nullptr),
+  expect(161001,
+         aclnnApplyFusedEmaAdamGetWorkspaceSize(t(0), t(1), t(2), t(3), t(4), t(5), 0, 0, 0, 0, 0, 1, false,
+                                                0, &bytes, nullptr),
          {"executor is NULL"});
   EXPECT_EQ(bytes, 77u);
   EXPECT_EQ(executor, reinterpret_cast<aclOpExecutor*>(0x55));
@@ -218,8 +224,12 @@ TEST_F(AddressTest, IndicesBeyondTheEndAreRefused) {
     SetAddress set;
     size_t count;
   };
-  for (const Case& c : {Case{aclSetTensorAddr, 10}, {AclSetTensorAddr, 10}, {aclSetInputTensorAddr, 6},
-                        {AclSetInputTensorAddr, 6}, {aclSetOutputTensorAddr, 4}, {AclSetOutputTensorAddr, 4}}) {
+  for (const Case& c : {Case{aclSetTensorAddr, 10},
+                        {AclSetTensorAddr, 10},
+                        {aclSetInputTensorAddr, 6},
+                        {AclSetInputTensorAddr, 6},
+                        {aclSetOutputTensorAddr, 4},
+                        {AclSetOutputTensorAddr, 4}}) {
     for (size_t index : {c.count, c.count + 1, SIZE_MAX}) {
       expect(161002, c.set(executor, index, counter.tensor(1), other.var()),
              {"index is " + std::to_string(index), "below " + std::to_string(c.count)});
@@ -280,7 +290,8 @@ TEST_F(AddressTest, ListFunctionsHaveNothingToSet) {
                     AclSetDynamicTensorAddr, AclSetDynamicInputTensorAddr, AclSetDynamicOutputTensorAddr}) {
     expect(561103, set(nullptr, 0, 0, list, nullptr), {"SetDynamic", "executor is NULL"});
     expect(561103, set(executor, 0, 0, nullptr, nullptr), {"tensors is NULL"});
-    expect(561000, set(reinterpret_cast<aclOpExecutor*>(list), 0, 0, list, nullptr), {"executor is not live"});
+    expect(561000, set(reinterpret_cast<aclOpExecutor*>(list), 0, 0, list, nullptr),
+           {"executor is not live"});
     expect(161002, set(executor, 3, 0, list, nullptr), {"irIndex is 3", "no tensor-list parameter"});
   }
   expect(0, aclDestroyTensorList(list));

@@ -25,8 +25,7 @@ void check(bool condition, const char* what) {
 #define CHECK(condition) check((condition), #condition)
 
 struct Work {
-  explicit Work(int64_t count = 1 << 16)
-      : buffers(5, std::vector<float>(static_cast<size_t>(count), 1.0f)) {
+  explicit Work(int64_t count = 1 << 16) : buffers(5, std::vector<float>(static_cast<size_t>(count), 1.0f)) {
     for (size_t k = 0; k < 5; ++k) tensors[k] = tensor(&count, ACL_FLOAT, buffers[k].data());
     const int64_t one = 1;
     tensors[5] = tensor(&one, ACL_INT64, &step);
@@ -37,8 +36,9 @@ struct Work {
   aclOpExecutor* plan() {
     uint64_t bytes = 0;
     aclOpExecutor* executor = nullptr;
-    CHECK(aclnnApplyFusedEmaAdamGetWorkspaceSize(tensors[0], tensors[1], tensors[2], tensors[3], tensors[4], tensors[5], -1, 0,
-                                                 0, 0, 0, 1, false, 0, &bytes, &executor) == 0);
+    CHECK(aclnnApplyFusedEmaAdamGetWorkspaceSize(tensors[0], tensors[1], tensors[2], tensors[3], tensors[4],
+                                                 tensors[5], -1, 0, 0, 0, 0, 1, false, 0, &bytes,
+                                                 &executor) == 0);
     return executor;
   }
   int run(aclrtStream stream) { return aclnnApplyFusedEmaAdam(nullptr, 0, plan(), stream); }
@@ -117,7 +117,8 @@ std::vector<float> static_memory;
 void queued_work_on_statics() {
   aclrtStream stream = set_up();
   static_memory.resize(8 << 20);
-  for (int k = 0; k < 200; ++k) CHECK(aclrtMemsetAsync(static_memory.data(), 32 << 20, k, 32 << 20, stream) == 0);
+  for (int k = 0; k < 200; ++k)
+    CHECK(aclrtMemsetAsync(static_memory.data(), 32 << 20, k, 32 << 20, stream) == 0);
 }
 
 struct LaterStatic {
@@ -128,8 +129,10 @@ void queued_work_on_later_statics() {
   Work work;
   CHECK(work.run(stream) == 0);
   CHECK(aclrtSynchronizeStream(stream) == 0);
-  static LaterStatic later;  // made after the library's first task, so destroyed before what that task registered
-  for (int k = 0; k < 200; ++k) CHECK(aclrtMemsetAsync(later.memory.data(), 32 << 20, k, 32 << 20, stream) == 0);
+  static LaterStatic
+      later;  // made after the library's first task, so destroyed before what that task registered
+  for (int k = 0; k < 200; ++k)
+    CHECK(aclrtMemsetAsync(later.memory.data(), 32 << 20, k, 32 << 20, stream) == 0);
 }
 
 void static_destructors() {

@@ -21,7 +21,8 @@ class ExitTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(ExitTest, ExitsWithZeroInTime) {
   // Threads that outlive main() race with the destructors of the C++ library itself, which thread sanitizer reports.
-  if (kThreadSanitizer && GetParam() == "threads_still_running") GTEST_SKIP() << "the race is in the program, on purpose";
+  if (kThreadSanitizer && GetParam() == "threads_still_running")
+    GTEST_SKIP() << "the race is in the program, on purpose";
   const int repeats = kThreadSanitizer ? 1 : 5;
   for (int k = 0; k < repeats; ++k) {
     for (const char* threads : {"1", "4"}) {
@@ -32,7 +33,8 @@ TEST_P(ExitTest, ExitsWithZeroInTime) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, ExitTest, testing::ValuesIn(modes()), [](const auto& mode) { return mode.param; });
+INSTANTIATE_TEST_SUITE_P(Modes, ExitTest, testing::ValuesIn(modes()),
+                         [](const auto& mode) { return mode.param; });
 
 TEST(ExitProgram, KnowsItsModes) { EXPECT_GE(modes().size(), 10u); }
 

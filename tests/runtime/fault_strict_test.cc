@@ -33,8 +33,8 @@ class FaultStrictTest : public RuntimeTest {
     t.push_back(make_tensor({1}, ACL_INT64, data[5]));
     uint64_t bytes = 0;
     aclOpExecutor* executor = nullptr;
-    expect(0, aclnnApplyFusedEmaAdamGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], -1, 0, 0, 0, 0, 1, bias_correction, 0,
-                                                     &bytes, &executor));
+    expect(0, aclnnApplyFusedEmaAdamGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], -1, 0, 0, 0, 0, 1,
+                                                     bias_correction, 0, &bytes, &executor));
     for (aclTensor* tensor : t) expect(0, aclDestroyTensor(tensor));
     return aclnnApplyFusedEmaAdam(nullptr, 0, executor, stream);
   }
@@ -53,8 +53,9 @@ TEST_F(FaultStrictTest, Phase2WaitsAndReturnsItsOwnFault) {
   for (int64_t bad : {int64_t{0}, int64_t{-5}, INT64_MIN}) {
     step() = bad;
     const std::vector<float> before(floats(), floats() + kFloats);
-    expect(507035, run(pieces()), {"aclnnApplyFusedEmaAdam: aclnnApplyFusedEmaAdam (stream ",
-                                   "step is " + std::to_string(bad), "at least 1"});
+    expect(507035, run(pieces()),
+           {"aclnnApplyFusedEmaAdam: aclnnApplyFusedEmaAdam (stream ", "step is " + std::to_string(bad),
+            "at least 1"});
     EXPECT_EQ(std::memcmp(floats(), before.data(), kFloats * sizeof(float)), 0);
     expect(0, aclrtSynchronizeStream(stream));  // it counts as reported
     expect(0, aclrtSynchronizeDevice());
@@ -95,8 +96,10 @@ TEST_F(FaultStrictTest, OnlyKnownMemory) {
 // Only where `kind` says device: the host side of a copy is any memory of the program.
 TEST_F(FaultStrictTest, DeviceSidesOfCopiesAndFillsToo) {
   char foreign[64] = {};
-  expect(107000, aclrtMemcpy(foreign, 64, block, 64, ACL_MEMCPY_HOST_TO_DEVICE), {"dst (0x", "lies in no live block"});
-  expect(107000, aclrtMemcpy(block, 64, foreign, 64, ACL_MEMCPY_DEVICE_TO_HOST), {"src (0x", "lies in no live block"});
+  expect(107000, aclrtMemcpy(foreign, 64, block, 64, ACL_MEMCPY_HOST_TO_DEVICE),
+         {"dst (0x", "lies in no live block"});
+  expect(107000, aclrtMemcpy(block, 64, foreign, 64, ACL_MEMCPY_DEVICE_TO_HOST),
+         {"src (0x", "lies in no live block"});
   expect(107000, aclrtMemcpy(block, 32, foreign, 32, ACL_MEMCPY_DEVICE_TO_DEVICE), {"src (0x"});
   expect(107000, aclrtMemcpyAsync(foreign, 64, block, 64, ACL_MEMCPY_DEVICE_TO_DEVICE, stream), {"dst (0x"});
   expect(107000, aclrtMemset(foreign, 64, 0, 64), {"devPtr (0x", "lies in no live block"});

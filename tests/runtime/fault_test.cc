@@ -41,7 +41,8 @@ class FaultTest : public RuntimeTest {
 TEST_F(FaultTest, ReturnedOnceByTheNextSynchronize) {
   expect(0, bad.enqueue(stream));
   expect(507035, aclrtSynchronizeStream(stream),
-         {"aclrtSynchronizeStream: aclnnEmbedding (stream ", ", task 1): indices[1] = -7 is outside [0, 10); ", "2 of 4"});
+         {"aclrtSynchronizeStream: aclnnEmbedding (stream ",
+          ", task 1): indices[1] = -7 is outside [0, 10); ", "2 of 4"});
   expect(0, aclrtSynchronizeStream(stream));
   expect(0, aclrtSynchronizeDevice());
   EXPECT_EQ(bad.out(), std::vector<float>({30, 0, 0, 40}));
@@ -137,7 +138,8 @@ TEST_F(FaultTest, ADestroyedStreamLeavesItsFaultToTheDevice) {
     gate.open();
     expect(0, destroy(other));
     expect(0, aclrtSynchronizeStream(stream));
-    expect(507035, aclrtSynchronizeDeviceWithTimeout(60000), {"aclrtSynchronizeDeviceWithTimeout: aclnnEmbedding", "task 1"});
+    expect(507035, aclrtSynchronizeDeviceWithTimeout(60000),
+           {"aclrtSynchronizeDeviceWithTimeout: aclnnEmbedding", "task 1"});
     expect(0, aclrtSynchronizeDevice());
   }
 }

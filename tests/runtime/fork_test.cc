@@ -25,7 +25,8 @@ using namespace runtime_test;
 class ForkTest : public RuntimeTest {
  protected:
   void SetUp() override {
-    if (kThreadSanitizer) GTEST_SKIP() << "thread sanitizer does not follow a process with threads into fork()";
+    if (kThreadSanitizer)
+      GTEST_SKIP() << "thread sanitizer does not follow a process with threads into fork()";
     RuntimeTest::SetUp();
   }
   void TearDown() override {
@@ -75,7 +76,8 @@ class ForkTest : public RuntimeTest {
       expect(0, aclrtSetDevice(0));
       expect(0, counter.add(created));
       expect(0, aclrtSynchronizeStream(created));
-    }).join();
+    })
+        .join();
     EXPECT_TRUE(counter.all_equal(22));
     expect(0, aclrtDestroyEvent(event));
     expect(0, aclrtDestroyStream(created));
@@ -131,7 +133,8 @@ TEST_F(ForkTest, GrandchildrenWork) {
 }
 
 TEST_F(ForkTest, ForkWhileOtherThreadsWork) {
-  if (kAddressSanitizer) GTEST_SKIP() << "address sanitizer's allocator keeps the locks of vanished threads in the child";
+  if (kAddressSanitizer)
+    GTEST_SKIP() << "address sanitizer's allocator keeps the locks of vanished threads in the child";
   std::atomic<bool> stop{false};
   std::vector<std::thread> busy;
   for (int k = 0; k < 3; ++k) {
@@ -146,7 +149,8 @@ TEST_F(ForkTest, ForkWhileOtherThreadsWork) {
         expect(0, aclrtRecordEvent(event, own));
         expect(0, aclrtStreamWaitEvent(nullptr, event));
         void* block = nullptr;
-        expect(0, aclrtMalloc(&block, 100 + 7000u * static_cast<unsigned>(rounds % 200), ACL_MEM_MALLOC_HUGE_FIRST));
+        expect(0, aclrtMalloc(&block, 100 + 7000u * static_cast<unsigned>(rounds % 200),
+                              ACL_MEM_MALLOC_HUGE_FIRST));
         expect(0, aclrtFree(block));
         Lookup bad({-1});
         expect(0, bad.enqueue(own));

@@ -21,9 +21,12 @@ State read_state() { return _mm_getcsr() & ~0x3Fu; }  // without the sticky flag
 void write_state(State state) { _mm_setcsr(state); }
 constexpr State kNormal = 0x1F80, kFlushToZero = 0x8000, kDenormalsAreZero = 0x0040;
 constexpr State kUp = 0x4000, kDown = 0x2000, kTowardZero = 0x6000;
-const std::vector<State> kStates = {kNormal,           kNormal | kFlushToZero | kDenormalsAreZero,
-                                    kNormal | kUp,     kNormal | kDown,
-                                    kNormal | kTowardZero, kNormal | kUp | kFlushToZero | kDenormalsAreZero};
+const std::vector<State> kStates = {kNormal,
+                                    kNormal | kFlushToZero | kDenormalsAreZero,
+                                    kNormal | kUp,
+                                    kNormal | kDown,
+                                    kNormal | kTowardZero,
+                                    kNormal | kUp | kFlushToZero | kDenormalsAreZero};
 #elif defined(__aarch64__)
 using State = uint64_t;
 State read_state() {
@@ -33,8 +36,8 @@ State read_state() {
 }
 void write_state(State state) { asm volatile("msr fpcr, %0" : : "r"(state)); }
 constexpr State kNormal = 0, kFlushToZero = State{1} << 24;
-const std::vector<State> kStates = {kNormal, kFlushToZero, State{1} << 22, State{2} << 22, State{3} << 22,
-                                    kFlushToZero | State{1} << 22};
+const std::vector<State> kStates = {kNormal,        kFlushToZero,   State{1} << 22,
+                                    State{2} << 22, State{3} << 22, kFlushToZero | State{1} << 22};
 #endif
 
 // The bits of var, m, v and s after two steps on values that round and underflow.
@@ -43,7 +46,8 @@ std::vector<float> results(aclrtStream stream, int64_t count) {
   for (size_t k = 0; k < 5; ++k) {
     for (size_t i = 0; i < data[k].size(); ++i) {
       uint32_t bits = static_cast<uint32_t>((i + 1) * 2654435761u * (k + 1));
-      bits = i % 3 == 0 ? bits & 0x00FFFFFF : (bits & 0x007FFFFF) | 0x3F000000;  // subnormals and numbers near 1
+      bits =
+          i % 3 == 0 ? bits & 0x00FFFFFF : (bits & 0x007FFFFF) | 0x3F000000;  // subnormals and numbers near 1
       if (k != 3 && i % 2 == 0) bits |= 0x80000000;
       std::memcpy(&data[k][i], &bits, 4);
     }
@@ -55,8 +59,8 @@ std::vector<float> results(aclrtStream stream, int64_t count) {
   for (int repeat = 0; repeat < 2; ++repeat) {
     uint64_t bytes = 0;
     aclOpExecutor* executor = nullptr;
-    expect(0, aclnnApplyFusedEmaAdamGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], 1e-3, 0.9999, 0.9, 0.999, 1e-8, 0, true,
-                                                     0.1, &bytes, &executor));
+    expect(0, aclnnApplyFusedEmaAdamGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], 1e-3, 0.9999, 0.9,
+                                                     0.999, 1e-8, 0, true, 0.1, &bytes, &executor));
     expect(0, aclnnApplyFusedEmaAdam(nullptr, 0, executor, stream));
   }
   expect(0, aclrtSynchronizeStream(stream));

@@ -95,7 +95,8 @@ class Gate {
       char unused = 0;
       while (read(gate->pipe_[0], &unused, 1) > 0) {
       }
-      (void)gate->is_open_.load();  // what the opener did before is done, also in the eyes of thread sanitizer
+      (void)
+          gate->is_open_.load();  // what the opener did before is done, also in the eyes of thread sanitizer
       return;
     }
     sigaction(SIGSEGV, &previous(), nullptr);  // not ours: the instruction faults again, now for real

@@ -72,13 +72,15 @@ class HandlesTest : public RuntimeTest {
   // One of the six tensors of an operator's phase 1; the others are valid.
   int phase1_with(size_t position, Handle handle) {
     aclTensor* t[6];
-    for (size_t k = 0; k < 6; ++k) t[k] = k == position ? static_cast<aclTensor*>(handle) : counter_.tensor(k);
-    return aclnnApplyFusedEmaAdamGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], 1, 0, 0, 0, 0, 1, false, 0, &bytes_,
-                                                  &executor_);
+    for (size_t k = 0; k < 6; ++k)
+      t[k] = k == position ? static_cast<aclTensor*>(handle) : counter_.tensor(k);
+    return aclnnApplyFusedEmaAdamGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], 1, 0, 0, 0, 0, 1, false,
+                                                  0, &bytes_, &executor_);
   }
   int embedding_with(size_t position, Handle handle) {
     const aclTensor* t[3];
-    for (size_t k = 0; k < 3; ++k) t[k] = k == position ? static_cast<aclTensor*>(handle) : counter_.tensor(k);
+    for (size_t k = 0; k < 3; ++k)
+      t[k] = k == position ? static_cast<aclTensor*>(handle) : counter_.tensor(k);
     return aclnnEmbeddingGetWorkspaceSize(t[0], t[1], t[2], &bytes_, &executor_);
   }
 
@@ -102,8 +104,10 @@ class HandlesTest : public RuntimeTest {
 void HandlesTest::make_doors() {
   const auto tensor = [this](const char* name, auto function) { add(name, 'T', 161001, 161002, function); };
   tensor("aclGetViewShape", [this](Handle h) { return aclGetViewShape(as<aclTensor>(h), &dims_, &bytes_); });
-  tensor("aclGetStorageShape", [this](Handle h) { return aclGetStorageShape(as<aclTensor>(h), &dims_, &bytes_); });
-  tensor("aclGetViewStrides", [this](Handle h) { return aclGetViewStrides(as<aclTensor>(h), &dims_, &bytes_); });
+  tensor("aclGetStorageShape",
+         [this](Handle h) { return aclGetStorageShape(as<aclTensor>(h), &dims_, &bytes_); });
+  tensor("aclGetViewStrides",
+         [this](Handle h) { return aclGetViewStrides(as<aclTensor>(h), &dims_, &bytes_); });
   tensor("aclGetViewOffset", [](Handle h) {
     int64_t offset = 0;
     return aclGetViewOffset(as<aclTensor>(h), &offset);
@@ -122,10 +126,12 @@ void HandlesTest::make_doors() {
   });
   tensor("aclSetRawTensorAddr", [](Handle h) { return aclSetRawTensorAddr(as<aclTensor>(h), nullptr); });
   tensor("aclInitTensor", [](Handle h) {
-    return aclInitTensor(as<aclTensor>(h), nullptr, 0, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, nullptr, 0, nullptr);
+    return aclInitTensor(as<aclTensor>(h), nullptr, 0, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, nullptr, 0,
+                         nullptr);
   });
   for (size_t k = 0; k < 6; ++k) tensor("EmaAdam phase 1", [this, k](Handle h) { return phase1_with(k, h); });
-  for (size_t k = 0; k < 3; ++k) tensor("Embedding phase 1", [this, k](Handle h) { return embedding_with(k, h); });
+  for (size_t k = 0; k < 3; ++k)
+    tensor("Embedding phase 1", [this, k](Handle h) { return embedding_with(k, h); });
   add("aclDestroyTensor", 'T', 0, 161002, [this](Handle h) { return destroy('T', h); });
   add("aclDestroyScalar", 'C', 0, 161002, [this](Handle h) { return destroy('C', h); });
   add("aclDestroyIntArray", 'I', 0, 161002, [this](Handle h) { return destroy('I', h); });
@@ -133,7 +139,8 @@ void HandlesTest::make_doors() {
   add("aclDestroyBoolArray", 'B', 0, 161002, [this](Handle h) { return destroy('B', h); });
   add("aclDestroyTensorList", 'L', 0, 161002, [this](Handle h) { return destroy('L', h); });
   add("aclDestroyScalarList", 'K', 0, 161002, [this](Handle h) { return destroy('K', h); });
-  add("aclGetIntArraySize", 'I', 161001, 161002, [this](Handle h) { return aclGetIntArraySize(as<aclIntArray>(h), &bytes_); });
+  add("aclGetIntArraySize", 'I', 161001, 161002,
+      [this](Handle h) { return aclGetIntArraySize(as<aclIntArray>(h), &bytes_); });
   add("aclGetFloatArraySize", 'F', 161001, 161002,
       [this](Handle h) { return aclGetFloatArraySize(as<aclFloatArray>(h), &bytes_); });
   add("aclGetBoolArraySize", 'B', 161001, 161002,
@@ -156,8 +163,8 @@ void HandlesTest::make_doors() {
       [](Handle h) { return aclnnApplyFusedEmaAdam(nullptr, 0, as<aclOpExecutor>(h), nullptr); });
   add("aclnnEmbedding", 'E', 161001, 561000,
       [](Handle h) { return aclnnEmbedding(nullptr, 0, as<aclOpExecutor>(h), nullptr); });
-  for (auto* set : {aclSetTensorAddr, aclSetInputTensorAddr, aclSetOutputTensorAddr, AclSetTensorAddr, AclSetInputTensorAddr,
-                    AclSetOutputTensorAddr}) {
+  for (auto* set : {aclSetTensorAddr, aclSetInputTensorAddr, aclSetOutputTensorAddr, AclSetTensorAddr,
+                    AclSetInputTensorAddr, AclSetOutputTensorAddr}) {
     add("aclSet…TensorAddr, executor", 'E', 561103, 561000,
         [this, set](Handle h) { return set(as<aclOpExecutor>(h), 0, counter_.tensor(0), counter_.grad()); });
     add("aclSet…TensorAddr, tensor", 'T', 561103, 161002, [this, set](Handle h) {
@@ -174,7 +181,9 @@ void HandlesTest::make_doors() {
     });
   }
 
-  const auto runtime = [this](const char* name, char kind, auto function) { add(name, kind, 100000, 107017, function); };
+  const auto runtime = [this](const char* name, char kind, auto function) {
+    add(name, kind, 100000, 107017, function);
+  };
   runtime("aclrtDestroyStream", 'S', [](Handle h) { return aclrtDestroyStream(h); });
   runtime("aclrtDestroyStreamForce", 'S', [](Handle h) { return aclrtDestroyStreamForce(h); });
   runtime("aclrtDestroyEvent", 'V', [](Handle h) { return aclrtDestroyEvent(h); });
@@ -184,7 +193,8 @@ void HandlesTest::make_doors() {
   runtime("aclrtResetEvent", 'V', [](Handle h) { return aclrtResetEvent(h, nullptr); });
   runtime("aclrtStreamWaitEvent", 'V', [](Handle h) { return aclrtStreamWaitEvent(nullptr, h); });
   runtime("aclrtSynchronizeEvent", 'V', [](Handle h) { return aclrtSynchronizeEvent(h); });
-  runtime("aclrtSynchronizeEventWithTimeout", 'V', [](Handle h) { return aclrtSynchronizeEventWithTimeout(h, 1); });
+  runtime("aclrtSynchronizeEventWithTimeout", 'V',
+          [](Handle h) { return aclrtSynchronizeEventWithTimeout(h, 1); });
   runtime("aclrtQueryEvent", 'V', [](Handle h) {
     aclrtEventStatus status;
     return aclrtQueryEvent(h, &status);
@@ -209,7 +219,8 @@ void HandlesTest::make_doors() {
   // NULL is the default stream.
   const auto stream_door = [this](const char* name, auto function) { add(name, 'S', 0, 107017, function); };
   stream_door("aclrtSynchronizeStream", [](Handle h) { return aclrtSynchronizeStream(h); });
-  stream_door("aclrtSynchronizeStreamWithTimeout", [](Handle h) { return aclrtSynchronizeStreamWithTimeout(h, 60000); });
+  stream_door("aclrtSynchronizeStreamWithTimeout",
+              [](Handle h) { return aclrtSynchronizeStreamWithTimeout(h, 60000); });
   stream_door("aclrtStreamQuery", [](Handle h) {
     aclrtStreamStatus status;
     return aclrtStreamQuery(h, &status);
@@ -228,8 +239,10 @@ void HandlesTest::make_doors() {
       return code;
     };
   };
-  stream_door("aclrtRecordEvent, stream", with_event([](Handle event, Handle h) { return aclrtRecordEvent(event, h); }));
-  stream_door("aclrtResetEvent, stream", with_event([](Handle event, Handle h) { return aclrtResetEvent(event, h); }));
+  stream_door("aclrtRecordEvent, stream",
+              with_event([](Handle event, Handle h) { return aclrtRecordEvent(event, h); }));
+  stream_door("aclrtResetEvent, stream",
+              with_event([](Handle event, Handle h) { return aclrtResetEvent(event, h); }));
   stream_door("aclrtStreamWaitEvent, stream",
               with_event([](Handle event, Handle h) { return aclrtStreamWaitEvent(h, event); }));
 }
@@ -280,9 +293,12 @@ TEST_F(HandlesTest, RandomBitsAreNeverAccepted) {
     state ^= state << 17;
     const Door& door = doors[k % doors.size()];
     uint64_t bits = state;
-    if (k % 4 == 1) bits = (bits & ~(uint64_t{0xFF} << 56)) | static_cast<uint64_t>(door.kind) << 56;  // the right kind
-    if (k % 4 == 2) {  // a live handle with one bit of its generation flipped; other bits could name another live object
-      bits = reinterpret_cast<uint64_t>(live[(bits >> 40) % live.size()]) ^ uint64_t{1} << (28 + bits % 28);
+    if (k % 4 == 1)
+      bits = (bits & ~(uint64_t{0xFF} << 56)) | static_cast<uint64_t>(door.kind) << 56;  // the right kind
+    if (k % 4 ==
+        2) {  // a live handle with one bit of its generation flipped; other bits could name another live object
+      bits = reinterpret_cast<uint64_t>(live[(bits >> 40) % live.size()]) ^ uint64_t { 1 }
+                                                                                << (28 + bits % 28);
     }
     if (k % 4 == 3) bits &= 0xFFFF;  // small numbers
     if (bits == 0) continue;
@@ -301,7 +317,8 @@ TEST_F(HandlesTest, AReusedSlotNeverRevivesAHandle) {
   std::vector<const aclTensor*> old;
   for (int k = 0; k < 20000; ++k) {
     const aclTensor* tensor = make_tensor({1}, ACL_FLOAT, nullptr);
-    for (const aclTensor* earlier : {old.empty() ? nullptr : old.back(), old.empty() ? nullptr : old.front()}) {
+    for (const aclTensor* earlier :
+         {old.empty() ? nullptr : old.back(), old.empty() ? nullptr : old.front()}) {
       EXPECT_NE(tensor, earlier);
     }
     expect(0, aclDestroyTensor(tensor));

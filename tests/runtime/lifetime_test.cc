@@ -33,7 +33,8 @@ struct Buffers {
       dims[0] = 2;
       dims[1] = strides[0] = count / 2;
       strides[1] = 1;
-      tensors.push_back(aclCreateTensor(dims.get(), 2, ACL_FLOAT, strides.get(), 0, ACL_FORMAT_ND, &count, 1, values.data()));
+      tensors.push_back(aclCreateTensor(dims.get(), 2, ACL_FLOAT, strides.get(), 0, ACL_FORMAT_ND, &count, 1,
+                                        values.data()));
     }
     tensors.push_back(make_tensor({1}, ACL_INT64, &step));
     return tensors;
@@ -41,8 +42,8 @@ struct Buffers {
   static aclOpExecutor* plan(const std::vector<aclTensor*>& t) {
     uint64_t bytes = 0;
     aclOpExecutor* executor = nullptr;
-    expect(0, aclnnApplyFusedEmaAdamGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], -1, 0, 0, 0, 0, 1, true, 0, &bytes,
-                                                     &executor));
+    expect(0, aclnnApplyFusedEmaAdamGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], -1, 0, 0, 0, 0, 1,
+                                                     true, 0, &bytes, &executor));
     return executor;
   }
   static void destroy(const std::vector<aclTensor*>& tensors) {
@@ -65,7 +66,8 @@ TEST_F(LifetimeTest, ArgumentsMayGoBetweenThePhases) {
   const std::vector<aclTensor*> tensors = buffers.describe();
   aclOpExecutor* executor = Buffers::plan(tensors);
   Buffers::destroy(tensors);
-  for (aclTensor* newer : buffers.describe()) expect(0, aclSetRawTensorAddr(newer, nullptr));  // takes the slots over
+  for (aclTensor* newer : buffers.describe())
+    expect(0, aclSetRawTensorAddr(newer, nullptr));  // takes the slots over
   expect(0, aclnnApplyFusedEmaAdam(nullptr, 0, executor, stream));
   expect(0, aclrtSynchronizeStream(stream));
   EXPECT_TRUE(buffers.all_equal(1));
@@ -150,7 +152,8 @@ TEST_F(LifetimeTest, ExecutorsThatNeverRunStayCheap) {
   constexpr int kExecutors = 20000;
   std::vector<aclOpExecutor*> executors;
   for (int k = 0; k < kExecutors; ++k) executors.push_back(Buffers::plan(tensors));
-  for (int k = 0; k < kExecutors; k += 1000) expect(0, aclnnApplyFusedEmaAdam(nullptr, 0, executors[static_cast<size_t>(k)], stream));
+  for (int k = 0; k < kExecutors; k += 1000)
+    expect(0, aclnnApplyFusedEmaAdam(nullptr, 0, executors[static_cast<size_t>(k)], stream));
   expect(0, aclrtSynchronizeStream(stream));
   EXPECT_TRUE(buffers.all_equal(kExecutors / 1000));
   expect(0, aclInit(nullptr));

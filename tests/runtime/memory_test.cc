@@ -16,20 +16,24 @@ using MemoryTest = RuntimeTest;
 void* const kUntouched = reinterpret_cast<void*>(0x1234);
 
 TEST_F(MemoryTest, BlocksAreAlignedAndWhollyUsable) {
-  for (size_t size : {1, 31, 32, 33, 63, 64, 65, 100, 1000, 4096, 4097, 65536, 524256, 524288, 524289, 2097152, 5000000}) {
+  for (size_t size :
+       {1, 31, 32, 33, 63, 64, 65, 100, 1000, 4096, 4097, 65536, 524256, 524288, 524289, 2097152, 5000000}) {
     const size_t rounded = (size + 31) / 32 * 32;
     struct Kind {
       aclError (*allocate)(void**, size_t, aclrtMemMallocPolicy);
       size_t usable;
     };
-    for (const Kind& kind : {Kind{aclrtMalloc, rounded + 32}, {aclrtMallocCached, rounded + 32}, {aclrtMallocAlign32, rounded}}) {
+    for (const Kind& kind : {Kind{aclrtMalloc, rounded + 32},
+                             {aclrtMallocCached, rounded + 32},
+                             {aclrtMallocAlign32, rounded}}) {
       void* block = nullptr;
       expect(0, kind.allocate(&block, size, ACL_MEM_MALLOC_HUGE_FIRST));
       ASSERT_NE(block, nullptr);
       EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % 64, 0u);
       // Every usable byte counts as inside the block, the next one does not.
       expect(0, aclrtMemset(block, SIZE_MAX, 0xAB, kind.usable));
-      expect(107000, aclrtMemset(block, SIZE_MAX, 0, kind.usable + 1), {"devPtr", std::to_string(kind.usable)});
+      expect(107000, aclrtMemset(block, SIZE_MAX, 0, kind.usable + 1),
+             {"devPtr", std::to_string(kind.usable)});
       const auto* bytes = static_cast<const unsigned char*>(block);
       EXPECT_EQ(bytes[0], 0xAB);
       EXPECT_EQ(bytes[kind.usable - 1], 0xAB);
@@ -85,8 +89,9 @@ TEST_F(MemoryTest, SizesThatCannotBe) {
   expect(100000, aclrtMalloc(&block, 0, ACL_MEM_MALLOC_HUGE_FIRST), {"size is 0"});
   EXPECT_EQ(block, kUntouched);
   expect(100000, aclrtMalloc(nullptr, 8, ACL_MEM_MALLOC_HUGE_FIRST), {"devPtr is NULL"});
-  for (size_t size : {SIZE_MAX, SIZE_MAX - 31, static_cast<size_t>(PTRDIFF_MAX) + 1, static_cast<size_t>(PTRDIFF_MAX),
-                      static_cast<size_t>(PTRDIFF_MAX) - 100, size_t{1} << 52}) {
+  for (size_t size :
+       {SIZE_MAX, SIZE_MAX - 31, static_cast<size_t>(PTRDIFF_MAX) + 1, static_cast<size_t>(PTRDIFF_MAX),
+        static_cast<size_t>(PTRDIFF_MAX) - 100, size_t{1} << 52}) {
     for (auto* allocate : {aclrtMalloc, aclrtMallocAlign32, aclrtMallocCached}) {
       block = kUntouched;
       expect(207001, allocate(&block, size, ACL_MEM_MALLOC_HUGE_FIRST),
@@ -127,8 +132,10 @@ TEST_F(MemoryTest, CopyChecksInOrder) {
   expect(100000, aclrtMemcpy(nullptr, 1, nullptr, 64, bad_kind), {"dst is NULL"});
   expect(100000, aclrtMemcpy(to.data(), 1, nullptr, 64, bad_kind), {"src is NULL"});
   expect(100000, aclrtMemcpy(to.data(), 1, from.data(), 64, bad_kind), {"kind is 6"});
-  expect(100000, aclrtMemcpy(to.data(), 64, from.data(), 64, static_cast<aclrtMemcpyKind>(-1)), {"kind is -1"});
-  expect(107000, aclrtMemcpy(to.data(), 63, from.data(), 64, ACL_MEMCPY_DEFAULT), {"count is 64 but destMax is 63"});
+  expect(100000, aclrtMemcpy(to.data(), 64, from.data(), 64, static_cast<aclrtMemcpyKind>(-1)),
+         {"kind is -1"});
+  expect(107000, aclrtMemcpy(to.data(), 63, from.data(), 64, ACL_MEMCPY_DEFAULT),
+         {"count is 64 but destMax is 63"});
   expect(107000, aclrtMemcpy(to.data(), 0, from.data(), 1, ACL_MEMCPY_DEFAULT));
   expect(0, aclrtMemcpy(to.data(), 0, from.data(), 0, ACL_MEMCPY_DEFAULT));
   expect(0, aclrtMemcpy(to.data(), 64, to.data(), 64, ACL_MEMCPY_DEFAULT));
@@ -146,18 +153,25 @@ TEST_F(MemoryTest, CopyChecksInOrder) {
   expect(107000, aclrtMemcpy(block, 64, from.data(), 64, ACL_MEMCPY_HOST_TO_DEVICE), {"dst has 32 bytes"});
   expect(107000, aclrtMemcpy(to.data(), 64, block, 33, ACL_MEMCPY_DEVICE_TO_HOST), {"src has 32 bytes"});
   expect(0, aclrtFree(block));
-  std::thread([&] { expect(0, aclrtMemcpy(to.data(), 64, from.data(), 64, ACL_MEMCPY_DEFAULT)); }).join();  // no context
+  std::thread([&] {
+    expect(0, aclrtMemcpy(to.data(), 64, from.data(), 64, ACL_MEMCPY_DEFAULT));
+  }).join();  // no context
 }
 
 TEST_F(MemoryTest, AsyncCopyChecks) {
   std::vector<char> from(64, 'a'), to(64, 'b');
   expect(100000, aclrtMemcpyAsync(nullptr, 64, from.data(), 64, ACL_MEMCPY_DEFAULT, stream), {"dst"});
   expect(100000, aclrtMemcpyAsync(to.data(), 64, nullptr, 64, ACL_MEMCPY_DEFAULT, stream), {"src"});
-  expect(100000, aclrtMemcpyAsync(to.data(), 64, from.data(), 64, static_cast<aclrtMemcpyKind>(7), stream), {"kind is 7"});
-  expect(107000, aclrtMemcpyAsync(to.data(), 63, from.data(), 64, ACL_MEMCPY_HOST_TO_HOST, stream), {"destMax"});
-  expect(107000, aclrtMemcpyAsync(to.data(), 64, to.data() + 1, 10, ACL_MEMCPY_HOST_TO_HOST, stream), {"overlap"});
-  expect(207000, aclrtMemcpyAsync(to.data(), 64, from.data(), 64, ACL_MEMCPY_HOST_TO_HOST, stream), {"HOST_TO_HOST"});
-  expect(107017, aclrtMemcpyAsync(to.data(), 64, from.data(), 64, ACL_MEMCPY_DEFAULT, from.data()), {"stream"});
+  expect(100000, aclrtMemcpyAsync(to.data(), 64, from.data(), 64, static_cast<aclrtMemcpyKind>(7), stream),
+         {"kind is 7"});
+  expect(107000, aclrtMemcpyAsync(to.data(), 63, from.data(), 64, ACL_MEMCPY_HOST_TO_HOST, stream),
+         {"destMax"});
+  expect(107000, aclrtMemcpyAsync(to.data(), 64, to.data() + 1, 10, ACL_MEMCPY_HOST_TO_HOST, stream),
+         {"overlap"});
+  expect(207000, aclrtMemcpyAsync(to.data(), 64, from.data(), 64, ACL_MEMCPY_HOST_TO_HOST, stream),
+         {"HOST_TO_HOST"});
+  expect(107017, aclrtMemcpyAsync(to.data(), 64, from.data(), 64, ACL_MEMCPY_DEFAULT, from.data()),
+         {"stream"});
   expect(107017, aclrtMemsetAsync(to.data(), 64, 0, 64, from.data()), {"stream"});
   std::thread([&] {
     expect(107002, aclrtMemcpyAsync(to.data(), 64, from.data(), 64, ACL_MEMCPY_DEFAULT, stream), {"context"});

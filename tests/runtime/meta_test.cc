@@ -74,7 +74,8 @@ TEST(TensorTest, NullStridesMeanContiguous) {
 TEST(TensorTest, RankZero) {
   const int64_t dims[] = {5};
   for (const int64_t* pointer : {dims, static_cast<const int64_t*>(nullptr)}) {
-    aclTensor* tensor = aclCreateTensor(pointer, 0, ACL_FLOAT, pointer, 3, ACL_FORMAT_ND, pointer, 0, nullptr);
+    aclTensor* tensor =
+        aclCreateTensor(pointer, 0, ACL_FLOAT, pointer, 3, ACL_FORMAT_ND, pointer, 0, nullptr);
     ASSERT_NE(tensor, nullptr);
     EXPECT_EQ(view_shape(tensor), Dims());
     EXPECT_EQ(view_strides(tensor), Dims());
@@ -90,14 +91,16 @@ TEST(TensorTest, ValidatesNothingElse) {
   ASSERT_NE(tensor, nullptr);
   EXPECT_EQ(view_shape(tensor), Dims(extremes, extremes + 3));
   expect(0, aclDestroyTensor(tensor));
-  tensor = aclCreateTensor(extremes, 3, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, extremes, 3, nullptr);  // strides overflow
+  tensor = aclCreateTensor(extremes, 3, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, extremes, 3,
+                           nullptr);  // strides overflow
   ASSERT_NE(tensor, nullptr);
   expect(0, aclDestroyTensor(tensor));
 }
 
 TEST(TensorTest, SixtyFourDimsAndNoMore) {
   const Dims dims(65, 1);
-  aclTensor* tensor = aclCreateTensor(dims.data(), 64, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, dims.data(), 64, nullptr);
+  aclTensor* tensor =
+      aclCreateTensor(dims.data(), 64, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, dims.data(), 64, nullptr);
   ASSERT_NE(tensor, nullptr);
   EXPECT_EQ(view_shape(tensor), Dims(64, 1));
   expect(0, aclDestroyTensor(tensor));
@@ -105,8 +108,11 @@ TEST(TensorTest, SixtyFourDimsAndNoMore) {
     uint64_t view, storage;
     const char* says;
   };
-  for (const Case& c : {Case{65, 1, "viewDimsNum is 65"}, {1, 65, "storageDimsNum is 65"}, {UINT64_MAX, 0, "viewDimsNum is"}}) {
-    EXPECT_EQ(aclCreateTensor(dims.data(), c.view, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, dims.data(), c.storage, nullptr),
+  for (const Case& c : {Case{65, 1, "viewDimsNum is 65"},
+                        {1, 65, "storageDimsNum is 65"},
+                        {UINT64_MAX, 0, "viewDimsNum is"}}) {
+    EXPECT_EQ(aclCreateTensor(dims.data(), c.view, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, dims.data(),
+                              c.storage, nullptr),
               nullptr);
     expect(161002, 161002, {"aclCreateTensor: ", c.says, "at most 64"});
   }
@@ -149,12 +155,16 @@ TEST(TensorTest, InitReplacesALiveTensor) {
   void* address = nullptr;
   expect(0, aclGetRawTensorAddr(tensor, &address));
   EXPECT_EQ(address, &data);
-  expect(161001, aclInitTensor(tensor, nullptr, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, dims, 1, nullptr), {"viewDims"});
-  expect(161001, aclInitTensor(tensor, dims, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, nullptr, 1, nullptr), {"storageDims"});
-  expect(161001, aclInitTensor(nullptr, dims, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, dims, 1, nullptr), {"tensor is NULL"});
+  expect(161001, aclInitTensor(tensor, nullptr, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, dims, 1, nullptr),
+         {"viewDims"});
+  expect(161001, aclInitTensor(tensor, dims, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, nullptr, 1, nullptr),
+         {"storageDims"});
+  expect(161001, aclInitTensor(nullptr, dims, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, dims, 1, nullptr),
+         {"tensor is NULL"});
   EXPECT_EQ(view_shape(tensor), Dims({3}));
   expect(0, aclDestroyTensor(tensor));
-  expect(161002, aclInitTensor(tensor, dims, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, dims, 1, nullptr), {"not live"});
+  expect(161002, aclInitTensor(tensor, dims, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, dims, 1, nullptr),
+         {"not live"});
 }
 
 TEST(TensorTest, RawAddress) {

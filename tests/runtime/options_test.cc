@@ -26,8 +26,10 @@ TEST_F(OptionsTest, PerProcess) {
   }
   for (int opt : {-1, 4, 1000}) {
     int64_t value = 77;
-    expect(100000, aclrtSetSysParamOpt(static_cast<aclSysParamOpt>(opt), 1), {"opt is " + std::to_string(opt)});
-    expect(100000, aclrtGetSysParamOpt(static_cast<aclSysParamOpt>(opt), &value), {"opt is " + std::to_string(opt)});
+    expect(100000, aclrtSetSysParamOpt(static_cast<aclSysParamOpt>(opt), 1),
+           {"opt is " + std::to_string(opt)});
+    expect(100000, aclrtGetSysParamOpt(static_cast<aclSysParamOpt>(opt), &value),
+           {"opt is " + std::to_string(opt)});
     EXPECT_EQ(value, 77);
   }
 }
@@ -47,7 +49,8 @@ TEST_F(OptionsTest, PerContext) {
     EXPECT_EQ(value, 0);  // another store
   }
   for (int opt : {3, 4, -1}) {
-    expect(100000, aclrtCtxSetSysParamOpt(static_cast<aclSysParamOpt>(opt), 1), {"opt is " + std::to_string(opt)});
+    expect(100000, aclrtCtxSetSysParamOpt(static_cast<aclSysParamOpt>(opt), 1),
+           {"opt is " + std::to_string(opt)});
     expect(100000, aclrtCtxGetSysParamOpt(static_cast<aclSysParamOpt>(opt), &value));
   }
   expect(100000, aclrtCtxGetSysParamOpt(ACL_OPT_DETERMINISTIC, nullptr));
@@ -74,11 +77,13 @@ TEST(DataTypeTest, Sizes) {
     int dtype;
     size_t bytes;
   };
-  constexpr Size kSizes[] = {{-1, 0}, {0, 4},  {1, 2},   {2, 1},  {3, 4},  {4, 1},  {5, 0},  {6, 2},  {7, 2},  {8, 4},
-                             {9, 8},  {10, 8}, {11, 8},  {12, 1}, {13, 0}, {14, 0}, {15, 0}, {16, 8}, {17, 16}, {27, 2},
-                             {29, 0}, {30, 0}, {33, 4},  {34, 1}, {35, 1}, {36, 1}, {37, 1}, {38, 0}, {39, 0}, {40, 0},
-                             {41, 0}, {42, 0}, {999, 0}, {-2, 0}};
-  for (const Size& size : kSizes) EXPECT_EQ(aclDataTypeSize(static_cast<aclDataType>(size.dtype)), size.bytes) << size.dtype;
+  constexpr Size kSizes[] = {{-1, 0}, {0, 4},  {1, 2},  {2, 1},  {3, 4},   {4, 1},  {5, 0},
+                             {6, 2},  {7, 2},  {8, 4},  {9, 8},  {10, 8},  {11, 8}, {12, 1},
+                             {13, 0}, {14, 0}, {15, 0}, {16, 8}, {17, 16}, {27, 2}, {29, 0},
+                             {30, 0}, {33, 4}, {34, 1}, {35, 1}, {36, 1},  {37, 1}, {38, 0},
+                             {39, 0}, {40, 0}, {41, 0}, {42, 0}, {999, 0}, {-2, 0}};
+  for (const Size& size : kSizes)
+    EXPECT_EQ(aclDataTypeSize(static_cast<aclDataType>(size.dtype)), size.bytes) << size.dtype;
 }
 
 TEST(Float16Test, NarrowsSaturating) {
@@ -87,10 +92,28 @@ TEST(Float16Test, NarrowsSaturating) {
     float value;
     uint16_t bits;
   };
-  for (const Case& c : {Case{1, 0x3c00}, {0, 0}, {-0.0f, 0x8000}, {65504, 0x7bff}, {65519.9961f, 0x7bff}, {65520, 0x7bff},
-                        {1e30f, 0x7bff}, {inf, 0x7bff}, {nan, 0x7bff}, {-65520, 0xfbff}, {-inf, 0xfbff}, {-nan, 0xfbff},
-                        {0x1p-24f, 1}, {0x1p-25f, 0}, {-0x1p-25f, 0x8000}, {3 * 0x1p-26f, 1}, {0x1.000002p-25f, 1},
-                        {3 * 0x1p-25f, 2}, {0x1p-14f, 0x0400}, {2049, 0x6800}, {2051, 0x6802}, {-2, 0xc000},
+  for (const Case& c : {Case{1, 0x3c00},
+                        {0, 0},
+                        {-0.0f, 0x8000},
+                        {65504, 0x7bff},
+                        {65519.9961f, 0x7bff},
+                        {65520, 0x7bff},
+                        {1e30f, 0x7bff},
+                        {inf, 0x7bff},
+                        {nan, 0x7bff},
+                        {-65520, 0xfbff},
+                        {-inf, 0xfbff},
+                        {-nan, 0xfbff},
+                        {0x1p-24f, 1},
+                        {0x1p-25f, 0},
+                        {-0x1p-25f, 0x8000},
+                        {3 * 0x1p-26f, 1},
+                        {0x1.000002p-25f, 1},
+                        {3 * 0x1p-25f, 2},
+                        {0x1p-14f, 0x0400},
+                        {2049, 0x6800},
+                        {2051, 0x6802},
+                        {-2, 0xc000},
                         {std::numeric_limits<float>::denorm_min(), 0}}) {
     EXPECT_EQ(aclFloatToFloat16(c.value), c.bits) << c.value;
   }

@@ -19,8 +19,8 @@ class Phase2Test : public RuntimeTest {
     t.push_back(make_tensor({1}, ACL_INT64, step_address));
     uint64_t bytes = 0;
     aclOpExecutor* executor = nullptr;
-    expect(0, aclnnApplyFusedEmaAdamGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], -1, 0, 0, 0, 0, 1, bias_correction, 0,
-                                                     &bytes, &executor));
+    expect(0, aclnnApplyFusedEmaAdamGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], -1, 0, 0, 0, 0, 1,
+                                                     bias_correction, 0, &bytes, &executor));
     EXPECT_EQ(bytes, 0u);
     for (aclTensor* tensor : t) expect(0, aclDestroyTensor(tensor));
     return executor;
@@ -42,22 +42,25 @@ TEST_F(Phase2Test, TheFirstFailingCheckDecides) {
   expect(0, aclSetTensorAddr(executor, 2, counter.tensor(2), reinterpret_cast<char*>(counter.grad()) + 2));
   void* stale_stream = counter.grad();
   std::thread([&] {
-    expect(161001, aclnnEmbedding(nullptr, 0, nullptr, stale_stream), {"executor is NULL"});                       // P1
-    expect(561000, aclnnEmbedding(nullptr, 0, reinterpret_cast<aclOpExecutor*>(t1), stale_stream), {"not live"});  // P2
-    expect(161002, aclnnEmbedding(nullptr, 0, executor, stale_stream), {"was made by aclnnApplyFusedEmaAdam"});    // P3
-    expect(107002, aclnnApplyFusedEmaAdam(nullptr, 0, executor, stale_stream), {"no current context"});            // P4
+    expect(161001, aclnnEmbedding(nullptr, 0, nullptr, stale_stream), {"executor is NULL"});  // P1
+    expect(561000, aclnnEmbedding(nullptr, 0, reinterpret_cast<aclOpExecutor*>(t1), stale_stream),
+           {"not live"});  // P2
+    expect(161002, aclnnEmbedding(nullptr, 0, executor, stale_stream),
+           {"was made by aclnnApplyFusedEmaAdam"});                                                      // P3
+    expect(107002, aclnnApplyFusedEmaAdam(nullptr, 0, executor, stale_stream), {"no current context"});  // P4
   }).join();
-  expect(107017, aclnnApplyFusedEmaAdam(nullptr, 0, executor, stale_stream), {"stream is not a live stream"});     // P5
+  expect(107017, aclnnApplyFusedEmaAdam(nullptr, 0, executor, stale_stream),
+         {"stream is not a live stream"});  // P5
   expect(0, aclrtSetDevice(1));
-  expect(107003, run(executor), {"stream belongs to device 0 but the current context to device 1"});               // P6
+  expect(107003, run(executor), {"stream belongs to device 0 but the current context to device 1"});  // P6
   expect(0, aclrtResetDevice(1));
   expect(0, aclrtSetDevice(0));
   expect(0, aclrtResetDevice(0));
-  expect(161001, run(executor), {"varRef has a NULL data address"});                                               // P9
+  expect(161001, run(executor), {"varRef has a NULL data address"});  // P9
   expect(0, aclSetTensorAddr(executor, 1, t1, counter.grad()));
-  expect(161002, run(executor), {"mRef", "not a multiple of 4 bytes, the size of ACL_FLOAT"});                     // P10
+  expect(161002, run(executor), {"mRef", "not a multiple of 4 bytes, the size of ACL_FLOAT"});  // P10
   expect(0, aclSetTensorAddr(executor, 2, counter.tensor(2), counter.grad()));
-  expect(161002, run(executor), {"varRef overlaps mRef"});                                                         // P11
+  expect(161002, run(executor), {"varRef overlaps mRef"});  // P11
   EXPECT_TRUE(is_idle(stream));
   EXPECT_EQ(*counter.grad(), 1.0f);
   expect(0, aclDestroyAclOpExecutor(executor));
@@ -131,7 +134,7 @@ TEST_F(Phase2Test, ProvableOverlaps) {
     const char* says;                // nullptr: accepted
   };
   for (const Case& c : {Case{{0, 100, 200, 300, 400}, nullptr},
-                        {{0, 50, 100, 150, 200}, nullptr},  // they touch
+                        {{0, 50, 100, 150, 200}, nullptr},     // they touch
                         {{100, 100, 200, 300, 400}, nullptr},  // grad may be the identical view of one ref
                         {{400, 100, 200, 300, 400}, nullptr},
                         {{101, 100, 200, 300, 400}, "varRef overlaps grad"},
@@ -181,8 +184,8 @@ TEST_F(Phase2Test, OverlapsThatAreNotProvableAreAccepted) {
   t.push_back(make_tensor({1}, ACL_INT64, &step));
   uint64_t bytes = 0;
   aclOpExecutor* executor = nullptr;
-  expect(0, aclnnApplyFusedEmaAdamGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], -1, 0, 0, 0, 0, 1, false, 0, &bytes,
-                                                   &executor));
+  expect(0, aclnnApplyFusedEmaAdamGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], -1, 0, 0, 0, 0, 1,
+                                                   false, 0, &bytes, &executor));
   expect(0, run(executor));
   expect(0, aclrtSynchronizeStream(stream));
   for (aclTensor* tensor : t) expect(0, aclDestroyTensor(tensor));

@@ -21,8 +21,9 @@ class ResourcesTest : public RuntimeTest {
  protected:
   // Calls `call` with its first allocation failing, then the second, and so on until it succeeds with none left to fail.
   // Each failure must be one of the codes; what a success made is undone by `undo`.
-  void fail_each_allocation(const char* what, std::initializer_list<int> codes, const std::function<int()>& call,
-                            const std::function<void()>& undo = [] {}) {
+  void fail_each_allocation(
+      const char* what, std::initializer_list<int> codes, const std::function<int()>& call,
+      const std::function<void()>& undo = [] {}) {
     SCOPED_TRACE(what);
     for (long n = 0; n < 1000; ++n) {
       (void)aclGetRecentErrMsg();
@@ -55,28 +56,36 @@ TEST_F(ResourcesTest, EachAllocationFailsOnce) {
   void* made = nullptr;
   aclOpExecutor* executor = nullptr;
   // A failing create returns NULL.
-  const auto creates = [&](auto create) { return [&made, create] { return (made = create()) == nullptr ? 561101 : 0; }; };
+  const auto creates = [&](auto create) {
+    return [&made, create] { return (made = create()) == nullptr ? 561101 : 0; };
+  };
 
   fail_each_allocation("aclCreateTensor", {561101}, creates([&] {
-                         return aclCreateTensor(ints, 2, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, ints, 2, &value);
+                         return aclCreateTensor(ints, 2, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, ints, 2,
+                                                &value);
                        }),
                        [&] { expect(0, aclDestroyTensor(static_cast<aclTensor*>(made))); });
-  fail_each_allocation("aclCreateScalar", {561101}, creates([&] { return aclCreateScalar(&value, ACL_FLOAT); }),
+  fail_each_allocation("aclCreateScalar", {561101},
+                       creates([&] { return aclCreateScalar(&value, ACL_FLOAT); }),
                        [&] { expect(0, aclDestroyScalar(static_cast<aclScalar*>(made))); });
   fail_each_allocation("aclCreateIntArray", {561101}, creates([&] { return aclCreateIntArray(ints, 2); }),
                        [&] { expect(0, aclDestroyIntArray(static_cast<aclIntArray*>(made))); });
-  fail_each_allocation("aclCreateTensorList", {561101}, creates([&] { return aclCreateTensorList(nullptr, 0); }),
+  fail_each_allocation("aclCreateTensorList", {561101},
+                       creates([&] { return aclCreateTensorList(nullptr, 0); }),
                        [&] { expect(0, aclDestroyTensorList(static_cast<aclTensorList*>(made))); });
-  fail_each_allocation("aclSetRawTensorAddr", {561101}, [&] { return aclSetRawTensorAddr(counter.tensor(1), counter.var()); });
-  fail_each_allocation("phase 1", {561101}, [&] { return counter.plan(&executor); },
-                       [&] { expect(0, aclDestroyAclOpExecutor(executor)); });
+  fail_each_allocation("aclSetRawTensorAddr", {561101},
+                       [&] { return aclSetRawTensorAddr(counter.tensor(1), counter.var()); });
+  fail_each_allocation(
+      "phase 1", {561101}, [&] { return counter.plan(&executor); },
+      [&] { expect(0, aclDestroyAclOpExecutor(executor)); });
   executor = counter.planned();
   expect(0, aclSetAclOpExecutorRepeatable(executor));
   fail_each_allocation("aclSetTensorAddr", {561101},
                        [&] { return aclSetTensorAddr(executor, 1, counter.tensor(1), counter.var()); });
   int runs = 0;
-  fail_each_allocation("phase 2", {361001}, [&] { return aclnnApplyFusedEmaAdam(nullptr, 0, executor, stream); },
-                       [&] { ++runs; });
+  fail_each_allocation(
+      "phase 2", {361001}, [&] { return aclnnApplyFusedEmaAdam(nullptr, 0, executor, stream); },
+      [&] { ++runs; });
   expect(0, aclrtSynchronizeStream(stream));
   EXPECT_EQ(counter.value(), static_cast<float>(runs)) << "a refused task ran";
 
@@ -85,30 +94,39 @@ TEST_F(ResourcesTest, EachAllocationFailsOnce) {
   aclrtContext context = nullptr;
   char bytes[64] = {};
   size_t free_bytes = 0;
-  fail_each_allocation("aclrtCreateStream", {207001}, [&] { return aclrtCreateStream(&other); },
-                       [&] { expect(0, aclrtDestroyStream(other)); });
-  fail_each_allocation("aclrtCreateEvent", {207001}, [&] { return aclrtCreateEvent(&event); },
-                       [&] { expect(0, aclrtDestroyEvent(event)); });
+  fail_each_allocation(
+      "aclrtCreateStream", {207001}, [&] { return aclrtCreateStream(&other); },
+      [&] { expect(0, aclrtDestroyStream(other)); });
+  fail_each_allocation(
+      "aclrtCreateEvent", {207001}, [&] { return aclrtCreateEvent(&event); },
+      [&] { expect(0, aclrtDestroyEvent(event)); });
   event = new_event();
   fail_each_allocation("aclrtRecordEvent", {207001}, [&] { return aclrtRecordEvent(event, stream); });
   fail_each_allocation("aclrtStreamWaitEvent", {207001}, [&] { return aclrtStreamWaitEvent(stream, event); });
   fail_each_allocation("aclrtResetEvent", {207001}, [&] { return aclrtResetEvent(event, stream); });
   fail_each_allocation("aclrtSynchronizeStream", {207001}, [&] { return aclrtSynchronizeStream(stream); });
   fail_each_allocation("aclrtSynchronizeDevice", {207001}, [] { return aclrtSynchronizeDevice(); });
-  fail_each_allocation("aclrtMemsetAsync", {207001}, [&] { return aclrtMemsetAsync(bytes, 64, 0, 64, stream); });
-  fail_each_allocation("aclrtMemcpyAsync", {207001},
-                       [&] { return aclrtMemcpyAsync(bytes, 32, bytes + 32, 32, ACL_MEMCPY_DEFAULT, stream); });
-  fail_each_allocation("aclrtMemcpy", {207001}, [&] { return aclrtMemcpy(bytes, 32, bytes + 32, 32, ACL_MEMCPY_DEFAULT); });
-  fail_each_allocation("aclrtGetMemInfo", {207001}, [&] { return aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &free_bytes); });
-  for (size_t size : {size_t{64}, size_t{100000}, size_t{3} << 20, size_t{9} << 20}) {
-    fail_each_allocation("aclrtMalloc", {207001}, [&] { return aclrtMalloc(&made, size, ACL_MEM_MALLOC_HUGE_FIRST); },
-                         [&] { expect(0, aclrtFree(made)); });
-  }
-  fail_each_allocation("aclrtCreateContext", {207001}, [&] { return aclrtCreateContext(&context, 0); }, [&] {
-    expect(0, aclrtDestroyContext(context));
-    expect(0, aclrtSetDevice(0));
-    expect(0, aclrtResetDevice(0));
+  fail_each_allocation("aclrtMemsetAsync", {207001},
+                       [&] { return aclrtMemsetAsync(bytes, 64, 0, 64, stream); });
+  fail_each_allocation("aclrtMemcpyAsync", {207001}, [&] {
+    return aclrtMemcpyAsync(bytes, 32, bytes + 32, 32, ACL_MEMCPY_DEFAULT, stream);
   });
+  fail_each_allocation("aclrtMemcpy", {207001},
+                       [&] { return aclrtMemcpy(bytes, 32, bytes + 32, 32, ACL_MEMCPY_DEFAULT); });
+  fail_each_allocation("aclrtGetMemInfo", {207001},
+                       [&] { return aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &free_bytes); });
+  for (size_t size : {size_t{64}, size_t{100000}, size_t{3} << 20, size_t{9} << 20}) {
+    fail_each_allocation(
+        "aclrtMalloc", {207001}, [&] { return aclrtMalloc(&made, size, ACL_MEM_MALLOC_HUGE_FIRST); },
+        [&] { expect(0, aclrtFree(made)); });
+  }
+  fail_each_allocation(
+      "aclrtCreateContext", {207001}, [&] { return aclrtCreateContext(&context, 0); },
+      [&] {
+        expect(0, aclrtDestroyContext(context));
+        expect(0, aclrtSetDevice(0));
+        expect(0, aclrtResetDevice(0));
+      });
   expect(0, aclrtDestroyEvent(event));
   expect(0, aclDestroyAclOpExecutor(executor));
   EXPECT_GT(failed_calls, 60);
@@ -143,8 +161,12 @@ TEST_F(ResourcesTest, DestroyingAndFreeingNeedNoMemory) {
   expect(0, counter.add(other));
   aclOpExecutor* executor = counter.planned();
   fail_allocation_after(0);
-  const int codes[] = {aclDestroyAclOpExecutor(executor), aclDestroyTensor(tensor), aclrtDestroyEvent(event), aclrtFree(small),
-                       aclrtFree(large), aclrtDestroyStream(other)};
+  const int codes[] = {aclDestroyAclOpExecutor(executor),
+                       aclDestroyTensor(tensor),
+                       aclrtDestroyEvent(event),
+                       aclrtFree(small),
+                       aclrtFree(large),
+                       aclrtDestroyStream(other)};
   fail_allocation_after(-1);
   for (int code : codes) EXPECT_EQ(code, 0);
   EXPECT_EQ(counter.value(), 1.0f);
@@ -153,8 +175,9 @@ TEST_F(ResourcesTest, DestroyingAndFreeingNeedNoMemory) {
 // In a process of its own, where the pool has no worker yet: with none to be had, tasks run on the calling thread.
 TEST(ThreadsTest, NoThreadCanBeCreated) {
   if (getenv("RESOURCES_TEST_CHILD") == nullptr) {
-    const Finished finished = run_program("/proc/self/exe", {"--gtest_filter=ThreadsTest.NoThreadCanBeCreated"},
-                                          {{"RESOURCES_TEST_CHILD", "1"}, {"OPENACLNN_NUM_THREADS", "4"}});
+    const Finished finished =
+        run_program("/proc/self/exe", {"--gtest_filter=ThreadsTest.NoThreadCanBeCreated"},
+                    {{"RESOURCES_TEST_CHILD", "1"}, {"OPENACLNN_NUM_THREADS", "4"}});
     expect_success(finished);
     return;
   }

@@ -61,7 +61,8 @@ inline void expect(int expected, int code, std::initializer_list<std::string_vie
   if (text == nullptr) return fail("a failure without a sentence");
   const std::string whole = text;
   const std::string newest = whole.substr(0, whole.find('\n'));
-  if (newest.find(" [" + std::to_string(code) + " ") == std::string::npos) fail("the sentence lacks its code");
+  if (newest.find(" [" + std::to_string(code) + " ") == std::string::npos)
+    fail("the sentence lacks its code");
   if (newest.find("UNKNOWN") != std::string::npos) fail("the code has no name");
   for (std::string_view part : parts) {
     if (newest.find(part) == std::string::npos) fail("the sentence lacks: " + std::string(part));
@@ -70,7 +71,8 @@ inline void expect(int expected, int code, std::initializer_list<std::string_vie
 
 // Contiguous tensor over caller memory.
 inline aclTensor* make_tensor(const std::vector<int64_t>& dims, aclDataType dtype, void* data) {
-  return aclCreateTensor(dims.data(), dims.size(), dtype, nullptr, 0, ACL_FORMAT_ND, dims.data(), dims.size(), data);
+  return aclCreateTensor(dims.data(), dims.size(), dtype, nullptr, 0, ACL_FORMAT_ND, dims.data(), dims.size(),
+                         data);
 }
 
 // ApplyFusedEmaAdam with attributes that make it a counter: grad 1, both betas and eps 0, lr -1, so that a call adds
@@ -94,8 +96,8 @@ class Counter {
   int plan(aclOpExecutor** executor, double weight_decay = 0, bool bias_correction = false) {
     uint64_t workspace_bytes = 0;
     const auto& t = tensors_;
-    return aclnnApplyFusedEmaAdamGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], -1, 0, 0, 0, 0, 1, bias_correction,
-                                                  weight_decay, &workspace_bytes, executor);
+    return aclnnApplyFusedEmaAdamGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], -1, 0, 0, 0, 0, 1,
+                                                  bias_correction, weight_decay, &workspace_bytes, executor);
   }
   aclOpExecutor* planned(double weight_decay = 0, bool bias_correction = false) {
     aclOpExecutor* executor = nullptr;
@@ -144,7 +146,8 @@ class Lookup {
   int enqueue(aclrtStream stream) {
     uint64_t workspace_bytes = 0;
     aclOpExecutor* executor = nullptr;
-    const int code = aclnnEmbeddingGetWorkspaceSize(tensors_[0], tensors_[1], tensors_[2], &workspace_bytes, &executor);
+    const int code =
+        aclnnEmbeddingGetWorkspaceSize(tensors_[0], tensors_[1], tensors_[2], &workspace_bytes, &executor);
     return code != 0 ? code : aclnnEmbedding(nullptr, 0, executor, stream);
   }
   const std::vector<float>& out() const { return out_; }

@@ -55,7 +55,8 @@ TEST_F(StreamTest, TimeoutsExpireAndCancelNothing) {
   Counter counter;
   expect(0, gate.enqueue(stream));
   expect(0, counter.add(stream));
-  expect(507046, aclrtSynchronizeStreamWithTimeout(stream, 0), {"aclrtSynchronizeStreamWithTimeout: ", "timeout expired"});
+  expect(507046, aclrtSynchronizeStreamWithTimeout(stream, 0),
+         {"aclrtSynchronizeStreamWithTimeout: ", "timeout expired"});
   expect(507046, aclrtSynchronizeStreamWithTimeout(stream, 20));
   expect(507046, aclrtSynchronizeDeviceWithTimeout(0), {"aclrtSynchronizeDeviceWithTimeout: "});
   expect(507046, aclrtSynchronizeDeviceWithTimeout(20));
@@ -202,7 +203,8 @@ TEST_F(StreamTest, WaitingStreamsAreNeverForgotten) {
     expect(0, aclrtRecordEvent(event, streams[(round + 1) % 3]));
     expect(0, aclrtStreamWaitEvent(streams[round % 3], event));
     expect(0, aclrtStreamWaitEvent(streams[(round + 2) % 3], event));
-    for (aclrtStream s : streams) ASSERT_EQ(aclrtSynchronizeStreamWithTimeout(s, 60000), 0) << "round " << round;
+    for (aclrtStream s : streams)
+      ASSERT_EQ(aclrtSynchronizeStreamWithTimeout(s, 60000), 0) << "round " << round;
   }
   for (const Counter& counter : counters) EXPECT_EQ(counter.value(), static_cast<float>(kRounds));
   for (aclrtStream s : streams) expect(0, aclrtDestroyStream(s));

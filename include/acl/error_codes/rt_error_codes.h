@@ -23,11 +23,11 @@
 #define ACL_ERROR_RT_SYSPARAMOPT_NOT_SET 107021      /* the option was never set in this context */
 
 #define ACL_ERROR_RT_FEATURE_NOT_SUPPORT 207000 /* not possible on this platform */
-#define ACL_ERROR_RT_MEMORY_ALLOCATION 207001     /* no memory */
-#define ACL_ERROR_RT_MEMORY_FREE 207002           /* memory could not be given back */
-#define ACL_ERROR_RT_NO_DEVICE 207004             /* OPENACLNN_DEVICE=cuda, but no GPU answers */
-#define ACL_ERROR_RT_NO_STREAM_RESOURCE 207008    /* no further stream can be made */
-#define ACL_ERROR_RT_DEVICE_OOM 207018            /* the device ran out of memory */
+#define ACL_ERROR_RT_MEMORY_ALLOCATION 207001   /* no memory */
+#define ACL_ERROR_RT_MEMORY_FREE 207002         /* memory could not be given back */
+#define ACL_ERROR_RT_NO_DEVICE 207004           /* OPENACLNN_DEVICE=cuda, but no GPU answers */
+#define ACL_ERROR_RT_NO_STREAM_RESOURCE 207008  /* no further stream can be made */
+#define ACL_ERROR_RT_DEVICE_OOM 207018          /* the device ran out of memory */
 
 #define ACL_ERROR_RT_INTERNAL_ERROR 507000        /* an error of the library itself */
 #define ACL_ERROR_RT_STREAM_NOT_COMPLETE 507004   /* the stream still has tasks */

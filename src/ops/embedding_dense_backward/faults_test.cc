@@ -67,6 +67,7 @@ std::vector<Element> elements(aclDataType dtype) {
     case ACL_FLOAT:
       append({real(0x1p63, kNone, "9.22337204e+18"), real(-0x1p63, kNone, "-9.22337204e+18"),
               real(0x1p127, kNone, "1.70141183e+38"), real(0x1.fffffep1, 3), real(0x1p-126, 0)});
+      if (dtype == ACL_FLOAT) append({Element{0xFFC00001u, kNone, "nan"}});  // whatever its sign and payload
       [[fallthrough]];
     default:  // FLOAT16
       append({real(0, 0), real(-0.0, 0), real(-.5, 0), real(-.9995117, 0), real(.99, 0), real(1, 1),
@@ -89,9 +90,8 @@ TEST(EmbeddingBackwardIndices, EveryDtypeHasItsRowsAndFaults) {
       call[kIndices].set_bits(1, element.bits);
       const Outcome outcome = call.run();
       if (element.row == kNone) {
-        EXPECT_TRUE(failed_in_sync(
-            outcome, {kBackwardPhase2,
-                      "indices[1] = ", std::string(element.shown) + " is outside [0, 4); 1 of 3 indices"}));
+        EXPECT_TRUE(failed_in_sync(outcome, {kBackwardPhase2, "indices[1] = " + std::string(element.shown) +
+                                                                  " is outside [0, 4); 1 of 3 indices"}));
       } else {
         EXPECT_TRUE(succeeded(outcome));
       }
