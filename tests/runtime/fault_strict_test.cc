@@ -107,6 +107,7 @@ TEST_F(FaultStrictTest, DeviceSidesOfCopiesAndFillsToo) {
   expect(0, aclrtMemcpy(block, 64, foreign, 64, ACL_MEMCPY_HOST_TO_DEVICE));
   expect(0, aclrtMemcpy(foreign, 64, block, 64, ACL_MEMCPY_DEVICE_TO_HOST));
   expect(0, aclrtMemcpyAsync(block, 64, foreign, 64, ACL_MEMCPY_DEFAULT, stream));
+  expect(0, aclrtSynchronizeStream(stream));
   expect(0, aclrtMemset(block, 64, 0, 64));
 }
 
