@@ -54,6 +54,8 @@ expect "no steps"                "--steps"                 --text good.txt --ste
 expect "negative steps"          "--steps"                 --text good.txt --steps -3
 expect "steps out of range"      "--steps"                 --text good.txt --steps 99999999999999999999
 expect "batch out of range"      "--batch"                 --text good.txt --batch 65537
+expect "unknown storage type"    "--dtype"                 --text good.txt --dtype f64
+expect "empty storage type"      "--dtype"                 --text good.txt --dtype ""
 expect "negative check-every"    "--check-every"           --text good.txt --check-every -1
 expect "negative seed"           "--seed"                  --text good.txt --seed -1
 expect "output is a file"        "is not a directory"      --text good.txt --out taken

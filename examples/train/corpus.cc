@@ -16,7 +16,7 @@ namespace train {
 namespace {
 
 constexpr uintmax_t kMinBytes = 4096;                // leaves a couple of hundred held-out bytes
-constexpr uintmax_t kMaxBytes = uintmax_t{1} << 30;  // BatchSampler keeps 4 bytes per position
+constexpr uintmax_t kMaxBytes = uintmax_t{1} << 30;  // BatchSampler keeps 16 bytes per sequence
 
 std::string read_text(const std::string& path) {
   namespace fs = std::filesystem;
@@ -67,18 +67,24 @@ size_t byte_at(const std::string& text, size_t i) { return static_cast<unsigned 
 
 Corpus::Corpus(const std::string& path) : text_(read_text(path)), held_out_begin_(bytes() - bytes() / 20) {}
 
-void Corpus::append(int64_t position, Batch& batch) const {
-  for (int64_t i = position - Model::kContext; i < position; ++i)
-    batch.contexts.push_back(static_cast<int32_t>(byte_at(text_, i)));
-  batch.targets.push_back(static_cast<int32_t>(byte_at(text_, position)));
+void Corpus::append(int64_t first, int64_t last, Batch& batch) const {
+  for (int64_t position = first; position < last; ++position) {
+    for (int64_t i = position - kContext; i < position; ++i)
+      batch.contexts.push_back(static_cast<int32_t>(byte_at(text_, static_cast<size_t>(i))));
+    batch.targets.push_back(static_cast<int32_t>(byte_at(text_, static_cast<size_t>(position))));
+  }
+  batch.sequences.ends.push_back(batch.rows() + last - first);
 }
 
-std::vector<Batch> Corpus::held_out(int64_t limit, int64_t rows) const {
-  const int64_t available = bytes() - held_out_begin_, used = std::min(limit, available);
+std::vector<Batch> Corpus::held_out(int64_t limit) const {
+  constexpr size_t kSequences = 8;  // of a batch
+  const int64_t available = (bytes() - held_out_begin_ + kMaxSequence - 1) / kMaxSequence;
+  const int64_t used = std::min((limit + kMaxSequence - 1) / kMaxSequence, available);
   std::vector<Batch> batches;
   for (int64_t i = 0; i < used; ++i) {
-    if (i % rows == 0) batches.emplace_back();
-    append(held_out_begin_ + i * available / used, batches.back());
+    if (batches.empty() || batches.back().sequences.count() == kSequences) batches.emplace_back();
+    const int64_t first = held_out_begin_ + i * available / used * kMaxSequence;
+    append(first, std::min(first + kMaxSequence, bytes()), batches.back());
   }
   return batches;
 }
@@ -99,23 +105,29 @@ double Corpus::bigram_entropy() const {
   return entropy(pairs) - entropy(firsts);
 }
 
-BatchSampler::BatchSampler(const Corpus& corpus, Random& random)
-    : corpus_(corpus),
-      random_(random),
-      order_(static_cast<size_t>(corpus.held_out_begin() - Model::kContext)),
-      used_(order_.size()) {
-  for (size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<uint32_t>(i + Model::kContext);
+BatchSampler::BatchSampler(const Corpus& corpus, Random& random) : corpus_(corpus), random_(random) {}
+
+void BatchSampler::cut() {
+  for (int64_t first = kContext; first < corpus_.held_out_begin();) {
+    const auto length = kMinSequence + static_cast<int64_t>(random_.below(kMaxSequence - kMinSequence + 1));
+    const int64_t last = std::min(first + length, corpus_.held_out_begin());
+    stretches_.push_back({first, last});
+    first = last;
+  }
+  for (size_t i = stretches_.size(); i > 1; --i) std::swap(stretches_[i - 1], stretches_[random_.below(i)]);
 }
 
 void BatchSampler::next(int64_t rows, Batch& batch) {
   batch.contexts.clear();
   batch.targets.clear();
-  for (int64_t r = 0; r < rows; ++r) {
-    if (used_ == order_.size()) used_ = 0;
-    // One step of a Fisher-Yates shuffle: the chosen position moves to the front part and is not
-    // drawn again this time round.
-    std::swap(order_[used_], order_[used_ + random_.below(order_.size() - used_)]);
-    corpus_.append(order_[used_++], batch);
+  batch.sequences.ends.clear();
+  while (batch.rows() < rows) {
+    if (stretches_.empty()) cut();
+    Stretch& stretch = stretches_.back();
+    const int64_t last = std::min(stretch.last, stretch.first + rows - batch.rows());
+    corpus_.append(stretch.first, last, batch);
+    stretch.first = last;
+    if (stretch.first == stretch.last) stretches_.pop_back();
   }
 }
 

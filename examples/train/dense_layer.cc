@@ -3,11 +3,11 @@
 
 namespace train {
 
-DenseLayer::DenseLayer(int64_t inputs, int64_t outputs, double weight_deviation, Random& random,
-                       const Stream& stream)
-    : stream_(stream),
-      weight_({inputs, outputs}, weight_deviation, /*weight_decay=*/true, random, stream),
-      bias_({outputs}, 0, /*weight_decay=*/false, random, stream),
+DenseLayer::DenseLayer(const std::string& name, int64_t inputs, int64_t outputs, double weight_deviation,
+                       Random& random, Operators& operators)
+    : stream_(operators.stream()),
+      weight_(name + ".weight", {inputs, outputs}, {0, weight_deviation}, /*decays=*/true, random, operators),
+      bias_(name + ".bias", {outputs}, {}, /*decays=*/false, random, operators),
       weight_value_(inputs, outputs),
       weight_gradient_(inputs, outputs),
       bias_value_(outputs),
@@ -37,14 +37,14 @@ const Matrix& DenseLayer::backward(const Matrix& gradient) {
     input_gradient_.middleRows(first, rows).noalias() =
         gradient.middleRows(first, rows) * weight_value_.transpose();
   });
-  weight_.gradient.upload(std::span<const float>(weight_gradient_.data(), weight_gradient_.size()), stream_);
-  bias_.gradient.upload(std::span<const float>(bias_gradient_.data(), bias_gradient_.size()), stream_);
+  weight_.gradient.upload(elements(weight_gradient_), stream_);
+  bias_.gradient.upload(elements(bias_gradient_), stream_);
   return input_gradient_;
 }
 
 void DenseLayer::load(Weights which) {
-  weight_.value(which).download(std::span(weight_value_.data(), weight_value_.size()), stream_);
-  bias_.value(which).download(std::span(bias_value_.data(), bias_value_.size()), stream_);
+  weight_.value(which).download(elements(weight_value_), stream_);
+  bias_.value(which).download(elements(bias_value_), stream_);
 }
 
 }  // namespace train

@@ -1,6 +1,7 @@
 // y = x W + b: the matrix products of the model, done by OpenBLAS on the host.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "matrix.h"
@@ -10,7 +11,8 @@ namespace train {
 
 class DenseLayer {
  public:
-  DenseLayer(int64_t inputs, int64_t outputs, double weight_deviation, Random& random, const Stream& stream);
+  DenseLayer(const std::string& name, int64_t inputs, int64_t outputs, double weight_deviation,
+             Random& random, Operators& operators);
 
   // `x` must stay as it is until the backward pass.
   const Matrix& forward(const Matrix& x);

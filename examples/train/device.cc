@@ -4,12 +4,35 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "errors.h"
+#include "matrix.h"
 
 namespace train {
+namespace {
+
+constexpr Eigen::Index kConversionBlock = 4096;
+
+// Eigen's conversions round to nearest even and keep subnormals, as the operators do. In parallel:
+// without a conversion instruction a half takes some ten operations.
+template <class Narrow>
+void narrow_to(std::span<const float> values, Narrow* out) {
+  for_blocks(static_cast<Eigen::Index>(values.size()), kConversionBlock, [&](auto first, auto count) {
+    for (auto i = first; i < first + count; ++i) out[i] = Narrow(values[static_cast<size_t>(i)]);
+  });
+}
+
+template <class Narrow>
+void widen_from(const Narrow* in, std::span<float> values) {
+  for_blocks(static_cast<Eigen::Index>(values.size()), kConversionBlock, [&](auto first, auto count) {
+    for (auto i = first; i < first + count; ++i) values[static_cast<size_t>(i)] = static_cast<float>(in[i]);
+  });
+}
+
+}  // namespace
 
 void require(int32_t code, const char* function) {
   if (code == 0) return;
@@ -68,10 +91,18 @@ void* Workspace::reserve(uint64_t bytes) {
   return bytes == 0 ? nullptr : memory_;
 }
 
+IntArray::IntArray(std::span<const int64_t> values)
+    : array_(aclCreateIntArray(values.data(), values.size())) {
+  if (!array_) require(-1, "aclCreateIntArray");
+}
+IntArray::~IntArray() { aclDestroyIntArray(array_); }
+
 DeviceTensor::DeviceTensor(std::vector<int64_t> dims, aclDataType dtype)
     : dims_(std::move(dims)), dtype_(dtype), elements_(1) {
   for (const int64_t dim : dims_) elements_ *= dim;
-  require(aclrtMalloc(&memory_, static_cast<size_t>(bytes()), ACL_MEM_MALLOC_HUGE_FIRST), "aclrtMalloc");
+  // One byte at least: a tensor without elements is legal, an empty block is not.
+  const auto size_bytes = static_cast<size_t>(std::max<int64_t>(bytes(), 1));
+  require(aclrtMalloc(&memory_, size_bytes, ACL_MEM_MALLOC_HUGE_FIRST), "aclrtMalloc");
   tensor_ = aclCreateTensor(dims_.data(), dims_.size(), dtype, nullptr, 0, ACL_FORMAT_ND, dims_.data(),
                             dims_.size(), memory_);
   if (!tensor_) {
@@ -85,7 +116,44 @@ DeviceTensor::~DeviceTensor() {
   aclrtFree(memory_);
 }
 
+void DeviceTensor::upload(std::span<const float> values, const Stream& stream) {
+  if (dtype_ == ACL_FLOAT) return upload_bytes(values.data(), values.size_bytes(), stream);
+  std::vector<uint16_t> narrow(values.size());
+  if (dtype_ == ACL_BF16)
+    narrow_to(values, reinterpret_cast<Eigen::bfloat16*>(narrow.data()));
+  else
+    narrow_to(values, reinterpret_cast<Eigen::half*>(narrow.data()));
+  upload_bytes(narrow.data(), narrow.size() * sizeof(uint16_t), stream);
+}
+
+void DeviceTensor::upload(std::span<const int64_t> values, const Stream& stream) {
+  upload_bytes(values.data(), values.size_bytes(), stream);
+}
+
+void DeviceTensor::upload(std::span<const int32_t> values, const Stream& stream) {
+  upload_bytes(values.data(), values.size_bytes(), stream);
+}
+
+void DeviceTensor::download(std::span<float> values, const Stream& stream) const {
+  if (dtype_ == ACL_FLOAT) return download_bytes(values.data(), values.size_bytes(), stream);
+  std::vector<uint16_t> narrow(values.size());
+  download_bytes(narrow.data(), narrow.size() * sizeof(uint16_t), stream);
+  if (dtype_ == ACL_BF16)
+    widen_from(reinterpret_cast<const Eigen::bfloat16*>(narrow.data()), values);
+  else
+    widen_from(reinterpret_cast<const Eigen::half*>(narrow.data()), values);
+}
+
+void DeviceTensor::download(std::span<int64_t> values, const Stream& stream) const {
+  download_bytes(values.data(), values.size_bytes(), stream);
+}
+
+void DeviceTensor::download(std::span<int32_t> values, const Stream& stream) const {
+  download_bytes(values.data(), values.size_bytes(), stream);
+}
+
 void DeviceTensor::upload_bytes(const void* values, size_t size_bytes, const Stream& stream) {
+  if (size_bytes == 0) return;
   require(aclrtMemcpyAsync(memory_, static_cast<size_t>(bytes()), values, size_bytes,
                            ACL_MEMCPY_HOST_TO_DEVICE, stream.handle()),
           "aclrtMemcpyAsync");
@@ -93,6 +161,7 @@ void DeviceTensor::upload_bytes(const void* values, size_t size_bytes, const Str
 
 void DeviceTensor::download_bytes(void* values, size_t size_bytes, const Stream& stream) const {
   const auto count = static_cast<size_t>(bytes());
+  if (count == 0) return;
   require(aclrtMemcpyAsync(values, size_bytes, memory_, count, ACL_MEMCPY_DEVICE_TO_HOST, stream.handle()),
           "aclrtMemcpyAsync");
   stream.synchronize();

@@ -79,6 +79,20 @@ class Workspace {
   uint64_t bytes_ = 0;
 };
 
+// A list of lengths for an operator, which copies it in its first phase.
+class IntArray {
+ public:
+  explicit IntArray(std::span<const int64_t> values);
+  ~IntArray();
+  IntArray(const IntArray&) = delete;
+  IntArray& operator=(const IntArray&) = delete;
+
+  aclIntArray* handle() const { return array_; }
+
+ private:
+  aclIntArray* array_;
+};
+
 // A contiguous tensor with its own device memory. Contents are undefined until written.
 class DeviceTensor {
  public:
@@ -89,19 +103,20 @@ class DeviceTensor {
 
   aclTensor* handle() const { return tensor_; }
   int64_t dim(size_t axis) const { return dims_[axis]; }
+  const std::vector<int64_t>& dims() const { return dims_; }
+  aclDataType dtype() const { return dtype_; }
   int64_t elements() const { return elements_; }
   int64_t bytes() const { return elements_ * static_cast<int64_t>(aclDataTypeSize(dtype_)); }
 
-  // Enqueues the copy; `values` may be reused at once.
-  template <class T>
-  void upload(std::span<const T> values, const Stream& stream) {
-    upload_bytes(values.data(), values.size_bytes(), stream);
-  }
-  // Waits for the stream, then `values` holds the tensor.
-  template <class T>
-  void download(std::span<T> values, const Stream& stream) const {
-    download_bytes(values.data(), values.size_bytes(), stream);
-  }
+  // Enqueues the copy; `values` may be reused at once. Floats are rounded to nearest even on the way
+  // into a 16-bit tensor.
+  void upload(std::span<const float> values, const Stream& stream);
+  void upload(std::span<const int64_t> values, const Stream& stream);
+  void upload(std::span<const int32_t> values, const Stream& stream);
+  // Waits for the stream, then `values` holds the tensor, 16-bit elements widened exactly.
+  void download(std::span<float> values, const Stream& stream) const;
+  void download(std::span<int64_t> values, const Stream& stream) const;
+  void download(std::span<int32_t> values, const Stream& stream) const;
   void fill_zero(const Stream& stream);
 
  private:

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "matrix.h"
@@ -13,7 +15,8 @@ namespace train {
 
 class EmbeddingLayer {
  public:
-  EmbeddingLayer(int64_t table_rows, int64_t width, Random& random, Operators& operators);
+  EmbeddingLayer(const std::string& name, int64_t table_rows, int64_t width, Random& random,
+                 Operators& operators);
 
   // indices [rows, context]; the result [rows, context * width] holds the vectors of one row's
   // bytes side by side.
@@ -29,7 +32,7 @@ class EmbeddingLayer {
   // evaluation, one row when generating).
   struct Buffers {
     DeviceTensor indices, output, gradient;
-    Buffers(int64_t rows, int64_t context, int64_t width);
+    Buffers(int64_t rows, int64_t context, int64_t width, aclDataType dtype);
   };
 
   Operators& operators_;

@@ -10,6 +10,7 @@
 #include <numbers>
 
 #include "errors.h"
+#include "gradient_check.h"
 #include "output_folder.h"
 #include "report.h"
 #include "trainer.h"
@@ -38,13 +39,18 @@ void print_results(const Options& options, const Corpus& corpus, const Operators
 }
 
 int run(const Options& options) {
+  const Precision& precision = precision_named(options.dtype);
   const Corpus corpus(options.text);
   const OutputFolder out(options.out);
   openblas_set_num_threads(1);  // for_row_blocks spreads the work
   const Device device(0);
   const Stream stream;
-  Operators operators(stream);
-  Trainer trainer(options, corpus, operators);
+  const GradientCheck gradients = check_gradients(precision, options.check_every > 0, stream);
+  if (!options.quiet)
+    fmt::print("gradient check: {} gradients of a small model agree, worst error {:.1e} of the norm\n\n",
+               with_commas(gradients.gradients), gradients.worst);
+  Operators operators(stream, precision.dtype);
+  Trainer trainer(options, precision, corpus, operators);
   const TrainingResult result = trainer.run();
   out.write("loss.csv", curve_csv(result.curve));
   out.write("loss.svg",

@@ -4,9 +4,13 @@
 #include <aclnnop/aclnn_apply_fused_ema_adam.h>
 #include <aclnnop/aclnn_embedding.h>
 #include <aclnnop/aclnn_embedding_dense_backward.h>
+#include <aclnnop/aclnn_grouped_bias_add_grad.h>
+#include <aclnnop/aclnn_nsa_compress.h>
+#include <aclnnop/aclnn_nsa_compress_grad.h>
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 #include "errors.h"
@@ -14,16 +18,31 @@
 namespace train {
 namespace {
 
-enum Record : size_t { kEmbedding, kEmbeddingDenseBackward, kApplyFusedEmaAdam };
+enum Record : size_t {
+  kEmbedding,
+  kEmbeddingDenseBackward,
+  kNsaCompress,
+  kNsaCompressGrad,
+  kGroupedBiasAddGrad,
+  kApplyFusedEmaAdam
+};
 
 std::vector<OperatorRecord> empty_records() {
-  std::vector<OperatorRecord> records(3);
-  records[kEmbedding].name = "aclnnEmbedding";
-  records[kEmbedding].worst = {{"", {}}};
-  records[kEmbeddingDenseBackward].name = "aclnnEmbeddingDenseBackward";
-  records[kEmbeddingDenseBackward].worst = {{"", {}}};
-  records[kApplyFusedEmaAdam].name = "aclnnApplyFusedEmaAdam";
-  records[kApplyFusedEmaAdam].worst = {{"m", {}}, {"v", {}}, {"var", {}}, {"s", {}}};
+  struct Entry {
+    const char* name;
+    std::vector<const char*> outputs;
+  };
+  const Entry entries[] = {{"aclnnEmbedding", {""}},
+                           {"aclnnEmbeddingDenseBackward", {""}},
+                           {"aclnnNsaCompress", {""}},
+                           {"aclnnNsaCompressGrad", {"input", "weight"}},
+                           {"aclnnGroupedBiasAddGrad", {""}},
+                           {"aclnnApplyFusedEmaAdam", {"m", "v", "var", "s"}}};  // in the order of Record
+  std::vector<OperatorRecord> records;
+  for (const Entry& entry : entries) {
+    records.emplace_back().name = entry.name;
+    for (const char* output : entry.outputs) records.back().worst.push_back({output, {}});
+  }
   return records;
 }
 
@@ -46,14 +65,31 @@ class AddElapsed {
 template <class T>
 std::vector<T> stored(const DeviceTensor& tensor, const Stream& stream) {
   std::vector<T> values(static_cast<size_t>(tensor.elements()));
-  tensor.download(std::span<T>(values), stream);
+  tensor.download(std::span(values), stream);
   return values;
 }
 
+NumberFormat format_of(const DeviceTensor& tensor) {
+  switch (tensor.dtype()) {
+    case ACL_BF16: return kBf16Format;
+    case ACL_FLOAT16: return kHalfFormat;
+    default: return kFloatFormat;
+  }
+}
+
+CompressionShape shape_of(const DeviceTensor& input, const Sequences& sequences, const Blocks& blocks) {
+  return {.heads = input.dim(1), .width = input.dim(2), .sequences = sequences, .blocks = blocks};
+}
+
+// Of the compression operators: the lengths are the ends of the sequences, the layout is the packed
+// one, in a modifiable array because the interface asks for one.
+constexpr int64_t kLengthsAreEnds = 0;
+std::array<char, 4> layout() { return {'T', 'N', 'D', 0}; }
+
 }  // namespace
 
-Operators::Operators(const Stream& stream)
-    : stream_(stream), records_(empty_records()), recent_(empty_records()) {}
+Operators::Operators(const Stream& stream, aclDataType dtype)
+    : stream_(stream), dtype_(dtype), records_(empty_records()), recent_(empty_records()) {}
 
 const Event& Operators::next_event() {
   if (events_used_ == events_.size()) events_.emplace_back();
@@ -128,9 +164,67 @@ void Operators::embedding_dense_backward(const DeviceTensor& grad, const DeviceT
       aclnnEmbeddingDenseBackward);
   if (!checking_) return;
   check(kEmbeddingDenseBackward, [&] {
-    return std::vector{check_embedding_dense_backward(stored<float>(grad, stream_),
-                                                      stored<int32_t>(indices, stream_),
-                                                      stored<float>(out, stream_), out.dim(1))};
+    return std::vector{
+        check_embedding_dense_backward(stored<float>(grad, stream_), stored<int32_t>(indices, stream_),
+                                       stored<float>(out, stream_), out.dim(1), format_of(out))};
+  });
+}
+
+void Operators::grouped_bias_add_grad(const DeviceTensor& grad, const DeviceTensor& ends, DeviceTensor& out) {
+  run(
+      kGroupedBiasAddGrad, static_cast<double>(grad.bytes() + ends.bytes() + out.bytes()),
+      [&](uint64_t* workspace_bytes, aclOpExecutor** executor) {
+        return aclnnGroupedBiasAddGradGetWorkspaceSize(grad.handle(), ends.handle(), out.handle(),
+                                                       workspace_bytes, executor);
+      },
+      aclnnGroupedBiasAddGrad);
+  if (!checking_) return;
+  check(kGroupedBiasAddGrad, [&] {
+    return std::vector{check_grouped_bias_add_grad(stored<float>(grad, stream_),
+                                                   stored<int64_t>(ends, stream_),
+                                                   stored<float>(out, stream_), format_of(out))};
+  });
+}
+
+void Operators::nsa_compress(const DeviceTensor& input, const DeviceTensor& weight,
+                             const Sequences& sequences, const Blocks& blocks, DeviceTensor& out) {
+  const IntArray ends(sequences.ends);
+  run(
+      kNsaCompress, static_cast<double>(input.bytes() + weight.bytes() + out.bytes()),
+      [&](uint64_t* workspace_bytes, aclOpExecutor** executor) {
+        return aclnnNsaCompressGetWorkspaceSize(input.handle(), weight.handle(), ends.handle(),
+                                                layout().data(), blocks.length, blocks.stride,
+                                                kLengthsAreEnds, out.handle(), workspace_bytes, executor);
+      },
+      aclnnNsaCompress);
+  if (!checking_) return;
+  check(kNsaCompress, [&] {
+    return std::vector{check_nsa_compress(stored<float>(input, stream_), stored<float>(weight, stream_),
+                                          shape_of(input, sequences, blocks), stored<float>(out, stream_),
+                                          format_of(out))};
+  });
+}
+
+void Operators::nsa_compress_grad(const DeviceTensor& out_grad, const DeviceTensor& input,
+                                  const DeviceTensor& weight, const Sequences& sequences,
+                                  const Blocks& blocks, DeviceTensor& input_grad, DeviceTensor& weight_grad) {
+  const IntArray ends(sequences.ends);
+  run(
+      kNsaCompressGrad, static_cast<double>(out_grad.bytes() + 2 * input.bytes() + 2 * weight.bytes()),
+      [&](uint64_t* workspace_bytes, aclOpExecutor** executor) {
+        return aclnnNsaCompressGradGetWorkspaceSize(out_grad.handle(), input.handle(), weight.handle(),
+                                                    ends.handle(), blocks.length, blocks.stride,
+                                                    kLengthsAreEnds, layout().data(), input_grad.handle(),
+                                                    weight_grad.handle(), workspace_bytes, executor);
+      },
+      aclnnNsaCompressGrad);
+  if (!checking_) return;
+  check(kNsaCompressGrad, [&] {
+    const NsaCompressGradDeviation deviation = check_nsa_compress_grad(
+        stored<float>(out_grad, stream_), stored<float>(input, stream_), stored<float>(weight, stream_),
+        shape_of(input, sequences, blocks), stored<float>(input_grad, stream_),
+        stored<float>(weight_grad, stream_), format_of(input_grad));
+    return std::vector{deviation.input, deviation.weight};
   });
 }
 
@@ -163,8 +257,9 @@ void Operators::apply_fused_ema_adam(const DeviceTensor& grad, DeviceTensor& var
   if (!checking_) return;
   check(kApplyFusedEmaAdam, [&] {
     const Copies after = copies();
-    const EmaAdamDeviation deviation = check_ema_adam(stored<float>(grad, stream_), before.view(),
-                                                      stored<int64_t>(step, stream_)[0], a, after.view());
+    const EmaAdamDeviation deviation =
+        check_ema_adam(stored<float>(grad, stream_), before.view(), stored<int64_t>(step, stream_)[0], a,
+                       after.view(), format_of(var));
     return std::vector{deviation.m, deviation.v, deviation.var, deviation.s};
   });
 }

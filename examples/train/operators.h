@@ -1,4 +1,4 @@
-// The three operators of the training step, called through the public two-phase C interface, timed
+// The six operators of the training step, called through the public two-phase C interface, timed
 // by events on the stream and, when asked, recomputed by the oracle from the stored inputs. Layers
 // and optimizer see plain functions.
 #pragma once
@@ -9,6 +9,7 @@
 
 #include "device.h"
 #include "oracle.h"
+#include "sequences.h"
 
 namespace train {
 
@@ -27,7 +28,8 @@ struct OperatorRecord {
 
 class Operators {
  public:
-  explicit Operators(const Stream& stream);
+  // Every tensor that is not an index has this storage type.
+  Operators(const Stream& stream, aclDataType dtype);
 
   // While on, every call is followed by a synchronize and a comparison with the oracle; a broken
   // promise throws RunError.
@@ -39,6 +41,15 @@ class Operators {
   void embedding(const DeviceTensor& weight, const DeviceTensor& indices, DeviceTensor& out);
   // out[w, :] = sum of grad[n, :] over the n with indices[n] = w
   void embedding_dense_backward(const DeviceTensor& grad, const DeviceTensor& indices, DeviceTensor& out);
+  // out[g, :] = sum of grad[r, :] over the rows from ends[g - 1] (0 for the first) to ends[g]
+  void grouped_bias_add_grad(const DeviceTensor& grad, const DeviceTensor& ends, DeviceTensor& out);
+  // out[j, n, :] = sum of weight[i, n] * input[t, n, :] over the rows t of block j, i within the block
+  void nsa_compress(const DeviceTensor& input, const DeviceTensor& weight, const Sequences& sequences,
+                    const Blocks& blocks, DeviceTensor& out);
+  // The gradients of `input` and `weight` of the function above.
+  void nsa_compress_grad(const DeviceTensor& out_grad, const DeviceTensor& input, const DeviceTensor& weight,
+                         const Sequences& sequences, const Blocks& blocks, DeviceTensor& input_grad,
+                         DeviceTensor& weight_grad);
   // One AdamW step of `var` with its moments m, v and the moving average s of its values; `step` is
   // read on the device.
   void apply_fused_ema_adam(const DeviceTensor& grad, DeviceTensor& var, DeviceTensor& m, DeviceTensor& v,
@@ -48,6 +59,7 @@ class Operators {
   void synchronize();
 
   const Stream& stream() const { return stream_; }
+  aclDataType dtype() const { return dtype_; }
   const std::vector<OperatorRecord>& records() const { return records_; }
   double oracle_seconds() const { return oracle_seconds_; }
 
@@ -64,6 +76,7 @@ class Operators {
   const Event& next_event();
 
   const Stream& stream_;
+  aclDataType dtype_;
   Workspace workspace_;
   bool checking_ = false;
   std::vector<OperatorRecord> records_;

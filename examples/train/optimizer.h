@@ -5,22 +5,25 @@
 
 #include "operators.h"
 #include "parameter.h"
+#include "precision.h"
 
 namespace train {
 
 class Optimizer {
  public:
-  Optimizer(std::vector<Parameter*> parameters, int64_t total_steps, Operators& operators);
+  Optimizer(std::vector<Parameter*> parameters, int64_t total_steps, const Precision& precision,
+            Operators& operators);
 
   // Updates every parameter and its moving average from its gradient.
   void step();
 
  private:
-  // Of the present step, for a parameter that decays or not.
-  EmaAdamAttributes attributes(bool decays) const;
+  // Of the present step.
+  EmaAdamAttributes attributes(const Parameter& parameter) const;
 
   std::vector<Parameter*> parameters_;
   int64_t total_steps_;
+  const Precision& precision_;
   Operators& operators_;
   int64_t step_ = 0;
   DeviceTensor device_step_;

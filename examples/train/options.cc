@@ -21,8 +21,8 @@ std::optional<Options> parse_options(int argc, char** argv) {
   Options options;
   options.text = OPENACLNN_TRAIN_TEXT;
   CLI::App app(
-      "Trains a byte-level language model on a text. Embedding, its gradient and the optimizer run through "
-      "the aclnn C interface;\n"
+      "Trains a byte-level language model on a text. Its embedding, the compression of keys and values, the\n"
+      "bias gradients of its experts and the optimizer run through the aclnn C interface;\n"
       "some steps are recomputed in double and compared with the promised error bounds.\n"
       "Exit code: 0 done, 1 a promise broken or the run failed, 2 bad input.",
       "openaclnn-train");
@@ -32,6 +32,10 @@ std::optional<Options> parse_options(int argc, char** argv) {
   app.add_option("--steps", options.steps, "Optimizer steps")
       ->check(between(1, 1'000'000'000))
       ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--dtype", options.dtype,
+                 "Storage type of all tensors given to the operators: f32, bf16 or fp16")
+      ->type_name("TYPE")
       ->capture_default_str();
   app.add_option("--out", options.out, "Folder for loss.csv and loss.svg, made when missing")
       ->type_name("DIR")

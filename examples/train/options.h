@@ -10,8 +10,9 @@ namespace train {
 struct Options {
   std::string text;
   std::string out = "demo-out";
-  int64_t steps = 16'000;
-  int64_t batch = 128;
+  std::string dtype = "f32";
+  int64_t steps = 4'000;
+  int64_t batch = 384;
   int64_t check_every = 50;
   int64_t seed = 1;
   bool quiet = false;

@@ -16,13 +16,6 @@ namespace {
 
 constexpr double kUnit = 0x1p-24;  // u: half a unit in the last place of 1.0f
 
-// A storage format as section 7.1 describes it; FLOAT16 would be {11, -14}, BF16 {8, -126}.
-struct NumberFormat {
-  int precision;
-  int min_exponent;
-};
-constexpr NumberFormat kFloat{24, -126};
-
 double ulp(double x, NumberFormat format) {
   const int exponent = x == 0 ? format.min_exponent : std::max(std::ilogb(x), format.min_exponent);
   return std::ldexp(1.0, exponent - format.precision + 1);
@@ -32,21 +25,56 @@ double ulp(double x, NumberFormat format) {
 // these magnitudes.
 bool normal(double x) { return x == 0 || (std::abs(x) >= 0x1p-126 && std::abs(x) <= 0x1p127); }
 
+// A sum of `terms` products may lose this much more where products lie below the normal range: there
+// their rounding is that of the smallest subnormal.
+double underflow(int64_t terms) { return static_cast<double>(terms) * 0x1p-150; }
+
 // |result - reference| <= ulp/2 + c u S
-void compare(Deviation& deviation, float result, double reference, double c, double sum_of_magnitudes) {
+void compare(Deviation& deviation, NumberFormat format, float result, double reference, double c,
+             double sum_of_magnitudes, double slack = 0) {
+  ++deviation.elements;
+  // Beyond the largest number there is no bound; the right result is infinite, or just not yet.
+  if (std::abs(reference) > format.largest) {
+    ++deviation.bitwise;
+    if (!(std::copysign(result, reference) == result && std::abs(result) >= format.largest))
+      ++deviation.wrong_bits;
+    return;
+  }
   double error = std::abs(result - reference);
   if (std::isnan(error)) error = std::numeric_limits<double>::infinity();
-  deviation.of_promise =
-      std::max(deviation.of_promise, error / (0.5 * ulp(result, kFloat) + c * kUnit * sum_of_magnitudes));
-  deviation.ulp = std::max(deviation.ulp, error / ulp(sum_of_magnitudes, kFloat));
-  ++deviation.elements;
+  const double bound = 0.5 * ulp(result, format) + c * kUnit * sum_of_magnitudes + slack;
+  deviation.of_promise = std::max(deviation.of_promise, error / bound);
+  deviation.ulp = std::max(deviation.ulp, error / ulp(sum_of_magnitudes, format));
 }
 
-void compare_bits(Deviation& deviation, float result, float reference) {
+// To nearest even, as the last step of every operator.
+float rounded(float x, NumberFormat format) {
+  if (!std::isfinite(x)) return x;
+  const double unit = ulp(x, format), y = std::nearbyint(x / unit) * unit;
+  return static_cast<float>(std::abs(y) > format.largest ? std::copysign(HUGE_VAL, y) : y);
+}
+
+void compare_bits(Deviation& deviation, NumberFormat format, float result, float exact) {
+  const float reference = rounded(exact, format);
   const uint32_t expected = std::isnan(reference) ? 0x7FC00000u : std::bit_cast<uint32_t>(reference);
   if (std::bit_cast<uint32_t>(result) != expected) ++deviation.wrong_bits;
   ++deviation.bitwise;
   ++deviation.elements;
+}
+
+// A(n) of section 7.2: the rounded additions on the longest path of a sum of n terms, in windows of
+// 64 terms and chunks of 8 windows.
+double additions(int64_t n) {
+  return static_cast<double>(std::min<int64_t>(n, 64) - 1 + std::min<int64_t>((n + 63) / 64, 8) - 1);
+}
+
+// A plain sum of n terms in the specified order.
+void compare_sum(Deviation& deviation, NumberFormat format, float result, int64_t n, double sum,
+                 double magnitude) {
+  if (n == 0)
+    compare_bits(deviation, format, result, 0.0f);  // the specification writes +0, so -0 would be wrong
+  else
+    compare(deviation, format, result, sum, n == 1 ? 0 : additions(n) + 2, magnitude);
 }
 
 // The specification's own power: repeated squaring in double, so that the coefficients are the same
@@ -97,7 +125,8 @@ void Deviation::merge(const Deviation& other) {
 }
 
 EmaAdamDeviation check_ema_adam(std::span<const float> grad, const EmaAdamTensors& before, int64_t step,
-                                const EmaAdamAttributes& a, const EmaAdamTensors& after) {
+                                const EmaAdamAttributes& a, const EmaAdamTensors& after,
+                                NumberFormat format) {
   EmaAdamDeviation deviation;
   const double r1 = a.bias_correction ? 1 / (1 - std::pow(a.beta1, static_cast<double>(step))) : 1;
   const double r2 = a.bias_correction ? 1 / (1 - std::pow(a.beta2, static_cast<double>(step))) : 1;
@@ -130,10 +159,10 @@ EmaAdamDeviation check_ema_adam(std::span<const float> grad, const EmaAdamTensor
     if (!std::all_of(std::begin(products), std::end(products), normal)) {
       const Element expected =
           scalar_ema_adam(grad[i], {before.m[i], before.v[i], before.var[i], before.s[i]}, step, a);
-      compare_bits(deviation.m, after.m[i], expected.m);
-      compare_bits(deviation.v, after.v[i], expected.v);
-      compare_bits(deviation.var, after.var[i], expected.var);
-      compare_bits(deviation.s, after.s[i], expected.s);
+      compare_bits(deviation.m, format, after.m[i], expected.m);
+      compare_bits(deviation.v, format, after.v[i], expected.v);
+      compare_bits(deviation.var, format, after.var[i], expected.var);
+      compare_bits(deviation.s, format, after.s[i], expected.s);
       continue;
     }
     // S, the sums of the magnitudes of the terms, and c, the number of roundings: table 7.2.
@@ -144,10 +173,10 @@ EmaAdamDeviation check_ema_adam(std::span<const float> grad, const EmaAdamTensor
     const double s_s = std::abs(a.ema_decay * s) + std::abs(1 - a.ema_decay) * s_var;
     const double kappa = v_new == 0 ? 1 : s_v / v_new;
     const double c_var = a.mode == 1 ? 16 : 16 + 5 * kappa;
-    compare(deviation.m, after.m[i], m_new, a.mode == 1 ? 4 : 7, s_m);
-    compare(deviation.v, after.v[i], v_new, a.mode == 1 ? 5 : 11, s_v);
-    compare(deviation.var, after.var[i], var_new, c_var, s_var);
-    compare(deviation.s, after.s[i], s_new, c_var + 3, s_s);
+    compare(deviation.m, format, after.m[i], m_new, a.mode == 1 ? 4 : 7, s_m);
+    compare(deviation.v, format, after.v[i], v_new, a.mode == 1 ? 5 : 11, s_v);
+    compare(deviation.var, format, after.var[i], var_new, c_var, s_var);
+    compare(deviation.s, format, after.s[i], s_new, c_var + 3, s_s);
   }
   return deviation;
 }
@@ -165,7 +194,8 @@ Deviation check_embedding(std::span<const float> weight, std::span<const int32_t
 }
 
 Deviation check_embedding_dense_backward(std::span<const float> grad, std::span<const int32_t> indices,
-                                         std::span<const float> out, int64_t row_elements) {
+                                         std::span<const float> out, int64_t row_elements,
+                                         NumberFormat format) {
   Deviation deviation;
   std::vector<double> sum(out.size()), magnitude(out.size());
   std::vector<int64_t> count(out.size() / row_elements);
@@ -179,15 +209,99 @@ Deviation check_embedding_dense_backward(std::span<const float> grad, std::span<
   }
   for (size_t i = 0; i < out.size(); ++i) {
     const int64_t n = count[i / row_elements];
-    if (n == 0) {
-      compare_bits(deviation, out[i], 0.0f);  // the specification writes +0, so -0 would be wrong
-      continue;
-    }
-    // A(n) of section 7.2: the rounded additions on the longest path, windows of 64 terms and
-    // chunks of 8 windows.
-    const int64_t additions = std::min<int64_t>(n, 64) - 1 + std::min<int64_t>((n + 63) / 64, 8) - 1;
-    compare(deviation, out[i], sum[i], n == 1 ? 0 : static_cast<double>(additions + 2), magnitude[i]);
+    compare_sum(deviation, format, out[i], n, sum[i], magnitude[i]);
   }
+  return deviation;
+}
+
+Deviation check_grouped_bias_add_grad(std::span<const float> grad, std::span<const int64_t> ends,
+                                      std::span<const float> out, NumberFormat format) {
+  Deviation deviation;
+  const size_t columns = out.size() / ends.size();
+  for (size_t g = 0; g < ends.size(); ++g)
+    for (size_t h = 0; h < columns; ++h) {
+      const int64_t begin = g == 0 ? 0 : ends[g - 1];
+      double sum = 0, magnitude = 0;
+      for (int64_t r = begin; r < ends[g]; ++r) {
+        const double term = grad[static_cast<size_t>(r) * columns + h];
+        sum += term;
+        magnitude += std::abs(term);
+      }
+      compare_sum(deviation, format, out[g * columns + h], ends[g] - begin, sum, magnitude);
+    }
+  return deviation;
+}
+
+namespace {
+
+// Calls f(j, first row) for every compression block.
+template <class F>
+void for_each_block(const CompressionShape& shape, F f) {
+  int64_t j = 0;
+  for (size_t i = 0; i < shape.sequences.count(); ++i)
+    for (int64_t first = 0; first + shape.blocks.length <= shape.sequences.length(i);
+         first += shape.blocks.stride)
+      f(j++, shape.sequences.begin(i) + first);
+}
+
+}  // namespace
+
+Deviation check_nsa_compress(std::span<const float> input, std::span<const float> weight,
+                             const CompressionShape& shape, std::span<const float> out, NumberFormat format) {
+  Deviation deviation;
+  const int64_t length = shape.blocks.length;
+  for_each_block(shape, [&](int64_t j, int64_t first) {
+    for (int64_t n = 0; n < shape.heads; ++n)
+      for (int64_t e = 0; e < shape.width; ++e) {
+        double sum = 0, magnitude = 0;
+        for (int64_t i = 0; i < length; ++i) {
+          const double term = static_cast<double>(weight[i * shape.heads + n]) *
+                              input[((first + i) * shape.heads + n) * shape.width + e];
+          sum += term;
+          magnitude += std::abs(term);
+        }
+        compare(deviation, format, out[(j * shape.heads + n) * shape.width + e], sum, additions(length) + 3,
+                magnitude, underflow(length));
+      }
+  });
+  return deviation;
+}
+
+NsaCompressGradDeviation check_nsa_compress_grad(std::span<const float> out_grad,
+                                                 std::span<const float> input, std::span<const float> weight,
+                                                 const CompressionShape& shape,
+                                                 std::span<const float> input_grad,
+                                                 std::span<const float> weight_grad, NumberFormat format) {
+  NsaCompressGradDeviation deviation;
+  struct Sum {
+    double value = 0, magnitude = 0;
+    int64_t terms = 0;
+    void add(double term) {
+      value += term;
+      magnitude += std::abs(term);
+      ++terms;
+    }
+  };
+  std::vector<Sum> inputs(input.size()), weights(weight.size());
+  for_each_block(shape, [&](int64_t j, int64_t first) {
+    for (int64_t i = 0; i < shape.blocks.length; ++i)
+      for (int64_t n = 0; n < shape.heads; ++n)
+        for (int64_t e = 0; e < shape.width; ++e) {
+          const int64_t at = ((first + i) * shape.heads + n) * shape.width + e;
+          const double g = out_grad[(j * shape.heads + n) * shape.width + e];
+          inputs[at].add(g * weight[i * shape.heads + n]);
+          weights[i * shape.heads + n].add(g * input[at]);
+        }
+  });
+  const auto judge = [&](Deviation& part, const Sum& sum, float result, double c) {
+    if (sum.terms == 0)
+      compare_bits(part, format, result, 0.0f);
+    else
+      compare(part, format, result, sum.value, c, sum.magnitude, underflow(sum.terms));
+  };
+  for (size_t i = 0; i < inputs.size(); ++i)
+    judge(deviation.input, inputs[i], input_grad[i], static_cast<double>(inputs[i].terms + 1));
+  for (size_t i = 0; i < weights.size(); ++i) judge(deviation.weight, weights[i], weight_grad[i], 260);
   return deviation;
 }
 

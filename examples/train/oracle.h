@@ -6,7 +6,20 @@
 #include <cstdint>
 #include <span>
 
+#include "sequences.h"
+
 namespace train {
+
+// A storage format as section 7.1 of the specification describes it. All values below are widened
+// exactly to float.
+struct NumberFormat {
+  int precision;
+  int min_exponent;
+  double largest;
+};
+inline constexpr NumberFormat kFloatFormat{24, -126, 0x1.fffffep127};
+inline constexpr NumberFormat kHalfFormat{11, -14, 65504};
+inline constexpr NumberFormat kBf16Format{8, -126, 0x1.fep127};
 
 // How far results were from the reference. Merging two keeps the worse of each.
 struct Deviation {
@@ -50,7 +63,8 @@ struct EmaAdamDeviation {
 // Elements for which the specification promises no bound (a product of the formula left the normal
 // range) must have the bits of a scalar fp32 evaluation in the specified order instead.
 EmaAdamDeviation check_ema_adam(std::span<const float> grad, const EmaAdamTensors& before, int64_t step,
-                                const EmaAdamAttributes& attributes, const EmaAdamTensors& after);
+                                const EmaAdamAttributes& attributes, const EmaAdamTensors& after,
+                                NumberFormat format);
 
 // weight [V, D], indices [N], out [N, D]: every row must be a bit copy.
 Deviation check_embedding(std::span<const float> weight, std::span<const int32_t> indices,
@@ -58,6 +72,32 @@ Deviation check_embedding(std::span<const float> weight, std::span<const int32_t
 
 // grad [N, D], indices [N], out [V, D], without padding row and scaling.
 Deviation check_embedding_dense_backward(std::span<const float> grad, std::span<const int32_t> indices,
-                                         std::span<const float> out, int64_t row_elements);
+                                         std::span<const float> out, int64_t row_elements,
+                                         NumberFormat format);
+
+// grad [R, H], ends [G], out [G, H]
+Deviation check_grouped_bias_add_grad(std::span<const float> grad, std::span<const int64_t> ends,
+                                      std::span<const float> out, NumberFormat format);
+
+// What the compression operators know besides the data: input [rows, heads, width], weight
+// [blocks.length, heads], output [number of blocks, heads, width].
+struct CompressionShape {
+  int64_t heads, width;
+  Sequences sequences;
+  Blocks blocks;
+};
+
+Deviation check_nsa_compress(std::span<const float> input, std::span<const float> weight,
+                             const CompressionShape& shape, std::span<const float> out, NumberFormat format);
+
+struct NsaCompressGradDeviation {
+  Deviation input, weight;
+};
+
+NsaCompressGradDeviation check_nsa_compress_grad(std::span<const float> out_grad,
+                                                 std::span<const float> input, std::span<const float> weight,
+                                                 const CompressionShape& shape,
+                                                 std::span<const float> input_grad,
+                                                 std::span<const float> weight_grad, NumberFormat format);
 
 }  // namespace train

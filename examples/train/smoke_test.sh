@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A short run succeeds and writes its two files, the same seed gives the same bits with another number of
-# threads, and a disk that fills up ends the run with one sentence.
+# A short run in each storage type succeeds and writes its two files, the same seed gives the same bits with
+# another number of threads, a small text is enough, and a disk that fills up ends the run with one sentence.
 set -u
 train=$1
 folder=$(mktemp -d) || exit 1
@@ -11,27 +11,45 @@ fail() {
   exit 1
 }
 
-"$train" --steps 20 --check-every 5 --out first/results >first.txt || fail "exit code $?"
-files=$(ls -A first/results | tr '\n' ' ')
-[ "$files" = "loss.csv loss.svg " ] || fail "first/results holds: $files"
-[ "$(wc -l <first/results/loss.csv)" -eq 21 ] || fail "loss.csv is not a header and one line per step"
-for name in aclnnEmbedding aclnnEmbeddingDenseBackward aclnnApplyFusedEmaAdam; do
-  grep -qE "^$name +[1-9]" first.txt || fail "$name is not in the table"
-done
-! grep -q $'\r' first.txt || fail "a live progress line was written to a file"
+operators="aclnnEmbedding aclnnEmbeddingDenseBackward aclnnNsaCompress aclnnNsaCompressGrad
+  aclnnGroupedBiasAddGrad aclnnApplyFusedEmaAdam"
+yes 'a text without surprises, line after line' | head -c 4096 >small.txt
 
-OPENACLNN_NUM_THREADS=1 "$train" --steps 20 --check-every 0 --quiet --out second >/dev/null ||
-  fail "the second run ended with exit code $?"
-cmp first/results/loss.csv second/loss.csv || fail "the same seed gave other losses"
+for dtype in f32 bf16 fp16; do
+  "$train" --text small.txt --steps 6 --batch 160 --check-every 3 --dtype $dtype --out $dtype/results >$dtype.txt ||
+    fail "$dtype ended with exit code $?"
+  files=$(ls -A $dtype/results | tr '\n' ' ')
+  [ "$files" = "loss.csv loss.svg " ] || fail "$dtype/results holds: $files"
+  [ "$(wc -l <$dtype/results/loss.csv)" -eq 7 ] || fail "loss.csv is not a header and one line per step"
+  for name in $operators; do
+    grep -qE "^$name +[1-9].*(same bits|%.*%)" $dtype.txt || fail "$name is not in the table of $dtype"
+  done
+  grep -q "^gradient check: .* agree" $dtype.txt || fail "no gradient check with $dtype"
+  ! grep -q $'\r' $dtype.txt || fail "a live progress line was written to a file"
+  first=$(sed -n '2s/.*,\([^,]*\),.*,.*/\1/p' $dtype/results/loss.csv)
+  last=$(sed -n '7s/.*,\([^,]*\),.*,.*/\1/p' $dtype/results/loss.csv)
+  awk -v first="$first" -v last="$last" 'BEGIN { exit !(last < first) }' || fail "$dtype does not learn: $first, $last"
+done
+cmp -s f32/results/loss.csv bf16/results/loss.csv && fail "--dtype changes nothing"
+
+# One thread of the library and one core for the program's own.
+core=$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')
+OPENACLNN_NUM_THREADS=1 taskset -c "$core" "$train" --text small.txt --steps 6 --batch 160 --check-every 0 --quiet --out one >/dev/null ||
+  fail "the run with one thread ended with exit code $?"
+cmp f32/results/loss.csv one/loss.csv || fail "the same seed gave other losses"
 
 # A limit of zero bytes per file stands for the full disk.
-message=$(trap '' XFSZ; ulimit -f 0; "$train" --steps 1 --out third 2>&1 >/dev/null)
+message=$(trap '' XFSZ; ulimit -f 0; "$train" --text small.txt --steps 1 --out third 2>&1 >/dev/null)
 [ $? -eq 1 ] || fail "a full disk does not end in exit code 1: $message"
 [ "$(wc -l <<<"$message")" -eq 1 ] || fail "a full disk says: $message"
 grep -q "cannot be written" <<<"$message" || fail "a full disk says: $message"
 [ -z "$(ls -A third)" ] || fail "a full disk leaves: $(ls -A third)"
 
-message=$("$train" --steps 1 --out fourth 2>&1 >/dev/full)
+# One position a step: no sequence is long enough for a compression block.
+"$train" --text small.txt --steps 1 --batch 1 --check-every 1 --quiet --out fourth >/dev/null ||
+  fail "one position a step ended with exit code $?"
+
+message=$("$train" --text small.txt --steps 1 --out fifth 2>&1 >/dev/full)
 [ $? -eq 1 ] || fail "a full standard output does not end in exit code 1: $message"
 [ "$(wc -l <<<"$message")" -eq 1 ] || fail "a full standard output says: $message"
 echo "ok"

@@ -21,10 +21,10 @@ double SoftmaxLoss::forward(const Matrix& logits, std::span<const int32_t> targe
   return losses_.cast<double>().sum();
 }
 
-const Matrix& SoftmaxLoss::backward(std::span<const int32_t> targets) {
-  const float mean = 1.0f / static_cast<float>(probabilities_.rows());
+const Matrix& SoftmaxLoss::backward(std::span<const int32_t> targets, double scale) {
+  const auto factor = static_cast<float>(scale / static_cast<double>(probabilities_.rows()));
   for (Eigen::Index r = 0; r < probabilities_.rows(); ++r) probabilities_(r, targets[r]) -= 1;
-  probabilities_ *= mean;
+  probabilities_ *= factor;
   return probabilities_;
 }
 

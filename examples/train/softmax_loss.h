@@ -12,8 +12,8 @@ class SoftmaxLoss {
  public:
   // Sum over the rows of -log softmax(logits)[target], in nats.
   double forward(const Matrix& logits, std::span<const int32_t> targets);
-  // Gradient of the mean over the rows, for the logits of the last forward.
-  const Matrix& backward(std::span<const int32_t> targets);
+  // Gradient of `scale` times the mean over the rows, for the logits of the last forward.
+  const Matrix& backward(std::span<const int32_t> targets, double scale);
 
  private:
   Matrix probabilities_;

@@ -24,15 +24,29 @@ constexpr int64_t kFinalPositions = 1 << 18;
 // Of the printed sample: a little below 1 reads best.
 constexpr double kTemperature = 0.7;
 
+constexpr ModelShape kShape{.bytes = 256,
+                            .context = kContext,
+                            .byte_width = 48,
+                            .width = 320,
+                            .attention = {.heads = 2,
+                                          .head_width = 32,
+                                          .window = 16,
+                                          .blocks = {.length = 16, .stride = 8},
+                                          .far = 16},
+                            .experts = 4,
+                            .expert_width = 256};
+
 }  // namespace
 
-Trainer::Trainer(const Options& options, const Corpus& corpus, Operators& operators)
+Trainer::Trainer(const Options& options, const Precision& precision, const Corpus& corpus,
+                 Operators& operators)
     : options_(options),
+      precision_(precision),
       corpus_(corpus),
       operators_(operators),
       random_(static_cast<uint64_t>(options.seed)),
-      model_(random_, operators),
-      optimizer_(model_.parameters(), options.steps, operators),
+      model_(kShape, random_, operators),
+      optimizer_(model_.parameters(), options.steps, precision, operators),
       sampler_(corpus, random_) {}
 
 Trainer::HeldOutLoss Trainer::evaluate(const std::vector<Batch>& batches) {
@@ -61,7 +75,7 @@ TrainingResult Trainer::run() {
   const double oracle_before = operators_.oracle_seconds();
   TrainingResult result;
   Progress progress(options_.steps, options_.quiet);
-  const std::vector<Batch> held_out_sample = corpus_.held_out(kEvaluationPositions, options_.batch);
+  const std::vector<Batch> held_out_sample = corpus_.held_out(kEvaluationPositions);
   const int64_t evaluate_every = std::max<int64_t>(options_.steps / kEvaluations, 1);
   const auto evaluates = [&](int64_t step) {
     // The first stretch is where the loss falls fastest; a few more points show how.
@@ -77,7 +91,7 @@ TrainingResult Trainer::run() {
     const bool check = options_.check_every > 0 && (step == 1 || step % options_.check_every == 0);
     operators_.set_checking(check);
     sampler_.next(options_.batch, batch);
-    const double loss = model_.forward_backward(batch);
+    const double loss = model_.forward_backward(batch, precision_.loss_scale);
     if (!std::isfinite(loss)) throw RunError(fmt::format("the loss is not finite at step {}", step));
     optimizer_.step();
     operators_.synchronize();
@@ -101,7 +115,7 @@ TrainingResult Trainer::run() {
     else
       progress.live(status);
   }
-  const HeldOutLoss final_loss = evaluate(corpus_.held_out(kFinalPositions, options_.batch));
+  const HeldOutLoss final_loss = evaluate(corpus_.held_out(kFinalPositions));
   result.held_out_raw = final_loss.raw;
   result.held_out_ema = final_loss.ema;
   result.seconds = seconds_since(start) - (operators_.oracle_seconds() - oracle_before);
@@ -112,19 +126,24 @@ TrainingResult Trainer::run() {
 
 std::string Trainer::sample(int64_t length) {
   model_.load(Weights::kEma);
-  Batch last;
-  corpus_.append(corpus_.held_out_begin(), last);
-  std::vector<int32_t> context = last.contexts;
+  Batch batch;
+  corpus_.append(corpus_.held_out_begin(), corpus_.held_out_begin() + 1, batch);
+  std::vector<int32_t> contexts =
+      batch.contexts;  // of the last positions, as far back as the model learnt to see
   std::string text;
   for (int64_t i = 0; i < length; ++i) {
-    const RowVector logits = model_.logits(context, 1).row(0) / static_cast<float>(kTemperature);
+    const int64_t rows = static_cast<int64_t>(contexts.size()) / kContext;
+    const RowVector logits =
+        model_.logits(contexts, {{rows}}).row(rows - 1) / static_cast<float>(kTemperature);
     const Eigen::ArrayXd weights = (logits.array() - logits.maxCoeff()).exp().cast<double>().transpose();
     double remaining = random_.uniform() * weights.sum();
     int32_t byte = 0;
     while (byte + 1 < weights.size() && (remaining -= weights[byte]) >= 0) ++byte;
     text += static_cast<char>(byte);
-    context.erase(context.begin());
-    context.push_back(byte);
+    if (rows == kMaxSequence) contexts.erase(contexts.begin(), contexts.begin() + kContext);
+    contexts.resize(contexts.size() + kContext);
+    std::copy(contexts.end() - 2 * kContext + 1, contexts.end() - kContext, contexts.end() - kContext);
+    contexts.back() = byte;
   }
   operators_.synchronize();
   return text;

@@ -8,6 +8,7 @@
 #include "model.h"
 #include "optimizer.h"
 #include "options.h"
+#include "precision.h"
 
 namespace train {
 
@@ -20,7 +21,7 @@ struct TrainingResult {
 
 class Trainer {
  public:
-  Trainer(const Options& options, const Corpus& corpus, Operators& operators);
+  Trainer(const Options& options, const Precision& precision, const Corpus& corpus, Operators& operators);
 
   TrainingResult run();
   // `length` bytes drawn from the averaged weights, one after the other, after the first held-out
@@ -35,6 +36,7 @@ class Trainer {
   HeldOutLoss evaluate(const std::vector<Batch>& batches);
 
   const Options& options_;
+  const Precision& precision_;
   const Corpus& corpus_;
   Operators& operators_;
   Random random_;

@@ -1,9 +1,13 @@
 // Planted bugs for wrong_operator_test.sh: linked into a second copy of the demo, these definitions
-// stand in front of the library's and spoil the operator that OPENACLNN_TRAIN_WRONG names. The demo
-// has to notice each of them.
+// stand in front of the library's and spoil the operator that OPENACLNN_TRAIN_WRONG names. The demo's
+// oracle has to notice each of them, and its gradient check all but the optimizer's.
+#include <acl/acl.h>
 #include <aclnnop/aclnn_apply_fused_ema_adam.h>
 #include <aclnnop/aclnn_embedding.h>
 #include <aclnnop/aclnn_embedding_dense_backward.h>
+#include <aclnnop/aclnn_grouped_bias_add_grad.h>
+#include <aclnnop/aclnn_nsa_compress.h>
+#include <aclnnop/aclnn_nsa_compress_grad.h>
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -22,6 +26,25 @@ Function* original(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
+// The same memory with the first dimension of a contiguous matrix read from its end.
+const aclTensor* backwards(const aclTensor* matrix) {
+  int64_t* dims = nullptr;
+  uint64_t rank = 0;
+  void* address = nullptr;
+  aclDataType dtype = ACL_FLOAT;
+  aclGetViewShape(matrix, &dims, &rank);
+  aclGetRawTensorAddr(matrix, &address);
+  aclGetDataType(matrix, &dtype);
+  const int64_t strides[] = {-dims[1], 1};
+  const aclTensor* turned =
+      aclCreateTensor(dims, 2, dtype, strides, (dims[0] - 1) * dims[1], ACL_FORMAT_ND, dims, 2, address);
+  delete[] dims;
+  return turned;
+}
+
+// The group ends of the newest aclnnGroupedBiasAddGrad.
+const aclTensor* group_ends = nullptr;
+
 }  // namespace
 
 extern "C" {
@@ -39,33 +62,89 @@ aclnnStatus aclnnApplyFusedEmaAdamGetWorkspaceSize(const aclTensor* grad, aclTen
       workspace_bytes, executor);
 }
 
-// The letter 'e' is taken for padding and gets no gradient.
+// One byte value of the text, 'e', is taken for padding and gets no gradient; in the small model of the
+// gradient check it is the one at the same share of the table.
 aclnnStatus aclnnEmbeddingDenseBackwardGetWorkspaceSize(const aclTensor* grad, const aclTensor* indices,
                                                         uint64_t rows, uint64_t padding, bool scale,
                                                         const aclTensor* out, uint64_t* workspace_bytes,
                                                         aclOpExecutor** executor) {
-  const uint64_t row = spoiled("aclnnEmbeddingDenseBackward") ? 'e' : padding;
+  const uint64_t row = spoiled("aclnnEmbeddingDenseBackward") ? rows * 'e' / 256 : padding;
   return original<decltype(aclnnEmbeddingDenseBackwardGetWorkspaceSize)>(__func__)(
       grad, indices, rows, row, scale, out, workspace_bytes, executor);
 }
 
-// Every byte gets the vector of the next byte value.
+// The table of vectors is read from its end.
 aclnnStatus aclnnEmbeddingGetWorkspaceSize(const aclTensor* weight, const aclTensor* indices,
                                            const aclTensor* out, uint64_t* workspace_bytes,
                                            aclOpExecutor** executor) {
   auto* const call = original<decltype(aclnnEmbeddingGetWorkspaceSize)>(__func__);
   if (!spoiled("aclnnEmbedding")) return call(weight, indices, out, workspace_bytes, executor);
-  int64_t* dims = nullptr;
-  uint64_t rank = 0;
+  const aclTensor* turned = backwards(weight);
+  const aclnnStatus status = call(turned, indices, out, workspace_bytes, executor);
+  aclDestroyTensor(turned);
+  return status;
+}
+
+// The weights of a block are read from its end.
+aclnnStatus aclnnNsaCompressGetWorkspaceSize(const aclTensor* input, const aclTensor* weight,
+                                             const aclIntArray* lengths, char* layout, int64_t block,
+                                             int64_t stride, int64_t lengths_type, aclTensor* output,
+                                             uint64_t* workspace_bytes, aclOpExecutor** executor) {
+  auto* const call = original<decltype(aclnnNsaCompressGetWorkspaceSize)>(__func__);
+  if (!spoiled("aclnnNsaCompress"))
+    return call(input, weight, lengths, layout, block, stride, lengths_type, output, workspace_bytes,
+                executor);
+  const aclTensor* turned = backwards(weight);
+  const aclnnStatus status =
+      call(input, turned, lengths, layout, block, stride, lengths_type, output, workspace_bytes, executor);
+  aclDestroyTensor(turned);
+  return status;
+}
+
+// Spoils one of the two results: the gradient of the input by weights that are read from their end, or
+// the gradient of the weights by being written from its end.
+aclnnStatus aclnnNsaCompressGradGetWorkspaceSize(const aclTensor* output_grad, const aclTensor* input,
+                                                 const aclTensor* weight, const aclIntArray* lengths,
+                                                 int64_t block, int64_t stride, int64_t lengths_type,
+                                                 char* layout, const aclTensor* input_grad,
+                                                 const aclTensor* weight_grad, uint64_t* workspace_bytes,
+                                                 aclOpExecutor** executor) {
+  auto* const call = original<decltype(aclnnNsaCompressGradGetWorkspaceSize)>(__func__);
+  const aclTensor *used_weight = weight, *turned = nullptr;
+  if (spoiled("aclnnNsaCompressGrad input")) used_weight = turned = backwards(weight);
+  if (spoiled("aclnnNsaCompressGrad weight")) {
+    // Outputs with negative strides are legal.
+    weight_grad = turned = backwards(weight_grad);
+  }
+  const aclnnStatus status = call(output_grad, input, used_weight, lengths, block, stride, lengths_type,
+                                  layout, input_grad, weight_grad, workspace_bytes, executor);
+  if (turned) aclDestroyTensor(turned);
+  return status;
+}
+
+aclnnStatus aclnnGroupedBiasAddGradGetWorkspaceSize(const aclTensor* grad, const aclTensor* ends,
+                                                    aclTensor* out, uint64_t* workspace_bytes,
+                                                    aclOpExecutor** executor) {
+  group_ends = ends;
+  return original<decltype(aclnnGroupedBiasAddGradGetWorkspaceSize)>(__func__)(grad, ends, out,
+                                                                               workspace_bytes, executor);
+}
+
+// The first group ends one row early while the operator runs.
+aclnnStatus aclnnGroupedBiasAddGrad(void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
+                                    aclrtStream stream) {
+  auto* const call = original<decltype(aclnnGroupedBiasAddGrad)>(__func__);
+  if (!spoiled("aclnnGroupedBiasAddGrad")) return call(workspace, workspace_bytes, executor, stream);
   void* address = nullptr;
-  aclGetViewShape(weight, &dims, &rank);
-  aclGetRawTensorAddr(weight, &address);
-  const int64_t rows_after_first[] = {dims[0] - 1, dims[1]};
-  const aclTensor* shifted =
-      aclCreateTensor(rows_after_first, 2, ACL_FLOAT, nullptr, dims[1], ACL_FORMAT_ND, dims, 2, address);
-  delete[] dims;
-  const aclnnStatus status = call(shifted, indices, out, workspace_bytes, executor);
-  aclDestroyTensor(shifted);
+  aclGetRawTensorAddr(group_ends, &address);
+  int64_t end = 0;
+  aclrtSynchronizeStream(stream);
+  aclrtMemcpy(&end, sizeof end, address, sizeof end, ACL_MEMCPY_DEVICE_TO_HOST);
+  const int64_t early = end > 0 ? end - 1 : 0;
+  aclrtMemcpy(address, sizeof early, &early, sizeof early, ACL_MEMCPY_HOST_TO_DEVICE);
+  const aclnnStatus status = call(workspace, workspace_bytes, executor, stream);
+  aclrtSynchronizeStream(stream);
+  aclrtMemcpy(address, sizeof end, &end, sizeof end, ACL_MEMCPY_HOST_TO_DEVICE);
   return status;
 }
 
