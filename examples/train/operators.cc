@@ -33,10 +33,10 @@ std::vector<OperatorRecord> empty_records() {
     std::vector<const char*> outputs;
   };
   const Entry entries[] = {{"aclnnEmbedding", {""}},
-                           {"aclnnEmbeddingDenseBackward", {""}},
-                           {"aclnnNsaCompress", {""}},
+                           {"aclnnEmbeddingDenseBackward", {"table"}},
+                           {"aclnnNsaCompress", {"compressed"}},
                            {"aclnnNsaCompressGrad", {"input", "weight"}},
-                           {"aclnnGroupedBiasAddGrad", {""}},
+                           {"aclnnGroupedBiasAddGrad", {"bias"}},
                            {"aclnnApplyFusedEmaAdam", {"m", "v", "var", "s"}}};  // in the order of Record
   std::vector<OperatorRecord> records;
   for (const Entry& entry : entries) {

@@ -22,7 +22,7 @@ struct OperatorRecord {
   // The least that had to move: every input element that is needed read once, every output element written
   // once.
   double bytes = 0;
-  // Named outputs and their worst deviation so far. A single output has an empty name.
+  // Named outputs and their worst deviation so far; a copy of bits has an empty name.
   std::vector<std::pair<std::string, Deviation>> worst;
 };
 

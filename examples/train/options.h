@@ -11,8 +11,8 @@ struct Options {
   std::string text;
   std::string out = "demo-out";
   std::string dtype = "f32";
-  int64_t steps = 4'000;
-  int64_t batch = 384;
+  int64_t steps = 7'400;
+  int64_t batch = 256;
   int64_t check_every = 50;
   int64_t seed = 1;
   bool quiet = false;

@@ -9,9 +9,9 @@ namespace train {
 
 const std::vector<Precision>& precisions() {
   static const std::vector<Precision> all = {
-      {"f32", ACL_FLOAT, 1, 4e-3, 0.999, 0.999, 1e-8, 1e-4},
-      {"bf16", ACL_BF16, 1, 4e-3, 0.98, 0.9, 1e-8, 3e-2},
-      {"fp16", ACL_FLOAT16, 512, 4e-3, 0.99, 0.99, 1e-3, 4e-3},
+      {"f32", ACL_FLOAT, 1, 4e-3, 0.999, 0.999, 1e-8, 1e-5},
+      {"bf16", ACL_BF16, 1, 4e-3, 0.98, 0.9, 1e-8, 1e-2},
+      {"fp16", ACL_FLOAT16, 512, 4e-3, 0.99, 0.99, 1e-3, 2e-3},
   };
   return all;
 }

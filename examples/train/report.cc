@@ -28,8 +28,7 @@ std::string short_errors(const std::vector<OperatorRecord>& check) {
   for (const OperatorRecord& record : check)
     for (const auto& [output, deviation] : record.worst) {
       if (deviation.bitwise == deviation.elements) continue;  // nothing compared, or a copy of bits
-      line += fmt::format("{}{} {:.0f}", line.empty() ? "" : "  ", output.empty() ? "grad" : output,
-                          100 * deviation.of_promise);
+      line += fmt::format("{}{} {:.0f}", line.empty() ? "" : "  ", output, 100 * deviation.of_promise);
     }
   return line;
 }
