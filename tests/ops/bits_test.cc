@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cinttypes>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -19,7 +18,6 @@
 #include "cpu/threads.h"
 #include "room_cases.h"
 #include "support/hostile_fp_state.h"
-#include "support/number.h"
 #include "support/random.h"
 #include "support/subprocess.h"
 
@@ -29,13 +27,6 @@ namespace {
 constexpr int kMostThreads = 7;
 
 // ---- the child: one line per case ----
-
-bool is_telling(const HostTensor& tensor, int64_t i) {
-  if (float_format(tensor.dtype()) != nullptr) return std::isfinite(tensor.get(i)) && tensor.get(i) != 0;
-  const std::byte* const element = tensor.element(i);
-  return std::any_of(element, element + element_bytes(tensor.dtype()),
-                     [](std::byte b) { return b != std::byte{0}; });
-}
 
 int fail(const Case& c, const std::string& why) {
   std::printf("FAILED %s: %s\n", c.name.c_str(), why.c_str());
@@ -65,9 +56,7 @@ int print_hashes(bool hostile) {
       if (c.tensors[k].role == Role::input) continue;
       const std::vector<std::byte> bytes = tensors[k].all_bytes();
       hash = hash_bytes(bytes.data(), bytes.size(), hash);
-      int64_t telling = 0;
-      for (int64_t i = 0; i < tensors[k].numel(); ++i) telling += is_telling(tensors[k], i);
-      if (2 * telling <= tensors[k].numel())
+      if (2 * count_telling(tensors[k]) <= tensors[k].numel())
         failures += fail(c, std::string(c.tensors[k].name) + " is mostly zero or not finite");
       if (!tensors[k].gaps_intact())
         failures += fail(c, std::string("bytes around ") + c.tensors[k].name + " changed");

@@ -1,6 +1,7 @@
 // The cases of every operator in ops.def, for tests that hold for all of them.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "support/case.h"
@@ -18,6 +19,14 @@ inline std::vector<Case> all_cases() {
 #include "ops/ops.def"
 #undef OPENACLNN_OPERATOR
   return all;
+}
+
+inline std::vector<std::string> operator_names() {
+  std::vector<std::string> names;
+#define OPENACLNN_OPERATOR(folder, name) names.push_back(#name);
+#include "ops/ops.def"
+#undef OPENACLNN_OPERATOR
+  return names;
 }
 
 }  // namespace openaclnn_test

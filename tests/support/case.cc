@@ -1,6 +1,9 @@
 // Data for cases, and their execution.
 #include "support/case.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "support/number.h"
 #include "support/random.h"
 
@@ -38,10 +41,31 @@ std::vector<HostTensor> make_tensors(const Case& c, Placement placement) {
   return tensors;
 }
 
+std::vector<HostTensor> before_call(const Case& c, const std::vector<HostTensor>& tensors) {
+  std::vector<HostTensor> before;
+  for (size_t k = 0; k < tensors.size(); ++k) {
+    before.push_back(c.tensors[k].role == Role::reference ? tensors[k].copy(Layout::contiguous)
+                                                          : tensors[k].alias());
+  }
+  return before;
+}
+
 Outcome run_case(const Case& c, const std::vector<HostTensor>& tensors, const RunOptions& options) {
   std::vector<const HostTensor*> pointers;
   for (const HostTensor& tensor : tensors) pointers.push_back(&tensor);
   return run_operator(pointers, c.phase1, c.phase2, options);
+}
+
+int64_t count_telling(const HostTensor& tensor) {
+  const bool is_real = float_format(tensor.dtype()) != nullptr;
+  int64_t telling = 0;
+  for (int64_t i = 0; i < tensor.numel(); ++i) {
+    const std::byte* const element = tensor.element(i);
+    telling += is_real ? std::isfinite(tensor.get(i)) && tensor.get(i) != 0
+                       : std::any_of(element, element + element_bytes(tensor.dtype()),
+                                     [](std::byte b) { return b != std::byte{0}; });
+  }
+  return telling;
 }
 
 }  // namespace openaclnn_test

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "support/host_tensor.h"
+#include "support/judge.h"
 #include "support/runner.h"
 
 namespace openaclnn_test {
@@ -31,17 +33,32 @@ struct TensorCase {
   Layout layout = Layout::contiguous;
 };
 
+// Compares every element of every output with the operator's formula. `before` and `after` are the tensors in the order of the
+// signature; an input is the same in both, an output has no values before.
+using JudgeResults = std::function<void(const std::vector<HostTensor>& before,
+                                        const std::vector<HostTensor>& after, Judge& judge)>;
+
 struct Case {
   std::string name;                 // unique in its room, the start says which operator
   std::vector<TensorCase> tensors;  // in the order of the signature
   Phase1 phase1;
   Phase2 phase2;
   int64_t minimal_bytes;  // each input read once, each output written once: what no implementation can avoid
+  JudgeResults judge;
+
+  // The start of the name: the operator, which is also how `judge` begins the names of its outputs.
+  std::string operator_name() const { return name.substr(0, name.find(' ')); }
 };
 
 // The tensors of a case, filled. The data depends on the names, dims and dtypes only, not on layout and placement.
 std::vector<HostTensor> make_tensors(const Case& c, Placement placement = Placement::ends_at_guard);
 
+// What `judge` needs of the time before the call: references copied, the rest shared with `tensors`.
+std::vector<HostTensor> before_call(const Case& c, const std::vector<HostTensor>& tensors);
+
 Outcome run_case(const Case& c, const std::vector<HostTensor>& tensors, const RunOptions& options = {});
+
+// Elements that tell right from wrong: finite and not zero; for types that are not real numbers, not all bits zero.
+int64_t count_telling(const HostTensor& tensor);
 
 }  // namespace openaclnn_test

@@ -52,6 +52,12 @@ HostTensor::HostTensor(aclDataType dtype, Shape dims, View view, const HostTenso
       memory_(memory.memory_),
       data_(static_cast<std::byte*>(data)) {}
 
+HostTensor HostTensor::alias() const {
+  HostTensor same(dtype_, dims_, view_, *this, data_);
+  same.is_contiguous_ = is_contiguous_;
+  return same;
+}
+
 HostTensor HostTensor::copy(Layout layout, Placement placement) const {
   HostTensor made(dtype_, dims_, layout, placement);
   for (int64_t i = 0; i < numel_; ++i)

@@ -40,7 +40,7 @@ class HostTensor {
   HostTensor(aclDataType dtype, Shape dims, View view, const HostTensor& memory, void* data);
 
   // The same elements again.
-  HostTensor alias() const { return HostTensor(dtype_, dims_, view_, *this, data_); }
+  HostTensor alias() const;
   // The same shape in fresh memory, with the same values.
   HostTensor copy(Layout layout, Placement placement = Placement::ends_at_guard) const;
 

@@ -35,6 +35,24 @@ const FloatFormat* float_format(aclDataType dtype) {
   }
 }
 
+const char* dtype_name(aclDataType dtype) {
+  switch (dtype) {
+    case ACL_BOOL: return "BOOL";
+    case ACL_INT8: return "INT8";
+    case ACL_UINT8: return "UINT8";
+    case ACL_INT16: return "INT16";
+    case ACL_INT32: return "INT32";
+    case ACL_INT64: return "INT64";
+    case ACL_FLOAT16: return "FLOAT16";
+    case ACL_BF16: return "BF16";
+    case ACL_FLOAT: return "FLOAT";
+    case ACL_DOUBLE: return "DOUBLE";
+    case ACL_COMPLEX64: return "COMPLEX64";
+    case ACL_COMPLEX128: return "COMPLEX128";
+    default: return "another dtype";
+  }
+}
+
 int64_t element_bytes(aclDataType dtype) {
   switch (dtype) {
     case ACL_BOOL:

@@ -17,6 +17,9 @@ struct FloatFormat {
 // nullptr for types that are not FLOAT, FLOAT16, BF16 or DOUBLE.
 const FloatFormat* float_format(aclDataType dtype);
 
+// "FLOAT16" for ACL_FLOAT16; "another dtype" for those that no operator accepts.
+const char* dtype_name(aclDataType dtype);
+
 // Bytes per element of every dtype that an operator accepts; 0 for others.
 int64_t element_bytes(aclDataType dtype);
 

@@ -1,4 +1,4 @@
-// ApplyFusedEmaAdam as data: its attributes, its named cases, and the constants of its error bounds.
+// ApplyFusedEmaAdam as data: its named cases, for tests of this room and for tests of all rooms.
 #pragma once
 
 #include <cstdint>
@@ -6,26 +6,11 @@
 #include <vector>
 
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
+#include "ops/apply_fused_ema_adam/oracle.h"
 #include "support/case.h"
 #include "support/number.h"
 
 namespace openaclnn_test {
-
-// The defaults are those of the language bindings.
-struct EmaAttributes {
-  double lr = 1e-3;
-  double ema_decay = 0.9999;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-8;
-  int64_t mode = 1;
-  bool bias_correction = true;
-  double weight_decay = 0;
-};
-
-// The tensors in the order of the signature.
-enum EmaTensor { kGrad, kVar, kM, kV, kS, kStep, kEmaTensors };
-inline constexpr const char* kEmaNames[kEmaTensors] = {"grad", "varRef", "mRef", "vRef", "sRef", "step"};
 
 inline Phase1 ema_adam_phase1(const EmaAttributes& a) {
   return [a](Handles t, uint64_t* workspace_bytes, aclOpExecutor** executor) {
@@ -33,16 +18,6 @@ inline Phase1 ema_adam_phase1(const EmaAttributes& a) {
         t[kGrad], t[kVar], t[kM], t[kV], t[kS], t[kStep], a.lr, a.ema_decay, a.beta1, a.beta2, a.eps, a.mode,
         a.bias_correction, a.weight_decay, workspace_bytes, executor);
   };
-}
-
-// |result - reference| <= ulp(result) / 2 + c * 2^-24 * S, with S from the README's table.
-struct EmaBounds {
-  double m, v, var, s;  // c of each output
-};
-// kappa: S of v' divided by v', which a decay of the opposite sign makes larger than 1.
-inline EmaBounds ema_adam_bounds(int64_t mode, double kappa) {
-  const double var = mode == 1 ? 16 : 16 + 5 * kappa;
-  return mode == 1 ? EmaBounds{4, 5, var, var + 3} : EmaBounds{7, 11, var, var + 3};
 }
 
 inline Case ema_adam_case(aclDataType dtype, const Shape& dims, const EmaAttributes& attributes, int64_t t,
@@ -63,6 +38,7 @@ inline Case ema_adam_case(aclDataType dtype, const Shape& dims, const EmaAttribu
   made.phase1 = ema_adam_phase1(attributes);
   made.phase2 = aclnnApplyFusedEmaAdam;
   made.minimal_bytes = 9 * count_elements(dims) * element_bytes(dtype);  // five streams in, four out
+  made.judge = ema_adam_judge(attributes);
   return made;
 }
 

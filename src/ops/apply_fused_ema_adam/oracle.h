@@ -1,4 +1,4 @@
-// Two references for ApplyFusedEmaAdam, from its README: the formula in long double with what the error bounds need, and
+// The attributes of ApplyFusedEmaAdam and two references, from its README: the formula in long double with its error bounds, and
 // the prescribed sequence of single roundings, one element at a time.
 #pragma once
 
@@ -7,11 +7,29 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <string>
+#include <vector>
 
-#include "ops/apply_fused_ema_adam/cases.h"
+#include "support/case.h"
 #include "support/number.h"
 
 namespace openaclnn_test {
+
+// The defaults are those of the language bindings.
+struct EmaAttributes {
+  double lr = 1e-3;
+  double ema_decay = 0.9999;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  int64_t mode = 1;
+  bool bias_correction = true;
+  double weight_decay = 0;
+};
+
+// The tensors in the order of the signature.
+enum EmaTensor { kGrad, kVar, kM, kV, kS, kStep, kEmaTensors };
+inline constexpr const char* kEmaNames[kEmaTensors] = {"grad", "varRef", "mRef", "vRef", "sRef", "step"};
 
 // One element of grad, var, m, v, s.
 using EmaElement = std::array<double, kStep>;
@@ -82,6 +100,44 @@ class EmaExactReference {
   EmaAttributes a_;
   long double r1_, r2_;
 };
+
+// |result - reference| <= ulp(result) / 2 + c * 2^-24 * S, with S from the README's table.
+struct EmaBounds {
+  double m, v, var, s;  // c of each output
+};
+// kappa: S of v' divided by v', which a decay of the opposite sign makes larger than 1.
+inline EmaBounds ema_adam_bounds(int64_t mode, double kappa) {
+  const double var = mode == 1 ? 16 : 16 + 5 * kappa;
+  return mode == 1 ? EmaBounds{4, 5, var, var + 3} : EmaBounds{7, 11, var, var + 3};
+}
+
+// Elements outside the ranges that the bounds assume are skipped.
+inline JudgeResults ema_adam_judge(const EmaAttributes& attributes) {
+  return [attributes](const std::vector<HostTensor>& before, const std::vector<HostTensor>& after,
+                      Judge& judge) {
+    const EmaExactReference reference(attributes, static_cast<int64_t>(before[kStep].bits(0)));
+    std::array<OutputRecord*, kStep> records = {};
+    for (size_t k = kVar; k < kStep; ++k) {
+      records[k] = &judge.output(
+          "ApplyFusedEmaAdam " + std::string(kEmaNames[k]) + ", mode " + std::to_string(attributes.mode),
+          after[k].dtype());
+    }
+    for (int64_t i = 0; i < after[kGrad].numel(); ++i) {
+      EmaElement x;
+      for (size_t k = 0; k < kStep; ++k) x[k] = before[k].get(i);
+      const EmaExact exact = reference(x);
+      const EmaBounds bounds = ema_adam_bounds(attributes.mode, static_cast<double>(exact.kappa));
+      const std::array<double, kStep> c = {0, bounds.var, bounds.m, bounds.v, bounds.s};
+      for (size_t k = kVar; k < kStep; ++k) {
+        if (exact.is_covered) {
+          records[k]->compare(after[k].get(i), exact.value[k], c[k], exact.magnitude[k]);
+        } else {
+          records[k]->skip();
+        }
+      }
+    }
+  };
+}
 
 // The bits that the contract prescribes. One C++ operation on floats is one IEEE operation: the build allows no contraction.
 class EmaBitsReference {

@@ -7,14 +7,11 @@
 #include <vector>
 
 #include "aclnnop/aclnn_embedding.h"
+#include "ops/embedding/oracle.h"
 #include "support/case.h"
 #include "support/number.h"
 
 namespace openaclnn_test {
-
-// The tensors in the order of the signature.
-enum EmbeddingTensor { kWeight, kIndices, kOut, kEmbeddingTensors };
-inline constexpr const char* kEmbeddingNames[kEmbeddingTensors] = {"weight", "indices", "out"};
 
 struct NamedDtype {
   aclDataType dtype;
@@ -51,6 +48,7 @@ inline Case embedding_case(aclDataType dtype, aclDataType index_dtype, int64_t t
   made.phase2 = aclnnEmbedding;
   made.minimal_bytes = (std::min(positions, table_rows) + positions) * columns * element_bytes(dtype) +
                        positions * element_bytes(index_dtype);
+  made.judge = judge_embedding;
   return made;
 }
 

@@ -4,9 +4,14 @@
 #include <cstring>
 #include <vector>
 
-#include "support/host_tensor.h"
+#include "support/case.h"
+#include "support/number.h"
 
 namespace openaclnn_test {
+
+// The tensors in the order of the signature.
+enum EmbeddingTensor { kWeight, kIndices, kOut, kEmbeddingTensors };
+inline constexpr const char* kEmbeddingNames[kEmbeddingTensors] = {"weight", "indices", "out"};
 
 // An element of an INT32 or INT64 tensor, exactly.
 inline int64_t index_at(const HostTensor& indices, int64_t position) {
@@ -36,6 +41,17 @@ inline EmbeddingExpected embedding_expected(const HostTensor& weight, const Host
     }
   }
   return expected;
+}
+
+inline void judge_embedding(const std::vector<HostTensor>& before, const std::vector<HostTensor>& after,
+                            Judge& judge) {
+  const HostTensor& out = after[kOut];
+  const EmbeddingExpected expected = embedding_expected(before[kWeight], before[kIndices]);
+  const int64_t bytes = element_bytes(out.dtype());
+  OutputRecord& record = judge.output("Embedding out", out.dtype());
+  for (int64_t i = 0; i < out.numel(); ++i) {
+    record.expect_bytes(out.element(i), expected.out.data() + i * bytes, bytes);
+  }
 }
 
 }  // namespace openaclnn_test

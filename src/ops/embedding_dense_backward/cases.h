@@ -1,4 +1,4 @@
-// EmbeddingDenseBackward as data: its attributes, its named cases, and the constant of its error bound.
+// EmbeddingDenseBackward as data: its named cases, for tests of this room and for tests of all rooms.
 #pragma once
 
 #include <algorithm>
@@ -7,20 +7,11 @@
 #include <vector>
 
 #include "aclnnop/aclnn_embedding_dense_backward.h"
+#include "ops/embedding_dense_backward/oracle.h"
 #include "support/case.h"
 #include "support/number.h"
 
 namespace openaclnn_test {
-
-struct BackwardAttributes {
-  int64_t table_rows = 0;    // numWeights
-  int64_t padding_row = -1;  // paddingIdx
-  bool scale = false;        // scaleGradByFreq
-};
-
-// The tensors in the order of the signature.
-enum BackwardTensor { kGrad, kIndices, kOut, kBackwardTensors };
-inline constexpr const char* kBackwardNames[kBackwardTensors] = {"grad", "indices", "out"};
 
 inline Phase1 backward_phase1(const BackwardAttributes& a) {
   return [a](Handles t, uint64_t* workspace_bytes, aclOpExecutor** executor) {
@@ -28,14 +19,6 @@ inline Phase1 backward_phase1(const BackwardAttributes& a) {
         t[kGrad], t[kIndices], static_cast<uint64_t>(a.table_rows), static_cast<uint64_t>(a.padding_row),
         a.scale, t[kOut], workspace_bytes, executor);
   };
-}
-
-// |result - reference| <= ulp(result) / 2 + c * 2^-24 * (sum of the magnitudes of n terms, divided by n when scaled).
-inline int64_t backward_bound(int64_t terms, bool scaled) {
-  const auto ceil_div = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-  const int64_t additions = std::min<int64_t>(terms, 64) - 1 + std::min<int64_t>(ceil_div(terms, 64), 8) - 1;
-  if (scaled) return additions + 5;
-  return terms <= 1 ? 0 : additions + 2;
 }
 
 inline Case backward_case(aclDataType grad_dtype, aclDataType out_dtype, aclDataType index_dtype,
@@ -63,6 +46,7 @@ inline Case backward_case(aclDataType grad_dtype, aclDataType out_dtype, aclData
   made.phase2 = aclnnEmbeddingDenseBackward;
   made.minimal_bytes = positions * (columns * element_bytes(grad_dtype) + element_bytes(index_dtype)) +
                        attributes.table_rows * columns * element_bytes(out_dtype);
+  made.judge = backward_judge(attributes);
   return made;
 }
 

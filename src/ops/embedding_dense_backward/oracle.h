@@ -1,5 +1,5 @@
-// Two references for EmbeddingDenseBackward, from its README: the exact sums that the error bounds need, and the prescribed
-// order of single roundings, one output element at a time.
+// The attributes of EmbeddingDenseBackward and two references, from its README: the exact sums with their error bounds, and the
+// prescribed order of single roundings, one output element at a time.
 #pragma once
 
 #include <algorithm>
@@ -7,12 +7,23 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
-#include "ops/embedding_dense_backward/cases.h"
+#include "support/case.h"
 #include "support/number.h"
 
 namespace openaclnn_test {
+
+struct BackwardAttributes {
+  int64_t table_rows = 0;    // numWeights
+  int64_t padding_row = -1;  // paddingIdx
+  bool scale = false;        // scaleGradByFreq
+};
+
+// The tensors in the order of the signature.
+enum BackwardTensor { kGrad, kIndices, kOut, kBackwardTensors };
+inline constexpr const char* kBackwardNames[kBackwardTensors] = {"grad", "indices", "out"};
 
 // The whole number that an index element stands for; none for NaN, infinities and what no int64 holds.
 inline std::optional<int64_t> index_number(aclDataType dtype, uint64_t bits) {
@@ -93,6 +104,46 @@ inline ExactElement exact_element(std::span<const float> terms, bool scale) {
     exact.magnitude /= static_cast<long double>(terms.size());
   }
   return exact;
+}
+
+// |result - reference| <= ulp(result) / 2 + c * 2^-24 * (sum of the magnitudes of n terms, divided by n when scaled).
+inline int64_t backward_bound(int64_t terms, bool scaled) {
+  const auto ceil_div = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+  const int64_t additions = std::min<int64_t>(terms, 64) - 1 + std::min<int64_t>(ceil_div(terms, 64), 8) - 1;
+  if (scaled) return additions + 5;
+  return terms <= 1 ? 0 : additions + 2;
+}
+
+inline JudgeResults backward_judge(const BackwardAttributes& attributes) {
+  return [attributes](const std::vector<HostTensor>& before, const std::vector<HostTensor>& after,
+                      Judge& judge) {
+    const HostTensor &grad = before[kGrad], &indices = before[kIndices], &out = after[kOut];
+    const Occurrences found = find_occurrences(attributes, indices.numel(), [&](int64_t n) {
+      return index_number(indices.dtype(), indices.bits(n));
+    });
+    OutputRecord& record =
+        judge.output(std::string("EmbeddingDenseBackward out, ") +
+                         (attributes.scale ? "scaled, " : "sums, ") + "grad " + dtype_name(grad.dtype()),
+                     out.dtype());
+    std::vector<float> terms;
+    int64_t element = 0;
+    for (const std::vector<int64_t>& positions : found.of_row) {
+      const auto count = static_cast<int64_t>(positions.size());
+      for (int64_t column = 0; column < out.dims()[1]; ++column, ++element) {
+        if (count == 0) {
+          record.expect_bits(out.bits(element), 0);
+          continue;
+        }
+        terms.clear();
+        for (const int64_t n : positions) {
+          terms.push_back(static_cast<float>(grad.get(n * out.dims()[1] + column)));
+        }
+        const ExactElement exact = exact_element(terms, attributes.scale);
+        const auto c = static_cast<long double>(backward_bound(count, attributes.scale));
+        record.compare(out.get(element), exact.value, c, exact.magnitude);
+      }
+    }
+  };
 }
 
 }  // namespace openaclnn_test
