@@ -21,6 +21,10 @@ void expect_only_needed_memory_matters(const Launch& launch);
 // P11: tensors and workspace one behind the other without a gap give the same results.
 void expect_neighbours_work(const Launch& launch);
 
+// Address updates between the phases: the indices of aclSetTensorAddr are the inputs, then the outputs, a reference counts as
+// both; aclSetInputTensorAddr and aclSetOutputTensorAddr count their own. Indices behind the last one are refused.
+void expect_address_updates_work(const Launch& launch);
+
 // P12, in a process with OPENACLNN_CHECK=strict and a launch in library memory: memory that the allocator does not know, and
 // views that leave their block, for each accessed tensor and the workspace.
 void expect_unknown_memory_refused(const Launch& launch);

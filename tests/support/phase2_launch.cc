@@ -9,6 +9,7 @@
 #include "aclnnop/aclnn_embedding.h"
 #include "support/expect.h"
 #include "support/number.h"
+#include "support/random.h"
 
 namespace openaclnn_test {
 
@@ -72,6 +73,7 @@ HostTensor moved(const HostTensor& tensor, int64_t bytes) {
 }
 
 Launch make_launch(const char* function, const Case& made, Placement placement) {
+  use_device();  // library memory is that of a device
   Launch launch;
   launch.function = function;
   launch.phase1 = made.phase1;
@@ -81,6 +83,19 @@ Launch make_launch(const char* function, const Case& made, Placement placement) 
     launch.tensors.push_back({made.tensors[k].name, made.tensors[k].role, std::move(tensors[k])});
   }
   return launch;
+}
+
+LaunchTensor input_tensor(const char* name, aclDataType dtype, const Shape& dims, Placement placement) {
+  use_device();
+  LaunchTensor made = {name, Role::input, HostTensor(dtype, dims, Layout::contiguous, placement)};
+  Random random(hash_text(name));
+  for (int64_t i = 0; i < made.tensor.numel(); ++i)
+    made.tensor.set(i, random.sign() * random.magnitude(-6, 2));
+  return made;
+}
+LaunchTensor output_tensor(const char* name, aclDataType dtype, const Shape& dims, Placement placement) {
+  use_device();
+  return {name, Role::output, HostTensor(dtype, dims, Layout::contiguous, placement)};
 }
 
 Launch not_accessing(Launch launch, const std::vector<size_t>& tensors) {

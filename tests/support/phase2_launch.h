@@ -30,6 +30,12 @@ struct Launch {
 // A case of the room, with its data.
 Launch make_launch(const char* function, const Case& made, Placement placement = Placement::ends_at_guard);
 
+// A tensor of a launch that is made without a case: an input of ordinary numbers, an output of canary bytes.
+LaunchTensor input_tensor(const char* name, aclDataType dtype, const Shape& dims,
+                          Placement placement = Placement::ends_at_guard);
+LaunchTensor output_tensor(const char* name, aclDataType dtype, const Shape& dims,
+                           Placement placement = Placement::ends_at_guard);
+
 // Marks the tensors whose data the call does not access.
 Launch not_accessing(Launch launch, const std::vector<size_t>& tensors);
 

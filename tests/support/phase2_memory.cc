@@ -65,6 +65,49 @@ void expect_neighbours_work(const Launch& launch) {
     EXPECT_EQ(arguments.tensors[k].all_bytes(), wanted[k]) << launch.tensors[k].name;
 }
 
+void expect_address_updates_work(const Launch& launch) {
+  const Contents wanted = results_of(launch);
+  using Setter = aclnnStatus (*)(aclOpExecutor*, size_t, aclTensor*, void*);
+  struct Update {
+    Setter set;
+    const char* function;
+    bool inputs, outputs;  // which parameters it counts, in this order
+  };
+  const std::vector<Update> ways[] = {{{aclSetTensorAddr, "aclSetTensorAddr", true, true}},
+                                      {{aclSetInputTensorAddr, "aclSetInputTensorAddr", true, false},
+                                       {aclSetOutputTensorAddr, "aclSetOutputTensorAddr", false, true}}};
+  for (const std::vector<Update>& way : ways) {
+    const Launch fresh = copy_of(launch);
+    std::vector<Descriptor> tensors;  // phase 1 gets no addresses
+    std::vector<aclTensor*> handles;
+    for (const LaunchTensor& t : fresh.tensors) {
+      tensors.push_back(placed_at(t.tensor, t.tensor, nullptr).describe());
+      handles.push_back(tensors.back().get());
+    }
+    uint64_t workspace_bytes = 0;
+    aclOpExecutor* executor = nullptr;
+    ASSERT_EQ(fresh.phase1(handles, &workspace_bytes, &executor), 0) << take_error_text();
+    for (const Update& update : way) {
+      size_t index = 0;
+      for (const Role other : {Role::output, Role::input}) {
+        if (!(other == Role::output ? update.inputs : update.outputs)) continue;
+        for (size_t k = 0; k < fresh.tensors.size(); ++k) {
+          if (fresh.tensors[k].role == other) continue;
+          EXPECT_EQ(update.set(executor, index++, handles[k], fresh.tensors[k].tensor.data()), 0)
+              << take_error_text();
+        }
+      }
+      take_error_text();
+      EXPECT_EQ(update.set(executor, index, handles[0], nullptr), 161002);
+      EXPECT_TRUE(is_error_line(take_error_text(), update.function, 161002,
+                                {"index is " + std::to_string(index) + ";", "must be below"}));
+    }
+    EXPECT_TRUE(succeeded(run_phase2(fresh.phase2, executor, workspace_bytes)));
+    for (size_t k = 0; k < fresh.tensors.size(); ++k)
+      EXPECT_EQ(fresh.tensors[k].tensor.all_bytes(), wanted[k]) << fresh.tensors[k].name;
+  }
+}
+
 void expect_unknown_memory_refused(const Launch& valid) {
   const Launch launch = remembering(valid);
   const uint64_t required = required_workspace(launch);

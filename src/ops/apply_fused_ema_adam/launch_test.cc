@@ -52,6 +52,8 @@ TEST(EmaAdamPhase2, AcceptsNeighbours) {
   for (const aclDataType dtype : kEmaDtypes) expect_neighbours_work(ema_launch(dtype));
 }
 
+TEST(EmaAdamPhase2, TakesNewAddresses) { expect_address_updates_work(ema_launch()); }
+
 // P11: grad may be the identical view of one ref, but not another view of the same bytes.
 TEST(EmaAdamPhase2, GradMayBeTheIdenticalViewOfOneRef) {
   for (size_t ref = kVar; ref < kStep; ++ref) {

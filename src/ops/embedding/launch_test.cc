@@ -83,6 +83,10 @@ TEST(EmbeddingPhase2, AcceptsNeighbours) {
   }
 }
 
+TEST(EmbeddingPhase2, TakesNewAddresses) {
+  expect_address_updates_work(embedding_launch(ACL_FLOAT, ACL_INT64));
+}
+
 // ---- settings of the process: each suite runs in a process of its own ----
 
 TEST(EmbeddingSettings, Strict) {

@@ -53,6 +53,8 @@ TEST(EmbeddingBackwardPhase2, AcceptsNeighbours) {
   for (const DtypePair& dtypes : dtype_pairs()) expect_neighbours_work(backward_launch(dtypes));
 }
 
+TEST(EmbeddingBackwardPhase2, TakesNewAddresses) { expect_address_updates_work(backward_launch()); }
+
 // P11: not even the identical view of grad, dense or not.
 TEST(EmbeddingBackwardPhase2, OutIsNotTheViewOfGrad) {
   for (const Layout layout : {Layout::contiguous, Layout::transposed, Layout::padded, Layout::strided}) {
