@@ -187,12 +187,12 @@ TEST(GroupedBiasPhase2, TakesNewAddresses) {
 
 // ---- settings of the process: each suite runs in a process of its own ----
 
-TEST(GroupedBiasSettings, Strict) {
-  const ProcessResult result = run_suite("GroupedBiasStrict", {{"OPENACLNN_CHECK", "strict"}});
+TEST(GroupedBiasSettings, StrictMemory) {
+  const ProcessResult result = run_suite("GroupedBiasStrictMemory", {{"OPENACLNN_CHECK", "strict"}});
   EXPECT_TRUE(ran_and_passed(result)) << result.output;
 }
 
-TEST(DISABLED_GroupedBiasStrict, RefusesMemoryThatTheAllocatorDoesNotKnow) {
+TEST(DISABLED_GroupedBiasStrictMemory, RefusesMemoryThatTheAllocatorDoesNotKnow) {
   for (const aclDataType dtype : kFloatDtypes) {
     for (const aclDataType index_dtype : kIndexDtypes)
       expect_unknown_memory_refused(with_groups(dtype, index_dtype, {2, 2}, 0, Placement::library));
@@ -201,7 +201,7 @@ TEST(DISABLED_GroupedBiasStrict, RefusesMemoryThatTheAllocatorDoesNotKnow) {
 }
 
 // Nothing is read and no row is left over when there are no rows.
-TEST(DISABLED_GroupedBiasStrict, WithoutRowsThereIsNoFault) {
+TEST(DISABLED_GroupedBiasStrictMemory, WithoutRowsThereIsNoFault) {
   Launch zeros = with_groups(ACL_FLOAT, ACL_INT64, {2, 2}, 0, Placement::library, {0, 8});
   zeros.tensors[1].tensor.fill({-5, 1e15, 3, 2});
   EXPECT_TRUE(only_zeros(out_bytes(zeros)));
