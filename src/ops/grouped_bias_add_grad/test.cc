@@ -144,10 +144,12 @@ TEST(GroupedBiasVectors, B5TiesAndB6SpecialValues) {
 
 // Around every border of the order of additions, of vectors and of tiles of columns.
 TEST(GroupedBiasValues, EverySizeHasThePrescribedBits) {
-  const std::vector<int64_t> sizes = {0,   1,   2,   7,   8,   9, 63,   64,   65,  0,
-                                      127, 129, 511, 512, 513, 0, 1024, 1025, 1537};
+  const std::vector<int64_t> all = {0,   1,   2,   7,   8,   9, 63,   64,   65,  0,
+                                    127, 129, 511, 512, 513, 0, 1024, 1025, 1537};
+  const std::vector<int64_t> few = {0, 1, 8, 9, 65, 513};
   for (const aclDataType dtype : kDtypes) {
     for (const int64_t columns : {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 511, 512, 513, 1025}) {
+      const std::vector<int64_t>& sizes = columns < 100 ? all : few;  // the reference is slow
       CaseCall call = call_of(dtype, columns % 2 == 0 ? kEnds : kSizes, {sizes, columns, columns % 3},
                               columns % 4 < 2 ? ACL_INT32 : ACL_INT64);
       ASSERT_TRUE(call.run_cleanly());
@@ -190,7 +192,7 @@ TEST(GroupedBiasValues, SpecialValuesFollowTheOrder) {
 TEST(GroupedBiasValues, RandomGroupsHaveThePrescribedBits) {
   SCOPED_TRACE(seed_text());
   Random random(test_seed() + 1);
-  for (int repeat = 0; repeat < 120; ++repeat) {
+  for (int repeat = 0; repeat < 60; ++repeat) {
     const aclDataType dtype = kDtypes[random.below(3)];
     const BiasAttributes& attributes = random.chance(2) ? kEnds : kSizes;
     std::vector<int64_t> sizes;

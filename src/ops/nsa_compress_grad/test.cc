@@ -131,7 +131,7 @@ TEST(NsaCompressGradValues, EverySize) {
 TEST(NsaCompressGradValues, RandomSequences) {
   SCOPED_TRACE(seed_text());
   Random random(test_seed());
-  for (int repeat = 0; repeat < 300; ++repeat) {
+  for (int repeat = 0; repeat < 120; ++repeat) {
     WindowAttributes windows = {random.between(1, 40), random.between(1, 60), {}, random.below(2)};
     int64_t tokens = 0;
     for (int64_t b = random.below(8); b >= 0; --b) {
