@@ -6,13 +6,12 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
+#include "base/sum_order.h"
 #include "cpu/simd.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
-
-inline constexpr int64_t kWindowRows = 64;
-inline constexpr int64_t kChunkRows = 512;
 
 // Columns summed at once: the accumulators below stay in L1, and each row is read in pieces of 1 or 2 KiB.
 inline constexpr int64_t kTileColumns = 512;
@@ -38,10 +37,12 @@ inline void add_row(float* accumulator, const In* row, int64_t columns, bool fir
   }
 }
 
-// sum_rows for at most 8 rows: every column's sum stays in a register, and nothing but the result is stored.
+inline constexpr int64_t kFewRows = 8;
+
+// sum_terms for at most kFewRows rows: every column's sum stays in a register, and nothing but the result is stored.
 template <class In, class Out, class RowAt>
 inline void sum_few_rows(int64_t rows, const RowAt& row_at, int64_t columns, F32 scale, Out* out) {
-  const In* pointers[8];
+  const In* pointers[kFewRows];
   for (int64_t k = 0; k < rows; ++k) pointers[k] = row_at(k);
   int64_t c = 0;
   for (; c + F32::kLanes <= columns; c += F32::kLanes) {
@@ -56,21 +57,20 @@ inline void sum_few_rows(int64_t rows, const RowAt& row_at, int64_t columns, F32
   }
 }
 
-// out[c] = scale * (sum over k of row_at(k)[c]) for `columns` <= kTileColumns and `rows` >= 1. row_at(k) gives the address of
-// row k's first column and is called once per row, in ascending order, before that row is read. The fp32 sum is multiplied in
-// fp32 (a scale of 1 changes no bit) and rounded once to Out.
-template <class In, class Out, class RowAt>
-inline void sum_rows(int64_t rows, const RowAt& row_at, int64_t columns, RowAccumulators& accumulators,
-                     F32 scale, Out* out) {
+// out[c] = scale * (sum of `terms` >= 1 terms) for `columns` <= kTileColumns. add_term(window, k, first) adds term k to the
+// window's accumulators, or sets them to +0 plus term k when it is the `first` of the window; it is called once per term, in
+// ascending order. The fp32 sum is multiplied in fp32 (a scale of 1 changes no bit) and rounded once to Out.
+template <class Out, class AddTerm>
+inline void sum_terms(int64_t terms, const AddTerm& add_term, int64_t columns, RowAccumulators& accumulators,
+                      F32 scale, Out* out) {
   bool chunk_is_empty = true;
   bool total_is_empty = true;
-  for (int64_t begin = 0; begin < rows; begin += kWindowRows) {
-    const int64_t end = begin + kWindowRows < rows ? begin + kWindowRows : rows;
-    for (int64_t k = begin; k < end; ++k) add_row(accumulators.window, row_at(k), columns, k == begin);
-    // A sum that started at +0 is never -0, so the first window's sum is the chunk's accumulator as it is.
+  for (int64_t begin = 0; begin < terms; begin += kWindowTerms) {
+    const int64_t end = begin + kWindowTerms < terms ? begin + kWindowTerms : terms;
+    for (int64_t k = begin; k < end; ++k) add_term(accumulators.window, k, k == begin);
     add_row(accumulators.chunk, accumulators.window, columns, chunk_is_empty);
     chunk_is_empty = false;
-    if (end == rows || end % kChunkRows == 0) {
+    if (end == terms || end % kChunkTerms == 0) {
       for (int64_t c = 0; c < columns; ++c) {
         accumulators.total[c] =
             (total_is_empty ? 0.0 : accumulators.total[c]) + static_cast<double>(accumulators.chunk[c]);
@@ -84,6 +84,36 @@ inline void sum_rows(int64_t rows, const RowAt& row_at, int64_t columns, RowAccu
   for (; c + F32::kLanes <= columns; c += F32::kLanes) store(load(accumulators.chunk + c) * scale, out + c);
   if (const int64_t left = columns - c; left > 0) {
     store_first(load_first(accumulators.chunk + c, left) * scale, out + c, left);
+  }
+}
+
+// The sum of any number of rows of `columns` <= kTileColumns elements, for inputs and outputs of any stride.
+// row_start(k): the address of row k's first element. Without rows the result is +0.
+template <class In, class Out, class RowStart>
+inline void sum_strided_rows(int64_t rows, const RowStart& row_start, int64_t in_stride, int64_t columns,
+                             RowAccumulators& accumulators, F32 scale, Out* out, int64_t out_stride) {
+  Out scattered[kTileColumns];
+  In gathered[kTileColumns];
+  Out* const result = out_stride == 1 ? out : scattered;
+  if (rows == 0) {
+    std::memset(static_cast<void*>(result), 0, static_cast<size_t>(columns) * sizeof(Out));
+  } else if (in_stride == 1 && rows <= kFewRows) {
+    sum_few_rows<In>(rows, row_start, columns, scale, result);
+  } else if (in_stride == 1) {
+    const auto add = [&](float* window, int64_t k, bool first) {
+      add_row(window, row_start(k), columns, first);
+    };
+    sum_terms(rows, add, columns, accumulators, scale, result);
+  } else {
+    const auto add = [&](float* window, int64_t k, bool first) {
+      const In* const from = row_start(k);
+      for (int64_t c = 0; c < columns; ++c) gathered[c] = from[c * in_stride];
+      add_row(window, gathered, columns, first);
+    };
+    sum_terms(rows, add, columns, accumulators, scale, result);
+  }
+  if (result != out) {
+    for (int64_t c = 0; c < columns; ++c) out[c * out_stride] = scattered[c];
   }
 }
 

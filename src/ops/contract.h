@@ -7,14 +7,16 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <utility>
 
 #include "aclnn/aclnn_base.h"
 #include "base/status.h"
 #include "base/tensor_view.h"
-#include "base/text.h"
 #include "openaclnn/status.h"
 #include "runtime/executor.h"
 #include "runtime/guard.h"
@@ -25,6 +27,7 @@ namespace openaclnn {
 // One tensor argument as phase 1 got it. `view` is complete once the rank was found to be at most kMaxRank.
 struct Argument {
   const char* name = "";
+  bool is_given = false;  // false: an optional tensor whose handle is NULL
   aclFormat format = ACL_FORMAT_UNDEFINED;
   uint64_t rank = 0;
   TensorView view;
@@ -38,27 +41,22 @@ struct NamedTensor {
   const aclTensor* handle;
 };
 
-// V2 then V3 for required tensors, in signature order; `arguments` receives what the handles describe.
+// V2: none of the required tensors is NULL.
+Status require_given(std::initializer_list<NamedTensor> tensors);
+
+// V3 for one tensor: `argument` receives what the handle describes. NULL is an optional tensor that is not given.
+Status look_up(const NamedTensor& tensor, Argument& argument);
+
+// V3 for a host array; NULL leaves `array` empty.
+using IntArray = std::shared_ptr<const Array<int64_t>>;
+Status look_up(const char* name, const aclIntArray* handle, IntArray& array);
+
+// V2 then V3 for tensors that are all required, in signature order.
 template <size_t kCount>
 Status resolve(const std::array<NamedTensor, kCount>& tensors,
                const std::array<Argument*, kCount>& arguments) {
-  for (const NamedTensor& tensor : tensors) {
-    if (tensor.handle == nullptr) {
-      return {ACLNN_ERR_PARAM_NULLPTR, text(tensor.name, " is NULL; a tensor is required")};
-    }
-  }
-  for (size_t k = 0; k < kCount; ++k) {
-    const std::shared_ptr<const Tensor> tensor = TensorTable::instance().find(tensors[k].handle);
-    if (tensor == nullptr) {
-      return {ACLNN_ERR_PARAM_INVALID,
-              text(tensors[k].name, " is not a live tensor: it was destroyed, or is another kind of handle")};
-    }
-    Argument& argument = *arguments[k];
-    argument.name = tensors[k].name;
-    argument.format = tensor->format;
-    argument.rank = tensor->dims.size();
-    argument.view = view_of(*tensor);
-  }
+  for (const NamedTensor& tensor : tensors) OPENACLNN_TRY(require_given({tensor}));
+  for (size_t k = 0; k < kCount; ++k) OPENACLNN_TRY(look_up(tensors[k], *arguments[k]));
   return {};
 }
 
@@ -93,23 +91,30 @@ inline aclnnStatus phase2(const char* function, const Operator& op, void* worksp
 // How a parameter takes part in a call.
 enum class Use { input, output, reference };
 
-inline Parameter parameter(const Argument& argument, Use use) {
-  Parameter made;
-  made.name = argument.name;
-  made.view = argument.view;
-  made.is_input = use != Use::output;
-  made.is_output = use != Use::input;
-  made.is_accessed = !argument.view.is_empty();
-  if (!made.is_accessed)
-    made.view.offset = 0;  // any offset is legal there; kernels still compute a base address
-  return made;
-}
+Parameter parameter(const Argument& argument, Use use);
 
 // Plans are shared by the executor and the tasks it queued, and may one day cross the border to a device plugin.
 template <class Plan>
 std::shared_ptr<const void> share_plan(const Plan& plan) {
   static_assert(std::is_trivially_copyable_v<Plan>);
   return std::make_shared<const Plan>(plan);
+}
+
+// A plan followed by a list whose length only phase 1 knows, in one piece of memory: plan_items() finds it.
+template <class Plan, class Item>
+std::shared_ptr<const void> share_plan(const Plan& plan, std::span<const Item> items) {
+  static_assert(std::is_trivially_copyable_v<Plan> && std::is_trivially_copyable_v<Item>);
+  static_assert(sizeof(Plan) % alignof(Item) == 0);
+  const std::shared_ptr<std::byte[]> memory(new std::byte[sizeof(Plan) + items.size_bytes()]);
+  std::memcpy(memory.get(), &plan, sizeof(Plan));
+  if (!items.empty()) std::memcpy(memory.get() + sizeof(Plan), items.data(), items.size_bytes());
+  return memory;
+}
+
+// The items that follow a plan.
+template <class Item, class Plan>
+const Item* plan_items(const Plan& plan) {
+  return reinterpret_cast<const Item*>(&plan + 1);
 }
 
 }  // namespace openaclnn

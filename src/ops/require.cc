@@ -49,10 +49,12 @@ Status require_extents(std::initializer_list<const Argument*> arguments) {
   return {};
 }
 
-Status require_rank(const Argument& argument, uint64_t rank) {
+Status require_rank(const Argument& argument, uint64_t rank, const char* meaning) {
   if (argument.rank == rank) return {};
-  return invalid(
-      text(argument.name, " has shape ", shape_text(argument.view.shape()), "; its rank must be ", rank));
+  std::string sentence =
+      text(argument.name, " has shape ", shape_text(argument.view.shape()), "; its rank must be ", rank);
+  if (meaning != nullptr) sentence += text(": ", meaning);
+  return invalid(std::move(sentence));
 }
 
 Status require_rank_at_least(const Argument& argument, uint64_t rank) {

@@ -18,7 +18,8 @@ Status require_same_dtype(const Argument& argument, const Argument& other);
 Status require_extents(std::initializer_list<const Argument*> arguments);
 
 // V6
-Status require_rank(const Argument& argument, uint64_t rank);
+// `meaning` names the dims: "[T, N, D]".
+Status require_rank(const Argument& argument, uint64_t rank, const char* meaning = nullptr);
 Status require_rank_at_least(const Argument& argument, uint64_t rank);
 Status require_same_shape(const Argument& argument, const Argument& other);
 // `meaning` says where the expected shape comes from: "[numWeights, D]".

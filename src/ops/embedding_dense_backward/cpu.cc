@@ -1,7 +1,5 @@
 // EmbeddingDenseBackward on the CPU: sort the positions by row, then every output row is owned by one thread, which adds the
 // row's terms in ascending position. Rows with very many terms are split by columns instead.
-#include <cstring>
-
 #include "cpu/rows.h"
 #include "ops/embedding_dense_backward/sort.h"
 
@@ -23,38 +21,16 @@ template <class In, class Out, class Word>
 void write_tile(const TableGradient<In, Out, Word>& table, int64_t row, int64_t first, int64_t last,
                 cpu::Range columns, RowAccumulators& accumulators) {
   const EmbeddingBackwardPlan& plan = table.plan;
-  const int64_t width = columns.end - columns.begin;
-  Out* const target = table.out + row * plan.out_row_stride + columns.begin * plan.out_column_stride;
-  Out buffer[kTileColumns];  // for outputs whose columns are apart
-  Out* const result = plan.out_column_stride == 1 ? target : buffer;
-
   const int64_t terms = last - first;
-  if (terms == 0) {
-    std::memset(static_cast<void*>(result), 0, static_cast<size_t>(width) * sizeof(Out));
-  } else {
-    const auto row_start = [&](int64_t k) {
-      const int64_t position = static_cast<int64_t>(table.sorted.entries[first + k].position);
-      return table.grad + RunCursor<1>(plan.grad_row_nest, position).offset(0) +
-             columns.begin * plan.grad_column_stride;
-    };
-    In gathered[kTileColumns];
-    const auto gathered_row = [&](int64_t k) -> const In* {
-      const In* const from = row_start(k);
-      for (int64_t c = 0; c < width; ++c) gathered[c] = from[c * plan.grad_column_stride];
-      return gathered;
-    };
-    const F32 scale(plan.scale_by_frequency ? 1.0f / static_cast<float>(terms) : 1.0f);
-    if (plan.grad_column_stride != 1) {
-      sum_rows<In>(terms, gathered_row, width, accumulators, scale, result);
-    } else if (terms <= 8) {
-      sum_few_rows<In>(terms, row_start, width, scale, result);
-    } else {
-      sum_rows<In>(terms, row_start, width, accumulators, scale, result);
-    }
-  }
-  if (result != target) {
-    for (int64_t c = 0; c < width; ++c) target[c * plan.out_column_stride] = buffer[c];
-  }
+  const auto row_start = [&](int64_t k) {
+    const int64_t position = static_cast<int64_t>(table.sorted.entries[first + k].position);
+    return table.grad + RunCursor<1>(plan.grad_row_nest, position).offset(0) +
+           columns.begin * plan.grad_column_stride;
+  };
+  const F32 scale(plan.scale_by_frequency && terms > 0 ? 1.0f / static_cast<float>(terms) : 1.0f);
+  Out* const target = table.out + row * plan.out_row_stride + columns.begin * plan.out_column_stride;
+  sum_strided_rows<In>(terms, row_start, plan.grad_column_stride, columns.end - columns.begin, accumulators,
+                       scale, target, plan.out_column_stride);
 }
 
 template <class In, class Out, class Word>
@@ -97,8 +73,8 @@ void write_table(const TableGradient<In, Out, Word>& table, int64_t* hot_rows) {
   // A row with more terms than half a chunk's share is hot: there are fewer than 2 * chunks of them, and their columns are
   // distributed instead.
   const int64_t share = (plan.table_rows + sorted.count) / (2 * chunks);
-  const int64_t most_terms = chunks > 1 && share > kChunkRows ? share
-                             : chunks > 1                     ? kChunkRows
+  const int64_t most_terms = chunks > 1 && share > kChunkTerms ? share
+                             : chunks > 1                     ? kChunkTerms
                                                               : sorted.count;
   std::atomic<int64_t> hot_count{0};
   cpu::parallel_for(chunks, [&](int64_t chunk) {
@@ -148,7 +124,7 @@ Fault run_with_words(const EmbeddingBackwardPlan& plan, const TaskIo& io) {
       using Index = decltype(type);
       const Index* const indices =
           static_cast<const Index*>(io.data[kGradIndices]) + plan.offsets[kGradIndices];
-      decode_indices(plan, indices, scratch_part<Word>(io, plan.scratch.keys), scan);
+      decode_indices(plan, indices, workspace_part<Word>(io, plan.scratch.keys), scan);
       fault.count = scan.count();
       if (!fault.found()) return;
       fault.position = scan.lowest();
@@ -166,7 +142,7 @@ Fault run_with_words(const EmbeddingBackwardPlan& plan, const TaskIo& io) {
         TableGradient<In, Out, Word>{
             plan, static_cast<const In*>(io.data[kGradRows]) + plan.offsets[kGradRows],
             static_cast<Out*>(io.data[kGradTable]) + plan.offsets[kGradTable], sorted},
-        plan.positions > 0 ? scratch_part<int64_t>(io, plan.scratch.hot_rows) : nullptr);
+        plan.positions > 0 ? workspace_part<int64_t>(io, plan.scratch.hot_rows) : nullptr);
   };
   const auto sum_from = [&]<class In>() {
     switch (plan.out_dtype) {

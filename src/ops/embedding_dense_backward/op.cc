@@ -11,6 +11,7 @@
 #include "base/checked.h"
 #include "ops/registry.h"
 #include "ops/require.h"
+#include "ops/workspace.h"
 
 namespace openaclnn {
 
@@ -40,12 +41,11 @@ Checked grad_rows(const Argument& grad) {
   return rows;
 }
 
-// Lays out the workspace; its total is not ok() when the sizes leave int64.
-Checked lay_out(EmbeddingBackwardScratch& scratch, int64_t positions, int64_t table_rows) {
+// Lays out the workspace and returns its size.
+Result<uint64_t> lay_out(EmbeddingBackwardScratch& scratch, int64_t positions, int64_t table_rows) {
   constexpr int kMostDigitBits = 11;  // 2048 counters of 8 bytes fit in L1
   constexpr int64_t kPositionsPerBlock = 8192;
   constexpr int64_t kMostBlocks = 64;
-  constexpr int64_t kCacheLine = 64;
 
   scratch.wide = std::max(positions, table_rows) >= int64_t{UINT32_MAX};
   scratch.blocks = std::clamp(positions / kPositionsPerBlock, int64_t{1}, kMostBlocks);
@@ -54,22 +54,14 @@ Checked lay_out(EmbeddingBackwardScratch& scratch, int64_t positions, int64_t ta
   scratch.digit_bits = (key_bits + scratch.passes - 1) / scratch.passes;
 
   const int64_t word_bytes = scratch.wide ? 8 : 4;
-  Checked total = 0;
-  const auto reserve = [&](int64_t& offset, Checked bytes) {
-    offset = total.value();
-    total = total + bytes + (kCacheLine - 1);
-    total = total + -(total.value() % kCacheLine);
-  };
-  reserve(scratch.keys, Checked(positions) * word_bytes);
-  for (int64_t& entries : scratch.entries) {
-    const bool needed = &entries == &scratch.entries[0] || scratch.passes > 1;
-    reserve(entries, needed ? Checked(positions) * (2 * word_bytes) : Checked(0));
-  }
-  reserve(scratch.histograms, Checked(scratch.blocks) * (int64_t{8} << scratch.digit_bits));
-  reserve(scratch.hot_rows, kMostHotRows * 8);
-  total = total + kCacheLine;
-  scratch.total_bytes = total.value();
-  return total;
+  const Checked entry_bytes = Checked(positions) * (2 * word_bytes);
+  WorkspaceLayout layout;
+  scratch.keys = layout.reserve(Checked(positions) * word_bytes);
+  scratch.entries[0] = layout.reserve(entry_bytes);
+  scratch.entries[1] = layout.reserve(scratch.passes > 1 ? entry_bytes : Checked(0));
+  scratch.histograms = layout.reserve(Checked(scratch.blocks) * (int64_t{8} << scratch.digit_bits));
+  scratch.hot_rows = layout.reserve(kMostHotRows * 8);
+  return layout.bytes(text(positions, " indices"));
 }
 
 }  // namespace
@@ -135,11 +127,9 @@ Result<Call> plan(const EmbeddingBackwardArgs& args) {
     if (plan.positions > 0) {
       plan.index_nest = row_major_nest<1>({&indices.view}, 0, indices.view.rank);
       plan.grad_row_nest = row_major_nest<1>({&grad.view}, 0, grad.view.rank - 1);
-      if (!lay_out(plan.scratch, plan.positions, plan.table_rows).ok()) {
-        return Status(ACLNN_ERR_INNER_CREATE_EXECUTOR, text("EL0004 Failed to allocate: the workspace for ",
-                                                            plan.positions, " indices exceeds 2^63 bytes"));
-      }
-      call.workspace_bytes = static_cast<uint64_t>(plan.scratch.total_bytes);
+      const Result<uint64_t> workspace_bytes = lay_out(plan.scratch, plan.positions, plan.table_rows);
+      if (!workspace_bytes.ok()) return workspace_bytes.status();
+      call.workspace_bytes = *workspace_bytes;
     }
     plan.grad_column_stride = grad.view.strides[grad.view.rank - 1];
     plan.out_row_stride = out.view.strides[0];

@@ -19,7 +19,7 @@ struct EmbeddingBackwardArgs {
 // Parameters of the call, in the order of the signature.
 enum EmbeddingBackwardParameter { kGradRows, kGradIndices, kGradTable, kGradParameters };
 
-// Where the parts of the workspace start, in bytes from its first 64-byte boundary. The sizes depend on shapes only, so the
+// Where the parts of the workspace start (WorkspaceLayout). The sizes depend on shapes only, so the
 // workspace is the same for any number of threads.
 struct EmbeddingBackwardScratch {
   bool wide;       // 64-bit sort words: a table or a list of indices of 2^32 - 1 and above
@@ -30,7 +30,6 @@ struct EmbeddingBackwardScratch {
   int64_t entries[2];   // Entry[N] each; the second exists when there is more than one pass
   int64_t histograms;   // int64[blocks][digits]
   int64_t hot_rows;     // int64[kMostHotRows]
-  int64_t total_bytes;  // with the slack for alignment
 };
 
 inline constexpr int64_t kMostHotRows = 1024;

@@ -10,6 +10,7 @@
 
 #include "cpu/indices.h"
 #include "cpu/loops.h"
+#include "cpu/workspace.h"
 #include "ops/embedding_dense_backward/op.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
@@ -26,13 +27,6 @@ struct SortedPositions {
   const SortEntry<Word>* entries;  // by row, then by position
   int64_t count;                   // positions in range, without those of the padding row
 };
-
-// The parts of the workspace, from its first 64-byte boundary.
-template <class T>
-inline T* scratch_part(const TaskIo& io, int64_t offset) {
-  const uintptr_t base = (reinterpret_cast<uintptr_t>(io.workspace) + 63) / 64 * 64;
-  return reinterpret_cast<T*>(base + static_cast<uintptr_t>(offset));
-}
 
 // Decodes every index into keys[]: its row, or the sentinel for positions that take no part.
 template <class Word, class Index>
@@ -102,10 +96,10 @@ inline int64_t scatter_by_digit(const EmbeddingBackwardScratch& scratch, int64_t
 template <class Word>
 inline SortedPositions<Word> sort_positions(const EmbeddingBackwardPlan& plan, const TaskIo& io) {
   const EmbeddingBackwardScratch& scratch = plan.scratch;
-  const Word* const keys = scratch_part<Word>(io, scratch.keys);
-  int64_t* const histograms = scratch_part<int64_t>(io, scratch.histograms);
-  SortEntry<Word>* const buffers[2] = {scratch_part<SortEntry<Word>>(io, scratch.entries[0]),
-                                       scratch_part<SortEntry<Word>>(io, scratch.entries[1])};
+  const Word* const keys = workspace_part<Word>(io, scratch.keys);
+  int64_t* const histograms = workspace_part<int64_t>(io, scratch.histograms);
+  SortEntry<Word>* const buffers[2] = {workspace_part<SortEntry<Word>>(io, scratch.entries[0]),
+                                       workspace_part<SortEntry<Word>>(io, scratch.entries[1])};
   // The first pass makes the entries from the keys.
   const auto read_key = [&](int64_t i) { return SortEntry<Word>{keys[i], static_cast<Word>(i)}; };
   const int64_t count = scatter_by_digit<Word>(scratch, histograms, 0, plan.positions, read_key, buffers[0]);

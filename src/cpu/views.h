@@ -1,0 +1,27 @@
+// Pieces of rows as kernels want them, contiguous: in place where the view is contiguous, else through a small buffer.
+#pragma once
+
+#include <cstdint>
+
+namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
+
+// `count` elements that lie `stride` apart, as contiguous ones. `buffer` holds them when they are not.
+template <class T>
+inline const T* gathered(const T* from, int64_t stride, int64_t count, T* buffer) {
+  if (stride == 1) return from;
+  for (int64_t i = 0; i < count; ++i) buffer[i] = from[i * stride];
+  return buffer;
+}
+
+// The other way: where to write `count` contiguous elements so that scatter() has nothing or only copying to do.
+template <class T>
+inline T* scatter_target(T* to, int64_t stride, T* buffer) {
+  return stride == 1 ? to : buffer;
+}
+template <class T>
+inline void scatter(const T* buffer, T* to, int64_t stride, int64_t count) {
+  if (stride == 1) return;
+  for (int64_t i = 0; i < count; ++i) to[i * stride] = buffer[i];
+}
+
+}  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

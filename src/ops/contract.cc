@@ -1,0 +1,53 @@
+// From handles to what they describe, and from arguments to parameters of a call.
+#include "ops/contract.h"
+
+#include "base/text.h"
+
+namespace openaclnn {
+
+Status require_given(std::initializer_list<NamedTensor> tensors) {
+  for (const NamedTensor& tensor : tensors) {
+    if (tensor.handle == nullptr) {
+      return {ACLNN_ERR_PARAM_NULLPTR, text(tensor.name, " is NULL; a tensor is required")};
+    }
+  }
+  return {};
+}
+
+Status look_up(const NamedTensor& tensor, Argument& argument) {
+  argument.name = tensor.name;
+  argument.is_given = tensor.handle != nullptr;
+  if (!argument.is_given) return {};
+  const std::shared_ptr<const Tensor> found = TensorTable::instance().find(tensor.handle);
+  if (found == nullptr) {
+    return {ACLNN_ERR_PARAM_INVALID,
+            text(tensor.name, " is not a live tensor: it was destroyed, or is another kind of handle")};
+  }
+  argument.format = found->format;
+  argument.rank = found->dims.size();
+  argument.view = view_of(*found);
+  return {};
+}
+
+Status look_up(const char* name, const aclIntArray* handle, IntArray& array) {
+  array = nullptr;
+  if (handle == nullptr) return {};
+  array = IntArrayTable::instance().find(handle);
+  if (array != nullptr) return {};
+  return {ACLNN_ERR_PARAM_INVALID,
+          text(name, " is not a live aclIntArray: it was destroyed, or is another kind of handle")};
+}
+
+Parameter parameter(const Argument& argument, Use use) {
+  Parameter made;
+  made.name = argument.name;
+  made.view = argument.view;
+  made.is_input = use != Use::output;
+  made.is_output = use != Use::input;
+  made.is_accessed = !argument.view.is_empty();
+  if (!made.is_accessed)
+    made.view.offset = 0;  // any offset is legal there; kernels still compute a base address
+  return made;
+}
+
+}  // namespace openaclnn

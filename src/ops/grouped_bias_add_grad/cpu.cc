@@ -1,0 +1,225 @@
+// GroupedBiasAddGrad on the CPU: the rows are cut into the chunks of the order of additions, and threads take equal stretches
+// of chunks, whatever the sizes of the groups. Sums of chunks that share a group are joined in a second step.
+#include "cpu/rows.h"
+#include "cpu/threads.h"
+#include "cpu/workspace.h"
+#include "cpu/zeros.h"
+#include "ops/grouped_bias_add_grad/op.h"
+
+namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
+
+namespace {
+
+// First and past-the-end row of each group.
+struct Groups {
+  const GroupedBiasPlan& plan;
+  const int64_t* ends;  // nullptr: plan.rows_per_group rows each
+
+  int64_t end(int64_t group) const {
+    return ends != nullptr ? ends[group] : (group + 1) * plan.rows_per_group;
+  }
+  int64_t begin(int64_t group) const { return group > 0 ? end(group - 1) : 0; }
+};
+
+// Reads groupIdx once, checks it and leaves the group ends in the workspace: what other threads do to groupIdx afterwards
+// cannot send an access out of bounds.
+template <class Index>
+Fault read_ends(const GroupedBiasPlan& plan, const Index* group_index, int64_t* ends) {
+  Fault fault;
+  fault.total = plan.groups;
+  const bool as_sizes = plan.group_index_type == kGroupSizes;
+  int64_t end = 0;       // of this group: the running sum of the sizes, or the entry itself
+  int64_t previous = 0;  // entry
+  for (int64_t j = 0; j < plan.groups; ++j) {
+    const int64_t entry = static_cast<int64_t>(group_index[j * plan.index_stride]);
+    const bool decreases = !as_sizes && j > 0 && entry < previous;
+    if (!as_sizes) {
+      end = entry;
+    } else if (entry > 0) {
+      end = entry > INT64_MAX - end ? INT64_MAX : end + entry;
+    }
+    if (entry < 0 || decreases || end > plan.rows) {
+      if (fault.count++ == 0) {
+        fault.position = j;
+        fault.value = entry;
+        fault.limit = decreases ? previous : plan.rows;
+        fault.kind = decreases   ? kEntryDecreases
+                     : entry < 0 ? kEntryNegative
+                     : as_sizes  ? kSizesBeyondRows
+                                 : kEndBeyondRows;
+      }
+    }
+    ends[j] = end;
+    previous = entry;
+  }
+  return fault;
+}
+
+template <class T>
+struct BiasGradient {
+  const GroupedBiasPlan& plan;
+  const Groups& groups;
+  const T* grad;
+  T* out;
+  float* chunk_sums;
+
+  const T* row(int64_t group, int64_t row) const {
+    const int64_t in_group = plan.has_group_index ? row : row - group * plan.rows_per_group;
+    return grad + group * plan.group_stride + in_group * plan.row_stride;
+  }
+
+  // Where the sum of the chunk of rows [begin, end) of a long group goes. Full chunks have the even slots, and the
+  // incomplete ones, of which a group has one at most, the odd ones.
+  float* chunk_sum(int64_t begin, int64_t end) const {
+    const int64_t slot = 2 * (begin / kChunkTerms) + (end - begin < kChunkTerms ? 1 : 0);
+    return chunk_sums + slot * plan.columns;
+  }
+
+  // Sums the rows [begin, end) of a group: into out when they are the whole group, else into the chunk's slot.
+  void sum_chunk(int64_t group, int64_t begin, int64_t end, RowAccumulators& accumulators) const {
+    const bool whole = begin == groups.begin(group) && end == groups.end(group);
+    for (int64_t first = 0; first < plan.columns; first += kTileColumns) {
+      const int64_t width = plan.columns - first < kTileColumns ? plan.columns - first : kTileColumns;
+      const auto row_start = [&](int64_t k) { return row(group, begin + k) + first * plan.column_stride; };
+      const auto sum = [&](auto* target, int64_t target_stride) {
+        sum_strided_rows<T>(end - begin, row_start, plan.column_stride, width, accumulators, F32(1.0f),
+                            target, target_stride);
+      };
+      if (whole) {
+        sum(out + group * plan.out_row_stride + first * plan.out_column_stride, plan.out_column_stride);
+      } else {
+        sum(chunk_sum(begin, end) + first, 1);
+      }
+    }
+  }
+
+  // Joins the chunk sums of columns [first, first + width) of a long group, in double from left to right.
+  void join_chunks(int64_t group, int64_t first, int64_t width, RowAccumulators& accumulators) const {
+    double* const total = accumulators.total;
+    for (int64_t c = 0; c < width; ++c) total[c] = 0;
+    for (int64_t begin = groups.begin(group); begin < groups.end(group); begin += kChunkTerms) {
+      const int64_t end = begin + kChunkTerms < groups.end(group) ? begin + kChunkTerms : groups.end(group);
+      const float* const sums = chunk_sum(begin, end) + first;
+      for (int64_t c = 0; c < width; ++c) total[c] += static_cast<double>(sums[c]);
+    }
+    float* const rounded = accumulators.chunk;
+    for (int64_t c = 0; c < width; ++c) rounded[c] = static_cast<float>(total[c]);
+    const auto the_row = [&](int64_t) { return rounded; };
+    sum_strided_rows<float>(1, the_row, 1, width, accumulators, F32(1.0f),
+                            out + group * plan.out_row_stride + first * plan.out_column_stride,
+                            plan.out_column_stride);
+  }
+};
+
+// A chunk by its group and its number in the group.
+struct ChunkPosition {
+  int64_t group;
+  int64_t chunk;
+};
+
+int64_t chunks_of(const Groups& groups, int64_t group) {
+  const int64_t rows = groups.end(group) - groups.begin(group);
+  return rows > kChunkTerms ? (rows + kChunkTerms - 1) / kChunkTerms : 1;  // an empty group writes its row, too
+}
+
+// The first chunk that starts at `cost` or later, when a row costs 1 and an output row costs 1. Stretches of equal cost then
+// take equal time, for one giant group as for a million empty ones.
+ChunkPosition first_chunk_at(const Groups& groups, int64_t cost) {
+  const auto cost_of = [&](int64_t group) { return groups.begin(group) + group; };
+  int64_t low = 0;
+  int64_t high = groups.plan.groups;
+  while (low < high) {  // the first group that starts at `cost` or later
+    const int64_t middle = low + (high - low) / 2;
+    if (cost_of(middle) < cost) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (low == 0) return {0, 0};
+  const int64_t before = low - 1;
+  const int64_t chunk = (cost - cost_of(before) + kChunkTerms - 1) / kChunkTerms;
+  if (chunk < chunks_of(groups, before)) return {before, chunk};
+  return {low, 0};
+}
+
+template <class T>
+void sum_groups(const BiasGradient<T>& bias, const Groups& groups, int64_t* long_groups) {
+  const GroupedBiasPlan& plan = bias.plan;
+  const int64_t last_end = groups.end(plan.groups - 1);
+  const int64_t bytes = (last_end + plan.groups) * plan.columns * static_cast<int64_t>(sizeof(T));
+  const int64_t total_cost = last_end + plan.groups;
+  const int64_t parts = cpu::chunks_for(bytes);
+  cpu::parallel_for(parts, [&](int64_t part) {
+    const cpu::Range cost = cpu::chunk_range(total_cost, parts, part, 1);
+    RowAccumulators accumulators;
+    ChunkPosition at = first_chunk_at(groups, cost.begin);
+    const ChunkPosition stop =
+        part + 1 < parts ? first_chunk_at(groups, cost.end) : ChunkPosition{plan.groups, 0};
+    while (at.group < stop.group || (at.group == stop.group && at.chunk < stop.chunk)) {
+      const int64_t begin = groups.begin(at.group) + at.chunk * kChunkTerms;
+      const int64_t group_end = groups.end(at.group);
+      bias.sum_chunk(at.group, begin, begin + kChunkTerms < group_end ? begin + kChunkTerms : group_end,
+                     accumulators);
+      if (++at.chunk == chunks_of(groups, at.group)) at = {at.group + 1, 0};
+    }
+  });
+  if (plan.scratch.chunk_slots == 0) return;
+
+  int64_t long_count = 0;
+  for (int64_t group = 0; group < plan.groups; ++group) {
+    if (chunks_of(groups, group) > 1) long_groups[long_count++] = group;
+  }
+  const int64_t tiles = (plan.columns + kTileColumns - 1) / kTileColumns;
+  cpu::parallel_for(long_count * tiles, [&](int64_t item) {
+    RowAccumulators accumulators;
+    const int64_t first = item % tiles * kTileColumns;
+    const int64_t left = plan.columns - first;
+    bias.join_chunks(long_groups[item / tiles], first, left < kTileColumns ? left : kTileColumns,
+                     accumulators);
+  });
+}
+
+template <class T>
+Fault run(const GroupedBiasPlan& plan, const TaskIo& io) {
+  const auto data = [&](int parameter) { return io.data[static_cast<size_t>(parameter)]; };
+  T* const out = static_cast<T*>(data(plan.parameters.out)) + plan.out_offset;
+  if (plan.rows == 0) {  // every sum is empty
+    write_zeros(plan.out_nest, out);
+    return {};
+  }
+  int64_t* const ends = plan.has_group_index ? workspace_part<int64_t>(io, plan.scratch.ends) : nullptr;
+  if (ends != nullptr) {
+    const void* const group_index = data(plan.parameters.group_index);
+    Fault fault = plan.index_dtype == ACL_INT32
+                      ? read_ends(plan, static_cast<const int32_t*>(group_index) + plan.index_offset, ends)
+                      : read_ends(plan, static_cast<const int64_t*>(group_index) + plan.index_offset, ends);
+    if (!fault.found() && io.check == CheckMode::strict && ends[plan.groups - 1] < plan.rows) {
+      fault.count = 1;
+      fault.position = plan.groups - 1;
+      fault.value = ends[plan.groups - 1];
+      fault.limit = plan.rows;
+      fault.kind = kRowsLeft;
+    }
+    if (fault.found()) return fault;
+  }
+  const Groups groups = {plan, ends};
+  const T* const grad = static_cast<const T*>(data(plan.parameters.grad_y)) + plan.grad_offset;
+  float* const chunk_sums = workspace_part<float>(io, plan.scratch.chunk_sums);
+  sum_groups(BiasGradient<T>{plan, groups, grad, out, chunk_sums}, groups,
+             workspace_part<int64_t>(io, plan.scratch.long_groups));
+  return {};
+}
+
+}  // namespace
+
+Fault run_grouped_bias_add_grad(const void* opaque_plan, const TaskIo& io) {
+  const auto& plan = *static_cast<const GroupedBiasPlan*>(opaque_plan);
+  switch (plan.dtype) {
+    case ACL_FLOAT: return run<float>(plan, io);
+    case ACL_FLOAT16: return run<Float16>(plan, io);
+    default: return run<Bfloat16>(plan, io);
+  }
+}
+
+}  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

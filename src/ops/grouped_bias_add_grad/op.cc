@@ -1,0 +1,208 @@
+// GroupedBiasAddGrad: checks, plan and the four entry points. The first version is the second with group ends.
+#include "ops/grouped_bias_add_grad/op.h"
+
+#include <string>
+
+#include "aclnnop/aclnn_grouped_bias_add_grad.h"
+#include "base/checked.h"
+#include "base/env.h"
+#include "base/sum_order.h"
+#include "base/text.h"
+#include "ops/registry.h"
+#include "ops/require.h"
+#include "ops/workspace.h"
+
+namespace openaclnn {
+
+namespace {
+
+constexpr int64_t kMostVendorGroups = 2048;
+
+std::string describe_fault(const Fault& fault) {
+  const std::string entry = text("groupIdxOptional[", fault.position, "] = ", fault.value);
+  const auto because = [&](const Fault& f) -> std::string {
+    switch (f.kind) {
+      case kEntryNegative: return text(entry, " is negative; entries are in [0, ", f.limit, "]");
+      case kEntryDecreases:
+        return text(entry, " is below groupIdxOptional[", f.position - 1, "] = ", f.limit,
+                    "; group ends must not decrease");
+      case kEndBeyondRows:
+        return text(entry, " exceeds ", f.limit, ", the number of rows of gradY, where a group may end");
+      default:
+        return text(entry, " makes the sum of the group sizes exceed ", f.limit,
+                    ", the number of rows of gradY");
+    }
+  };
+  if (fault.kind == kRowsLeft) {
+    return text("the last group, groupIdxOptional[", fault.position, "], ends at row ", fault.value,
+                " but gradY has ", fault.limit,
+                " rows; strict mode wants every row in a group, and nothing was written");
+  }
+  return text(because(fault), "; ", fault.count, " of ", fault.total,
+              " entries are wrong and nothing was written");
+}
+
+Status check_limits(const GroupedBiasArgs& args) {
+  if (!environment().vendor_limits || !args.group_index.is_given) return {};
+  const int64_t groups = args.group_index.view.dims[0];
+  if (groups <= kMostVendorGroups) return {};
+  return {ACLNN_ERR_PARAM_INVALID,
+          text("groupIdxOptional has ", groups, " groups; OPENACLNN_LIMITS=vendor accepts at most ",
+               kMostVendorGroups)};
+}
+
+// Lays out the workspace and returns its size.
+Result<uint64_t> lay_out(GroupedBiasPlan& plan) {
+  WorkspaceLayout layout;
+  GroupedBiasScratch& scratch = plan.scratch;
+  scratch.ends = layout.reserve(plan.has_group_index ? Checked(plan.groups) * 8 : Checked(0));
+  const int64_t longest_group = plan.has_group_index ? plan.rows : plan.rows_per_group;
+  if (longest_group > kChunkTerms) {
+    // Full chunks start at least kChunkTerms rows apart, and so do the incomplete ones that end long groups: two slots for
+    // every kChunkTerms rows hold them all (chunk_slot() in cpu.cc).
+    const int64_t stretches = plan.rows / kChunkTerms + 1;
+    scratch.chunk_slots = 2 * stretches;
+    scratch.long_groups = layout.reserve(Checked(stretches) * 8);
+    scratch.chunk_sums = layout.reserve(Checked(scratch.chunk_slots) * plan.columns * 4);
+  }
+  return layout.bytes(text(plan.groups, " groups of ", plan.rows, " rows"));
+}
+
+}  // namespace
+
+const Operator& grouped_bias_add_grad_operator() {
+  static const Operator op{"aclnnGroupedBiasAddGrad", run_grouped_bias_add_grad_kernel(), describe_fault};
+  return op;
+}
+
+Status check(const GroupedBiasArgs& args) {
+  static constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+  static constexpr aclDataType kIndexDtypes[] = {ACL_INT32, ACL_INT64};
+  const auto& [grad_y, group_index, group_index_type, out] = args;
+  const bool grouped = group_index.is_given;
+  // V4
+  OPENACLNN_TRY(require_dtype(grad_y, kDtypes));
+  if (grouped) OPENACLNN_TRY(require_dtype(group_index, kIndexDtypes));
+  OPENACLNN_TRY(require_same_dtype(out, grad_y));
+  // V5, V6
+  OPENACLNN_TRY(require_extents({&grad_y, &group_index, &out}));
+  if (grouped) {
+    OPENACLNN_TRY(require_rank(grad_y, 2, "[R, H] with groupIdxOptional"));
+    OPENACLNN_TRY(require_rank(group_index, 1, "[G]"));
+  } else {
+    OPENACLNN_TRY(require_rank(grad_y, 3, "[G, C, H] without groupIdxOptional"));
+  }
+  const int64_t groups = grouped ? group_index.view.dims[0] : grad_y.view.dims[0];
+  const int64_t columns = grad_y.view.dims[grad_y.view.rank - 1];
+  OPENACLNN_TRY(require_shape(out, {{groups, columns}}, "[G, H]"));
+  // V7
+  if (group_index_type != kGroupEnds && group_index_type != kGroupSizes) {
+    return {ACLNN_ERR_PARAM_INVALID, text("groupIdxType is ", group_index_type,
+                                          "; it must be 0 (groupIdx holds the end row of each group) or 1 "
+                                          "(groupIdx holds the size of each group)")};
+  }
+  // V8, V9, V11
+  OPENACLNN_TRY(require_plain_formats({&grad_y, &group_index, &out}));
+  OPENACLNN_TRY(require_distinct_elements({&out}));
+  return check_limits(args);
+}
+
+Result<Call> plan(const GroupedBiasArgs& args) {
+  const auto& [grad_y, group_index, group_index_type, out] = args;
+  const bool grouped = group_index.is_given;
+  Call call;
+  call.op = &grouped_bias_add_grad_operator();
+  call.nothing_to_do = out.view.is_empty();
+  GroupedBiasPlan plan = {};
+
+  const auto add = [&](const Argument& argument, Use use, bool accessed) {
+    Parameter made = parameter(argument, use);
+    made.is_accessed = made.is_accessed && accessed && !call.nothing_to_do;
+    call.add(made);
+    return call.parameter_count - 1;
+  };
+  const bool has_rows = !grad_y.view.is_empty();
+  plan.parameters.grad_y = add(grad_y, Use::input, true);
+  if (grouped) plan.parameters.group_index = add(group_index, Use::input, has_rows);
+  plan.parameters.out = add(out, Use::output, true);
+
+  if (!call.nothing_to_do) {
+    const TensorView& grad = grad_y.view;
+    plan.dtype = grad_y.dtype();
+    plan.groups = out.view.dims[0];
+    plan.columns = out.view.dims[1];
+    plan.out_row_stride = out.view.strides[0];
+    plan.out_column_stride = out.view.strides[1];
+    plan.out_offset = out.view.offset;
+    plan.out_nest = memory_order_nest<1>({&out.view}, 0);
+    if (has_rows) {
+      plan.has_group_index = grouped;
+      plan.group_index_type = static_cast<GroupIndexType>(group_index_type);
+      plan.rows_per_group = grouped ? 0 : grad.dims[1];
+      plan.rows = grouped ? grad.dims[0] : grad.dims[0] * grad.dims[1];
+      plan.group_stride = grouped ? 0 : grad.strides[0];
+      plan.row_stride = grad.strides[grad.rank - 2];
+      plan.column_stride = grad.strides[grad.rank - 1];
+      plan.grad_offset = grad.offset;
+      if (grouped) {
+        plan.index_dtype = group_index.dtype();
+        plan.index_stride = group_index.view.strides[0];
+        plan.index_offset = group_index.view.offset;
+      }
+      const Result<uint64_t> workspace_bytes = lay_out(plan);
+      if (!workspace_bytes.ok()) return workspace_bytes.status();
+      call.workspace_bytes = *workspace_bytes;
+    }
+  }
+  call.plan = share_plan(plan);
+  return call;
+}
+
+namespace {
+
+aclnnStatus phase1_of(const char* function, const aclTensor* grad_y, const aclTensor* group_index,
+                      int64_t group_index_type, const aclTensor* out, uint64_t* workspace_bytes,
+                      aclOpExecutor** executor) {
+  return phase1(function, workspace_bytes, executor, [&]() -> Result<Call> {
+    GroupedBiasArgs args = {};
+    args.group_index_type = group_index_type;
+    const auto collect = [&]() -> Status {
+      OPENACLNN_TRY(require_given({{"gradY", grad_y}, {"out", out}}));
+      OPENACLNN_TRY(look_up({"gradY", grad_y}, args.grad_y));
+      OPENACLNN_TRY(look_up({"groupIdxOptional", group_index}, args.group_index));
+      OPENACLNN_TRY(look_up({"out", out}, args.out));
+      return check(args);
+    };
+    if (Status status = collect(); !status.ok()) return status;
+    return plan(args);
+  });
+}
+
+}  // namespace
+
+}  // namespace openaclnn
+
+using namespace openaclnn;
+
+aclnnStatus aclnnGroupedBiasAddGradGetWorkspaceSize(const aclTensor* gradY,
+                                                    const aclTensor* groupIdxOptional, aclTensor* out,
+                                                    uint64_t* workspaceSize, aclOpExecutor** executor) {
+  return phase1_of(__func__, gradY, groupIdxOptional, kGroupEnds, out, workspaceSize, executor);
+}
+
+aclnnStatus aclnnGroupedBiasAddGradV2GetWorkspaceSize(const aclTensor* gradY,
+                                                      const aclTensor* groupIdxOptional, int64_t groupIdxType,
+                                                      aclTensor* out, uint64_t* workspaceSize,
+                                                      aclOpExecutor** executor) {
+  return phase1_of(__func__, gradY, groupIdxOptional, groupIdxType, out, workspaceSize, executor);
+}
+
+aclnnStatus aclnnGroupedBiasAddGrad(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
+                                    aclrtStream stream) {
+  return phase2(__func__, grouped_bias_add_grad_operator(), workspace, workspaceSize, executor, stream);
+}
+
+aclnnStatus aclnnGroupedBiasAddGradV2(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
+                                      aclrtStream stream) {
+  return phase2(__func__, grouped_bias_add_grad_operator(), workspace, workspaceSize, executor, stream);
+}

@@ -1,0 +1,60 @@
+// The windows of token compression in native sparse attention, for the operator and its gradient: the checks that both make,
+// and the sequences as kernels walk them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/contract.h"
+
+namespace openaclnn {
+
+// What the lengths of the sequences are given as.
+enum SequenceLengthType : int64_t { kPrefixSums = 0, kLengths = 1 };
+
+// The arguments that both operators have, by what they mean; the names differ.
+struct CompressionArgs {
+  Argument tokens;      // [T, N, D]
+  Argument weight;      // [L, N]
+  Argument compressed;  // [J, N, D]: the output, or its gradient
+  const char* lengths_name;
+  IntArray lengths;  // NULL or empty: one sequence of T tokens
+  int64_t block_size;
+  int64_t stride;
+  int64_t length_type;
+  const char* layout_name;
+  const char* layout;
+};
+
+// A sequence that has windows. Window k of it starts at token first_token + k * stride.
+struct Sequence {
+  int64_t first_token;
+  int64_t first_window;
+  int64_t windows;
+};
+
+// The sizes of a call, as part of both plans.
+struct CompressionSizes {
+  int64_t tokens;      // T
+  int64_t heads;       // N
+  int64_t columns;     // D
+  int64_t block_size;  // L
+  int64_t stride;      // d
+  int64_t windows;     // J
+  int64_t sequences;   // that have windows; they follow the plan in memory
+};
+
+CompressionSizes sizes_of(const CompressionArgs& args, size_t sequences);
+
+// V6 of what both have: L, weight = [L, N].
+Status check_block(const CompressionArgs& args);
+// V6: dims 1 and 2 of the compressed tensor are those of the tokens.
+Status check_compressed_dims(const CompressionArgs& args);
+// V7
+Status check_attributes(const CompressionArgs& args);
+// V10: the lengths; the sequences that have windows, in order.
+Result<std::vector<Sequence>> find_sequences(const CompressionArgs& args);
+// V11, the limits that both have. `tensors`: all of the call.
+Status check_vendor_limits(const CompressionArgs& args, std::initializer_list<const Argument*> tensors);
+
+}  // namespace openaclnn
