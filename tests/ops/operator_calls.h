@@ -49,22 +49,24 @@ inline void ema_adam(const Tensors& tensors, const EmaSettings& a) {
       aclnnApplyFusedEmaAdam);
 }
 
-inline HostTensor embedding(const HostTensor& weight, const HostTensor& indices) {
-  Shape dims = indices.dims();
-  dims.push_back(weight.dims()[1]);
-  HostTensor out(weight.dtype(), dims);
+inline void embedding_into(const HostTensor& weight, const HostTensor& indices, const HostTensor& out) {
   run(
       {&weight, &indices, &out},
       [](Handles t, uint64_t* bytes, aclOpExecutor** executor) {
         return aclnnEmbeddingGetWorkspaceSize(t[0], t[1], t[2], bytes, executor);
       },
       aclnnEmbedding);
+}
+inline HostTensor embedding(const HostTensor& weight, const HostTensor& indices) {
+  Shape dims = indices.dims();
+  dims.push_back(weight.dims()[1]);
+  HostTensor out(weight.dtype(), dims);
+  embedding_into(weight, indices, out);
   return out;
 }
 
-inline HostTensor embedding_backward(const HostTensor& grad, const HostTensor& indices, int64_t rows,
-                                     bool scale = false) {
-  HostTensor out(grad.dtype(), {rows, grad.dims().back()});
+inline void embedding_backward_into(const HostTensor& grad, const HostTensor& indices, int64_t rows,
+                                    const HostTensor& out, bool scale = false) {
   run(
       {&grad, &indices, &out},
       [&](Handles t, uint64_t* bytes, aclOpExecutor** executor) {
@@ -72,6 +74,11 @@ inline HostTensor embedding_backward(const HostTensor& grad, const HostTensor& i
                                                            ~uint64_t{0}, scale, t[2], bytes, executor);
       },
       aclnnEmbeddingDenseBackward);
+}
+inline HostTensor embedding_backward(const HostTensor& grad, const HostTensor& indices, int64_t rows,
+                                     bool scale = false) {
+  HostTensor out(grad.dtype(), {rows, grad.dims().back()});
+  embedding_backward_into(grad, indices, rows, out, scale);
   return out;
 }
 
@@ -130,20 +137,25 @@ inline HostTensor nsa_compress(const HostTensor& input, const HostTensor& weight
   return out;
 }
 
+inline void nsa_compress_grad_into(const HostTensor& output_grad, const HostTensor& input,
+                                   const HostTensor& weight, const Windows& w, const HostTensor& input_grad,
+                                   const HostTensor& weight_grad) {
+  const LengthArray lengths(w.lengths);
+  run(
+      {&output_grad, &input, &weight, &input_grad, &weight_grad},
+      [&](Handles t, uint64_t* bytes, aclOpExecutor** executor) {
+        return aclnnNsaCompressGradGetWorkspaceSize(t[0], t[1], t[2], lengths.get(), w.block, w.step, 1,
+                                                    nullptr, t[3], t[4], bytes, executor);
+      },
+      aclnnNsaCompressGrad);
+}
 struct NsaGradients {
   HostTensor input, weight;
 };
 inline NsaGradients nsa_compress_grad(const HostTensor& output_grad, const HostTensor& input,
                                       const HostTensor& weight, const Windows& w) {
   NsaGradients out = {HostTensor(input.dtype(), input.dims()), HostTensor(weight.dtype(), weight.dims())};
-  const LengthArray lengths(w.lengths);
-  run(
-      {&output_grad, &input, &weight, &out.input, &out.weight},
-      [&](Handles t, uint64_t* bytes, aclOpExecutor** executor) {
-        return aclnnNsaCompressGradGetWorkspaceSize(t[0], t[1], t[2], lengths.get(), w.block, w.step, 1,
-                                                    nullptr, t[3], t[4], bytes, executor);
-      },
-      aclnnNsaCompressGrad);
+  nsa_compress_grad_into(output_grad, input, weight, w, out.input, out.weight);
   return out;
 }
 
