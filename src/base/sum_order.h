@@ -5,7 +5,8 @@
 
 namespace openaclnn {
 
-inline constexpr int64_t kWindowTerms = 64;   // added in fp32, from left to right
-inline constexpr int64_t kChunkTerms = 512;   // 8 windows, whose sums are added in fp32; chunk sums are added in fp64
+inline constexpr int64_t kWindowTerms = 64;  // added in fp32, from left to right
+inline constexpr int64_t kChunkTerms =
+    512;  // 8 windows, whose sums are added in fp32; chunk sums are added in fp64
 
 }  // namespace openaclnn

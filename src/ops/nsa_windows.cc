@@ -145,7 +145,8 @@ Status check_vendor_limits(const CompressionArgs& args, std::initializer_list<co
   }
   OPENACLNN_TRY(require_vendor_multiple("compressBlockSize", args.block_size));
   OPENACLNN_TRY(require_vendor_multiple("compressStride", args.stride));
-  OPENACLNN_TRY(require_vendor_multiple(text("dim 2 of ", args.tokens.name).c_str(), args.tokens.view.dims[2]));
+  OPENACLNN_TRY(
+      require_vendor_multiple(text("dim 2 of ", args.tokens.name).c_str(), args.tokens.view.dims[2]));
   if (args.block_size < args.stride) {
     return invalid(text("compressBlockSize is ", args.block_size, " and compressStride is ", args.stride,
                         "; OPENACLNN_LIMITS=vendor accepts a stride of at most the block size"));

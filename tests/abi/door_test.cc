@@ -13,12 +13,7 @@
 #include "acl/acl.h"
 #include "aclnn/acl_meta.h"
 #include "aclnn/aclnn_base.h"
-#include "aclnnop/aclnn_apply_fused_ema_adam.h"
-#include "aclnnop/aclnn_embedding.h"
-#include "aclnnop/aclnn_embedding_dense_backward.h"
-#include "aclnnop/aclnn_grouped_bias_add_grad.h"
-#include "aclnnop/aclnn_nsa_compress.h"
-#include "aclnnop/aclnn_nsa_compress_grad.h"
+#include "aclnnop/aclnn_util.h"
 #include "openaclnn/status.h"
 
 namespace {
@@ -376,39 +371,5 @@ static_assert(same<decltype(&aclrtCtxGetSysParamOpt), aclError (*)(aclSysParamOp
 static_assert(same<decltype(&aclDataTypeSize), size_t (*)(aclDataType)>);
 static_assert(same<decltype(&aclFloatToFloat16), aclFloat16 (*)(float)>);
 static_assert(same<decltype(&aclFloat16ToFloat), float (*)(aclFloat16)>);
-
-// --- Prototypes: operators (2) ---
-
-using Phase2 = aclnnStatus (*)(void*, uint64_t, aclOpExecutor*, aclrtStream);
-static_assert(same<decltype(&aclnnApplyFusedEmaAdamGetWorkspaceSize),
-                   aclnnStatus (*)(const aclTensor*, aclTensor*, aclTensor*, aclTensor*, aclTensor*,
-                                   const aclTensor*, double, double, double, double, double, int64_t, bool,
-                                   double, uint64_t*, aclOpExecutor**)>);
-static_assert(same<decltype(&aclnnApplyFusedEmaAdam), Phase2>);
-static_assert(
-    same<decltype(&aclnnEmbeddingGetWorkspaceSize),
-         aclnnStatus (*)(const aclTensor*, const aclTensor*, const aclTensor*, uint64_t*, aclOpExecutor**)>);
-static_assert(same<decltype(&aclnnEmbedding), Phase2>);
-static_assert(same<decltype(&aclnnEmbeddingDenseBackwardGetWorkspaceSize),
-                   aclnnStatus (*)(const aclTensor*, const aclTensor*, uint64_t, uint64_t, bool,
-                                   const aclTensor*, uint64_t*, aclOpExecutor**)>);
-static_assert(same<decltype(&aclnnEmbeddingDenseBackward), Phase2>);
-static_assert(
-    same<decltype(&aclnnGroupedBiasAddGradGetWorkspaceSize),
-         aclnnStatus (*)(const aclTensor*, const aclTensor*, aclTensor*, uint64_t*, aclOpExecutor**)>);
-static_assert(same<decltype(&aclnnGroupedBiasAddGrad), Phase2>);
-static_assert(
-    same<decltype(&aclnnGroupedBiasAddGradV2GetWorkspaceSize),
-         aclnnStatus (*)(const aclTensor*, const aclTensor*, int64_t, aclTensor*, uint64_t*, aclOpExecutor**)>);
-static_assert(same<decltype(&aclnnGroupedBiasAddGradV2), Phase2>);
-static_assert(same<decltype(&aclnnNsaCompressGetWorkspaceSize),
-                   aclnnStatus (*)(const aclTensor*, const aclTensor*, const aclIntArray*, char*, int64_t,
-                                   int64_t, int64_t, aclTensor*, uint64_t*, aclOpExecutor**)>);
-static_assert(same<decltype(&aclnnNsaCompress), Phase2>);
-static_assert(same<decltype(&aclnnNsaCompressGradGetWorkspaceSize),
-                   aclnnStatus (*)(const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*,
-                                   int64_t, int64_t, int64_t, char*, const aclTensor*, const aclTensor*,
-                                   uint64_t*, aclOpExecutor**)>);
-static_assert(same<decltype(&aclnnNsaCompressGrad), Phase2>);
 
 }  // namespace

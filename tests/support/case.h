@@ -19,6 +19,7 @@ enum class Values {
   positive,   // magnitudes from 2^low to 2^high
   whole,      // integers from low to high
   raw_bits,   // any bits
+  listed,     // TensorCase::listed
   none,       // left as canary bytes: outputs
 };
 
@@ -31,6 +32,7 @@ struct TensorCase {
   int64_t low = 0;
   int64_t high = 0;
   Layout layout = Layout::contiguous;
+  std::vector<int64_t> listed = {};
 };
 
 // Compares every element of every output with the operator's formula. `before` and `after` are the tensors in the order of the

@@ -74,8 +74,8 @@ void write_table(const TableGradient<In, Out, Word>& table, int64_t* hot_rows) {
   // distributed instead.
   const int64_t share = (plan.table_rows + sorted.count) / (2 * chunks);
   const int64_t most_terms = chunks > 1 && share > kChunkTerms ? share
-                             : chunks > 1                     ? kChunkTerms
-                                                              : sorted.count;
+                             : chunks > 1                      ? kChunkTerms
+                                                               : sorted.count;
   std::atomic<int64_t> hot_count{0};
   cpu::parallel_for(chunks, [&](int64_t chunk) {
     RowAccumulators accumulators;

@@ -71,7 +71,8 @@ TEST(EmbeddingBackwardSort, WideWordsGiveTheSameBits) {
                             &wide.scratch.histograms, &wide.scratch.hot_rows}) {
         *part *= 2;  // no part more than doubles
       }
-      ASSERT_EQ(run(wide, 2 * call->workspace_bytes, data), run(narrow, call->workspace_bytes, data)) << rows << " rows, " << positions << " positions";
+      ASSERT_EQ(run(wide, 2 * call->workspace_bytes, data), run(narrow, call->workspace_bytes, data))
+          << rows << " rows, " << positions << " positions";
     }
   }
 }

@@ -26,10 +26,10 @@ struct EmbeddingBackwardScratch {
   int64_t blocks;  // stretches of positions that are counted and scattered independently
   int digit_bits;  // of one pass of the radix sort
   int passes;
-  int64_t keys;         // Word[N]: the row of each position, or the sentinel
-  int64_t entries[2];   // Entry[N] each; the second exists when there is more than one pass
-  int64_t histograms;   // int64[blocks][digits]
-  int64_t hot_rows;     // int64[kMostHotRows]
+  int64_t keys;        // Word[N]: the row of each position, or the sentinel
+  int64_t entries[2];  // Entry[N] each; the second exists when there is more than one pass
+  int64_t histograms;  // int64[blocks][digits]
+  int64_t hot_rows;    // int64[kMostHotRows]
 };
 
 inline constexpr int64_t kMostHotRows = 1024;

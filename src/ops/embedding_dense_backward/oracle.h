@@ -12,6 +12,7 @@
 
 #include "support/case.h"
 #include "support/number.h"
+#include "support/sum_order.h"
 
 namespace openaclnn_test {
 
@@ -37,23 +38,6 @@ inline std::optional<int64_t> index_number(aclDataType dtype, uint64_t bits) {
     case ACL_INT64: return static_cast<int64_t>(bits);
     default: return static_cast<int64_t>(decode(dtype, bits));  // at most 32 bits: exact in double
   }
-}
-
-// fl(total) of the terms in the order of additions: windows of 64 terms, chunks of 8 windows, chunk sums in double.
-inline float prescribed_sum(std::span<const float> terms) {
-  double total = 0;
-  while (!terms.empty()) {
-    float chunk = 0;
-    for (int windows = 0; windows < 8 && !terms.empty(); ++windows) {
-      float window = 0;
-      const size_t count = std::min<size_t>(terms.size(), 64);
-      for (const float term : terms.first(count)) window += term;
-      chunk += window;
-      terms = terms.subspan(count);
-    }
-    total += chunk;
-  }
-  return static_cast<float>(total);
 }
 
 // The bits that the contract prescribes for one output element. A row without terms gets +0 without a division by zero.
@@ -108,10 +92,8 @@ inline ExactElement exact_element(std::span<const float> terms, bool scale) {
 
 // |result - reference| <= ulp(result) / 2 + c * 2^-24 * (sum of the magnitudes of n terms, divided by n when scaled).
 inline int64_t backward_bound(int64_t terms, bool scaled) {
-  const auto ceil_div = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-  const int64_t additions = std::min<int64_t>(terms, 64) - 1 + std::min<int64_t>(ceil_div(terms, 64), 8) - 1;
-  if (scaled) return additions + 5;
-  return terms <= 1 ? 0 : additions + 2;
+  if (scaled) return additions_on_path(terms) + 5;
+  return terms <= 1 ? 0 : additions_on_path(terms) + 2;
 }
 
 inline JudgeResults backward_judge(const BackwardAttributes& attributes) {

@@ -119,7 +119,8 @@ struct ChunkPosition {
 
 int64_t chunks_of(const Groups& groups, int64_t group) {
   const int64_t rows = groups.end(group) - groups.begin(group);
-  return rows > kChunkTerms ? (rows + kChunkTerms - 1) / kChunkTerms : 1;  // an empty group writes its row, too
+  return rows > kChunkTerms ? (rows + kChunkTerms - 1) / kChunkTerms
+                            : 1;  // an empty group writes its row, too
 }
 
 // The first chunk that starts at `cost` or later, when a row costs 1 and an output row costs 1. Stretches of equal cost then

@@ -184,9 +184,9 @@ aclnnStatus phase1_of(const char* function, const aclTensor* grad_y, const aclTe
 
 using namespace openaclnn;
 
-aclnnStatus aclnnGroupedBiasAddGradGetWorkspaceSize(const aclTensor* gradY,
-                                                    const aclTensor* groupIdxOptional, aclTensor* out,
-                                                    uint64_t* workspaceSize, aclOpExecutor** executor) {
+aclnnStatus aclnnGroupedBiasAddGradGetWorkspaceSize(const aclTensor* gradY, const aclTensor* groupIdxOptional,
+                                                    aclTensor* out, uint64_t* workspaceSize,
+                                                    aclOpExecutor** executor) {
   return phase1_of(__func__, gradY, groupIdxOptional, kGroupEnds, out, workspaceSize, executor);
 }
 

@@ -88,7 +88,8 @@ void run(const NsaCompressPlan& plan, const TaskIo& io) {
   const HeadStrides out(plan.output_strides);
   const Sequence* const sequences = plan_items<Sequence>(plan);
   const Tiles tiles(sizes);
-  const int64_t rows_read = sizes.stride < sizes.block_size ? sizes.stride : sizes.block_size;  // anew, per window
+  const int64_t rows_read =
+      sizes.stride < sizes.block_size ? sizes.stride : sizes.block_size;  // anew, per window
   const int64_t bytes =
       sizes.windows * (rows_read + 1) * sizes.heads * sizes.columns * static_cast<int64_t>(sizeof(T));
   const int64_t chunks = cpu::chunks_for(bytes);
@@ -102,12 +103,11 @@ void run(const NsaCompressPlan& plan, const TaskIo& io) {
       const Sequence& sequence =
           sequences[last_sequence_at(sequences, sizes.sequences, first_window, window)];
       const int64_t token = sequence.first_token + (window - sequence.first_window) * sizes.stride;
-      compress_window(
-          plan, tile,
-          input + token * in.row + tile.first_head * in.head + tile.first_column * in.column,
-          weights + tile.first_head,
-          output + window * out.row + tile.first_head * out.head + tile.first_column * out.column,
-          accumulators);
+      compress_window(plan, tile,
+                      input + token * in.row + tile.first_head * in.head + tile.first_column * in.column,
+                      weights + tile.first_head,
+                      output + window * out.row + tile.first_head * out.head + tile.first_column * out.column,
+                      accumulators);
     }
   });
 }

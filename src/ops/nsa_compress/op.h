@@ -19,7 +19,7 @@ struct NsaCompressPlan {
   std::array<int64_t, 3> input_strides, output_strides;  // elements
   std::array<int64_t, 2> weight_strides;                 // elements
   std::array<int64_t, kCompressParameters> offsets;      // elements
-  int64_t weights;  // float[L, N] in the workspace: the weights, widened
+  int64_t weights;                                       // float[L, N] in the workspace: the weights, widened
 };
 
 Status check(const CompressionArgs& args);

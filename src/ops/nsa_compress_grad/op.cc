@@ -23,8 +23,8 @@ std::string describe_fault(const Fault&) { return ""; }
 Status check_limits(const CompressionGradArgs& args) {
   if (!environment().vendor_limits) return {};
   const CompressionArgs& forward = args.forward;
-  return check_vendor_limits(forward, {&forward.compressed, &forward.tokens, &forward.weight,
-                                       &args.input_grad, &args.weight_grad});
+  return check_vendor_limits(
+      forward, {&forward.compressed, &forward.tokens, &forward.weight, &args.input_grad, &args.weight_grad});
 }
 
 // Enough stretches to keep many threads busy with a large call, and few enough that their sums are small beside the tokens.

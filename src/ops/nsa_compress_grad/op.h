@@ -34,7 +34,7 @@ struct NsaCompressGradPlan {
   std::array<int64_t, 3> output_grad_strides, input_strides, input_grad_strides;  // elements
   std::array<int64_t, 2> weight_strides, weight_grad_strides;                     // elements
   std::array<int64_t, kCompressGradParameters> offsets;                           // elements
-  LoopNest<1> input_grad_nest, weight_grad_nest;  // all of the outputs
+  LoopNest<1> input_grad_nest, weight_grad_nest;                                  // all of the outputs
   // Stretches of tokens whose sums of weightGrad are joined at the end: part of the order of additions, so their number
   // depends on shapes only.
   int64_t stretches;

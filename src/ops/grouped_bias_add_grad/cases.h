@@ -1,0 +1,102 @@
+// GroupedBiasAddGrad as data: its named cases, for tests of this room and for tests of all rooms.
+#pragma once
+
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "aclnnop/aclnn_grouped_bias_add_grad.h"
+#include "ops/grouped_bias_add_grad/oracle.h"
+#include "support/case.h"
+#include "support/random.h"
+
+namespace openaclnn_test {
+
+inline Phase1 bias_phase1(const BiasAttributes& a) {
+  return [a](Handles t, uint64_t* workspace_bytes, aclOpExecutor** executor) {
+    return aclnnGroupedBiasAddGradV2GetWorkspaceSize(t[kBiasGradY], a.grouped ? t[kBiasGroups] : nullptr,
+                                                     a.index_type, t[bias_out(a)], workspace_bytes, executor);
+  };
+}
+
+// What groupIdx holds for groups of these sizes.
+inline std::vector<int64_t> bias_entries(const BiasAttributes& a, std::vector<int64_t> sizes) {
+  if (a.index_type == 0) std::partial_sum(sizes.begin(), sizes.end(), sizes.begin());
+  return sizes;
+}
+
+struct BiasShape {
+  std::vector<int64_t> sizes;  // of the groups
+  int64_t columns;
+  int64_t rows_left = 0;  // behind the last group
+};
+
+inline Case bias_case(aclDataType dtype, aclDataType index_dtype, const BiasAttributes& attributes,
+                      const BiasShape& shape, Layout layout, const std::string& name) {
+  const int64_t groups = static_cast<int64_t>(shape.sizes.size());
+  const int64_t rows = std::accumulate(shape.sizes.begin(), shape.sizes.end(), shape.rows_left);
+  Case made;
+  made.name = "GroupedBiasAddGrad " + name;
+  const Shape grad_dims =
+      attributes.grouped ? Shape{rows, shape.columns} : Shape{groups, shape.sizes[0], shape.columns};
+  made.tensors.push_back({"gradY", dtype, grad_dims, Role::input, Values::symmetric, -10, 2, layout});
+  if (attributes.grouped) {
+    made.tensors.push_back({"groupIdxOptional",
+                            index_dtype,
+                            {groups},
+                            Role::input,
+                            Values::listed,
+                            0,
+                            0,
+                            layout,
+                            bias_entries(attributes, shape.sizes)});
+  }
+  made.tensors.push_back({"out", dtype, {groups, shape.columns}, Role::output, Values::none, 0, 0, layout});
+  made.phase1 = bias_phase1(attributes);
+  made.phase2 = aclnnGroupedBiasAddGradV2;
+  made.minimal_bytes = (rows - shape.rows_left + groups) * shape.columns * element_bytes(dtype) +
+                       (attributes.grouped ? groups * element_bytes(index_dtype) : 0);
+  made.judge = bias_judge(attributes);
+  return made;
+}
+
+// `count` groups of up to `most` rows, some of them empty, the same ones each time.
+inline std::vector<int64_t> bias_sizes(int64_t count, int64_t most, uint64_t seed) {
+  Random random(seed);
+  std::vector<int64_t> sizes;
+  for (int64_t j = 0; j < count; ++j) sizes.push_back(random.chance(10) ? 0 : random.between(1, most));
+  return sizes;
+}
+
+inline std::vector<Case> grouped_bias_add_grad_cases() {
+  struct Type {
+    aclDataType dtype;
+    const char* name;
+  };
+  constexpr BiasAttributes kEnds = {.grouped = true, .index_type = 0};
+  constexpr BiasAttributes kSizes = {.grouped = true, .index_type = 1};
+  constexpr BiasAttributes kEqual = {.grouped = false, .index_type = 0};
+  std::vector<Case> cases;
+  for (const Type& type : {Type{ACL_FLOAT, "FLOAT"}, {ACL_FLOAT16, "FLOAT16"}, {ACL_BF16, "BF16"}}) {
+    const auto add = [&](const char* what, const BiasAttributes& attributes, const BiasShape& shape,
+                         aclDataType index_dtype = ACL_INT64, Layout layout = Layout::contiguous) {
+      cases.push_back(
+          bias_case(type.dtype, index_dtype, attributes, shape, layout, std::string(type.name) + " " + what));
+    };
+    add("short groups", kEnds, {bias_sizes(300, 8, 1), 257});
+    add("groups of all sizes, by size", kSizes, {bias_sizes(40, 200, 2), 129, 5}, ACL_INT32);
+    add("one long group", kEnds, {{0, 5000, 3}, 67});
+    add("one group has nearly all rows", kSizes, {{3, 1, 2700, 512, 513, 1, 64}, 96});
+    add("equal groups", kEqual, {std::vector<int64_t>(7, 530), 80});
+    add("many equal groups", kEqual, {std::vector<int64_t>(900, 3), 131});
+    add("wide rows", kEnds, {{20, 1, 30}, 5003});
+    add("one column", kEnds, {{1, 64, 65, 513, 4000}, 1}, ACL_INT32);
+    add("padded rows", kSizes, {bias_sizes(30, 100, 3), 201}, ACL_INT32, Layout::padded);
+    add("rotated views, negative strides", kEnds, {bias_sizes(20, 700, 4), 77}, ACL_INT64, Layout::mixed);
+    add("rotated views, equal groups", kEqual, {std::vector<int64_t>(11, 520), 45}, ACL_INT64, Layout::mixed);
+  }
+  return cases;
+}
+
+}  // namespace openaclnn_test

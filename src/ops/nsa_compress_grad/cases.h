@@ -1,0 +1,75 @@
+// NsaCompressGrad as data: its named cases, for tests of this room and for tests of all rooms.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "aclnnop/aclnn_nsa_compress_grad.h"
+#include "ops/nsa_compress_grad/oracle.h"
+#include "support/case.h"
+
+namespace openaclnn_test {
+
+inline Phase1 compress_grad_phase1(const WindowAttributes& a) {
+  return [a](Handles t, uint64_t* workspace_bytes, aclOpExecutor** executor) {
+    const LengthArray lengths(a);
+    char layout[] = "TND";
+    return aclnnNsaCompressGradGetWorkspaceSize(t[kCgOutputGrad], t[kCgInput], t[kCgWeight], lengths.get(),
+                                                a.block_size, a.stride, a.length_type, layout,
+                                                t[kCgInputGrad], t[kCgWeightGrad], workspace_bytes, executor);
+  };
+}
+
+inline Case compress_grad_case(aclDataType dtype, const Shape& input_dims, const WindowAttributes& attributes,
+                               Layout layout, const std::string& name) {
+  const int64_t heads = input_dims[1], columns = input_dims[2];
+  const auto windows = static_cast<int64_t>(window_starts(attributes, input_dims[0]).size());
+  const Shape compressed_dims = {windows, heads, columns};
+  const Shape weight_dims = {attributes.block_size, heads};
+  Case made;
+  made.name = "NsaCompressGrad " + name;
+  const auto add = [&](CompressGradTensor which, const Shape& dims, Role role, Values values, int64_t low,
+                       int64_t high) {
+    made.tensors.push_back({kCompressGradNames[which], dtype, dims, role, values, low, high, layout});
+  };
+  add(kCgOutputGrad, compressed_dims, Role::input, Values::symmetric, -8, 1);
+  add(kCgInput, input_dims, Role::input, Values::symmetric, -8, 1);
+  add(kCgWeight, weight_dims, Role::input, Values::symmetric, -4, 0);
+  add(kCgInputGrad, input_dims, Role::output, Values::none, 0, 0);
+  add(kCgWeightGrad, weight_dims, Role::output, Values::none, 0, 0);
+  made.phase1 = compress_grad_phase1(attributes);
+  made.phase2 = aclnnNsaCompressGrad;
+  made.minimal_bytes = 2 * count_elements(input_dims) + count_elements(compressed_dims);
+  made.minimal_bytes = (made.minimal_bytes + 2 * count_elements(weight_dims)) * element_bytes(dtype);
+  made.judge = compress_grad_judge(attributes);
+  return made;
+}
+
+inline std::vector<Case> nsa_compress_grad_cases() {
+  struct Type {
+    aclDataType dtype;
+    const char* name;
+  };
+  std::vector<Case> cases;
+  for (const Type& type : {Type{ACL_FLOAT, "FLOAT"}, {ACL_FLOAT16, "FLOAT16"}, {ACL_BF16, "BF16"}}) {
+    const auto add = [&](const char* what, const Shape& input_dims, const WindowAttributes& attributes,
+                         Layout layout = Layout::contiguous) {
+      cases.push_back(compress_grad_case(type.dtype, input_dims, attributes, layout,
+                                         std::string(type.name) + " " + what));
+    };
+    add("overlapping windows", {400, 4, 128}, {32, 16, {96, 104, 200}, 0});
+    add("one sequence, no lengths given", {500, 3, 80}, {16, 16, {}, 0, false});
+    add("ragged sequences, many windows overlap", {700, 5, 33}, {24, 3, {0, 300, 5, 23, 24, 348}, 1});
+    add("windows apart", {1500, 2, 48}, {20, 31, {700, 800}, 0});
+    add("long windows", {1900, 1, 65}, {600, 333, {1800, 100}, 1});
+    add("wide heads", {60, 3, 1037}, {5, 3, {60}, 0});
+    add("narrow heads", {900, 131, 3}, {8, 5, {450, 450}, 0});
+    add("tokens behind the last sequence", {620, 4, 70}, {16, 8, {300, 300}, 0});
+    add("padded rows", {300, 6, 50}, {12, 6, {100, 200}, 1}, Layout::padded);
+    add("rotated views, negative strides", {200, 7, 40}, {10, 4, {120, 80}, 0}, Layout::mixed);
+  }
+  return cases;
+}
+
+}  // namespace openaclnn_test

@@ -1,0 +1,52 @@
+// The windows of token compression, from their definition: for the oracles of the operator and of its gradient.
+#pragma once
+
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "aclnn/acl_meta.h"
+
+namespace openaclnn_test {
+
+struct WindowAttributes {
+  int64_t block_size = 0;             // L
+  int64_t stride = 0;                 // d
+  std::vector<int64_t> lengths = {};  // of the sequences, whatever form they are passed in
+  int64_t length_type = 0;            // 0: passed as prefix sums, 1: as lengths
+  bool pass_lengths = true;           // false: NULL, and one sequence of all tokens
+};
+
+// First token of each window, in order.
+inline std::vector<int64_t> window_starts(const WindowAttributes& a, int64_t tokens) {
+  const std::vector<int64_t> lengths = a.pass_lengths ? a.lengths : std::vector<int64_t>{tokens};
+  std::vector<int64_t> starts;
+  int64_t token = 0;
+  for (const int64_t length : lengths) {
+    for (int64_t at = 0; at + a.block_size <= length; at += a.stride) starts.push_back(token + at);
+    token += length;
+  }
+  return starts;
+}
+
+// The host array of a call; owns its handle, which is NULL when no lengths are passed.
+class LengthArray {
+ public:
+  explicit LengthArray(const WindowAttributes& a) {
+    if (!a.pass_lengths) return;
+    std::vector<int64_t> entries = a.lengths;
+    if (a.length_type == 0) std::partial_sum(entries.begin(), entries.end(), entries.begin());
+    handle_ = aclCreateIntArray(entries.data(), entries.size());
+  }
+  ~LengthArray() {
+    if (handle_ != nullptr) aclDestroyIntArray(handle_);
+  }
+  LengthArray(const LengthArray&) = delete;
+  LengthArray& operator=(const LengthArray&) = delete;
+  const aclIntArray* get() const { return handle_; }
+
+ private:
+  aclIntArray* handle_ = nullptr;
+};
+
+}  // namespace openaclnn_test
