@@ -8,6 +8,7 @@
 
 #include "operator_calls.h"
 #include "room_cases.h"
+#include "support/number.h"
 
 namespace openaclnn_test::calls {
 namespace {

@@ -36,9 +36,8 @@ void run_and_judge(const Case& c, aclrtStream stream, Judge& judge) {
   std::vector<HostTensor> tensors = make_tensors(c);
   const std::vector<HostTensor> before = before_call(c, tensors);
   ASSERT_TRUE(succeeded(run_case(c, tensors, {.stream = stream}))) << c.name;
-  judge.start_case();
   const bool was_ok = judge.ok();
-  c.judge(before, tensors, judge);
+  judge_case(c, before, tensors, judge);
   EXPECT_TRUE(judge.ok() || !was_ok) << c.name << "\n" << judge.messages();
 }
 

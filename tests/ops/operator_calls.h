@@ -17,6 +17,7 @@
 #include "aclnnop/aclnn_nsa_compress_grad.h"
 #include "support/expect.h"
 #include "support/host_tensor.h"
+#include "support/nsa_windows.h"
 #include "support/random.h"
 #include "support/runner.h"
 
@@ -111,22 +112,9 @@ struct Windows {
   int64_t tokens() const { return std::accumulate(lengths.begin(), lengths.end(), int64_t{0}); }
 };
 
-class LengthArray {
- public:
-  explicit LengthArray(const std::vector<int64_t>& lengths)
-      : array_(aclCreateIntArray(lengths.data(), lengths.size())) {}
-  LengthArray(const LengthArray&) = delete;
-  LengthArray& operator=(const LengthArray&) = delete;
-  ~LengthArray() { aclDestroyIntArray(array_); }
-  const aclIntArray* get() const { return array_; }
-
- private:
-  aclIntArray* array_;
-};
-
 inline HostTensor nsa_compress(const HostTensor& input, const HostTensor& weight, const Windows& w) {
   HostTensor out(input.dtype(), {w.count(), input.dims()[1], input.dims()[2]});
-  const LengthArray lengths(w.lengths);
+  const LengthArray lengths({.lengths = w.lengths, .length_type = 1});
   run(
       {&input, &weight, &out},
       [&](Handles t, uint64_t* bytes, aclOpExecutor** executor) {
@@ -140,7 +128,7 @@ inline HostTensor nsa_compress(const HostTensor& input, const HostTensor& weight
 inline void nsa_compress_grad_into(const HostTensor& output_grad, const HostTensor& input,
                                    const HostTensor& weight, const Windows& w, const HostTensor& input_grad,
                                    const HostTensor& weight_grad) {
-  const LengthArray lengths(w.lengths);
+  const LengthArray lengths({.lengths = w.lengths, .length_type = 1});
   run(
       {&output_grad, &input, &weight, &input_grad, &weight_grad},
       [&](Handles t, uint64_t* bytes, aclOpExecutor** executor) {

@@ -89,14 +89,6 @@ inline std::vector<Case> embedding_dense_backward_numerics_cases(int64_t element
                        {"sums of about 65 terms", 6500, 100, 50, .01},
                        {"sums of about 513 terms", 5130, 10, 20, .001},
                        {"sums of 70000 terms", 70000, 1, 3, 1e-6}};
-  struct Data {
-    const char* name;
-    Values values;
-    int64_t low, high;
-  };
-  const Data data[] = {{"cancelling", Values::symmetric, 0, 1},
-                       {"any size", Values::symmetric, -14, 6},
-                       {"positive", Values::positive, 0, 1}};
   std::vector<Case> cases;
   const aclDataType dtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
   for (const aclDataType grad : dtypes) {
@@ -107,15 +99,11 @@ inline std::vector<Case> embedding_dense_backward_numerics_cases(int64_t element
           const double wanted = static_cast<double>(elements) * s.share / (grad == out ? 2 : 20);
           const auto repeats = static_cast<int64_t>(wanted / static_cast<double>(s.rows * s.columns)) + 1;
           for (int64_t n = 0; n < std::max<int64_t>(repeats, grad == out ? 3 : 1); ++n) {
-            const Data& d = data[n % 3];
-            Case made =
-                backward_case(grad, out, ACL_INT32, {s.terms}, s.columns,
-                              {.table_rows = s.rows, .scale = scale}, Layout::contiguous,
-                              std::string(dtype_name(grad)) + " into " + dtype_name(out) + " " + s.name +
-                                  (scale ? ", scaled, " : ", ") + d.name + " " + std::to_string(n));
-            made.tensors[kGrad].values = d.values;
-            made.tensors[kGrad].low = d.low;
-            made.tensors[kGrad].high = d.high;
+            Case made = backward_case(grad, out, ACL_INT32, {s.terms}, s.columns,
+                                      {.table_rows = s.rows, .scale = scale}, Layout::contiguous,
+                                      std::string(dtype_name(grad)) + " into " + dtype_name(out) + " " +
+                                          s.name + (scale ? ", scaled " : " ") + std::to_string(n));
+            set_sum_data(made.tensors[kGrad], n);
             cases.push_back(std::move(made));
           }
         }
