@@ -28,7 +28,9 @@ int quantum_exponent(const FloatFormat& format, long double magnitude) {
   return std::max(floor_log2(magnitude), format.min_exponent) - format.precision + 1;
 }
 
-int exponent_bits(const FloatFormat& format) { return floor_log2(format.max_exponent) + 2; }
+int exponent_bits(const FloatFormat& format) {
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(format.max_exponent))) + 1;
+}
 
 }  // namespace
 
