@@ -17,18 +17,22 @@ namespace {
 constexpr Eigen::Index kConversionBlock = 4096;
 
 // Eigen's conversions round to nearest even and keep subnormals, as the operators do. In parallel:
-// without a conversion instruction a half takes some ten operations.
+// without an instruction for it, converting a half takes some ten operations.
 template <class Narrow>
-void narrow_to(std::span<const float> values, Narrow* out) {
+std::vector<Narrow> narrowed(std::span<const float> values) {
+  std::vector<Narrow> narrow(values.size());
   for_blocks(static_cast<Eigen::Index>(values.size()), kConversionBlock, [&](auto first, auto count) {
-    for (auto i = first; i < first + count; ++i) out[i] = Narrow(values[static_cast<size_t>(i)]);
+    for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(first + count); ++i)
+      narrow[i] = Narrow(values[i]);
   });
+  return narrow;
 }
 
 template <class Narrow>
-void widen_from(const Narrow* in, std::span<float> values) {
+void widen(const std::vector<Narrow>& narrow, std::span<float> values) {
   for_blocks(static_cast<Eigen::Index>(values.size()), kConversionBlock, [&](auto first, auto count) {
-    for (auto i = first; i < first + count; ++i) values[static_cast<size_t>(i)] = static_cast<float>(in[i]);
+    for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(first + count); ++i)
+      values[i] = static_cast<float>(narrow[i]);
   });
 }
 
@@ -117,13 +121,15 @@ DeviceTensor::~DeviceTensor() {
 }
 
 void DeviceTensor::upload(std::span<const float> values, const Stream& stream) {
-  if (dtype_ == ACL_FLOAT) return upload_bytes(values.data(), values.size_bytes(), stream);
-  std::vector<uint16_t> narrow(values.size());
+  const auto send = [&](const auto& narrow) {
+    upload_bytes(narrow.data(), narrow.size() * sizeof narrow[0], stream);
+  };
   if (dtype_ == ACL_BF16)
-    narrow_to(values, reinterpret_cast<Eigen::bfloat16*>(narrow.data()));
+    send(narrowed<Eigen::bfloat16>(values));
+  else if (dtype_ == ACL_FLOAT16)
+    send(narrowed<Eigen::half>(values));
   else
-    narrow_to(values, reinterpret_cast<Eigen::half*>(narrow.data()));
-  upload_bytes(narrow.data(), narrow.size() * sizeof(uint16_t), stream);
+    send(values);
 }
 
 void DeviceTensor::upload(std::span<const int64_t> values, const Stream& stream) {
@@ -135,13 +141,16 @@ void DeviceTensor::upload(std::span<const int32_t> values, const Stream& stream)
 }
 
 void DeviceTensor::download(std::span<float> values, const Stream& stream) const {
-  if (dtype_ == ACL_FLOAT) return download_bytes(values.data(), values.size_bytes(), stream);
-  std::vector<uint16_t> narrow(values.size());
-  download_bytes(narrow.data(), narrow.size() * sizeof(uint16_t), stream);
+  const auto fetch = [&](auto narrow) {
+    download_bytes(narrow.data(), narrow.size() * sizeof narrow[0], stream);
+    widen(narrow, values);
+  };
   if (dtype_ == ACL_BF16)
-    widen_from(reinterpret_cast<const Eigen::bfloat16*>(narrow.data()), values);
+    fetch(std::vector<Eigen::bfloat16>(values.size()));
+  else if (dtype_ == ACL_FLOAT16)
+    fetch(std::vector<Eigen::half>(values.size()));
   else
-    widen_from(reinterpret_cast<const Eigen::half*>(narrow.data()), values);
+    download_bytes(values.data(), values.size_bytes(), stream);
 }
 
 void DeviceTensor::download(std::span<int64_t> values, const Stream& stream) const {

@@ -1,7 +1,7 @@
 // Routing, sorting, and the gradient that reaches the router through the probability of its choice.
 #include "mixture_layer.h"
 
-#include <cmath>
+#include <algorithm>
 
 namespace train {
 

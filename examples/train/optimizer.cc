@@ -9,6 +9,7 @@
 namespace train {
 namespace {
 
+constexpr double kPeakRate = 4e-3;
 constexpr double kFinalShare = 0.2;   // of the peak rate; the average does what a smaller rate would do
 constexpr double kWarmupSteps = 100;  // Adam's second moments are unreliable in the first steps
 constexpr double kWeightDecay = 0.05;
@@ -26,8 +27,8 @@ Optimizer::Optimizer(std::vector<Parameter*> parameters, int64_t total_steps, co
 EmaAdamAttributes Optimizer::attributes(const Parameter& parameter) const {
   const auto t = static_cast<double>(step_), total = static_cast<double>(total_steps_);
   const double cosine = 0.5 * (1 + std::cos(std::numbers::pi * t / total));
-  const double lr = parameter.rate * precision_.peak_rate *
-                    std::min(t / kWarmupSteps, kFinalShare + (1 - kFinalShare) * cosine);
+  const double lr =
+      parameter.rate * kPeakRate * std::min(t / kWarmupSteps, kFinalShare + (1 - kFinalShare) * cosine);
   // An average that starts at random weights must forget them quickly: the decay grows with the
   // number of averaged steps.
   const double ema_decay = std::min(precision_.ema_decay, (1 + t) / (10 + t));

@@ -13,7 +13,7 @@ struct Options {
   std::string dtype = "f32";
   int64_t steps = 7'400;
   int64_t batch = 256;
-  int64_t check_every = 50;
+  int64_t check_every = 100;
   int64_t seed = 1;
   bool quiet = false;
 };

@@ -6,7 +6,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace train {
 
@@ -16,22 +15,19 @@ struct Precision {
   // Every gradient is this many times the true one, so that small ones survive their conversion.
   // Adam's update does not depend on it.
   double loss_scale;
-  double peak_rate;
-  // The averages of squared gradients and of the weights. A tensor with p bits follows an average
-  // only while (1 - decay) times the distance exceeds half a unit in the last place, so fewer bits
-  // need faster averages.
+  // Of the averages of squared gradients and of the weights. A number with p bits follows an average
+  // only while (1 - decay) times the distance to the new value exceeds half a unit in its last place:
+  // fewer bits need faster averages.
   double beta2;
   double ema_decay;
-  // Of the scaled gradient. Larger than the square root of the smallest positive number, so that
-  // a second moment that underflowed does not divide.
+  // Added to the root of the second moment, which is of the size of a scaled gradient. In fp16 a second
+  // moment below 6e-8 is stored as 0, and this is then all that divides.
   double eps;
   // Largest accepted error of a gradient in the check at the start, as a share of the norm of its
-  // parameter's gradient.
+  // parameter's gradient: 5 to 25 times what is measured.
   double gradient_tolerance;
 };
 
-// float32 first: the default.
-const std::vector<Precision>& precisions();
 // Throws InputError for an unknown name.
 const Precision& precision_named(const std::string& name);
 
