@@ -2,13 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "ops/embedding/call_cases.h"
+#include "support/phase1_faults.h"
+#include "support/phase2_faults.h"
 #include "support/subprocess.h"
 
 namespace openaclnn_test {
 namespace {
-
-constexpr int kNull = 161001;
-constexpr int kInvalid = 161002;
 
 void expect_untouched(const EmbeddingCall& call, const Outcome& outcome, int code,
                       const std::vector<std::string>& parts) {
@@ -26,26 +25,38 @@ EmbeddingCall filled_call(aclDataType dtype = ACL_FLOAT, aclDataType index_dtype
   return call;
 }
 
-HostTensor moved(const HostTensor& tensor, int64_t bytes) {
-  return HostTensor(tensor.dtype(), tensor.dims(), tensor.view(), tensor,
-                    static_cast<std::byte*>(tensor.data()) + bytes);
-}
-HostTensor nowhere(const HostTensor& tensor) {
-  return HostTensor(tensor.dtype(), tensor.dims(), tensor.view(), tensor, nullptr);
+HostTensor nowhere(const HostTensor& tensor) { return placed_at(tensor, tensor, nullptr); }
+
+Launch embedding_launch(aclDataType dtype, aclDataType index_dtype,
+                        Placement placement = Placement::ends_at_guard, int64_t table_rows = 5,
+                        const Shape& index_dims = {8}) {
+  return make_launch(
+      kEmbeddingPhase2,
+      embedding_case(dtype, index_dtype, table_rows, 8, index_dims, Layout::contiguous, "launch"), placement);
 }
 
-TEST(EmbeddingPhase2, RefusesNullData) {
-  for (int k = 0; k < kEmbeddingTensors; ++k) {
-    const EmbeddingCall call = filled_call();
-    EmbeddingCall spoiled = call;
-    spoiled.replace(k, nowhere(call[k]));
-    for (int other = 0; other < kEmbeddingTensors;
-         ++other) {  // found before misalignment, and before a later NULL
-      if (other < k) spoiled.replace(other, moved(call[other], 1));
-      if (other > k) spoiled.replace(other, nowhere(call[other]));
+TEST(EmbeddingPhase2, TheFirstOfTwoFaultsDecides) {
+  for (const aclDataType dtype : kEmbeddingSizes) {
+    for (const aclDataType index_dtype : kIndexDtypes)
+      EXPECT_GT(expect_launch_faults_in_order(embedding_launch(dtype, index_dtype)), 100);
+  }
+}
+
+TEST(EmbeddingPhase2, RefusesMisalignedData) {
+  for (const NamedDtype& type : kEmbeddingDtypes) {
+    for (const aclDataType index_dtype : kIndexDtypes)
+      expect_misaligned_data_refused(embedding_launch(type.dtype, index_dtype));
+  }
+}
+
+// P9, P10: nothing is needed for an empty out.
+TEST(EmbeddingPhase2, NeedsOnlyWhatItAccesses) {
+  for (const NamedDtype& type : kEmbeddingDtypes) {
+    for (const aclDataType index_dtype : kIndexDtypes) {
+      expect_only_needed_memory_matters(embedding_launch(type.dtype, index_dtype));
+      const Launch empty = embedding_launch(type.dtype, index_dtype, Placement::ends_at_guard, 5, {2, 0});
+      expect_only_needed_memory_matters(not_accessing(empty, {kWeight, kIndices, kOut}));
     }
-    expect_untouched(call, spoiled.run(), kNull,
-                     {std::string(kEmbeddingNames[k]) + " has a NULL data address"});
   }
 }
 
@@ -65,70 +76,15 @@ TEST(EmbeddingPhase2, ATableWithoutRowsNeedsNoMemory) {
   }
 }
 
-TEST(EmbeddingPhase2, RefusesMisalignedData) {
-  for (const NamedDtype& type : kEmbeddingDtypes) {
-    for (const aclDataType index_dtype : kIndexDtypes) {
-      for (int k = 0; k < kEmbeddingTensors; ++k) {
-        const int64_t size = element_bytes(k == kIndices ? index_dtype : type.dtype);
-        for (int64_t distance = 1; distance < size; ++distance) {
-          const EmbeddingCall call = filled_call(type.dtype, index_dtype);
-          EmbeddingCall spoiled = call;
-          spoiled.replace(k, moved(call[k], distance));
-          expect_untouched(call, spoiled.run(), kInvalid,
-                           {kEmbeddingNames[k], "not a multiple of " + std::to_string(size) + " bytes"});
-        }
-      }
-    }
-  }
-}
-
-TEST(EmbeddingPhase2, RefusesProvableOverlap) {
-  for (const int64_t distance : {0, 4, -4, 16, 39 * 4, -47 * 4}) {
-    const EmbeddingCall call = filled_call();
-    EmbeddingCall spoiled = call;
-    spoiled.replace(kOut, HostTensor(ACL_FLOAT, {6, 8}, View{{8, 1}, 0}, call[kWeight],
-                                     static_cast<std::byte*>(call[kWeight].data()) + distance));
-    expect_untouched(call, spoiled.run(), kInvalid, {"out overlaps weight"});
-  }
-  for (const int64_t distance : {0, 4, -4, 40, 44, -47 * 4}) {
-    const EmbeddingCall call = filled_call();
-    EmbeddingCall spoiled = call;
-    spoiled.replace(kOut, HostTensor(ACL_FLOAT, {6, 8}, View{{8, 1}, 0}, call[kIndices],
-                                     static_cast<std::byte*>(call[kIndices].data()) + distance));
-    expect_untouched(call, spoiled.run(), kInvalid, {"out overlaps indices"});
-  }
-}
-
 TEST(EmbeddingPhase2, AcceptsNeighbours) {
-  // weight, out and indices one behind the other, without a gap.
-  const HostTensor memory(ACL_INT64, {5 * 3 + 4 * 3 + 4});
-  EmbeddingCall call(HostTensor(ACL_INT64, {5, 3}, View{{3, 1}, 0}, memory, memory.data()),
-                     HostTensor(ACL_INT64, {4}, View{{1}, 27}, memory, memory.data()),
-                     HostTensor(ACL_INT64, {4, 3}, View{{3, 1}, 15}, memory, memory.data()));
-  Random random(test_seed());
-  call.fill(random);
-  const EmbeddingExpected wanted = embedding_expected(call[kWeight], call[kIndices]);
-  EXPECT_TRUE(succeeded(call.run()));
-  EXPECT_EQ(call[kOut].all_bytes(), wanted.out);
+  for (const NamedDtype& type : kEmbeddingDtypes) {
+    for (const aclDataType index_dtype : kIndexDtypes)
+      expect_neighbours_work(embedding_launch(type.dtype, index_dtype));
+  }
 }
 
-TEST(EmbeddingPhase2, AFailureConsumesTheExecutorAndTheNextCallWorks) {
-  use_device();
-  EmbeddingCall call = filled_call();
-  const Descriptor weight = call[kWeight].describe(), indices = nowhere(call[kIndices]).describe(),
-                   out = call[kOut].describe();
-  aclTensor* const handles[] = {weight.get(), indices.get(), out.get()};
-  uint64_t workspace_bytes = 1;
-  aclOpExecutor* executor = nullptr;
-  ASSERT_EQ(embedding_phase1(handles, &workspace_bytes, &executor), 0);
-  EXPECT_EQ(workspace_bytes, 0u);
-  EXPECT_TRUE(
-      failed_in_phase2(run_phase2(aclnnEmbedding, executor, 0), kEmbeddingPhase2, kNull, {"indices"}));
-  EXPECT_TRUE(failed_in_phase2(run_phase2(aclnnEmbedding, executor, 0), kEmbeddingPhase2, 561000,
-                               {"executor is not live"}));
-  EXPECT_TRUE(failed_in_phase2(run_phase2(aclnnEmbedding, nullptr, 0), kEmbeddingPhase2, kNull,
-                               {"executor is NULL"}));
-  EXPECT_TRUE(call.run_and_compare());
+TEST(EmbeddingPhase2, TakesNewAddresses) {
+  expect_address_updates_work(embedding_launch(ACL_FLOAT, ACL_INT64));
 }
 
 // ---- settings of the process: each suite runs in a process of its own ----
@@ -208,18 +164,9 @@ TEST(DISABLED_EmbeddingStrict, EveryLayoutWorks) {
 }
 
 TEST(DISABLED_EmbeddingStrict, RefusesMemoryThatTheAllocatorDoesNotKnow) {
-  use_device();
-  for (int k = 0; k < kEmbeddingTensors; ++k) {
-    const EmbeddingCall call = filled_call(ACL_FLOAT, ACL_INT64, Placement::library);
-    EmbeddingCall foreign = call;
-    foreign.replace(k, call[k].copy(Layout::contiguous));
-    expect_untouched(call, foreign.run(kLibraryMemory), kInvalid,
-                     {kEmbeddingNames[k], "inside one live block", "aclrtMalloc"});
-    // Known memory, but the view leaves its block.
-    EmbeddingCall beyond = call;
-    beyond.replace(k, moved(call[k], 64));
-    expect_untouched(call, beyond.run(kLibraryMemory), kInvalid,
-                     {kEmbeddingNames[k], "inside one live block"});
+  for (const aclDataType dtype : kEmbeddingSizes) {
+    for (const aclDataType index_dtype : kIndexDtypes)
+      expect_unknown_memory_refused(embedding_launch(dtype, index_dtype, Placement::library));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ops/embedding_dense_backward/call_cases.h"
+#include "support/phase2_faults.h"
 #include "support/subprocess.h"
 
 namespace openaclnn_test {
@@ -308,21 +309,12 @@ TEST(DISABLED_EmbeddingBackwardStrict, PaddingAndEmptyTablesAreNoFaults) {
 }
 
 TEST(DISABLED_EmbeddingBackwardStrict, RefusesMemoryThatTheAllocatorDoesNotKnow) {
-  use_device();
-  Random random(test_seed());
-  for (int k = 0; k < kBackwardTensors; ++k) {
-    BackwardCall call(kFloats, ACL_INT32, {40}, 5, {.table_rows = 3}, {}, Placement::library);
-    call.fill(random);
-    call[kOut].remember();
-    BackwardCall spoiled = call;
-    spoiled.replace(k, call[k].copy(Layout::contiguous));
-    EXPECT_TRUE(failed_in_phase2(spoiled.run(kLibraryMemory), kBackwardPhase2, 161002,
-                                 {kBackwardNames[k], "inside one live block", "aclrtMalloc"}));
-    EXPECT_TRUE(call[kOut].unchanged());
+  for (const DtypePair& dtypes : dtype_pairs()) {
+    expect_unknown_memory_refused(make_launch(kBackwardPhase2,
+                                              backward_case(dtypes.grad, dtypes.out, ACL_INT32, {40}, 5,
+                                                            {.table_rows = 3}, Layout::contiguous, "strict"),
+                                              Placement::library));
   }
-  BackwardCall call(kFloats, ACL_INT32, {40}, 5, {.table_rows = 3}, {}, Placement::library);
-  call.fill(random);
-  EXPECT_TRUE(failed_in_phase2(call.run(), kBackwardPhase2, 161002, {"workspace", "inside one live block"}));
 }
 
 TEST(DISABLED_EmbeddingBackwardSilent, OutIsTheSameWithoutAReport) {

@@ -1,0 +1,390 @@
+// NsaCompress: every refusal of phase 1, with its code, its sentence and its place in the order of checks.
+#include <gtest/gtest.h>
+
+#include "aclnnop/aclnn_nsa_compress.h"
+#include "support/expect.h"
+#include "support/phase1_faults.h"
+#include "support/subprocess.h"
+
+namespace openaclnn_test {
+namespace {
+
+enum Tensor { kInput, kWeight, kOutput };
+enum Number { kBlockSize, kStride, kLengthType };
+
+constexpr const char* kPhase1 = "aclnnNsaCompressGetWorkspaceSize";
+constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+
+// The faults of the operator's own rules, for two sequences of 48 of 96 tokens, each of 2 windows of 32 tokens, 16 apart.
+std::vector<Fault> faults_up_to_shapes() {
+  const std::string equal = "but input has dtype ACL_FLOAT16; they must be equal";
+  const std::string weight_shape = "it must be [compressBlockSize, N of input] = ";
+  const std::string heads = "dims 1 and 2, N and D, must be ";
+  return {
+      bad_dtype("input FLOAT16, BF16 or FLOAT", kInput, ACL_INT32,
+                {"input has dtype ACL_INT32; it must be ACL_FLOAT16, ACL_BF16 or ACL_FLOAT"}),
+      bad_dtype("weight, output = input", kWeight, ACL_BF16, {"weight has dtype ACL_BF16 " + equal}),
+      bad_dtype("weight, output = input", kOutput, ACL_BF16, {"output has dtype ACL_BF16 " + equal}),
+      bad_dims("ranks 3, 2, 3", kInput, {96, 32}, {"input has shape [96, 32]; its rank must be 3"}),
+      bad_dims("ranks 3, 2, 3", kInput, {}, {"input has shape []; its rank must be 3"}),
+      bad_dims("ranks 3, 2, 3", kWeight, {64}, {"weight has shape [64]; its rank must be 2"}),
+      bad_dims("ranks 3, 2, 3", kWeight, {32, 2, 1}, {"weight has shape [32, 2, 1]; its rank must be 2"}),
+      bad_dims("ranks 3, 2, 3", kOutput, {4, 32}, {"output has shape [4, 32]; its rank must be 3"}),
+      bad_dims("N > 0", kInput, {96, 0, 16}, {"input has shape [96, 0, 16]", heads + "at least 1"}),
+      bad_dims("D > 0", kInput, {96, 2, 0}, {"input has shape [96, 2, 0]", heads + "at least 1"}),
+      bad_number(V6, "L >= 1", kBlockSize, 0, {"compressBlockSize is 0; it must be at least 1"}),
+      bad_dims("weight = [L, N]", kWeight, {31, 2}, {"weight has shape [31, 2]", weight_shape + "[32, 2]"}),
+      bad_dims("weight = [L, N]", kWeight, {32, 3}, {"weight has shape [32, 3]", weight_shape + "[32, 2]"}),
+      bad_call(V6, "weight = [L, N]", {{Part::number, kBlockSize}, {Part::dims, kWeight}},
+               [](CallArguments& a) { a.numbers[kBlockSize] = 16; },
+               {"weight has shape [32, 2]", weight_shape + "[16, 2]"}),
+      bad_dims("output dims 1, 2 = N, D", kOutput, {4, 3, 16},
+               {"output has shape [4, 3, 16] but input has shape [96, 2, 16]", heads + "equal"}),
+      bad_dims("output dims 1, 2 = N, D", kOutput, {4, 2, 17},
+               {"output has shape [4, 2, 17] but input has shape [96, 2, 16]", heads + "equal"}),
+  };
+}
+
+std::vector<Fault> faults_of_attributes_and_lengths() {
+  const std::string layout = "it must be NULL or \"TND\"";
+  return {
+      bad_number(V7, "d >= 1", kStride, 0, {"compressStride is 0; it must be at least 1"}),
+      bad_number(V7, "actSeqLenType 0 or 1", kLengthType, 2, {"actSeqLenType is 2; it must be 0", "or 1"}),
+      bad_layout("layout NULL or exactly TND", "BSND", {"layoutOptional is \"BSND\"", layout}),
+      bad_layout("layout NULL or exactly TND", "", {"layoutOptional is \"\"", layout}),
+      bad_layout("layout NULL or exactly TND", "tnd", {"layoutOptional is \"tnd\"", layout}),
+      bad_layout("layout NULL or exactly TND", "TND ", {"layoutOptional is \"TND \"", layout}),
+      bad_array("an entry negative", {0, -1, 96}, {"actSeqLenOptional[1] = -1 is negative"}),
+      bad_array("type 0 decreasing", {0, 48, 47, 96},
+                {"actSeqLenOptional[2] = 47 is below actSeqLenOptional[1] = 48", "must not decrease"}),
+      bad_array("total > T", {0, 48, 97},
+                {"actSeqLenOptional[2] = 97 exceeds 96, the number of tokens of input"}),
+      bad_array("J != output dim 0", {0, 31, 96},
+                {"output has ", " windows in dim 0", "the sequences have 3 windows"}),
+      bad_call(V10, "J != output dim 0", {{Part::dims, kOutput}},
+               [](CallArguments& a) {
+                 a.tensors[kOutput].dims = {5, 2, 16};
+               },
+               {"output has 5 windows in dim 0 but the sequences have "}),
+  };
+}
+
+Phase1Test compress_test() {
+  Phase1Test test;
+  test.function = kPhase1;
+  test.valid.tensors = {{.name = "input", .dtype = ACL_FLOAT16, .dims = {96, 2, 16}},
+                        {.name = "weight", .dtype = ACL_FLOAT16, .dims = {32, 2}},
+                        {.name = "output", .role = Role::output, .dtype = ACL_FLOAT16, .dims = {4, 2, 16}}};
+  test.valid.array = {.name = "actSeqLenOptional", .before = kOutput, .values = {48, 96}};
+  test.valid.layout = "TND";
+  test.valid.numbers = {32, 16, 0};
+  test.phase1 = [](const CallHandles& call, uint64_t* workspace_bytes, aclOpExecutor** executor) {
+    return aclnnNsaCompressGetWorkspaceSize(
+        call.tensors[kInput], call.tensors[kWeight], call.array, call.layout, call.numbers[kBlockSize],
+        call.numbers[kStride], call.numbers[kLengthType], call.tensors[kOutput], workspace_bytes, executor);
+  };
+  test.faults = faults_up_to_shapes();
+  for (Fault& fault : faults_of_attributes_and_lengths()) test.faults.push_back(std::move(fault));
+  return test;
+}
+
+TEST(NsaCompressPhase1, EveryFaultHasItsCodeAndSentence) {
+  const Phase1Test test = compress_test();
+  expect_every_fault_is_found(test);
+  EXPECT_GT(test.run(test.valid).workspace_bytes, 0u);
+}
+TEST(NsaCompressPhase1, TheFirstOfTwoFaultsDecides) {
+  EXPECT_GT(expect_first_of_two_faults_decides(compress_test()), 900);
+}
+TEST(NsaCompressPhase1, AcceptsExactlyTheListedDtypes) {
+  const aclDataType of_input[] = {ACL_FLOAT16};
+  expect_exactly_these_dtypes(compress_test(), {kInput, kWeight, kOutput}, kDtypes);
+  expect_exactly_these_dtypes(compress_test(), {kWeight}, of_input);
+  expect_exactly_these_dtypes(compress_test(), {kOutput}, of_input);
+}
+TEST(NsaCompressPhase1, RefusesExtentsThatLeaveInt64) { expect_extents_within_int64(compress_test()); }
+TEST(NsaCompressPhase1, RefusesEveryOtherAttribute) {
+  const auto says = [](const char* name) {
+    return [name](int64_t value) { return name + (" is " + std::to_string(value)) + ";"; };
+  };
+  const Phase1Test test = compress_test();
+  expect_refused_numbers(test, kLengthType, {-1, 2, int64_t{1} << 32, (int64_t{1} << 32) + 1},
+                         says("actSeqLenType"));
+  for (const int64_t value : {int64_t{0}, int64_t{-1}, -(int64_t{1} << 32) + 16, INT64_MIN}) {
+    for (const auto& [number, name] :
+         {std::pair(kBlockSize, "compressBlockSize"), {kStride, "compressStride"}}) {
+      CallArguments arguments = test.valid;
+      arguments.numbers[number] = value;
+      EXPECT_TRUE(failed_in_phase1(test.run(arguments), kPhase1, kInvalid, {says(name)(value)}));
+    }
+  }
+}
+TEST(NsaCompressPhase1, AcceptsExactlyThePlainFormats) { expect_exactly_the_plain_formats(compress_test()); }
+TEST(NsaCompressPhase1, RefusesAnOutputThatOverlapsItselfButNotInputs) {
+  expect_distinct_outputs(compress_test());
+}
+
+// How the same two sequences, or one of all tokens, can be described.
+struct Lengths {
+  bool is_given;
+  int64_t type;
+  std::vector<int64_t> entries;
+  int64_t windows;
+  std::string sentence = "";  // empty: accepted
+};
+
+void expect_lengths(const Phase1Test& test, const Lengths& lengths) {
+  CallArguments arguments = test.valid;
+  arguments.array->handle = lengths.is_given ? Handle::live : Handle::null;
+  arguments.array->values = lengths.entries;
+  arguments.numbers[kLengthType] = lengths.type;
+  arguments.tensors[kOutput].dims[0] = lengths.windows;
+  const Outcome outcome = test.run(arguments);
+  const std::string entries = testing::PrintToString(lengths.entries);
+  if (lengths.sentence.empty()) {
+    EXPECT_EQ(outcome.phase1, 0) << outcome.error << " with " << entries;
+  } else {
+    EXPECT_TRUE(failed_in_phase1(outcome, kPhase1, kInvalid, {lengths.sentence})) << "V10: " << entries;
+  }
+}
+
+TEST(NsaCompressPhase1, AcceptsEveryWayToGiveTheLengths) {
+  for (const Lengths& lengths : {Lengths{false, 0, {}, 5},
+                                 {false, 1, {}, 5},
+                                 {true, 0, {}, 5},
+                                 {true, 1, {}, 5},
+                                 {true, 0, {96}, 5},
+                                 {true, 0, {0, 96}, 5},
+                                 {true, 0, {0, 0, 96, 96}, 5},
+                                 {true, 1, {96}, 5},
+                                 {true, 1, {0, 96, 0}, 5},
+                                 {true, 0, {48, 96}, 4},
+                                 {true, 0, {0, 48, 96}, 4},
+                                 {true, 1, {48, 48}, 4},
+                                 {true, 1, {64, 32}, 4},
+                                 {true, 1, {31, 65}, 3},
+                                 {true, 0, {48, 95}, 3},  // tokens left over
+                                 {true, 1, {48}, 2},
+                                 {true, 1, {31, 31, 31}, 0},
+                                 {true, 0, {0}, 0}}) {
+    expect_lengths(compress_test(), lengths);
+  }
+}
+
+TEST(NsaCompressPhase1, RefusesWrongLengthsByTheirFirstFault) {
+  constexpr int64_t kMost = INT64_MAX;
+  const std::string sum = " makes the sum of the sequence lengths exceed 96, the number of tokens of input";
+  for (const Lengths& lengths :
+       {Lengths{true, 0, {-1}, 4, "actSeqLenOptional[0] = -1 is negative"},
+        {true, 1, {48, -48}, 4, "actSeqLenOptional[1] = -48 is negative"},
+        {true, 1, {48, INT64_MIN}, 4, "actSeqLenOptional[1] = -9223372036854775808 is"},
+        // a negative entry is found before one that decreases, and that before the total
+        {true, 0, {200, 5, -3}, 4, "actSeqLenOptional[2] = -3 is negative"},
+        {true, 0, {200, 5, 3}, 4, "[1] = 5 is below actSeqLenOptional[0] = 200"},
+        {true, 0, {48, kMost}, 4, "actSeqLenOptional[1] = 9223372036854775807 exceeds 96"},
+        {true, 1, {48, 49}, 4, "actSeqLenOptional[1] = 49" + sum},
+        {true, 1, {97}, 4, "actSeqLenOptional[0] = 97" + sum},
+        {true, 1, {48, kMost, kMost}, 4, "actSeqLenOptional[1] = 9223372036854775807" + sum},
+        {true, 1, {48, 48}, 5, "output has 5 windows in dim 0"},
+        {true, 1, {48, 48}, 0, "output has 0 windows in dim 0"},
+        {false, 0, {}, 4, "the sequences have 5 windows of 32 tokens, 16 apart"}}) {
+    expect_lengths(compress_test(), lengths);
+  }
+}
+
+// V7: the text is read in phase 1 only, NULL is accepted, and a sentence shows the start of any text without breaking its line.
+TEST(NsaCompressPhase1, ReadsTheLayoutText) {
+  const Phase1Test test = compress_test();
+  CallArguments arguments = test.valid;
+  arguments.layout.reset();
+  EXPECT_EQ(test.run(arguments).phase1, 0);
+  for (const std::string& text : {std::string("TN"), std::string("TNDX"), std::string("\n"),
+                                  std::string("a\tb\x80\xFF"), std::string(5000, 'T')}) {
+    arguments.layout = text;
+    EXPECT_TRUE(
+        failed_in_phase1(test.run(arguments), kPhase1, kInvalid, {"layoutOptional is \"", "\"TND\""}));
+  }
+}
+
+// V12: no window at all, whatever the strides of output; and V13: weights that no workspace can hold.
+TEST(NsaCompressPhase1, ExtremeSizes) {
+  const Phase1Test test = compress_test();
+  for (const int64_t tokens : {0, 1, 31}) {
+    CallArguments none = test.valid;
+    none.tensors[kInput].dims = {tokens, 2, 16};
+    none.tensors[kOutput].dims = {0, 2, 16};
+    none.tensors[kOutput].strides = {0, 0, 0};
+    none.array->values = {tokens};
+    const Outcome outcome = test.run(none);
+    EXPECT_EQ(outcome.phase1, 0) << outcome.error;
+    EXPECT_EQ(outcome.workspace_bytes, 0u);
+  }
+  const int64_t huge = int64_t{1} << 61;
+  CallArguments endless = test.valid;
+  endless.tensors[kInput].dims = {huge, 1, 1};
+  endless.tensors[kInput].strides = {0, 0, 0};
+  endless.tensors[kWeight].dims = {huge, 1};
+  endless.tensors[kWeight].strides = {0, 0};
+  endless.tensors[kOutput].dims = {1, 1, 1};
+  endless.array->handle = Handle::null;
+  endless.numbers = {huge, INT64_MAX, 0};
+  EXPECT_TRUE(failed_in_phase1(test.run(endless), kPhase1, 561101, {"Failed to allocate"}));
+}
+
+// ---- settings of the process: each suite runs in a process of its own ----
+
+TEST(NsaCompressSettings, Strict) {
+  const ProcessResult result = run_suite("NsaCompressStrictPhase1", {{"OPENACLNN_CHECK", "strict"}});
+  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+}
+TEST(NsaCompressSettings, VendorLimits) {
+  const ProcessResult result = run_suite("NsaCompressVendor", {{"OPENACLNN_LIMITS", "vendor"}});
+  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+}
+
+TEST(DISABLED_NsaCompressStrictPhase1, EveryTokenBelongsToASequence) {
+  Phase1Test test = compress_test();
+  // Found before the number of windows, which would not fit either.
+  const Fault rest =
+      bad_array("strict: total != T", {48, 95},
+                {"actSeqLenOptional[1] = 95 ends the last sequence at token 95 but input has 96 tokens",
+                 "OPENACLNN_CHECK=strict"});
+  test.faults.insert(test.faults.end() - 2, rest);
+  expect_every_fault_is_found(test);
+  EXPECT_GT(expect_first_of_two_faults_decides(test), 900);
+  expect_lengths(test,
+                 {true, 1, {48, 47}, 3, "actSeqLenOptional[1] = 47 ends the last sequence at token 95"});
+  expect_lengths(test, {true, 0, {0}, 0, "actSeqLenOptional[0] = 0 ends the last sequence at token 0"});
+  expect_lengths(test, {true, 1, {}, 5});
+  expect_lengths(test, {false, 0, {}, 5});
+}
+
+// V11, in the order of the list of limits. A fault that changes the number of windows cannot be combined with other lengths.
+std::vector<Fault> vendor_faults() {
+  struct Sizes {
+    const char* rule;
+    std::vector<int64_t> numbers;
+    int64_t tokens, heads, columns, windows;
+    std::vector<int64_t> lengths;
+    const char* sentence;
+  };
+  const auto fault_of = [](const Sizes& sizes) {
+    return bad_call(V11, sizes.rule,
+                    {{Part::number, kBlockSize},
+                     {Part::number, kStride},
+                     {Part::number, kLengthType},
+                     {Part::dims, kInput},
+                     {Part::dims, kWeight},
+                     {Part::dims, kOutput},
+                     {Part::array, 0}},
+                    [sizes](CallArguments& a) {
+                      a.numbers = sizes.numbers;
+                      a.tensors[kInput].dims = {sizes.tokens, sizes.heads, sizes.columns};
+                      a.tensors[kWeight].dims = {sizes.numbers[kBlockSize], sizes.heads};
+                      a.tensors[kOutput].dims = {sizes.windows, sizes.heads, sizes.columns};
+                      a.array->values = sizes.lengths;
+                    },
+                    {sizes.sentence, "OPENACLNN_LIMITS=vendor accepts "});
+  };
+  std::vector<Fault> list;
+  list.push_back(bad_call(
+      V11, "FLOAT16, BF16 only", {{Part::dtype, kInput}, {Part::dtype, kWeight}, {Part::dtype, kOutput}},
+      [](CallArguments& a) {
+        for (TensorArgument& t : a.tensors) t.dtype = ACL_FLOAT;
+      },
+      {"input has dtype ACL_FLOAT; OPENACLNN_LIMITS=vendor accepts ACL_FLOAT16 or ACL_BF16"}));
+  const std::vector<int64_t> two = {48, 96};
+  for (const Sizes& sizes :
+       {Sizes{"L a multiple of 16", {24, 16, 0}, 96, 2, 16, 4, two, "compressBlockSize is 24"},
+        {"d a multiple of 16", {32, 12, 0}, 96, 2, 16, 4, two, "compressStride is 12"},
+        {"D a multiple of 16", {32, 16, 0}, 96, 2, 24, 4, two, "dim 2 of input is 24"},
+        {"L >= d", {32, 48, 0}, 96, 2, 16, 2, two, "compressBlockSize is 32 and compressStride is 48"},
+        {"actSeqLenType 0", {32, 16, 1}, 96, 2, 16, 4, {48, 48}, "actSeqLenType is 1"},
+        {"no empty tensor", {32, 16, 0}, 96, 2, 16, 0, {24, 48, 72, 96}, "output has shape [0, 2, 16]"},
+        {"no empty tensor", {32, 16, 0}, 0, 2, 16, 0, {0}, "input has shape [0, 2, 16]"},
+        {"N <= 128", {32, 16, 0}, 96, 129, 16, 4, two, "dim 1 of input is 129"},
+        {"L <= 128", {144, 16, 0}, 288, 2, 16, 2, {144, 288}, "compressBlockSize is 144"},
+        {"D <= 256", {32, 16, 0}, 96, 2, 272, 4, two, "dim 2 of input is 272"}}) {
+    list.push_back(fault_of(sizes));
+  }
+  list.push_back(
+      bad_call(V11, "lengths not NULL", {{Part::array_handle, 0}, {Part::array, 0}, {Part::dims, kOutput}},
+               [](CallArguments& a) {
+                 a.array->handle = Handle::null;
+                 a.tensors[kOutput].dims = {5, 2, 16};
+               },
+               {"actSeqLenOptional is NULL; OPENACLNN_LIMITS=vendor requires at least one sequence"}));
+  list.push_back(
+      bad_call(V11, "lengths not empty", {{Part::array, 0}, {Part::dims, kOutput}},
+               [](CallArguments& a) {
+                 a.array->values.clear();
+                 a.tensors[kOutput].dims = {5, 2, 16};
+               },
+               {"actSeqLenOptional is empty; OPENACLNN_LIMITS=vendor requires at least one sequence"}));
+  list.push_back(bad_call(
+      V11, "total length = T", {{Part::array, 0}, {Part::dims, kOutput}},
+      [](CallArguments& a) {
+        a.array->values = {48, 95};
+        a.tensors[kOutput].dims = {3, 2, 16};
+      },
+      {"actSeqLenOptional[1] = 95 but input has 96 tokens; OPENACLNN_LIMITS=vendor wants every token"}));
+  return list;
+}
+
+TEST(NsaCompressPhase1, HasNoLimitsOfHardware) {
+  const Phase1Test test = compress_test();
+  for (const Fault& limit : vendor_faults()) {
+    CallArguments arguments = test.valid;
+    limit.apply(arguments);
+    const Outcome outcome = test.run(arguments);
+    EXPECT_EQ(outcome.phase1, 0) << limit.rule << ": " << outcome.error;
+  }
+}
+
+TEST(DISABLED_NsaCompressVendor, TheFirstOfTwoFaultsDecides) {
+  Phase1Test test = compress_test();
+  for (Fault& limit : vendor_faults()) test.faults.push_back(std::move(limit));
+  expect_every_fault_is_found(test);
+  EXPECT_GT(expect_first_of_two_faults_decides(test), 1200);
+}
+
+// All limits are broken at once, then one after the other is kept: no window of 24 or 32 tokens fits into 16.
+TEST(DISABLED_NsaCompressVendor, LimitsAreFoundInTheirOrder) {
+  struct Limit {
+    std::vector<int64_t> numbers;
+    int64_t columns;
+    const char* sentence;
+  };
+  const Phase1Test test = compress_test();
+  for (const Limit& limit : {Limit{{24, 40, 1}, 24, "compressBlockSize is 24"},
+                             {{32, 40, 1}, 24, "compressStride is 40"},
+                             {{32, 48, 1}, 24, "dim 2 of input is 24"},
+                             {{32, 48, 1}, 16, "compressBlockSize is 32 and compressStride is 48"},
+                             {{32, 32, 1}, 16, "actSeqLenType is 1"},
+                             {{32, 32, 0}, 16, "output has shape [0, 2, 16]"}}) {
+    CallArguments arguments = test.valid;
+    std::vector<TensorArgument>& t = arguments.tensors;
+    arguments.numbers = limit.numbers;
+    arguments.array->values = {16};
+    t[kInput].dims = {16, 2, limit.columns};
+    t[kWeight].dims = {limit.numbers[kBlockSize], 2};
+    t[kOutput].dims = {0, 2, limit.columns};
+    EXPECT_TRUE(failed_in_phase1(test.run(arguments), kPhase1, kInvalid, {limit.sentence}));
+  }
+}
+
+// The largest sizes that are within the limits.
+TEST(DISABLED_NsaCompressVendor, AcceptsTheLimitsThemselves) {
+  const Phase1Test test = compress_test();
+  CallArguments arguments = test.valid;
+  arguments.tensors[kInput].dims = {256, 128, 256};
+  arguments.tensors[kWeight].dims = {128, 128};
+  arguments.tensors[kOutput].dims = {2, 128, 256};
+  arguments.numbers = {128, 128, 0};
+  arguments.array->values = {128, 256};
+  const Outcome outcome = test.run(arguments);
+  EXPECT_EQ(outcome.phase1, 0) << outcome.error;
+}
+
+}  // namespace
+}  // namespace openaclnn_test

@@ -1,0 +1,360 @@
+// NsaCompressGrad: every refusal of phase 1, with its code, its sentence and its place in the order of checks.
+#include <gtest/gtest.h>
+
+#include "aclnnop/aclnn_nsa_compress_grad.h"
+#include "support/expect.h"
+#include "support/phase1_faults.h"
+#include "support/subprocess.h"
+
+namespace openaclnn_test {
+namespace {
+
+enum Tensor { kOutputGrad, kInput, kWeight, kInputGrad, kWeightGrad, kTensors };
+enum Number { kBlockSize, kStride, kLengthType };
+
+constexpr const char* kPhase1 = "aclnnNsaCompressGradGetWorkspaceSize";
+constexpr const char* kNames[] = {"outputGrad", "input", "weight", "inputGradOut", "weightGradOut"};
+constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+
+// The faults of the operator's own rules, for two sequences of 48 of 96 tokens, each of 2 windows of 32 tokens, 16 apart.
+std::vector<Fault> faults_up_to_shapes() {
+  std::vector<Fault> list;
+  list.push_back(
+      bad_dtype("outputGrad FLOAT16, BF16 or FLOAT", kOutputGrad, ACL_INT32,
+                {"outputGrad has dtype ACL_INT32; it must be ACL_FLOAT16, ACL_BF16 or ACL_FLOAT"}));
+  for (size_t k = kInput; k < kTensors; ++k) {
+    list.push_back(
+        bad_dtype("the others equal to it", k, ACL_BF16,
+                  {std::string(kNames[k]) + " has dtype ACL_BF16 but outputGrad has dtype ACL_FLOAT16",
+                   "they must be equal"}));
+  }
+  const auto add = [&](const char* rule, Tensor k, Shape dims, const char* shape, const std::string& wanted) {
+    list.push_back(
+        bad_dims(rule, k, std::move(dims), {std::string(kNames[k]) + " has shape " + shape, wanted}));
+  };
+  for (const Tensor k : {kOutputGrad, kInput, kWeight, kInputGrad, kWeightGrad}) {
+    const bool is_weight = k == kWeight || k == kWeightGrad;
+    const std::string rank = std::string("its rank must be ") + (is_weight ? "2" : "3");
+    add("ranks 3, 3, 2, 3, 2", k, {64}, "[64]", rank);
+    add("ranks 3, 3, 2, 3, 2", k, {4, 2, 4, 2}, "[4, 2, 4, 2]", rank);
+  }
+  const std::string weight_shape = "it must be [compressBlockSize, N of input] = ";
+  const std::string heads = "but input has shape [96, 2, 16]; dims 1 and 2, N and D, must be equal";
+  list.push_back(bad_number(V6, "L >= 1", kBlockSize, 0, {"compressBlockSize is 0; it must be at least 1"}));
+  add("weight = [L, N]", kWeight, {31, 2}, "[31, 2]", weight_shape + "[32, 2]");
+  add("weight = [L, N]", kWeight, {32, 3}, "[32, 3]", weight_shape + "[32, 2]");
+  list.push_back(bad_call(V6, "weight = [L, N]", {{Part::number, kBlockSize}, {Part::dims, kWeight}},
+                          [](CallArguments& a) { a.numbers[kBlockSize] = 16; },
+                          {"weight has shape [32, 2]", weight_shape + "[16, 2]"}));
+  add("inputGradOut = input", kInputGrad, {95, 2, 16}, "[95, 2, 16]", "but input has shape [96, 2, 16]");
+  add("inputGradOut = input", kInputGrad, {96, 16, 2}, "[96, 16, 2]", "but input has shape [96, 2, 16]");
+  add("weightGradOut = weight", kWeightGrad, {31, 2}, "[31, 2]", "but weight has shape [32, 2]");
+  add("weightGradOut = weight", kWeightGrad, {32, 3}, "[32, 3]", "but weight has shape [32, 2]");
+  add("outputGrad dims 1, 2 = N, D", kOutputGrad, {4, 3, 16}, "[4, 3, 16]", heads);
+  add("outputGrad dims 1, 2 = N, D", kOutputGrad, {4, 2, 17}, "[4, 2, 17]", heads);
+  return list;
+}
+
+std::vector<Fault> faults_of_attributes_and_lengths() {
+  const std::string layout = "it must be NULL or \"TND\"";
+  const std::string array = "actSeqLenOptionalOptional";
+  return {
+      bad_number(V7, "d >= 1", kStride, 0, {"compressStride is 0; it must be at least 1"}),
+      bad_number(V7, "actSeqLenType 0 or 1", kLengthType, 2, {"actSeqLenType is 2; it must be 0", "or 1"}),
+      bad_layout("layout NULL or exactly TND", "BSND", {"layoutOptionalOptional is \"BSND\"", layout}),
+      bad_layout("layout NULL or exactly TND", "", {"layoutOptionalOptional is \"\"", layout}),
+      bad_layout("layout NULL or exactly TND", "tnd", {"layoutOptionalOptional is \"tnd\"", layout}),
+      bad_layout("layout NULL or exactly TND", "TND ", {"layoutOptionalOptional is \"TND \"", layout}),
+      bad_array("an entry negative", {0, -1, 96}, {array + "[1] = -1 is negative"}),
+      bad_array("type 0 decreasing", {0, 48, 47, 96}, {array + "[2] = 47 is below " + array + "[1] = 48"}),
+      bad_array("total > T", {0, 48, 97}, {array + "[2] = 97 exceeds 96, the number of tokens of input"}),
+      bad_array("J != outputGrad dim 0", {0, 31, 96},
+                {"outputGrad has ", " windows in dim 0", "the sequences have 3 windows"}),
+      bad_call(V10, "J != outputGrad dim 0", {{Part::dims, kOutputGrad}},
+               [](CallArguments& a) {
+                 a.tensors[kOutputGrad].dims = {5, 2, 16};
+               },
+               {"outputGrad has 5 windows in dim 0 but the sequences have "}),
+  };
+}
+
+Phase1Test grad_test() {
+  Phase1Test test;
+  test.function = kPhase1;
+  const Shape dims[] = {{4, 2, 16}, {96, 2, 16}, {32, 2}, {96, 2, 16}, {32, 2}};
+  for (size_t k = 0; k < kTensors; ++k) {
+    test.valid.tensors.push_back({.name = kNames[k],
+                                  .role = k < kInputGrad ? Role::input : Role::output,
+                                  .dtype = ACL_FLOAT16,
+                                  .dims = dims[k]});
+  }
+  test.valid.array = {.name = "actSeqLenOptionalOptional", .before = kInputGrad, .values = {48, 96}};
+  test.valid.layout = "TND";
+  test.valid.numbers = {32, 16, 0};
+  test.phase1 = [](const CallHandles& call, uint64_t* workspace_bytes, aclOpExecutor** executor) {
+    const auto& t = call.tensors;
+    return aclnnNsaCompressGradGetWorkspaceSize(
+        t[kOutputGrad], t[kInput], t[kWeight], call.array, call.numbers[kBlockSize], call.numbers[kStride],
+        call.numbers[kLengthType], call.layout, t[kInputGrad], t[kWeightGrad], workspace_bytes, executor);
+  };
+  test.faults = faults_up_to_shapes();
+  for (Fault& fault : faults_of_attributes_and_lengths()) test.faults.push_back(std::move(fault));
+  return test;
+}
+
+TEST(NsaCompressGradPhase1, EveryFaultHasItsCodeAndSentence) {
+  const Phase1Test test = grad_test();
+  expect_every_fault_is_found(test);
+  EXPECT_GT(test.run(test.valid).workspace_bytes, 0u);
+}
+TEST(NsaCompressGradPhase1, TheFirstOfTwoFaultsDecides) {
+  EXPECT_GT(expect_first_of_two_faults_decides(grad_test()), 2000);
+}
+TEST(NsaCompressGradPhase1, AcceptsExactlyTheListedDtypes) {
+  const aclDataType of_output_grad[] = {ACL_FLOAT16};
+  expect_exactly_these_dtypes(grad_test(), {kOutputGrad, kInput, kWeight, kInputGrad, kWeightGrad}, kDtypes);
+  for (size_t k = kInput; k < kTensors; ++k) expect_exactly_these_dtypes(grad_test(), {k}, of_output_grad);
+}
+TEST(NsaCompressGradPhase1, RefusesExtentsThatLeaveInt64) { expect_extents_within_int64(grad_test()); }
+TEST(NsaCompressGradPhase1, RefusesEveryOtherAttribute) {
+  const auto says = [](const char* name) {
+    return [name](int64_t value) { return name + (" is " + std::to_string(value)) + ";"; };
+  };
+  const Phase1Test test = grad_test();
+  expect_refused_numbers(test, kLengthType, {-1, 2, int64_t{1} << 32, (int64_t{1} << 32) + 1},
+                         says("actSeqLenType"));
+  for (const int64_t value : {int64_t{0}, int64_t{-1}, -(int64_t{1} << 32) + 16, INT64_MIN}) {
+    for (const auto& [number, name] :
+         {std::pair(kBlockSize, "compressBlockSize"), {kStride, "compressStride"}}) {
+      CallArguments arguments = test.valid;
+      arguments.numbers[number] = value;
+      EXPECT_TRUE(failed_in_phase1(test.run(arguments), kPhase1, kInvalid, {says(name)(value)}));
+    }
+  }
+}
+TEST(NsaCompressGradPhase1, AcceptsExactlyThePlainFormats) { expect_exactly_the_plain_formats(grad_test()); }
+TEST(NsaCompressGradPhase1, RefusesOutputsThatOverlapThemselvesButNotInputs) {
+  expect_distinct_outputs(grad_test());
+}
+
+// The lengths, and the number of windows that outputGrad says.
+struct Lengths {
+  bool is_given;
+  int64_t type;
+  std::vector<int64_t> entries;
+  int64_t windows;
+  std::string sentence = "";  // empty: accepted
+};
+
+void expect_lengths(const Phase1Test& test, const Lengths& lengths) {
+  CallArguments arguments = test.valid;
+  arguments.array->handle = lengths.is_given ? Handle::live : Handle::null;
+  arguments.array->values = lengths.entries;
+  arguments.numbers[kLengthType] = lengths.type;
+  arguments.tensors[kOutputGrad].dims[0] = lengths.windows;
+  const Outcome outcome = test.run(arguments);
+  const std::string entries = testing::PrintToString(lengths.entries);
+  if (lengths.sentence.empty()) {
+    EXPECT_EQ(outcome.phase1, 0) << outcome.error << " with " << entries;
+  } else {
+    EXPECT_TRUE(failed_in_phase1(outcome, kPhase1, kInvalid, {lengths.sentence})) << "V10: " << entries;
+  }
+}
+
+TEST(NsaCompressGradPhase1, AcceptsEveryWayToGiveTheLengths) {
+  for (const Lengths& lengths : {Lengths{false, 0, {}, 5},
+                                 {false, 1, {}, 5},
+                                 {true, 0, {}, 5},
+                                 {true, 1, {}, 5},
+                                 {true, 0, {96}, 5},
+                                 {true, 0, {0, 0, 96, 96}, 5},
+                                 {true, 1, {0, 96, 0}, 5},
+                                 {true, 0, {0, 48, 96}, 4},
+                                 {true, 1, {48, 48}, 4},
+                                 {true, 0, {48, 95}, 3},  // tokens left over
+                                 {true, 1, {48}, 2},
+                                 {true, 1, {31, 31, 31}, 0},
+                                 {true, 0, {0}, 0}}) {
+    expect_lengths(grad_test(), lengths);
+  }
+}
+
+TEST(NsaCompressGradPhase1, RefusesWrongLengthsByTheirFirstFault) {
+  const std::string array = "actSeqLenOptionalOptional";
+  const std::string sum = " makes the sum of the sequence lengths exceed 96, the number of tokens of input";
+  for (const Lengths& lengths :
+       {Lengths{true, 1, {48, INT64_MIN}, 4, array + "[1] = -9223372036854775808 is negative"},
+        // a negative entry is found before one that decreases, and that before the total
+        {true, 0, {200, 5, -3}, 4, array + "[2] = -3 is negative"},
+        {true, 0, {200, 5, 3}, 4, array + "[1] = 5 is below " + array + "[0] = 200"},
+        {true, 0, {48, INT64_MAX}, 4, array + "[1] = 9223372036854775807 exceeds 96"},
+        {true, 1, {48, 49}, 4, array + "[1] = 49" + sum},
+        {true, 1, {48, INT64_MAX, INT64_MAX}, 4, array + "[1] = 9223372036854775807" + sum},
+        {true, 1, {48, 48}, 5, "outputGrad has 5 windows in dim 0"},
+        {true, 1, {48, 48}, 0, "outputGrad has 0 windows in dim 0"},
+        {false, 0, {}, 4, "the sequences have 5 windows of 32 tokens, 16 apart"}}) {
+    expect_lengths(grad_test(), lengths);
+  }
+}
+
+TEST(NsaCompressGradPhase1, TheLayoutMayBeNull) {
+  const Phase1Test test = grad_test();
+  CallArguments arguments = test.valid;
+  arguments.layout.reset();
+  EXPECT_EQ(test.run(arguments).phase1, 0);
+}
+
+// V12: with no windows, tokens, heads or columns there is nothing to sum, and no workspace is asked for.
+TEST(NsaCompressGradPhase1, EmptyTensorsPass) {
+  struct Sizes {
+    int64_t windows, tokens, heads, columns;
+  };
+  for (const Sizes& sizes :
+       {Sizes{0, 31, 2, 16}, {0, 0, 2, 16}, {4, 96, 0, 16}, {4, 96, 2, 0}, {0, 31, 0, 0}}) {
+    const Phase1Test test = grad_test();
+    CallArguments arguments = test.valid;
+    std::vector<TensorArgument>& t = arguments.tensors;
+    t[kOutputGrad].dims = {sizes.windows, sizes.heads, sizes.columns};
+    t[kInput].dims = t[kInputGrad].dims = {sizes.tokens, sizes.heads, sizes.columns};
+    t[kWeight].dims = t[kWeightGrad].dims = {32, sizes.heads};
+    arguments.array->values = {sizes.tokens / 2, sizes.tokens};
+    const Outcome outcome = test.run(arguments);
+    EXPECT_EQ(outcome.phase1, 0) << outcome.error;
+    EXPECT_EQ(outcome.workspace_bytes, 0u);
+  }
+}
+
+// ---- settings of the process: each suite runs in a process of its own ----
+
+TEST(NsaCompressGradSettings, StrictPhase1) {
+  const ProcessResult result = run_suite("NsaCompressGradStrictPhase1", {{"OPENACLNN_CHECK", "strict"}});
+  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+}
+TEST(NsaCompressGradSettings, VendorLimits) {
+  const ProcessResult result = run_suite("NsaCompressGradVendor", {{"OPENACLNN_LIMITS", "vendor"}});
+  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+}
+
+TEST(DISABLED_NsaCompressGradStrictPhase1, EveryTokenBelongsToASequence) {
+  Phase1Test test = grad_test();
+  const std::string array = "actSeqLenOptionalOptional";
+  // Found before the number of windows, which would not fit either.
+  const Fault rest =
+      bad_array("strict: total != T", {48, 95},
+                {array + "[1] = 95 ends the last sequence at token 95 but input has 96 tokens"});
+  test.faults.insert(test.faults.end() - 2, rest);
+  expect_every_fault_is_found(test);
+  EXPECT_GT(expect_first_of_two_faults_decides(test), 2000);
+  expect_lengths(test, {true, 1, {48, 47}, 3, array + "[1] = 47 ends the last sequence at token 95"});
+  expect_lengths(test, {true, 1, {}, 5});
+  expect_lengths(test, {false, 0, {}, 5});
+}
+
+// V11, in the order of the list of limits. A fault that changes the number of windows cannot be combined with other lengths.
+std::vector<Fault> vendor_faults() {
+  struct Sizes {
+    const char* rule;
+    std::vector<int64_t> numbers;
+    int64_t tokens, heads, columns, windows;
+    std::vector<int64_t> lengths;
+    const char* sentence;
+  };
+  std::vector<Part> all_dtypes;
+  std::vector<Part> all_sizes = {
+      {Part::number, kBlockSize}, {Part::number, kStride}, {Part::number, kLengthType}, {Part::array, 0}};
+  for (size_t k = 0; k < kTensors; ++k) {
+    all_dtypes.push_back({Part::dtype, k});
+    all_sizes.push_back({Part::dims, k});
+  }
+  std::vector<Fault> list;
+  list.push_back(bad_call(V11, "FLOAT16, BF16 only", all_dtypes,
+                          [](CallArguments& a) {
+                            for (TensorArgument& t : a.tensors) t.dtype = ACL_FLOAT;
+                          },
+                          {"has dtype ACL_FLOAT; OPENACLNN_LIMITS=vendor accepts ACL_FLOAT16 or ACL_BF16"}));
+  const std::vector<int64_t> two = {48, 96};
+  for (const Sizes& sizes :
+       {Sizes{"L a multiple of 16", {24, 16, 0}, 96, 2, 16, 4, two, "compressBlockSize is 24"},
+        {"d a multiple of 16", {32, 12, 0}, 96, 2, 16, 4, two, "compressStride is 12"},
+        {"D a multiple of 16", {32, 16, 0}, 96, 2, 24, 4, two, "dim 2 of input is 24"},
+        {"L >= d", {32, 48, 0}, 96, 2, 16, 2, two, "compressBlockSize is 32 and compressStride is 48"},
+        {"actSeqLenType 0", {32, 16, 1}, 96, 2, 16, 4, {48, 48}, "actSeqLenType is 1"},
+        {"no empty tensor", {32, 16, 0}, 96, 2, 16, 0, {24, 48, 72, 96}, "outputGrad has shape [0, 2, 16]"},
+        {"no empty tensor", {32, 16, 0}, 96, 0, 16, 4, two, "outputGrad has shape [4, 0, 16]"},
+        {"no empty tensor", {32, 16, 0}, 96, 2, 0, 4, two, "outputGrad has shape [4, 2, 0]"}}) {
+    list.push_back(
+        bad_call(V11, sizes.rule, all_sizes,
+                 [sizes](CallArguments& a) {
+                   std::vector<TensorArgument>& t = a.tensors;
+                   a.numbers = sizes.numbers;
+                   t[kOutputGrad].dims = {sizes.windows, sizes.heads, sizes.columns};
+                   t[kInput].dims = t[kInputGrad].dims = {sizes.tokens, sizes.heads, sizes.columns};
+                   t[kWeight].dims = t[kWeightGrad].dims = {sizes.numbers[kBlockSize], sizes.heads};
+                   a.array->values = sizes.lengths;
+                 },
+                 {sizes.sentence, "OPENACLNN_LIMITS=vendor accepts "}));
+  }
+  return list;
+}
+
+TEST(NsaCompressGradPhase1, HasNoLimitsOfHardware) {
+  const Phase1Test test = grad_test();
+  for (const Fault& limit : vendor_faults()) {
+    CallArguments arguments = test.valid;
+    limit.apply(arguments);
+    const Outcome outcome = test.run(arguments);
+    EXPECT_EQ(outcome.phase1, 0) << limit.rule << ": " << outcome.error;
+  }
+}
+
+TEST(DISABLED_NsaCompressGradVendor, TheFirstOfTwoFaultsDecides) {
+  Phase1Test test = grad_test();
+  for (Fault& limit : vendor_faults()) test.faults.push_back(std::move(limit));
+  expect_every_fault_is_found(test);
+  EXPECT_GT(expect_first_of_two_faults_decides(test), 2200);
+}
+
+// All limits are broken at once, then one after the other is kept: no window of 24 or 32 tokens fits into 16.
+TEST(DISABLED_NsaCompressGradVendor, LimitsAreFoundInTheirOrder) {
+  struct Limit {
+    std::vector<int64_t> numbers;
+    int64_t columns;
+    const char* sentence;
+  };
+  const Phase1Test test = grad_test();
+  for (const Limit& limit : {Limit{{24, 40, 1}, 24, "compressBlockSize is 24"},
+                             {{32, 40, 1}, 24, "compressStride is 40"},
+                             {{32, 48, 1}, 24, "dim 2 of input is 24"},
+                             {{32, 48, 1}, 16, "compressBlockSize is 32 and compressStride is 48"},
+                             {{32, 32, 1}, 16, "actSeqLenType is 1"},
+                             {{32, 32, 0}, 16, "outputGrad has shape [0, 2, 16]"}}) {
+    CallArguments arguments = test.valid;
+    std::vector<TensorArgument>& t = arguments.tensors;
+    arguments.numbers = limit.numbers;
+    arguments.array->values = {16};
+    t[kOutputGrad].dims = {0, 2, limit.columns};
+    t[kInput].dims = t[kInputGrad].dims = {16, 2, limit.columns};
+    t[kWeight].dims = t[kWeightGrad].dims = {limit.numbers[kBlockSize], 2};
+    EXPECT_TRUE(failed_in_phase1(test.run(arguments), kPhase1, kInvalid, {limit.sentence}));
+  }
+}
+
+// What only NsaCompress limits: N, L, D, NULL lengths and a total below T.
+TEST(DISABLED_NsaCompressGradVendor, HasNoLimitsOfTheForwardOperator) {
+  const Phase1Test test = grad_test();
+  expect_lengths(test, {false, 0, {}, 5});
+  expect_lengths(test, {true, 0, {}, 5});
+  expect_lengths(test, {true, 0, {48, 95}, 3});
+  CallArguments large = test.valid;
+  std::vector<TensorArgument>& t = large.tensors;
+  t[kOutputGrad].dims = {2, 144, 272};
+  t[kInput].dims = t[kInputGrad].dims = {288, 144, 272};
+  t[kWeight].dims = t[kWeightGrad].dims = {144, 144};
+  large.numbers = {144, 144, 0};
+  large.array->values = {144, 288};
+  const Outcome outcome = test.run(large);
+  EXPECT_EQ(outcome.phase1, 0) << outcome.error;
+}
+
+}  // namespace
+}  // namespace openaclnn_test

@@ -1,0 +1,71 @@
+// Objects and handles for one call of phase 1.
+#include "support/phase1_call.h"
+
+#include <memory>
+
+namespace openaclnn_test {
+
+namespace {
+
+using OwnedArray = std::unique_ptr<aclIntArray, decltype(&aclDestroyIntArray)>;
+
+OwnedArray make_array(const std::vector<int64_t>& values) {
+  return OwnedArray(aclCreateIntArray(values.data(), values.size()), aclDestroyIntArray);
+}
+
+Descriptor make_tensor(const TensorArgument& t) {
+  return Descriptor(aclCreateTensor(t.dims.data(), t.dims.size(), t.dtype,
+                                    t.strides.empty() ? nullptr : t.strides.data(), t.offset, t.format,
+                                    t.dims.data(), t.dims.size(), nullptr));
+}
+
+// The bits to pass for an object with the handle `live`, which is destroyed before the call when it is to be stale.
+template <class Object>
+Object* handle_bits(Handle state, Object* live, void* of_other_kind) {
+  switch (state) {
+    case Handle::null: return nullptr;
+    case Handle::foreign_bits: return reinterpret_cast<Object*>(uintptr_t{0x123456789ABCDEF0});
+    case Handle::other_kind: return static_cast<Object*>(of_other_kind);
+    default: return live;
+  }
+}
+
+}  // namespace
+
+Outcome run_phase1(const CallArguments& arguments, const Phase1Call& phase1) {
+  const OwnedArray some_array = make_array({});
+  const Descriptor some_tensor = make_tensor({});
+  std::vector<Descriptor> tensors;
+  OwnedArray array(nullptr, aclDestroyIntArray);
+
+  CallHandles handles;
+  for (const TensorArgument& argument : arguments.tensors) {
+    Descriptor made = make_tensor(argument);
+    handles.tensors.push_back(handle_bits(argument.handle, made.get(), static_cast<void*>(some_array.get())));
+    if (argument.handle == Handle::live) tensors.push_back(std::move(made));
+  }
+  if (arguments.array) {
+    array = make_array(arguments.array->values);
+    handles.array = handle_bits(arguments.array->handle, array.get(), static_cast<void*>(some_tensor.get()));
+    if (arguments.array->handle == Handle::stale) array.reset();
+  }
+  std::string layout = arguments.layout.value_or("");
+  if (arguments.layout) handles.layout = layout.data();
+  handles.numbers = arguments.numbers;
+  take_error_text();
+
+  constexpr uint64_t kSentinel = 0x0123456789ABCDEF;
+  uint64_t workspace_bytes = kSentinel;
+  aclOpExecutor* const sentinel = reinterpret_cast<aclOpExecutor*>(uintptr_t{0x5A5A5A5A});
+  aclOpExecutor* executor = sentinel;
+  Outcome outcome;
+  outcome.phase1 = phase1(handles, arguments.has_workspace_pointer ? &workspace_bytes : nullptr,
+                          arguments.has_executor_pointer ? &executor : nullptr);
+  outcome.error = take_error_text();
+  outcome.out_values_untouched = workspace_bytes == kSentinel && executor == sentinel;
+  outcome.workspace_bytes = workspace_bytes;
+  if (outcome.phase1 == 0) aclDestroyAclOpExecutor(executor);
+  return outcome;
+}
+
+}  // namespace openaclnn_test

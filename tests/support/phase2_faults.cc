@@ -1,0 +1,209 @@
+// Faults of phase 2, made from the description of a call that runs, and the loops over them.
+#include "support/phase2_faults.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <utility>
+
+#include "support/expect.h"
+#include "support/number.h"
+
+namespace openaclnn_test {
+
+namespace {
+
+struct LaunchFault {
+  int row;
+  std::string what;
+  int code;
+  std::vector<std::string> sentence;
+  std::vector<std::string> parts;  // what it spoils: faults that share a part cannot be combined
+  std::function<void(LaunchArguments&)> apply;
+};
+
+std::string fault_text(const LaunchFault& fault) {
+  return "P" + std::to_string(fault.row) + " " + fault.what;
+}
+
+void add_call_faults(std::vector<LaunchFault>& list) {
+  using Executor = LaunchArguments::Executor;
+  const auto add = [&](int row, const char* what, int code, const char* sentence, const char* part,
+                       std::function<void(LaunchArguments&)> apply) {
+    list.push_back({row, what, code, {sentence}, {part}, std::move(apply)});
+  };
+  const auto executor = [](Executor state) { return [state](LaunchArguments& a) { a.executor = state; }; };
+  add(1, "executor NULL", 161001, "executor is NULL", "executor", executor(Executor::null));
+  add(2, "executor of foreign bits", 561000, "executor is not live", "executor",
+      executor(Executor::foreign_bits));
+  add(2, "executor consumed or destroyed", 561000, "executor is not live", "executor",
+      executor(Executor::destroyed));
+  add(3, "executor made by another operator", 161002, "executor was made by ", "executor",
+      executor(Executor::of_another_operator));
+  add(4, "no current context on this thread", 107002, "no current context", "context",
+      [](LaunchArguments& a) { a.has_context = false; });
+  add(5, "stream neither NULL nor live", 107017, "stream is not a live stream", "stream",
+      [](LaunchArguments& a) { a.stream = reinterpret_cast<aclrtStream>(uintptr_t{0x123456789ABCDEF0}); });
+}
+
+void add_workspace_faults(uint64_t required, std::vector<LaunchFault>& list) {
+  if (required == 0) return;
+  const std::string needed = std::to_string(required) + " bytes are required";
+  list.push_back({7,
+                  "workspace NULL",
+                  161001,
+                  {"workspace is NULL but " + needed},
+                  {"workspace"},
+                  [](LaunchArguments& a) { a.workspace = nullptr; }});
+  for (const uint64_t bytes : {uint64_t{0}, required / 2, required - 1}) {
+    list.push_back({8,
+                    "workspaceSize < required",
+                    161002,
+                    {"workspaceSize is " + std::to_string(bytes) + " but " + needed},
+                    {"workspace"},
+                    [bytes](LaunchArguments& a) { a.workspace_bytes = bytes; }});
+  }
+}
+
+void add_address_faults(const Launch& launch, std::vector<LaunchFault>& list) {
+  for (size_t k = 0; k < launch.tensors.size(); ++k) {
+    const LaunchTensor& t = launch.tensors[k];
+    if (!t.is_accessed) continue;
+    const std::string name = t.name;
+    list.push_back(
+        {9,
+         "NULL data of " + name,
+         161001,
+         {name + " has a NULL data address"},
+         {name},
+         [k](LaunchArguments& a) { a.tensors[k] = placed_at(a.tensors[k], a.tensors[k], nullptr); }});
+  }
+  for (size_t k = 0; k < launch.tensors.size(); ++k) {
+    const LaunchTensor& t = launch.tensors[k];
+    const int64_t size = element_bytes(t.tensor.dtype());
+    if (!t.is_accessed || size == 1) continue;
+    list.push_back({10,
+                    "misaligned data of " + std::string(t.name),
+                    161002,
+                    {std::string(t.name) + " has the data address ",
+                     "not a multiple of " + std::to_string(size) + " bytes"},
+                    {t.name},
+                    [k](LaunchArguments& a) { a.tensors[k] = moved(a.tensors[k], 1); }});
+  }
+}
+
+void add_overlap_faults(const Launch& launch, uint64_t workspace_bytes, std::vector<LaunchFault>& list) {
+  for (size_t out = 0; out < launch.tensors.size(); ++out) {
+    const LaunchTensor& output = launch.tensors[out];
+    if (output.role == Role::input || !output.is_accessed) continue;
+    const int64_t step = element_bytes(output.tensor.dtype());
+    for (size_t k = 0; k < launch.tensors.size(); ++k) {
+      const LaunchTensor& other = launch.tensors[k];
+      if (k == out || !other.is_accessed || (other.role != Role::input && k < out)) continue;
+      const int64_t last = bytes_of(other.tensor) - step;
+      for (const int64_t distance : {int64_t{0}, step, -step, last, step - bytes_of(output.tensor)}) {
+        const bool identical = distance == 0 && output.tensor.dtype() == other.tensor.dtype() &&
+                               output.tensor.dims() == other.tensor.dims();
+        if (identical && other.may_equal_output) continue;
+        list.push_back({11,
+                        std::string(output.name) + " over " + other.name + " at a distance of " +
+                            std::to_string(distance) + " bytes",
+                        161002,
+                        {std::string(output.name) + " overlaps " + other.name,
+                         other.may_equal_output ? "identical view" : "must not share memory"},
+                        {output.name, other.name},
+                        [out, k, distance](LaunchArguments& a) {
+                          const HostTensor memory = a.tensors[k].alias();
+                          a.tensors[out] = placed_at(a.tensors[out], memory,
+                                                     static_cast<std::byte*>(memory.data()) + distance);
+                        }});
+      }
+    }
+  }
+  if (workspace_bytes == 0) return;
+  for (size_t k = 0; k < launch.tensors.size(); ++k) {
+    const LaunchTensor& t = launch.tensors[k];
+    if (!t.is_accessed) continue;
+    for (const int64_t distance :
+         {int64_t{0}, int64_t{3}, bytes_of(t.tensor) - 1, 1 - static_cast<int64_t>(workspace_bytes)}) {
+      list.push_back({11,
+                      "workspace over " + std::string(t.name),
+                      161002,
+                      {"workspace overlaps " + std::string(t.name), "must not share memory"},
+                      {"workspace", t.name},
+                      [k, distance](LaunchArguments& a) {
+                        a.workspace = static_cast<std::byte*>(a.tensors[k].data()) + distance;
+                      }});
+    }
+  }
+}
+
+std::vector<LaunchFault> launch_faults(const Launch& launch, uint64_t workspace_bytes) {
+  std::vector<LaunchFault> list;
+  add_call_faults(list);
+  add_workspace_faults(workspace_bytes, list);
+  add_address_faults(launch, list);
+  add_overlap_faults(launch, workspace_bytes, list);
+  return list;
+}
+
+bool share_a_part(const LaunchFault& one, const LaunchFault& other) {
+  return std::find_first_of(one.parts.begin(), one.parts.end(), other.parts.begin(), other.parts.end()) !=
+         one.parts.end();
+}
+
+}  // namespace
+
+int expect_launch_faults_in_order(const Launch& valid) {
+  const Launch launch = remembering(valid);
+  const uint64_t required = required_workspace(launch);
+  const GuardedBuffer workspace(required);
+  const auto arguments = [&] {
+    return valid_arguments(launch, required > 0 ? workspace.data() : nullptr, required);
+  };
+  const std::vector<LaunchFault> list = launch_faults(launch, required);
+  for (const LaunchFault& fault : list) {
+    LaunchArguments spoiled = arguments();
+    fault.apply(spoiled);
+    EXPECT_TRUE(refused(launch, spoiled, fault.code, fault.sentence)) << fault_text(fault);
+    std::printf("  %s\n", fault_text(fault).c_str());
+  }
+  int pairs = 0;
+  int wrong = 0;
+  for (size_t first = 0; first < list.size() && wrong < 10; ++first) {
+    for (size_t second = first + 1; second < list.size() && wrong < 10; ++second) {
+      if (share_a_part(list[first], list[second])) continue;
+      LaunchArguments spoiled = arguments();
+      list[second].apply(spoiled);
+      list[first].apply(spoiled);
+      const auto found = refused(launch, spoiled, list[first].code, list[first].sentence);
+      EXPECT_TRUE(found) << fault_text(list[first]) << " before " << fault_text(list[second]);
+      ++pairs;
+      wrong += !found;
+    }
+  }
+  EXPECT_TRUE(workspace.margins_intact());
+  EXPECT_TRUE(succeeded(run_arguments(launch, arguments()))) << "the call without a fault";
+  std::printf("%s: %zu faults, %d pairs of faults\n", launch.function, list.size(), pairs);
+  return pairs;
+}
+
+void expect_misaligned_data_refused(const Launch& valid) {
+  const Launch launch = remembering(valid);
+  const uint64_t required = required_workspace(launch);
+  const GuardedBuffer workspace(required);
+  for (size_t k = 0; k < launch.tensors.size(); ++k) {
+    const LaunchTensor& t = launch.tensors[k];
+    const int64_t size = element_bytes(t.tensor.dtype());
+    for (int64_t distance = 1; t.is_accessed && distance < size; ++distance) {
+      LaunchArguments spoiled = valid_arguments(launch, workspace.data(), required);
+      spoiled.tensors[k] = moved(t.tensor, distance);
+      EXPECT_TRUE(refused(launch, spoiled, 161002,
+                          {std::string(t.name) + " has the data address ",
+                           "not a multiple of " + std::to_string(size) + " bytes"}))
+          << "P10 at a distance of " << distance;
+    }
+  }
+}
+
+}  // namespace openaclnn_test

@@ -1,0 +1,135 @@
+// Which memory a phase 2 needs: what it accepts beside and instead of it, and what strict mode refuses.
+#include <algorithm>
+
+#include "support/expect.h"
+#include "support/number.h"
+#include "support/phase2_faults.h"
+
+namespace openaclnn_test {
+
+namespace {
+
+using Contents = std::vector<std::vector<std::byte>>;
+
+// What the call leaves in each tensor.
+Contents results_of(const Launch& launch) {
+  const Launch fresh = copy_of(launch);
+  EXPECT_TRUE(succeeded(run_launch(fresh)));
+  Contents results;
+  for (const LaunchTensor& t : fresh.tensors)
+    results.push_back(t.tensor.data() != nullptr ? t.tensor.all_bytes() : std::vector<std::byte>());
+  return results;
+}
+
+}  // namespace
+
+void expect_only_needed_memory_matters(const Launch& launch) {
+  const Contents wanted = results_of(launch);
+  const uint64_t required = required_workspace(launch);
+  const GuardedBuffer workspace(required);
+  for (void* const nowhere : {static_cast<void*>(nullptr), reinterpret_cast<void*>(3)}) {
+    const Launch fresh = copy_of(launch);
+    LaunchArguments arguments = valid_arguments(fresh, required > 0 ? workspace.data() : nowhere, UINT64_MAX);
+    for (size_t k = 0; k < fresh.tensors.size(); ++k) {
+      if (!fresh.tensors[k].is_accessed)
+        arguments.tensors[k] = placed_at(arguments.tensors[k], arguments.tensors[k], nowhere);
+    }
+    EXPECT_TRUE(succeeded(run_arguments(fresh, arguments)));
+    for (size_t k = 0; k < fresh.tensors.size(); ++k) {
+      const LaunchTensor& t = fresh.tensors[k];
+      if (!t.is_accessed) continue;
+      EXPECT_EQ(t.tensor.all_bytes(), wanted[k]) << t.name;
+      EXPECT_TRUE(t.tensor.gaps_intact()) << t.name;
+    }
+    EXPECT_TRUE(workspace.margins_intact());
+  }
+}
+
+void expect_neighbours_work(const Launch& launch) {
+  const Contents wanted = results_of(launch);
+  const auto required = static_cast<int64_t>(required_workspace(launch));
+  int64_t total = required;
+  for (const LaunchTensor& t : launch.tensors) total += bytes_of(t.tensor);
+  // The workspace comes first, and more than the required bytes of it are offered.
+  const HostTensor memory(ACL_INT8, {(total + 7) / 8 * 8});
+  std::byte* place = static_cast<std::byte*>(memory.data()) + (total + 7) / 8 * 8 - total + required;
+  LaunchArguments arguments = valid_arguments(launch, place - required, UINT64_MAX);
+  for (HostTensor& tensor : arguments.tensors) {
+    const std::vector<std::byte> contents = tensor.all_bytes();
+    tensor = placed_at(tensor, memory, place);
+    std::copy(contents.begin(), contents.end(), place);
+    place += contents.size();
+  }
+  EXPECT_TRUE(succeeded(run_arguments(launch, arguments)));
+  for (size_t k = 0; k < launch.tensors.size(); ++k)
+    EXPECT_EQ(arguments.tensors[k].all_bytes(), wanted[k]) << launch.tensors[k].name;
+}
+
+void expect_address_updates_work(const Launch& launch) {
+  const Contents wanted = results_of(launch);
+  using Setter = aclnnStatus (*)(aclOpExecutor*, size_t, aclTensor*, void*);
+  struct Update {
+    Setter set;
+    const char* function;
+    bool inputs, outputs;  // which parameters it counts, in this order
+  };
+  const std::vector<Update> ways[] = {{{aclSetTensorAddr, "aclSetTensorAddr", true, true}},
+                                      {{aclSetInputTensorAddr, "aclSetInputTensorAddr", true, false},
+                                       {aclSetOutputTensorAddr, "aclSetOutputTensorAddr", false, true}}};
+  for (const std::vector<Update>& way : ways) {
+    const Launch fresh = copy_of(launch);
+    std::vector<Descriptor> tensors;  // phase 1 gets no addresses
+    std::vector<aclTensor*> handles;
+    for (const LaunchTensor& t : fresh.tensors) {
+      tensors.push_back(placed_at(t.tensor, t.tensor, nullptr).describe());
+      handles.push_back(tensors.back().get());
+    }
+    uint64_t workspace_bytes = 0;
+    aclOpExecutor* executor = nullptr;
+    ASSERT_EQ(fresh.phase1(handles, &workspace_bytes, &executor), 0) << take_error_text();
+    for (const Update& update : way) {
+      size_t index = 0;
+      for (const Role other : {Role::output, Role::input}) {
+        if (!(other == Role::output ? update.inputs : update.outputs)) continue;
+        for (size_t k = 0; k < fresh.tensors.size(); ++k) {
+          if (fresh.tensors[k].role == other) continue;
+          EXPECT_EQ(update.set(executor, index++, handles[k], fresh.tensors[k].tensor.data()), 0)
+              << take_error_text();
+        }
+      }
+      take_error_text();
+      EXPECT_EQ(update.set(executor, index, handles[0], nullptr), 161002);
+      EXPECT_TRUE(is_error_line(take_error_text(), update.function, 161002,
+                                {"index is " + std::to_string(index) + ";", "must be below"}));
+    }
+    EXPECT_TRUE(succeeded(run_phase2(fresh.phase2, executor, workspace_bytes)));
+    for (size_t k = 0; k < fresh.tensors.size(); ++k)
+      EXPECT_EQ(fresh.tensors[k].tensor.all_bytes(), wanted[k]) << fresh.tensors[k].name;
+  }
+}
+
+void expect_unknown_memory_refused(const Launch& valid) {
+  const Launch launch = remembering(valid);
+  const uint64_t required = required_workspace(launch);
+  const GuardedBuffer workspace(required, Placement::library), foreign_workspace(required);
+  for (size_t k = 0; k < launch.tensors.size(); ++k) {
+    const LaunchTensor& t = launch.tensors[k];
+    if (!t.is_accessed) continue;
+    const std::vector<std::string> sentence = {std::string(t.name) + " needs ", "inside one live block",
+                                               "aclrtMalloc"};
+    LaunchArguments foreign = valid_arguments(launch, workspace.data(), required);
+    foreign.tensors[k] = t.tensor.copy(Layout::contiguous);
+    EXPECT_TRUE(refused(launch, foreign, 161002, sentence)) << "P12: foreign memory";
+    // Known memory, but the view begins before its block: by one element, which no other tensor's elements can reach.
+    if (t.tensor.numel() < 2) continue;
+    LaunchArguments leaving = valid_arguments(launch, workspace.data(), required);
+    leaving.tensors[k] = moved(t.tensor, -element_bytes(t.tensor.dtype()));
+    EXPECT_TRUE(refused(launch, leaving, 161002, sentence)) << "P12: a view that leaves its block";
+  }
+  if (required == 0) return;
+  EXPECT_TRUE(refused(launch, valid_arguments(launch, foreign_workspace.data(), required), 161002,
+                      {"workspace needs ", "inside one live block"}))
+      << "P12: workspace";
+}
+
+}  // namespace openaclnn_test
