@@ -66,7 +66,7 @@ TEST_P(Cases, FollowTheFormulaBetweenGuardPages) {
     const std::vector<HostTensor> before = before_call(c, tensors);
     ASSERT_NO_FATAL_FAILURE(run_guarded(c, Placement::ends_at_guard, tensors));
     Judge judge;
-    c.judge(before, tensors, judge);
+    judge_case(c, before, tensors, judge);
     ASSERT_TRUE(judge.ok()) << judge.messages();
     expect_trust(c, tensors, judge);
 
@@ -93,7 +93,7 @@ TEST_P(Cases, AreJudgedByTheValues) {
       ++flipped;
     }
     Judge judge;
-    c.judge(before, tensors, judge);
+    judge_case(c, before, tensors, judge);
     judge.for_each([&](const OutputRecord& record) { seen += record.failures(); });
     EXPECT_EQ(seen, flipped) << judge.messages();
   }

@@ -8,7 +8,9 @@
 
 namespace openaclnn_test {
 
-#define OPENACLNN_OPERATOR(folder, name) std::vector<Case> cases_of_##folder();
+#define OPENACLNN_OPERATOR(folder, name) \
+  std::vector<Case> cases_of_##folder(); \
+  std::vector<Case> numerics_cases_of_##folder(int64_t elements);
 #include "ops/ops.def"
 #undef OPENACLNN_OPERATOR
 
@@ -19,6 +21,15 @@ inline std::vector<Case> all_cases() {
 #include "ops/ops.def"
 #undef OPENACLNN_OPERATOR
   return all;
+}
+
+// Cases of one operator with at least `elements` results per dtype, for measuring errors.
+inline std::vector<Case> numerics_cases(const std::string& operator_name, int64_t elements) {
+#define OPENACLNN_OPERATOR(folder, name) \
+  if (operator_name == #name) return numerics_cases_of_##folder(elements);
+#include "ops/ops.def"
+#undef OPENACLNN_OPERATOR
+  return {};
 }
 
 inline std::vector<std::string> operator_names() {

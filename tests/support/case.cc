@@ -31,6 +31,10 @@ void fill(HostTensor& tensor, const TensorCase& spec, uint64_t seed) {
   }
 }
 
+HostTensor contiguous(const TensorCase& spec, const HostTensor& tensor) {
+  return spec.layout == Layout::contiguous ? tensor.alias() : tensor.copy(Layout::contiguous);
+}
+
 }  // namespace
 
 std::vector<HostTensor> make_tensors(const Case& c, Placement placement) {
@@ -45,10 +49,21 @@ std::vector<HostTensor> make_tensors(const Case& c, Placement placement) {
 std::vector<HostTensor> before_call(const Case& c, const std::vector<HostTensor>& tensors) {
   std::vector<HostTensor> before;
   for (size_t k = 0; k < tensors.size(); ++k) {
-    before.push_back(c.tensors[k].role == Role::reference ? tensors[k].copy(Layout::contiguous)
-                                                          : tensors[k].alias());
+    const bool changes = c.tensors[k].role == Role::reference;
+    before.push_back(changes ? tensors[k].copy(Layout::contiguous) : contiguous(c.tensors[k], tensors[k]));
   }
   return before;
+}
+
+void judge_case(const Case& c, const std::vector<HostTensor>& before, const std::vector<HostTensor>& after,
+                Judge& judge) {
+  std::vector<HostTensor> results;
+  for (size_t k = 0; k < after.size(); ++k) {
+    const bool is_input = c.tensors[k].role == Role::input;
+    results.push_back(is_input ? before[k].alias() : contiguous(c.tensors[k], after[k]));
+  }
+  judge.start_case();
+  c.judge(before, results, judge);
 }
 
 Outcome run_case(const Case& c, const std::vector<HostTensor>& tensors, const RunOptions& options) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -52,11 +53,31 @@ struct Case {
   std::string operator_name() const { return name.substr(0, name.find(' ')); }
 };
 
+// Data that brings out the errors of sums: terms of one size that cancel, terms of any size, terms that only grow. As data of
+// numerics cases, with exponents that no product of two terms and no sum of a test carries out of FLOAT16's range.
+struct SumData {
+  const char* name;
+  Values values;
+  int64_t low, high;
+};
+inline constexpr SumData kSumData[] = {{"cancelling", Values::symmetric, 0, 1},
+                                       {"any size", Values::symmetric, -14, 4},
+                                       {"positive", Values::positive, -1, 0}};
+inline void set_sum_data(TensorCase& tensor, int64_t n) {
+  const SumData& data = kSumData[static_cast<size_t>(n) % std::size(kSumData)];
+  tensor.values = data.values;
+  tensor.low = data.low;
+  tensor.high = data.high;
+}
+
 // The tensors of a case, filled. The data depends on the names, dims and dtypes only, not on layout and placement.
 std::vector<HostTensor> make_tensors(const Case& c, Placement placement = Placement::ends_at_guard);
 
-// What `judge` needs of the time before the call: references copied, the rest shared with `tensors`.
+// What `judge` needs of the time before the call, and its call. Judges read each element many times, so they get contiguous
+// copies of tensors in other layouts.
 std::vector<HostTensor> before_call(const Case& c, const std::vector<HostTensor>& tensors);
+void judge_case(const Case& c, const std::vector<HostTensor>& before, const std::vector<HostTensor>& after,
+                Judge& judge);
 
 Outcome run_case(const Case& c, const std::vector<HostTensor>& tensors, const RunOptions& options = {});
 

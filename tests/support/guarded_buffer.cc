@@ -24,7 +24,9 @@ void require(bool ok, const char* what) {
 }  // namespace
 
 GuardedBuffer::GuardedBuffer(size_t bytes, Placement placement)
-    : bytes_(bytes), mapped_(placement != Placement::library) {
+    : bytes_(bytes),
+      mapped_(placement != Placement::library),
+      has_canaries_(mapped_ && placement != Placement::sparse) {
   if (!mapped_) {
     void* block = nullptr;
     require(aclrtMalloc(&block, std::max<size_t>(bytes, 1), ACL_MEM_MALLOC_HUGE_FIRST) == ACL_SUCCESS,
@@ -41,11 +43,11 @@ GuardedBuffer::GuardedBuffer(size_t bytes, Placement placement)
     std::byte* const first = mapping_ + page;
     if (inside > 0) {
       require(mprotect(first, inside, PROT_READ | PROT_WRITE) == 0, "mprotect");
-      std::memset(first, kCanary, inside);
+      if (has_canaries_) std::memset(first, kCanary, inside);
     }
-    data_ = placement == Placement::ends_at_guard ? first + inside - bytes : first;
+    data_ = placement == Placement::starts_at_guard ? first : first + inside - bytes;
   }
-  if (bytes > 0) std::memset(data_, kCanary, bytes);
+  if (placement == Placement::library && bytes > 0) std::memset(data_, kCanary, bytes);
 }
 
 GuardedBuffer::~GuardedBuffer() {
@@ -57,7 +59,7 @@ GuardedBuffer::~GuardedBuffer() {
 }
 
 bool GuardedBuffer::margins_intact() const {
-  if (!mapped_) return true;
+  if (!has_canaries_) return true;
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const auto is_canary = [](std::byte b) { return b == std::byte{kCanary}; };
   return std::all_of(mapping_ + page, data_, is_canary) &&

@@ -8,8 +8,9 @@
 
 namespace openaclnn_test {
 
-// Which end of the data touches a forbidden page. `library`: memory of aclrtMalloc, for modes that accept no other.
-enum class Placement { ends_at_guard, starts_at_guard, library };
+// Which end of the data touches a forbidden page. `library`: memory of aclrtMalloc, for modes that accept no other. `sparse`: as
+// ends_at_guard, but zeros instead of canaries, which cost no memory until they are written: for spans of gigabytes.
+enum class Placement { ends_at_guard, starts_at_guard, library, sparse };
 
 class GuardedBuffer {
  public:
@@ -20,16 +21,17 @@ class GuardedBuffer {
   GuardedBuffer(const GuardedBuffer&) = delete;
   GuardedBuffer& operator=(const GuardedBuffer&) = delete;
 
-  // `bytes` bytes, all kCanary at first.
+  // `bytes` bytes, all kCanary at first (sparse: 0).
   std::byte* data() const { return data_; }
   size_t size() const { return bytes_; }
 
-  // False when a byte of the pages outside the data has changed.
+  // False when a byte of the pages outside the data has changed. Library and sparse memory cannot tell.
   bool margins_intact() const;
 
  private:
   size_t bytes_;
   bool mapped_;
+  bool has_canaries_;
   std::byte* mapping_ = nullptr;
   size_t mapping_bytes_ = 0;
   std::byte* data_ = nullptr;

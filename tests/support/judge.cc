@@ -109,12 +109,12 @@ std::string OutputRecord::heading() {
   return "percent of the elements by error / promise, in tenths; worst: the largest share; beyond: the "
          "largest\n"
          "(error - ulp/2) / (c u S), which leaves out the last rounding\n" +
-         format("%-46s %-8s %9s %7s ", "output", "dtype", "elements", "skipped") +
+         format("%-48s %-10s %9s %7s ", "output", "dtype", "elements", "skipped") +
          "   .0   .1   .2   .3   .4   .5   .6   .7   .8   .9  worst beyond  worst element\n";
 }
 
 std::string OutputRecord::row() const {
-  std::string text = format("%-46s %-8s %9lld %7lld ", name_.c_str(), dtype_name(dtype_),
+  std::string text = format("%-48s %-10s %9lld %7lld ", name_.c_str(), dtype_name(dtype_),
                             static_cast<long long>(elements_), static_cast<long long>(skipped_));
   const double judged = static_cast<double>(std::max<int64_t>(elements_ - skipped_, 1));
   for (const int64_t count : tenths_) text += format(" %4.1f", 100 * static_cast<double>(count) / judged);

@@ -27,6 +27,7 @@ class OutputRecord {
   void expect_bits(uint64_t got, uint64_t wanted);
   void expect_bytes(const std::byte* got, const std::byte* wanted, int64_t bytes);
 
+  aclDataType dtype() const { return dtype_; }
   int64_t elements() const { return elements_; }  // skipped ones included
   int64_t skipped() const { return skipped_; }
   int64_t failures() const { return failures_; }

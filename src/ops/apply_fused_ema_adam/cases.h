@@ -1,7 +1,9 @@
 // ApplyFusedEmaAdam as data: its named cases, for tests of this room and for tests of all rooms.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -64,6 +66,66 @@ inline std::vector<Case> apply_fused_ema_adam_cases() {
     add("matrix, padded rows", {257, 311}, decoupled, Layout::padded);
     add("matrix, column-major", {311, 257}, l2, Layout::transposed);
     add("short rows, negative strides", {9, 1201, 7}, decoupled, Layout::mixed);
+  }
+  return cases;
+}
+
+// For measuring errors: at least `elements` results per dtype, half of them in each mode, with attributes and magnitudes up to the
+// edges of what the bounds assume.
+inline std::vector<Case> apply_fused_ema_adam_numerics_cases(int64_t elements) {
+  struct Range {
+    int64_t low, high;  // exponents of 2
+  };
+  struct Data {
+    const char* name;
+    Range grad, var, m, v;
+  };
+  const Data data[] = {
+      {"training", {-12, 3}, {-8, 2}, {-12, 2}, {-14, 3}},
+      {"any size", {-40, 40}, {-40, 40}, {-40, 40}, {-60, 60}},
+      {"cancelling", {0, 1}, {0, 1}, {0, 1}, {0, 1}},
+      {"first steps",
+       {0, 1},
+       {0, 1},
+       {0, 1},
+       {-40, -20}},  // small v: large updates, and kappa up to its limit
+  };
+  const double near_one = 1 - 0x1p-20;
+  struct Run {
+    EmaAttributes attributes;
+    int64_t t;
+  };
+  const Run runs[] = {
+      {{.lr = .01, .weight_decay = .1}, 7},
+      {{.lr = 1, .ema_decay = .5, .beta1 = .5, .beta2 = .5, .eps = 0, .weight_decay = 1}, 1},
+      {{.lr = 3e-4, .ema_decay = .25, .beta1 = 0, .beta2 = 0, .eps = 1e-3, .bias_correction = false}, 1},
+      {{.lr = .01, .beta1 = near_one, .beta2 = near_one, .eps = 1e-15, .weight_decay = 1e-4}, 1},
+      {{.lr = .1, .beta1 = .99, .beta2 = .9, .eps = 1e-30, .weight_decay = .5}, 1000000},
+  };
+  const int64_t numel = elements / (2 * 4 * static_cast<int64_t>(std::size(data) * std::size(runs))) + 1;
+  std::vector<Case> cases;
+  for (const aclDataType dtype : {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}) {
+    for (const Data& d : data) {
+      for (size_t r = 0; r < std::size(runs); ++r) {
+        for (const int64_t mode : {0, 1}) {
+          EmaAttributes attributes = runs[r].attributes;
+          attributes.mode = mode;
+          // A twentieth more: some elements lie outside what the bounds assume.
+          Case made = ema_adam_case(dtype, {numel + numel / 20}, attributes, runs[r].t, Layout::contiguous,
+                                    std::string(dtype_name(dtype)) + " " + d.name + ", attributes " +
+                                        std::to_string(r) + ", mode " + std::to_string(mode));
+          const Range ranges[] = {d.grad, d.var, d.m, d.v, d.var};
+          for (size_t k = 0; k < kStep; ++k) {
+            const auto fits = [dtype](int64_t exponent) {
+              return dtype == ACL_FLOAT16 ? std::clamp<int64_t>(exponent, -22, 14) : exponent;
+            };
+            made.tensors[k].low = fits(ranges[k].low);
+            made.tensors[k].high = std::max(fits(ranges[k].high), made.tensors[k].low + 1);
+          }
+          cases.push_back(std::move(made));
+        }
+      }
+    }
   }
   return cases;
 }

@@ -72,4 +72,17 @@ inline std::vector<Case> embedding_cases() {
   return cases;
 }
 
+// For measuring errors, of which a copy has none: at least `elements` elements per dtype.
+inline std::vector<Case> embedding_numerics_cases(int64_t elements) {
+  constexpr int64_t kColumns = 401, kPositions = 900;
+  std::vector<Case> cases;
+  for (const NamedDtype& type : kEmbeddingDtypes) {
+    for (int64_t made = 0; made < elements; made += kPositions * kColumns) {
+      cases.push_back(embedding_case(type.dtype, ACL_INT32, 40, kColumns, {kPositions}, Layout::contiguous,
+                                     std::string(type.name) + " copies " + std::to_string(cases.size())));
+    }
+  }
+  return cases;
+}
+
 }  // namespace openaclnn_test

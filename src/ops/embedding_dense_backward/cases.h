@@ -77,4 +77,40 @@ inline std::vector<Case> embedding_dense_backward_cases() {
   return cases;
 }
 
+// For measuring errors: at least `elements` results per dtype, most of them short sums, some long and a few very long ones, of
+// values that cancel, that do not, and that differ much in size.
+inline std::vector<Case> embedding_dense_backward_numerics_cases(int64_t elements) {
+  struct Sums {
+    const char* name;
+    int64_t terms, rows, columns;
+    double share;  // of the elements
+  };
+  const Sums sums[] = {{"short sums", 2000, 1000, 200, 1},
+                       {"sums of about 65 terms", 6500, 100, 50, .01},
+                       {"sums of about 513 terms", 5130, 10, 20, .001},
+                       {"sums of 70000 terms", 70000, 1, 3, 1e-6}};
+  std::vector<Case> cases;
+  const aclDataType dtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+  for (const aclDataType grad : dtypes) {
+    for (const aclDataType out : dtypes) {
+      for (const Sums& s : sums) {
+        for (const bool scale : {false, true}) {
+          // Half scaled, half not; a tenth of that for pairs of different dtypes.
+          const double wanted = static_cast<double>(elements) * s.share / (grad == out ? 2 : 20);
+          const auto repeats = static_cast<int64_t>(wanted / static_cast<double>(s.rows * s.columns)) + 1;
+          for (int64_t n = 0; n < std::max<int64_t>(repeats, grad == out ? 3 : 1); ++n) {
+            Case made = backward_case(grad, out, ACL_INT32, {s.terms}, s.columns,
+                                      {.table_rows = s.rows, .scale = scale}, Layout::contiguous,
+                                      std::string(dtype_name(grad)) + " into " + dtype_name(out) + " " +
+                                          s.name + (scale ? ", scaled " : " ") + std::to_string(n));
+            set_sum_data(made.tensors[kGrad], n);
+            cases.push_back(std::move(made));
+          }
+        }
+      }
+    }
+  }
+  return cases;
+}
+
 }  // namespace openaclnn_test

@@ -1,6 +1,7 @@
 // GroupedBiasAddGrad as data: its named cases, for tests of this room and for tests of all rooms.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <string>
@@ -95,6 +96,36 @@ inline std::vector<Case> grouped_bias_add_grad_cases() {
     add("padded rows", kSizes, {bias_sizes(30, 100, 3), 201}, ACL_INT32, Layout::padded);
     add("rotated views, negative strides", kEnds, {bias_sizes(20, 700, 4), 77}, ACL_INT64, Layout::mixed);
     add("rotated views, equal groups", kEqual, {std::vector<int64_t>(11, 520), 45}, ACL_INT64, Layout::mixed);
+  }
+  return cases;
+}
+
+// For measuring errors: at least `elements` results per dtype, most of them short sums, some long and a few very long ones.
+inline std::vector<Case> grouped_bias_add_grad_numerics_cases(int64_t elements) {
+  struct Sums {
+    const char* name;
+    BiasAttributes attributes;
+    std::vector<int64_t> sizes;
+    int64_t columns;
+    double share;  // of the elements
+  };
+  const Sums sums[] = {
+      {"short sums", {.grouped = true, .index_type = 0}, bias_sizes(1000, 3, 1), 200, .5},
+      {"sums of 2", {.grouped = false, .index_type = 0}, std::vector<int64_t>(1000, 2), 200, .5},
+      {"sums of about 65 terms", {.grouped = true, .index_type = 1}, bias_sizes(100, 130, 2), 50, .01},
+      {"sums of 513 terms", {.grouped = false, .index_type = 0}, std::vector<int64_t>(10, 513), 20, .001},
+      {"sums of 70000 terms", {.grouped = true, .index_type = 0}, {70000}, 3, 1e-6}};
+  std::vector<Case> cases;
+  for (const aclDataType dtype : {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}) {
+    for (const Sums& s : sums) {
+      const auto results = static_cast<double>(static_cast<int64_t>(s.sizes.size()) * s.columns);
+      const auto repeats = static_cast<int64_t>(static_cast<double>(elements) * s.share / results) + 1;
+      for (int64_t n = 0; n < std::max<int64_t>(repeats, 3); ++n) {
+        cases.push_back(bias_case(dtype, ACL_INT64, s.attributes, {s.sizes, s.columns}, Layout::contiguous,
+                                  std::string(dtype_name(dtype)) + " " + s.name + " " + std::to_string(n)));
+        set_sum_data(cases.back().tensors[kBiasGradY], n);
+      }
+    }
   }
   return cases;
 }

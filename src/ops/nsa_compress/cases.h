@@ -1,6 +1,7 @@
 // NsaCompress as data: its named cases, for tests of this room and for tests of all rooms.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -71,6 +72,37 @@ inline std::vector<Case> nsa_compress_cases() {
     add("narrow heads", {900, 131, 3}, {8, 5, {450, 450}, 0});
     add("padded rows", {300, 6, 50}, {12, 6, {100, 200}, 1}, Layout::padded);
     add("rotated views, negative strides", {200, 7, 40}, {10, 4, {120, 80}, 0}, Layout::mixed);
+  }
+  return cases;
+}
+
+// For measuring errors: at least `elements` results per dtype, most of them short sums, some long ones.
+inline std::vector<Case> nsa_compress_numerics_cases(int64_t elements) {
+  struct Sums {
+    const char* name;
+    Shape input_dims;
+    WindowAttributes attributes;
+    double share;  // of the elements
+  };
+  const Sums sums[] = {{"windows of 3", {1003, 5, 60}, {3, 1, {600, 403}, 0}, 1},
+                       {"windows of 65", {200, 5, 31}, {65, 7, {}, 0, false}, .003},
+                       {"windows of 513", {1100, 3, 13}, {513, 100, {1100}, 1}, .0001},
+                       {"windows of 20000", {20001, 1, 3}, {20000, 1, {20001}, 1}, 1e-6}};
+  std::vector<Case> cases;
+  for (const aclDataType dtype : {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}) {
+    for (const Sums& s : sums) {
+      const int64_t heads = s.input_dims[1], columns = s.input_dims[2];
+      const auto windows = static_cast<int64_t>(window_starts(s.attributes, s.input_dims[0]).size());
+      const double wanted = static_cast<double>(elements) * s.share;
+      const auto repeats = static_cast<int64_t>(wanted / static_cast<double>(windows * heads * columns)) + 1;
+      for (int64_t n = 0; n < std::max<int64_t>(repeats, 3); ++n) {
+        cases.push_back(
+            compress_case(dtype, s.input_dims, s.attributes, Layout::contiguous,
+                          std::string(dtype_name(dtype)) + " " + s.name + " " + std::to_string(n)));
+        set_sum_data(cases.back().tensors[kCompressInput], n);
+        set_sum_data(cases.back().tensors[kCompressWeight], n / 2);
+      }
+    }
   }
   return cases;
 }

@@ -1,6 +1,7 @@
 // NsaCompressGrad as data: its named cases, for tests of this room and for tests of all rooms.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -68,6 +69,37 @@ inline std::vector<Case> nsa_compress_grad_cases() {
     add("tokens behind the last sequence", {620, 4, 70}, {16, 8, {300, 300}, 0});
     add("padded rows", {300, 6, 50}, {12, 6, {100, 200}, 1}, Layout::padded);
     add("rotated views, negative strides", {200, 7, 40}, {10, 4, {120, 80}, 0}, Layout::mixed);
+  }
+  return cases;
+}
+
+// For measuring errors: at least `elements` results of each output per dtype. The gradient of the weights has L N elements, so L
+// is nearly as large as the sequence; few windows then make short sums, and other shapes make long ones.
+inline std::vector<Case> nsa_compress_grad_numerics_cases(int64_t elements) {
+  struct Sums {
+    const char* name;
+    Shape input_dims;
+    WindowAttributes attributes;
+    double share;  // of the elements
+  };
+  const Sums sums[] = {{"blocks as long as the sequence", {3200, 100, 1}, {3000, 100, {3200}, 0}, 1},
+                       {"32 windows over each token", {400, 3, 50}, {64, 2, {150, 250}, 1}, 1e-4},
+                       {"weight sums of 64000 terms", {2010, 1, 640}, {29, 20, {}, 0, false}, 1e-6}};
+  std::vector<Case> cases;
+  for (const aclDataType dtype : {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}) {
+    for (const Sums& s : sums) {
+      const double wanted = static_cast<double>(elements) * s.share;
+      const auto results = static_cast<double>(s.attributes.block_size * s.input_dims[1]);
+      const auto repeats = static_cast<int64_t>(wanted / results) + 1;
+      for (int64_t n = 0; n < std::max<int64_t>(repeats, 3); ++n) {
+        cases.push_back(
+            compress_grad_case(dtype, s.input_dims, s.attributes, Layout::contiguous,
+                               std::string(dtype_name(dtype)) + " " + s.name + " " + std::to_string(n)));
+        set_sum_data(cases.back().tensors[kCgOutputGrad], n);
+        set_sum_data(cases.back().tensors[kCgInput], n / 2);
+        set_sum_data(cases.back().tensors[kCgWeight], n / 3);
+      }
+    }
   }
   return cases;
 }
