@@ -27,6 +27,17 @@ Reach reach_of(const Shape& dims, const View& view) {
   return {lowest, highest - lowest + 1};
 }
 
+// Of a size that the compiler knows: copying elements is what most tests do most.
+void copy_element(void* to, const void* from, int64_t bytes) {
+  switch (bytes) {
+    case 1: std::memcpy(to, from, 1); break;
+    case 2: std::memcpy(to, from, 2); break;
+    case 4: std::memcpy(to, from, 4); break;
+    case 8: std::memcpy(to, from, 8); break;
+    default: std::memcpy(to, from, static_cast<size_t>(bytes));
+  }
+}
+
 }  // namespace
 
 HostTensor::HostTensor(aclDataType dtype, Shape dims, Layout layout, Placement placement)
@@ -52,6 +63,28 @@ HostTensor::HostTensor(aclDataType dtype, Shape dims, View view, const HostTenso
       memory_(memory.memory_),
       data_(static_cast<std::byte*>(data)) {}
 
+template <class Visit>
+void HostTensor::for_each_element(const Visit& visit) const {
+  if (numel_ == 0) return;
+  const size_t rank = dims_.size();
+  const int64_t columns = rank == 0 ? 1 : dims_[rank - 1];
+  const int64_t step = rank == 0 ? 0 : view_.strides[rank - 1];
+  Shape index(rank);
+  int64_t row = view_.offset;
+  for (int64_t left = numel_; left > 0; left -= columns) {
+    for (int64_t i = 0; i < columns; ++i) {
+      visit(reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(data_) +
+                                         static_cast<uintptr_t>((row + i * step) * element_bytes_)));
+    }
+    for (size_t k = rank < 2 ? 0 : rank - 1; k-- > 0;) {
+      row += view_.strides[k];
+      if (++index[k] < dims_[k]) break;
+      row -= dims_[k] * view_.strides[k];
+      index[k] = 0;
+    }
+  }
+}
+
 HostTensor HostTensor::alias() const {
   HostTensor same(dtype_, dims_, view_, *this, data_);
   same.is_contiguous_ = is_contiguous_;
@@ -60,8 +93,12 @@ HostTensor HostTensor::alias() const {
 
 HostTensor HostTensor::copy(Layout layout, Placement placement) const {
   HostTensor made(dtype_, dims_, layout, placement);
-  for (int64_t i = 0; i < numel_; ++i)
-    std::memcpy(made.element(i), element(i), static_cast<size_t>(element_bytes_));
+  const std::vector<std::byte> elements = all_bytes();
+  const std::byte* next = elements.data();
+  made.for_each_element([&](std::byte* element) {
+    copy_element(element, next, element_bytes_);
+    next += element_bytes_;
+  });
   return made;
 }
 
@@ -81,18 +118,11 @@ std::byte* HostTensor::element(int64_t i) const {
 
 uint64_t HostTensor::bits(int64_t i) const {
   uint64_t bits = 0;
-  // Of a size that the compiler knows: reading elements is what oracles do most.
-  switch (element_bytes_) {
-    case 2: std::memcpy(&bits, element(i), 2); break;
-    case 4: std::memcpy(&bits, element(i), 4); break;
-    default: std::memcpy(&bits, element(i), static_cast<size_t>(element_bytes_));
-  }
+  copy_element(&bits, element(i), element_bytes_);
   return bits;
 }
 
-void HostTensor::set_bits(int64_t i, uint64_t bits) {
-  std::memcpy(element(i), &bits, static_cast<size_t>(element_bytes_));
-}
+void HostTensor::set_bits(int64_t i, uint64_t bits) { copy_element(element(i), &bits, element_bytes_); }
 
 double HostTensor::get(int64_t i) const { return decode(dtype_, bits(i)); }
 void HostTensor::set(int64_t i, double value) { set_bits(i, encode(dtype_, value)); }
@@ -109,9 +139,11 @@ std::vector<uint64_t> HostTensor::all_bits() const {
 
 std::vector<std::byte> HostTensor::all_bytes() const {
   std::vector<std::byte> all(static_cast<size_t>(numel_ * element_bytes_));
-  for (int64_t i = 0; i < numel_; ++i) {
-    std::memcpy(all.data() + i * element_bytes_, element(i), static_cast<size_t>(element_bytes_));
-  }
+  std::byte* next = all.data();
+  for_each_element([&](const std::byte* element) {
+    copy_element(next, element, element_bytes_);
+    next += element_bytes_;
+  });
   return all;
 }
 
@@ -131,11 +163,12 @@ bool HostTensor::unchanged() const {
 }
 
 bool HostTensor::gaps_intact() const {
+  // As many elements as fit: there are no gaps.
+  if (memory_->size() == static_cast<size_t>(numel_ * element_bytes_)) return memory_->margins_intact();
   std::vector<bool> used(memory_->size());
-  for (int64_t i = 0; i < numel_; ++i) {
-    const auto at = element(i) - memory_->data();
-    std::fill_n(used.begin() + at, element_bytes_, true);
-  }
+  for_each_element([&](const std::byte* element) {
+    std::fill_n(used.begin() + (element - memory_->data()), element_bytes_, true);
+  });
   for (size_t i = 0; i < used.size(); ++i) {
     if (!used[i] && memory_->data()[i] != std::byte{GuardedBuffer::kCanary}) return false;
   }

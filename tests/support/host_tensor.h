@@ -71,6 +71,10 @@ class HostTensor {
   bool gaps_intact() const;
 
  private:
+  // visit(element) in row-major order: without the divisions of element(), which cost more than the elements.
+  template <class Visit>
+  void for_each_element(const Visit& visit) const;
+
   aclDataType dtype_;
   int64_t element_bytes_;
   Shape dims_;

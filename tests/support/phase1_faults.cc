@@ -16,7 +16,8 @@ namespace {
 // False for an optional tensor that the valid call leaves out: only its handle can be wrong.
 bool is_given(const TensorArgument& tensor) { return tensor.handle != Handle::null; }
 
-std::string part_text(const CallArguments& call, const Part& part) {
+std::string part_text(const Phase1Test& test, const Part& part) {
+  const CallArguments& call = test.valid;
   const auto of_tensor = [&](const char* what) {
     return std::string(call.tensors[part.index].name) + " " + what;
   };
@@ -30,15 +31,15 @@ std::string part_text(const CallArguments& call, const Part& part) {
     case Part::array_handle: return std::string(call.array->name) + " handle";
     case Part::array: return call.array->name;
     case Part::layout: return "layout";
-    case Part::number: return "attribute " + std::to_string(part.index);
+    case Part::number: return test.number_names[part.index];
   }
   return "";
 }
 
-std::string fault_text(const CallArguments& call, const Fault& fault) {
+std::string fault_text(const Phase1Test& test, const Fault& fault) {
   std::string text = "V" + std::to_string(fault.row) + " " + fault.rule + " (";
   for (size_t k = 0; k < fault.parts.size(); ++k)
-    text += (k > 0 ? ", " : "") + part_text(call, fault.parts[k]);
+    text += (k > 0 ? ", " : "") + part_text(test, fault.parts[k]);
   return text + ")";
 }
 
@@ -195,8 +196,8 @@ void expect_every_fault_is_found(const Phase1Test& test) {
   for (const Fault& fault : list) {
     CallArguments arguments = test.valid;
     fault.apply(arguments);
-    EXPECT_TRUE(is_found(test, arguments, fault)) << fault_text(test.valid, fault);
-    std::printf("  %s\n", fault_text(test.valid, fault).c_str());
+    EXPECT_TRUE(is_found(test, arguments, fault)) << fault_text(test, fault);
+    std::printf("  %s\n", fault_text(test, fault).c_str());
   }
   std::printf("%s: %zu faults\n", test.function, list.size());
 }
@@ -212,8 +213,7 @@ int expect_first_of_two_faults_decides(const Phase1Test& test) {
       list[second].apply(arguments);
       list[first].apply(arguments);
       const auto found = is_found(test, arguments, list[first]);
-      EXPECT_TRUE(found) << fault_text(test.valid, list[first]) << " before "
-                         << fault_text(test.valid, list[second]);
+      EXPECT_TRUE(found) << fault_text(test, list[first]) << " before " << fault_text(test, list[second]);
       ++pairs;
       wrong += !found;
       if (wrong == 10) return pairs;  // enough to see the cause

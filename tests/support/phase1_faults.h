@@ -61,8 +61,8 @@ struct Phase1Test {
   const char* function = "";
   CallArguments valid;
   Phase1Call phase1;
-  std::vector<Fault>
-      faults;  // those of the operator's own rules; within a row in the order in which they are found
+  std::vector<const char*> number_names = {};  // of the attributes, for messages
+  std::vector<Fault> faults = {};  // of the operator's own rules; within a row in the order of finding
 
   Outcome run(const CallArguments& arguments) const { return run_phase1(arguments, phase1); }
 };

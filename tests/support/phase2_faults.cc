@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <set>
 #include <utility>
 
 #include "support/expect.h"
@@ -152,6 +153,12 @@ bool share_a_part(const LaunchFault& one, const LaunchFault& other) {
          one.parts.end();
 }
 
+// The same call is tried with many dtypes; the list of rows is as long as that of one.
+void print_once(const std::string& line) {
+  static std::set<std::string> printed;
+  if (printed.insert(line).second) std::printf("%s\n", line.c_str());
+}
+
 }  // namespace
 
 int expect_launch_faults_in_order(const Launch& valid) {
@@ -166,7 +173,7 @@ int expect_launch_faults_in_order(const Launch& valid) {
     LaunchArguments spoiled = arguments();
     fault.apply(spoiled);
     EXPECT_TRUE(refused(launch, spoiled, fault.code, fault.sentence)) << fault_text(fault);
-    std::printf("  %s\n", fault_text(fault).c_str());
+    print_once("  " + fault_text(fault));
   }
   int pairs = 0;
   int wrong = 0;
@@ -184,7 +191,8 @@ int expect_launch_faults_in_order(const Launch& valid) {
   }
   EXPECT_TRUE(workspace.margins_intact());
   EXPECT_TRUE(succeeded(run_arguments(launch, arguments()))) << "the call without a fault";
-  std::printf("%s: %zu faults, %d pairs of faults\n", launch.function, list.size(), pairs);
+  print_once(std::string(launch.function) + ": " + std::to_string(list.size()) + " faults, " +
+             std::to_string(pairs) + " pairs of faults");
   return pairs;
 }
 

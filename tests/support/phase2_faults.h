@@ -22,7 +22,8 @@ void expect_only_needed_memory_matters(const Launch& launch);
 void expect_neighbours_work(const Launch& launch);
 
 // Address updates between the phases: the indices of aclSetTensorAddr are the inputs, then the outputs, a reference counts as
-// both; aclSetInputTensorAddr and aclSetOutputTensorAddr count their own. Indices behind the last one are refused.
+// both; aclSetInputTensorAddr and aclSetOutputTensorAddr count their own. Indices behind the last one are refused. One repeatable
+// executor, planned without addresses, runs with all of them. All tensors are accessed.
 void expect_address_updates_work(const Launch& launch);
 
 // P12, in a process with OPENACLNN_CHECK=strict and a launch in library memory: memory that the allocator does not know, and

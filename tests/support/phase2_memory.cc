@@ -1,5 +1,6 @@
 // Which memory a phase 2 needs: what it accepts beside and instead of it, and what strict mode refuses.
 #include <algorithm>
+#include <span>
 
 #include "support/expect.h"
 #include "support/number.h"
@@ -65,47 +66,60 @@ void expect_neighbours_work(const Launch& launch) {
     EXPECT_EQ(arguments.tensors[k].all_bytes(), wanted[k]) << launch.tensors[k].name;
 }
 
+namespace {
+
+using Setter = aclnnStatus (*)(aclOpExecutor*, size_t, aclTensor*, void*);
+struct Update {
+  Setter set;
+  const char* function;
+  bool inputs, outputs;  // which parameters it counts, in this order
+};
+
+// Sets the address of every parameter that `update` counts, and tries the index behind the last one.
+void set_addresses(const Update& update, const Launch& launch, std::span<aclTensor* const> handles,
+                   aclOpExecutor* executor) {
+  size_t index = 0;
+  for (const Role other : {Role::output, Role::input}) {
+    if (!(other == Role::output ? update.inputs : update.outputs)) continue;
+    for (size_t k = 0; k < launch.tensors.size(); ++k) {
+      if (launch.tensors[k].role == other) continue;
+      EXPECT_EQ(update.set(executor, index++, handles[k], launch.tensors[k].tensor.data()), 0)
+          << take_error_text();
+    }
+  }
+  take_error_text();
+  EXPECT_EQ(update.set(executor, index, handles[0], nullptr), 161002);
+  EXPECT_TRUE(is_error_line(take_error_text(), update.function, 161002,
+                            {"index is " + std::to_string(index) + ";", "must be below"}));
+}
+
+}  // namespace
+
 void expect_address_updates_work(const Launch& launch) {
   const Contents wanted = results_of(launch);
-  using Setter = aclnnStatus (*)(aclOpExecutor*, size_t, aclTensor*, void*);
-  struct Update {
-    Setter set;
-    const char* function;
-    bool inputs, outputs;  // which parameters it counts, in this order
-  };
   const std::vector<Update> ways[] = {{{aclSetTensorAddr, "aclSetTensorAddr", true, true}},
                                       {{aclSetInputTensorAddr, "aclSetInputTensorAddr", true, false},
                                        {aclSetOutputTensorAddr, "aclSetOutputTensorAddr", false, true}}};
+  std::vector<Descriptor> tensors;  // phase 1 gets no addresses
+  std::vector<aclTensor*> handles;
+  for (const LaunchTensor& t : launch.tensors) {
+    tensors.push_back(placed_at(t.tensor, t.tensor, nullptr).describe());
+    handles.push_back(tensors.back().get());
+  }
+  uint64_t workspace_bytes = 0;
+  aclOpExecutor* executor = nullptr;
+  ASSERT_EQ(launch.phase1(handles, &workspace_bytes, &executor), 0) << take_error_text();
+  ASSERT_EQ(aclSetAclOpExecutorRepeatable(executor), 0);
+  EXPECT_TRUE(failed_in_phase2(run_phase2(launch.phase2, executor, workspace_bytes), launch.function, 161001,
+                               {launch.tensors[0].name, "NULL data address"}));
   for (const std::vector<Update>& way : ways) {
     const Launch fresh = copy_of(launch);
-    std::vector<Descriptor> tensors;  // phase 1 gets no addresses
-    std::vector<aclTensor*> handles;
-    for (const LaunchTensor& t : fresh.tensors) {
-      tensors.push_back(placed_at(t.tensor, t.tensor, nullptr).describe());
-      handles.push_back(tensors.back().get());
-    }
-    uint64_t workspace_bytes = 0;
-    aclOpExecutor* executor = nullptr;
-    ASSERT_EQ(fresh.phase1(handles, &workspace_bytes, &executor), 0) << take_error_text();
-    for (const Update& update : way) {
-      size_t index = 0;
-      for (const Role other : {Role::output, Role::input}) {
-        if (!(other == Role::output ? update.inputs : update.outputs)) continue;
-        for (size_t k = 0; k < fresh.tensors.size(); ++k) {
-          if (fresh.tensors[k].role == other) continue;
-          EXPECT_EQ(update.set(executor, index++, handles[k], fresh.tensors[k].tensor.data()), 0)
-              << take_error_text();
-        }
-      }
-      take_error_text();
-      EXPECT_EQ(update.set(executor, index, handles[0], nullptr), 161002);
-      EXPECT_TRUE(is_error_line(take_error_text(), update.function, 161002,
-                                {"index is " + std::to_string(index) + ";", "must be below"}));
-    }
-    EXPECT_TRUE(succeeded(run_phase2(fresh.phase2, executor, workspace_bytes)));
+    for (const Update& update : way) set_addresses(update, fresh, handles, executor);
+    EXPECT_TRUE(succeeded(run_phase2(launch.phase2, executor, workspace_bytes)));
     for (size_t k = 0; k < fresh.tensors.size(); ++k)
       EXPECT_EQ(fresh.tensors[k].tensor.all_bytes(), wanted[k]) << fresh.tensors[k].name;
   }
+  EXPECT_EQ(aclDestroyAclOpExecutor(executor), 0);
 }
 
 void expect_unknown_memory_refused(const Launch& valid) {
@@ -120,6 +134,11 @@ void expect_unknown_memory_refused(const Launch& valid) {
     LaunchArguments foreign = valid_arguments(launch, workspace.data(), required);
     foreign.tensors[k] = t.tensor.copy(Layout::contiguous);
     EXPECT_TRUE(refused(launch, foreign, 161002, sentence)) << "P12: foreign memory";
+    LaunchArguments freed = valid_arguments(launch, workspace.data(), required);
+    void* const address =
+        HostTensor(t.tensor.dtype(), t.tensor.dims(), Layout::contiguous, Placement::library).data();
+    freed.tensors[k] = placed_at(t.tensor, t.tensor, address);
+    EXPECT_TRUE(refused(launch, freed, 161002, sentence)) << "P12: freed memory";
     // Known memory, but the view begins before its block: by one element, which no other tensor's elements can reach.
     if (t.tensor.numel() < 2) continue;
     LaunchArguments leaving = valid_arguments(launch, workspace.data(), required);

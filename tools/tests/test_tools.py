@@ -144,6 +144,95 @@ class CheckStyle(TreeTest):
                 self.expect("a.md", f"see {word} here\n", "a.md:1:")
 
 
+class NewOp(unittest.TestCase):
+    """In a copy of the project, because the scaffold is what the project's own headers and checks accept."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.root = pathlib.Path(self.folder.name)
+        for name in ("src", "include", "tests"):
+            shutil.copytree(TOOLS.parent / name, self.root / name)
+        shutil.copy(TOOLS.parent / ".clang-format", self.root)
+
+    def new_op(self, *arguments):
+        command = [sys.executable, str(TOOLS / "new_op"), *arguments, str(self.root)]
+        result = subprocess.run(command, capture_output=True, text=True)
+        return result.returncode, result.stdout + result.stderr
+
+    def files(self):
+        return {str(path.relative_to(self.root)): path.read_bytes() for path in self.root.rglob("*") if path.is_file()}
+
+    def test_refused_names_change_nothing(self):
+        before = self.files()
+        for name, why in (("ScaledCopy", "did you mean scaled_copy?"), ("scaled copy", "did you mean scaled_copy?"),
+                          ("9lives", "lower case with underscores"), ("", "lower case with underscores"),
+                          ("_copy", "lower case"), ("scaled__copy", "lower case"), ("../copy", "did you mean copy?"),
+                          ("embedding", "src/ops/embedding exists already"), ("aclnn_copy", "begins with aclnn"),
+                          ("cpu", "means something else"), ("x", "too short")):
+            with self.subTest(name=name):
+                code, output = self.new_op(name)
+                self.assertEqual(code, 1, output)
+                self.assertIn(why, output)
+                self.assertEqual(len(output.splitlines()), 1, output)
+                self.assertEqual(self.files(), before)
+
+    def test_wrong_use(self):
+        for arguments in ((), ("--help",), ("scaled_copy", str(self.root / "src")), ("a", "b", "c")):
+            with self.subTest(arguments=arguments):
+                result = subprocess.run([sys.executable, str(TOOLS / "new_op"), *arguments], capture_output=True)
+                self.assertEqual(result.returncode, 2)
+
+    def test_an_operator_is_not_made_twice(self):
+        self.assertEqual(self.new_op("scaled_copy")[0], 0)
+        before = self.files()
+        code, output = self.new_op("scaled_copy")
+        self.assertEqual(code, 1)
+        self.assertIn("src/ops/scaled_copy exists already", output)
+        self.assertEqual(self.files(), before)
+
+    def test_every_list_has_it(self):
+        code, output = self.new_op("mean_rows")
+        self.assertEqual(code, 0, output)
+        self.assertIn("build/release/bin/mean_rows_test", output)
+        operators = [line for line in (self.root / "src/ops/ops.def").read_text().splitlines() if line[:2] != "//"]
+        self.assertIn("OPENACLNN_OPERATOR(mean_rows, MeanRows)", operators)
+        self.assertEqual(operators, sorted(operators))
+        symbols = (self.root / "tests/abi/exported_symbols.txt").read_text().splitlines()
+        self.assertLess({"aclnnMeanRows", "aclnnMeanRowsGetWorkspaceSize"}, set(symbols))
+        self.assertEqual(symbols, sorted(symbols))
+        for path, text in self.files().items():
+            self.assertNotRegex(text, rb"@[Nn][Aa][Mm][Ee]@", path)
+
+    def test_the_scaffold_follows_the_rules(self):
+        self.new_op("scaled_copy")
+        for tool in ("check_layers", "check_style"):
+            self.assertEqual(run(tool, self.root), (0, ""))
+        if shutil.which("clang-format-14") or shutil.which("clang-format"):
+            tool = shutil.which("clang-format-14") or "clang-format"
+            sources = [str(path) for path in (self.root / "src/ops/scaled_copy").iterdir() if path.suffix != ".md"]
+            result = subprocess.run([tool, "--dry-run", "-Werror", *sources], capture_output=True, text=True)
+            self.assertEqual(result.returncode, 0, result.stderr)
+
+    @unittest.skipUnless(shutil.which("g++"), "needs g++")
+    def test_the_scaffold_compiles(self):
+        self.new_op("scaled_copy")
+        room = self.root / "src/ops/scaled_copy"
+        flags = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-DOPENACLNN_ISA_NAMESPACE=isa_baseline",
+                 *(f"-I{self.root / folder}" for folder in ("src", "include", "tests"))]
+        for source in ("op.cc", "cpu.cc", "test.cc"):
+            result = subprocess.run(["g++", *flags, str(room / source)], capture_output=True, text=True)
+            self.assertEqual(result.returncode, 0, result.stderr)
+        result = subprocess.run(["gcc", "-std=c99", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{self.root / 'include'}",
+                                 "-x", "c", str(self.root / "include/aclnnop/aclnn_scaled_copy.h")], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_the_scaffold_admits_that_it_is_unfinished(self):
+        self.new_op("scaled_copy")
+        self.assertIn("is not written", (self.root / "src/ops/scaled_copy/cpu.cc").read_text())
+        self.assertIn("the kernel of aclnnScaledCopy is not written", (self.root / "src/ops/scaled_copy/test.cc").read_text())
+
+
 @unittest.skipUnless(shutil.which("g++") and shutil.which("nm"), "needs g++ and nm")
 class CheckObjects(TreeTest):
     def compile(self, target, text):

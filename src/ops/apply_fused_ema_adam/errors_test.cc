@@ -20,6 +20,7 @@ Phase1Test ema_test() {
   test.valid.tensors[kGrad].role = Role::input;
   test.valid.tensors[kStep] = {.name = kEmaNames[kStep], .dtype = ACL_INT64, .dims = {1}};
   test.valid.numbers = {1};
+  test.number_names = {"mode"};
   test.phase1 = [](const CallHandles& call, uint64_t* workspace_bytes, aclOpExecutor** executor) {
     return ema_adam_phase1({.mode = call.numbers[kMode]})(call.tensors, workspace_bytes, executor);
   };

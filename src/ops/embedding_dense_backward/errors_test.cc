@@ -17,6 +17,7 @@ Phase1Test backward_test() {
                         {.name = kBackwardNames[kIndices], .dtype = ACL_INT64, .dims = {4}},
                         {.name = kBackwardNames[kOut], .role = Role::output, .dims = {5, 8}}};
   test.valid.numbers = {5, -1};
+  test.number_names = {"numWeights", "paddingIdx"};
   test.phase1 = [](const CallHandles& call, uint64_t* workspace_bytes, aclOpExecutor** executor) {
     const BackwardAttributes attributes = {.table_rows = call.numbers[kNumWeights],
                                            .padding_row = call.numbers[kPaddingIdx]};

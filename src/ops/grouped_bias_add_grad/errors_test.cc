@@ -78,6 +78,7 @@ Phase1Test bias_test(const Version& version) {
                          .handle = grouped ? Handle::live : Handle::null},
                         {.name = "out", .role = Role::output, .dims = {3, 8}}};
   test.valid.numbers = {0};
+  test.number_names = {"groupIdxType"};
   test.phase1 = [first = version.number == 1](const CallHandles& call, uint64_t* workspace_bytes,
                                               aclOpExecutor** executor) {
     const auto& t = call.tensors;

@@ -78,6 +78,7 @@ Phase1Test compress_test() {
   test.valid.array = {.name = "actSeqLenOptional", .before = kOutput, .values = {48, 96}};
   test.valid.layout = "TND";
   test.valid.numbers = {32, 16, 0};
+  test.number_names = {"compressBlockSize", "compressStride", "actSeqLenType"};
   test.phase1 = [](const CallHandles& call, uint64_t* workspace_bytes, aclOpExecutor** executor) {
     return aclnnNsaCompressGetWorkspaceSize(
         call.tensors[kInput], call.tensors[kWeight], call.array, call.layout, call.numbers[kBlockSize],

@@ -91,6 +91,7 @@ Phase1Test grad_test() {
   test.valid.array = {.name = "actSeqLenOptionalOptional", .before = kInputGrad, .values = {48, 96}};
   test.valid.layout = "TND";
   test.valid.numbers = {32, 16, 0};
+  test.number_names = {"compressBlockSize", "compressStride", "actSeqLenType"};
   test.phase1 = [](const CallHandles& call, uint64_t* workspace_bytes, aclOpExecutor** executor) {
     const auto& t = call.tensors;
     return aclnnNsaCompressGradGetWorkspaceSize(
