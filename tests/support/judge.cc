@@ -51,7 +51,7 @@ void OutputRecord::compare(double result, long double exact, long double c, long
   if (!std::isfinite(result)) {
     return fail(format("result %g, the exact value is %.9Lg", result, exact));
   }
-  const long double half_ulp = ulp(dtype_, result) / 2;
+  const double half_ulp = ulp(dtype_, result) / 2;
   const long double rest = c * 0x1p-24L * sum_of_magnitudes;
   const long double error = std::fabs(result - exact);
   const long double share = error / (half_ulp + rest);

@@ -32,10 +32,9 @@ double decode(aclDataType dtype, uint64_t bits);
 double round_to(aclDataType dtype, double value);
 
 // The distance between neighbouring numbers of the format around y.
-long double ulp(aclDataType dtype, long double y);
+double ulp(aclDataType dtype, double y);
 
 // The error that the specification allows for `result`: half an ulp of it, plus c roundings of the sum of magnitudes.
-long double allowed_error(aclDataType dtype, long double result, long double c,
-                          long double sum_of_magnitudes);
+long double allowed_error(aclDataType dtype, double result, long double c, long double sum_of_magnitudes);
 
 }  // namespace openaclnn_test
