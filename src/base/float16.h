@@ -35,6 +35,11 @@ OPENACLNN_INLINE constexpr float widen(Float16 x) {
   return std::bit_cast<float>(sign | ((magnitude << 13) + ((127u - 15u) << 23)));
 }
 
+// For code that takes any storage type.
+OPENACLNN_INLINE constexpr float to_float(float x) { return x; }
+OPENACLNN_INLINE constexpr float to_float(Bfloat16 x) { return widen(x); }
+OPENACLNN_INLINE constexpr float to_float(Float16 x) { return widen(x); }
+
 OPENACLNN_INLINE constexpr Bfloat16 narrow_bf16(float x) {
   const uint32_t bits = std::bit_cast<uint32_t>(x);
   if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return {kCanonicalNanBf16};

@@ -26,6 +26,11 @@ struct alignas(64) RowAccumulators {
 // accumulator[c] = accumulator[c] + row[c], or +0 + row[c] for the first row of a window.
 template <class In>
 inline void add_row(float* accumulator, const In* row, int64_t columns, bool first) {
+  constexpr int64_t kNarrow = 4;  // columns; up to here single additions are faster than part of a vector
+  if (columns <= kNarrow && columns < F32::kLanes) {
+    for (int64_t c = 0; c < columns; ++c) accumulator[c] = (first ? 0.0f : accumulator[c]) + to_float(row[c]);
+    return;
+  }
   int64_t c = 0;
   for (; c + F32::kLanes <= columns; c += F32::kLanes) {
     const F32 sum = first ? F32(0.0f) : load(accumulator + c);

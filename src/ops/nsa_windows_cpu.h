@@ -22,12 +22,7 @@ inline void widen_weights(const CompressionSizes& sizes, const T* weight,
                           const std::array<int64_t, 2>& strides, float* widened) {
   for (int64_t i = 0; i < sizes.block_size; ++i) {
     for (int64_t n = 0; n < sizes.heads; ++n) {
-      const T element = weight[i * strides[0] + n * strides[1]];
-      if constexpr (sizeof(T) == sizeof(float)) {
-        widened[i * sizes.heads + n] = element;
-      } else {
-        widened[i * sizes.heads + n] = widen(element);
-      }
+      widened[i * sizes.heads + n] = to_float(weight[i * strides[0] + n * strides[1]]);
     }
   }
 }
