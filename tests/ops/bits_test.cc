@@ -125,6 +125,8 @@ TEST_P(Bits, DoNotDependOnInstructionSetThreadsAndCallerState) {
   const std::string golden = golden_hashes();
   ASSERT_FALSE(golden.empty()) << OPENACLNN_GOLDEN_HASHES << " is missing";
   for (const Level& level : levels()) {
+    if (level.setting == nullptr && GetParam() != 2)
+      continue;  // the best level once more, by the library's own choice
     for (const bool hostile : {false, true}) {
       if (hostile && GetParam() != 2)
         continue;  // with workers that inherit the state, and only once: it takes its time
