@@ -1,5 +1,6 @@
 // GroupedBiasAddGrad on the CPU: the rows are cut into the chunks of the order of additions, and threads take equal stretches
 // of chunks, whatever the sizes of the groups. Sums of chunks that share a group are joined in a second step.
+#include "cpu/float_types.h"
 #include "cpu/rows.h"
 #include "cpu/threads.h"
 #include "cpu/workspace.h"
@@ -216,11 +217,7 @@ Fault run(const GroupedBiasPlan& plan, const TaskIo& io) {
 
 Fault run_grouped_bias_add_grad(const void* opaque_plan, const TaskIo& io) {
   const auto& plan = *static_cast<const GroupedBiasPlan*>(opaque_plan);
-  switch (plan.dtype) {
-    case ACL_FLOAT: return run<float>(plan, io);
-    case ACL_FLOAT16: return run<Float16>(plan, io);
-    default: return run<Bfloat16>(plan, io);
-  }
+  return with_float_type(plan.dtype, [&](auto type) { return run<decltype(type)>(plan, io); });
 }
 
 }  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

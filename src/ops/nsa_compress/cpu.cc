@@ -1,5 +1,6 @@
 // NsaCompress on the CPU: every window is the sum of its weighted rows in the library's order of additions, for as many heads
 // at a time as the accumulators have columns.
+#include "cpu/float_types.h"
 #include "cpu/rows.h"
 #include "cpu/threads.h"
 #include "cpu/views.h"
@@ -116,11 +117,7 @@ void run(const NsaCompressPlan& plan, const TaskIo& io) {
 
 Fault run_nsa_compress(const void* opaque_plan, const TaskIo& io) {
   const auto& plan = *static_cast<const NsaCompressPlan*>(opaque_plan);
-  switch (plan.dtype) {
-    case ACL_FLOAT: run<float>(plan, io); break;
-    case ACL_FLOAT16: run<Float16>(plan, io); break;
-    default: run<Bfloat16>(plan, io);
-  }
+  with_float_type(plan.dtype, [&](auto type) { run<decltype(type)>(plan, io); });
   return {};
 }
 

@@ -1,5 +1,6 @@
 // NsaCompressGrad on the CPU: one walk over the tokens, in memory order, computes both gradients. A token meets the few windows
 // that cover it: each adds its weighted row to the token's gradient, and its product with the token to a weight's gradient.
+#include "cpu/float_types.h"
 #include "cpu/lanes16.h"
 #include "cpu/threads.h"
 #include "cpu/views.h"
@@ -231,11 +232,7 @@ void run(const NsaCompressGradPlan& plan, const TaskIo& io) {
 
 Fault run_nsa_compress_grad(const void* opaque_plan, const TaskIo& io) {
   const auto& plan = *static_cast<const NsaCompressGradPlan*>(opaque_plan);
-  switch (plan.dtype) {
-    case ACL_FLOAT: run<float>(plan, io); break;
-    case ACL_FLOAT16: run<Float16>(plan, io); break;
-    default: run<Bfloat16>(plan, io);
-  }
+  with_float_type(plan.dtype, [&](auto type) { run<decltype(type)>(plan, io); });
   return {};
 }
 
