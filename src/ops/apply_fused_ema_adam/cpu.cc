@@ -1,6 +1,7 @@
 // ApplyFusedEmaAdam on the CPU: five streams in, four out, one pass; any strides through loops.h.
 #include <algorithm>
 
+#include "cpu/float_types.h"
 #include "cpu/loops.h"
 #include "cpu/simd.h"
 #include "ops/apply_fused_ema_adam/math.h"
@@ -69,11 +70,7 @@ Fault run_ema_adam(const void* opaque_plan, const TaskIo& io) {
     }
   }
   const EmaAdamCoefficients coefficients = ema_adam_coefficients(plan.attributes, t);
-  switch (plan.dtype) {
-    case ACL_FLOAT: update<float>(plan, io, coefficients); break;
-    case ACL_FLOAT16: update<Float16>(plan, io, coefficients); break;
-    default: update<Bfloat16>(plan, io, coefficients); break;
-  }
+  with_float_type(plan.dtype, [&](auto type) { update<decltype(type)>(plan, io, coefficients); });
   return {};
 }
 

@@ -1,5 +1,6 @@
 // EmbeddingDenseBackward on the CPU: sort the positions by row, then every output row is owned by one thread, which adds the
 // row's terms in ascending position. Rows with very many terms are split by columns instead.
+#include "cpu/float_types.h"
 #include "cpu/rows.h"
 #include "ops/embedding_dense_backward/sort.h"
 
@@ -137,25 +138,17 @@ Fault run_with_words(const EmbeddingBackwardPlan& plan, const TaskIo& io) {
     sorted = sort_positions<Word>(plan, io);
   }
 
-  const auto sum = [&]<class In, class Out>() {
-    write_table(
-        TableGradient<In, Out, Word>{
-            plan, static_cast<const In*>(io.data[kGradRows]) + plan.offsets[kGradRows],
-            static_cast<Out*>(io.data[kGradTable]) + plan.offsets[kGradTable], sorted},
-        plan.positions > 0 ? workspace_part<int64_t>(io, plan.scratch.hot_rows) : nullptr);
-  };
-  const auto sum_from = [&]<class In>() {
-    switch (plan.out_dtype) {
-      case ACL_FLOAT: return sum.template operator()<In, float>();
-      case ACL_FLOAT16: return sum.template operator()<In, Float16>();
-      default: return sum.template operator()<In, Bfloat16>();
-    }
-  };
-  switch (plan.grad_dtype) {
-    case ACL_FLOAT: sum_from.template operator()<float>(); break;
-    case ACL_FLOAT16: sum_from.template operator()<Float16>(); break;
-    default: sum_from.template operator()<Bfloat16>(); break;
-  }
+  with_float_type(plan.grad_dtype, [&](auto grad_type) {
+    with_float_type(plan.out_dtype, [&](auto out_type) {
+      using In = decltype(grad_type);
+      using Out = decltype(out_type);
+      write_table(
+          TableGradient<In, Out, Word>{
+              plan, static_cast<const In*>(io.data[kGradRows]) + plan.offsets[kGradRows],
+              static_cast<Out*>(io.data[kGradTable]) + plan.offsets[kGradTable], sorted},
+          plan.positions > 0 ? workspace_part<int64_t>(io, plan.scratch.hot_rows) : nullptr);
+    });
+  });
   return fault;
 }
 
