@@ -1,0 +1,97 @@
+// The C functions through which the benchmark's driver (bench.py) runs workloads. It may hold other libraries in the same
+// process, so that contestants of all kinds take turns.
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "acl/acl.h"
+#include "workload.h"
+
+namespace openaclnn_bench {
+
+namespace {
+
+const std::vector<Entry>& entries() {
+  static const std::vector<Entry> all = [] {
+    std::vector<Entry> list;
+    for (const auto& workloads : {ema_adam_workloads(), grouped_bias_workloads(), embedding_workloads(),
+                                  nsa_compress_workloads(), overhead_workloads()}) {
+      list.insert(list.end(), workloads.begin(), workloads.end());
+    }
+    return list;
+  }();
+  return all;
+}
+
+int team_size() {
+  const char* const variable = std::getenv("OPENACLNN_NUM_THREADS");
+  const int threads = variable != nullptr ? std::atoi(variable) : 0;
+  return threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency());
+}
+
+struct Bench {
+  std::unique_ptr<Workload> workload;
+  Team team{team_size()};
+};
+
+const std::vector<std::string>& descriptions() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> list;
+    for (const Entry& entry : entries()) list.push_back(to_json(entry.description));
+    return list;
+  }();
+  return all;
+}
+
+bool known(int workload) { return workload >= 0 && static_cast<size_t>(workload) < entries().size(); }
+
+}  // namespace
+
+}  // namespace openaclnn_bench
+
+using namespace openaclnn_bench;
+
+#define BENCH_API extern "C" __attribute__((visibility("default")))
+
+// How many workloads there are.
+BENCH_API int bench_workloads() { return static_cast<int>(entries().size()); }
+
+// A JSON object; NULL for an unknown number. Valid for ever.
+BENCH_API const char* bench_describe(int workload) {
+  return known(workload) ? descriptions()[static_cast<size_t>(workload)].c_str() : nullptr;
+}
+
+// Allocates, fills and touches all memory of a workload.
+BENCH_API void* bench_open(int workload) {
+  if (!known(workload)) {
+    std::fprintf(stderr, "bench_open: there is no workload %d\n", workload);
+    return nullptr;
+  }
+  static const bool ready = [] {
+    require(aclInit(nullptr));
+    require(aclrtSetDevice(0));
+    return true;
+  }();
+  (void)ready;
+  const Entry& entry = entries()[static_cast<size_t>(workload)];
+  return new Bench{entry.open(entry.description)};
+}
+
+// Seconds that `calls` back-to-back calls take. Contestant 0 is openaclnn, 1 the reference; negative when there is none.
+BENCH_API double bench_run(void* bench, int contestant, int calls) {
+  Bench& opened = *static_cast<Bench*>(bench);
+  if (contestant == 0) return opened.workload->run(calls);
+  return contestant == 1 ? opened.workload->run_reference(opened.team, calls) : -1;
+}
+
+// The memory of one of the workload's tensors; NULL when it has none of that name.
+BENCH_API void* bench_tensor(void* bench, const char* name, int64_t* bytes) {
+  for (const Tensor& tensor : static_cast<Bench*>(bench)->workload->tensors()) {
+    if (tensor.name() != name) continue;
+    *bytes = tensor.bytes();
+    return tensor.data();
+  }
+  return nullptr;
+}
+
+BENCH_API void bench_close(void* bench) { delete static_cast<Bench*>(bench); }
