@@ -8,16 +8,22 @@
 // of the operator's contract: it fixes the bits.
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
+// The first half: new moments, and the direction of the step.
 template <class V>
-OPENACLNN_INLINE void ema_adam(const EmaAdamCoefficients& c, V g, V& var, V& m, V& v, V& s) {
+OPENACLNN_INLINE V adam_direction(const EmaAdamCoefficients& c, V g, V var, V& m, V& v) {
   if (!c.decoupled)
     g = V(c.weight_decay) * var + g;  // mode 0, L2: decay joins the gradient, also when it is 0 (0 * inf)
   m = V(c.one_minus_beta1) * g + V(c.beta1) * m;
   v = (g * g) * V(c.one_minus_beta2) + V(c.beta2) * v;
   const V denominator = sqrt(v * V(c.v_scale)) + V(c.eps);
-  V update = (m * V(c.m_scale)) / denominator;
-  if (c.decoupled) update = update + V(c.weight_decay) * var;  // mode 1, AdamW: decay joins the update
-  var = var - V(c.lr) * update;
+  return (m * V(c.m_scale)) / denominator;
+}
+
+// The second half: the step, and the average of the weights.
+template <class V>
+OPENACLNN_INLINE void ema_step(const EmaAdamCoefficients& c, V direction, V& var, V& s) {
+  if (c.decoupled) direction = direction + V(c.weight_decay) * var;  // mode 1, AdamW: decay joins the update
+  var = var - V(c.lr) * direction;
   s = V(c.ema_decay) * s + V(c.one_minus_ema) * var;
 }
 

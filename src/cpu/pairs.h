@@ -1,0 +1,160 @@
+// Two vectors of floats at a time, in the order in which a storage type comes apart most cheaply.
+//
+// A vector of bfloat16 holds two floats in each 32-bit word: the even elements are the words shifted up, the odd ones the
+// words with the lower half cleared. Taken like this no element crosses a lane, and the words are put together again in the
+// same way. The other types come as two consecutive vectors. Arithmetic on each element does not care; code that does care
+// stores with store_in_order().
+#pragma once
+
+#include <hwy/cache_control.h>
+#include <cstdint>
+#include <type_traits>
+
+#include "cpu/simd.h"
+
+namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
+
+struct F32x2 {
+  static constexpr int64_t kLanes = 2 * F32::kLanes;
+  F32 a, b;
+};
+
+HWY_INLINE F32x2 operator+(const F32x2& x, const F32x2& y) { return {x.a + y.a, x.b + y.b}; }
+HWY_INLINE F32x2 operator*(const F32x2& x, const F32x2& y) { return {x.a * y.a, x.b * y.b}; }
+HWY_INLINE F32x2 operator*(F32 x, const F32x2& y) { return {x * y.a, x * y.b}; }
+
+HWY_INLINE F32x2 canonical(const F32x2& x) { return {canonical(x.a), canonical(x.b)}; }
+
+HWY_INLINE bool has_nan(const F32x2& x) {
+  return !hn::AllFalse(F32::Tag(), hn::Or(hn::IsNaN(x.a.raw), hn::IsNaN(x.b.raw)));
+}
+
+// Whether load2 of one type and store2 of another keep the order of elements.
+template <class T>
+inline constexpr bool kIsInterleaved = std::is_same_v<T, Bfloat16>;
+template <class From, class To>
+inline constexpr bool kHaveSameOrder = kIsInterleaved<From> == kIsInterleaved<To>;
+
+// ---- kLanes elements from memory ----
+
+template <class Storage>
+HWY_INLINE F32x2 load2(const Storage* from) {
+  return {load(from), load(from + F32::kLanes)};
+}
+HWY_INLINE F32x2 load2(const Bfloat16* from) {
+  const U32Tag u32;
+  const F32::Tag f32;
+  const auto words = hn::LoadU(u32, reinterpret_cast<const uint32_t*>(from));
+  return {F32(hn::BitCast(f32, hn::ShiftLeft<16>(words))),
+          F32(hn::BitCast(f32, hn::And(words, hn::Set(u32, 0xFFFF0000u))))};
+}
+
+// The first `count` < kLanes elements; the others are +0.
+template <class Storage>
+HWY_INLINE F32x2 load2_first(const Storage* from, int64_t count) {
+  Storage buffer[F32x2::kLanes] = {};
+  std::memcpy(buffer, from, static_cast<size_t>(count) * sizeof(Storage));
+  return load2(buffer);
+}
+
+// ---- and back: numbers only, no NaN among them ----
+
+HWY_INLINE void store2_numbers(const F32x2& value, float* to) {
+  hn::StoreU(value.a.raw, F32::Tag(), to);
+  hn::StoreU(value.b.raw, F32::Tag(), to + F32::kLanes);
+}
+
+#if HWY_TARGET != HWY_SCALAR
+// Both halves rounded to nearest even, the odd elements in the upper halves of the words. The upper and the lower halves of
+// all floats are collected first, so that 16-bit lanes do the rest for both: an upper half goes up when the lower one, plus
+// 1 if the upper is odd, is more than half of its range.
+HWY_INLINE hn::Vec<U32Tag> bfloat16_words(const F32x2& value) {
+  const U32Tag u32;
+  const hn::Repartition<uint16_t, U32Tag> u16;
+  const auto even = hn::BitCast(u32, value.a.raw);
+  const auto odd = hn::BitCast(u32, value.b.raw);
+  const auto upper = hn::OddEven(hn::BitCast(u16, odd), hn::BitCast(u16, hn::ShiftRight<16>(even)));
+  const auto lower = hn::OddEven(hn::BitCast(u16, hn::ShiftLeft<16>(odd)), hn::BitCast(u16, even));
+  const auto parity = hn::And(upper, hn::Set(u16, 1));
+  // (lower + 0x7FFF + parity) >> 16
+  const auto carry = hn::ShiftRight<15>(hn::AverageRound(lower, hn::Add(parity, hn::Set(u16, 0x7FFE))));
+  return hn::BitCast(u32, hn::Add(upper, carry));
+}
+#endif
+
+HWY_INLINE void store2_numbers(const F32x2& value, Bfloat16* to) {
+#if HWY_TARGET == HWY_SCALAR
+  to[0] = narrow_bf16(hn::GetLane(value.a.raw));
+  to[1] = narrow_bf16(hn::GetLane(value.b.raw));
+#else
+  hn::StoreU(bfloat16_words(value), U32Tag(), reinterpret_cast<uint32_t*>(to));
+#endif
+}
+
+HWY_INLINE void store2_numbers(const F32x2& value, Float16* to) {
+#if HWY_TARGET == HWY_SCALAR
+  to[0] = narrow_f16(hn::GetLane(value.a.raw));
+  to[1] = narrow_f16(hn::GetLane(value.b.raw));
+#else
+  const hn::Rebind<hwy::float16_t, F32::Tag> f16;
+  hn::StoreU(hn::DemoteTo(f16, value.a.raw), f16, reinterpret_cast<hwy::float16_t*>(to));
+  hn::StoreU(hn::DemoteTo(f16, value.b.raw), f16, reinterpret_cast<hwy::float16_t*>(to + F32::kLanes));
+#endif
+}
+
+template <class Storage>
+HWY_INLINE void store2(const F32x2& value, Storage* to) {
+  store2_numbers(canonical(value), to);
+}
+
+template <class Storage>
+HWY_INLINE void store2_first(const F32x2& value, Storage* to, int64_t count) {
+  Storage buffer[F32x2::kLanes];
+  store2(value, buffer);
+  std::memcpy(to, buffer, static_cast<size_t>(count) * sizeof(Storage));
+}
+
+// As store2, for a pair that load2 of a `From` made: elements go to memory in the order of the tensor.
+template <class From, class To>
+HWY_INLINE void store_in_order(const F32x2& value, To* to) {
+  if constexpr (kHaveSameOrder<From, To>) {
+    store2(value, to);
+  } else {
+    float ordered[F32x2::kLanes];
+    if constexpr (kIsInterleaved<From>) {
+      hn::StoreInterleaved2(value.a.raw, value.b.raw, F32::Tag(), ordered);
+    } else {
+      store2_numbers(value, ordered);
+    }
+    store(load(ordered), to);
+    store(load(ordered + F32::kLanes), to + F32::kLanes);
+  }
+}
+
+// ---- past the caches, for results that are larger than these; `to` is aligned to kStreamAlignment ----
+
+inline constexpr uintptr_t kStreamAlignment = 64;
+
+template <class Storage>
+HWY_INLINE void stream2(const F32x2& value, Storage* to) {
+#if HWY_TARGET == HWY_SCALAR
+  store2(value, to);
+#else
+  const F32x2 x = canonical(value);
+  const F32::Tag f32;
+  if constexpr (std::is_same_v<Storage, float>) {
+    hn::Stream(x.a.raw, f32, to);
+    hn::Stream(x.b.raw, f32, to + F32::kLanes);
+  } else if constexpr (std::is_same_v<Storage, Bfloat16>) {
+    hn::Stream(bfloat16_words(x), U32Tag(), reinterpret_cast<uint32_t*>(to));
+  } else {
+    alignas(kStreamAlignment) Float16 narrowed[F32x2::kLanes];
+    store2_numbers(x, narrowed);
+    const U32Tag u32;
+    hn::Stream(hn::Load(u32, reinterpret_cast<const uint32_t*>(narrowed)), u32,
+               reinterpret_cast<uint32_t*>(to));
+  }
+#endif
+}
+
+}  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE
