@@ -3,8 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
-#include "cpu/simd.h"
+#include "cpu/pairs.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
@@ -39,6 +40,26 @@ HWY_INLINE Lanes16 load16(const Storage* from) {
 template <class Storage>
 HWY_INLINE void store16(const Lanes16& value, Storage* to) {
   for (int64_t p = 0; p < Lanes16::kParts; ++p) store(value.part[p], to + p * F32::kLanes);
+}
+
+// Past the caches; `to` is aligned to the 16 elements.
+template <class Storage>
+HWY_INLINE void stream16(const Lanes16& value, Storage* to) {
+#if HWY_TARGET == HWY_SCALAR
+  store16(value, to);
+#else
+  if constexpr (std::is_same_v<Storage, float>) {
+    for (int64_t p = 0; p < Lanes16::kParts; ++p)
+      hn::Stream(canonical(value.part[p]).raw, F32::Tag(), to + p * F32::kLanes);
+  } else {
+    alignas(32) Storage narrowed[Lanes16::kLanes];
+    store16(value, narrowed);
+    const U16Tag u16;  // as many lanes as each store above had, which is how the loads get them at once
+    for (int64_t k = 0; k < Lanes16::kLanes; k += F32::kLanes)
+      hn::Stream(hn::LoadU(u16, reinterpret_cast<const uint16_t*>(narrowed + k)), u16,
+                 reinterpret_cast<uint16_t*>(to + k));
+  }
+#endif
 }
 
 // The first `count` < 16 lanes; the others are +0.

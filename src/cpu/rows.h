@@ -3,18 +3,22 @@
 // The order: the rows of one sum are numbered from 0. A window is 64 consecutive rows, added in fp32 left to right to an
 // accumulator that starts at +0. A chunk is 8 windows, whose sums are added in fp32 left to right. Chunk sums are added left
 // to right in fp64, and the total is rounded once to fp32. Long sums stay accurate, and any machine gets the same bits.
+//
+// For speed, rows are walked linearly, each in pieces of up to kTileColumns elements whose accumulators stay in L1, and the
+// rows to come are fetched ahead.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
 #include "base/sum_order.h"
-#include "cpu/simd.h"
+#include "cpu/pairs.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
-// Columns summed at once: the accumulators below stay in L1, and each row is read in pieces of 1 or 2 KiB.
-inline constexpr int64_t kTileColumns = 512;
+// Columns summed at once. A multiple of F32x2::kLanes on every instruction set.
+inline constexpr int64_t kTileColumns = 2048;
 
 // Accumulators of one tile of columns; a thread keeps one on its stack.
 struct alignas(64) RowAccumulators {
@@ -23,103 +27,245 @@ struct alignas(64) RowAccumulators {
   double total[kTileColumns];
 };
 
-// accumulator[c] = accumulator[c] + row[c], or +0 + row[c] for the first row of a window.
+// The rows of one sum. start(k): the address of row k. The first `count` rows are summed; those up to `known` are what the
+// thread will read next, and only fetched ahead.
+template <class RowStart>
+struct Rows {
+  int64_t count, known;
+  RowStart start;
+};
+template <class RowStart>
+Rows(int64_t, int64_t, RowStart) -> Rows<RowStart>;
+
+// Calls visit(slot, column) for each pair of vectors of a row: `slot` counts up in whole pairs, and the last pair is moved back to
+// end with the row, so that nothing beyond the row is touched. Some columns are then computed twice, with the same result.
+template <class Visit>
+HWY_INLINE void for_each_pair(int64_t columns, const Visit& visit) {
+  int64_t c = 0;
+  for (; c + F32x2::kLanes <= columns; c += F32x2::kLanes) visit(c, c);
+  if (c < columns) visit(c, columns - F32x2::kLanes);
+}
+
+// Accumulators that for_each_pair needs for so many columns.
+inline int64_t slots_for(int64_t columns) {
+  return (columns + F32x2::kLanes - 1) / F32x2::kLanes * F32x2::kLanes;
+}
+
+// How many rows lie between the one being read and the one being fetched.
 template <class In>
-inline void add_row(float* accumulator, const In* row, int64_t columns, bool first) {
-  constexpr int64_t kNarrow = 4;  // columns; up to here single additions are faster than part of a vector
-  if (columns <= kNarrow && columns < F32::kLanes) {
-    for (int64_t c = 0; c < columns; ++c) accumulator[c] = (first ? 0.0f : accumulator[c]) + to_float(row[c]);
-    return;
-  }
-  int64_t c = 0;
-  for (; c + F32::kLanes <= columns; c += F32::kLanes) {
-    const F32 sum = first ? F32(0.0f) : load(accumulator + c);
-    hn::StoreU((sum + load(row + c)).raw, F32::Tag(), accumulator + c);
-  }
-  if (const int64_t left = columns - c; left > 0) {
-    const F32 sum = first ? F32(0.0f) : load_first(accumulator + c, left);
-    store_first(sum + load_first(row + c, left), accumulator + c, left);
-  }
+inline int64_t rows_ahead(int64_t columns) {
+  constexpr int64_t kBytesAhead = 8192;
+  return std::max<int64_t>(kBytesAhead / (columns * static_cast<int64_t>(sizeof(In))), 1);
 }
 
-inline constexpr int64_t kFewRows = 8;
-
-// sum_terms for at most kFewRows rows: every column's sum stays in a register, and nothing but the result is stored.
-template <class In, class Out, class RowAt>
-inline void sum_few_rows(int64_t rows, const RowAt& row_at, int64_t columns, F32 scale, Out* out) {
-  const In* pointers[kFewRows];
-  for (int64_t k = 0; k < rows; ++k) pointers[k] = row_at(k);
-  int64_t c = 0;
-  for (; c + F32::kLanes <= columns; c += F32::kLanes) {
-    F32 sum(0.0f);
-    for (int64_t k = 0; k < rows; ++k) sum = sum + load(pointers[k] + c);
-    store(sum * scale, out + c);
-  }
-  if (const int64_t left = columns - c; left > 0) {
-    F32 sum(0.0f);
-    for (int64_t k = 0; k < rows; ++k) sum = sum + load_first(pointers[k] + c, left);
-    store_first(sum * scale, out + c, left);
-  }
+template <class In>
+HWY_INLINE void fetch_pair(const In* from) {
+  constexpr int64_t kLineElements = 64 / static_cast<int64_t>(sizeof(In));
+  for (int64_t i = 0; i < F32x2::kLanes; i += kLineElements) hwy::Prefetch(from + i);
 }
 
-// out[c] = scale * (sum of `terms` >= 1 terms) for `columns` <= kTileColumns. add_term(window, k, first) adds term k to the
-// window's accumulators, or sets them to +0 plus term k when it is the `first` of the window; it is called once per term, in
-// ascending order. The fp32 sum is multiplied in fp32 (a scale of 1 changes no bit) and rounded once to Out.
-template <class Out, class AddTerm>
-inline void sum_terms(int64_t terms, const AddTerm& add_term, int64_t columns, RowAccumulators& accumulators,
-                      F32 scale, Out* out) {
-  bool chunk_is_empty = true;
-  bool total_is_empty = true;
-  for (int64_t begin = 0; begin < terms; begin += kWindowTerms) {
-    const int64_t end = begin + kWindowTerms < terms ? begin + kWindowTerms : terms;
-    for (int64_t k = begin; k < end; ++k) add_term(accumulators.window, k, k == begin);
-    add_row(accumulators.chunk, accumulators.window, columns, chunk_is_empty);
-    chunk_is_empty = false;
-    if (end == terms || end % kChunkTerms == 0) {
-      for (int64_t c = 0; c < columns; ++c) {
-        accumulators.total[c] =
-            (total_is_empty ? 0.0 : accumulators.total[c]) + static_cast<double>(accumulators.chunk[c]);
-      }
-      chunk_is_empty = true;
-      total_is_empty = false;
+// Row k and the row to fetch while it is read, for kRows consecutive rows.
+template <int kRows, class In>
+struct RowGroup {
+  const In* row[kRows];
+  const In* ahead[kRows];
+
+  template <class RowStart>
+  RowGroup(const Rows<RowStart>& rows, int64_t first, int64_t distance) {
+    for (int k = 0; k < kRows; ++k) {
+      const int64_t next = first + k + distance;
+      row[k] = rows.start(first + k);
+      ahead[k] = rows.start(next < rows.known ? next : rows.known - 1);
     }
   }
-  for (int64_t c = 0; c < columns; ++c) accumulators.chunk[c] = static_cast<float>(accumulators.total[c]);
-  int64_t c = 0;
-  for (; c + F32::kLanes <= columns; c += F32::kLanes) store(load(accumulators.chunk + c) * scale, out + c);
-  if (const int64_t left = columns - c; left > 0) {
-    store_first(load_first(accumulators.chunk + c, left) * scale, out + c, left);
+
+  HWY_INLINE F32x2 add_to(F32x2 sum, int64_t column) const {
+    for (int k = 0; k < kRows; ++k) {
+      fetch_pair(ahead[k] + column);
+      sum = sum + load2(row[k] + column);
+    }
+    return sum;
+  }
+};
+
+// accumulators[slot] = (first ? +0 : accumulators[slot]) + the rows of the group, from left to right.
+template <int kRows, class In>
+inline void add_group(float* accumulators, const RowGroup<kRows, In>& group, int64_t columns, bool first) {
+  if (first) {
+    for_each_pair(columns, [&](int64_t slot, int64_t column) {
+      store2_numbers(group.add_to(F32x2(), column), accumulators + slot);
+    });
+  } else {
+    for_each_pair(columns, [&](int64_t slot, int64_t column) {
+      store2_numbers(group.add_to(load2(accumulators + slot), column), accumulators + slot);
+    });
   }
 }
 
-// The sum of any number of rows of `columns` <= kTileColumns elements, for inputs and outputs of any stride.
-// row_start(k): the address of row k's first element. Without rows the result is +0.
-template <class In, class Out, class RowStart>
-inline void sum_strided_rows(int64_t rows, const RowStart& row_start, int64_t in_stride, int64_t columns,
-                             RowAccumulators& accumulators, F32 scale, Out* out, int64_t out_stride) {
-  Out scattered[kTileColumns];
-  In gathered[kTileColumns];
-  Out* const result = out_stride == 1 ? out : scattered;
-  if (rows == 0) {
-    std::memset(static_cast<void*>(result), 0, static_cast<size_t>(columns) * sizeof(Out));
-  } else if (in_stride == 1 && rows <= kFewRows) {
-    sum_few_rows<In>(rows, row_start, columns, scale, result);
-  } else if (in_stride == 1) {
-    const auto add = [&](float* window, int64_t k, bool first) {
-      add_row(window, row_start(k), columns, first);
-    };
-    sum_terms(rows, add, columns, accumulators, scale, result);
+// The order of additions above windows. `window` holds the sum of the terms that end with term `end` - 1, the last ones of
+// a window or of all `terms`: it joins the chunk, and a complete chunk joins the total. After the last call the fp32 sums are in
+// `chunk`; a sum of one window needs no call and is in `window`.
+inline void join_window(int64_t end, int64_t terms, int64_t slots, const float* window, float* chunk,
+                        double* total) {
+  const int64_t begin = (end - 1) / kWindowTerms * kWindowTerms;
+  const bool opens_chunk = begin % kChunkTerms == 0;
+  for (int64_t c = 0; c < slots; ++c) chunk[c] = (opens_chunk ? 0.0f : chunk[c]) + window[c];
+  if (terms <= kChunkTerms || (end < terms && end % kChunkTerms != 0)) return;
+  const bool opens_total = end <= kChunkTerms;
+  for (int64_t c = 0; c < slots; ++c)
+    total[c] = (opens_total ? 0.0 : total[c]) + static_cast<double>(chunk[c]);
+  if (end < terms) return;
+  for (int64_t c = 0; c < slots; ++c) chunk[c] = static_cast<float>(total[c]);
+}
+
+// Sums `terms` >= 1 terms into `slots` accumulators and returns where the fp32 sums are. add_window(window, begin, end) sets
+// the accumulators of a window to +0 plus its terms [begin, end), in ascending order.
+template <class AddWindow>
+inline const float* sum_windows(int64_t terms, const AddWindow& add_window, int64_t slots,
+                                RowAccumulators& accumulators) {
+  auto& [window, chunk, total] = accumulators;
+  for (int64_t begin = 0; begin < terms; begin += kWindowTerms) {
+    const int64_t end = begin + kWindowTerms < terms ? begin + kWindowTerms : terms;
+    add_window(window, begin, end);
+    if (terms > kWindowTerms) join_window(end, terms, slots, window, chunk, total);
+  }
+  return terms > kWindowTerms ? chunk : window;
+}
+
+// Where and how a sum goes: the fp32 sum is multiplied by `scale` in fp32 (1 changes no bit) and rounded once to Out.
+template <class Out>
+struct SumTarget {
+  Out* out;
+  F32 scale;
+  bool streams;  // past the caches
+};
+
+// Writes pairs that load2 of an In made.
+template <class In, bool kStreams, class Out>
+HWY_INLINE void write_pair(const SumTarget<Out>& target, const F32x2& sum, int64_t column) {
+  const F32x2 scaled = target.scale * sum;
+  if constexpr (kStreams && kHaveSameOrder<In, Out>) {
+    stream2(scaled, target.out + column);
   } else {
-    const auto add = [&](float* window, int64_t k, bool first) {
-      const In* const from = row_start(k);
-      for (int64_t c = 0; c < columns; ++c) gathered[c] = from[c * in_stride];
-      add_row(window, gathered, columns, first);
+    store_in_order<In>(scaled, target.out + column);
+  }
+}
+
+// Calls write(std::bool_constant) with whether the row can be streamed.
+template <class In, class Out, class Write>
+HWY_INLINE void with_streaming(const SumTarget<Out>& target, int64_t columns, const Write& write) {
+  if (target.streams && kHaveSameOrder<In, Out> && columns % F32x2::kLanes == 0 &&
+      reinterpret_cast<uintptr_t>(target.out) % kStreamAlignment == 0) {
+    write(std::true_type());
+  } else {
+    write(std::false_type());
+  }
+}
+
+// A few rows: every column's sum stays in registers, and nothing but the result is stored.
+template <int kRows, class In, class Out, class RowStart>
+inline void sum_few_rows(const Rows<RowStart>& rows, int64_t columns, const SumTarget<Out>& target) {
+  const RowGroup<kRows, In> group(rows, 0, rows_ahead<In>(columns));
+  with_streaming<In>(target, columns, [&](auto streams) {
+    for_each_pair(columns, [&](int64_t, int64_t column) {
+      write_pair<In, streams()>(target, group.add_to(F32x2(), column), column);
+    });
+  });
+}
+
+// The sum of one row or more, contiguous, of F32x2::kLanes <= columns <= kTileColumns.
+template <class In, class Out, class RowStart>
+inline void sum_rows(const Rows<RowStart>& rows, int64_t columns, RowAccumulators& accumulators,
+                     const SumTarget<Out>& target) {
+  switch (rows.count) {
+    case 1: return sum_few_rows<1, In>(rows, columns, target);
+    case 2: return sum_few_rows<2, In>(rows, columns, target);
+    case 3: return sum_few_rows<3, In>(rows, columns, target);
+    case 4: return sum_few_rows<4, In>(rows, columns, target);
+    default: break;
+  }
+  // Narrow rows go together, which saves loads and stores of accumulators; wide ones one by one, because memory is fastest when
+  // it is read in one stream.
+  constexpr int kTogether = 4;
+  constexpr int64_t kNarrowBytes = 1024;
+  const bool narrow = columns * static_cast<int64_t>(sizeof(In)) < kNarrowBytes;
+  const int64_t distance = rows_ahead<In>(columns);
+  const auto add_window = [&](float* window, int64_t begin, int64_t end) {
+    int64_t k = begin;
+    for (; narrow && k + kTogether <= end; k += kTogether)
+      add_group(window, RowGroup<kTogether, In>(rows, k, distance), columns, k == begin);
+    for (; k < end; ++k) add_group(window, RowGroup<1, In>(rows, k, distance), columns, k == begin);
+  };
+  const float* const sums = sum_windows(rows.count, add_window, slots_for(columns), accumulators);
+  with_streaming<In>(target, columns, [&](auto streams) {
+    for_each_pair(columns, [&](int64_t slot, int64_t column) {
+      write_pair<In, streams()>(target, load2(sums + slot), column);
+    });
+  });
+}
+
+inline constexpr int64_t kNarrowColumns = 4;  // up to here single additions are faster than parts of vectors
+
+// The sum of one row or more of up to kNarrowColumns columns, any strides, column by column.
+template <class In, class Out, class RowStart>
+inline void sum_narrow_rows(const Rows<RowStart>& rows, int64_t in_stride, int64_t columns,
+                            const SumTarget<Out>& target, int64_t out_stride) {
+  for (int64_t c = 0; c < columns; ++c) {
+    double total = 0;
+    float chunk = 0;
+    for (int64_t begin = 0; begin < rows.count; begin += kWindowTerms) {
+      const int64_t end = begin + kWindowTerms < rows.count ? begin + kWindowTerms : rows.count;
+      float window = 0;
+      for (int64_t k = begin; k < end; ++k) window += to_float(rows.start(k)[c * in_stride]);
+      chunk += window;
+      if (end == rows.count || end % kChunkTerms == 0) {
+        total += static_cast<double>(chunk);
+        chunk = 0;
+      }
+    }
+    store_first(F32(static_cast<float>(total)) * target.scale, target.out + c * out_stride, 1);
+  }
+}
+
+// The same for any number of rows of any stride and up to kTileColumns columns. Without rows the result is +0.
+template <class In, class Out, class RowStart>
+inline void sum_strided_rows(const Rows<RowStart>& rows, int64_t in_stride, int64_t columns,
+                             RowAccumulators& accumulators, const SumTarget<Out>& target,
+                             int64_t out_stride) {
+  if (in_stride == 1 && out_stride == 1 && columns >= F32x2::kLanes && rows.count > 0)
+    return sum_rows<In>(rows, columns, accumulators, target);
+  if (columns <= kNarrowColumns && rows.count > 0)
+    return sum_narrow_rows<In>(rows, in_stride, columns, target, out_stride);
+
+  Out result[kTileColumns] = {};
+  if (rows.count > 0) {
+    // Each row is gathered before it is added, a group of 1 at a time.
+    In gathered[kTileColumns];
+    const int64_t width = columns < F32x2::kLanes ? F32x2::kLanes : columns;
+    for (int64_t c = columns; c < width; ++c) gathered[c] = In();
+    const auto gather = [&](int64_t k) {
+      const In* const from = rows.start(k);
+      if (in_stride == 1) {
+        std::memcpy(static_cast<void*>(gathered), from, static_cast<size_t>(columns) * sizeof(In));
+      } else {
+        for (int64_t c = 0; c < columns; ++c) gathered[c] = from[c * in_stride];
+      }
     };
-    sum_terms(rows, add, columns, accumulators, scale, result);
+    const Rows gathered_row{int64_t{1}, int64_t{1}, [&](int64_t) -> const In* { return gathered; }};
+    const RowGroup<1, In> group(gathered_row, 0, 0);
+    const auto add_window = [&](float* window, int64_t begin, int64_t end) {
+      for (int64_t k = begin; k < end; ++k) {
+        gather(k);
+        add_group(window, group, width, k == begin);
+      }
+    };
+    const float* const sums = sum_windows(rows.count, add_window, slots_for(width), accumulators);
+    const SumTarget<Out> buffer = {result, target.scale, false};
+    for_each_pair(width, [&](int64_t slot, int64_t column) {
+      write_pair<In, false>(buffer, load2(sums + slot), column);
+    });
   }
-  if (result != out) {
-    for (int64_t c = 0; c < columns; ++c) out[c * out_stride] = scattered[c];
-  }
+  for (int64_t c = 0; c < columns; ++c) target.out[c * out_stride] = result[c];
 }
 
 }  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

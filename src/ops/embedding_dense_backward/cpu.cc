@@ -1,7 +1,11 @@
 // EmbeddingDenseBackward on the CPU: sort the positions by row, then every output row is owned by one thread, which adds the
 // row's terms in ascending position. Rows with very many terms are split by columns instead.
+#include <algorithm>
+
+#include "cpu/caches.h"
 #include "cpu/float_types.h"
 #include "cpu/rows.h"
+#include "cpu/zeros.h"
 #include "ops/embedding_dense_backward/sort.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
@@ -15,33 +19,44 @@ struct TableGradient {
   const In* grad;
   Out* out;
   SortedPositions<Word> sorted;
-};
+  bool streams;  // the table is larger than the caches
 
-// Writes columns [columns.begin, columns.end), at most kTileColumns, of one output row from the entries [first, last).
-template <class In, class Out, class Word>
-void write_tile(const TableGradient<In, Out, Word>& table, int64_t row, int64_t first, int64_t last,
-                cpu::Range columns, RowAccumulators& accumulators) {
-  const EmbeddingBackwardPlan& plan = table.plan;
-  const int64_t terms = last - first;
-  const auto row_start = [&](int64_t k) {
-    const int64_t position = static_cast<int64_t>(table.sorted.entries[first + k].position);
-    return table.grad + RunCursor<1>(plan.grad_row_nest, position).offset(0) +
-           columns.begin * plan.grad_column_stride;
-  };
-  const F32 scale(plan.scale_by_frequency && terms > 0 ? 1.0f / static_cast<float>(terms) : 1.0f);
-  Out* const target = table.out + row * plan.out_row_stride + columns.begin * plan.out_column_stride;
-  sum_strided_rows<In>(terms, row_start, plan.grad_column_stride, columns.end - columns.begin, accumulators,
-                       scale, target, plan.out_column_stride);
-}
-
-template <class In, class Out, class Word>
-void write_row(const TableGradient<In, Out, Word>& table, int64_t row, int64_t first, int64_t last,
-               cpu::Range columns, RowAccumulators& accumulators) {
-  for (int64_t begin = columns.begin; begin < columns.end; begin += kTileColumns) {
-    const int64_t end = begin + kTileColumns < columns.end ? begin + kTileColumns : columns.end;
-    write_tile(table, row, first, last, {begin, end}, accumulators);
+  // The row of grad that belongs to a sorted entry.
+  const In* grad_row(int64_t entry) const {
+    const int64_t position = static_cast<int64_t>(sorted.entries[entry].position);
+    if (plan.grad_row_nest.rank <= 1) return grad + position * plan.grad_row_nest.strides[0][0];
+    return grad + RunCursor<1>(plan.grad_row_nest, position).offset(0);
   }
-}
+
+  // Writes columns [columns.begin, columns.end) of one output row from the entries [first, last), at least one.
+  void write_row(int64_t row, int64_t first, int64_t last, cpu::Range columns,
+                 RowAccumulators& accumulators) const {
+    const int64_t terms = last - first;
+    const F32 scale(plan.scale_by_frequency ? 1.0f / static_cast<float>(terms) : 1.0f);
+    for (int64_t begin = columns.begin; begin < columns.end; begin += kTileColumns) {
+      const int64_t end = begin + kTileColumns < columns.end ? begin + kTileColumns : columns.end;
+      const int64_t offset = begin * plan.grad_column_stride;
+      // While this row is summed, the rows of the next entries are fetched.
+      const Rows rows{terms, sorted.count - first, [&](int64_t k) { return grad_row(first + k) + offset; }};
+      Out* const target = out + row * plan.out_row_stride + begin * plan.out_column_stride;
+      sum_strided_rows<In>(rows, plan.grad_column_stride, end - begin, accumulators,
+                           SumTarget<Out>{target, scale, streams}, plan.out_column_stride);
+    }
+  }
+
+  // Rows that no index names.
+  void write_empty_rows(int64_t first, int64_t last) const {
+    if (plan.out_row_stride == plan.columns && plan.out_column_stride == 1) {
+      return write_zero_bytes(out + first * plan.columns, (last - first) * plan.columns * kOutBytes, streams);
+    }
+    for (int64_t row = first; row < last; ++row) {
+      Out* const target = out + row * plan.out_row_stride;
+      for (int64_t c = 0; c < plan.columns; ++c) target[c * plan.out_column_stride] = Out();
+    }
+  }
+
+  static constexpr int64_t kOutBytes = static_cast<int64_t>(sizeof(Out));
+};
 
 // The first row of chunk `chunk` when rows and their terms together are cut into equal parts.
 template <class Word>
@@ -61,58 +76,71 @@ int64_t first_row_of_chunk(const SortedPositions<Word>& sorted, int64_t table_ro
   return low;
 }
 
+// Rows with more terms than `most_terms` are left out and listed in hot_rows. Returns how many there are.
 template <class In, class Out, class Word>
-void write_table(const TableGradient<In, Out, Word>& table, int64_t* hot_rows) {
-  const EmbeddingBackwardPlan& plan = table.plan;
+int64_t write_rows(const TableGradient<In, Out, Word>& table, int64_t chunks, int64_t most_terms,
+                   int64_t* hot_rows) {
   const SortedPositions<Word>& sorted = table.sorted;
-  const int64_t bytes = (sorted.count * static_cast<int64_t>(sizeof(In)) +
-                         plan.table_rows * static_cast<int64_t>(sizeof(Out))) *
-                        plan.columns;
-  const int64_t most_chunks = kMostHotRows / 4;
-  const int64_t wanted = cpu::chunks_for(bytes);
-  const int64_t chunks = wanted < most_chunks ? wanted : most_chunks;
-  // A row with more terms than half a chunk's share is hot: there are fewer than 2 * chunks of them, and their columns are
-  // distributed instead.
-  const int64_t share = (plan.table_rows + sorted.count) / (2 * chunks);
-  const int64_t most_terms = chunks > 1 && share > kChunkTerms ? share
-                             : chunks > 1                      ? kChunkTerms
-                                                               : sorted.count;
+  const int64_t table_rows = table.plan.table_rows;
   std::atomic<int64_t> hot_count{0};
   cpu::parallel_for(chunks, [&](int64_t chunk) {
     RowAccumulators accumulators;
     const int64_t last_row =
-        chunk + 1 < chunks ? first_row_of_chunk(sorted, plan.table_rows, chunks, chunk + 1) : plan.table_rows;
-    int64_t row = first_row_of_chunk(sorted, plan.table_rows, chunks, chunk);
+        chunk + 1 < chunks ? first_row_of_chunk(sorted, table_rows, chunks, chunk + 1) : table_rows;
+    int64_t row = first_row_of_chunk(sorted, table_rows, chunks, chunk);
     int64_t entry = first_entry_of(sorted, row);
-    for (; row < last_row; ++row) {
-      int64_t end = entry;
+    while (row < last_row) {
+      const int64_t named =
+          entry < sorted.count ? static_cast<int64_t>(sorted.entries[entry].row) : table_rows;
+      const int64_t next_row = named < last_row ? named : last_row;
+      if (row < next_row) table.write_empty_rows(row, next_row);
+      row = next_row;
+      if (row == last_row) break;
+      int64_t end = entry + 1;
       while (end < sorted.count && static_cast<int64_t>(sorted.entries[end].row) == row) ++end;
-      if (end - entry > most_terms) {
-        const int64_t slot = hot_count.fetch_add(1, std::memory_order_relaxed);
-        if (slot < kMostHotRows) {
-          hot_rows[slot] = row;
-          entry = end;
-          continue;
-        }
+      const bool is_hot = end - entry > most_terms;
+      const int64_t slot = is_hot ? hot_count.fetch_add(1, std::memory_order_relaxed) : kMostHotRows;
+      if (slot < kMostHotRows) {
+        hot_rows[slot] = row;
+      } else {
+        table.write_row(row, entry, end, {0, table.plan.columns}, accumulators);
       }
-      write_row(table, row, entry, end, {0, plan.columns}, accumulators);
       entry = end;
+      ++row;
     }
+    hwy::FlushStream();
   });
+  return hot_count.load() < kMostHotRows ? hot_count.load() : kMostHotRows;
+}
 
-  const int64_t hot = hot_count.load() < kMostHotRows ? hot_count.load() : kMostHotRows;
-  if (hot == 0) return;
-  constexpr int64_t kHotColumns =
-      64;  // four cache lines of fp32: wide enough to stream, narrow enough to share
-  const int64_t column_chunks = plan.columns / kHotColumns > 1 ? plan.columns / kHotColumns : 1;
-  cpu::parallel_for(hot * column_chunks, [&](int64_t item) {
+// Few rows with very many terms: their columns are distributed.
+template <class In, class Out, class Word>
+void write_hot_rows(const TableGradient<In, Out, Word>& table, const int64_t* hot_rows, int64_t count) {
+  constexpr int64_t kLeastColumns = 64;  // narrower pieces of rows would not be read at full speed
+  const int64_t columns = table.plan.columns;
+  const int64_t wanted = (2 * cpu::num_threads() + count - 1) / count;
+  const int64_t pieces = std::clamp<int64_t>(columns / kLeastColumns, 1, wanted);
+  cpu::parallel_for(count * pieces, [&](int64_t item) {
     RowAccumulators accumulators;
-    const int64_t row = hot_rows[item / column_chunks];
-    const cpu::Range columns =
-        cpu::chunk_range(plan.columns, column_chunks, item % column_chunks, kHotColumns);
-    write_row(table, row, first_entry_of(sorted, row), first_entry_of(sorted, row + 1), columns,
-              accumulators);
+    const int64_t row = hot_rows[item / pieces];
+    table.write_row(row, first_entry_of(table.sorted, row), first_entry_of(table.sorted, row + 1),
+                    cpu::chunk_range(columns, pieces, item % pieces, kLeastColumns), accumulators);
+    hwy::FlushStream();
   });
+}
+
+template <class In, class Out, class Word>
+void write_table(const TableGradient<In, Out, Word>& table, int64_t* hot_rows) {
+  const EmbeddingBackwardPlan& plan = table.plan;
+  const int64_t terms = table.sorted.count;
+  const int64_t bytes =
+      (terms * static_cast<int64_t>(sizeof(In)) + plan.table_rows * table.kOutBytes) * plan.columns;
+  const int64_t chunks = std::min<int64_t>(cpu::chunks_for(bytes), kMostHotRows / 4);
+  // A row with more terms than half a chunk's share is hot: there are fewer than 2 * chunks of them.
+  const int64_t share = (plan.table_rows + terms) / (2 * chunks);
+  const int64_t most_terms = chunks > 1 ? std::max<int64_t>(share, kChunkTerms) : terms;
+  const int64_t hot = write_rows(table, chunks, most_terms, hot_rows);
+  if (hot > 0) write_hot_rows(table, hot_rows, hot);
 }
 
 template <class Word>
@@ -145,7 +173,8 @@ Fault run_with_words(const EmbeddingBackwardPlan& plan, const TaskIo& io) {
       write_table(
           TableGradient<In, Out, Word>{
               plan, static_cast<const In*>(io.data[kGradRows]) + plan.offsets[kGradRows],
-              static_cast<Out*>(io.data[kGradTable]) + plan.offsets[kGradTable], sorted},
+              static_cast<Out*>(io.data[kGradTable]) + plan.offsets[kGradTable], sorted,
+              cpu::exceeds_caches(plan.table_rows * plan.columns * static_cast<int64_t>(sizeof(Out)))},
           plan.positions > 0 ? workspace_part<int64_t>(io, plan.scratch.hot_rows) : nullptr);
     });
   });

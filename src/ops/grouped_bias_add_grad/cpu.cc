@@ -69,6 +69,11 @@ struct BiasGradient {
     return grad + group * plan.group_stride + in_group * plan.row_stride;
   }
 
+  // Rows from `begin` on that lie row_stride apart, whatever their group.
+  int64_t readable_rows(int64_t group, int64_t begin) const {
+    return (plan.has_group_index ? plan.rows : groups.end(group)) - begin;
+  }
+
   // Where the sum of the chunk of rows [begin, end) of a long group goes. Full chunks have the even slots, and the
   // incomplete ones, of which a group has one at most, the odd ones.
   float* chunk_sum(int64_t begin, int64_t end) const {
@@ -81,10 +86,12 @@ struct BiasGradient {
     const bool whole = begin == groups.begin(group) && end == groups.end(group);
     for (int64_t first = 0; first < plan.columns; first += kTileColumns) {
       const int64_t width = plan.columns - first < kTileColumns ? plan.columns - first : kTileColumns;
-      const auto row_start = [&](int64_t k) { return row(group, begin + k) + first * plan.column_stride; };
-      const auto sum = [&](auto* target, int64_t target_stride) {
-        sum_strided_rows<T>(end - begin, row_start, plan.column_stride, width, accumulators, F32(1.0f),
-                            target, target_stride);
+      const T* const first_row = row(group, begin) + first * plan.column_stride;
+      const Rows rows{end - begin, readable_rows(group, begin),
+                      [&](int64_t k) { return first_row + k * plan.row_stride; }};
+      const auto sum = [&]<class Out>(Out* target, int64_t target_stride) {
+        sum_strided_rows<T>(rows, plan.column_stride, width, accumulators,
+                            SumTarget<Out>{target, F32(1.0f), false}, target_stride);
       };
       if (whole) {
         sum(out + group * plan.out_row_stride + first * plan.out_column_stride, plan.out_column_stride);
@@ -105,9 +112,9 @@ struct BiasGradient {
     }
     float* const rounded = accumulators.chunk;
     for (int64_t c = 0; c < width; ++c) rounded[c] = static_cast<float>(total[c]);
-    const auto the_row = [&](int64_t) { return rounded; };
-    sum_strided_rows<float>(1, the_row, 1, width, accumulators, F32(1.0f),
-                            out + group * plan.out_row_stride + first * plan.out_column_stride,
+    const Rows the_row{int64_t{1}, int64_t{1}, [&](int64_t) -> const float* { return rounded; }};
+    T* const target = out + group * plan.out_row_stride + first * plan.out_column_stride;
+    sum_strided_rows<float>(the_row, 1, width, accumulators, SumTarget<T>{target, F32(1.0f), false},
                             plan.out_column_stride);
   }
 };

@@ -1,9 +1,11 @@
-// NsaCompress on the CPU: every window is the sum of its weighted rows in the library's order of additions, for as many heads
-// at a time as the accumulators have columns.
+// NsaCompress on the CPU: one walk over the tokens, in memory order. A token is read once and goes to all windows that cover
+// it; their accumulators stay in L1. Every window's sum has the library's order of additions (cpu/rows.h).
+#include <algorithm>
+
+#include "base/checked.h"
 #include "cpu/float_types.h"
 #include "cpu/rows.h"
 #include "cpu/threads.h"
-#include "cpu/views.h"
 #include "cpu/workspace.h"
 #include "ops/nsa_compress/op.h"
 #include "ops/nsa_windows_cpu.h"
@@ -12,112 +14,264 @@ namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
 namespace {
 
-// accumulator[c] = accumulator[c] + weight * row[c], or +0 + weight * row[c] for the first row of a window.
-template <class T>
-void add_weighted_row(float* accumulator, const T* row, int64_t columns, F32 weight, bool first) {
-  int64_t c = 0;
-  for (; c + F32::kLanes <= columns; c += F32::kLanes) {
-    const F32 sum = first ? F32(0.0f) : load(accumulator + c);
-    hn::StoreU((sum + weight * load(row + c)).raw, F32::Tag(), accumulator + c);
-  }
-  if (const int64_t left = columns - c; left > 0) {
-    const F32 sum = first ? F32(0.0f) : load_first(accumulator + c, left);
-    store_first(sum + weight * load_first(row + c, left), accumulator + c, left);
-  }
-}
+// Windows whose sums are open at the same time. Where more overlap, the tokens are walked again for the next ones.
+constexpr int64_t kMostOpen = 8;
+// Of those, the ones that go through a row together, and the rows that go together: each row is converted once for all of
+// the windows, and each accumulator is loaded and stored once for all of the rows.
+constexpr int kWindowsTogether = 4;
+constexpr int kTokensTogether = 1;
 
-// What one pass over the tokens of a window covers: whole heads, or a part of one head that is wider than the accumulators.
+// Accumulators of the open windows; a thread keeps them on its stack. window[] is used for every token and stays in L1.
+struct alignas(64) OpenWindows {
+  static constexpr int64_t kColumns = 4096;
+  float window[kColumns];
+  float chunk[kColumns];
+  double total[kColumns];
+};
+
+// A part of every row: some whole heads, or a part of one head.
 struct Tile {
   int64_t first_head, heads;
   int64_t first_column, columns;
-  int64_t width() const { return heads * columns; }
 };
 
 struct Tiles {
-  explicit Tiles(const CompressionSizes& all)
+  Tiles(const CompressionSizes& all, int64_t open_windows)
       : sizes(all),
-        heads_each(all.columns < kTileColumns ? kTileColumns / all.columns : 1),
-        pieces((all.columns + kTileColumns - 1) / kTileColumns),
-        count((all.heads + heads_each - 1) / heads_each * pieces) {}
+        most_columns(OpenWindows::kColumns / open_windows / kLine * kLine),
+        heads_each(std::max<int64_t>(most_columns / slots_for(all.columns), 1)),
+        pieces(ceil_div(all.columns, most_columns)),
+        count(ceil_div(all.heads, heads_each) * pieces) {}
 
   Tile operator[](int64_t index) const {
     const int64_t head = index / pieces * heads_each;
-    const int64_t column = index % pieces * kTileColumns;
-    const int64_t columns_left = sizes.columns - column;
-    return {head, sizes.heads - head < heads_each ? sizes.heads - head : heads_each, column,
-            columns_left < kTileColumns ? columns_left : kTileColumns};
+    const int64_t column = index % pieces * most_columns;
+    return {head, std::min(sizes.heads - head, heads_each), column,
+            std::min(sizes.columns - column, most_columns)};
   }
 
+  static constexpr int64_t kLine = 64;  // columns; whole lines, and whole pairs of vectors
   const CompressionSizes& sizes;
-  int64_t heads_each;  // of a tile
-  int64_t pieces;      // of a head
+  int64_t most_columns;  // of a tile
+  int64_t heads_each;    // of a tile
+  int64_t pieces;        // of a head
   int64_t count;
 };
 
-template <class T>
-void compress_window(const NsaCompressPlan& plan, const Tile& tile, const T* tokens, const float* weights,
-                     T* output, RowAccumulators& accumulators) {
-  const HeadStrides in(plan.input_strides);
-  const HeadStrides out(plan.output_strides);
-  T buffer[kTileColumns];
-  const auto add = [&](float* window, int64_t i, bool first) {
-    for (int64_t h = 0; h < tile.heads; ++h) {
-      const T* const row = tokens + i * in.row + h * in.head;
-      add_weighted_row(window + h * tile.columns, gathered(row, in.column, tile.columns, buffer),
-                       tile.columns, F32(weights[i * plan.sizes.heads + h]), first);
+// Some tokens that meet some windows, in one head.
+template <int kWindows, int kTokens, class T>
+struct Meeting {
+  const T* token[kTokens];
+  const T* ahead[kTokens];  // to be fetched meanwhile
+  float* accumulators[kWindows];
+  bool is_first[kWindows];  // of a window of the order of additions
+  F32 weight[kWindows][kTokens];
+
+  // accumulators = (is_first ? +0 : accumulators) + weight * token, token by token.
+  HWY_INLINE void add(int64_t slot, int64_t column) const {
+    F32x2 x[kTokens];
+    for (int r = 0; r < kTokens; ++r) {
+      fetch_pair(ahead[r] + column);
+      x[r] = load2(token[r] + column);
     }
-  };
-  const bool is_dense = out.column == 1 && (tile.heads == 1 || out.head == tile.columns);
-  T result[kTileColumns];
-  sum_terms(plan.sizes.block_size, add, tile.width(), accumulators, F32(1.0f), is_dense ? output : result);
-  if (is_dense) return;
-  for (int64_t h = 0; h < tile.heads; ++h) {
-    for (int64_t c = 0; c < tile.columns; ++c)
-      output[h * out.head + c * out.column] = result[h * tile.columns + c];
+    for (int w = 0; w < kWindows; ++w) {
+      F32x2 sum = is_first[w] ? F32x2() : load2(accumulators[w] + slot);
+      for (int r = 0; r < kTokens; ++r) sum = sum + weight[w][r] * x[r];
+      store2_numbers(sum, accumulators[w] + slot);
+    }
   }
-}
+};
 
 template <class T>
-void run(const NsaCompressPlan& plan, const TaskIo& io) {
-  const CompressionSizes& sizes = plan.sizes;
-  const T* const input = static_cast<const T*>(io.data[kCompressInput]) + plan.offsets[kCompressInput];
-  T* const output = static_cast<T*>(io.data[kCompressOutput]) + plan.offsets[kCompressOutput];
-  float* const weights = workspace_part<float>(io, plan.weights);
-  widen_weights(sizes, static_cast<const T*>(io.data[kCompressWeight]) + plan.offsets[kCompressWeight],
-                plan.weight_strides, weights);
-  const HeadStrides in(plan.input_strides);
-  const HeadStrides out(plan.output_strides);
-  const Sequence* const sequences = plan_items<Sequence>(plan);
-  const Tiles tiles(sizes);
-  const int64_t rows_read =
-      sizes.stride < sizes.block_size ? sizes.stride : sizes.block_size;  // anew, per window
-  const int64_t bytes =
-      sizes.windows * (rows_read + 1) * sizes.heads * sizes.columns * static_cast<int64_t>(sizeof(T));
-  const int64_t chunks = cpu::chunks_for(bytes);
-  cpu::parallel_for(chunks, [&](int64_t chunk) {
-    const cpu::Range items = cpu::chunk_range(sizes.windows * tiles.count, chunks, chunk, 1);
-    RowAccumulators accumulators;
-    for (int64_t item = items.begin; item < items.end; ++item) {
-      const int64_t window = item / tiles.count;
-      const Tile tile = tiles[item % tiles.count];
-      const auto first_window = [](const Sequence& sequence) { return sequence.first_window; };
-      const Sequence& sequence =
-          sequences[last_sequence_at(sequences, sizes.sequences, first_window, window)];
-      const int64_t token = sequence.first_token + (window - sequence.first_window) * sizes.stride;
-      compress_window(plan, tile,
-                      input + token * in.row + tile.first_head * in.head + tile.first_column * in.column,
-                      weights + tile.first_head,
-                      output + window * out.row + tile.first_head * out.head + tile.first_column * out.column,
-                      accumulators);
+class Compression {
+ public:
+  Compression(const NsaCompressPlan& plan, const TaskIo& io)
+      : plan_(plan),
+        sizes_(plan.sizes),
+        in_(plan.input_strides),
+        out_(plan.output_strides),
+        input_(static_cast<const T*>(io.data[kCompressInput]) + plan.offsets[kCompressInput]),
+        output_(static_cast<T*>(io.data[kCompressOutput]) + plan.offsets[kCompressOutput]),
+        weights_(workspace_part<float>(io, plan.weights)),
+        overlapping_(ceil_div(sizes_.block_size, sizes_.stride)),
+        tiles_(sizes_, std::min(overlapping_, kMostOpen)),
+        reads_in_place_(in_.column == 1 && (sizes_.columns - 1) % tiles_.most_columns + 1 >= F32x2::kLanes) {
+    widen_weights(sizes_, static_cast<const T*>(io.data[kCompressWeight]) + plan.offsets[kCompressWeight],
+                  plan.weight_strides, weights_);
+  }
+
+  void run() const {
+    const int64_t rows_read = std::min(sizes_.stride, sizes_.block_size);  // anew, per window
+    const int64_t bytes =
+        sizes_.windows * (rows_read + 1) * sizes_.heads * sizes_.columns * static_cast<int64_t>(sizeof(T));
+    const int64_t chunks = cpu::chunks_for(bytes);
+    const int64_t window_chunks = std::min(chunks, sizes_.windows);
+    const int64_t tile_chunks = std::min(ceil_div(chunks, window_chunks), tiles_.count);
+    cpu::parallel_for(window_chunks * tile_chunks, [&](int64_t chunk) {
+      const cpu::Range tiles = cpu::chunk_range(tiles_.count, tile_chunks, chunk % tile_chunks, 1);
+      OpenWindows open;
+      for (int64_t tile = tiles.begin; tile < tiles.end; ++tile)
+        sum_windows(cpu::chunk_range(sizes_.windows, window_chunks, chunk / tile_chunks, 1), tiles_[tile],
+                    open);
+    });
+  }
+
+ private:
+  void sum_windows(cpu::Range windows, const Tile& tile, OpenWindows& open) const {
+    const Sequence* const sequences = plan_items<Sequence>(plan_);
+    const auto first_window = [](const Sequence& s) { return s.first_window; };
+    while (windows.begin < windows.end) {
+      const int64_t at = last_sequence_at(sequences, sizes_.sequences, first_window, windows.begin);
+      int64_t end = std::min(sequences[at].first_window + sequences[at].windows, windows.end);
+      if (overlapping_ > kMostOpen) end = std::min(end, windows.begin + kMostOpen);
+      walk(sequences[at], {windows.begin, end}, tile, open);
+      windows.begin = end;
     }
-  });
-}
+  }
+
+  // Sums the windows of the range, all of one sequence, in one walk over their tokens.
+  void walk(const Sequence& sequence, cpu::Range windows, const Tile& tile, OpenWindows& open) const {
+    const auto first_token = [&](int64_t window) {
+      return sequence.first_token + (window - sequence.first_window) * sizes_.stride;
+    };
+    const int64_t last_token = first_token(windows.end - 1) + sizes_.block_size - 1;
+    int64_t oldest = windows.begin;  // of the open ones
+    int64_t newest = windows.begin;  // one past the last open one
+    int64_t token = first_token(oldest);
+    while (oldest < windows.end) {
+      if (oldest == newest) token = first_token(oldest);  // no token between the windows belongs to any
+      if (newest < windows.end && first_token(newest) == token) ++newest;
+      // As many tokens as the open windows stay the same and no partial sum of theirs is complete.
+      int64_t end = newest < windows.end ? first_token(newest) : INT64_MAX;
+      for (int64_t window = oldest; window < newest; ++window) {
+        const int64_t i = token - first_token(window);
+        end = std::min({end, token + sizes_.block_size - i, token + kWindowTerms - i % kWindowTerms});
+      }
+      for (int64_t window = oldest; window < newest; window += kWindowsTogether) {
+        const auto add = [&]<int kWindows>() {
+          add_tokens<kWindows>(tile, {token, end}, last_token, window, token - first_token(window), open);
+        };
+        switch (newest - window) {
+          case 1: add.template operator()<1>(); break;
+          case 2: add.template operator()<2>(); break;
+          case 3: add.template operator()<3>(); break;
+          default: add.template operator()<kWindowsTogether>(); break;
+        }
+      }
+      token = end;
+      for (int64_t window = oldest; window < newest; ++window)
+        close_partial_sum(token - first_token(window), window, tile, open);
+      if (token == first_token(oldest) + sizes_.block_size) write(oldest++, tile, open);
+    }
+  }
+
+  // Where the accumulators of a window are, for one head of the tile.
+  int64_t slot_of(int64_t window, int64_t head, const Tile& tile) const {
+    return (window % std::min(overlapping_, kMostOpen) * tile.heads + head) * slots_for(tile.columns);
+  }
+
+  // Adds the tokens to kWindows windows from `window` on; the first token is term i of that window.
+  template <int kWindows>
+  void add_tokens(const Tile& tile, cpu::Range tokens, int64_t last_token, int64_t window, int64_t i,
+                  OpenWindows& open) const {
+    int64_t token = tokens.begin;
+    for (; token + kTokensTogether <= tokens.end; token += kTokensTogether, i += kTokensTogether)
+      add_group<kWindows, kTokensTogether>(tile, token, last_token, window, i, open);
+    for (; token < tokens.end; ++token, ++i) add_group<kWindows, 1>(tile, token, last_token, window, i, open);
+  }
+
+  template <int kWindows, int kTokens>
+  void add_group(const Tile& tile, int64_t token, int64_t last_token, int64_t window, int64_t i,
+                 OpenWindows& open) const {
+    const int64_t distance = rows_ahead<T>(tile.heads * tile.columns);
+    Meeting<kWindows, kTokens, T> meeting;
+    for (int64_t h = 0; h < tile.heads; ++h) {
+      const int64_t head = tile.first_head + h;
+      const int64_t offset = head * in_.head + tile.first_column * in_.column;
+      for (int r = 0; r < kTokens; ++r) {
+        meeting.token[r] = input_ + (token + r) * in_.row + offset;
+        meeting.ahead[r] = input_ + std::min(token + r + distance, last_token) * in_.row + offset;
+      }
+      for (int w = 0; w < kWindows; ++w) {
+        const int64_t first_term = i - w * sizes_.stride;
+        meeting.accumulators[w] = open.window + slot_of(window + w, h, tile);
+        meeting.is_first[w] = first_term % kWindowTerms == 0;
+        for (int r = 0; r < kTokens; ++r)
+          meeting.weight[w][r] = F32(weights_[(first_term + r) * sizes_.heads + head]);
+      }
+      if (reads_in_place_) {
+        for_each_pair(tile.columns, [&](int64_t slot, int64_t column) { meeting.add(slot, column); });
+      } else {
+        add_gathered(meeting, tile.columns);
+      }
+    }
+  }
+
+  // The same a pair at a time through a buffer, for columns that are not contiguous or too few for a pair.
+  template <int kWindows, int kTokens>
+  void add_gathered(Meeting<kWindows, kTokens, T>& meeting, int64_t columns) const {
+    T buffer[kTokens][F32x2::kLanes];
+    const T* from[kTokens];
+    for (int r = 0; r < kTokens; ++r) {
+      from[r] = meeting.token[r];
+      meeting.token[r] = meeting.ahead[r] = buffer[r];
+    }
+    for (int64_t slot = 0; slot < columns; slot += F32x2::kLanes) {
+      const int64_t count = std::min(columns - slot, F32x2::kLanes);
+      for (int r = 0; r < kTokens; ++r) {
+        for (int64_t k = 0; k < F32x2::kLanes; ++k)
+          buffer[r][k] = k < count ? from[r][(slot + k) * in_.column] : T();
+      }
+      meeting.add(slot, 0);
+    }
+  }
+
+  // A window has got `terms` terms: when they complete a partial sum, it joins the larger ones.
+  void close_partial_sum(int64_t terms, int64_t window, const Tile& tile, OpenWindows& open) const {
+    if (sizes_.block_size <= kWindowTerms) return;  // there is only one
+    if (terms % kWindowTerms != 0 && terms != sizes_.block_size) return;
+    const int64_t slot = slot_of(window, 0, tile);
+    join_window(terms, sizes_.block_size, tile.heads * slots_for(tile.columns), open.window + slot,
+                open.chunk + slot, open.total + slot);
+  }
+
+  void write(int64_t window, const Tile& tile, const OpenWindows& open) const {
+    for (int64_t h = 0; h < tile.heads; ++h) {
+      const int64_t first_slot = slot_of(window, h, tile);
+      const float* const sums = (sizes_.block_size <= kWindowTerms ? open.window : open.chunk) + first_slot;
+      T* const to =
+          output_ + window * out_.row + (tile.first_head + h) * out_.head + tile.first_column * out_.column;
+      const auto write_pair = [&](int64_t slot, int64_t column) {
+        const int64_t count = std::min(tile.columns - column, F32x2::kLanes);
+        if (out_.column == 1 && count == F32x2::kLanes) return store2(load2(sums + slot), to + column);
+        T buffer[F32x2::kLanes];
+        store2(load2(sums + slot), buffer);
+        for (int64_t k = 0; k < count; ++k) to[(column + k) * out_.column] = buffer[k];
+      };
+      if (reads_in_place_) {
+        for_each_pair(tile.columns, write_pair);
+      } else {
+        for (int64_t slot = 0; slot < tile.columns; slot += F32x2::kLanes) write_pair(slot, slot);
+      }
+    }
+  }
+
+  const NsaCompressPlan& plan_;
+  const CompressionSizes& sizes_;
+  const HeadStrides in_, out_;
+  const T* const input_;
+  T* const output_;
+  float* const weights_;
+  const int64_t overlapping_;  // windows that may cover one token
+  const Tiles tiles_;
+  const bool reads_in_place_;
+};
 
 }  // namespace
 
 Fault run_nsa_compress(const void* opaque_plan, const TaskIo& io) {
   const auto& plan = *static_cast<const NsaCompressPlan*>(opaque_plan);
-  with_float_type(plan.dtype, [&](auto type) { run<decltype(type)>(plan, io); });
+  with_float_type(plan.dtype, [&](auto type) { Compression<decltype(type)>(plan, io).run(); });
   return {};
 }
 

@@ -1,5 +1,8 @@
 // NsaCompressGrad on the CPU: one walk over the tokens, in memory order, computes both gradients. A token meets the few windows
 // that cover it: each adds its weighted row to the token's gradient, and its product with the token to a weight's gradient.
+#include <algorithm>
+
+#include "cpu/caches.h"
 #include "cpu/float_types.h"
 #include "cpu/lanes16.h"
 #include "cpu/threads.h"
@@ -20,65 +23,61 @@ constexpr int64_t kPieceColumns = 256;
 // Windows that go through the columns together, so that the token's row is loaded once for all of them.
 constexpr int kMostTogether = 4;
 
-// The part of one window in one piece of a token's row.
-template <class T>
+// A piece of a token's row, and the same piece of the windows that it meets.
+template <int kWindows, class T>
 struct Meeting {
-  F32 weight;
-  const T* output_grad;
-  double* weight_sum;
-};
+  F32 weight[kWindows];
+  const T* output_grad[kWindows];
+  double* weight_sum[kWindows];
+  const T* token;
+  const T* ahead;  // of the token's row, to be fetched meanwhile
+  float* sums;     // of windows that came before
+  T* out;          // nullptr: more windows follow, and the sums go to `sums`
+  bool is_first, streams;
 
-// sums[c] = (is_first ? +0 : sums[c]) + weight * output_grad[c] for each of the meetings in turn; out gets the sums instead when
-// they are complete. Each meeting's weight_sum gains the sum of output_grad[c] * token[c].
-template <int kMeetings, class T>
-void meet(const Meeting<T>* meetings, const T* token, int64_t columns, bool is_first, float* sums, T* out) {
-  Lanes16 dots[kMeetings];
-  const auto step = [&](const auto& load_lanes, const auto& store_sums, int64_t c) {
+  // The 16 columns from `c` on: the sums continue with weight * output_grad of each window in turn, and the windows' dots gain
+  // output_grad * token.
+  template <class Load>
+  HWY_INLINE Lanes16 add(int64_t c, const Load& load_lanes, Lanes16 (&dots)[kWindows]) const {
     const Lanes16 x = load_lanes(token + c);
     Lanes16 sum = is_first ? Lanes16() : load_lanes(sums + c);
-    for (int m = 0; m < kMeetings; ++m) {
-      const Lanes16 g = load_lanes(meetings[m].output_grad + c);
-      sum = sum + meetings[m].weight * g;
-      dots[m] = dots[m] + g * x;
+    for (int w = 0; w < kWindows; ++w) {
+      const Lanes16 g = load_lanes(output_grad[w] + c);
+      sum = sum + weight[w] * g;
+      dots[w] = dots[w] + g * x;
     }
-    store_sums(sum, c);
-  };
-  int64_t c = 0;
-  for (; c + Lanes16::kLanes <= columns; c += Lanes16::kLanes) {
-    step([](const auto* from) { return load16(from); },
-         [&](const Lanes16& sum, int64_t at) {
-           if (out != nullptr) {
-             store16(sum, out + at);
-           } else {
-             store16(sum, sums + at);
-           }
-         },
-         c);
+    return sum;
   }
-  if (const int64_t left = columns - c; left > 0) {
-    step([left](const auto* from) { return load16_first(from, left); },
-         [&](const Lanes16& sum, int64_t at) {
-           if (out != nullptr) {
-             store16_first(sum, out + at, left);
-           } else {
-             store16_first(sum, sums + at, left);
-           }
-         },
-         c);
-  }
-  for (int m = 0; m < kMeetings; ++m) *meetings[m].weight_sum += static_cast<double>(sum_of_lanes(dots[m]));
-}
 
-template <class T>
-void meet(int count, const Meeting<T>* meetings, const T* token, int64_t columns, bool is_first, float* sums,
-          T* out) {
-  switch (count) {
-    case 1: return meet<1>(meetings, token, columns, is_first, sums, out);
-    case 2: return meet<2>(meetings, token, columns, is_first, sums, out);
-    case 3: return meet<3>(meetings, token, columns, is_first, sums, out);
-    default: return meet<kMostTogether>(meetings, token, columns, is_first, sums, out);
+  void run(int64_t columns) const {
+    Lanes16 dots[kWindows];
+    int64_t c = 0;
+    const auto walk = [&](const auto& store_sums) {
+      for (; c + Lanes16::kLanes <= columns; c += Lanes16::kLanes) {
+        hwy::Prefetch(ahead + c);
+        store_sums(add(
+            c, [](const auto* from) { return load16(from); }, dots));
+      }
+    };
+    if (out == nullptr) {
+      walk([&](const Lanes16& sum) { store16(sum, sums + c); });
+    } else if (streams) {
+      walk([&](const Lanes16& sum) { stream16(sum, out + c); });
+    } else {
+      walk([&](const Lanes16& sum) { store16(sum, out + c); });
+    }
+    if (const int64_t left = columns - c; left > 0) {
+      const Lanes16 sum = add(
+          c, [left](const auto* from) { return load16_first(from, left); }, dots);
+      if (out != nullptr) {
+        store16_first(sum, out + c, left);
+      } else {
+        store16_first(sum, sums + c, left);
+      }
+    }
+    for (int w = 0; w < kWindows; ++w) *weight_sum[w] += static_cast<double>(sum_of_lanes(dots[w]));
   }
-}
+};
 
 // The windows [first, last] that cover a token; none when last < first. Window `first` meets it with weight `weight`, each
 // further one with a weight `stride` rows earlier.
@@ -102,12 +101,19 @@ class CompressGradient {
  public:
   CompressGradient(const NsaCompressGradPlan& plan, const TaskIo& io)
       : plan_(plan),
+        in_(plan.input_strides),
+        up_(plan.output_grad_strides),
+        down_(plan.input_grad_strides),
         output_grad_(tensor<const T>(io, kOutputGrad)),
         input_(tensor<const T>(io, kGradInput)),
         input_grad_(tensor<T>(io, kInputGrad)),
         weight_grad_(tensor<T>(io, kWeightGrad)),
         weights_(workspace_part<float>(io, plan.weights)),
         weight_sums_(workspace_part<double>(io, plan.weight_sums)) {
+    const int64_t row_bytes = plan.sizes.heads * plan.sizes.columns * static_cast<int64_t>(sizeof(T));
+    tokens_ahead_ = std::max<int64_t>(kBytesAhead / row_bytes, 1);
+    streams_ = down_.column == 1 && is_line(input_grad_) && is_line_stride(down_.row) &&
+               is_line_stride(down_.head) && cpu::exceeds_caches(plan.sizes.tokens * row_bytes);
     widen_weights(plan.sizes, tensor<const T>(io, kGradWeight), plan.weight_strides, weights_);
   }
 
@@ -127,6 +133,15 @@ class CompressGradient {
   }
 
  private:
+  static constexpr int64_t kBytesAhead = 8192;
+
+  static bool is_line(const T* address) {
+    return reinterpret_cast<uintptr_t>(address) % kStreamAlignment == 0;
+  }
+  static bool is_line_stride(int64_t stride) {
+    return stride * static_cast<int64_t>(sizeof(T)) % static_cast<int64_t>(kStreamAlignment) == 0;
+  }
+
   template <class Element>
   Element* tensor(const TaskIo& io, NsaCompressGradParameter which) const {
     return static_cast<Element*>(io.data[which]) + plan_.offsets[which];
@@ -147,46 +162,66 @@ class CompressGradient {
     for (int64_t token = tokens.begin; token < tokens.end; ++token) {
       if (sequence + 1 < sizes.sequences && sequences[sequence + 1].first_token == token) ++sequence;
       const Cover cover = cover_of(sizes, sequences, sequence, token);
-      for (int64_t head = heads.begin; head < heads.end; ++head) {
-        for (int64_t column = 0; column < sizes.columns; column += kPieceColumns) {
-          const int64_t left = sizes.columns - column;
-          sum_piece(stretch, token, cover, head, column, left < kPieceColumns ? left : kPieceColumns);
-        }
-      }
+      sum_row({stretch, token, std::min(token + tokens_ahead_, tokens.end - 1)}, cover, heads);
+    }
+    hwy::FlushStream();
+  }
+
+  // Where a row of tokens is in the walk.
+  struct Row {
+    int64_t stretch, token;
+    int64_t ahead;  // the token to fetch meanwhile
+  };
+
+  void sum_row(const Row& row, const Cover& cover, cpu::Range heads) const {
+    const int64_t columns = plan_.sizes.columns;
+    for (int64_t head = heads.begin; head < heads.end; ++head) {
+      for (int64_t column = 0; column < columns; column += kPieceColumns)
+        sum_piece(row, cover, head, {column, std::min(column + kPieceColumns, columns)});
     }
   }
 
-  void sum_piece(int64_t stretch, int64_t token, const Cover& cover, int64_t head, int64_t column,
-                 int64_t columns) const {
-    const HeadStrides in(plan_.input_strides), up(plan_.output_grad_strides), down(plan_.input_grad_strides);
-    const auto at = [&](const HeadStrides& s, int64_t row) {
-      return row * s.row + head * s.head + column * s.column;
+  void sum_piece(const Row& row, const Cover& cover, int64_t head, cpu::Range columns) const {
+    const int64_t width = columns.end - columns.begin;
+    const auto at = [&](const HeadStrides& s, int64_t index) {
+      return index * s.row + head * s.head + columns.begin * s.column;
     };
-    T* const target = input_grad_ + at(down, token);
+    T* const target = input_grad_ + at(down_, row.token);
     T result_buffer[kPieceColumns];
-    T* const result = scatter_target(target, down.column, result_buffer);
+    T* const result = scatter_target(target, down_.column, result_buffer);
     if (cover.last < cover.first) {
-      std::memset(static_cast<void*>(result), 0, static_cast<size_t>(columns) * sizeof(T));
-      return scatter(result, target, down.column, columns);
+      std::memset(static_cast<void*>(result), 0, static_cast<size_t>(width) * sizeof(T));
+      return scatter(result, target, down_.column, width);
     }
     T token_buffer[kPieceColumns];
     T grad_buffers[kMostTogether][kPieceColumns];
     float sums[kPieceColumns];
-    const T* const x = gathered(input_ + at(in, token), in.column, columns, token_buffer);
     int64_t i = cover.weight;
-    for (int64_t window = cover.first; window <= cover.last; window += kMostTogether) {
-      const int64_t left = cover.last - window + 1;
-      const int count = left < kMostTogether ? static_cast<int>(left) : kMostTogether;
-      Meeting<T> meetings[kMostTogether];
-      for (int m = 0; m < count; ++m, i -= plan_.sizes.stride) {
-        meetings[m] = {F32(weights_[i * plan_.sizes.heads + head]),
-                       gathered(output_grad_ + at(up, window + m), up.column, columns, grad_buffers[m]),
-                       weight_sum(stretch, i, head)};
+    const auto meet = [&]<int kWindows>(int64_t window) {
+      Meeting<kWindows, T> meeting;
+      meeting.token = gathered(input_ + at(in_, row.token), in_.column, width, token_buffer);
+      meeting.ahead = in_.column == 1 ? input_ + at(in_, row.ahead) : meeting.token;
+      meeting.sums = sums;
+      meeting.out = window + kWindows > cover.last ? result : nullptr;
+      meeting.is_first = window == cover.first;
+      meeting.streams = streams_ && width % kStreamAlignment == 0;
+      for (int w = 0; w < kWindows; ++w, i -= plan_.sizes.stride) {
+        meeting.weight[w] = F32(weights_[i * plan_.sizes.heads + head]);
+        meeting.output_grad[w] =
+            gathered(output_grad_ + at(up_, window + w), up_.column, width, grad_buffers[w]);
+        meeting.weight_sum[w] = weight_sum(row.stretch, i, head);
       }
-      meet(count, meetings, x, columns, window == cover.first, sums,
-           left <= kMostTogether ? result : nullptr);
+      meeting.run(width);
+    };
+    for (int64_t window = cover.first; window <= cover.last; window += kMostTogether) {
+      switch (cover.last - window) {
+        case 0: meet.template operator()<1>(window); break;
+        case 1: meet.template operator()<2>(window); break;
+        case 2: meet.template operator()<3>(window); break;
+        default: meet.template operator()<kMostTogether>(window); break;
+      }
     }
-    scatter(result, target, down.column, columns);
+    scatter(result, target, down_.column, width);
   }
 
   void join_weight_sums() const {
@@ -209,12 +244,15 @@ class CompressGradient {
   }
 
   const NsaCompressGradPlan& plan_;
+  const HeadStrides in_, up_, down_;
   const T* const output_grad_;
   const T* const input_;
   T* const input_grad_;
   T* const weight_grad_;
   float* const weights_;
   double* const weight_sums_;
+  int64_t tokens_ahead_;
+  bool streams_;  // inputGrad goes past the caches, in whole lines
 };
 
 template <class T>

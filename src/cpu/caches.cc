@@ -1,0 +1,27 @@
+// Sizes of the caches, as the C library knows them.
+#include "cpu/caches.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace openaclnn::cpu {
+
+bool exceeds_caches(int64_t bytes) {
+  // Half of the last level: the rest is for what is read. Its size may be unknown (0 or less), or that of a whole socket which a
+  // virtual machine gets only a part of.
+  static const int64_t share = [] {
+    constexpr int64_t kLeast = int64_t{1} << 20;
+    constexpr int64_t kMost = int64_t{32} << 20;
+#if defined(_SC_LEVEL3_CACHE_SIZE)
+    const int64_t last_level =
+        std::max<int64_t>(sysconf(_SC_LEVEL3_CACHE_SIZE), sysconf(_SC_LEVEL2_CACHE_SIZE));
+#else
+    const int64_t last_level = 0;
+#endif
+    return std::clamp(last_level / 2, kLeast, kMost);
+  }();
+  return bytes > share;
+}
+
+}  // namespace openaclnn::cpu
