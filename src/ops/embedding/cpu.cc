@@ -1,45 +1,68 @@
 // Embedding on the CPU: one row copied per index, split over threads by positions and, for few wide rows, by columns.
 #include <cstring>
 
+#include "cpu/caches.h"
 #include "cpu/indices.h"
 #include "cpu/loops.h"
+#include "cpu/zeros.h"
 #include "ops/embedding/op.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
 namespace {
 
-// Copies `count` elements of kBytes bytes, bit for bit; a null source means zeros.
+// Copies `count` elements of kBytes bytes that do not all lie one behind the other, bit for bit; a null source means zeros.
 template <int64_t kBytes>
 void copy_elements(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t count) {
-  if (to_stride == 1 && from == nullptr) {
-    std::memset(to, 0, static_cast<size_t>(count * kBytes));
-  } else if (to_stride == 1 && from_stride == 1) {
-    std::memcpy(to, from, static_cast<size_t>(count * kBytes));
-  } else {
-    for (int64_t i = 0; i < count; ++i) {
-      char* const element = to + i * to_stride * kBytes;
-      if (from != nullptr) {
-        std::memcpy(element, from + i * from_stride * kBytes, kBytes);
-      } else {
-        std::memset(element, 0, kBytes);
-      }
+  for (int64_t i = 0; i < count; ++i) {
+    char* const element = to + i * to_stride * kBytes;
+    if (from != nullptr) {
+      std::memcpy(element, from + i * from_stride * kBytes, kBytes);
+    } else {
+      std::memset(element, 0, kBytes);
     }
   }
 }
 
-void copy_row(const EmbeddingPlan& plan, char* to, const char* from, int64_t count) {
-  const auto copy = [&]<int64_t kBytes>() {
-    copy_elements<kBytes>(to, plan.out_column_stride, from, plan.weight_column_stride, count);
-  };
-  switch (plan.element_bytes) {
-    case 1: return copy.template operator()<1>();
-    case 2: return copy.template operator()<2>();
-    case 4: return copy.template operator()<4>();
-    case 8: return copy.template operator()<8>();
-    default: return copy.template operator()<16>();
+// Copies bytes past the caches. Both addresses are vector-aligned and `bytes` is a multiple of a line.
+void stream_bytes(char* to, const char* from, int64_t bytes) {
+  const hn::ScalableTag<uint64_t> tag;
+  constexpr int64_t kStep =
+      static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<uint64_t>()) * sizeof(uint64_t));
+  for (int64_t i = 0; i < bytes; i += kStep) {
+    hn::Stream(hn::LoadU(tag, reinterpret_cast<const uint64_t*>(from + i)), tag,
+               reinterpret_cast<uint64_t*>(to + i));
   }
 }
+
+// How rows are copied: large outputs past the caches when their rows are made of whole lines.
+struct RowCopy {
+  const EmbeddingPlan& plan;
+  bool is_dense;  // columns lie one behind the other in both
+  bool streams;
+
+  // `from` nullptr: zeros.
+  void operator()(char* to, const char* from, int64_t count) const {
+    const int64_t bytes = count * plan.element_bytes;
+    if (is_dense && from == nullptr) return write_zero_bytes(to, bytes, streams);
+    if (is_dense && streams && is_line(reinterpret_cast<uintptr_t>(to)) && bytes % kLine == 0)
+      return stream_bytes(to, from, bytes);
+    if (is_dense) return static_cast<void>(std::memcpy(to, from, static_cast<size_t>(bytes)));
+    const auto copy = [&]<int64_t kBytes>() {
+      copy_elements<kBytes>(to, plan.out_column_stride, from, plan.weight_column_stride, count);
+    };
+    switch (plan.element_bytes) {
+      case 1: return copy.template operator()<1>();
+      case 2: return copy.template operator()<2>();
+      case 4: return copy.template operator()<4>();
+      case 8: return copy.template operator()<8>();
+      default: return copy.template operator()<16>();
+    }
+  }
+
+  static constexpr int64_t kLine = 64;
+  static bool is_line(uintptr_t address) { return address % kLine == 0; }
+};
 
 bool in_table(const EmbeddingPlan& plan, int64_t row) {
   return static_cast<uint64_t>(row) < static_cast<uint64_t>(plan.table_rows);
@@ -91,6 +114,9 @@ Fault look_up(const EmbeddingPlan& plan, const TaskIo& io) {
   const int64_t chunks = cpu::chunks_for(2 * plan.positions * plan.columns * plan.element_bytes);
   const int64_t row_chunks = chunks < plan.positions ? chunks : plan.positions;
   const int64_t column_chunks = chunks / row_chunks;
+  const bool is_dense = plan.out_column_stride == 1 && plan.weight_column_stride == 1;
+  const int64_t out_bytes = plan.positions * plan.columns * plan.element_bytes;
+  const RowCopy copy_row = {plan, is_dense, is_dense && cpu::exceeds_caches(out_bytes)};
   cpu::parallel_for(row_chunks * column_chunks, [&](int64_t chunk) {
     const cpu::Range rows = cpu::chunk_range(plan.positions, row_chunks, chunk / column_chunks, 1);
     const cpu::Range columns = cpu::chunk_range(plan.columns, column_chunks, chunk % column_chunks, 64);
@@ -101,9 +127,10 @@ Fault look_up(const EmbeddingPlan& plan, const TaskIo& io) {
       const int64_t from =
           valid ? row * plan.weight_row_stride + columns.begin * plan.weight_column_stride : 0;
       const int64_t to = out_offset + columns.begin * plan.out_column_stride;
-      copy_row(plan, out + to * plan.element_bytes, valid ? weight + from * plan.element_bytes : nullptr,
+      copy_row(out + to * plan.element_bytes, valid ? weight + from * plan.element_bytes : nullptr,
                columns.end - columns.begin);
     });
+    hwy::FlushStream();
   });
   return fault(kRowsSetToZero);
 }
