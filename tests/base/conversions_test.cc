@@ -6,6 +6,8 @@
 #include <bit>
 #include <cfenv>
 #include <cmath>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "cpu/dispatch.h"
@@ -90,21 +92,33 @@ TEST(Conversions, TheCallersRoundingModeHasNoPart) {
 
 struct Level {
   cpu::Isa isa;
-  void (*narrow_f16)(const float*, Float16*, int64_t);
-  void (*narrow_bf16)(const float*, Bfloat16*, int64_t);
-  void (*narrow_f32)(const float*, float*, int64_t);
-  void (*widen_f16)(const Float16*, float*, int64_t);
-  void (*widen_bf16)(const Bfloat16*, float*, int64_t);
+  void (*narrow_f16)(Narrowing, const float*, Float16*, int64_t);
+  void (*narrow_bf16)(Narrowing, const float*, Bfloat16*, int64_t);
+  void (*narrow_f32)(Narrowing, const float*, float*, int64_t);
+  std::vector<void (*)(const Float16*, float*, int64_t)> widen_f16;
+  std::vector<void (*)(const Bfloat16*, float*, int64_t)> widen_bf16;
 };
 
-constexpr Level kLevels[] = {
-    {cpu::Isa::baseline, isa_baseline::narrow, isa_baseline::narrow, isa_baseline::narrow,
-     isa_baseline::widen_all, isa_baseline::widen_all},
+const Level kLevels[] = {
+    {cpu::Isa::baseline,
+     isa_baseline::narrow,
+     isa_baseline::narrow,
+     isa_baseline::narrow,
+     {isa_baseline::widen_all, isa_baseline::widen_pairs},
+     {isa_baseline::widen_all, isa_baseline::widen_pairs}},
 #if defined(__x86_64__)
-    {cpu::Isa::avx2, isa_avx2::narrow, isa_avx2::narrow, isa_avx2::narrow, isa_avx2::widen_all,
-     isa_avx2::widen_all},
-    {cpu::Isa::avx512, isa_avx512::narrow, isa_avx512::narrow, isa_avx512::narrow, isa_avx512::widen_all,
-     isa_avx512::widen_all},
+    {cpu::Isa::avx2,
+     isa_avx2::narrow,
+     isa_avx2::narrow,
+     isa_avx2::narrow,
+     {isa_avx2::widen_all, isa_avx2::widen_pairs},
+     {isa_avx2::widen_all, isa_avx2::widen_pairs}},
+    {cpu::Isa::avx512,
+     isa_avx512::narrow,
+     isa_avx512::narrow,
+     isa_avx512::narrow,
+     {isa_avx512::widen_all, isa_avx512::widen_pairs},
+     {isa_avx512::widen_all, isa_avx512::widen_pairs}},
 #endif
 };
 
@@ -117,12 +131,28 @@ class VectorConversions : public testing::TestWithParam<Level> {
   }
 };
 
+// What narrowing the probes gives, in memory that may be streamed to.
 template <class Storage>
-void expect_same_narrowings(void (*narrow)(const float*, Storage*, int64_t)) {
-  std::vector<Storage> narrowed(probes().size());
-  narrow(probes().data(), narrowed.data(), static_cast<int64_t>(probes().size()));
-  for (size_t i = 0; i < narrowed.size(); ++i) {
-    ASSERT_EQ(narrowed[i].bits, scalar_narrow<Storage>(probes()[i]).bits) << std::hexfloat << probes()[i];
+std::span<Storage> narrow_probes(void (*narrow)(Narrowing, const float*, Storage*, int64_t), Narrowing way,
+                                 std::vector<Storage>& memory) {
+  constexpr size_t kAlignment = 64;
+  memory.resize(probes().size() + kAlignment);
+  void* start = memory.data();
+  size_t space = memory.size() * sizeof(Storage);
+  auto* const aligned = static_cast<Storage*>(std::align(kAlignment, sizeof(Storage), start, space));
+  narrow(way, probes().data(), aligned, static_cast<int64_t>(probes().size()));
+  return {aligned, probes().size()};
+}
+
+template <class Storage>
+void expect_same_narrowings(void (*narrow)(Narrowing, const float*, Storage*, int64_t)) {
+  for (Narrowing way : kNarrowings) {
+    std::vector<Storage> memory;
+    const std::span<Storage> narrowed = narrow_probes(narrow, way, memory);
+    for (size_t i = 0; i < narrowed.size(); ++i) {
+      ASSERT_EQ(narrowed[i].bits, scalar_narrow<Storage>(probes()[i]).bits)
+          << std::hexfloat << probes()[i] << ", way " << static_cast<int>(way);
+    }
   }
 }
 
@@ -132,12 +162,14 @@ TEST_P(VectorConversions, NarrowLikeScalarCode) {
 }
 
 TEST_P(VectorConversions, StoreOneNaNAndKeepTheRest) {
-  std::vector<float> stored(probes().size());
-  GetParam().narrow_f32(probes().data(), stored.data(), static_cast<int64_t>(stored.size()));
-  for (size_t i = 0; i < stored.size(); ++i) {
-    const uint32_t bits = std::bit_cast<uint32_t>(probes()[i]);
-    ASSERT_EQ(std::bit_cast<uint32_t>(stored[i]), std::isnan(probes()[i]) ? 0x7FC00000u : bits)
-        << std::hex << bits;
+  for (Narrowing way : kNarrowings) {
+    std::vector<float> memory;
+    const std::span<float> stored = narrow_probes(GetParam().narrow_f32, way, memory);
+    for (size_t i = 0; i < stored.size(); ++i) {
+      const uint32_t bits = std::bit_cast<uint32_t>(probes()[i]);
+      ASSERT_EQ(std::bit_cast<uint32_t>(stored[i]), std::isnan(probes()[i]) ? 0x7FC00000u : bits)
+          << std::hex << bits << ", way " << static_cast<int>(way);
+    }
   }
 }
 
@@ -158,8 +190,8 @@ void expect_same_widenings(void (*widen_all)(const Storage*, float*, int64_t)) {
 }
 
 TEST_P(VectorConversions, WidenLikeScalarCode) {
-  expect_same_widenings<Float16>(GetParam().widen_f16);
-  expect_same_widenings<Bfloat16>(GetParam().widen_bf16);
+  for (const auto widen : GetParam().widen_f16) expect_same_widenings<Float16>(widen);
+  for (const auto widen : GetParam().widen_bf16) expect_same_widenings<Bfloat16>(widen);
 }
 
 INSTANTIATE_TEST_SUITE_P(Isa, VectorConversions, testing::ValuesIn(kLevels),

@@ -1,17 +1,53 @@
 // Compiled once per instruction set: whole vectors and a tail, as kernels do it.
 #include "vector_conversions.h"
 
-#include "cpu/simd.h"
+#include "cpu/lanes16.h"
+#include "cpu/pairs.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
 namespace {
 
-template <class In, class Out>
-void convert(const In* from, Out* to, int64_t count) {
+// Floats as load2 of an Out would give them.
+template <class Out>
+F32x2 pair_of(const float* from) {
+  if constexpr (!kIsInterleaved<Out>) return load2(from);
+  float even[F32::kLanes], odd[F32::kLanes];
+  for (int64_t k = 0; k < F32::kLanes; ++k) {
+    even[k] = from[2 * k];
+    odd[k] = from[2 * k + 1];
+  }
+  return {load(even), load(odd)};
+}
+
+template <class Out>
+void narrow_by(Narrowing way, const float* from, Out* to, int64_t count) {
   int64_t i = 0;
+  switch (way) {
+    case Narrowing::vectors:
+      for (; i + F32::kLanes <= count; i += F32::kLanes) store(load(from + i), to + i);
+      break;
+    case Narrowing::pairs:
+      for (; i + F32x2::kLanes <= count; i += F32x2::kLanes) store2(pair_of<Out>(from + i), to + i);
+      if (const int64_t left = count - i; left > 0) {
+        float rest[F32x2::kLanes] = {};
+        std::memcpy(rest, from + i, static_cast<size_t>(left) * sizeof(float));
+        store2_first(pair_of<Out>(rest), to + i, left);
+      }
+      return;
+    case Narrowing::streamed_pairs:
+      for (; i + F32x2::kLanes <= count; i += F32x2::kLanes) stream2(pair_of<Out>(from + i), to + i);
+      break;
+    case Narrowing::lanes16:
+      for (; i + Lanes16::kLanes <= count; i += Lanes16::kLanes) store16(load16(from + i), to + i);
+      break;
+    case Narrowing::streamed_lanes16:
+      for (; i + Lanes16::kLanes <= count; i += Lanes16::kLanes) stream16(load16(from + i), to + i);
+      break;
+  }
   for (; i + F32::kLanes <= count; i += F32::kLanes) store(load(from + i), to + i);
   if (i < count) store_first(load_first(from + i, count - i), to + i, count - i);
+  hwy::FlushStream();
 }
 
 // Without the canonical NaN of store(): widening is exact, payloads included.
@@ -21,12 +57,23 @@ void widen_exactly(const In* from, float* to, int64_t count) {
   for (; i + F32::kLanes <= count; i += F32::kLanes) hn::StoreU(load(from + i).raw, F32::Tag(), to + i);
 }
 
+// Pairs brought into the order of the elements: rounding to float changes nothing.
+template <class In>
+void widen_in_order(const In* from, float* to, int64_t count) {
+  int64_t i = 0;
+  for (; i + F32x2::kLanes <= count; i += F32x2::kLanes) store_in_order<In>(load2(from + i), to + i);
+}
+
 }  // namespace
 
-void narrow(const float* from, Float16* to, int64_t count) { convert(from, to, count); }
-void narrow(const float* from, Bfloat16* to, int64_t count) { convert(from, to, count); }
-void narrow(const float* from, float* to, int64_t count) { convert(from, to, count); }
+void narrow(Narrowing way, const float* from, Float16* to, int64_t count) { narrow_by(way, from, to, count); }
+void narrow(Narrowing way, const float* from, Bfloat16* to, int64_t count) {
+  narrow_by(way, from, to, count);
+}
+void narrow(Narrowing way, const float* from, float* to, int64_t count) { narrow_by(way, from, to, count); }
 void widen_all(const Float16* from, float* to, int64_t count) { widen_exactly(from, to, count); }
 void widen_all(const Bfloat16* from, float* to, int64_t count) { widen_exactly(from, to, count); }
+void widen_pairs(const Float16* from, float* to, int64_t count) { widen_in_order(from, to, count); }
+void widen_pairs(const Bfloat16* from, float* to, int64_t count) { widen_in_order(from, to, count); }
 
 }  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

@@ -1,17 +1,29 @@
-// The vector conversions of cpu/simd.h as plain functions, one set per instruction set, for the conversion test.
+// The vector conversions of cpu/simd.h, pairs.h and lanes16.h as plain functions, one set per instruction set, for the
+// conversion test.
 #pragma once
 
 #include <cstdint>
 
 #include "base/float16.h"
 
-#define OPENACLNN_VECTOR_CONVERSIONS(isa)                         \
-  namespace openaclnn::isa {                                      \
-  void narrow(const float* from, Float16* to, int64_t count);     \
-  void narrow(const float* from, Bfloat16* to, int64_t count);    \
-  void narrow(const float* from, float* to, int64_t count);       \
-  void widen_all(const Float16* from, float* to, int64_t count);  \
-  void widen_all(const Bfloat16* from, float* to, int64_t count); \
+namespace openaclnn {
+
+// Ways to round floats to a storage type; all must agree. Streams want a target aligned to 64 bytes.
+enum class Narrowing { vectors, pairs, streamed_pairs, lanes16, streamed_lanes16 };
+inline constexpr Narrowing kNarrowings[] = {Narrowing::vectors, Narrowing::pairs, Narrowing::streamed_pairs,
+                                            Narrowing::lanes16, Narrowing::streamed_lanes16};
+
+}  // namespace openaclnn
+
+#define OPENACLNN_VECTOR_CONVERSIONS(isa)                                     \
+  namespace openaclnn::isa {                                                  \
+  void narrow(Narrowing way, const float* from, Float16* to, int64_t count);  \
+  void narrow(Narrowing way, const float* from, Bfloat16* to, int64_t count); \
+  void narrow(Narrowing way, const float* from, float* to, int64_t count);    \
+  void widen_all(const Float16* from, float* to, int64_t count);              \
+  void widen_all(const Bfloat16* from, float* to, int64_t count);             \
+  void widen_pairs(const Float16* from, float* to, int64_t count);            \
+  void widen_pairs(const Bfloat16* from, float* to, int64_t count);           \
   }
 
 OPENACLNN_VECTOR_CONVERSIONS(isa_baseline)
