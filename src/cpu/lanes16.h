@@ -17,16 +17,19 @@ struct Lanes16 {
 
 HWY_INLINE Lanes16 operator+(const Lanes16& a, const Lanes16& b) {
   Lanes16 sum;
+#pragma GCC unroll 16
   for (int64_t p = 0; p < Lanes16::kParts; ++p) sum.part[p] = a.part[p] + b.part[p];
   return sum;
 }
 HWY_INLINE Lanes16 operator*(const Lanes16& a, const Lanes16& b) {
   Lanes16 product;
+#pragma GCC unroll 16
   for (int64_t p = 0; p < Lanes16::kParts; ++p) product.part[p] = a.part[p] * b.part[p];
   return product;
 }
 HWY_INLINE Lanes16 operator*(F32 a, const Lanes16& b) {
   Lanes16 product;
+#pragma GCC unroll 16
   for (int64_t p = 0; p < Lanes16::kParts; ++p) product.part[p] = a * b.part[p];
   return product;
 }
@@ -34,11 +37,13 @@ HWY_INLINE Lanes16 operator*(F32 a, const Lanes16& b) {
 template <class Storage>
 HWY_INLINE Lanes16 load16(const Storage* from) {
   Lanes16 value;
+#pragma GCC unroll 16
   for (int64_t p = 0; p < Lanes16::kParts; ++p) value.part[p] = load(from + p * F32::kLanes);
   return value;
 }
 template <class Storage>
 HWY_INLINE void store16(const Lanes16& value, Storage* to) {
+#pragma GCC unroll 16
   for (int64_t p = 0; p < Lanes16::kParts; ++p) store(value.part[p], to + p * F32::kLanes);
 }
 
@@ -49,7 +54,8 @@ HWY_INLINE void stream16(const Lanes16& value, Storage* to) {
   store16(value, to);
 #else
   if constexpr (std::is_same_v<Storage, float>) {
-    for (int64_t p = 0; p < Lanes16::kParts; ++p)
+  #pragma GCC unroll 16
+  for (int64_t p = 0; p < Lanes16::kParts; ++p)
       hn::Stream(canonical(value.part[p]).raw, F32::Tag(), to + p * F32::kLanes);
   } else {
     alignas(32) Storage narrowed[Lanes16::kLanes];
@@ -93,6 +99,7 @@ HWY_INLINE float sum_of_vector(Tag tag, hn::Vec<Tag> vector) {
 // The sum of all lanes in one order: lane l plus lane l + 8, then plus 4, plus 2, plus 1.
 HWY_INLINE float sum_of_lanes(const Lanes16& lanes) {
   F32 part[Lanes16::kParts];
+#pragma GCC unroll 16
   for (int64_t p = 0; p < Lanes16::kParts; ++p) part[p] = lanes.part[p];
   for (int64_t half = Lanes16::kParts / 2; half > 0; half /= 2) {
     for (int64_t p = 0; p < half; ++p) part[p] = part[p] + part[p + half];

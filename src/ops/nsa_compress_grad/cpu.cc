@@ -41,6 +41,7 @@ struct Meeting {
   HWY_INLINE Lanes16 add(int64_t c, const Load& load_lanes, Lanes16 (&dots)[kWindows]) const {
     const Lanes16 x = load_lanes(token + c);
     Lanes16 sum = is_first ? Lanes16() : load_lanes(sums + c);
+#pragma GCC unroll 8
     for (int w = 0; w < kWindows; ++w) {
       const Lanes16 g = load_lanes(output_grad[w] + c);
       sum = sum + weight[w] * g;
@@ -75,6 +76,7 @@ struct Meeting {
         store16_first(sum, sums + c, left);
       }
     }
+#pragma GCC unroll 8
     for (int w = 0; w < kWindows; ++w) *weight_sum[w] += static_cast<double>(sum_of_lanes(dots[w]));
   }
 };
