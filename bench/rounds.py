@@ -1,0 +1,50 @@
+# Measures contestants in rounds: each takes its turn in every round, so that all of them meet the same state of the machine.
+import dataclasses
+import math
+import time
+import typing
+
+WARM_UP_ROUNDS = 2
+LEAST_SECONDS = 5e-3  # of one measurement; shorter ones consist of several calls
+SLOW_SECONDS = 0.1  # a contestant with longer calls joins every third round only
+MOST_CALLS = 1_000_000
+
+
+@dataclasses.dataclass
+class Contestant:
+    """Who is measured: run(calls) gives the seconds that so many calls took."""
+    name: str
+    kind: str  # ours, reference or peer
+    run: typing.Callable[[int], float]
+    calls: int = 1
+    every: int = 1  # joins the rounds whose number is a multiple
+    seconds: list = dataclasses.field(default_factory=list)  # of one call, per round; None where it did not join
+
+    def prepare(self):
+        """Finds how many calls make a measurement that is long enough."""
+        while True:
+            seconds = self.run(self.calls)
+            if seconds >= LEAST_SECONDS / 2 or self.calls >= MOST_CALLS:
+                break
+            wanted = self.calls * LEAST_SECONDS / max(seconds, 1e-9)
+            self.calls = min(MOST_CALLS, math.ceil(min(wanted, self.calls * 32)))
+        # The first call may have been slow for reasons of its own, so slowness is judged by a second one.
+        if seconds / self.calls > SLOW_SECONDS and self.run(1) > SLOW_SECONDS:
+            self.every = 3
+
+
+def take_turns(contestants, rounds, pause_seconds=0.0):
+    """Fills the contestants' seconds: `rounds` rounds, in an order that rotates, after the warm-up."""
+    for contestant in contestants:
+        contestant.prepare()
+    for number in range(-WARM_UP_ROUNDS, rounds):
+        first = number % len(contestants)
+        for contestant in contestants[first:] + contestants[:first]:
+            if number % contestant.every:
+                seconds = None
+            else:
+                if pause_seconds:
+                    time.sleep(pause_seconds)
+                seconds = contestant.run(contestant.calls) / contestant.calls
+            if number >= 0:
+                contestant.seconds.append(seconds)
