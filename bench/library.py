@@ -4,7 +4,7 @@ import ctypes
 import dataclasses
 import json
 
-ELEMENT_BYTES = {"f32": 4, "f16": 2, "bf16": 2, "int64": 8}
+ELEMENT_BYTES = {"f32": 4, "f16": 2, "bf16": 2, "i64": 8}
 OURS, REFERENCE = 0, 1  # numbers of the contestants that the library holds
 
 
@@ -88,6 +88,10 @@ class OpenWorkload:
         if seconds < 0:
             raise RuntimeError(f"{self.workload.name}: contestant {contestant} failed")
         return seconds
+
+    def has(self, contestant):
+        """Whether the contestant takes part at all; costs one call of it."""
+        return self.c.bench_run(self.handle, contestant, 1) >= 0
 
     def memory(self, tensor):
         """The bytes of a tensor, as a ctypes array that borrows them."""

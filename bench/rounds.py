@@ -19,6 +19,7 @@ class Contestant:
     calls: int = 1
     every: int = 1  # joins the rounds whose number is a multiple
     seconds: list = dataclasses.field(default_factory=list)  # of one call, per round; None where it did not join
+    remarks: dict = dataclasses.field(default_factory=dict)  # for the record
 
     def prepare(self):
         """Finds how many calls make a measurement that is long enough."""

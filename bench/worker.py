@@ -13,8 +13,9 @@ import sys
 import library
 import rounds
 
-# The threads of PyTorch spin for a while after each of its operations and would take the cores from the next contestant.
-PAUSE_WITH_PEERS = 2e-3
+# PyTorch's OpenMP threads spin after each operation, 8 ms of CPU time with libgomp's default, and would take the cores from
+# the next contestant.
+PAUSE_WITH_PEERS = 12e-3
 
 
 def protect_stdout():
@@ -35,9 +36,9 @@ def load_peers(threads):
 
 
 def own_contestants(opened):
-    """The operator and, where there is one, the reference."""
+    """The operator and the reference; not every shape has one."""
     found = [rounds.Contestant("openaclnn", "ours", lambda calls: opened.run(library.OURS, calls))]
-    if opened.workload.reference:
+    if opened.has(library.REFERENCE):
         found.append(rounds.Contestant("reference", "reference", lambda calls: opened.run(library.REFERENCE, calls)))
     return found
 
@@ -62,9 +63,9 @@ def measure(lib, request, peers):
 
 
 def described(contestant):
-    result = {"name": contestant.name, "kind": contestant.kind, "calls": contestant.calls, "seconds": contestant.seconds}
-    difference = getattr(contestant, "difference", None)
-    return result if difference is None else {**result, "difference": difference}
+    """A contestant as records have it."""
+    return {"name": contestant.name, "kind": contestant.kind, "calls": contestant.calls, "seconds": contestant.seconds,
+            **contestant.remarks}
 
 
 def main(path, threads, *options):
