@@ -8,6 +8,7 @@ import sys
 
 import against
 import goal_check
+import goals
 import library
 import machine
 import processes
@@ -129,7 +130,7 @@ def run_goals(options, workloads, workers):
     """Judges the goals; returns the exit status."""
     about = machine.describe()
     data = goal_check.Measurements(workers, workloads, options.isa, machine.cores(), options.rounds, show_progress)
-    lines, good = goal_check.check(data)
+    lines, good = goal_check.check(data, goals.GOALS)
     show_progress("")
     about["peers"] = peers_line(workers)
     print("\n".join(machine.header_lines(about) + [""] + lines))

@@ -62,19 +62,23 @@ def rows_of(record):
     return rows
 
 
+HEADS = ["", "threads", "isa", "time", "GB/s", "reference", "ratio", "quartiles"]
+
+
 def table(records):
     """The lines of the table: one paragraph for each operator, in the order of the records."""
     operators = {}
     for record in records:
         operators.setdefault(record["workload"].get("operator", "failed"), []).append(record)
-    lines = []
+    rows, titles = [HEADS], {}
     for operator, group in operators.items():
         references = dict.fromkeys(r["workload"].get("reference", "") for r in group)
-        title = operator + "".join(f"; reference: {text}" for text in references if text)
-        heads = [["", "threads", "isa", "time", "GB/s", "reference", "ratio", "quartiles"]]
-        body = aligned(heads + [row for record in group for row in rows_of(record)], {1, 3, 4, 5, 6})
-        lines += ["", title, *body]
-    return lines
+        titles[len(rows)] = operator + "".join(f"; reference: {text}" for text in references if text)
+        rows += [row for record in group for row in rows_of(record)]
+    lines = []
+    for number, line in enumerate(aligned(rows, {1, 3, 4, 5, 6})):
+        lines += ["", titles[number], line] if number in titles else [line]
+    return ["", *lines]
 
 
 def to_json(about, records):
