@@ -102,9 +102,11 @@ def peers_line(workers):
 def run_table(options, workloads, workers):
     """Measures and writes everything; returns the exit status."""
     old = report.read_json(options.against) if options.against else None  # a wrong file shall not cost a run
+    if options.plot:
+        import plot  # matplotlib is needed for this alone
     about = machine.describe()
     records = measure(options, workloads, workers)
-    about["peers"] = peers_line(workers)
+    about.update(peers=peers_line(workers), interrupted=workers.interrupted_share())
     lines = report.table(records)
     regressions = 0
     if old is not None:
@@ -116,7 +118,6 @@ def run_table(options, workloads, workers):
     if options.csv:
         report.write_csv(options.csv, about, records)
     if options.plot:
-        import plot  # matplotlib is needed for this alone
         plot.draw(options.plot, about, records)
     if options.save:
         base = saved(options.save)
@@ -132,7 +133,7 @@ def run_goals(options, workloads, workers):
     data = goal_check.Measurements(workers, workloads, options.isa, machine.cores(), options.rounds, show_progress)
     lines, good = goal_check.check(data, goals.GOALS)
     show_progress("")
-    about["peers"] = peers_line(workers)
+    about.update(peers=peers_line(workers), interrupted=workers.interrupted_share())
     print("\n".join(machine.header_lines(about) + [""] + lines))
     if options.save:
         report.write_markdown(f"{saved(options.save)}.md", about, ["", *lines])
@@ -157,7 +158,7 @@ def main(arguments):
     workers = processes.Workers(options)
     try:
         return (run_goals if options.goals else run_table)(options, workloads, workers)
-    except (OSError, ValueError, processes.WorkerDied) as error:
+    except (OSError, ValueError, ImportError, processes.WorkerDied) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -83,7 +83,6 @@ def describe():
         "cores": cores(),
         "caches": caches(),
         "kernel": f"{platform.system()} {platform.release()}",
-        "load": round(os.getloadavg()[0], 2),
     }
 
 
@@ -95,7 +94,7 @@ def header_lines(machine):
     ]
     if machine.get("peers"):
         lines.append(f"peers: {machine['peers']}")
-    # Something else was running: ratios still hold, times hardly.
-    if machine["load"] > 0.5:
-        lines.append(f"note: the machine was busy, its load was {machine['load']} at the start")
+    # Something else was running: ratios of long calls still hold, times hardly.
+    if machine.get("interrupted", 0) > 0.1:
+        lines.append(f"note: other programs took a core away in {machine['interrupted']:.0%} of the measurements")
     return lines

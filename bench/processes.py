@@ -63,6 +63,7 @@ class Workers:
         self.running = {}
         self.peers = ""  # version of the peers, once a worker has loaded them
         self.no_peers_reason = ""
+        self.measurements = self.interrupted = 0
 
     def worker(self, isa, threads, with_peers):
         key = isa, threads, with_peers
@@ -75,7 +76,9 @@ class Workers:
     def measure(self, names, isa, threads, rounds, with_peers=False):
         """As Worker.measure; a crash becomes failed records, and the next request gets a new worker."""
         try:
-            return self.worker(isa, threads, with_peers).measure(names, rounds, with_peers)
+            records = self.worker(isa, threads, with_peers).measure(names, rounds, with_peers)
+            self._count(records)
+            return records
         except WorkerDied as death:
             self.running.pop((isa, threads, with_peers), None)
             failed = {"isa": isa, "threads": threads, "failed": str(death)}
@@ -89,6 +92,15 @@ class Workers:
                 record, = self.measure([name], isa, threads, 3)
                 records[number] = joined(records[number], record)
         return records
+
+    def _count(self, records):
+        for contestant in (c for record in records for c in record.get("contestants", [])):
+            self.measurements += sum(s is not None for s in contestant["seconds"])
+            self.interrupted += contestant["interrupted"]
+
+    def interrupted_share(self):
+        """The share of measurements in which another program took a core away."""
+        return round(self.interrupted / max(1, self.measurements), 3)
 
     def close(self):
         for worker in self.running.values():

@@ -1,6 +1,7 @@
 # Measures contestants in rounds: each takes its turn in every round, so that all of them meet the same state of the machine.
 import dataclasses
 import math
+import resource
 import time
 import typing
 
@@ -19,6 +20,7 @@ class Contestant:
     calls: int = 1
     every: int = 1  # joins the rounds whose number is a multiple
     seconds: list = dataclasses.field(default_factory=list)  # of one call, per round; None where it did not join
+    interrupted: int = 0  # measurements in which another program took a core away
     remarks: dict = dataclasses.field(default_factory=dict)  # for the record
 
     def prepare(self):
@@ -46,6 +48,13 @@ def take_turns(contestants, rounds, pause_seconds=0.0):
             else:
                 if pause_seconds:
                     time.sleep(pause_seconds)
+                switches = involuntary_switches()
                 seconds = contestant.run(contestant.calls) / contestant.calls
+                contestant.interrupted += number >= 0 and involuntary_switches() > switches
             if number >= 0:
                 contestant.seconds.append(seconds)
+
+
+def involuntary_switches():
+    """How often any thread of this process had to leave its core."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
