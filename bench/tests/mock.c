@@ -11,13 +11,16 @@ static const char* const kDescriptions[] = {
     "{\"name\": \"ApplyFusedEmaAdam/f32/memory\", \"operator\": \"ApplyFusedEmaAdam\", \"dtype\": \"f32\","
     " \"size\": \"memory\", \"variant\": \"\", \"shape\": {\"numel\": 16}, \"bytes\": 576,"
     " \"reference\": \"5 reads, 4 writes in place\", \"tensors\": {\"grad\": [[16], \"f32\"]}, \"later\": 1}",
-    "{\"name\": \"GroupedBiasAddGrad/f32/memory/uniform\", \"operator\": \"GroupedBiasAddGrad\", \"dtype\": \"f32\","
+    "{\"name\": \"GroupedBiasAddGrad/f32/memory/uniform\", \"operator\": \"GroupedBiasAddGrad\", \"dtype\": "
+    "\"f32\","
     " \"size\": \"memory\", \"variant\": \"uniform\", \"shape\": {\"rows\": 4}, \"bytes\": 64,"
     " \"reference\": \"read\", \"tensors\": {}}",
-    "{\"name\": \"GroupedBiasAddGrad/f32/memory/skewed\", \"operator\": \"GroupedBiasAddGrad\", \"dtype\": \"f32\","
+    "{\"name\": \"GroupedBiasAddGrad/f32/memory/skewed\", \"operator\": \"GroupedBiasAddGrad\", \"dtype\": "
+    "\"f32\","
     " \"size\": \"memory\", \"variant\": \"skewed\", \"shape\": {\"rows\": 4}, \"bytes\": 64,"
     " \"reference\": \"read\", \"tensors\": {}}",
-    "{\"name\": \"Overhead/f32/phase1\", \"operator\": \"Overhead\", \"dtype\": \"f32\", \"size\": \"phase1\","
+    "{\"name\": \"Overhead/f32/phase1\", \"operator\": \"Overhead\", \"dtype\": \"f32\", \"size\": "
+    "\"phase1\","
     " \"variant\": \"\", \"shape\": {}, \"bytes\": 0, \"reference\": \"\", \"tensors\": {}}",
 };
 static const double kSeconds[] = {10e-3, 4e-3, 5e-3, 400e-9};  // of contestant 0 with one thread
