@@ -63,12 +63,21 @@ def adamw_of(problem, **kind):
     return optimizer, parameter, lambda: {name: problem[name] for name in ("var", "m", "v", "s")}
 
 
+def lerp_all(averages, parameters):
+    """The moving average; PyTorch 1 has no operation for lists."""
+    if hasattr(torch, "_foreach_lerp_"):
+        torch._foreach_lerp_(averages, parameters, 1 - EMA_DECAY)
+    else:
+        for average, parameter in zip(averages, parameters):
+            average.lerp_(parameter, 1 - EMA_DECAY)
+
+
 def adamw_foreach(problem):
     optimizer, parameter, results = adamw_of(problem, foreach=True)
 
     def step():
         optimizer.step()
-        torch._foreach_lerp_([problem["s"]], [parameter], 1 - EMA_DECAY)
+        lerp_all([problem["s"]], [parameter])
 
     return step, results
 
@@ -78,7 +87,7 @@ def adamw_fused(problem):
 
     def step():
         optimizer.step()
-        problem["s"].lerp_(parameter, 1 - EMA_DECAY)
+        lerp_all([problem["s"]], [parameter])
 
     return step, results
 
@@ -92,7 +101,7 @@ def adamw_foreach_list(problem):
 
     def step():
         optimizer.step()
-        torch._foreach_lerp_(s, parameters, 1 - EMA_DECAY)
+        lerp_all(s, parameters)
 
     return step, dict
 
@@ -166,8 +175,8 @@ def eager_add(_):
 
 
 FORMULATIONS = {
-    "ApplyFusedEmaAdam": {"AdamW(foreach) + _foreach_lerp_": adamw_foreach, "AdamW(fused) + lerp_": adamw_fused},
-    "ApplyFusedEmaAdamList": {"AdamW(foreach) + _foreach_lerp_": adamw_foreach_list},
+    "ApplyFusedEmaAdam": {"AdamW(foreach) + lerp": adamw_foreach, "AdamW(fused) + lerp": adamw_fused},
+    "ApplyFusedEmaAdamList": {"AdamW(foreach) + lerp": adamw_foreach_list},
     "GroupedBiasAddGrad": {"sum of each group": bias_sum, "index_add_": bias_index_add,
                            "segment_reduce": bias_segment_reduce},
     "Embedding": {"embedding": embedding, "index_select(out=)": index_select},
