@@ -106,7 +106,7 @@ def run_table(options, workloads, workers):
         import plot  # matplotlib is needed for this alone
     about = machine.describe()
     records = measure(options, workloads, workers)
-    about.update(peers=peers_line(workers), interrupted=workers.interrupted_share())
+    about.update(peers=peers_line(workers), disturbed=workers.disturbed_share())
     lines = report.table(records)
     regressions = 0
     if old is not None:
@@ -135,7 +135,7 @@ def run_goals(options, workloads, workers):
     rows = [goal for goal in goals.GOALS if options.filter is None or any(goal.matches(w) for w in workloads)]
     lines, good = goal_check.check(data, rows)
     show_progress("")
-    about.update(peers=peers_line(workers), interrupted=workers.interrupted_share())
+    about.update(peers=peers_line(workers), disturbed=workers.disturbed_share())
     print("\n".join(machine.header_lines(about) + [""] + lines))
     if options.save:
         report.write_markdown(f"{saved(options.save)}.md", about, ["", *lines])

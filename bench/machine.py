@@ -95,6 +95,6 @@ def header_lines(machine):
     if machine.get("peers"):
         lines.append(f"peers: {machine['peers']}")
     # Something else was running: ratios of long calls still hold, times hardly.
-    if machine.get("interrupted", 0) > 0.1:
-        lines.append(f"note: other programs took a core away in {machine['interrupted']:.0%} of the measurements")
+    if machine.get("disturbed", 0) > 0.1:
+        lines.append(f"note: other programs held the cores in {machine['disturbed']:.0%} of the measurements")
     return lines

@@ -63,7 +63,7 @@ class Workers:
         self.running = {}
         self.peers = ""  # version of the peers, once a worker has loaded them
         self.no_peers_reason = ""
-        self.measurements = self.interrupted = 0
+        self.measurements = self.disturbed = 0
 
     def worker(self, isa, threads, with_peers):
         key = isa, threads, with_peers
@@ -96,11 +96,11 @@ class Workers:
     def _count(self, records):
         for contestant in (c for record in records for c in record.get("contestants", [])):
             self.measurements += sum(s is not None for s in contestant["seconds"])
-            self.interrupted += contestant["interrupted"]
+            self.disturbed += contestant["disturbed"]
 
-    def interrupted_share(self):
-        """The share of measurements in which another program took a core away."""
-        return round(self.interrupted / max(1, self.measurements), 3)
+    def disturbed_share(self):
+        """The share of measurements in which other programs held the cores."""
+        return round(self.disturbed / max(1, self.measurements), 3)
 
     def close(self):
         for worker in self.running.values():

@@ -1,7 +1,7 @@
 # Measures contestants in rounds: each takes its turn in every round, so that all of them meet the same state of the machine.
 import dataclasses
 import math
-import resource
+import pathlib
 import time
 import typing
 
@@ -9,6 +9,7 @@ WARM_UP_ROUNDS = 2
 LEAST_SECONDS = 5e-3  # of one measurement; shorter ones consist of several calls
 SLOW_SECONDS = 0.1  # a contestant with longer calls joins every third round only
 MOST_CALLS = 1_000_000
+DISTURBED = 0.02  # a measurement in which a thread had to wait for a core for more than this share of the time
 
 
 @dataclasses.dataclass
@@ -20,7 +21,7 @@ class Contestant:
     calls: int = 1
     every: int = 1  # joins the rounds whose number is a multiple
     seconds: list = dataclasses.field(default_factory=list)  # of one call, per round; None where it did not join
-    interrupted: int = 0  # measurements in which another program took a core away
+    disturbed: int = 0  # measurements in which other programs held the cores for too long
     remarks: dict = dataclasses.field(default_factory=dict)  # for the record
 
     def prepare(self):
@@ -48,13 +49,20 @@ def take_turns(contestants, rounds, pause_seconds=0.0):
             else:
                 if pause_seconds:
                     time.sleep(pause_seconds)
-                switches = involuntary_switches()
-                seconds = contestant.run(contestant.calls) / contestant.calls
-                contestant.interrupted += number >= 0 and involuntary_switches() > switches
+                waited = seconds_waited()
+                total = contestant.run(contestant.calls)
+                contestant.disturbed += number >= 0 and seconds_waited() - waited > DISTURBED * total
+                seconds = total / contestant.calls
             if number >= 0:
                 contestant.seconds.append(seconds)
 
 
-def involuntary_switches():
-    """How often any thread of this process had to leave its core."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+def seconds_waited():
+    """How long the threads of this process were ready to run and had no core; 0 where the kernel does not count it."""
+    waited = 0
+    for file in pathlib.Path("/proc/self/task").glob("*/schedstat"):
+        try:
+            waited += int(file.read_text().split()[1])
+        except (OSError, IndexError):  # a thread that has just ended
+            pass
+    return waited * 1e-9

@@ -65,7 +65,7 @@ def measure(lib, request, peers):
 def described(contestant):
     """A contestant as records have it."""
     return {"name": contestant.name, "kind": contestant.kind, "calls": contestant.calls, "seconds": contestant.seconds,
-            "interrupted": contestant.interrupted, **contestant.remarks}
+            "disturbed": contestant.disturbed, **contestant.remarks}
 
 
 def main(path, threads, *options):
