@@ -47,6 +47,7 @@ def parse(arguments):
     parser.add_argument("--against", metavar="OLD.json", help="compare with an older run; fails when one ratio got worse")
     parser.add_argument("--goals", action="store_true", help="measure what the goals need, and judge them")
     parser.add_argument("--python", metavar="PYTHON", default=sys.executable, help="interpreter that has the peers")
+    parser.add_argument("--no-peers", dest="peers", action="store_false", help="leave PyTorch out")
     parser.add_argument("--list", action="store_true", help="print the names of the workloads")
     parser.add_argument("--library", metavar="FILE", default=machine.ROOT / "build/release/lib/libopenaclnn_bench.so",
                         help="what to measure (default: build/release)")
@@ -58,6 +59,7 @@ def parse(arguments):
         parser.error(f"this machine has no {unknown[0]}; it has {', '.join(available)}")
     cores = machine.cores()
     options.threads = options.threads or ([cores] if options.quick else sorted({1, cores}))
+    options.peers = options.peers and not options.quick
     options.rounds = options.rounds or (QUICK_ROUNDS if options.quick else 15)
     return options
 
@@ -84,7 +86,7 @@ def measure(options, workloads, workers):
     configurations = [(isa, threads) for isa in options.isa for threads in options.threads]
     records, total = [], len(workloads) * len(configurations)
     for isa, threads in configurations:
-        with_peers = isa == options.isa[0] and not options.quick
+        with_peers = options.peers and isa == options.isa[0]
         for workload in workloads:
             show_progress(f"{len(records) + 1}/{total}  {workload.name}, {isa}, {threads} threads")
             found = workers.measure([workload.name], isa, threads, options.rounds, with_peers)

@@ -14,7 +14,7 @@ class Verdict:
     goal: object
     measured: float = None
     share: float = None
-    workload: str = ""  # the worst of those that the goal is about
+    worst: str = ""  # the worst of the workloads that the goal is about, and the peer that was met there
     skipped: str = ""  # why the goal could not be judged here
     failed: str = ""  # why it could not be judged although it should have been
 
@@ -65,26 +65,26 @@ def succeeded(record):
 
 
 def measured(goal, workload, data, isa):
-    """The value of a goal for one workload."""
+    """The value of a goal for one workload, and the name of the peer that it is about."""
     if goal.measure == "scaling":
         one, two = (succeeded(r) for r in data.scaling(workload.name, isa))
-        return summary.paired_ratio(summary.ours_of(one)["seconds"], summary.ours_of(two)["seconds"]).median
+        return summary.paired_ratio(summary.ours_of(one)["seconds"], summary.ours_of(two)["seconds"]).median, ""
     if goal.measure == "skew":
         pair = data.together((workload.name, counterpart(workload, goal.against, data)), isa, goal.threads)
         skewed, even = (summary.ours_of(succeeded(r))["seconds"] for r in pair)
-        return summary.paired_ratio(skewed, even).median
+        return summary.paired_ratio(skewed, even).median, ""
     record = succeeded(data.single(workload.name, isa, goal.threads, goal.measure == "speed-up"))
     if goal.measure == "seconds":
-        return summary.ours_of(record)["seconds"]["median"]
+        return summary.ours_of(record)["seconds"]["median"], ""
     if goal.measure == "ratio":
         ratio = summary.ratio_to_reference(record)
         if ratio is None:
             raise Failed(f"{workload.name} has no reference")
-        return ratio.median
+        return ratio.median, ""
     peer = summary.fastest_peer(record, goal.peer)
     if peer is None:
         raise Skipped(why_no_peer(goal, record, data))
-    return peer["ratio"]["median"]
+    return peer["ratio"]["median"], peer["name"]
 
 
 def why_no_peer(goal, record, data):
@@ -118,7 +118,7 @@ def judge(goal, data):
         return verdict
     for workload in workloads:
         try:
-            value = measured(goal, workload, data, isa)
+            value, peer = measured(goal, workload, data, isa)
         except Skipped as reason:
             verdict.skipped = str(reason)
             continue
@@ -127,7 +127,8 @@ def judge(goal, data):
             continue
         share = goal.bound / value if goal.at_most else value / goal.bound
         if verdict.share is None or share < verdict.share:
-            verdict.measured, verdict.share, verdict.workload = value, share, workload.name
+            verdict.measured, verdict.share = value, share
+            verdict.worst = f"{workload.name}: {peer}" if peer else workload.name
     return verdict
 
 
@@ -144,7 +145,7 @@ def line_of(verdict):
     if verdict.share is None:
         return [goal.text, "", bound, "", "skipped", verdict.skipped]
     return [goal.text, number(goal, verdict.measured), bound, f"{verdict.share:.0%}",
-            "met" if verdict.share >= 1 else "missed", verdict.workload]
+            "met" if verdict.share >= 1 else "missed", verdict.worst]
 
 
 def check(data, rows):

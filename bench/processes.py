@@ -62,7 +62,7 @@ class Workers:
         self.options = options
         self.running = {}
         self.peers = ""  # version of the peers, once a worker has loaded them
-        self.no_peers_reason = ""
+        self.no_peers_reason = "" if options.peers else "not asked for"
         self.measurements = self.disturbed = 0
 
     def worker(self, isa, threads, with_peers):
@@ -75,6 +75,7 @@ class Workers:
 
     def measure(self, names, isa, threads, rounds, with_peers=False):
         """As Worker.measure; a crash becomes failed records, and the next request gets a new worker."""
+        with_peers = with_peers and self.options.peers
         try:
             records = self.worker(isa, threads, with_peers).measure(names, rounds, with_peers)
             self._count(records)
