@@ -1,0 +1,175 @@
+# The benchmark's command line: chooses configurations, lets workers measure, and writes what was asked for.
+"""Measures openaclnn against reference traffic of the same run and, where PyTorch is importable, against PyTorch."""
+import argparse
+import datetime
+import pathlib
+import re
+import sys
+
+import against
+import goal_check
+import goals
+import library
+import machine
+import processes
+import report
+import summary
+
+RESULTS = pathlib.Path(__file__).with_name("results")
+QUICK_ROUNDS = 5
+
+
+def words(text):
+    return [word for word in text.split(",") if word]
+
+
+def positive(text):
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return number
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--filter", metavar="REGEX", type=re.compile, help="only workloads whose name contains a match")
+    parser.add_argument("--threads", metavar="N,…", type=lambda t: [positive(w) for w in words(t)],
+                        help="numbers of threads (default: 1 and all)")
+    parser.add_argument("--isa", metavar="NAME,…", type=words,
+                        help="instruction sets, peers run with the first (default: all of the machine that are vectors)")
+    parser.add_argument("--rounds", metavar="N", type=positive, help="rounds of each workload (default: 15)")
+    parser.add_argument("--quick", action="store_true",
+                        help=f"{QUICK_ROUNDS} rounds, all threads, the best instruction set, no peers")
+    parser.add_argument("--json", metavar="FILE", help="write the results for --against")
+    parser.add_argument("--csv", metavar="FILE", help="write one line for each contestant")
+    parser.add_argument("--plot", metavar="FILE.png", help="draw speeds below the reference's")
+    parser.add_argument("--save", metavar="NAME", help="write bench/results/DATE-NAME.json, .csv and .md")
+    parser.add_argument("--against", metavar="OLD.json", help="compare with an older run; fails when one ratio got worse")
+    parser.add_argument("--goals", action="store_true", help="measure what the goals need, and judge them")
+    parser.add_argument("--python", metavar="PYTHON", default=sys.executable, help="interpreter that has the peers")
+    parser.add_argument("--no-peers", dest="peers", action="store_false", help="leave PyTorch out")
+    parser.add_argument("--list", action="store_true", help="print the names of the workloads")
+    parser.add_argument("--library", metavar="FILE", default=machine.ROOT / "build/release/lib/libopenaclnn_bench.so",
+                        help="what to measure (default: build/release)")
+    options = parser.parse_args(arguments)
+    available = machine.instruction_sets()
+    options.isa = options.isa or available[:1] if options.quick else options.isa or vectors(available)
+    unknown = [isa for isa in options.isa if isa not in available]
+    if unknown:
+        parser.error(f"this machine has no {unknown[0]}; it has {', '.join(available)}")
+    cores = machine.cores()
+    options.threads = options.threads or ([cores] if options.quick else sorted({1, cores}))
+    options.peers = options.peers and not options.quick
+    options.rounds = options.rounds or (QUICK_ROUNDS if options.quick else 15)
+    return options
+
+
+def vectors(instruction_sets):
+    """All but the scalar level, which is there to be correct, unless it is all there is."""
+    return [isa for isa in instruction_sets if isa != "scalar"] or instruction_sets
+
+
+def show_progress(text):
+    """A line that the next one replaces, when somebody is watching."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def chosen(options):
+    """The workloads that pass the filter."""
+    workloads = library.Library(options.library).workloads
+    return [w for w in workloads if options.filter is None or options.filter.search(w.name)]
+
+
+def measure(options, workloads, workers):
+    """The condensed records of all workloads in all configurations."""
+    configurations = [(isa, threads) for isa in options.isa for threads in options.threads]
+    records, total = [], len(workloads) * len(configurations)
+    for isa, threads in configurations:
+        with_peers = options.peers and isa == options.isa[0]
+        for workload in workloads:
+            show_progress(f"{len(records) + 1}/{total}  {workload.name}, {isa}, {threads} threads")
+            found = workers.measure([workload.name], isa, threads, options.rounds, with_peers)
+            records += [summary.condensed(record) for record in found]
+        workers.close()
+    show_progress("")
+    order = {workload.name: number for number, workload in enumerate(workloads)}
+    return sorted(records, key=lambda record: order[record["workload"]["name"]])
+
+
+def peers_line(workers):
+    return workers.peers or (f"none, {workers.no_peers_reason}" if workers.no_peers_reason else "")
+
+
+def run_table(options, workloads, workers):
+    """Measures and writes everything; returns the exit status."""
+    old = report.read_json(options.against) if options.against else None  # a wrong file shall not cost a run
+    if options.plot:
+        import plot  # matplotlib is needed for this alone
+    about = machine.describe()
+    records = measure(options, workloads, workers)
+    about.update(peers=peers_line(workers), disturbed=workers.disturbed_share())
+    lines = report.table(records)
+    regressions = 0
+    if old is not None:
+        compared, regressions = against.compare(old, records)
+        lines += ["", *compared]
+    print("\n".join(machine.header_lines(about) + lines))
+    if options.json:
+        report.write_json(options.json, about, records)
+    if options.csv:
+        report.write_csv(options.csv, about, records)
+    if options.plot:
+        plot.draw(options.plot, about, records)
+    if options.save:
+        base = saved(options.save)
+        report.write_json(f"{base}.json", about, records)
+        report.write_csv(f"{base}.csv", about, records)
+        report.write_markdown(f"{base}.md", about, lines)
+    return 1 if regressions or any("failed" in record for record in records) else 0
+
+
+def run_goals(options, workloads, workers):
+    """Judges the goals; returns the exit status."""
+    about = machine.describe()
+    data = goal_check.Measurements(workers, workloads, options.isa, machine.cores(), options.rounds, show_progress)
+    # A row without any workload fails, unless the filter is the reason.
+    rows = [goal for goal in goals.GOALS if options.filter is None or any(goal.matches(w) for w in workloads)]
+    lines, good = goal_check.check(data, rows)
+    show_progress("")
+    about.update(peers=peers_line(workers), disturbed=workers.disturbed_share())
+    print("\n".join(machine.header_lines(about) + [""] + lines))
+    if options.save:
+        report.write_markdown(f"{saved(options.save)}.md", about, ["", *lines])
+    return 0 if good else 1
+
+
+def saved(name):
+    """The path of a result to be kept, without suffix."""
+    RESULTS.mkdir(exist_ok=True)
+    return RESULTS / f"{datetime.date.today().isoformat()}-{name}"
+
+
+def main(arguments):
+    options = parse(arguments)
+    workloads = chosen(options)
+    if not workloads:
+        print(f"no workload's name contains a match of {options.filter.pattern}", file=sys.stderr)
+        return 2
+    if options.list:
+        print("\n".join(workload.name for workload in workloads))
+        return 0
+    workers = processes.Workers(options)
+    try:
+        return (run_goals if options.goals else run_table)(options, workloads, workers)
+    except (OSError, ValueError, ImportError, processes.WorkerDied) as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        workers.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,131 @@
+# Writes what was measured: the table one reads, JSON for --against and goals, CSV for other programs, Markdown for results/.
+import csv
+import json
+
+import machine
+import summary
+
+FORMAT = 1  # of the JSON file
+
+
+def time_text(seconds):
+    """Three digits and a unit that suits them."""
+    for unit, factor in (("s", 1), ("ms", 1e3), ("µs", 1e6)):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.3g} {unit}" if seconds * factor < 1000 else f"{seconds * factor:.0f} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def rate_text(size, seconds):
+    """GB/s of the bytes that a call must at least move."""
+    return f"{size / seconds / 1e9:.1f}" if size else ""
+
+
+def range_text(ratio, digits=2):
+    return f"[{ratio['q1']:.{digits}f} {ratio['q3']:.{digits}f}]"
+
+
+def aligned(rows, right):
+    """Rows of cells as lines; the columns whose number is in `right` are aligned to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [cell.rjust(w) if i in right else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths))]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def rows_of(record):
+    """The rows of one record: ours, then each peer, the fastest with a star."""
+    name, isa, threads = summary.key_of(record)
+    if "failed" in record:
+        return [[f"  {name}", str(threads), isa, "failed", "", "", "", record["failed"]]]
+    size = record["workload"]["bytes"]
+    ours = summary.ours_of(record)["seconds"]["median"]
+    row = [f"  {name}", str(threads), isa, time_text(ours), rate_text(size, ours)]
+    reference = summary.contestants_of(record, "reference")
+    if reference and "ratio" in reference[0]:
+        ratio = reference[0]["ratio"]
+        row += [rate_text(size, reference[0]["seconds"]["median"]), f"{ratio['median']:.2f}", range_text(ratio)]
+    else:
+        row += ["", "", ""]
+    rows = [row]
+    fastest = summary.fastest_peer(record)
+    for peer in summary.contestants_of(record, "peer"):
+        star, seconds, ratio = "*" if peer is fastest else " ", peer["seconds"]["median"], peer["ratio"]
+        comment = f"ours is {ratio['median']:.2f}x as fast {range_text(ratio)}"
+        if peer.get("inexact"):
+            comment += f"; its result is off by {peer['difference']:.1%}"
+        rows.append([f"   {star}{peer['name']}", "", "", time_text(seconds), rate_text(size, seconds), "", "", comment])
+    for skipped in record["skipped"]:
+        rows.append([f"    {skipped['name']}", "", "", "skipped", "", "", "", skipped["reason"]])
+    return rows
+
+
+HEADS = ["", "threads", "isa", "time", "GB/s", "reference", "ratio", "quartiles"]
+
+
+def table(records):
+    """The lines of the table: one paragraph for each operator, in the order of the records."""
+    operators = {}
+    for record in records:
+        operators.setdefault(record["workload"].get("operator", "failed"), []).append(record)
+    rows, titles = [HEADS], {}
+    for operator, group in operators.items():
+        references = dict.fromkeys(r["workload"].get("reference", "") for r in group)
+        titles[len(rows)] = operator + "".join(f"; reference: {text}" for text in references if text)
+        rows += [row for record in group for row in rows_of(record)]
+    lines = []
+    for number, line in enumerate(aligned(rows, {1, 3, 4, 5, 6})):
+        lines += ["", titles[number], line] if number in titles else [line]
+    return ["", *lines]
+
+
+def to_json(about, records):
+    return {"format": FORMAT, "machine": about, "records": records}
+
+
+def write_json(path, about, records):
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(to_json(about, records), file, indent=1, ensure_ascii=False)
+        file.write("\n")
+
+
+def read_json(path):
+    """The records of a file that write_json wrote."""
+    with open(path, encoding="utf-8") as file:
+        content = json.load(file)
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ValueError(f"{path} is no result of ./dev bench --json in format {FORMAT}")
+    return content["records"]
+
+
+CSV_COLUMNS = ["date", "library", "cpu", "operator", "workload", "dtype", "size", "variant", "bytes", "isa", "threads",
+               "contestant", "kind", "rounds", "seconds_median", "seconds_q1", "seconds_q3", "gigabytes_per_second",
+               "ratio_median", "ratio_q1", "ratio_q3"]
+
+
+def write_csv(path, about, records):
+    """One line for each contestant; its ratio is how many times longer than openaclnn it takes, paired by rounds."""
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(CSV_COLUMNS)
+        for record in records:
+            workload = record["workload"]
+            for contestant in record.get("contestants", []):
+                seconds, ratio = contestant["seconds"], contestant.get("ratio", {})
+                writer.writerow(
+                    [about["date"], about["library"], about["cpu"]]
+                    + [workload[key] for key in ("operator", "name", "dtype", "size", "variant", "bytes")]
+                    + [record["isa"], record["threads"], contestant["name"], contestant["kind"], contestant["rounds"]]
+                    + [f"{seconds[key]:.4g}" for key in ("median", "q1", "q3")]
+                    + [rate_text(workload["bytes"], seconds["median"])]
+                    + [f"{ratio[key]:.4g}" if ratio else "" for key in ("median", "q1", "q3")])
+
+
+def write_markdown(path, about, lines):
+    """The header and lines of a report as a page."""
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("# Measured by `./dev bench`\n\n```text\n")
+        file.write("\n".join(machine.header_lines(about) + lines))
+        file.write("\n```\n")

@@ -1,0 +1,69 @@
+# Measures contestants in rounds: each takes its turn in every round, so that all of them meet the same state of the machine.
+import dataclasses
+import math
+import pathlib
+import time
+import typing
+
+WARM_UP_ROUNDS = 2
+LEAST_SECONDS = 5e-3  # of one measurement; shorter ones consist of several calls
+SLOW_SECONDS = 0.1  # a contestant with longer calls joins every third round only
+MOST_CALLS = 1_000_000
+DISTURBED = 0.02  # a measurement in which a thread had to wait for a core for more than this share of the time
+
+
+@dataclasses.dataclass
+class Contestant:
+    """Who is measured: run(calls) gives the seconds that so many calls took."""
+    name: str
+    kind: str  # ours, reference or peer
+    run: typing.Callable[[int], float]
+    calls: int = 1
+    every: int = 1  # joins the rounds whose number is a multiple
+    seconds: list = dataclasses.field(default_factory=list)  # of one call, per round; None where it did not join
+    disturbed: int = 0  # measurements in which other programs held the cores for too long
+    remarks: dict = dataclasses.field(default_factory=dict)  # for the record
+
+    def prepare(self):
+        """Finds how many calls make a measurement that is long enough."""
+        self.run(1)  # the first call starts threads and loads code
+        while True:
+            # The faster of two: an interruption shall not pass for a long call.
+            seconds = min(self.run(self.calls), self.run(self.calls))
+            if seconds >= LEAST_SECONDS / 2 or self.calls >= MOST_CALLS:
+                break
+            wanted = self.calls * LEAST_SECONDS / max(seconds, 1e-9)
+            self.calls = min(MOST_CALLS, math.ceil(min(wanted, self.calls * 32)))
+        if seconds / self.calls > SLOW_SECONDS:
+            self.every = 3
+
+
+def take_turns(contestants, rounds, pause_seconds=0.0):
+    """Fills the contestants' seconds: `rounds` rounds, in an order that rotates, after the warm-up."""
+    for contestant in contestants:
+        contestant.prepare()
+    for number in range(-WARM_UP_ROUNDS, rounds):
+        first = number % len(contestants)
+        for contestant in contestants[first:] + contestants[:first]:
+            if number % contestant.every:
+                seconds = None
+            else:
+                if pause_seconds:
+                    time.sleep(pause_seconds)
+                waited = seconds_waited()
+                total = contestant.run(contestant.calls)
+                contestant.disturbed += number >= 0 and seconds_waited() - waited > DISTURBED * total
+                seconds = total / contestant.calls
+            if number >= 0:
+                contestant.seconds.append(seconds)
+
+
+def seconds_waited():
+    """How long the threads of this process were ready to run and had no core; 0 where the kernel does not count it."""
+    waited = 0
+    for file in pathlib.Path("/proc/self/task").glob("*/schedstat"):
+        try:
+            waited += int(file.read_text().split()[1])
+        except (OSError, IndexError):  # a thread that has just ended
+            pass
+    return waited * 1e-9

@@ -1,0 +1,364 @@
+# Feeds the benchmark's driver with made-up times and expects the statistics, tables and verdicts that follow from them.
+"""usage: test_bench.py MOCK_LIBRARY [unittest arguments]
+
+Needs neither PyTorch nor matplotlib; the mock library is bench/tests/mock.c.
+"""
+import contextlib
+import csv
+import dataclasses
+import importlib.util
+import io
+import json
+import os
+import pathlib
+import re
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import against
+import bench
+import goal_check
+import goals
+import library
+import machine
+import report
+import rounds
+import summary
+
+MOCK = ""  # path of the mock library
+
+
+def record(name="A/f32/memory", ours=(2.0, 2.0, 2.0), reference=(1.8, 1.8, 1.8), peers=(), isa="avx2", threads=1,
+           **workload):
+    """A record as a worker reports it."""
+    described = library.Workload(name=name, operator=name.split("/")[0], bytes=4_000_000_000, **workload).summary()
+    contestants = [{"name": "openaclnn", "kind": "ours", "calls": 1, "seconds": list(ours)},
+                   {"name": "reference", "kind": "reference", "calls": 1, "seconds": list(reference)}]
+    contestants += [{"name": peer, "kind": "peer", "calls": 1, "seconds": list(seconds), "difference": 0.04, "inexact": True}
+                    for peer, seconds in peers]
+    return {"workload": described, "isa": isa, "threads": threads, "contestants": contestants, "skipped": []}
+
+
+class Statistics(unittest.TestCase):
+    def test_quartiles_are_interpolated(self):
+        self.assertEqual(summary.summarize([4, 1, 3, 2, 5]), summary.Summary(3, 2, 4))
+        self.assertEqual(summary.summarize([1, 2]), summary.Summary(1.5, 1.25, 1.75))
+
+    def test_one_value_is_its_own_summary(self):
+        self.assertEqual(summary.summarize([7.0]), summary.Summary(7.0, 7.0, 7.0))
+
+    def test_ratios_are_paired_by_round(self):
+        # The machine became ten times slower in the second round: the ratio must not notice.
+        self.assertEqual(summary.paired_ratio([2, 20, 2], [1, 10, 1]), summary.Summary(2, 2, 2))
+
+    def test_rounds_that_one_did_not_join_do_not_count(self):
+        self.assertEqual(summary.paired_ratio([6, None, 6], [2, 1, 2]).median, 3)
+        self.assertIsNone(summary.paired_ratio([None], [1]))
+
+    def test_condensed_keeps_the_figures_of_reports(self):
+        short = summary.condensed(record(peers=[("slow", (8, None, 12))]))
+        self.assertEqual(summary.ratio_to_reference(short).median, 0.9)
+        peer = summary.fastest_peer(short)
+        self.assertEqual((peer["ratio"]["median"], peer["rounds"]), (5, 2))
+
+    def test_fastest_peer_is_the_fastest_of_that_name(self):
+        short = summary.condensed(record(peers=[("sum", (8, 8, 8)), ("index_add_", (3, 3, 3))]))
+        self.assertEqual(summary.fastest_peer(short)["name"], "index_add_")
+        self.assertEqual(summary.fastest_peer(short, "sum")["name"], "sum")
+        self.assertIsNone(summary.fastest_peer(short, "segment"))
+
+
+class Rounds(unittest.TestCase):
+    def contestant(self, name, seconds, log):
+        def run(calls):
+            log.append(name)
+            return seconds * calls
+
+        return rounds.Contestant(name, "ours", run)
+
+    def test_each_takes_its_turn_in_every_round_and_the_order_rotates(self):
+        log = []
+        contestants = [self.contestant(name, 0.01, log) for name in "abc"]
+        rounds.take_turns(contestants, 3)
+        del log[:len(log) - 5 * 3]  # what preparation needed
+        self.assertEqual("".join(log), "bca" + "cab" + "abc" + "bca" + "cab")
+        self.assertEqual([len(c.seconds) for c in contestants], [3, 3, 3])
+
+    def test_short_calls_are_measured_many_at_a_time(self):
+        contestant = self.contestant("a", 1e-6, [])
+        rounds.take_turns([contestant], 2)
+        self.assertGreaterEqual(contestant.calls * 1e-6, rounds.LEAST_SECONDS / 2)
+        self.assertAlmostEqual(contestant.seconds[0], 1e-6)
+
+    def test_a_slow_first_call_does_not_pass_for_a_long_one(self):
+        seconds = iter([1.0])
+        contestant = rounds.Contestant("a", "ours", lambda calls: next(seconds, 1e-6 * calls))
+        contestant.prepare()
+        self.assertGreaterEqual(contestant.calls * 1e-6, rounds.LEAST_SECONDS / 2)
+        self.assertEqual(contestant.every, 1)
+
+    def test_an_interruption_while_calls_are_counted_does_not_either(self):
+        seconds = iter([1e-6, 1.0])
+        contestant = rounds.Contestant("a", "ours", lambda calls: next(seconds, 1e-6 * calls))
+        contestant.prepare()
+        self.assertGreaterEqual(contestant.calls * 1e-6, rounds.LEAST_SECONDS / 2)
+
+    def test_slow_contestants_join_every_third_round(self):
+        contestant = self.contestant("a", 1.0, [])
+        rounds.take_turns([contestant], 7)
+        self.assertEqual(contestant.seconds, [1.0, None, None, 1.0, None, None, 1.0])
+
+
+class Table(unittest.TestCase):
+    def test_times_have_three_digits_and_a_unit(self):
+        self.assertEqual([report.time_text(s) for s in (1.5, 0.0123, 2.5e-6, 4e-7)],
+                         ["1.5 s", "12.3 ms", "2.5 µs", "400 ns"])
+
+    def test_lines_name_all_contestants(self):
+        entry = record(peers=[("sum", (8, 8, 8)), ("index_add_", (3, 3, 3))], reference=(1.8, 1.8, 1.8))
+        entry["skipped"].append({"name": "segment_reduce", "reason": "not implemented"})
+        text = "\n".join(report.table([summary.condensed(entry)]))
+        self.assertRegex(text, r"A/f32/memory +1 +avx2 +2 s +2\.0 +2\.2 +0\.90 +\[0\.90 0\.90\]")
+        self.assertRegex(text, r" sum +8 s +0\.5 +ours is 4\.00x as fast .*off by 4\.0%")
+        self.assertRegex(text, r"\*index_add_ +3 s")
+        self.assertRegex(text, r"segment_reduce +skipped +not implemented")
+
+    def test_failures_are_shown(self):
+        failed = {"workload": {"name": "A"}, "isa": "avx2", "threads": 2, "failed": "the worker ended with status -11"}
+        self.assertRegex("\n".join(report.table([summary.condensed(failed)])), r"A +2 +avx2 +failed +.*status -11")
+
+
+class Plot(unittest.TestCase):
+    @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "needs matplotlib")
+    def test_a_picture_is_drawn(self):
+        import plot
+        records = [record(dtype="f32", size="memory", peers=[("slow", (8, 8, 8))]), record("A/f32/L1", size="L1")]
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "plot.png"
+            plot.draw(path, machine.describe(), [summary.condensed(r) for r in records])
+            self.assertEqual(path.read_bytes()[:4], b"\x89PNG")
+
+
+class Against(unittest.TestCase):
+    def compare(self, old, new):
+        return against.compare([summary.condensed(r) for r in old], [summary.condensed(r) for r in new])
+
+    def test_a_loss_beyond_tolerance_and_spread_is_a_regression(self):
+        lines, regressions = self.compare([record()], [record(ours=(2.4, 2.4, 2.4))])
+        self.assertEqual(regressions, 1)
+        self.assertIn("A/f32/memory, avx2, 1 threads: 0.75", lines[1])
+
+    def test_small_losses_and_gains_are_none(self):
+        self.assertEqual(self.compare([record()], [record(ours=(2.08, 2.08, 2.08))])[1], 0)
+        self.assertEqual(self.compare([record()], [record(ours=(1.0, 1.0, 1.0))])[1], 0)
+
+    def test_a_loss_within_the_spread_is_noise(self):
+        self.assertEqual(self.compare([record()], [record(ours=(1.6, 2.4, 4.0))])[1], 0)
+
+    def test_only_the_same_configuration_is_compared(self):
+        lines, regressions = self.compare([record()], [record(ours=(9, 9, 9), threads=2)])
+        self.assertEqual((lines[0], regressions), ("0 ratios compared, 0 regressions", 0))
+
+    def test_a_workload_that_fails_now_is_a_regression(self):
+        failed = {"workload": {"name": "A/f32/memory"}, "isa": "avx2", "threads": 1, "failed": "it crashed"}
+        self.assertEqual(self.compare([record()], [failed])[1], 1)
+
+
+class FakeWorkers:
+    """Measurements that cost nothing: the seconds of each workload, 0.9 times those for the reference, 3 times for a peer."""
+    no_peers_reason = ""
+
+    def __init__(self, seconds):
+        self.seconds, self.asked = seconds, []
+
+    def measure(self, names, isa, threads, number, with_peers=False):
+        self.asked.append((tuple(names), isa, threads, with_peers))
+        found = []
+        for name in names:
+            if name not in self.seconds:
+                found.append({"workload": {"name": name}, "isa": isa, "threads": threads, "failed": "it crashed"})
+                continue
+            ours = self.seconds[name] / threads
+            peers = [("peer one", [3 * ours] * number)] if with_peers else []
+            found.append(record(name, [ours] * number, [0.9 * ours] * number, peers, isa, threads))
+        return found
+
+    def measure_alternately(self, name, configurations, number):
+        return [self.measure([name], isa, threads, number)[0] for isa, threads in configurations]
+
+
+class Goals(unittest.TestCase):
+    def setUp(self):
+        self.workloads = [library.Workload("A/f32/memory", "A", "f32", "memory", "uniform"),
+                          library.Workload("A/f32/memory/skewed", "A", "f32", "memory", "skewed"),
+                          library.Workload("A/bf16/memory", "A", "bf16", "memory", "other")]
+        self.workers = FakeWorkers({"A/f32/memory": 1.0, "A/f32/memory/skewed": 1.2})
+
+    def verdict(self, *arguments, isas=("avx512", "avx2"), cores=2, **fields):
+        data = goal_check.Measurements(self.workers, self.workloads, list(isas), cores, 3, lambda text: None)
+        return goal_check.judge(goals.Goal("A", *arguments, **fields), data)
+
+    def test_ratio(self):
+        verdict = self.verdict("ratio", 0.75, dtypes=("f32",))
+        self.assertAlmostEqual(verdict.measured, 0.9)
+        self.assertAlmostEqual(verdict.share, 1.2)
+
+    def test_times_are_at_most(self):
+        verdict = self.verdict("seconds", 0.5, dtypes=("f32",), variants=("uniform",), threads=1)
+        self.assertAlmostEqual(verdict.share, 0.5)
+        self.assertEqual(goal_check.line_of(verdict)[1:5], ["1 s", "<= 500 ms", "50%", "missed"])
+
+    def test_a_row_is_as_good_as_its_worst_workload(self):
+        verdict = self.verdict("seconds", 1.2, dtypes=("f32",), threads=1)
+        self.assertEqual((verdict.worst, verdict.measured, verdict.share), ("A/f32/memory/skewed", 1.2, 1.0))
+
+    def test_skew_is_measured_in_the_same_rounds(self):
+        verdict = self.verdict("skew", 1.5, variants=("skewed",), against="uniform")
+        self.assertAlmostEqual(verdict.measured, 1.2)
+        self.assertEqual(self.workers.asked, [(("A/f32/memory/skewed", "A/f32/memory"), "avx512", 2, False)])
+
+    def test_scaling(self):
+        self.assertAlmostEqual(self.verdict("scaling", 1.8, variants=("uniform",)).measured, 2.0)
+
+    def test_speed_up_asks_for_peers(self):
+        self.assertAlmostEqual(self.verdict("speed-up", 2, variants=("uniform",)).measured, 3.0)
+        self.assertTrue(self.workers.asked[0][3])
+        self.assertEqual(self.verdict("speed-up", 2, variants=("uniform",)).worst, "A/f32/memory: peer one")
+
+    def test_a_missing_peer_or_instruction_set_or_core_skips(self):
+        self.assertIn("no peer segment", self.verdict("speed-up", 2, variants=("uniform",), peer="segment").skipped)
+        self.assertIn("no avx512", self.verdict("ratio", 2, isa="avx512", isas=["avx2"]).skipped)
+        self.assertIn("1 core", self.verdict("ratio", 2, cores=1).skipped)
+
+    def test_a_crash_and_a_row_without_workload_fail(self):
+        self.assertIn("crashed", self.verdict("ratio", 0.5, dtypes=("bf16",)).failed)
+        self.assertIn("no workload", self.verdict("ratio", 0.5, dtypes=("f16",)).failed)
+
+    def check(self, *rows):
+        data = goal_check.Measurements(self.workers, self.workloads, ["avx512"], 2, 3, lambda text: None)
+        return goal_check.check(data, [goals.Goal("A", *row, variants=("uniform",)) for row in rows])
+
+    def test_a_near_miss_does_not_fail_the_run(self):
+        lines, good = self.check(("ratio", 0.93), ("ratio", 0.5))
+        self.assertEqual((lines[-1], good), ("1 of 2 goals met", True))
+        self.assertFalse(self.check(("ratio", 0.96))[1])
+
+    def test_skipped_rows_do_not_count(self):
+        rows = goals.Goal("A", "speed-up", 2, variants=("uniform",), peer="segment")
+        data = goal_check.Measurements(self.workers, self.workloads, ["avx512"], 2, 3, lambda text: None)
+        self.assertEqual(goal_check.check(data, [rows])[0][-1], "0 of 0 goals met, 1 skipped")
+
+    def test_all_rows_are_printable(self):
+        for goal in goals.GOALS:
+            self.assertIn(goal.measure, ("ratio", "speed-up", "seconds", "scaling", "skew"))
+            self.assertEqual(bool(goal.against), goal.measure == "skew")
+            self.assertTrue(goal.text.startswith(goal.operator))
+        self.assertEqual(len({(g.text, g.isa, g.threads) for g in goals.GOALS}), len(goals.GOALS))
+
+
+class CommandLine(unittest.TestCase):
+    """The whole driver, with workers that load the mock library."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.isa = machine.instruction_sets()[0]
+
+    def run_bench(self, *arguments, **environment):
+        out, error = io.StringIO(), io.StringIO()
+        with mock.patch.dict(os.environ, environment), contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
+            status = bench.main(["--library", MOCK, "--no-peers", "--isa", self.isa, "--threads", "1", "--rounds", "4", *arguments])
+        return status, out.getvalue() + error.getvalue()
+
+    def test_table(self):
+        status, text = self.run_bench()
+        self.assertEqual(status, 0, text)
+        self.assertRegex(text, r"ApplyFusedEmaAdam; reference: 5 reads, 4 writes in place")
+        self.assertRegex(text, rf"ApplyFusedEmaAdam/f32/memory +1 +{self.isa} +10\.\d ms .* 0\.9\d")
+        self.assertRegex(text, r"Overhead/f32/phase1 .* 40\d ns")
+
+    def test_filter_and_list(self):
+        self.assertEqual(self.run_bench("--filter", "skewed|phase1", "--list"),
+                         (0, "GroupedBiasAddGrad/f32/memory/skewed\nOverhead/f32/phase1\n"))
+        status, text = self.run_bench("--filter", "nothing")
+        self.assertEqual((status, text), (2, "no workload's name contains a match of nothing\n"))
+
+    def test_unknown_instruction_sets_are_refused(self):
+        with self.assertRaises(SystemExit) as end:
+            self.run_bench("--isa", "mmx")
+        self.assertEqual(end.exception.code, 2)
+
+    def test_against(self):
+        old = str(self.folder / "old.json")
+        self.assertEqual(self.run_bench("--json", old)[0], 0)
+        status, text = self.run_bench("--against", old)
+        self.assertEqual(status, 0, text)
+        self.assertIn("3 ratios compared, 0 regressions", text)
+        status, text = self.run_bench("--against", old, BENCH_MOCK_SLOWER="1.2")
+        self.assertEqual(status, 1)
+        self.assertIn("3 ratios compared, 3 regressions", text)
+
+    def test_a_file_of_another_kind_is_refused_before_anything_is_measured(self):
+        other = self.folder / "other.json"
+        other.write_text("[]")
+        status, text = self.run_bench("--against", str(other))
+        self.assertEqual(status, 2)
+        self.assertRegex(text, r"^bench: .*other\.json is no result of")
+
+    def test_csv_has_a_line_for_each_contestant(self):
+        path = self.folder / "out.csv"
+        self.run_bench("--csv", str(path))
+        with open(path, encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(len(rows), 7)
+        self.assertEqual({row["kind"] for row in rows}, {"ours", "reference"})
+        self.assertEqual(rows[0]["ratio_median"], "")
+        self.assertAlmostEqual(float(rows[1]["ratio_median"]), 0.9, delta=0.02)
+
+    def test_save_writes_three_files(self):
+        with mock.patch.object(bench, "RESULTS", self.folder / "results"):
+            self.run_bench("--save", "mock")
+        names = sorted(path.name for path in (self.folder / "results").iterdir())
+        self.assertEqual([re.sub(r"^\d{4}-\d\d-\d\d", "DATE", name) for name in names],
+                         ["DATE-mock.csv", "DATE-mock.json", "DATE-mock.md"])
+        saved = json.loads((self.folder / "results" / names[1]).read_text())
+        self.assertEqual(saved["machine"]["cores"], machine.cores())
+
+    def test_a_crash_costs_one_workload_only(self):
+        status, text = self.run_bench(BENCH_MOCK_CRASH="skewed")
+        self.assertEqual(status, 1)
+        self.assertRegex(text, r"skewed .*failed .*the worker ended with status -6")
+        self.assertRegex(text, r"Overhead/f32/phase1 .* 40\d ns")
+
+    def test_a_crash_between_rounds_of_two_configurations_is_reported(self):
+        once = self.folder / "once"
+        once.touch()
+        rows = [goals.Goal("ApplyFusedEmaAdam", "scaling", 1.8)]
+        with mock.patch.object(goals, "GOALS", rows), mock.patch.object(machine, "cores", lambda: 2):
+            status, text = self.run_bench("--goals", BENCH_MOCK_CRASH="EmaAdam", BENCH_MOCK_CRASH_ONCE=str(once))
+            self.assertEqual(status, 1)
+            self.assertRegex(text, r"failed +ApplyFusedEmaAdam/f32/memory: the worker ended")
+            status, text = self.run_bench("--goals")
+        self.assertEqual(status, 0, text)
+        self.assertRegex(text, r"1 to 2 threads +2\.\d+ +>= 1\.80 +1\d\d% +met")
+
+    def test_goals(self):
+        rows = [goals.Goal("ApplyFusedEmaAdam", "ratio", 0.5), goals.Goal("Overhead", "seconds", 2e-7, size="phase1"),
+                goals.Goal("GroupedBiasAddGrad", "skew", 1.5, variants=("skewed",), against="uniform")]
+        rows = [dataclasses.replace(row, threads=1) for row in rows]
+        with mock.patch.object(goals, "GOALS", rows):
+            status, text = self.run_bench("--goals")
+        self.assertEqual(status, 1, text)
+        self.assertRegex(text, r"Adam, 1 thread best, ratio to the reference +0\.(89|9\d) +>= 0\.50 +1[78]\d% +met")
+        self.assertRegex(text, r"Overhead, phase1, time of a call +40\d ns +<= 200 ns +\d\d% +missed")
+        self.assertRegex(text, r"time against uniform +1\.2\d +<= 1\.50 +1\d\d% +met")
+        self.assertIn("2 of 3 goals met", text)
+
+
+if __name__ == "__main__":
+    MOCK = sys.argv.pop(1)
+    unittest.main()
