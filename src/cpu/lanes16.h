@@ -47,25 +47,35 @@ HWY_INLINE void store16(const Lanes16& value, Storage* to) {
   for (int64_t p = 0; p < Lanes16::kParts; ++p) store(value.part[p], to + p * F32::kLanes);
 }
 
-// Past the caches; `to` is aligned to the 16 elements.
-template <class Storage>
-HWY_INLINE void stream16(const Lanes16& value, Storage* to) {
+// 32 elements at once, which fill vectors of 16-bit elements on every instruction set.
+template <bool kStreams, class Storage>
+HWY_INLINE void write32(const Lanes16& lower, const Lanes16& upper, Storage* to) {
 #if HWY_TARGET == HWY_SCALAR
-  store16(value, to);
+  store16(lower, to);
+  store16(upper, to + Lanes16::kLanes);
 #else
-  if constexpr (std::is_same_v<Storage, float>) {
-  #pragma GCC unroll 16
-  for (int64_t p = 0; p < Lanes16::kParts; ++p)
-      hn::Stream(canonical(value.part[p]).raw, F32::Tag(), to + p * F32::kLanes);
-  } else {
-    alignas(32) Storage narrowed[Lanes16::kLanes];
-    store16(value, narrowed);
-    const U16Tag u16;  // as many lanes as each store above had, which is how the loads get them at once
-    for (int64_t k = 0; k < Lanes16::kLanes; k += F32::kLanes)
-      hn::Stream(hn::LoadU(u16, reinterpret_cast<const uint16_t*>(narrowed + k)), u16,
-                 reinterpret_cast<uint16_t*>(to + k));
+  constexpr int64_t kVectors = 2 * Lanes16::kParts;
+#pragma GCC unroll 16
+  for (int64_t k = 0; k < kVectors; k += 2) {
+    const auto part = [&](int64_t p) {
+      return p < Lanes16::kParts ? lower.part[p] : upper.part[p - Lanes16::kParts];
+    };
+    const F32x2 pair = {part(k), part(k + 1)};
+    if constexpr (kStreams) {
+      stream2_in_order(pair, to + k * F32::kLanes);
+    } else {
+      store2_in_order(pair, to + k * F32::kLanes);
+    }
   }
 #endif
+}
+template <class Storage>
+HWY_INLINE void store32(const Lanes16& lower, const Lanes16& upper, Storage* to) {
+  write32<false>(lower, upper, to);
+}
+template <class Storage>  // past the caches; `to` is aligned to kStreamAlignment
+HWY_INLINE void stream32(const Lanes16& lower, const Lanes16& upper, Storage* to) {
+  write32<true>(lower, upper, to);
 }
 
 // The first `count` < 16 lanes; the others are +0.
@@ -109,6 +119,33 @@ HWY_INLINE float sum_of_lanes(const Lanes16& lanes) {
 #else
   return sum_of_vector(F32::Tag(), part[0].raw);
 #endif
+}
+
+// The same for kCount of them, with the same bits; two share the instructions where vectors are wide.
+template <int kCount>
+HWY_INLINE void sums_of_lanes(const Lanes16 (&lanes)[kCount], float (&sums)[kCount]) {
+  int k = 0;
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_NEON && HWY_TARGET != HWY_SSE4 && HWY_TARGET != HWY_SSSE3
+#pragma GCC unroll 4
+  for (; k + 2 <= kCount; k += 2) {
+    const F32::Tag tag;
+    F32 x = lanes[k].part[0], y = lanes[k + 1].part[0];
+#pragma GCC unroll 2
+    for (int64_t p = 1; p < Lanes16::kParts; ++p) {  // at most one more: lane l plus lane l + 8
+      x = x + lanes[k].part[p];
+      y = y + lanes[k + 1].part[p];
+    }
+    auto both = hn::Add(hn::ConcatLowerLower(tag, y.raw, x.raw), hn::ConcatUpperUpper(tag, y.raw, x.raw));
+    if constexpr (hn::MaxLanes(F32::Tag()) == 16) both = hn::Add(both, hn::SwapAdjacentBlocks(both));
+    both = hn::Add(both, hn::Shuffle1032(both));
+    both = hn::Add(both, hn::Shuffle2301(both));
+    const hn::Half<F32::Tag> half;
+    sums[k] = hn::GetLane(both);
+    sums[k + 1] = hn::GetLane(hn::UpperHalf(half, both));
+  }
+#endif
+#pragma GCC unroll 4
+  for (; k < kCount; ++k) sums[k] = sum_of_lanes(lanes[k]);
 }
 
 }  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

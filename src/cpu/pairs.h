@@ -91,14 +91,23 @@ HWY_INLINE void store2_numbers(const F32x2& value, Bfloat16* to) {
 #endif
 }
 
+#if HWY_TARGET != HWY_SCALAR
+// Both vectors one behind the other.
+HWY_INLINE hn::Vec<U32Tag> float16_words(const F32x2& value) {
+  const hn::Rebind<hwy::float16_t, F32::Tag> f16;
+  const U16Tag half;
+  const hn::Repartition<uint16_t, U32Tag> whole;
+  const auto bits = [&](F32 x) { return hn::BitCast(half, hn::DemoteTo(f16, x.raw)); };
+  return hn::BitCast(U32Tag(), hn::Combine(whole, bits(value.b), bits(value.a)));
+}
+#endif
+
 HWY_INLINE void store2_numbers(const F32x2& value, Float16* to) {
 #if HWY_TARGET == HWY_SCALAR
   to[0] = narrow_f16(hn::GetLane(value.a.raw));
   to[1] = narrow_f16(hn::GetLane(value.b.raw));
 #else
-  const hn::Rebind<hwy::float16_t, F32::Tag> f16;
-  hn::StoreU(hn::DemoteTo(f16, value.a.raw), f16, reinterpret_cast<hwy::float16_t*>(to));
-  hn::StoreU(hn::DemoteTo(f16, value.b.raw), f16, reinterpret_cast<hwy::float16_t*>(to + F32::kLanes));
+  hn::StoreU(float16_words(value), U32Tag(), reinterpret_cast<uint32_t*>(to));
 #endif
 }
 
@@ -141,20 +150,51 @@ HWY_INLINE void stream2(const F32x2& value, Storage* to) {
   store2(value, to);
 #else
   const F32x2 x = canonical(value);
-  const F32::Tag f32;
   if constexpr (std::is_same_v<Storage, float>) {
-    hn::Stream(x.a.raw, f32, to);
-    hn::Stream(x.b.raw, f32, to + F32::kLanes);
+    hn::Stream(x.a.raw, F32::Tag(), to);
+    hn::Stream(x.b.raw, F32::Tag(), to + F32::kLanes);
   } else if constexpr (std::is_same_v<Storage, Bfloat16>) {
     hn::Stream(bfloat16_words(x), U32Tag(), reinterpret_cast<uint32_t*>(to));
   } else {
-    alignas(kStreamAlignment) Float16 narrowed[F32x2::kLanes];
-    store2_numbers(x, narrowed);
-    const U32Tag u32;
-    hn::Stream(hn::Load(u32, reinterpret_cast<const uint32_t*>(narrowed)), u32,
-               reinterpret_cast<uint32_t*>(to));
+    hn::Stream(float16_words(x), U32Tag(), reinterpret_cast<uint32_t*>(to));
   }
 #endif
+}
+
+// ---- consecutive vectors to any storage type, where the order of elements matters before the store ----
+
+#if HWY_TARGET != HWY_SCALAR
+HWY_INLINE hn::Vec<U32Tag> bfloat16_words_in_order(const F32x2& value) {
+  const U32Tag u32;
+  const hn::Repartition<uint16_t, U32Tag> u16;
+  // Rounded to nearest even, the result is in the upper half of each word.
+  const auto rounded = [&](F32 x) {
+    const auto bits = hn::BitCast(u32, x.raw);
+    const auto parity = hn::And(hn::ShiftRight<16>(bits), hn::Set(u32, 1));
+    return hn::BitCast(u16, hn::Add(bits, hn::Add(parity, hn::Set(u32, 0x7FFF))));
+  };
+  return hn::BitCast(u32, hn::ConcatOdd(u16, rounded(value.b), rounded(value.a)));
+}
+#endif
+
+template <class Storage>
+HWY_INLINE void store2_in_order(const F32x2& value, Storage* to) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (std::is_same_v<Storage, Bfloat16>) {
+    return hn::StoreU(bfloat16_words_in_order(canonical(value)), U32Tag(), reinterpret_cast<uint32_t*>(to));
+  }
+#endif
+  store2(value, to);
+}
+
+template <class Storage>
+HWY_INLINE void stream2_in_order(const F32x2& value, Storage* to) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (std::is_same_v<Storage, Bfloat16>) {
+    return hn::Stream(bfloat16_words_in_order(canonical(value)), U32Tag(), reinterpret_cast<uint32_t*>(to));
+  }
+#endif
+  stream2(value, to);
 }
 
 }  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

@@ -41,8 +41,13 @@ void narrow_by(Narrowing way, const float* from, Out* to, int64_t count) {
     case Narrowing::lanes16:
       for (; i + Lanes16::kLanes <= count; i += Lanes16::kLanes) store16(load16(from + i), to + i);
       break;
+    case Narrowing::two_lanes16:
+      for (; i + 2 * Lanes16::kLanes <= count; i += 2 * Lanes16::kLanes)
+        store32(load16(from + i), load16(from + i + Lanes16::kLanes), to + i);
+      break;
     case Narrowing::streamed_lanes16:
-      for (; i + Lanes16::kLanes <= count; i += Lanes16::kLanes) stream16(load16(from + i), to + i);
+      for (; i + 2 * Lanes16::kLanes <= count; i += 2 * Lanes16::kLanes)
+        stream32(load16(from + i), load16(from + i + Lanes16::kLanes), to + i);
       break;
   }
   for (; i + F32::kLanes <= count; i += F32::kLanes) store(load(from + i), to + i);

@@ -9,9 +9,10 @@
 namespace openaclnn {
 
 // Ways to round floats to a storage type; all must agree. Streams want a target aligned to 64 bytes.
-enum class Narrowing { vectors, pairs, streamed_pairs, lanes16, streamed_lanes16 };
-inline constexpr Narrowing kNarrowings[] = {Narrowing::vectors, Narrowing::pairs, Narrowing::streamed_pairs,
-                                            Narrowing::lanes16, Narrowing::streamed_lanes16};
+enum class Narrowing { vectors, pairs, streamed_pairs, lanes16, two_lanes16, streamed_lanes16 };
+inline constexpr Narrowing kNarrowings[] = {Narrowing::vectors,        Narrowing::pairs,
+                                            Narrowing::streamed_pairs, Narrowing::lanes16,
+                                            Narrowing::two_lanes16,    Narrowing::streamed_lanes16};
 
 }  // namespace openaclnn
 

@@ -31,16 +31,16 @@ struct Meeting {
   double* weight_sum[kWindows];
   const T* token;
   const T* ahead;  // of the token's row, to be fetched meanwhile
-  float* sums;     // of windows that came before
-  T* out;          // nullptr: more windows follow, and the sums go to `sums`
-  bool is_first, streams;
+  T* out;
+  bool streams;            // out goes past the caches
+  float* sums;             // of windows that came before, or where they go when more follow
+  bool is_first, is_last;  // no windows came before, none follow
 
   // The 16 columns from `c` on: the sums continue with weight * output_grad of each window in turn, and the windows' dots gain
   // output_grad * token.
   template <class Load>
-  HWY_INLINE Lanes16 add(int64_t c, const Load& load_lanes, Lanes16 (&dots)[kWindows]) const {
+  HWY_INLINE Lanes16 add(int64_t c, const Load& load_lanes, Lanes16 sum, Lanes16 (&dots)[kWindows]) const {
     const Lanes16 x = load_lanes(token + c);
-    Lanes16 sum = is_first ? Lanes16() : load_lanes(sums + c);
 #pragma GCC unroll 8
     for (int w = 0; w < kWindows; ++w) {
       const Lanes16 g = load_lanes(output_grad[w] + c);
@@ -50,34 +50,48 @@ struct Meeting {
     return sum;
   }
 
-  void run(int64_t columns) const {
+  // Two times 16 columns at once while there are so many: the usual case, in which these windows are all.
+  template <class Store>
+  HWY_INLINE int64_t add_all(int64_t columns, const Store& store_sums, Lanes16 (&dots)[kWindows]) const {
+    constexpr int64_t kStep = 2 * Lanes16::kLanes;
+    const auto load_lanes = [](const T* from) { return load16(from); };
+    int64_t c = 0;
+    for (; c + kStep <= columns; c += kStep) {
+      hwy::Prefetch(ahead + c);
+      hwy::Prefetch(ahead + c + Lanes16::kLanes);
+      const Lanes16 lower = add(c, load_lanes, Lanes16(), dots);
+      const Lanes16 upper = add(c + Lanes16::kLanes, load_lanes, Lanes16(), dots);
+      store_sums(lower, upper, out + c);
+    }
+    return c;
+  }
+
+  // Inlined, so that pointers and weights stay in registers.
+  static HWY_INLINE void run(const Meeting& meeting, int64_t columns) {
     Lanes16 dots[kWindows];
     int64_t c = 0;
-    const auto walk = [&](const auto& store_sums) {
-      for (; c + Lanes16::kLanes <= columns; c += Lanes16::kLanes) {
-        hwy::Prefetch(ahead + c);
-        store_sums(add(
-            c, [](const auto* from) { return load16(from); }, dots));
-      }
-    };
-    if (out == nullptr) {
-      walk([&](const Lanes16& sum) { store16(sum, sums + c); });
-    } else if (streams) {
-      walk([&](const Lanes16& sum) { stream16(sum, out + c); });
-    } else {
-      walk([&](const Lanes16& sum) { store16(sum, out + c); });
+    if (meeting.is_first && meeting.is_last) {
+      c = meeting.streams
+              ? meeting.add_all(
+                    columns, [](const Lanes16& a, const Lanes16& b, T* to) { stream32(a, b, to); }, dots)
+              : meeting.add_all(
+                    columns, [](const Lanes16& a, const Lanes16& b, T* to) { store32(a, b, to); }, dots);
     }
-    if (const int64_t left = columns - c; left > 0) {
-      const Lanes16 sum = add(
-          c, [left](const auto* from) { return load16_first(from, left); }, dots);
-      if (out != nullptr) {
-        store16_first(sum, out + c, left);
+    for (; c < columns; c += Lanes16::kLanes) {
+      const int64_t count = std::min(columns - c, Lanes16::kLanes);
+      const auto load_lanes = [count](const auto* from) { return load16_first(from, count); };
+      const Lanes16 before = meeting.is_first ? Lanes16() : load_lanes(meeting.sums + c);
+      const Lanes16 sum = meeting.add(c, load_lanes, before, dots);
+      if (meeting.is_last) {
+        store16_first(sum, meeting.out + c, count);
       } else {
-        store16_first(sum, sums + c, left);
+        store16_first(sum, meeting.sums + c, count);
       }
     }
+    float sums_of_dots[kWindows];
+    sums_of_lanes(dots, sums_of_dots);
 #pragma GCC unroll 8
-    for (int w = 0; w < kWindows; ++w) *weight_sum[w] += static_cast<double>(sum_of_lanes(dots[w]));
+    for (int w = 0; w < kWindows; ++w) *meeting.weight_sum[w] += static_cast<double>(sums_of_dots[w]);
   }
 };
 
@@ -114,8 +128,10 @@ class CompressGradient {
         weight_sums_(workspace_part<double>(io, plan.weight_sums)) {
     const int64_t row_bytes = plan.sizes.heads * plan.sizes.columns * static_cast<int64_t>(sizeof(T));
     tokens_ahead_ = std::max<int64_t>(kBytesAhead / row_bytes, 1);
+    is_dense_ = in_.column == 1 && up_.column == 1 && down_.column == 1;
     streams_ = down_.column == 1 && is_line(input_grad_) && is_line_stride(down_.row) &&
-               is_line_stride(down_.head) && cpu::exceeds_caches(plan.sizes.tokens * row_bytes);
+               is_line_stride(down_.head) && is_line_stride(plan.sizes.columns) &&
+               cpu::exceeds_caches(plan.sizes.tokens * row_bytes);
     widen_weights(plan.sizes, tensor<const T>(io, kGradWeight), plan.weight_strides, weights_);
   }
 
@@ -177,9 +193,53 @@ class CompressGradient {
 
   void sum_row(const Row& row, const Cover& cover, cpu::Range heads) const {
     const int64_t columns = plan_.sizes.columns;
+    if (is_dense_ && columns <= kPieceColumns) {
+      switch (cover.last - cover.first) {
+        case 0: return sum_heads<1>(row, cover, heads);
+        case 1: return sum_heads<2>(row, cover, heads);
+        case 2: return sum_heads<3>(row, cover, heads);
+        case 3: return sum_heads<4>(row, cover, heads);
+        default: break;
+      }
+    }
     for (int64_t head = heads.begin; head < heads.end; ++head) {
       for (int64_t column = 0; column < columns; column += kPieceColumns)
         sum_piece(row, cover, head, {column, std::min(column + kPieceColumns, columns)});
+    }
+  }
+
+  // The usual case: contiguous columns, one piece to a head, all windows together.
+  template <int kWindows>
+  void sum_heads(const Row& row, const Cover& cover, cpu::Range heads) const {
+    const CompressionSizes& sizes = plan_.sizes;
+    const auto at = [&](const HeadStrides& s, int64_t index) { return index * s.row + heads.begin * s.head; };
+    Meeting<kWindows, T> meeting;
+    meeting.token = input_ + at(in_, row.token);
+    meeting.ahead = input_ + at(in_, row.ahead);
+    meeting.out = input_grad_ + at(down_, row.token);
+    meeting.sums = nullptr;
+    meeting.is_first = meeting.is_last = true;
+    meeting.streams = streams_;
+    const float* weights[kWindows];
+#pragma GCC unroll 4
+    for (int w = 0; w < kWindows; ++w) {
+      const int64_t i = cover.weight - w * sizes.stride;
+      weights[w] = weights_ + i * sizes.heads + heads.begin;
+      meeting.output_grad[w] = output_grad_ + at(up_, cover.first + w);
+      meeting.weight_sum[w] = weight_sum(row.stretch, i, heads.begin);
+    }
+    for (int64_t head = heads.begin; head < heads.end; ++head) {
+#pragma GCC unroll 4
+      for (int w = 0; w < kWindows; ++w) meeting.weight[w] = F32(*weights[w]++);
+      Meeting<kWindows, T>::run(meeting, sizes.columns);
+      meeting.token += in_.head;
+      meeting.ahead += in_.head;
+      meeting.out += down_.head;
+#pragma GCC unroll 4
+      for (int w = 0; w < kWindows; ++w) {
+        meeting.output_grad[w] += up_.head;
+        ++meeting.weight_sum[w];
+      }
     }
   }
 
@@ -204,16 +264,17 @@ class CompressGradient {
       meeting.token = gathered(input_ + at(in_, row.token), in_.column, width, token_buffer);
       meeting.ahead = in_.column == 1 ? input_ + at(in_, row.ahead) : meeting.token;
       meeting.sums = sums;
-      meeting.out = window + kWindows > cover.last ? result : nullptr;
+      meeting.out = result;
       meeting.is_first = window == cover.first;
-      meeting.streams = streams_ && width % kStreamAlignment == 0;
+      meeting.is_last = window + kWindows > cover.last;
+      meeting.streams = streams_;
       for (int w = 0; w < kWindows; ++w, i -= plan_.sizes.stride) {
         meeting.weight[w] = F32(weights_[i * plan_.sizes.heads + head]);
         meeting.output_grad[w] =
             gathered(output_grad_ + at(up_, window + w), up_.column, width, grad_buffers[w]);
         meeting.weight_sum[w] = weight_sum(row.stretch, i, head);
       }
-      meeting.run(width);
+      Meeting<kWindows, T>::run(meeting, width);
     };
     for (int64_t window = cover.first; window <= cover.last; window += kMostTogether) {
       switch (cover.last - window) {
@@ -254,7 +315,8 @@ class CompressGradient {
   float* const weights_;
   double* const weight_sums_;
   int64_t tokens_ahead_;
-  bool streams_;  // inputGrad goes past the caches, in whole lines
+  bool is_dense_;  // the columns of all tensors are contiguous
+  bool streams_;   // inputGrad goes past the caches, in whole lines
 };
 
 template <class T>
