@@ -5,6 +5,19 @@
 
 namespace openaclnn_bench {
 
+namespace {
+
+// Waits in a loop. When it takes long, another program has the core that somebody here needs: then the core is offered.
+template <class Done>
+void spin_until(const Done& done) {
+  constexpr int kSpins = 20000;  // some ten microseconds
+  for (int spins = 0; !done(); ++spins) {
+    if (spins > kSpins) std::this_thread::yield();
+  }
+}
+
+}  // namespace
+
 Team::Team(int threads) : threads_(threads) {
   for (int thread = 1; thread < threads; ++thread) helpers_.emplace_back([this, thread] { help(thread); });
 }
@@ -20,8 +33,7 @@ void Team::make_calls(int thread) {
   for (int64_t call = 1; call <= calls_; ++call) {
     (*body_)(thread);
     finished_calls_.fetch_add(1);
-    while (finished_calls_.load() < call * threads_) {
-    }
+    spin_until([&] { return finished_calls_.load() >= call * threads_; });
   }
 }
 
@@ -30,8 +42,7 @@ void Team::help(int thread) {
     run_.wait(seen);
     if (stopping_) return;
     ++awake_;
-    while (started_.load() != seen + 1) {
-    }
+    spin_until([&] { return started_.load() == seen + 1; });
     make_calls(thread);
     ++left_;
   }
@@ -45,14 +56,12 @@ double Team::run(int calls, const std::function<void(int)>& body) {
   finished_calls_ = 0;
   ++run_;
   run_.notify_all();
-  while (awake_.load() < threads_ - 1) {
-  }
+  spin_until([&] { return awake_.load() == threads_ - 1; });
   const auto start = std::chrono::steady_clock::now();
   started_ = run_.load();
   make_calls(0);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  while (left_.load() < threads_ - 1) {
-  }
+  spin_until([&] { return left_.load() == threads_ - 1; });
   return elapsed.count();
 }
 
