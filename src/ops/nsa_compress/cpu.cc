@@ -16,10 +16,12 @@ namespace {
 
 // Windows whose sums are open at the same time. Where more overlap, the tokens are walked again for the next ones.
 constexpr int64_t kMostOpen = 8;
-// Of those, the ones that go through a row together, and the rows that go together: each row is converted once for all of
-// the windows, and each accumulator is loaded and stored once for all of the rows.
+// Of those, the ones that go through a row together: the row is converted once for all of them.
 constexpr int kWindowsTogether = 4;
-constexpr int kTokensTogether = 1;
+// Rows that go together. One is best for memory, which likes to be read in one stream; but with many windows the loads and
+// stores of accumulators take longer than memory, and two rows share them.
+template <int kWindows>
+constexpr int kTokensTogether = kWindows > 2 ? 2 : 1;
 
 // Accumulators of the open windows; a thread keeps them on its stack. window[] is used for every token and stays in L1.
 struct alignas(64) OpenWindows {
@@ -70,12 +72,15 @@ struct Meeting {
   // accumulators = (is_first ? +0 : accumulators) + weight * token, token by token.
   HWY_INLINE void add(int64_t slot, int64_t column) const {
     F32x2 x[kTokens];
+#pragma GCC unroll 8
     for (int r = 0; r < kTokens; ++r) {
       fetch_pair(ahead[r] + column);
       x[r] = load2(token[r] + column);
     }
+#pragma GCC unroll 8
     for (int w = 0; w < kWindows; ++w) {
       F32x2 sum = is_first[w] ? F32x2() : load2(accumulators[w] + slot);
+#pragma GCC unroll 8
       for (int r = 0; r < kTokens; ++r) sum = sum + weight[w][r] * x[r];
       store2_numbers(sum, accumulators[w] + slot);
     }
@@ -175,8 +180,9 @@ class Compression {
   void add_tokens(const Tile& tile, cpu::Range tokens, int64_t last_token, int64_t window, int64_t i,
                   OpenWindows& open) const {
     int64_t token = tokens.begin;
-    for (; token + kTokensTogether <= tokens.end; token += kTokensTogether, i += kTokensTogether)
-      add_group<kWindows, kTokensTogether>(tile, token, last_token, window, i, open);
+    constexpr int kTokens = kTokensTogether<kWindows>;
+    for (; token + kTokens <= tokens.end; token += kTokens, i += kTokens)
+      add_group<kWindows, kTokens>(tile, token, last_token, window, i, open);
     for (; token < tokens.end; ++token, ++i) add_group<kWindows, 1>(tile, token, last_token, window, i, open);
   }
 
@@ -188,14 +194,17 @@ class Compression {
     for (int64_t h = 0; h < tile.heads; ++h) {
       const int64_t head = tile.first_head + h;
       const int64_t offset = head * in_.head + tile.first_column * in_.column;
+#pragma GCC unroll 8
       for (int r = 0; r < kTokens; ++r) {
         meeting.token[r] = input_ + (token + r) * in_.row + offset;
         meeting.ahead[r] = input_ + std::min(token + r + distance, last_token) * in_.row + offset;
       }
+#pragma GCC unroll 8
       for (int w = 0; w < kWindows; ++w) {
         const int64_t first_term = i - w * sizes_.stride;
         meeting.accumulators[w] = open.window + slot_of(window + w, h, tile);
         meeting.is_first[w] = first_term % kWindowTerms == 0;
+#pragma GCC unroll 8
         for (int r = 0; r < kTokens; ++r)
           meeting.weight[w][r] = F32(weights_[(first_term + r) * sizes_.heads + head]);
       }
