@@ -9,12 +9,17 @@
 #include "cpu/fp_environment.h"
 #include "cpu/pool.h"
 #include "cpu/threads.h"
+#include "runtime/recycle.h"
 
 namespace openaclnn::cpu {
 
 namespace {
 
 thread_local int tasks_on_this_thread = 0;
+
+// A task of at most this much memory traffic runs on the thread that enqueues it when nothing is before it: so much is done in
+// about the time that handing it to a worker takes, and no kernel uses a second thread for it.
+constexpr double kMostBytesAtOnce = kMinBytesPerThread;
 
 void run_task(const Task& task, uint64_t number, FaultCell& fault_cell) {
   const ScopedFpEnvironment fp_environment;
@@ -40,7 +45,7 @@ WaitResult CpuMarker::synchronize(Deadline deadline) {
   return scheduler.wait_until(lock, queue, deadline, [this] { return reached_; });
 }
 
-std::optional<uint64_t> CpuQueue::enqueue(Task task) {
+std::optional<uint64_t> CpuQueue::enqueue(Task&& task) {
   Scheduler& scheduler = Scheduler::instance();
   scheduler.arm_exit_handler();
   Scheduler::Lock lock(scheduler.mutex_);
@@ -53,13 +58,17 @@ std::optional<uint64_t> CpuQueue::enqueue(Task task) {
 }
 
 std::shared_ptr<Marker> CpuQueue::record() {
-  auto marker = std::make_shared<CpuMarker>();
+  auto marker = make_recycled<CpuMarker>();
   Scheduler& scheduler = Scheduler::instance();
   Scheduler::Lock lock(scheduler.mutex_);
   if (closed_) return nullptr;
   marker->queue_ = weak_from_this();
   marker->task_number = tasks_;
   marker->fault_cell = fault_cell;
+  if (state_ == State::idle) {
+    scheduler.reach(lock, *marker);
+    return marker;
+  }
   scheduler.append(lock, *this, Item{Kind::record, {}, 0, 0, marker});
   return marker;
 }
@@ -78,6 +87,7 @@ WaitResult CpuQueue::synchronize(Deadline deadline) {
   Scheduler& scheduler = Scheduler::instance();
   Scheduler::Lock lock(scheduler.mutex_);
   const uint64_t target = added_;
+  if (finished_ == target) return WaitResult::done;
   return scheduler.wait_until(lock, shared_from_this(), deadline, [&] { return finished_ >= target; });
 }
 
@@ -120,8 +130,8 @@ bool Scheduler::has_pending_write(const MemoryRange& range) {
   for (const std::weak_ptr<CpuQueue>& entry : queues_) {
     const std::shared_ptr<CpuQueue> queue = entry.lock();
     if (queue == nullptr) continue;
-    for (const CpuQueue::Item& item : queue->items_) {
-      for (const MemoryRange& written : item.task.written) {
+    for (size_t k = 0; k < queue->items_.size(); ++k) {
+      for (const MemoryRange& written : queue->items_[k].task.written) {
         const uintptr_t written_begin = reinterpret_cast<uintptr_t>(written.begin);
         if (begin < written_begin + written.bytes && written_begin < begin + range.bytes) return true;
       }
@@ -138,9 +148,11 @@ void Scheduler::arm_exit_handler() {
   if (std::has_single_bit(tasks)) std::atexit([] { instance().at_exit(); });
 }
 
-// Appends, and sets a queue that was empty going. On an exception nothing has changed.
-void Scheduler::append(Lock& lock, CpuQueue& queue, CpuQueue::Item item) {
+// Appends, and sets a queue that was empty going: a small task runs here and now, as if this thread waited for it. On an
+// exception nothing has changed.
+void Scheduler::append(Lock& lock, CpuQueue& queue, CpuQueue::Item&& item) {
   const bool is_task = item.kind == CpuQueue::Kind::task;
+  const bool at_once = is_task && item.task.work_bytes <= kMostBytesAtOnce;
   if (is_task) done_.push_back(0);
   try {
     queue.items_.push_back(std::move(item));
@@ -151,7 +163,11 @@ void Scheduler::append(Lock& lock, CpuQueue& queue, CpuQueue::Item item) {
   ++queue.added_;
   if (is_task) ++queue.tasks_;
   if (queue.state_ != CpuQueue::State::idle) return;
-  settle(lock, queue);
+  if (at_once) {
+    run_items(lock, queue, [items = 0]() mutable { return items++ > 0; });
+  } else {
+    settle(lock, queue);
+  }
   if (serial_) drain_ready(lock);
 }
 
@@ -205,16 +221,24 @@ void Scheduler::drain_ready(Lock& lock) {
   }
 }
 
-// Runs items of a ready queue on this thread until it is empty, blocked, or stop() holds. The lock is released while a task
-// runs. Without workers nobody would come back for the rest, so then nothing stops it.
+// Takes a ready queue out of the list and runs its items.
 template <class Stop>
 void Scheduler::drain(Lock& lock, std::shared_ptr<CpuQueue> queue, Stop stop) {
   (void)unlist(lock, *queue);
-  queue->state_ = CpuQueue::State::running;
-  while (!queue->items_.empty() && !is_blocked(lock, *queue) && (serial_ || !stop())) {
-    // Nobody else removes the front item of a running queue, and appending to a deque moves nothing.
-    CpuQueue::Item& item = queue->items_.front();
+  run_items(lock, *queue, std::move(stop));
+}
+
+// Runs items of a queue that is in no list on this thread until it is empty, blocked, or stop() holds. The lock is released
+// while a task runs. Without workers nobody would come back for the rest, so then nothing stops it.
+template <class Stop>
+void Scheduler::run_items(Lock& lock, CpuQueue& queue, Stop stop) {
+  queue.state_ = CpuQueue::State::running;
+  while (!queue.items_.empty() && !is_blocked(lock, queue) && (serial_ || !stop())) {
+    // Nobody else removes the front item of a running queue, but appending may move it.
+    CpuQueue::Item& item = queue.items_.front();
     if (item.kind == CpuQueue::Kind::task) {
+      const uint64_t number = item.number;
+      const uint64_t sequence = item.sequence;
       const bool counts = !exiting_;
       if (counts) ++running_tasks_;
       {
@@ -222,21 +246,21 @@ void Scheduler::drain(Lock& lock, std::shared_ptr<CpuQueue> queue, Stop stop) {
         const Task task = std::move(item.task);
         lock.unlock();
         ++tasks_on_this_thread;
-        run_task(task, item.number, *queue->fault_cell);
+        run_task(task, number, *queue.fault_cell);
         --tasks_on_this_thread;
       }
       lock.lock();
       if (counts) --running_tasks_;
       quiet_.notify_all();
-      finish_task(lock, item.sequence);
+      finish_task(lock, sequence);
     } else if (item.kind == CpuQueue::Kind::record) {
       reach(lock, *item.marker);
     }
-    queue->items_.pop_front();
-    ++queue->finished_;
-    if (queue->waiters_ > 0) queue->changed_.notify_all();
+    queue.items_.pop_front();
+    ++queue.finished_;
+    if (queue.waiters_ > 0) queue.changed_.notify_all();
   }
-  settle(lock, *queue);
+  settle(lock, queue);
 }
 
 // The marker's point is reached: everything that waits for it may go on.
@@ -350,7 +374,8 @@ void Scheduler::after_fork_in_child() {
     for (const std::weak_ptr<CpuQueue>& entry : queues_) {
       const std::shared_ptr<CpuQueue> queue = entry.lock();
       if (queue == nullptr) continue;
-      for (CpuQueue::Item& item : queue->items_) {
+      for (size_t k = 0; k < queue->items_.size(); ++k) {
+        const CpuQueue::Item& item = queue->items_[k];
         if (item.kind == CpuQueue::Kind::record) reach(lock, *item.marker);
       }
       queue->items_.clear();
