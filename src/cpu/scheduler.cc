@@ -1,6 +1,7 @@
 // The scheduler: which queue runs where and when. See scheduler.h for what each function promises.
 #include "cpu/scheduler.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <new>
@@ -42,7 +43,7 @@ WaitResult CpuMarker::synchronize(Deadline deadline) {
   Scheduler::Lock lock(scheduler.mutex_);
   const std::shared_ptr<CpuQueue> queue = queue_.lock();
   if (reached_ || queue == nullptr) return WaitResult::done;
-  return scheduler.wait_until(lock, queue, deadline, [this] { return reached_; });
+  return scheduler.wait_until(lock, queue, deadline, 0, [this] { return reached_; });
 }
 
 std::optional<uint64_t> CpuQueue::enqueue(Task&& task) {
@@ -88,7 +89,8 @@ WaitResult CpuQueue::synchronize(Deadline deadline) {
   Scheduler::Lock lock(scheduler.mutex_);
   const uint64_t target = added_;
   if (finished_ == target) return WaitResult::done;
-  return scheduler.wait_until(lock, shared_from_this(), deadline, [&] { return finished_ >= target; });
+  return scheduler.wait_until(lock, shared_from_this(), deadline, target,
+                              [&] { return finished_ >= target; });
 }
 
 bool CpuQueue::idle() const {
@@ -225,6 +227,9 @@ void Scheduler::drain_ready(Lock& lock) {
 template <class Stop>
 void Scheduler::drain(Lock& lock, std::shared_ptr<CpuQueue> queue, Stop stop) {
   (void)unlist(lock, *queue);
+  if (ready_.empty() && !serial_) {
+    if (Pool* const workers = pool()) workers->withdraw();  // this thread was faster than those it called
+  }
   run_items(lock, *queue, std::move(stop));
 }
 
@@ -258,7 +263,7 @@ void Scheduler::run_items(Lock& lock, CpuQueue& queue, Stop stop) {
     }
     queue.items_.pop_front();
     ++queue.finished_;
-    if (queue.waiters_ > 0) queue.changed_.notify_all();
+    if (queue.finished_ >= queue.awaited_) queue.changed_.notify_all();
   }
   settle(lock, queue);
 }
@@ -313,7 +318,7 @@ std::shared_ptr<CpuQueue> Scheduler::runnable_for(const Lock&, const std::shared
 
 template <class Done>
 WaitResult Scheduler::wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& queue, const Deadline& deadline,
-                                 Done done) {
+                                 uint64_t awaited, Done done) {
   while (!done()) {
     // A thread that has nothing better to do than wait drains the queue itself: no hand-over, no wake-up, and progress even
     // without workers. With a deadline it cannot, since a task once started may outlast it.
@@ -328,9 +333,10 @@ WaitResult Scheduler::wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& qu
       }
     }
     ++queue->waiters_;
+    queue->awaited_ = std::min(queue->awaited_, awaited);
     const bool expired = deadline ? queue->changed_.wait_until(lock, *deadline) == std::cv_status::timeout
                                   : (queue->changed_.wait(lock), false);
-    --queue->waiters_;
+    if (--queue->waiters_ == 0) queue->awaited_ = UINT64_MAX;
     if (expired && !done()) return WaitResult::timed_out;
   }
   return WaitResult::done;
@@ -382,6 +388,7 @@ void Scheduler::after_fork_in_child() {
       queue->finished_ = queue->added_;
       queue->state_ = CpuQueue::State::idle;
       queue->waiters_ = 0;
+      queue->awaited_ = UINT64_MAX;
       new (&queue->changed_) std::condition_variable;
     }
     oldest_ += done_.size();

@@ -72,7 +72,9 @@ class CpuQueue final : public Queue, public std::enable_shared_from_this<CpuQueu
   State state_ = State::idle;
   bool closed_ = false;
   int waiters_ = 0;
-  std::condition_variable changed_;  // an item is done, or the queue can run and has no worker yet
+  // The least value of finished_ that a waiter waits for. Waiters for less may have gone, so it may be too small.
+  uint64_t awaited_ = UINT64_MAX;
+  std::condition_variable changed_;  // finished_ reached awaited_, or the queue can run and has no worker yet
   QueueList home_{1};                // holds the node while the queue is in no list
   const QueueList::iterator node_ = home_.begin();
 };
@@ -122,7 +124,7 @@ class Scheduler final : public ForkGuarded {
   std::shared_ptr<CpuQueue> runnable_for(const Lock& lock, const std::shared_ptr<CpuQueue>& queue) const;
   template <class Done>
   WaitResult wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& queue, const Deadline& deadline,
-                        Done done);
+                        uint64_t awaited, Done done);
   void drop_items(const Lock& lock, CpuQueue& queue);
   void arm_exit_handler();
   void at_exit();

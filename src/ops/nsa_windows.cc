@@ -100,7 +100,8 @@ Status check_block(const CompressionArgs& args) {
   }
   const std::array<int64_t, 2> expected = {args.block_size, args.tokens.view.dims[1]};
   if (std::ranges::equal(args.weight.view.shape(), expected)) return {};
-  return require_shape(args.weight, expected, text("[compressBlockSize, N of ", args.tokens.name, "]").c_str());
+  return require_shape(args.weight, expected,
+                       text("[compressBlockSize, N of ", args.tokens.name, "]").c_str());
 }
 
 Status check_compressed_dims(const CompressionArgs& args) {

@@ -150,8 +150,8 @@ struct StreamOfCaller {
 Result<StreamOfCaller> look_up(aclrtStream stream) {
   int device = 0;
   void* handle = stream;
-  const bool has_context = ContextTable::instance().with(
-      current_context_handle(), [&](const std::shared_ptr<Context>& context) {
+  const bool has_context =
+      ContextTable::instance().with(current_context_handle(), [&](const std::shared_ptr<Context>& context) {
         device = context->device;
         if (stream == nullptr) handle = context->default_stream;
       });

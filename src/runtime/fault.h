@@ -47,7 +47,8 @@ class FaultCell {
   const char* operator_name_ = "";
   DescribeFunction describe_ = nullptr;
   Fault fault_;
-  std::atomic<bool> filled_{false};  // changed under the lock; read without it, since hardly any cell is ever filled
+  std::atomic<bool> filled_{
+      false};  // changed under the lock; read without it, since hardly any cell is ever filled
   uint64_t further_tasks_ = 0;
 };
 
