@@ -2,8 +2,6 @@
 #include "cpu/scheduler.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstdlib>
 #include <new>
 #include <utility>
 
@@ -15,8 +13,6 @@
 namespace openaclnn::cpu {
 
 namespace {
-
-thread_local int tasks_on_this_thread = 0;
 
 // A task of at most this much memory traffic runs on the thread that enqueues it when nothing is before it: so much is done in
 // about the time that handing it to a worker takes, and no kernel uses a second thread for it.
@@ -142,14 +138,6 @@ bool Scheduler::has_pending_write(const MemoryRange& range) {
   return false;
 }
 
-// exit() runs handlers and the destructors of statics last to first, so the handler must be registered after the statics
-// that hold tensor memory were made. It is registered when the count of tasks reaches a power of two: late enough for
-// statics made between the first calls, at most 64 times.
-void Scheduler::arm_exit_handler() {
-  const uint64_t tasks = enqueued_.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (std::has_single_bit(tasks)) std::atexit([] { instance().at_exit(); });
-}
-
 // Appends, and sets a queue that was empty going: a small task runs here and now, as if this thread waited for it. On an
 // exception nothing has changed.
 void Scheduler::append(Lock& lock, CpuQueue& queue, CpuQueue::Item&& item) {
@@ -250,9 +238,9 @@ void Scheduler::run_items(Lock& lock, CpuQueue& queue, Stop stop) {
         // On the stack: its plan may be large and is freed without the lock, and a forked child never sees it half freed.
         const Task task = std::move(item.task);
         lock.unlock();
-        ++tasks_on_this_thread;
+        ++tasks_on_this_thread();
         run_task(task, number, *queue.fault_cell);
-        --tasks_on_this_thread;
+        --tasks_on_this_thread();
       }
       lock.lock();
       if (counts) --running_tasks_;
@@ -358,57 +346,6 @@ void Scheduler::drop_items(const Lock& lock, CpuQueue& queue) {
   }
   quiet_.notify_all();
   if (queue.waiters_ > 0) queue.changed_.notify_all();
-}
-
-// The child has one thread and none of the parent's: what was queued runs in the parent only, and what comes now runs on the
-// calling thread.
-void Scheduler::after_fork_in_child() {
-  serial_ = true;
-  abandon_pool();
-  running_tasks_ = 0;
-  new (&quiet_) std::condition_variable;  // its waiters do not exist here; destroying it would wait for them
-  {
-    const Lock lock(mutex_, std::adopt_lock);
-    // Weak references one by one, twice: nothing here may allocate.
-    for (const std::weak_ptr<CpuQueue>& entry : queues_) {
-      const std::shared_ptr<CpuQueue> queue = entry.lock();
-      if (queue == nullptr) continue;
-      const bool listed =
-          queue->state_ == CpuQueue::State::ready || queue->state_ == CpuQueue::State::blocked;
-      if (listed) (void)unlist(lock, *queue);
-    }
-    for (const std::weak_ptr<CpuQueue>& entry : queues_) {
-      const std::shared_ptr<CpuQueue> queue = entry.lock();
-      if (queue == nullptr) continue;
-      for (size_t k = 0; k < queue->items_.size(); ++k) {
-        const CpuQueue::Item& item = queue->items_[k];
-        if (item.kind == CpuQueue::Kind::record) reach(lock, *item.marker);
-      }
-      queue->items_.clear();
-      queue->finished_ = queue->added_;
-      queue->state_ = CpuQueue::State::idle;
-      queue->waiters_ = 0;
-      queue->awaited_ = UINT64_MAX;
-      new (&queue->changed_) std::condition_variable;
-    }
-    oldest_ += done_.size();
-    done_.clear();  // blocks waiting in released_ are freed with the next task
-  }
-}
-
-// Tasks that have not started are dropped, running ones are waited for: after this the caller's static destructors may free
-// tensor memory. Work enqueued later, by such destructors, runs on the enqueueing thread.
-void Scheduler::at_exit() {
-  Lock lock(mutex_);
-  serial_ = true;
-  exiting_ = true;
-  abandon_pool();
-  // Weak references one by one: nothing here may allocate.
-  for (size_t k = 0; k < queues_.size(); ++k) {
-    if (const std::shared_ptr<CpuQueue> queue = queues_[k].lock()) drop_items(lock, *queue);
-  }
-  // A task of this very thread, which exit() then ended in the middle, cannot be waited for.
-  quiet_.wait(lock, [this] { return running_tasks_ <= tasks_on_this_thread; });
 }
 
 }  // namespace openaclnn::cpu

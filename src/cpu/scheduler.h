@@ -126,6 +126,7 @@ class Scheduler final : public ForkGuarded {
   WaitResult wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& queue, const Deadline& deadline,
                         uint64_t awaited, Done done);
   void drop_items(const Lock& lock, CpuQueue& queue);
+  static int& tasks_on_this_thread();  // that it runs now
   void arm_exit_handler();
   void at_exit();
 
