@@ -97,10 +97,12 @@ class WorkerPool final : public Pool {
   }
 
   void run(int threads, void (*function)(void*), void* argument) noexcept override {
-    Team team{function, argument, std::min(threads, num_threads_) - 1, {}, nullptr};
-    if (team.room > 0) open(team);
+    const int helpers = std::min(threads, num_threads_) - 1;
+    if (helpers < 1) return function(argument);
+    Team team{function, argument, helpers, {}, nullptr};
+    open(team);
     function(argument);
-    if (team.previous != nullptr) close(team);
+    close(team);
   }
 
  private:
@@ -223,8 +225,10 @@ class WorkerPool final : public Pool {
     --wanted_;
     --looking_;
     ++answering_;
+    const auto function = function_;
+    void* const argument = argument_;
     lock.unlock();
-    function_(argument_);
+    function(argument);
     lock.lock();
     --answering_;
     ++looking_;
