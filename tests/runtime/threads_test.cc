@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <thread>
 #include <vector>
@@ -53,6 +54,7 @@ TEST(ParallelFor, OrdersPlainMemory) {
 
 // Workers that found nothing to do for longer than they look for work come back.
 TEST(ParallelFor, WorksAfterAPause) {
+  ASSERT_GT(num_threads(), 1);
   for (int round = 0; round < 20; ++round) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     std::atomic<int> inside{0};
