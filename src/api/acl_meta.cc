@@ -217,7 +217,7 @@ aclnnStatus aclGetViewStrides(const aclTensor* tensor, int64_t** stridesValue, u
 
 aclnnStatus aclGetViewOffset(const aclTensor* tensor, int64_t* offset) {
   return with_object<TensorTable>(__func__, "tensor", tensor, offset, "offset",
-                                  [&](const Tensor& object) { *offset = object.offset; });
+                                  [&](const Tensor& object) { *offset = object.view.offset; });
 }
 
 aclnnStatus aclGetFormat(const aclTensor* tensor, aclFormat* format) {
@@ -227,7 +227,7 @@ aclnnStatus aclGetFormat(const aclTensor* tensor, aclFormat* format) {
 
 aclnnStatus aclGetDataType(const aclTensor* tensor, aclDataType* dataType) {
   return with_object<TensorTable>(__func__, "tensor", tensor, dataType, "dataType",
-                                  [&](const Tensor& object) { *dataType = object.dtype; });
+                                  [&](const Tensor& object) { *dataType = object.view.dtype; });
 }
 
 aclnnStatus aclGetIntArraySize(const aclIntArray* array, uint64_t* size) {
@@ -270,7 +270,7 @@ aclnnStatus aclSetRawTensorAddr(aclTensor* tensor, void* addr) {
   return guard(__func__, kMetaWall, [&] {
     return replace_tensor(tensor, [&](const Tensor& old) -> Result<std::shared_ptr<const Tensor>> {
       auto updated = std::make_shared<Tensor>(old);
-      updated->data = addr;
+      updated->view.data = addr;
       return std::shared_ptr<const Tensor>(std::move(updated));
     });
   });
@@ -278,5 +278,5 @@ aclnnStatus aclSetRawTensorAddr(aclTensor* tensor, void* addr) {
 
 aclnnStatus aclGetRawTensorAddr(const aclTensor* tensor, void** addr) {
   return with_object<TensorTable>(__func__, "tensor", tensor, addr, "addr",
-                                  [&](const Tensor& object) { *addr = object.data; });
+                                  [&](const Tensor& object) { *addr = object.view.data; });
 }

@@ -1,6 +1,9 @@
 // The table of data types and its look-ups.
 #include "base/dtype.h"
 
+#include <array>
+#include <cstdint>
+
 namespace openaclnn {
 
 namespace {
@@ -36,13 +39,25 @@ constexpr DtypeInfo kDtypes[] = {
     {ACL_FLOAT4_E1M2, "ACL_FLOAT4_E1M2", 0},
 };
 
+// Every call looks sizes up many times, so each value knows its row. Values start at ACL_DT_UNDEFINED, -1.
+constexpr size_t kValues = 64;
+constexpr int8_t kNoRow = -1;
+constexpr size_t value_index(aclDataType dtype) {
+  return static_cast<size_t>(static_cast<int64_t>(dtype) - ACL_DT_UNDEFINED);
+}
+constexpr auto kRows = [] {
+  std::array<int8_t, kValues> rows = {};
+  rows.fill(kNoRow);
+  int8_t row = 0;
+  for (const DtypeInfo& info : kDtypes) rows[value_index(info.dtype)] = row++;
+  return rows;
+}();
+
 }  // namespace
 
 const DtypeInfo* find_dtype(aclDataType dtype) {
-  for (const DtypeInfo& info : kDtypes) {
-    if (info.dtype == dtype) return &info;
-  }
-  return nullptr;
+  const size_t index = value_index(dtype);
+  return index < kValues && kRows[index] != kNoRow ? &kDtypes[kRows[index]] : nullptr;
 }
 
 size_t dtype_size(aclDataType dtype) {

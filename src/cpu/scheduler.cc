@@ -1,20 +1,22 @@
 // The scheduler: which queue runs where and when. See scheduler.h for what each function promises.
 #include "cpu/scheduler.h"
 
-#include <bit>
-#include <cstdlib>
+#include <algorithm>
 #include <new>
 #include <utility>
 
 #include "cpu/fp_environment.h"
 #include "cpu/pool.h"
 #include "cpu/threads.h"
+#include "runtime/recycle.h"
 
 namespace openaclnn::cpu {
 
 namespace {
 
-thread_local int tasks_on_this_thread = 0;
+// A task of at most this much memory traffic runs on the thread that enqueues it when nothing is before it: so much is done in
+// about the time that handing it to a worker takes, and no kernel uses a second thread for it.
+constexpr double kMostBytesAtOnce = kMinBytesPerThread;
 
 void run_task(const Task& task, uint64_t number, FaultCell& fault_cell) {
   const ScopedFpEnvironment fp_environment;
@@ -37,10 +39,10 @@ WaitResult CpuMarker::synchronize(Deadline deadline) {
   Scheduler::Lock lock(scheduler.mutex_);
   const std::shared_ptr<CpuQueue> queue = queue_.lock();
   if (reached_ || queue == nullptr) return WaitResult::done;
-  return scheduler.wait_until(lock, queue, deadline, [this] { return reached_; });
+  return scheduler.wait_until(lock, queue, deadline, 0, [this] { return reached_; });
 }
 
-std::optional<uint64_t> CpuQueue::enqueue(Task task) {
+std::optional<uint64_t> CpuQueue::enqueue(Task&& task) {
   Scheduler& scheduler = Scheduler::instance();
   scheduler.arm_exit_handler();
   Scheduler::Lock lock(scheduler.mutex_);
@@ -53,13 +55,17 @@ std::optional<uint64_t> CpuQueue::enqueue(Task task) {
 }
 
 std::shared_ptr<Marker> CpuQueue::record() {
-  auto marker = std::make_shared<CpuMarker>();
+  auto marker = make_recycled<CpuMarker>();
   Scheduler& scheduler = Scheduler::instance();
   Scheduler::Lock lock(scheduler.mutex_);
   if (closed_) return nullptr;
   marker->queue_ = weak_from_this();
   marker->task_number = tasks_;
   marker->fault_cell = fault_cell;
+  if (state_ == State::idle) {
+    scheduler.reach(lock, *marker);
+    return marker;
+  }
   scheduler.append(lock, *this, Item{Kind::record, {}, 0, 0, marker});
   return marker;
 }
@@ -78,7 +84,9 @@ WaitResult CpuQueue::synchronize(Deadline deadline) {
   Scheduler& scheduler = Scheduler::instance();
   Scheduler::Lock lock(scheduler.mutex_);
   const uint64_t target = added_;
-  return scheduler.wait_until(lock, shared_from_this(), deadline, [&] { return finished_ >= target; });
+  if (finished_ == target) return WaitResult::done;
+  return scheduler.wait_until(lock, shared_from_this(), deadline, target,
+                              [&] { return finished_ >= target; });
 }
 
 bool CpuQueue::idle() const {
@@ -120,8 +128,8 @@ bool Scheduler::has_pending_write(const MemoryRange& range) {
   for (const std::weak_ptr<CpuQueue>& entry : queues_) {
     const std::shared_ptr<CpuQueue> queue = entry.lock();
     if (queue == nullptr) continue;
-    for (const CpuQueue::Item& item : queue->items_) {
-      for (const MemoryRange& written : item.task.written) {
+    for (size_t k = 0; k < queue->items_.size(); ++k) {
+      for (const MemoryRange& written : queue->items_[k].task.written) {
         const uintptr_t written_begin = reinterpret_cast<uintptr_t>(written.begin);
         if (begin < written_begin + written.bytes && written_begin < begin + range.bytes) return true;
       }
@@ -130,17 +138,11 @@ bool Scheduler::has_pending_write(const MemoryRange& range) {
   return false;
 }
 
-// exit() runs handlers and the destructors of statics last to first, so the handler must be registered after the statics
-// that hold tensor memory were made. It is registered when the count of tasks reaches a power of two: late enough for
-// statics made between the first calls, at most 64 times.
-void Scheduler::arm_exit_handler() {
-  const uint64_t tasks = enqueued_.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (std::has_single_bit(tasks)) std::atexit([] { instance().at_exit(); });
-}
-
-// Appends, and sets a queue that was empty going. On an exception nothing has changed.
-void Scheduler::append(Lock& lock, CpuQueue& queue, CpuQueue::Item item) {
+// Appends, and sets a queue that was empty going: a small task runs here and now, as if this thread waited for it. On an
+// exception nothing has changed.
+void Scheduler::append(Lock& lock, CpuQueue& queue, CpuQueue::Item&& item) {
   const bool is_task = item.kind == CpuQueue::Kind::task;
+  const bool at_once = is_task && item.task.work_bytes <= kMostBytesAtOnce;
   if (is_task) done_.push_back(0);
   try {
     queue.items_.push_back(std::move(item));
@@ -151,7 +153,11 @@ void Scheduler::append(Lock& lock, CpuQueue& queue, CpuQueue::Item item) {
   ++queue.added_;
   if (is_task) ++queue.tasks_;
   if (queue.state_ != CpuQueue::State::idle) return;
-  settle(lock, queue);
+  if (at_once) {
+    run_items(lock, queue, [items = 0]() mutable { return items++ > 0; });
+  } else {
+    settle(lock, queue);
+  }
   if (serial_) drain_ready(lock);
 }
 
@@ -205,38 +211,49 @@ void Scheduler::drain_ready(Lock& lock) {
   }
 }
 
-// Runs items of a ready queue on this thread until it is empty, blocked, or stop() holds. The lock is released while a task
-// runs. Without workers nobody would come back for the rest, so then nothing stops it.
+// Takes a ready queue out of the list and runs its items.
 template <class Stop>
 void Scheduler::drain(Lock& lock, std::shared_ptr<CpuQueue> queue, Stop stop) {
   (void)unlist(lock, *queue);
-  queue->state_ = CpuQueue::State::running;
-  while (!queue->items_.empty() && !is_blocked(lock, *queue) && (serial_ || !stop())) {
-    // Nobody else removes the front item of a running queue, and appending to a deque moves nothing.
-    CpuQueue::Item& item = queue->items_.front();
+  if (ready_.empty() && !serial_) {
+    if (Pool* const workers = pool()) workers->withdraw();  // this thread was faster than those it called
+  }
+  run_items(lock, *queue, std::move(stop));
+}
+
+// Runs items of a queue that is in no list on this thread until it is empty, blocked, or stop() holds. The lock is released
+// while a task runs. Without workers nobody would come back for the rest, so then nothing stops it.
+template <class Stop>
+void Scheduler::run_items(Lock& lock, CpuQueue& queue, Stop stop) {
+  queue.state_ = CpuQueue::State::running;
+  while (!queue.items_.empty() && !is_blocked(lock, queue) && (serial_ || !stop())) {
+    // Nobody else removes the front item of a running queue, but appending may move it.
+    CpuQueue::Item& item = queue.items_.front();
     if (item.kind == CpuQueue::Kind::task) {
+      const uint64_t number = item.number;
+      const uint64_t sequence = item.sequence;
       const bool counts = !exiting_;
       if (counts) ++running_tasks_;
       {
         // On the stack: its plan may be large and is freed without the lock, and a forked child never sees it half freed.
         const Task task = std::move(item.task);
         lock.unlock();
-        ++tasks_on_this_thread;
-        run_task(task, item.number, *queue->fault_cell);
-        --tasks_on_this_thread;
+        ++tasks_on_this_thread();
+        run_task(task, number, *queue.fault_cell);
+        --tasks_on_this_thread();
       }
       lock.lock();
       if (counts) --running_tasks_;
       quiet_.notify_all();
-      finish_task(lock, item.sequence);
+      finish_task(lock, sequence);
     } else if (item.kind == CpuQueue::Kind::record) {
       reach(lock, *item.marker);
     }
-    queue->items_.pop_front();
-    ++queue->finished_;
-    if (queue->waiters_ > 0) queue->changed_.notify_all();
+    queue.items_.pop_front();
+    ++queue.finished_;
+    if (queue.finished_ >= queue.awaited_) queue.changed_.notify_all();
   }
-  settle(lock, *queue);
+  settle(lock, queue);
 }
 
 // The marker's point is reached: everything that waits for it may go on.
@@ -289,7 +306,7 @@ std::shared_ptr<CpuQueue> Scheduler::runnable_for(const Lock&, const std::shared
 
 template <class Done>
 WaitResult Scheduler::wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& queue, const Deadline& deadline,
-                                 Done done) {
+                                 uint64_t awaited, Done done) {
   while (!done()) {
     // A thread that has nothing better to do than wait drains the queue itself: no hand-over, no wake-up, and progress even
     // without workers. With a deadline it cannot, since a task once started may outlast it.
@@ -304,9 +321,10 @@ WaitResult Scheduler::wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& qu
       }
     }
     ++queue->waiters_;
+    queue->awaited_ = std::min(queue->awaited_, awaited);
     const bool expired = deadline ? queue->changed_.wait_until(lock, *deadline) == std::cv_status::timeout
                                   : (queue->changed_.wait(lock), false);
-    --queue->waiters_;
+    if (--queue->waiters_ == 0) queue->awaited_ = UINT64_MAX;
     if (expired && !done()) return WaitResult::timed_out;
   }
   return WaitResult::done;
@@ -328,55 +346,6 @@ void Scheduler::drop_items(const Lock& lock, CpuQueue& queue) {
   }
   quiet_.notify_all();
   if (queue.waiters_ > 0) queue.changed_.notify_all();
-}
-
-// The child has one thread and none of the parent's: what was queued runs in the parent only, and what comes now runs on the
-// calling thread.
-void Scheduler::after_fork_in_child() {
-  serial_ = true;
-  abandon_pool();
-  running_tasks_ = 0;
-  new (&quiet_) std::condition_variable;  // its waiters do not exist here; destroying it would wait for them
-  {
-    const Lock lock(mutex_, std::adopt_lock);
-    // Weak references one by one, twice: nothing here may allocate.
-    for (const std::weak_ptr<CpuQueue>& entry : queues_) {
-      const std::shared_ptr<CpuQueue> queue = entry.lock();
-      if (queue == nullptr) continue;
-      const bool listed =
-          queue->state_ == CpuQueue::State::ready || queue->state_ == CpuQueue::State::blocked;
-      if (listed) (void)unlist(lock, *queue);
-    }
-    for (const std::weak_ptr<CpuQueue>& entry : queues_) {
-      const std::shared_ptr<CpuQueue> queue = entry.lock();
-      if (queue == nullptr) continue;
-      for (CpuQueue::Item& item : queue->items_) {
-        if (item.kind == CpuQueue::Kind::record) reach(lock, *item.marker);
-      }
-      queue->items_.clear();
-      queue->finished_ = queue->added_;
-      queue->state_ = CpuQueue::State::idle;
-      queue->waiters_ = 0;
-      new (&queue->changed_) std::condition_variable;
-    }
-    oldest_ += done_.size();
-    done_.clear();  // blocks waiting in released_ are freed with the next task
-  }
-}
-
-// Tasks that have not started are dropped, running ones are waited for: after this the caller's static destructors may free
-// tensor memory. Work enqueued later, by such destructors, runs on the enqueueing thread.
-void Scheduler::at_exit() {
-  Lock lock(mutex_);
-  serial_ = true;
-  exiting_ = true;
-  abandon_pool();
-  // Weak references one by one: nothing here may allocate.
-  for (size_t k = 0; k < queues_.size(); ++k) {
-    if (const std::shared_ptr<CpuQueue> queue = queues_[k].lock()) drop_items(lock, *queue);
-  }
-  // A task of this very thread, which exit() then ended in the middle, cannot be waited for.
-  quiet_.wait(lock, [this] { return running_tasks_ <= tasks_on_this_thread; });
 }
 
 }  // namespace openaclnn::cpu

@@ -4,13 +4,13 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "base/ring.h"
 #include "runtime/device.h"
 #include "runtime/fork.h"
 
@@ -40,7 +40,7 @@ class CpuMarker final : public Marker {
 // Guarded by the scheduler's lock. The destructor takes no lock, so the last reference may be dropped under it.
 class CpuQueue final : public Queue, public std::enable_shared_from_this<CpuQueue> {
  public:
-  std::optional<uint64_t> enqueue(Task task) override;
+  std::optional<uint64_t> enqueue(Task&& task) override;
   std::shared_ptr<Marker> record() override;
   bool wait_for(std::shared_ptr<Marker> marker) override;
   WaitResult synchronize(Deadline deadline) override;
@@ -65,14 +65,16 @@ class CpuQueue final : public Queue, public std::enable_shared_from_this<CpuQueu
     std::shared_ptr<CpuMarker> marker;
   };
 
-  std::deque<Item> items_;
+  Ring<Item> items_;
   uint64_t added_ = 0;     // items ever appended
   uint64_t finished_ = 0;  // items done
   uint64_t tasks_ = 0;     // tasks ever appended
   State state_ = State::idle;
   bool closed_ = false;
   int waiters_ = 0;
-  std::condition_variable changed_;  // an item is done, or the queue can run and has no worker yet
+  // The least value of finished_ that a waiter waits for. Waiters for less may have gone, so it may be too small.
+  uint64_t awaited_ = UINT64_MAX;
+  std::condition_variable changed_;  // finished_ reached awaited_, or the queue can run and has no worker yet
   QueueList home_{1};                // holds the node while the queue is in no list
   const QueueList::iterator node_ = home_.begin();
 };
@@ -107,21 +109,24 @@ class Scheduler final : public ForkGuarded {
 
   Scheduler();
 
-  void append(Lock& lock, CpuQueue& queue, CpuQueue::Item item);
+  void append(Lock& lock, CpuQueue& queue, CpuQueue::Item&& item);
   void settle(const Lock& lock, CpuQueue& queue);
   std::shared_ptr<CpuQueue> unlist(const Lock& lock, CpuQueue& queue);
   void request_worker(const Lock& lock);
   void drain_ready(Lock& lock);
   template <class Stop>
   void drain(Lock& lock, std::shared_ptr<CpuQueue> queue, Stop stop);
+  template <class Stop>
+  void run_items(Lock& lock, CpuQueue& queue, Stop stop);
   bool is_blocked(const Lock& lock, const CpuQueue& queue) const;
   void reach(const Lock& lock, CpuMarker& marker);
   void finish_task(const Lock& lock, uint64_t sequence);
   std::shared_ptr<CpuQueue> runnable_for(const Lock& lock, const std::shared_ptr<CpuQueue>& queue) const;
   template <class Done>
   WaitResult wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& queue, const Deadline& deadline,
-                        Done done);
+                        uint64_t awaited, Done done);
   void drop_items(const Lock& lock, CpuQueue& queue);
+  static int& tasks_on_this_thread();  // that it runs now
   void arm_exit_handler();
   void at_exit();
 
@@ -136,7 +141,7 @@ class Scheduler final : public ForkGuarded {
   bool serial_ = false;  // no workers: tasks run on the thread that enqueues or waits
 
   // Tasks of the device in order of enqueueing, from the oldest unfinished one on: 1 = done.
-  std::deque<uint8_t> done_;
+  Ring<uint8_t> done_;
   uint64_t oldest_ = 0;                          // sequence of done_.front()
   std::multimap<uint64_t, Released> released_;   // by the sequence that must be passed
   std::vector<std::weak_ptr<CpuQueue>> queues_;  // all that exist, and some that did

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <thread>
@@ -12,10 +13,6 @@
 #include "base/env.h"
 #include "cpu/fp_environment.h"
 #include "cpu/pool.h"
-
-#if defined(__SANITIZE_THREAD__)
-#include <sanitizer/tsan_interface.h>
-#endif
 
 namespace openaclnn::cpu {
 
@@ -50,37 +47,58 @@ int quota_threads(int unlimited) {
 
 std::atomic<bool> abandoned{false};
 
+// The chunks of one parallel loop, cut into a stretch for each thread. A thread takes the chunks of its own stretch first, then
+// helps in the others. Its own stretch is the same in every loop, so that data of one loop is still in the thread's cache in the
+// next; who takes which chunk has no influence on results.
 struct Job {
-  std::atomic<int64_t> next{0};
-  std::atomic<int> finished{0};
-  int64_t chunks;
+  static constexpr int kMostStretches = 64;  // threads beyond that start in a stretch that others work on
+
+  struct Stretch {
+    std::atomic<int64_t> next;
+    int64_t end;
+    std::atomic<bool> is_owned;
+  };
+
+  Job(int64_t chunks, int threads, void (*chunk_body)(void*, int64_t), void* chunk_context)
+      : body(chunk_body), context(chunk_context), stretches(std::min(threads, kMostStretches)) {
+    for (int k = 0; k < stretches; ++k) {
+      const Range range = chunk_range(chunks, stretches, k, 1);
+      Stretch& made = stretch[static_cast<size_t>(k)];
+      made.next.store(range.begin, std::memory_order_relaxed);
+      made.end = range.end;
+      made.is_owned.store(false, std::memory_order_relaxed);
+    }
+  }
+
   void (*body)(void*, int64_t);
   void* context;
+  int stretches;
+  std::array<Stretch, kMostStretches> stretch;
 };
 
-// The pool orders what the submitter wrote before what its helpers read. Thread sanitizer cannot see that, because libtbb.so
-// is not instrumented; these two tell it.
-void hand_over([[maybe_unused]] Job& job) {
-#if defined(__SANITIZE_THREAD__)
-  __tsan_release(&job);
-#endif
-}
-void take_over([[maybe_unused]] Job& job) {
-#if defined(__SANITIZE_THREAD__)
-  __tsan_acquire(&job);
-#endif
+// The stretch that this thread begins with: the one of its number, or the next that no other thread began with.
+int own_stretch(Job& job) {
+  const int preferred = worker_number() % job.stretches;
+  for (int k = 0; k < job.stretches; ++k) {
+    const int candidate = (preferred + k) % job.stretches;
+    if (!job.stretch[static_cast<size_t>(candidate)].is_owned.exchange(true, std::memory_order_relaxed))
+      return candidate;
+  }
+  return preferred;
 }
 
 void work(void* argument) {
   Job& job = *static_cast<Job*>(argument);
-  take_over(job);
   const ScopedFpEnvironment fp_environment;
-  while (true) {
-    const int64_t chunk = job.next.fetch_add(1, std::memory_order_relaxed);
-    if (chunk >= job.chunks) break;
-    job.body(job.context, chunk);
+  const int first = own_stretch(job);
+  for (int k = 0; k < job.stretches; ++k) {
+    Job::Stretch& stretch = job.stretch[static_cast<size_t>((first + k) % job.stretches)];
+    while (true) {
+      const int64_t chunk = stretch.next.fetch_add(1, std::memory_order_relaxed);
+      if (chunk >= stretch.end) break;
+      job.body(job.context, chunk);
+    }
   }
-  job.finished.fetch_add(1, std::memory_order_release);
 }
 
 }  // namespace
@@ -98,32 +116,29 @@ int num_threads() {
 Pool* pool() {
   if (abandoned.load(std::memory_order_acquire)) return nullptr;
   // Never destroyed: static destructors of the caller may still run operators.
-  static Pool* const made = make_tbb_pool(num_threads());
+  static Pool* const made = make_worker_pool(num_threads());
   return made;
 }
 
 void abandon_pool() { abandoned.store(true, std::memory_order_release); }
 
 void run_chunks(int64_t chunks, void (*body)(void* context, int64_t chunk), void* context) {
-  Job job;
-  job.chunks = chunks;
-  job.body = body;
-  job.context = context;
-  hand_over(job);
   const int threads = static_cast<int>(std::min<int64_t>(chunks, num_threads()));
   Pool* const helpers = threads > 1 ? pool() : nullptr;
-  if (helpers != nullptr) {
-    helpers->run(threads, work, &job);
-  } else {
-    work(&job);
+  if (helpers == nullptr) {
+    const ScopedFpEnvironment fp_environment;
+    for (int64_t chunk = 0; chunk < chunks; ++chunk) body(context, chunk);
+    return;
   }
-  (void)job.finished.load(std::memory_order_acquire);  // what the helpers wrote is visible from here on
+  Job job(chunks, threads, body, context);
+  helpers->run(threads, work, &job);
 }
 
 int64_t chunks_for(int64_t bytes) {
   constexpr int64_t kChunksPerThread = 4;
   const int64_t most = num_threads() > 1 ? kChunksPerThread * num_threads() : 1;
-  return std::clamp<int64_t>(bytes / kMinBytesPerThread, 1, most);
+  const int64_t chunks = std::clamp<int64_t>(bytes / kMinBytesPerThread, 1, most);
+  return chunks > num_threads() ? chunks - chunks % num_threads() : chunks;  // the same work for each thread
 }
 
 Range chunk_range(int64_t count, int64_t chunks, int64_t chunk, int64_t granularity) {

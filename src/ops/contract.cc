@@ -18,15 +18,16 @@ Status look_up(const NamedTensor& tensor, Argument& argument) {
   argument.name = tensor.name;
   argument.is_given = tensor.handle != nullptr;
   if (!argument.is_given) return {};
-  const std::shared_ptr<const Tensor> found = TensorTable::instance().find(tensor.handle);
-  if (found == nullptr) {
-    return {ACLNN_ERR_PARAM_INVALID,
-            text(tensor.name, " is not a live tensor: it was destroyed, or is another kind of handle")};
-  }
-  argument.format = found->format;
-  argument.rank = found->dims.size();
-  argument.view = view_of(*found);
-  return {};
+  // Copied under the lock: that is shorter than sharing the descriptor with whoever destroys it meanwhile.
+  const bool live =
+      TensorTable::instance().with(tensor.handle, [&](const std::shared_ptr<const Tensor>& object) {
+        argument.format = object->format;
+        argument.rank = object->dims.size();
+        argument.view = object->view;
+      });
+  if (live) return {};
+  return {ACLNN_ERR_PARAM_INVALID,
+          text(tensor.name, " is not a live tensor: it was destroyed, or is another kind of handle")};
 }
 
 Status look_up(const char* name, const aclIntArray* handle, IntArray& array) {

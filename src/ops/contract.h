@@ -20,6 +20,7 @@
 #include "openaclnn/status.h"
 #include "runtime/executor.h"
 #include "runtime/guard.h"
+#include "runtime/recycle.h"
 #include "runtime/tensor.h"
 
 namespace openaclnn {
@@ -97,7 +98,7 @@ Parameter parameter(const Argument& argument, Use use);
 template <class Plan>
 std::shared_ptr<const void> share_plan(const Plan& plan) {
   static_assert(std::is_trivially_copyable_v<Plan>);
-  return std::make_shared<const Plan>(plan);
+  return make_recycled<const Plan>(plan);
 }
 
 // A plan followed by a list whose length only phase 1 knows, in one piece of memory: plan_items() finds it.
@@ -105,10 +106,11 @@ template <class Plan, class Item>
 std::shared_ptr<const void> share_plan(const Plan& plan, std::span<const Item> items) {
   static_assert(std::is_trivially_copyable_v<Plan> && std::is_trivially_copyable_v<Item>);
   static_assert(sizeof(Plan) % alignof(Item) == 0);
-  const std::shared_ptr<std::byte[]> memory(new std::byte[sizeof(Plan) + items.size_bytes()]);
-  std::memcpy(memory.get(), &plan, sizeof(Plan));
-  if (!items.empty()) std::memcpy(memory.get() + sizeof(Plan), items.data(), items.size_bytes());
-  return memory;
+  static_assert(alignof(Plan) <= alignof(std::max_align_t));
+  const auto memory = make_recycled<RecycledVector<std::byte>>(sizeof(Plan) + items.size_bytes());
+  std::memcpy(memory->data(), &plan, sizeof(Plan));
+  if (!items.empty()) std::memcpy(memory->data() + sizeof(Plan), items.data(), items.size_bytes());
+  return {memory, memory->data()};
 }
 
 // The items that follow a plan.

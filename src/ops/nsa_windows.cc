@@ -2,6 +2,7 @@
 #include "ops/nsa_windows.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <span>
 #include <string>
@@ -29,9 +30,9 @@ std::string quoted(const char* string) {
 }
 
 // Checks the entries one by one, and returns the length of each sequence.
-Result<std::vector<int64_t>> sequence_lengths(const CompressionArgs& args) {
+Result<RecycledVector<int64_t>> sequence_lengths(const CompressionArgs& args) {
   const int64_t tokens = args.tokens.view.dims[0];
-  if (args.lengths == nullptr || args.lengths->empty()) return std::vector<int64_t>{tokens};
+  if (args.lengths == nullptr || args.lengths->empty()) return RecycledVector<int64_t>{tokens};
   const std::span<const int64_t> entries(*args.lengths);
   const bool prefix_sums = args.length_type == kPrefixSums;
   const auto entry = [&](size_t b) { return text(args.lengths_name, "[", b, "] = ", entries[b]); };
@@ -49,7 +50,7 @@ Result<std::vector<int64_t>> sequence_lengths(const CompressionArgs& args) {
                           "; with actSeqLenType 0 the entries are prefix sums and must not decrease"));
     }
   }
-  std::vector<int64_t> lengths(entries.size());
+  RecycledVector<int64_t> lengths(entries.size());
   int64_t total = 0;
   for (size_t b = 0; b < entries.size(); ++b) {
     lengths[b] = prefix_sums ? entries[b] - total : entries[b];
@@ -76,6 +77,12 @@ Status require_vendor_multiple(const char* what, int64_t value) {
 
 }  // namespace
 
+double work_bytes(const CompressionArgs& args) {
+  const TensorView& windows = args.compressed.view;
+  return static_cast<double>(windows.numel()) * static_cast<double>(args.block_size) *
+         static_cast<double>(windows.element_bytes());
+}
+
 CompressionSizes sizes_of(const CompressionArgs& args, size_t sequences) {
   const int64_t* const dims = args.tokens.view.dims;
   return {.tokens = dims[0],
@@ -91,7 +98,9 @@ Status check_block(const CompressionArgs& args) {
   if (args.block_size < 1) {
     return invalid(text("compressBlockSize is ", args.block_size, "; it must be at least 1"));
   }
-  return require_shape(args.weight, {{args.block_size, args.tokens.view.dims[1]}},
+  const std::array<int64_t, 2> expected = {args.block_size, args.tokens.view.dims[1]};
+  if (std::ranges::equal(args.weight.view.shape(), expected)) return {};
+  return require_shape(args.weight, expected,
                        text("[compressBlockSize, N of ", args.tokens.name, "]").c_str());
 }
 
@@ -116,10 +125,11 @@ Status check_attributes(const CompressionArgs& args) {
   return {};
 }
 
-Result<std::vector<Sequence>> find_sequences(const CompressionArgs& args) {
-  const Result<std::vector<int64_t>> lengths = sequence_lengths(args);
+Result<RecycledVector<Sequence>> find_sequences(const CompressionArgs& args) {
+  const Result<RecycledVector<int64_t>> lengths = sequence_lengths(args);
   if (!lengths.ok()) return lengths.status();
-  std::vector<Sequence> sequences;
+  RecycledVector<Sequence> sequences;
+  sequences.reserve(lengths->size());
   int64_t token = 0;
   int64_t windows = 0;
   for (const int64_t length : *lengths) {

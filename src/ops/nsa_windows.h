@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "ops/contract.h"
 
@@ -46,6 +45,9 @@ struct CompressionSizes {
 
 CompressionSizes sizes_of(const CompressionArgs& args, size_t sequences);
 
+// What walking all windows costs, as memory traffic: where windows overlap, tokens are read once per window.
+double work_bytes(const CompressionArgs& args);
+
 // V6 of what both have: L, weight = [L, N].
 Status check_block(const CompressionArgs& args);
 // V6: dims 1 and 2 of the compressed tensor are those of the tokens.
@@ -53,7 +55,7 @@ Status check_compressed_dims(const CompressionArgs& args);
 // V7
 Status check_attributes(const CompressionArgs& args);
 // V10: the lengths; the sequences that have windows, in order.
-Result<std::vector<Sequence>> find_sequences(const CompressionArgs& args);
+Result<RecycledVector<Sequence>> find_sequences(const CompressionArgs& args);
 // V11, the limits that both have. `tensors`: all of the call.
 Status check_vendor_limits(const CompressionArgs& args, std::initializer_list<const Argument*> tensors);
 

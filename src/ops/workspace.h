@@ -24,14 +24,15 @@ class WorkspaceLayout {
   }
 
   // What phase 1 asks for: all parts, and room to find a cache line at any alignment, rounded up to cache lines so that callers
-  // who place something behind a workspace keep its alignment. 0 when there is no part. `what` says
+  // who place something behind a workspace keep its alignment. 0 when there is no part. `what` are the pieces of text that say
   // in the sentence of a failure what needs the space.
-  Result<uint64_t> bytes(const std::string& what) const {
+  template <class... What>
+  Result<uint64_t> bytes(const What&... what) const {
     if (total_.value() == 0 && total_.ok()) return uint64_t{0};
     const Checked padded = total_ + kCacheLineBytes;
     if (padded.ok()) return static_cast<uint64_t>(padded.value());
     return Status(ACLNN_ERR_INNER_CREATE_EXECUTOR,
-                  text("EL0004 Failed to allocate: the workspace for ", what, " exceeds 2^63 bytes"));
+                  text("EL0004 Failed to allocate: the workspace for ", what..., " exceeds 2^63 bytes"));
   }
 
  private:

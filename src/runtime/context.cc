@@ -12,6 +12,7 @@
 #include "runtime/event.h"
 #include "runtime/executor.h"
 #include "runtime/fork.h"
+#include "runtime/recycle.h"
 
 namespace openaclnn {
 
@@ -133,6 +134,34 @@ void finalize_everything() {
   process.orphaned_faults.clear();
 }
 
+Status no_context() {
+  return {ACL_ERROR_RT_CONTEXT_NULL,
+          current_context_handle() == nullptr
+              ? "this thread has no current context; call aclrtSetDevice or aclrtSetCurrentContext first"
+              : "this thread's current context was destroyed; set another one first"};
+}
+
+struct StreamOfCaller {
+  std::shared_ptr<Stream> stream;
+  int context_device;
+};
+
+// Every launch and every synchronize comes here, so the context is read under its lock instead of being shared.
+Result<StreamOfCaller> look_up(aclrtStream stream) {
+  int device = 0;
+  void* handle = stream;
+  const bool has_context =
+      ContextTable::instance().with(current_context_handle(), [&](const std::shared_ptr<Context>& context) {
+        device = context->device;
+        if (stream == nullptr) handle = context->default_stream;
+      });
+  if (!has_context) return no_context();
+  std::shared_ptr<Stream> found = StreamTable::instance().find(handle);
+  if (found != nullptr) return StreamOfCaller{std::move(found), device};
+  return Status(ACL_ERROR_RT_INVALID_HANDLE, text("stream is not a live stream (", address_text(stream),
+                                                  "); pass NULL or one that aclrtCreateStream returned"));
+}
+
 Status not_initialised() {
   return {ACL_ERROR_REPEAT_FINALIZE, "aclInit was not called, or everything was finalized already"};
 }
@@ -141,27 +170,26 @@ Status not_initialised() {
 
 Result<CurrentContext> current_context() {
   void* handle = current_context_handle();
-  if (handle != nullptr) {
-    if (std::shared_ptr<Context> context = ContextTable::instance().find(handle))
-      return CurrentContext{handle, context};
-  }
-  return Status(
-      ACL_ERROR_RT_CONTEXT_NULL,
-      handle == nullptr
-          ? "this thread has no current context; call aclrtSetDevice or aclrtSetCurrentContext first"
-          : "this thread's current context was destroyed; set another one first");
+  if (std::shared_ptr<Context> context = ContextTable::instance().find(handle))
+    return CurrentContext{handle, std::move(context)};
+  return no_context();
 }
 
 Result<std::shared_ptr<Stream>> find_stream(aclrtStream stream) {
-  Result<CurrentContext> current = current_context();
-  if (!current.ok()) return current.status();
-  std::shared_ptr<Stream> found =
-      StreamTable::instance().find(stream != nullptr ? stream : current->context->default_stream);
-  if (found == nullptr) {
-    return Status(ACL_ERROR_RT_INVALID_HANDLE, text("stream is not a live stream (", address_text(stream),
-                                                    "); pass NULL or one that aclrtCreateStream returned"));
+  Result<StreamOfCaller> found = look_up(stream);
+  if (!found.ok()) return found.status();
+  return std::move(found->stream);
+}
+
+Result<std::shared_ptr<Stream>> find_stream_of_device(aclrtStream stream) {
+  Result<StreamOfCaller> found = look_up(stream);
+  if (!found.ok()) return found.status();
+  if (found->stream->device != found->context_device) {
+    return Status(ACL_ERROR_RT_STREAM_CONTEXT,
+                  text("stream belongs to device ", found->stream->device,
+                       " but the current context to device ", found->context_device));
   }
-  return found;
+  return std::move(found->stream);
 }
 
 Status initialise(const char* config_path) {
@@ -289,9 +317,9 @@ Status destroy_stream(void* handle, bool drop_pending) {
   return {};
 }
 
-Status submit(const Stream& stream, Task task, bool wait) {
+Status submit(const Stream& stream, Task&& task, bool wait) {
   std::shared_ptr<FaultCell> report;
-  if (wait) task.report = report = std::make_shared<FaultCell>(stream.number);
+  if (wait) task.report = report = make_recycled<FaultCell>(stream.number);
   if (!stream.queue->enqueue(std::move(task)))
     return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being destroyed"};
   if (!wait) return {};

@@ -49,6 +49,8 @@ Result<CurrentContext> current_context();
 
 // The stream, or the current context's default stream for nullptr. Fails with 107002, then 107017.
 Result<std::shared_ptr<Stream>> find_stream(aclrtStream stream);
+// As find_stream; also fails (107003) when the stream belongs to another device than the current context.
+Result<std::shared_ptr<Stream>> find_stream_of_device(aclrtStream stream);
 
 // Life cycle of the process.
 Status initialise(const char* config_path);
@@ -68,7 +70,7 @@ Result<void*> create_stream();
 Status destroy_stream(void* stream, bool drop_pending);
 
 // Appends a task. With `wait` it is done on return, and its own fault is returned (507035) instead of being recorded.
-Status submit(const Stream& stream, Task task, bool wait);
+Status submit(const Stream& stream, Task&& task, bool wait);
 
 // Synchronisation: waits until the deadline at most, then returns unreported faults once (507035).
 Status synchronize_stream(const Stream& stream, Deadline deadline);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,6 +51,8 @@ struct Task {
   void* workspace = nullptr;
   CheckMode check = CheckMode::report;
   std::array<MemoryRange, kMaxOutputs> written = {};
+  // What the task costs, as bytes of memory traffic: devices may run a small task at once. Unknown is as good as very much.
+  double work_bytes = std::numeric_limits<double>::infinity();
   std::shared_ptr<FaultCell>
       report;  // receives a fault instead of the stream's cell, for a caller that waits
 };
@@ -73,8 +76,9 @@ class Queue {
  public:
   virtual ~Queue() = default;
 
-  // Appends a task and returns its number, counted from 1; nullopt when the queue is closed.
-  virtual std::optional<uint64_t> enqueue(Task task) = 0;
+  // Appends a task and returns its number, counted from 1; nullopt when the queue is closed. A small task of an empty queue
+  // may be done on return.
+  virtual std::optional<uint64_t> enqueue(Task&& task) = 0;
   // Appends a point; nullptr when the queue is closed.
   virtual std::shared_ptr<Marker> record() = 0;
   // Later tasks start after the marker is reached. false when the queue is closed.

@@ -18,13 +18,25 @@ struct Snapshot {
   std::shared_ptr<const Call> call;
   std::array<void*, kMaxParameters> data;
 
-  TensorView view(int k) const {
-    TensorView view = call->parameters[static_cast<size_t>(k)].view;
-    view.data = data[static_cast<size_t>(k)];
+  size_t size() const { return call->parameters.size(); }
+  const Parameter& parameter(size_t k) const { return call->parameters[k]; }
+  TensorView view(size_t k) const {
+    TensorView view = parameter(k).view;
+    view.data = data[k];
     return view;
   }
-  const Parameter& parameter(int k) const { return call->parameters[static_cast<size_t>(k)]; }
+  MemoryRange memory(size_t k) const {
+    const ByteRange& bytes = parameter(k).bytes;
+    return {static_cast<const char*>(data[k]) + bytes.begin, static_cast<size_t>(bytes.end - bytes.begin)};
+  }
 };
+
+// Ranges that share no byte belong to tensors that do not overlap: the common answer, without a look at the strides.
+bool meet(const MemoryRange& a, const MemoryRange& b) {
+  const uintptr_t begin_a = reinterpret_cast<uintptr_t>(a.begin);
+  const uintptr_t begin_b = reinterpret_cast<uintptr_t>(b.begin);
+  return begin_b - begin_a < a.bytes || begin_a - begin_b < b.bytes;
+}
 
 Status stale_executor(const void* handle) {
   return {ACLNN_ERR_INNER, text("executor is not live (", address_text(handle),
@@ -35,13 +47,14 @@ Status stale_executor(const void* handle) {
 Result<Snapshot> take_snapshot(const Operator& op, aclOpExecutor* handle) {
   ExecutorTable& table = ExecutorTable::instance();
   Snapshot snapshot;
-  const auto copy = [&](const Executor& executor) { snapshot = {executor.call, executor.data}; };
   // Of several calls on a one-shot executor, the one that removes it runs. What is live but not removed is repeatable, for good.
   if (const auto taken =
           table.remove_if(handle, [](const Executor& executor) { return !executor.repeatable; })) {
-    copy(*taken);
+    snapshot = {taken->call, taken->data};
   } else {
-    table.with(handle, [&](std::shared_ptr<Executor>& executor) { copy(*executor); });
+    table.with(handle, [&](const std::shared_ptr<Executor>& executor) {
+      snapshot = {executor->call, executor->data};
+    });
   }
   if (snapshot.call == nullptr) return stale_executor(handle);
   if (snapshot.call->op != &op) {
@@ -54,19 +67,18 @@ Result<Snapshot> take_snapshot(const Operator& op, aclOpExecutor* handle) {
 
 // P9, P10.
 Status check_addresses(const Snapshot& snapshot) {
-  for (int k = 0; k < snapshot.call->parameter_count; ++k) {
-    const TensorView view = snapshot.view(k);
-    if (snapshot.parameter(k).is_accessed && view.data == nullptr) {
+  for (size_t k = 0; k < snapshot.size(); ++k) {
+    if (snapshot.parameter(k).is_accessed && snapshot.data[k] == nullptr) {
       return {ACLNN_ERR_PARAM_NULLPTR,
               text(snapshot.parameter(k).name, " has a NULL data address; set it before phase 2")};
     }
   }
-  for (int k = 0; k < snapshot.call->parameter_count; ++k) {
-    const TensorView view = snapshot.view(k);
-    const auto address = reinterpret_cast<uintptr_t>(view.data);
+  for (size_t k = 0; k < snapshot.size(); ++k) {
+    const TensorView& view = snapshot.parameter(k).view;
+    const auto address = reinterpret_cast<uintptr_t>(snapshot.data[k]);
     if (snapshot.parameter(k).is_accessed && address % static_cast<uintptr_t>(view.element_bytes()) != 0) {
       return {ACLNN_ERR_PARAM_INVALID,
-              text(snapshot.parameter(k).name, " has the data address ", address_text(view.data),
+              text(snapshot.parameter(k).name, " has the data address ", address_text(snapshot.data[k]),
                    ", which is not a multiple of ", view.element_bytes(), " bytes, the size of ",
                    dtype_name(view.dtype))};
     }
@@ -88,16 +100,16 @@ TensorView workspace_view(void* workspace, uint64_t bytes) {
 // P11.
 Status check_overlap(const Snapshot& snapshot, void* workspace) {
   const Call& call = *snapshot.call;
-  std::array<TensorView, kMaxParameters> views;
-  for (int k = 0; k < call.parameter_count; ++k) views[static_cast<size_t>(k)] = snapshot.view(k);
-  for (int out = 0; out < call.parameter_count; ++out) {
+  for (size_t out = 0; out < snapshot.size(); ++out) {
     if (!snapshot.parameter(out).is_output || !snapshot.parameter(out).is_accessed) continue;
-    for (int other = 0; other < call.parameter_count; ++other) {
+    const MemoryRange memory = snapshot.memory(out);
+    for (size_t other = 0; other < snapshot.size(); ++other) {
       const Parameter& parameter = snapshot.parameter(other);
       // Two outputs are compared once.
       if (other == out || !parameter.is_accessed || (parameter.is_output && other < out)) continue;
-      const TensorView& a = views[static_cast<size_t>(out)];
-      const TensorView& b = views[static_cast<size_t>(other)];
+      if (!meet(memory, snapshot.memory(other))) continue;
+      const TensorView a = snapshot.view(out);
+      const TensorView b = snapshot.view(other);
       if (!provably_overlap(a, b) || (parameter.may_equal_output && is_identical(a, b))) continue;
       return {ACLNN_ERR_PARAM_INVALID,
               text(snapshot.parameter(out).name, " overlaps ", parameter.name,
@@ -107,8 +119,10 @@ Status check_overlap(const Snapshot& snapshot, void* workspace) {
   }
   if (call.workspace_bytes == 0) return {};
   const TensorView scratch = workspace_view(workspace, call.workspace_bytes);
-  for (int k = 0; k < call.parameter_count; ++k) {
-    if (snapshot.parameter(k).is_accessed && provably_overlap(scratch, views[static_cast<size_t>(k)])) {
+  const MemoryRange scratch_memory = {workspace, call.workspace_bytes};
+  for (size_t k = 0; k < snapshot.size(); ++k) {
+    if (!snapshot.parameter(k).is_accessed || !meet(scratch_memory, snapshot.memory(k))) continue;
+    if (provably_overlap(scratch, snapshot.view(k))) {
       return {ACLNN_ERR_PARAM_INVALID,
               text("workspace overlaps ", snapshot.parameter(k).name, "; they must not share memory")};
     }
@@ -126,7 +140,7 @@ Status check_blocks(const Snapshot& snapshot, void* workspace) {
                                           " bytes that do not lie inside one live block of aclrtMalloc or ",
                                           "aclrtMallocHost; strict mode accepts no other memory")};
   };
-  for (int k = 0; k < snapshot.call->parameter_count; ++k) {
+  for (size_t k = 0; k < snapshot.size(); ++k) {
     if (snapshot.parameter(k).is_accessed)
       OPENACLNN_TRY(require(snapshot.parameter(k).name, snapshot.view(k)));
   }
@@ -135,32 +149,41 @@ Status check_blocks(const Snapshot& snapshot, void* workspace) {
 }
 
 Task make_task(const Snapshot& snapshot, void* workspace) {
+  const Call& call = *snapshot.call;
   Task task;
-  task.name = snapshot.call->op->name;
-  task.run = snapshot.call->op->run_cpu;
-  task.describe = snapshot.call->op->describe;
-  task.plan = snapshot.call->plan;
+  task.name = call.op->name;
+  task.run = call.op->run_cpu;
+  task.describe = call.op->describe;
+  task.plan = call.plan;
   task.data = snapshot.data;
   task.workspace = workspace;
   task.check = environment().check;
+  task.work_bytes = call.work_bytes + static_cast<double>(call.workspace_bytes);
   size_t outputs = 0;
-  for (int k = 0; k < snapshot.call->parameter_count; ++k) {
-    if (!snapshot.parameter(k).is_output || !snapshot.parameter(k).is_accessed) continue;
-    const ByteRange range = byte_range(snapshot.view(k));
-    task.written[outputs++] = {static_cast<const char*>(snapshot.data[static_cast<size_t>(k)]) + range.begin,
-                               static_cast<size_t>(range.end - range.begin)};
+  for (size_t k = 0; k < snapshot.size(); ++k) {
+    if (snapshot.parameter(k).is_output && snapshot.parameter(k).is_accessed)
+      task.written[outputs++] = snapshot.memory(k);
   }
   return task;
 }
 
 }  // namespace
 
-Result<aclOpExecutor*> make_executor(Call call) {
-  auto executor = std::make_shared<Executor>();
-  for (int k = 0; k < call.parameter_count; ++k) {
-    executor->data[static_cast<size_t>(k)] = call.parameters[static_cast<size_t>(k)].view.data;
+int Call::add(const Parameter& parameter) {
+  if (parameters.empty()) parameters.reserve(kMaxParameters);
+  Parameter& added = parameters.emplace_back(parameter);
+  if (added.is_accessed) {
+    added.bytes = byte_range(added.view);
+    work_bytes += static_cast<double>(added.view.numel()) * static_cast<double>(added.view.element_bytes()) *
+                  (added.is_input && added.is_output ? 2 : 1);
   }
-  executor->call = std::make_shared<const Call>(std::move(call));
+  return static_cast<int>(parameters.size()) - 1;
+}
+
+Result<aclOpExecutor*> make_executor(Call&& call) {
+  auto executor = make_recycled<Executor>();
+  for (size_t k = 0; k < call.parameters.size(); ++k) executor->data[k] = call.parameters[k].view.data;
+  executor->call = make_recycled<const Call>(std::move(call));
   void* handle = ExecutorTable::instance().insert(std::move(executor));
   if (handle == nullptr) {
     return Status(ACLNN_ERR_INNER_CREATE_EXECUTOR,
@@ -179,15 +202,8 @@ Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, acl
   if (!snapshot.ok()) return snapshot.status();
   const Call& call = *snapshot->call;
 
-  Result<CurrentContext> current = current_context();
-  if (!current.ok()) return current.status();
-  Result<std::shared_ptr<Stream>> target = find_stream(stream);
+  Result<std::shared_ptr<Stream>> target = find_stream_of_device(stream);
   if (!target.ok()) return target.status();
-  if ((*target)->device != current->context->device) {
-    return {ACL_ERROR_RT_STREAM_CONTEXT,
-            text("stream belongs to device ", (*target)->device, " but the current context to device ",
-                 current->context->device)};
-  }
   if (workspace == nullptr && call.workspace_bytes > 0) {
     return {ACLNN_ERR_PARAM_NULLPTR,
             text("workspace is NULL but ", call.workspace_bytes, " bytes are required")};
@@ -223,8 +239,8 @@ Status set_tensor_address(aclOpExecutor* executor, ParameterSet set, size_t inde
   std::array<size_t, 2 * kMaxParameters> positions;
   size_t count = 0;
   const auto append = [&](bool Parameter::*belongs) {
-    for (int k = 0; k < call.parameter_count; ++k) {
-      if (call.parameters[static_cast<size_t>(k)].*belongs) positions[count++] = static_cast<size_t>(k);
+    for (size_t k = 0; k < call.parameters.size(); ++k) {
+      if (call.parameters[k].*belongs) positions[count++] = k;
     }
   };
   if (set != ParameterSet::outputs) append(&Parameter::is_input);
@@ -238,7 +254,7 @@ Status set_tensor_address(aclOpExecutor* executor, ParameterSet set, size_t inde
   // Everything that can fail comes before the first change.
   const auto with_address = [&](const Tensor& old) {
     auto updated = std::make_shared<Tensor>(old);
-    updated->data = address;
+    updated->view.data = address;
     return updated;
   };
   std::shared_ptr<const Tensor> updated = with_address(*described);

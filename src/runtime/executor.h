@@ -11,6 +11,7 @@
 #include "base/tensor_view.h"
 #include "runtime/device.h"
 #include "runtime/handle.h"
+#include "runtime/recycle.h"
 
 namespace openaclnn {
 
@@ -29,18 +30,22 @@ struct Parameter {
   bool is_output = false;
   bool is_accessed = true;        // the task touches its elements
   bool may_equal_output = false;  // an input that may be the identical view of one output
+  ByteRange bytes;                // of the elements, from the address on; filled in by Call::add
 };
 
 // The immutable result of phase 1.
 struct Call {
   const Operator* op = nullptr;
-  std::array<Parameter, kMaxParameters> parameters;
-  int parameter_count = 0;
+  RecycledVector<Parameter> parameters;  // at most kMaxParameters
   uint64_t workspace_bytes = 0;
+  // What the task costs, as bytes of memory traffic: a small task may run at once. Call::add() counts every element that the
+  // task accesses; operators for which that is far off put their own number here.
+  double work_bytes = 0;
   bool nothing_to_do = false;
   std::shared_ptr<const void> plan;  // of the operator's own type, trivially copyable
 
-  void add(const Parameter& parameter) { parameters[static_cast<size_t>(parameter_count++)] = parameter; }
+  // Returns the parameter's position.
+  int add(const Parameter& parameter);
 };
 
 // Guarded by its table: a one-shot executor is removed by the phase-2 call that gets it.
@@ -53,7 +58,7 @@ struct Executor {
 using ExecutorTable = HandleTable<Executor, HandleKind::executor>;
 
 // Registers a fresh one-shot executor.
-Result<aclOpExecutor*> make_executor(Call call);
+Result<aclOpExecutor*> make_executor(Call&& call);
 
 // Phase 2: checks P1 to P13 of the specification, then queues the task.
 Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,

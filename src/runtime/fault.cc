@@ -28,7 +28,7 @@ std::mutex& cell_mutex() { return cell_lock->mutex; }
 void FaultCell::record(uint64_t task_number, const char* operator_name, DescribeFunction describe,
                        const Fault& fault) noexcept {
   const std::lock_guard lock(cell_mutex());
-  if (fault_.found()) {
+  if (filled()) {
     ++further_tasks_;
     return;
   }
@@ -37,23 +37,20 @@ void FaultCell::record(uint64_t task_number, const char* operator_name, Describe
   describe_ = describe;
   fault_ = fault;
   further_tasks_ = 0;
-}
-
-bool FaultCell::filled() const noexcept {
-  const std::lock_guard lock(cell_mutex());
-  return fault_.found();
+  filled_.store(true, std::memory_order_release);
 }
 
 std::optional<std::string> FaultCell::take(uint64_t last_task) {
+  if (!filled()) return std::nullopt;
   const std::lock_guard lock(cell_mutex());
-  if (!fault_.found() || task_number_ > last_task) return std::nullopt;
+  if (!filled() || task_number_ > last_task) return std::nullopt;
   std::string sentence =
       text(operator_name_, " (stream ", stream_number_, ", task ", task_number_, "): ", describe_(fault_));
   if (further_tasks_ > 0) {
     sentence +=
         text("; ", further_tasks_, further_tasks_ == 1 ? " further task" : " further tasks", " faulted");
   }
-  fault_ = Fault();
+  filled_.store(false, std::memory_order_release);
   return sentence;
 }
 

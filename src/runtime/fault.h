@@ -1,6 +1,7 @@
 // Faults: bad tensor contents that only a kernel can see. They are recorded per stream and returned once, by a synchronize.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -34,7 +35,7 @@ class FaultCell {
               const Fault& fault) noexcept;
 
   uint64_t stream_number() const { return stream_number_; }
-  bool filled() const noexcept;
+  bool filled() const noexcept { return filled_.load(std::memory_order_acquire); }
 
   // The sentence to report, and clears the cell; nullopt when there is none, or none up to task `last_task`. When memory for
   // the sentence is lacking it throws and keeps the record.
@@ -45,7 +46,9 @@ class FaultCell {
   uint64_t task_number_ = 0;
   const char* operator_name_ = "";
   DescribeFunction describe_ = nullptr;
-  Fault fault_;  // none found: the cell is empty
+  Fault fault_;
+  std::atomic<bool> filled_{
+      false};  // changed under the lock; read without it, since hardly any cell is ever filled
   uint64_t further_tasks_ = 0;
 };
 

@@ -136,7 +136,7 @@ class HandleTable final : ForkGuarded {
   static constexpr uint64_t kSlotsPerShard = (uint64_t{1} << kSlotBits) / kShards;
   static constexpr uint64_t kLastGeneration = (uint64_t{1} << kGenerationBits) - 1;
 
-  struct Slot {
+  struct alignas(32) Slot {  // a power of two: finding one is a shift
     uint64_t generation = 1;
     std::shared_ptr<T> object;  // nullptr: free or retired
   };

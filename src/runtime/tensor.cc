@@ -50,10 +50,15 @@ Result<std::shared_ptr<const Tensor>> make_tensor(const int64_t* view_dims, uint
     tensor->strides = contiguous_strides(tensor->dims);
   }
   if (storage_dims_num > 0) tensor->storage_dims.assign(storage_dims, storage_dims + storage_dims_num);
-  tensor->offset = offset;
-  tensor->dtype = dtype;
   tensor->format = format;
-  tensor->data = data;
+  TensorView& view = tensor->view;
+  view.data = data;
+  view.offset = offset;
+  view.dtype = dtype;
+  const size_t rank = std::min<size_t>(tensor->dims.size(), kMaxRank);
+  view.rank = static_cast<int>(rank);
+  std::copy_n(tensor->dims.begin(), rank, view.dims);
+  std::copy_n(tensor->strides.begin(), rank, view.strides);
   return std::shared_ptr<const Tensor>(std::move(tensor));
 }
 
@@ -65,18 +70,6 @@ bool exchange_tensor(const aclTensor* tensor, const std::shared_ptr<const Tensor
     if (exchanged) object = updated;
   });
   return exchanged;
-}
-
-TensorView view_of(const Tensor& tensor) {
-  TensorView view;
-  view.data = tensor.data;
-  view.offset = tensor.offset;
-  view.dtype = tensor.dtype;
-  const size_t rank = std::min<size_t>(tensor.dims.size(), kMaxRank);
-  view.rank = static_cast<int>(rank);
-  std::copy_n(tensor.dims.begin(), rank, view.dims);
-  std::copy_n(tensor.strides.begin(), rank, view.strides);
-  return view;
 }
 
 }  // namespace openaclnn

@@ -16,13 +16,12 @@ namespace openaclnn {
 // A descriptor as it was given; nothing is validated until phase 1. Immutable: an update replaces the whole descriptor,
 // so that whoever looked it up keeps a consistent one.
 struct Tensor {
-  std::vector<int64_t> dims;
+  // The elements as an operator sees them. Dims beyond kMaxRank are cut off: operators refuse such tensors by their rank.
+  TensorView view;
+  std::vector<int64_t> dims;     // all of them
   std::vector<int64_t> strides;  // as given, or the contiguous strides of the view
   std::vector<int64_t> storage_dims;
-  int64_t offset = 0;
-  aclDataType dtype = ACL_DT_UNDEFINED;
   aclFormat format = ACL_FORMAT_UNDEFINED;
-  void* data = nullptr;
 };
 
 struct Scalar {
@@ -59,8 +58,5 @@ Result<std::shared_ptr<const Tensor>> make_tensor(const int64_t* view_dims, uint
 // then: so no update between two look-ups is lost.
 bool exchange_tensor(const aclTensor* tensor, const std::shared_ptr<const Tensor>& old,
                      const std::shared_ptr<const Tensor>& updated);
-
-// The tensor's elements as an operator sees them. Dims beyond kMaxRank are cut off: operators refuse such tensors by their rank.
-TensorView view_of(const Tensor& tensor);
 
 }  // namespace openaclnn

@@ -129,7 +129,8 @@ TEST_F(ResourcesTest, EachAllocationFailsOnce) {
       });
   expect(0, aclrtDestroyEvent(event));
   expect(0, aclDestroyAclOpExecutor(executor));
-  EXPECT_GT(failed_calls, 60);
+  // Calls keep their memory for the next ones, except in sanitized builds: those see every allocation fail.
+  EXPECT_GT(failed_calls, kAddressSanitizer || kThreadSanitizer ? 60 : 50);
 }
 
 TEST_F(ResourcesTest, AFaultIsKeptWhenItsSentenceCannotBeMade) {

@@ -32,6 +32,37 @@ TEST_F(StreamTest, KeepsOrderOverThousandsOfTasks) {
   EXPECT_NEAR(counter.value(), expected, 1e-3);
 }
 
+TEST_F(StreamTest, SmallTasksOfAnIdleStreamAreDoneOnReturn) {
+  Counter counter;
+  expect(0, counter.add(stream));
+  EXPECT_EQ(counter.value(), 1.0f);
+  EXPECT_TRUE(is_idle(stream));
+  // What such a task finds wrong is reported by a synchronize, as ever.
+  Lookup bad({77});
+  expect(0, bad.enqueue(stream));
+  EXPECT_EQ(bad.out()[0], 0.0f);
+  expect(507035, aclrtSynchronizeStream(stream), {"indices[0] = 77"});
+}
+
+TEST_F(StreamTest, SmallTasksKeepTheirPlaceInTheStream) {
+  Gate gate;
+  Counter counter;
+  aclrtStream other = new_stream();
+  aclrtEvent event = new_event();
+  expect(0, gate.enqueue(stream));
+  expect(0, counter.add(stream));
+  expect(0, aclrtRecordEvent(event, stream));
+  expect(0, aclrtStreamWaitEvent(other, event));
+  expect(0, counter.add(other, 1.0));
+  EXPECT_EQ(counter.value(), 0.0f);
+  gate.open();
+  expect(0, aclrtSynchronizeStream(other));
+  EXPECT_EQ(counter.value(), 3.0f);  // 0 -> 1 -> 3
+  expect(0, aclrtSynchronizeStream(stream));
+  expect(0, aclrtDestroyStream(other));
+  expect(0, aclrtDestroyEvent(event));
+}
+
 TEST_F(StreamTest, NullIsTheDefaultStream) {
   aclrtStream default_stream = nullptr;
   expect(0, aclrtCtxGetCurrentDefaultStream(&default_stream));

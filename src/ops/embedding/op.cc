@@ -62,6 +62,9 @@ Call plan(const EmbeddingArgs& args) {
     call.add(made);
   }
 
+  // Of the table only the rows that are copied.
+  call.work_bytes = 2.0 * static_cast<double>(out.view.numel() * out.view.element_bytes());
+
   EmbeddingPlan plan = {};
   plan.element_bytes = weight.view.element_bytes();
   plan.index_dtype = indices.dtype();

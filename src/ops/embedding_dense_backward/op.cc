@@ -61,7 +61,7 @@ Result<uint64_t> lay_out(EmbeddingBackwardScratch& scratch, int64_t positions, i
   scratch.entries[1] = layout.reserve(scratch.passes > 1 ? entry_bytes : Checked(0));
   scratch.histograms = layout.reserve(Checked(scratch.blocks) * (int64_t{8} << scratch.digit_bits));
   scratch.hot_rows = layout.reserve(kMostHotRows * 8);
-  return layout.bytes(text(positions, " indices"));
+  return layout.bytes(positions, " indices");
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ Result<uint64_t> lay_out(GroupedBiasPlan& plan) {
     scratch.long_groups = layout.reserve(Checked(stretches) * 8);
     scratch.chunk_sums = layout.reserve(Checked(scratch.chunk_slots) * plan.columns * 4);
   }
-  return layout.bytes(text(plan.groups, " groups of ", plan.rows, " rows"));
+  return layout.bytes(plan.groups, " groups of ", plan.rows, " rows");
 }
 
 }  // namespace
@@ -118,8 +118,7 @@ Result<Call> plan(const GroupedBiasArgs& args) {
   const auto add = [&](const Argument& argument, Use use, bool accessed) {
     Parameter made = parameter(argument, use);
     made.is_accessed = made.is_accessed && accessed && !call.nothing_to_do;
-    call.add(made);
-    return call.parameter_count - 1;
+    return call.add(made);
   };
   const bool has_rows = !grad_y.view.is_empty();
   plan.parameters.grad_y = add(grad_y, Use::input, true);

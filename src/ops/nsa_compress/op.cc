@@ -78,7 +78,7 @@ Status check(const CompressionArgs& args) {
   return require_distinct_elements({&output});
 }
 
-Result<Call> plan(const CompressionArgs& args, const std::vector<Sequence>& sequences) {
+Result<Call> plan(const CompressionArgs& args, std::span<const Sequence> sequences) {
   Call call;
   call.op = &nsa_compress_operator();
   call.nothing_to_do = args.compressed.view.is_empty();
@@ -88,6 +88,7 @@ Result<Call> plan(const CompressionArgs& args, const std::vector<Sequence>& sequ
     made.is_accessed = made.is_accessed && !call.nothing_to_do;
     call.add(made);
   }
+  call.work_bytes = std::max(call.work_bytes, work_bytes(args));
   NsaCompressPlan plan = {};
   if (!call.nothing_to_do) {
     plan.dtype = args.tokens.dtype();
@@ -99,11 +100,11 @@ Result<Call> plan(const CompressionArgs& args, const std::vector<Sequence>& sequ
     WorkspaceLayout layout;
     plan.weights = layout.reserve(Checked(plan.sizes.block_size) * plan.sizes.heads * 4);
     const Result<uint64_t> workspace_bytes =
-        layout.bytes(text(plan.sizes.block_size, " weights of ", plan.sizes.heads, " heads"));
+        layout.bytes(plan.sizes.block_size, " weights of ", plan.sizes.heads, " heads");
     if (!workspace_bytes.ok()) return workspace_bytes.status();
     call.workspace_bytes = *workspace_bytes;
   }
-  call.plan = share_plan(plan, std::span<const Sequence>(sequences));
+  call.plan = share_plan(plan, sequences);
   return call;
 }
 
@@ -124,7 +125,7 @@ aclnnStatus aclnnNsaCompressGetWorkspaceSize(const aclTensor* input, const aclTe
     args.length_type = actSeqLenType;
     args.layout_name = "layoutOptional";
     args.layout = layoutOptional;
-    std::vector<Sequence> sequences;
+    RecycledVector<Sequence> sequences;
     const auto collect = [&]() -> Status {
       OPENACLNN_TRY(require_given({{"input", input}, {"weight", weight}, {"output", output}}));
       OPENACLNN_TRY(look_up({"input", input}, args.tokens));
@@ -132,7 +133,7 @@ aclnnStatus aclnnNsaCompressGetWorkspaceSize(const aclTensor* input, const aclTe
       OPENACLNN_TRY(look_up("actSeqLenOptional", actSeqLenOptional, args.lengths));
       OPENACLNN_TRY(look_up({"output", output}, args.compressed));
       OPENACLNN_TRY(check(args));
-      Result<std::vector<Sequence>> found = find_sequences(args);
+      Result<RecycledVector<Sequence>> found = find_sequences(args);
       if (!found.ok()) return found.status();
       sequences = std::move(*found);
       return check_limits(args);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "cpu/dispatch.h"
 #include "ops/nsa_windows.h"
@@ -23,7 +24,7 @@ struct NsaCompressPlan {
 };
 
 Status check(const CompressionArgs& args);
-Result<Call> plan(const CompressionArgs& args, const std::vector<Sequence>& sequences);
+Result<Call> plan(const CompressionArgs& args, std::span<const Sequence> sequences);
 
 }  // namespace openaclnn
 

@@ -71,7 +71,7 @@ Status check(const CompressionGradArgs& args) {
   return require_distinct_elements({&input_grad, &weight_grad});
 }
 
-Result<Call> plan(const CompressionGradArgs& args, const std::vector<Sequence>& sequences) {
+Result<Call> plan(const CompressionGradArgs& args, std::span<const Sequence> sequences) {
   const auto& [forward, input_grad, weight_grad] = args;
   Call call;
   call.op = &nsa_compress_grad_operator();
@@ -86,6 +86,7 @@ Result<Call> plan(const CompressionGradArgs& args, const std::vector<Sequence>& 
     made.is_accessed = made.is_accessed && (use == Use::output || !only_zeros);
     call.add(made);
   }
+  call.work_bytes = std::max(call.work_bytes, work_bytes(forward));
   NsaCompressGradPlan plan = {};
   if (!call.nothing_to_do) {
     plan.dtype = input_grad.dtype();
@@ -107,11 +108,11 @@ Result<Call> plan(const CompressionGradArgs& args, const std::vector<Sequence>& 
     plan.weights = layout.reserve(weights * 4);
     plan.weight_sums = layout.reserve(weights * 8 * plan.stretches);
     const Result<uint64_t> workspace_bytes =
-        layout.bytes(text(plan.sizes.block_size, " weights of ", plan.sizes.heads, " heads"));
+        layout.bytes(plan.sizes.block_size, " weights of ", plan.sizes.heads, " heads");
     if (!workspace_bytes.ok()) return workspace_bytes.status();
     call.workspace_bytes = *workspace_bytes;
   }
-  call.plan = share_plan(plan, std::span<const Sequence>(sequences));
+  call.plan = share_plan(plan, sequences);
   return call;
 }
 
@@ -133,7 +134,7 @@ aclnnStatus aclnnNsaCompressGradGetWorkspaceSize(
     forward.length_type = actSeqLenType;
     forward.layout_name = "layoutOptionalOptional";
     forward.layout = layoutOptionalOptional;
-    std::vector<Sequence> sequences;
+    RecycledVector<Sequence> sequences;
     const auto collect = [&]() -> Status {
       OPENACLNN_TRY(require_given({{"outputGrad", outputGrad},
                                    {"input", input},
@@ -147,7 +148,7 @@ aclnnStatus aclnnNsaCompressGradGetWorkspaceSize(
       OPENACLNN_TRY(look_up({"inputGradOut", inputGradOut}, args.input_grad));
       OPENACLNN_TRY(look_up({"weightGradOut", weightGradOut}, args.weight_grad));
       OPENACLNN_TRY(check(args));
-      Result<std::vector<Sequence>> found = find_sequences(forward);
+      Result<RecycledVector<Sequence>> found = find_sequences(forward);
       if (!found.ok()) return found.status();
       sequences = std::move(*found);
       return check_limits(args);

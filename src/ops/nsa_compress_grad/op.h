@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "base/layout.h"
 #include "cpu/dispatch.h"
@@ -43,7 +44,7 @@ struct NsaCompressGradPlan {
 };
 
 Status check(const CompressionGradArgs& args);
-Result<Call> plan(const CompressionGradArgs& args, const std::vector<Sequence>& sequences);
+Result<Call> plan(const CompressionGradArgs& args, std::span<const Sequence> sequences);
 
 }  // namespace openaclnn
 

@@ -1,0 +1,270 @@
+// The pool: workers that look for work a short while before they sleep, since a fork-join of microseconds cannot wait for the
+// kernel to wake a thread. They never end, and nothing of the pool is ever destroyed.
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <new>
+
+#include "cpu/pool.h"
+
+namespace openaclnn::cpu {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How long an idle worker looks for work: longer than a training program takes from one operator to the next. In the second
+// part of the time it gives its core to any thread that wants it.
+constexpr auto kLook = std::chrono::microseconds(100);
+constexpr auto kLookWithoutYield = std::chrono::microseconds(20);
+// How long a request is left to the thread that made it: longer than from phase 2 to a synchronize behind it.
+constexpr auto kGrace = std::chrono::microseconds(3);
+
+thread_local int number_of_this_worker = 0;
+
+void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb");
+#endif
+}
+
+// Looks until done(), until the deadline, or until it has looked for kLook altogether; `looked` adds up. Time for which another
+// thread had this core counts little: whoever sleeps instead of waiting there is never moved to a core that is free.
+template <class Done>
+void look(Clock::duration& looked, Clock::time_point deadline, const Done& done) {
+  constexpr Clock::duration kMostCounted = std::chrono::microseconds(3);
+  Clock::time_point before = Clock::now();
+  while (looked < kLook) {
+    for (int k = 0; k < 32; ++k) {
+      if (done()) return;
+      pause_briefly();
+    }
+    const Clock::time_point now = Clock::now();
+    if (now >= deadline) return;
+    looked += std::min(now - before, kMostCounted);
+    before = now;
+    if (looked > kLookWithoutYield) sched_yield();
+  }
+}
+
+// One run() under way: lives on its caller's stack, in the pool's list while it takes helpers.
+struct Team {
+  void (*function)(void*);
+  void* argument;
+  int room;                    // helpers that may still join
+  std::atomic<int> inside{0};  // helpers at work
+  Team* previous;
+  Team* next = nullptr;
+};
+
+class WorkerPool final : public Pool {
+ public:
+  explicit WorkerPool(int num_threads) : num_threads_(num_threads) {}
+
+  int num_threads() const override { return num_threads_; }
+
+  bool submit(void (*function)(void*), void* argument) noexcept override {
+    {
+      Lock lock(mutex_);
+      function_ = function;
+      argument_ = argument;
+      if (requests_ == num_threads_)
+        return true;  // every worker comes anyway, and works until nothing is left
+      if (requests_++ == 0) requested_ = Clock::now();
+      ++wanted_;
+      call_workers(lock);
+      if (workers_ == 0) {
+        --requests_;
+        --wanted_;
+        return false;
+      }
+    }
+    posts_.fetch_add(1, std::memory_order_release);
+    return true;
+  }
+
+  void withdraw() noexcept override {
+    const Lock lock(mutex_);
+    wanted_ -= requests_;
+    requests_ = 0;
+  }
+
+  void run(int threads, void (*function)(void*), void* argument) noexcept override {
+    const int helpers = std::min(threads, num_threads_) - 1;
+    if (helpers < 1) return function(argument);
+    Team team{function, argument, helpers, {}, nullptr};
+    open(team);
+    function(argument);
+    close(team);
+  }
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  void open(Team& team) {
+    {
+      Lock lock(mutex_);
+      team.previous = last_;
+      last_->next = &team;
+      last_ = &team;
+      wanted_ += team.room;
+      call_workers(lock);
+    }
+    // Behind the lock, so that a worker that sees it does not run into the lock.
+    posts_.fetch_add(1, std::memory_order_release);
+  }
+
+  // Lets nobody in any more and waits for those inside.
+  void close(Team& team) {
+    {
+      const Lock lock(mutex_);
+      team.previous->next = team.next;
+      (team.next != nullptr ? team.next->previous : last_) = team.previous;
+      wanted_ -= team.room;
+    }
+    const auto empty = [&] { return team.inside.load() == 0; };
+    if (empty()) return;
+    Clock::duration looked = {};
+    look(looked, Clock::time_point::max(), empty);
+    if (empty()) return;
+    Lock lock(mutex_);
+    ++waiting_;
+    left_.wait(lock, empty);
+    --waiting_;
+  }
+
+  // Wakes or makes workers for the places that are free.
+  void call_workers(const Lock&) {
+    for (int missing = wanted_ - looking_; missing > 0; --missing) {
+      if (sleeping_ > 0) {
+        wake_.notify_one();
+        ++woken_;
+        --sleeping_;
+        ++looking_;
+      } else if (workers_ == num_threads_ || !add_worker()) {
+        return;
+      }
+    }
+  }
+
+  bool add_worker() {
+    if (refused_) return false;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_t thread;
+    const auto start = [](void* pool) -> void* {
+      static_cast<WorkerPool*>(pool)->work();
+      return nullptr;
+    };
+    refused_ = pthread_create(&thread, &attributes, start, this) != 0;
+    pthread_attr_destroy(&attributes);
+    if (refused_) return false;
+    ++workers_;
+    ++looking_;
+    return true;
+  }
+
+  [[noreturn]] void work() {
+    Lock lock(mutex_);
+    number_of_this_worker = ++numbers_;
+    Clock::duration looked = {};  // since there was work
+    while (true) {
+      if (take_place(lock) || answer_request(lock)) {
+        looked = {};
+      } else if (requests_ > 0 || (may_look(lock) && looked < kLook)) {
+        const uint64_t seen = posts_.load(std::memory_order_acquire);
+        const Clock::time_point deadline = requests_ > 0 ? requested_ + kGrace : Clock::time_point::max();
+        if (requests_ > 0) looked = {};
+        lock.unlock();
+        look(looked, deadline, [&] { return posts_.load(std::memory_order_acquire) != seen; });
+        lock.lock();
+      } else {
+        --looking_;
+        ++sleeping_;
+        wake_.wait(lock, [this] { return woken_ > 0; });
+        --woken_;  // who woke it has counted it as looking
+        looked = {};
+      }
+    }
+  }
+
+  // Those that look and those that help leave one core to the thread that they may help, of the application or a worker.
+  bool may_look(const Lock&) const {
+    return workers_ - sleeping_ - answering_ <= std::max(1, num_threads_ - 1);
+  }
+
+  // Helps a team that has room; false when there is none.
+  bool take_place(Lock& lock) {
+    Team* team = first_.next;
+    while (team != nullptr && team->room == 0) team = team->next;
+    if (team == nullptr) return false;
+    --team->room;
+    --wanted_;
+    --looking_;
+    team->inside.fetch_add(1);
+    lock.unlock();
+    team->function(team->argument);
+    team->inside.fetch_sub(1);  // the team may be gone from here on
+    lock.lock();
+    if (waiting_ > 0) left_.notify_all();
+    ++looking_;
+    return true;
+  }
+
+  bool answer_request(Lock& lock) {
+    if (requests_ == 0 || Clock::now() < requested_ + kGrace) return false;
+    --requests_;
+    --wanted_;
+    --looking_;
+    ++answering_;
+    const auto function = function_;
+    void* const argument = argument_;
+    lock.unlock();
+    function(argument);
+    lock.lock();
+    --answering_;
+    ++looking_;
+    return true;
+  }
+
+  const int num_threads_;
+
+  std::mutex mutex_;
+  std::condition_variable wake_;    // for workers
+  std::condition_variable left_;    // for callers: a helper left its team
+  std::atomic<uint64_t> posts_{0};  // changes whenever there may be new work
+
+  void (*function_)(void*) = nullptr;
+  void* argument_ = nullptr;
+  int requests_ = 0;             // of submit(), not answered
+  Clock::time_point requested_;  // when the first of them came
+
+  Team first_{nullptr, nullptr, 0, {}, nullptr};  // never left: the list begins behind it
+  Team* last_ = &first_;
+
+  int wanted_ = 0;   // requests, and room in all teams
+  int workers_ = 0;  // that exist; each answers a request, helps a team, looks or sleeps
+  int answering_ = 0;
+  int looking_ = 0;  // or about to
+  int sleeping_ = 0;
+  int woken_ = 0;         // of those that look: notified, not awake yet
+  int waiting_ = 0;       // callers in close()
+  int numbers_ = 0;       // of workers, given out
+  bool refused_ = false;  // the system lets us have no more threads
+};
+
+}  // namespace
+
+int worker_number() { return number_of_this_worker; }
+
+Pool* make_worker_pool(int num_threads) noexcept { return new (std::nothrow) WorkerPool(num_threads); }
+
+}  // namespace openaclnn::cpu

@@ -1,0 +1,156 @@
+// The lists of blocks: one set per thread without locks, and a shared one through which blocks come back that one thread
+// allocates and another one frees, as it happens with every task that a worker runs.
+#include "runtime/recycle.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <mutex>
+#include <new>
+#include <optional>
+
+#include "runtime/fork.h"
+
+namespace openaclnn {
+
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kRecycles = false;
+#elif defined(__has_feature)
+constexpr bool kRecycles =
+    !(__has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer));
+#else
+constexpr bool kRecycles = true;
+#endif
+
+// Size classes are powers of two from 64 bytes to 32 KiB: plans with lists of some hundred entries are in, and what is kept
+// stays small. Class k has blocks of 64 << k bytes.
+constexpr size_t kSmallest = 64;
+constexpr size_t kClasses = 10;
+constexpr size_t kLargest = kSmallest << (kClasses - 1);
+
+// Blocks that a thread keeps to itself: a few calls' worth. Half of them move at a time, so that a thread that only frees and
+// one that only allocates take the lock once for many blocks.
+constexpr uint32_t kMostOfThread = 16;
+constexpr uint32_t kMoved = kMostOfThread / 2;
+// Bytes of a class in the shared list: 1000 queued tasks with plans of 1 KiB. More than that is rare and goes to the heap.
+constexpr size_t kMostShared = size_t{1} << 20;
+
+size_t class_of(size_t bytes) {
+  return static_cast<size_t>(std::bit_width((std::max(bytes, kSmallest) - 1) / kSmallest));
+}
+size_t class_bytes(size_t size_class) { return kSmallest << size_class; }
+
+// The first bytes of a free block point to the next one.
+struct FreeList {
+  struct Block {
+    Block* next;
+  };
+  Block* first;
+  uint32_t count;
+
+  void push(void* memory) {
+    first = ::new (memory) Block{first};
+    ++count;
+  }
+  void* pop() {
+    Block* const block = first;
+    first = block->next;
+    --count;
+    return block;
+  }
+};
+
+class SharedLists final : public ForkGuarded {
+ public:
+  static SharedLists& instance() { return *instance_; }
+
+  // Moves blocks of a class into `list` until it has `wanted`, as far as there are any.
+  void fill(size_t size_class, FreeList& list, uint32_t wanted) {
+    const std::lock_guard lock(mutex_);
+    FreeList& from = lists_[size_class];
+    while (list.count < wanted && from.count > 0) list.push(from.pop());
+  }
+  // Moves blocks out of `list` until it has `left`.
+  void drain(size_t size_class, FreeList& list, uint32_t left) noexcept {
+    const std::lock_guard lock(mutex_);
+    FreeList& to = lists_[size_class];
+    while (list.count > left) {
+      void* const block = list.pop();
+      if (to.count * class_bytes(size_class) < kMostShared) {
+        to.push(block);
+      } else {
+        ::operator delete(block);
+      }
+    }
+  }
+
+  void before_fork() override { mutex_.lock(); }
+  void after_fork_in_parent() override { mutex_.unlock(); }
+  void after_fork_in_child() override { mutex_.unlock(); }
+
+ private:
+  SharedLists() { register_fork_guarded(LockRank::heap, this); }
+
+  static SharedLists* const instance_;
+
+  std::mutex mutex_;
+  std::array<FreeList, kClasses> lists_ = {};
+};
+
+SharedLists* const SharedLists::instance_ = new SharedLists;
+
+// Trivially destructible, as all thread-local objects of the library: other destructors of the thread may still come here.
+// A pthread key empties the lists when the thread ends; again, if they were filled again.
+struct ThreadLists {
+  std::array<FreeList, kClasses> lists;
+  bool emptied_at_exit;
+};
+thread_local ThreadLists thread_lists = {};
+
+void empty_at_thread_exit(void* argument) {
+  auto& of_thread = *static_cast<ThreadLists*>(argument);
+  of_thread.emptied_at_exit = false;
+  for (size_t k = 0; k < kClasses; ++k) SharedLists::instance().drain(k, of_thread.lists[k], 0);
+}
+
+// False when the process has used up its keys: then the thread keeps nothing.
+bool keeps_blocks(ThreadLists& of_thread) {
+  if (of_thread.emptied_at_exit) return true;
+  static const std::optional<pthread_key_t> key = []() -> std::optional<pthread_key_t> {
+    pthread_key_t created = 0;
+    if (pthread_key_create(&created, empty_at_thread_exit) != 0) return std::nullopt;
+    return created;
+  }();
+  of_thread.emptied_at_exit = key && pthread_setspecific(*key, &of_thread) == 0;
+  return of_thread.emptied_at_exit;
+}
+
+}  // namespace
+
+void* allocate_recycled(size_t bytes) {
+  if (!kRecycles || bytes > kLargest) return ::operator new(bytes);
+  const size_t size_class = class_of(bytes);
+  ThreadLists& of_thread = thread_lists;
+  FreeList& list = of_thread.lists[size_class];
+  if (list.count == 0 && keeps_blocks(of_thread)) SharedLists::instance().fill(size_class, list, kMoved);
+  return list.count > 0 ? list.pop() : ::operator new(class_bytes(size_class));
+}
+
+void recycle(void* memory, size_t bytes) noexcept {
+  ThreadLists& of_thread = thread_lists;
+  if (!kRecycles || bytes > kLargest || !keeps_blocks(of_thread)) {
+    ::operator delete(memory);
+    return;
+  }
+  const size_t size_class = class_of(bytes);
+  FreeList& list = of_thread.lists[size_class];
+  list.push(memory);
+  if (list.count > kMostOfThread) SharedLists::instance().drain(size_class, list, kMoved);
+}
+
+}  // namespace openaclnn

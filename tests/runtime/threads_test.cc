@@ -1,0 +1,84 @@
+// Parallel loops: every chunk once, from several callers at once and nested, and a stretch of its own for each thread.
+#include "cpu/threads.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+namespace openaclnn::cpu {
+namespace {
+
+const bool four_threads = (setenv("OPENACLNN_NUM_THREADS", "4", 0), true);
+
+void expect_each_chunk_once(int64_t chunks) {
+  std::vector<std::atomic<int>> calls(static_cast<size_t>(chunks));
+  parallel_for(chunks, [&](int64_t chunk) { ++calls[static_cast<size_t>(chunk)]; });
+  for (const std::atomic<int>& count : calls) EXPECT_EQ(count, 1);
+}
+
+TEST(ParallelFor, CallsEachChunkOnce) {
+  ASSERT_TRUE(four_threads);
+  for (int round = 0; round < 200; ++round) {
+    for (int64_t chunks : {0, 1, 2, 3, 4, 5, 7, 16, 17, 100}) expect_each_chunk_once(chunks);
+  }
+}
+
+TEST(ParallelFor, MayBeCalledByManyThreadsAndNested) {
+  std::vector<std::thread> callers;
+  for (int k = 0; k < 6; ++k) {
+    callers.emplace_back([] {
+      for (int round = 0; round < 100; ++round) {
+        parallel_for(5, [](int64_t) { expect_each_chunk_once(6); });
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+}
+
+// What the caller wrote is seen by helpers, and what they wrote by the caller: thread sanitizer watches.
+TEST(ParallelFor, OrdersPlainMemory) {
+  std::vector<int> values(1000, 1);
+  for (int round = 0; round < 500; ++round) {
+    parallel_for(8, [&](int64_t chunk) {
+      const Range range = chunk_range(1000, 8, chunk, 1);
+      for (int64_t i = range.begin; i < range.end; ++i) values[static_cast<size_t>(i)] += 1;
+    });
+    for (int& value : values) value += 1;
+  }
+  EXPECT_EQ(values, std::vector<int>(1000, 1001));
+}
+
+// Workers that found nothing to do for longer than they look for work come back.
+TEST(ParallelFor, WorksAfterAPause) {
+  ASSERT_GT(num_threads(), 1);
+  for (int round = 0; round < 20; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    std::atomic<int> inside{0};
+    std::atomic<bool> together{false};
+    // The caller stays in its first chunk until a helper is in another one, so this ends only if one comes.
+    parallel_for(2, [&](int64_t) {
+      ++inside;
+      while (inside < 2 && !together) std::this_thread::yield();
+      together = true;
+    });
+    EXPECT_TRUE(together);
+  }
+}
+
+TEST(Chunks, GiveEachThreadTheSameNumber) {
+  for (int64_t kib = 1; kib < 4096; kib += 7) {
+    const int64_t chunks = chunks_for(kib * 1024);
+    EXPECT_GE(chunks, 1);
+    EXPECT_LE(chunks, 4 * num_threads());
+    if (chunks > num_threads()) {
+      EXPECT_EQ(chunks % num_threads(), 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace openaclnn::cpu
