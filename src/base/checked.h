@@ -33,4 +33,7 @@ class Checked {
 
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
+// The size of each of the fewest equal parts of `total` >= 1 that are not larger than `most`; the last part may be smaller.
+constexpr int64_t even_part(int64_t total, int64_t most) { return ceil_div(total, ceil_div(total, most)); }
+
 }  // namespace openaclnn

@@ -12,13 +12,21 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/checked.h"
 #include "base/sum_order.h"
 #include "cpu/pairs.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
 // Columns summed at once. A multiple of F32x2::kLanes on every instruction set.
-inline constexpr int64_t kTileColumns = 2048;
+inline constexpr int64_t kTileColumns = 4096;
+
+// The columns of each tile when so many columns are cut into tiles of about the same width.
+inline int64_t tile_columns(int64_t columns) {
+  constexpr int64_t kLine = 64;
+  const int64_t part = even_part(std::max<int64_t>(columns, 1), kTileColumns);
+  return ceil_div(part, kLine) * kLine;
+}
 
 // Accumulators of one tile of columns; a thread keeps one on its stack.
 struct alignas(64) RowAccumulators {

@@ -33,8 +33,9 @@ struct TableGradient {
                  RowAccumulators& accumulators) const {
     const int64_t terms = last - first;
     const F32 scale(plan.scale_by_frequency ? 1.0f / static_cast<float>(terms) : 1.0f);
-    for (int64_t begin = columns.begin; begin < columns.end; begin += kTileColumns) {
-      const int64_t end = begin + kTileColumns < columns.end ? begin + kTileColumns : columns.end;
+    const int64_t most = tile_columns(columns.end - columns.begin);
+    for (int64_t begin = columns.begin; begin < columns.end; begin += most) {
+      const int64_t end = std::min(begin + most, columns.end);
       const int64_t offset = begin * plan.grad_column_stride;
       // While this row is summed, the rows of the next entries are fetched.
       const Rows rows{terms, sorted.count - first, [&](int64_t k) { return grad_row(first + k) + offset; }};

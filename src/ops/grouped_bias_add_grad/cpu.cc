@@ -84,8 +84,9 @@ struct BiasGradient {
   // Sums the rows [begin, end) of a group: into out when they are the whole group, else into the chunk's slot.
   void sum_chunk(int64_t group, int64_t begin, int64_t end, RowAccumulators& accumulators) const {
     const bool whole = begin == groups.begin(group) && end == groups.end(group);
-    for (int64_t first = 0; first < plan.columns; first += kTileColumns) {
-      const int64_t width = plan.columns - first < kTileColumns ? plan.columns - first : kTileColumns;
+    const int64_t most = tile_columns(plan.columns);
+    for (int64_t first = 0; first < plan.columns; first += most) {
+      const int64_t width = plan.columns - first < most ? plan.columns - first : most;
       const T* const first_row = row(group, begin) + first * plan.column_stride;
       const Rows rows{end - begin, readable_rows(group, begin),
                       [&](int64_t k) { return first_row + k * plan.row_stride; }};

@@ -25,7 +25,7 @@ constexpr int kTokensTogether = kWindows > 2 ? 2 : 1;
 
 // Accumulators of the open windows; a thread keeps them on its stack. window[] is used for every token and stays in L1.
 struct alignas(64) OpenWindows {
-  static constexpr int64_t kColumns = 4096;
+  static constexpr int64_t kColumns = 6144;
   float window[kColumns];
   float chunk[kColumns];
   double total[kColumns];
@@ -37,11 +37,12 @@ struct Tile {
   int64_t first_column, columns;
 };
 
+// As few tiles as the accumulators allow, all of about the same width.
 struct Tiles {
   Tiles(const CompressionSizes& all, int64_t open_windows)
       : sizes(all),
         most_columns(OpenWindows::kColumns / open_windows / kLine * kLine),
-        heads_each(std::max<int64_t>(most_columns / slots_for(all.columns), 1)),
+        heads_each(even_part(all.heads, std::max<int64_t>(most_columns / slots_for(all.columns), 1))),
         pieces(ceil_div(all.columns, most_columns)),
         count(ceil_div(all.heads, heads_each) * pieces) {}
 
