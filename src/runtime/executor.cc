@@ -187,8 +187,7 @@ int Call::add(const Parameter& parameter) {
 Result<aclOpExecutor*> make_executor(Call&& call) {
   auto executor = make_recycled<Executor>();
   for (size_t k = 0; k < call.parameters.size(); ++k) executor->data[k] = call.parameters[k].view.data;
-  executor->element_data.reserve(call.elements.size());
-  for (const ListElement& element : call.elements) executor->element_data.push_back(element.view.data);
+  executor->element_data = call.elements.take_addresses();
   executor->call = make_recycled<const Call>(std::move(call));
   void* handle = ExecutorTable::instance().insert(std::move(executor));
   if (handle == nullptr) {

@@ -43,7 +43,7 @@ struct Parameter {
 struct Call {
   const Operator* op = nullptr;
   RecycledVector<Parameter> parameters;  // at most kMaxParameters
-  std::vector<ListElement> elements;     // of all lists, list by list
+  ListElements elements;                 // of all list parameters
   uint64_t workspace_bytes = 0;
   // What the task costs, as bytes of memory traffic: a small task may run at once. Call::add() counts every element that the
   // task accesses; operators for which that is far off put their own number here.

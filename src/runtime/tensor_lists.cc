@@ -41,9 +41,9 @@ class Operands {
   TensorView view(const Operand& operand) const {
     const Parameter& of = parameter(operand);
     const size_t element = of.first_element + static_cast<size_t>(operand.element);
-    TensorView view = of.is_list ? call_.elements[element].view : of.view;
-    view.data = of.is_list ? addresses_.lists->addresses[element]
-                           : addresses_.tensors[static_cast<size_t>(operand.parameter)];
+    if (of.is_list) return call_.elements.view(element, addresses_.lists->addresses[element]);
+    TensorView view = of.view;
+    view.data = addresses_.tensors[static_cast<size_t>(operand.parameter)];
     return view;
   }
 
@@ -69,7 +69,7 @@ class Operands {
         if (element.is_empty) continue;
         void* const data = addresses_.lists->addresses[of.first_element + n];
         OPENACLNN_TRY(visit(operand(k, static_cast<int64_t>(n), data, element.range, of.is_output), data,
-                            element.view.dtype, element.is_dense));
+                            element.dtype, element.is_dense));
       }
     }
     return {};
@@ -237,12 +237,43 @@ Status check_blocks(const Operands& operands, const Call& call, void* workspace)
 
 }  // namespace
 
-ListElement::ListElement(const TensorView& described)
-    : view(described),
-      range(byte_range(described)),
-      is_dense(openaclnn::is_dense(described)),
-      is_empty(described.is_empty()) {
-  if (is_empty) view.offset = 0;  // any offset is legal there; kernels still compute a base address
+void ListElements::resize(size_t count) {
+  elements_.resize(count);
+  addresses_.resize(count);
+}
+
+void ListElements::set(size_t n, const TensorView& described) {
+  const size_t rank = static_cast<size_t>(described.rank);
+  const bool is_empty = described.is_empty();
+  // Any offset is legal in an empty view; kernels still compute a base address.
+  const std::array<int64_t, 2> head = {is_empty ? 0 : described.offset, described.rank};
+  const auto is_last = [&] {
+    const int64_t* const last = layouts_.data() + last_layout_;
+    return !layouts_.empty() && std::equal(head.begin(), head.end(), last) &&
+           std::equal(described.dims, described.dims + rank, last + head.size()) &&
+           std::equal(described.strides, described.strides + rank, last + head.size() + rank);
+  };
+  if (!is_last()) {
+    last_layout_ = layouts_.size();
+    layouts_.insert(layouts_.end(), head.begin(), head.end());
+    layouts_.insert(layouts_.end(), described.dims, described.dims + rank);
+    layouts_.insert(layouts_.end(), described.strides, described.strides + rank);
+  }
+  elements_[n] = {byte_range(described), static_cast<int64_t>(last_layout_), described.dtype,
+                  is_dense(described), is_empty};
+  addresses_[n] = described.data;
+}
+
+TensorView ListElements::view(size_t n, void* data) const {
+  const int64_t* const layout = layouts_.data() + elements_[n].layout;
+  TensorView view;
+  view.data = data;
+  view.dtype = elements_[n].dtype;
+  view.offset = layout[0];
+  view.rank = static_cast<int>(layout[1]);
+  std::copy_n(layout + 2, view.rank, view.dims);
+  std::copy_n(layout + 2 + view.rank, view.rank, view.strides);
+  return view;
 }
 
 Status check_lists(const Call& call, const CallAddresses& addresses, bool strict) {

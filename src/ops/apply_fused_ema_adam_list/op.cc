@@ -209,8 +209,7 @@ class Planner {
 
   // The index has passed its checks.
   void add(size_t n, const Index& index) {
-    for (size_t k = 0; k < index.count; ++k)
-      call_.elements[k * args_.length() + n] = ListElement(index[k].view);
+    for (size_t k = 0; k < index.count; ++k) call_.elements.set(k * args_.length() + n, index[k].view);
     if (index[kEmaListGrad].view.is_empty()) return;
     std::array<const TensorView*, kEmaLists> views;
     for (size_t k = 0; k < kEmaLists; ++k) views[k] = &index[k < index.count ? k : size_t{kEmaListVar}].view;
@@ -251,10 +250,10 @@ class Planner {
       if (args_.lists[k] != nullptr) call_.add(list_parameter(k));
     }
     for (size_t k = 0; k < kEmaListTensors; ++k) {
-      plan_.parameters[k] = args_.tensors[k].is_given ? call_.parameter_count : kNotGiven;
-      if (args_.tensors[k].is_given) call_.add(number_parameter(k));
+      plan_.parameters[k] = args_.tensors[k].is_given ? call_.add(number_parameter(k)) : kNotGiven;
       plan_.offsets[k] = args_.tensors[k].view.offset;
     }
+    call_.work_bytes = static_cast<double>(plan_.traffic_bytes);
     plan_.items = static_cast<int64_t>(items_.size());
     const std::span<const std::byte> items = std::as_bytes(std::span(items_));
     const std::span<const std::byte> nests = std::as_bytes(std::span(nests_));
