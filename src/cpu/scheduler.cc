@@ -242,6 +242,7 @@ void Scheduler::run_items(Lock& lock, CpuQueue& queue, Stop stop) {
       {
         // On the stack: its plan may be large and is freed without the lock, and a forked child never sees it half freed.
         const Task task = std::move(item.task);
+        item.task.lists = task.lists;  // has_pending_write() asks for running tasks, too
         lock.unlock();
         ++tasks_on_this_thread();
         run_task(task, number, *queue.fault_cell);
