@@ -105,10 +105,12 @@ inline std::vector<Case> apply_fused_ema_adam_list_cases() {
                                  {{5003}, ACL_FLOAT, ACL_BF16},
                                  {{31, 607}, ACL_FLOAT16, ACL_FLOAT16}},
                                 "16-bit gradients and parameters, FLOAT state"));
-  cases.push_back(ema_list_case(
-      {.attributes = decoupled, .has_copies = true, .has_scale = true, .has_found_inf = true},
-      {{{20011}, ACL_BF16}, {{13, 1009}, ACL_FLOAT16, ACL_FLOAT, ACL_FLOAT, ACL_FLOAT16}, {{700}, ACL_FLOAT}},
-      "FLOAT parameters with 16-bit copies, scaled gradients"));
+  cases.push_back(
+      ema_list_case({.attributes = decoupled, .has_copies = true, .has_scale = true, .has_found_inf = true},
+                    {{{29, 691}, ACL_BF16},
+                     {{13, 1009}, ACL_FLOAT16, ACL_FLOAT, ACL_FLOAT, ACL_FLOAT16},
+                     {{7, 100}, ACL_FLOAT}},
+                    "FLOAT parameters with 16-bit copies, scaled gradients"));
   cases.push_back(ema_list_case({.attributes = l2, .has_scale = true},
                                 {uniform_index(ACL_BF16, {20011}), uniform_index(ACL_FLOAT16, {2000}),
                                  uniform_index(ACL_FLOAT, {9, 1201})},
