@@ -83,8 +83,8 @@ ACL_FUNC_VISIBILITY aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor* executor)
  *         either sets both.
  * @param tensor a live tensor object, not necessarily the one of phase 1.
  * @param addr the new tensorData of aclCreateTensor. NULL is stored; phase 2 reports it.
- * @return 0; 161002 tensor is stale or index is too large; 561000 executor is consumed, destroyed or foreign;
- *         561103 executor or tensor is NULL. Nothing changes on failure.
+ * @return 0; 161002 tensor is stale, index is too large or names a list; 561000 executor is consumed, destroyed
+ *         or foreign; 561103 executor or tensor is NULL. Nothing changes on failure.
  */
 ACL_FUNC_VISIBILITY aclnnStatus aclSetTensorAddr(aclOpExecutor* executor, const size_t index,
                                                  aclTensor* tensor, void* addr);
@@ -110,15 +110,18 @@ ACL_FUNC_VISIBILITY aclnnStatus aclSetOutputTensorAddr(aclOpExecutor* executor, 
                                                        aclTensor* tensor, void* addr);
 
 /**
- * Would set the address of one tensor of a list parameter; no operator of this release has one, so it never
- * succeeds.
+ * Sets the address of one tensor of a list parameter, in the executor and in the tensor object. Only operators of
+ * openaclnn/openaclnn.h have such parameters.
  *
  * @param executor a live executor.
- * @param irIndex the list parameter.
- * @param relativeIndex the tensor in it.
- * @param tensors a live list.
- * @param addr the new address.
- * @return 161002; 561000 executor is consumed, destroyed or foreign; 561103 executor or tensors is NULL.
+ * @param irIndex the list parameter. It counts as index of aclSetTensorAddr does: tensors and lists together.
+ * @param relativeIndex the tensor in the list.
+ * @param tensors a live list, not necessarily the one of phase 1; its tensor number relativeIndex gets the
+ *         address too.
+ * @param addr the new tensorData of aclCreateTensor. NULL is stored; phase 2 reports it.
+ * @return 0; 161002 tensors or its tensor is stale, irIndex is too large or names no list, or relativeIndex is too
+ *         large for the list of phase 1 or for tensors; 561000 executor is consumed, destroyed or foreign; 561103
+ *         executor or tensors is NULL. Nothing changes on failure.
  */
 ACL_FUNC_VISIBILITY aclnnStatus aclSetDynamicTensorAddr(aclOpExecutor* executor, size_t irIndex,
                                                         const size_t relativeIndex, aclTensorList* tensors,

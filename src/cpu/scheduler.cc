@@ -20,7 +20,9 @@ constexpr double kMostBytesAtOnce = kMinBytesPerThread;
 
 void run_task(const Task& task, uint64_t number, FaultCell& fault_cell) {
   const ScopedFpEnvironment fp_environment;
-  const Fault fault = task.run(task.plan.get(), TaskIo{task.data, task.workspace, task.check});
+  const Fault fault =
+      task.run(task.plan.get(), TaskIo{task.data, task.workspace, task.check,
+                                       task.lists != nullptr ? task.lists->addresses.data() : nullptr});
   if (!fault.found() || task.check == CheckMode::silent) return;
   (task.report != nullptr ? *task.report : fault_cell).record(number, task.name, task.describe, fault);
 }
@@ -123,16 +125,19 @@ std::shared_ptr<CpuQueue> Scheduler::make_queue() {
 
 bool Scheduler::has_pending_write(const MemoryRange& range) {
   const uintptr_t begin = reinterpret_cast<uintptr_t>(range.begin);
+  const auto meets = [&](const MemoryRange& written) {
+    const uintptr_t written_begin = reinterpret_cast<uintptr_t>(written.begin);
+    return begin < written_begin + written.bytes && written_begin < begin + range.bytes;
+  };
   const Lock lock(mutex_);
   if (done_.empty()) return false;
   for (const std::weak_ptr<CpuQueue>& entry : queues_) {
     const std::shared_ptr<CpuQueue> queue = entry.lock();
     if (queue == nullptr) continue;
     for (size_t k = 0; k < queue->items_.size(); ++k) {
-      for (const MemoryRange& written : queue->items_[k].task.written) {
-        const uintptr_t written_begin = reinterpret_cast<uintptr_t>(written.begin);
-        if (begin < written_begin + written.bytes && written_begin < begin + range.bytes) return true;
-      }
+      const Task& task = queue->items_[k].task;
+      if (std::ranges::any_of(task.written, meets)) return true;
+      if (task.lists != nullptr && std::ranges::any_of(task.lists->written, meets)) return true;
     }
   }
   return false;
@@ -237,6 +242,7 @@ void Scheduler::run_items(Lock& lock, CpuQueue& queue, Stop stop) {
       {
         // On the stack: its plan may be large and is freed without the lock, and a forked child never sees it half freed.
         const Task task = std::move(item.task);
+        item.task.lists = task.lists;  // has_pending_write() asks for running tasks, too
         lock.unlock();
         ++tasks_on_this_thread();
         run_task(task, number, *queue.fault_cell);

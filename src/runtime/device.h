@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +19,7 @@
 
 namespace openaclnn {
 
-inline constexpr int kMaxParameters = 8;
+inline constexpr int kMaxParameters = 9;
 
 using Clock = std::chrono::steady_clock;
 using Deadline = std::optional<Clock::time_point>;  // nullopt: no limit
@@ -29,6 +30,7 @@ struct TaskIo {
       data;  // tensor addresses, in the order of the operator's parameters
   void* workspace;
   CheckMode check;
+  void* const* elements = nullptr;  // tensor addresses of all list parameters, list by list
 };
 
 // A kernel: reads its immutable plan, touches tensors, and returns what it found wrong in their contents.
@@ -40,6 +42,13 @@ struct MemoryRange {
   size_t bytes = 0;
 };
 inline constexpr int kMaxOutputs = 4;
+
+// What tasks know of list parameters. Tasks with the same addresses share it.
+struct ListIo {
+  std::vector<void*> addresses;  // of the tensors, list by list
+  std::vector<MemoryRange> written;
+  mutable std::atomic<bool> passed{false};  // the checks of addresses, which need not be repeated
+};
 
 // One unit of work of a queue. It owns everything it needs except tensor memory.
 struct Task {
@@ -53,6 +62,7 @@ struct Task {
   std::array<MemoryRange, kMaxOutputs> written = {};
   // What the task costs, as bytes of memory traffic: devices may run a small task at once. Unknown is as good as very much.
   double work_bytes = std::numeric_limits<double>::infinity();
+  std::shared_ptr<const ListIo> lists;  // nullptr: the operator has no list parameters
   std::shared_ptr<FaultCell>
       report;  // receives a fault instead of the stream's cell, for a caller that waits
 };

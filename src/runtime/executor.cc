@@ -2,9 +2,11 @@
 #include "runtime/executor.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
 #include "openaclnn/status.h"
+#include "runtime/address_faults.h"
 #include "runtime/context.h"
 #include "runtime/memory.h"
 #include "runtime/tensor.h"
@@ -17,6 +19,7 @@ namespace {
 struct Snapshot {
   std::shared_ptr<const Call> call;
   std::array<void*, kMaxParameters> data;
+  std::shared_ptr<const ListIo> lists;  // nullptr without list elements
 
   size_t size() const { return call->parameters.size(); }
   const Parameter& parameter(size_t k) const { return call->parameters[k]; }
@@ -47,14 +50,17 @@ Status stale_executor(const void* handle) {
 Result<Snapshot> take_snapshot(const Operator& op, aclOpExecutor* handle) {
   ExecutorTable& table = ExecutorTable::instance();
   Snapshot snapshot;
+  const auto copy = [&](Executor& executor) {
+    if (!executor.element_data.empty() && executor.lists == nullptr)
+      executor.lists = make_list_io(*executor.call, executor.element_data);
+    snapshot = {executor.call, executor.data, executor.lists};
+  };
   // Of several calls on a one-shot executor, the one that removes it runs. What is live but not removed is repeatable, for good.
   if (const auto taken =
           table.remove_if(handle, [](const Executor& executor) { return !executor.repeatable; })) {
-    snapshot = {taken->call, taken->data};
+    copy(*taken);
   } else {
-    table.with(handle, [&](const std::shared_ptr<Executor>& executor) {
-      snapshot = {executor->call, executor->data};
-    });
+    table.with(handle, [&](const std::shared_ptr<Executor>& executor) { copy(*executor); });
   }
   if (snapshot.call == nullptr) return stale_executor(handle);
   if (snapshot.call->op != &op) {
@@ -68,20 +74,13 @@ Result<Snapshot> take_snapshot(const Operator& op, aclOpExecutor* handle) {
 // P9, P10.
 Status check_addresses(const Snapshot& snapshot) {
   for (size_t k = 0; k < snapshot.size(); ++k) {
-    if (snapshot.parameter(k).is_accessed && snapshot.data[k] == nullptr) {
-      return {ACLNN_ERR_PARAM_NULLPTR,
-              text(snapshot.parameter(k).name, " has a NULL data address; set it before phase 2")};
-    }
+    if (snapshot.parameter(k).is_accessed && snapshot.data[k] == nullptr)
+      return null_data(snapshot.parameter(k).name);
   }
   for (size_t k = 0; k < snapshot.size(); ++k) {
     const TensorView& view = snapshot.parameter(k).view;
-    const auto address = reinterpret_cast<uintptr_t>(snapshot.data[k]);
-    if (snapshot.parameter(k).is_accessed && address % static_cast<uintptr_t>(view.element_bytes()) != 0) {
-      return {ACLNN_ERR_PARAM_INVALID,
-              text(snapshot.parameter(k).name, " has the data address ", address_text(snapshot.data[k]),
-                   ", which is not a multiple of ", view.element_bytes(), " bytes, the size of ",
-                   dtype_name(view.dtype))};
-    }
+    if (snapshot.parameter(k).is_accessed && is_misaligned(snapshot.data[k], view.element_bytes()))
+      return misaligned_data(snapshot.parameter(k).name, snapshot.data[k], view.dtype);
   }
   return {};
 }
@@ -111,10 +110,9 @@ Status check_overlap(const Snapshot& snapshot, void* workspace) {
       const TensorView a = snapshot.view(out);
       const TensorView b = snapshot.view(other);
       if (!provably_overlap(a, b) || (parameter.may_equal_output && is_identical(a, b))) continue;
-      return {ACLNN_ERR_PARAM_INVALID,
-              text(snapshot.parameter(out).name, " overlaps ", parameter.name,
-                   parameter.may_equal_output ? "; only the identical view is accepted"
-                                              : "; they must not share memory")};
+      return overlapping(snapshot.parameter(out).name, parameter.name,
+                         parameter.may_equal_output ? "; only the identical view is accepted"
+                                                    : "; they must not share memory");
     }
   }
   if (call.workspace_bytes == 0) return {};
@@ -123,8 +121,7 @@ Status check_overlap(const Snapshot& snapshot, void* workspace) {
   for (size_t k = 0; k < snapshot.size(); ++k) {
     if (!snapshot.parameter(k).is_accessed || !meet(scratch_memory, snapshot.memory(k))) continue;
     if (provably_overlap(scratch, snapshot.view(k))) {
-      return {ACLNN_ERR_PARAM_INVALID,
-              text("workspace overlaps ", snapshot.parameter(k).name, "; they must not share memory")};
+      return overlapping("workspace", snapshot.parameter(k).name, "; they must not share memory");
     }
   }
   return {};
@@ -135,10 +132,8 @@ Status check_blocks(const Snapshot& snapshot, void* workspace) {
   const auto require = [](const char* name, const TensorView& view) -> Status {
     const ByteRange range = byte_range(view);
     const char* first = static_cast<const char*>(view.data) + range.begin;
-    if (view.is_empty() || inside_one_block(first, static_cast<size_t>(range.end - range.begin))) return {};
-    return {ACLNN_ERR_PARAM_INVALID, text(name, " needs ", range.end - range.begin,
-                                          " bytes that do not lie inside one live block of aclrtMalloc or ",
-                                          "aclrtMallocHost; strict mode accepts no other memory")};
+    const size_t bytes = static_cast<size_t>(range.end - range.begin);
+    return view.is_empty() || inside_one_block(first, bytes) ? Status() : outside_blocks(name, bytes);
   };
   for (size_t k = 0; k < snapshot.size(); ++k) {
     if (snapshot.parameter(k).is_accessed)
@@ -146,6 +141,13 @@ Status check_blocks(const Snapshot& snapshot, void* workspace) {
   }
   if (snapshot.call->workspace_bytes == 0) return {};
   return require("workspace", workspace_view(workspace, snapshot.call->workspace_bytes));
+}
+
+// P9 to P12 for calls without lists.
+Status check_tensors(const Snapshot& snapshot, void* workspace, bool strict) {
+  OPENACLNN_TRY(check_addresses(snapshot));
+  OPENACLNN_TRY(check_overlap(snapshot, workspace));
+  return strict ? check_blocks(snapshot, workspace) : Status();
 }
 
 Task make_task(const Snapshot& snapshot, void* workspace) {
@@ -161,9 +163,11 @@ Task make_task(const Snapshot& snapshot, void* workspace) {
   task.work_bytes = call.work_bytes + static_cast<double>(call.workspace_bytes);
   size_t outputs = 0;
   for (size_t k = 0; k < snapshot.size(); ++k) {
-    if (snapshot.parameter(k).is_output && snapshot.parameter(k).is_accessed)
+    const Parameter& parameter = snapshot.parameter(k);
+    if (parameter.is_output && parameter.is_accessed && !parameter.is_list)
       task.written[outputs++] = snapshot.memory(k);
   }
+  task.lists = snapshot.lists;
   return task;
 }
 
@@ -172,7 +176,7 @@ Task make_task(const Snapshot& snapshot, void* workspace) {
 int Call::add(const Parameter& parameter) {
   if (parameters.empty()) parameters.reserve(kMaxParameters);
   Parameter& added = parameters.emplace_back(parameter);
-  if (added.is_accessed) {
+  if (added.is_accessed && !added.is_list) {
     added.bytes = byte_range(added.view);
     work_bytes += static_cast<double>(added.view.numel()) * static_cast<double>(added.view.element_bytes()) *
                   (added.is_input && added.is_output ? 2 : 1);
@@ -183,6 +187,7 @@ int Call::add(const Parameter& parameter) {
 Result<aclOpExecutor*> make_executor(Call&& call) {
   auto executor = make_recycled<Executor>();
   for (size_t k = 0; k < call.parameters.size(); ++k) executor->data[k] = call.parameters[k].view.data;
+  executor->element_data = call.elements.take_addresses();
   executor->call = make_recycled<const Call>(std::move(call));
   void* handle = ExecutorTable::instance().insert(std::move(executor));
   if (handle == nullptr) {
@@ -212,55 +217,62 @@ Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, acl
     return {ACLNN_ERR_PARAM_INVALID,
             text("workspaceSize is ", workspace_bytes, " but ", call.workspace_bytes, " bytes are required")};
   }
-  OPENACLNN_TRY(check_addresses(*snapshot));
-  OPENACLNN_TRY(check_overlap(*snapshot, workspace));
   const Environment& env = environment();
-  if (env.check == CheckMode::strict) OPENACLNN_TRY(check_blocks(*snapshot, workspace));
+  const bool strict = env.check == CheckMode::strict;
+  OPENACLNN_TRY(call.elements.empty()
+                    ? check_tensors(*snapshot, workspace, strict)
+                    : check_lists(call, {snapshot->data, snapshot->lists, workspace}, strict));
   if (call.nothing_to_do) return {};
 
-  return submit(**target, make_task(*snapshot, workspace), env.blocking || env.check == CheckMode::strict);
+  return submit(**target, make_task(*snapshot, workspace), env.blocking || strict);
 }
 
-Status set_tensor_address(aclOpExecutor* executor, ParameterSet set, size_t index, aclTensor* tensor,
-                          void* address) {
+namespace {
+
+Status check_given(const aclOpExecutor* executor, const void* object, const char* sentence) {
   if (executor == nullptr)
     return {ACLNN_ERR_INNER_NULLPTR, "executor is NULL; pass one that phase 1 returned"};
-  if (tensor == nullptr)
-    return {ACLNN_ERR_INNER_NULLPTR, "tensor is NULL; pass a tensor that aclCreateTensor returned"};
-  const std::shared_ptr<Executor> object = ExecutorTable::instance().find(executor);
-  if (object == nullptr) return stale_executor(executor);
-  std::shared_ptr<const Tensor> described = TensorTable::instance().find(tensor);
-  if (described == nullptr) {
-    return {ACLNN_ERR_PARAM_INVALID, "tensor is not live; pass a tensor that aclCreateTensor returned"};
-  }
+  if (object == nullptr) return {ACLNN_ERR_INNER_NULLPTR, sentence};
+  return {};
+}
 
-  // The parameters of the set, in order; in the whole set the inputs come first, then the outputs. The call never changes.
-  const Call& call = *object->call;
-  std::array<size_t, 2 * kMaxParameters> positions;
+// The number of the parameter at `index` within the set; in the whole set the inputs come first, then the outputs.
+Result<size_t> parameter_at(const Call& call, ParameterSet set, const char* index_name, size_t index) {
   size_t count = 0;
+  std::optional<size_t> found;
   const auto append = [&](bool Parameter::*belongs) {
     for (size_t k = 0; k < call.parameters.size(); ++k) {
-      if (call.parameters[k].*belongs) positions[count++] = k;
+      if (call.parameters[k].*belongs && count++ == index) found = k;
     }
   };
   if (set != ParameterSet::outputs) append(&Parameter::is_input);
   if (set != ParameterSet::inputs) append(&Parameter::is_output);
-  if (index >= count) {
-    const char* what = set == ParameterSet::inputs ? " input" : set == ParameterSet::outputs ? " output" : "";
-    return {ACLNN_ERR_PARAM_INVALID, text("index is ", index, "; ", call.op->name, " was planned with ",
-                                          count, what, " tensors, so it must be below ", count)};
-  }
+  if (found) return *found;
+  const char* what = set == ParameterSet::inputs ? " input" : set == ParameterSet::outputs ? " output" : "";
+  return Status(ACLNN_ERR_PARAM_INVALID,
+                text(index_name, " is ", index, "; ", call.op->name, " was planned with ", count, what,
+                     call.has_lists() ? " tensors and lists" : " tensors", ", so it must be below ", count));
+}
 
-  // Everything that can fail comes before the first change.
+Status wrong_kind(const Parameter& parameter, const char* index_name, size_t index) {
+  return {ACLNN_ERR_PARAM_INVALID, text(index_name, " is ", index, ", which is ", parameter.name,
+                                        parameter.is_list ? ", a list; use aclSetDynamicTensorAddr"
+                                                          : ", no list; use aclSetTensorAddr")};
+}
+
+// Sets the address in the executor by change(executor) and then in the tensor object. Everything that can fail comes before the
+// first change.
+template <class Change>
+Status set_both(aclOpExecutor* executor, const aclTensor* tensor, std::shared_ptr<const Tensor> described,
+                void* address, const Change& change) {
   const auto with_address = [&](const Tensor& old) {
     auto updated = std::make_shared<Tensor>(old);
     updated->view.data = address;
     return updated;
   };
   std::shared_ptr<const Tensor> updated = with_address(*described);
-  const bool live = ExecutorTable::instance().with(executor, [&](std::shared_ptr<Executor>& live_object) {
-    live_object->data[positions[index]] = address;
-  });
+  const bool live = ExecutorTable::instance().with(
+      executor, [&](std::shared_ptr<Executor>& live_object) { change(*live_object); });
   if (!live) return stale_executor(executor);
   while (!exchange_tensor(tensor, described, updated)) {
     described = TensorTable::instance().find(tensor);
@@ -268,6 +280,60 @@ Status set_tensor_address(aclOpExecutor* executor, ParameterSet set, size_t inde
     updated = with_address(*described);
   }
   return {};
+}
+
+}  // namespace
+
+Status set_tensor_address(aclOpExecutor* executor, ParameterSet set, size_t index, aclTensor* tensor,
+                          void* address) {
+  OPENACLNN_TRY(check_given(executor, tensor, "tensor is NULL; pass a tensor that aclCreateTensor returned"));
+  const std::shared_ptr<Executor> object = ExecutorTable::instance().find(executor);
+  if (object == nullptr) return stale_executor(executor);
+  std::shared_ptr<const Tensor> described = TensorTable::instance().find(tensor);
+  if (described == nullptr) {
+    return {ACLNN_ERR_PARAM_INVALID, "tensor is not live; pass a tensor that aclCreateTensor returned"};
+  }
+  const Result<size_t> at = parameter_at(*object->call, set, "index", index);
+  if (!at.ok()) return at.status();
+  if (object->call->parameters[*at].is_list) return wrong_kind(object->call->parameters[*at], "index", index);
+  return set_both(executor, tensor, std::move(described), address, [&](Executor& live) {
+    live.data[*at] = address;
+    live.lists = nullptr;
+  });
+}
+
+Status set_element_address(aclOpExecutor* executor, ParameterSet set, size_t index, size_t element,
+                           aclTensorList* list, void* address) {
+  OPENACLNN_TRY(
+      check_given(executor, list, "tensors is NULL; pass a list that aclCreateTensorList returned"));
+  const std::shared_ptr<Executor> object = ExecutorTable::instance().find(executor);
+  if (object == nullptr) return stale_executor(executor);
+  const std::shared_ptr<const HandleList> tensors = TensorListTable::instance().find(list);
+  if (tensors == nullptr) {
+    return {ACLNN_ERR_PARAM_INVALID, "tensors is not live; pass a list that aclCreateTensorList returned"};
+  }
+  const Call& call = *object->call;
+  if (!call.has_lists()) {
+    return {ACLNN_ERR_PARAM_INVALID,
+            text("irIndex is ", index, "; ", call.op->name, " has no tensor-list parameter")};
+  }
+  const Result<size_t> at = parameter_at(call, set, "irIndex", index);
+  if (!at.ok()) return at.status();
+  const Parameter& parameter = call.parameters[*at];
+  if (!parameter.is_list) return wrong_kind(parameter, "irIndex", index);
+  if (element >= parameter.element_count || element >= tensors->elements.size()) {
+    return {ACLNN_ERR_PARAM_INVALID,
+            text("relativeIndex is ", element, "; ", parameter.name, " was planned with ",
+                 parameter.element_count, " tensors and tensors holds ", tensors->elements.size())};
+  }
+  const auto* const tensor = static_cast<const aclTensor*>(tensors->elements[element]);
+  std::shared_ptr<const Tensor> described = TensorTable::instance().find(tensor);
+  if (described == nullptr)
+    return {ACLNN_ERR_PARAM_INVALID, text("tensors[", element, "] is not live: it was destroyed")};
+  return set_both(executor, tensor, std::move(described), address, [&](Executor& live) {
+    live.element_data[parameter.first_element + element] = address;
+    live.lists = nullptr;
+  });
 }
 
 Status set_repeatable(aclOpExecutor* executor) {

@@ -1,9 +1,11 @@
 // Executors: what phase 1 hands to phase 2, and the checks of phase 2 that are the same for every operator.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "acl/acl_rt.h"
 #include "aclnn/aclnn_base.h"
@@ -12,6 +14,7 @@
 #include "runtime/device.h"
 #include "runtime/handle.h"
 #include "runtime/recycle.h"
+#include "runtime/tensor_lists.h"
 
 namespace openaclnn {
 
@@ -22,21 +25,25 @@ struct Operator {
   DescribeFunction describe;
 };
 
-// One tensor argument that was not NULL in phase 1.
+// One argument that was not NULL in phase 1: a tensor, or a list of tensors.
 struct Parameter {
   const char* name = "";
-  TensorView view;        // with the address it had in phase 1
+  TensorView view;        // with the address it had in phase 1; of a tensor
   bool is_input = false;  // both: a reference updated in place
   bool is_output = false;
   bool is_accessed = true;        // the task touches its elements
   bool may_equal_output = false;  // an input that may be the identical view of one output
   ByteRange bytes;                // of the elements, from the address on; filled in by Call::add
+  bool is_list = false;
+  size_t first_element = 0;  // of a list, in Call::elements
+  size_t element_count = 0;
 };
 
 // The immutable result of phase 1.
 struct Call {
   const Operator* op = nullptr;
   RecycledVector<Parameter> parameters;  // at most kMaxParameters
+  ListElements elements;                 // of all list parameters
   uint64_t workspace_bytes = 0;
   // What the task costs, as bytes of memory traffic: a small task may run at once. Call::add() counts every element that the
   // task accesses; operators for which that is far off put their own number here.
@@ -46,12 +53,17 @@ struct Call {
 
   // Returns the parameter's position.
   int add(const Parameter& parameter);
+  bool has_lists() const {
+    return std::ranges::any_of(parameters, [](const Parameter& parameter) { return parameter.is_list; });
+  }
 };
 
 // Guarded by its table: a one-shot executor is removed by the phase-2 call that gets it.
 struct Executor {
   std::shared_ptr<const Call> call;
   std::array<void*, kMaxParameters> data = {};  // current addresses, in the order of the parameters
+  std::vector<void*> element_data;              // of the lists, in the order of Call::elements
+  std::shared_ptr<const ListIo> lists;          // the same for tasks; nullptr after an address changed
   bool repeatable = false;
 };
 
@@ -69,6 +81,10 @@ enum class ParameterSet { all, inputs, outputs };
 // aclSet…TensorAddr: changes the address of the executor's parameter `index` within the set, and of the tensor object.
 Status set_tensor_address(aclOpExecutor* executor, ParameterSet set, size_t index, aclTensor* tensor,
                           void* address);
+
+// aclSetDynamic…TensorAddr: likewise for tensor `element` of the list parameter `index`; `list` is the tensor object's.
+Status set_element_address(aclOpExecutor* executor, ParameterSet set, size_t index, size_t element,
+                           aclTensorList* list, void* address);
 
 Status set_repeatable(aclOpExecutor* executor);
 Status destroy_executor(aclOpExecutor* executor);

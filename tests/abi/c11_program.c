@@ -22,6 +22,7 @@
 #include "aclnnop/aclnn_embedding.h"
 #include "aclnnop/aclnn_embedding_dense_backward.h"
 #include "aclnnop/aclnn_util.h"
+#include "openaclnn/openaclnn.h"
 #include "openaclnn/status.h"
 
 enum { kGrad, kVar, kM, kV, kS, kTensors, kElements = 4 };

@@ -9,6 +9,7 @@
 #include "aclnnop/aclnn_grouped_bias_add_grad.h"
 #include "aclnnop/aclnn_nsa_compress.h"
 #include "aclnnop/aclnn_nsa_compress_grad.h"
+#include "openaclnn/openaclnn.h"
 
 namespace {
 
@@ -46,5 +47,11 @@ static_assert(same<decltype(&aclnnNsaCompressGradGetWorkspaceSize),
                                    int64_t, int64_t, int64_t, char*, const aclTensor*, const aclTensor*,
                                    uint64_t*, aclOpExecutor**)>);
 static_assert(same<decltype(&aclnnNsaCompressGrad), Phase2>);
+static_assert(
+    same<decltype(&openaclnnApplyFusedEmaAdamListGetWorkspaceSize),
+         aclnnStatus (*)(const aclTensorList*, aclTensorList*, aclTensorList*, aclTensorList*, aclTensorList*,
+                         aclTensorList*, const aclTensor*, const aclTensor*, const aclTensor*, double, double,
+                         double, double, double, int64_t, bool, double, uint64_t*, aclOpExecutor**)>);
+static_assert(same<decltype(&openaclnnApplyFusedEmaAdamList), Phase2>);
 
 }  // namespace

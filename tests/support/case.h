@@ -25,7 +25,7 @@ enum class Values {
 };
 
 struct TensorCase {
-  const char* name;
+  std::string name;
   aclDataType dtype;
   Shape dims;
   Role role;

@@ -12,14 +12,14 @@
 namespace openaclnn_test {
 
 struct LaunchTensor {
-  const char* name;
+  std::string name;
   Role role;
   HostTensor tensor;
   bool is_accessed = true;        // false: its address does not matter
   bool may_equal_output = false;  // as the identical view
 };
 
-// A call that runs: small contiguous tensors with valid contents, each of a multiple of 8 bytes.
+// A call that runs: small contiguous tensors with valid contents, each of a multiple of 4 bytes, outputs of 8.
 struct Launch {
   const char* function = "";          // of phase 2
   std::vector<LaunchTensor> tensors;  // in the order of the signature

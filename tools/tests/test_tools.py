@@ -80,6 +80,11 @@ class CheckLayers(TreeTest):
     def test_rooms_may_not_include_each_other(self):
         self.expect("src/ops/ema_adam/a.h", '#include "ops/embedding/op.h"\n', "of room embedding")
 
+    def test_room_of_lists_may_include_its_operator_but_not_the_other_way_round(self):
+        self.write("src/ops/ema_adam_list/op.h", '#include "ops/ema_adam/op.h"\n')
+        self.assertEqual(run("check_layers", self.root), (0, ""))
+        self.expect("src/ops/ema_adam/a.h", '#include "ops/ema_adam_list/op.h"\n', "of room ema_adam_list")
+
     def test_relative_paths_are_seen_through(self):
         self.expect("src/ops/ema_adam/a.h", '#include "../embedding/op.h"\n', "of room embedding")
 

@@ -24,14 +24,21 @@ double power(double base, int64_t t) {
   return t < 0 ? 1 / result : result;
 }
 
-std::string describe_fault(const Fault& fault) {
+}  // namespace
+
+std::string describe_ema_adam_fault(const Fault& fault) {
   return text("step is ", fault.value, "; with biasCorrection it must be at least ", fault.limit);
 }
 
-}  // namespace
+Status check_mode(const EmaAdamAttributes& attributes) {
+  if (attributes.mode == 0 || attributes.mode == 1) return {};
+  return {ACLNN_ERR_PARAM_INVALID,
+          text("mode is ", attributes.mode,
+               "; it must be 0 (decay added to the gradient) or 1 (decoupled decay)")};
+}
 
 const Operator& apply_fused_ema_adam_operator() {
-  static const Operator op{"aclnnApplyFusedEmaAdam", run_ema_adam_kernel(), describe_fault};
+  static const Operator op{"aclnnApplyFusedEmaAdam", run_ema_adam_kernel(), describe_ema_adam_fault};
   return op;
 }
 
@@ -52,11 +59,7 @@ Status check(const EmaAdamArgs& args) {
                                           "; it must hold at least one element")};
   }
   // V7
-  if (args.attributes.mode != 0 && args.attributes.mode != 1) {
-    return {ACLNN_ERR_PARAM_INVALID,
-            text("mode is ", args.attributes.mode,
-                 "; it must be 0 (decay added to the gradient) or 1 (decoupled decay)")};
-  }
+  OPENACLNN_TRY(check_mode(args.attributes));
   // V8, V9
   OPENACLNN_TRY(require_plain_formats({&args.grad, &args.var, &args.m, &args.v, &args.s, &args.step}));
   OPENACLNN_TRY(require_distinct_elements({&args.var, &args.m, &args.v, &args.s}));

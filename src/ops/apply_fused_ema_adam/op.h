@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "base/layout.h"
 #include "cpu/dispatch.h"
@@ -45,6 +46,10 @@ struct EmaAdamPlan {
   int64_t offsets[kEmaParameters];  // elements
   int64_t numel;
 };
+
+// V7; the list operator has the same attributes and the same fault.
+Status check_mode(const EmaAdamAttributes& attributes);
+std::string describe_ema_adam_fault(const Fault& fault);
 
 Status check(const EmaAdamArgs& args);
 Call plan(const EmaAdamArgs& args);

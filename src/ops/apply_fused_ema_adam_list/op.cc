@@ -1,0 +1,353 @@
+// ApplyFusedEmaAdamList: look-up, checks, plan and the two entry points.
+#include "ops/apply_fused_ema_adam_list/op.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/checked.h"
+#include "openaclnn/openaclnn.h"
+#include "ops/registry.h"
+#include "ops/require.h"
+
+namespace openaclnn {
+
+namespace {
+
+constexpr std::array<const char*, kEmaLists> kListNames = {"grads", "varRefs", "mRefs",
+                                                           "vRefs", "sRefs",   "varCopies"};
+
+Status invalid(std::string sentence) { return {ACLNN_ERR_PARAM_INVALID, std::move(sentence)}; }
+
+// The tensors with one index: five, or six with copies.
+struct Index {
+  std::array<Argument, kEmaLists> tensors;
+  size_t count;
+
+  const Argument& operator[](size_t list) const { return tensors[list]; }
+  std::span<const Argument> all() const { return {tensors.data(), count}; }
+  std::span<const Argument> floats() const { return {tensors.data(), kEmaListCopy}; }  // all but the copy
+  std::span<const Argument> written() const { return all().subspan(kEmaListVar); }
+  bool has_copy() const { return count == kEmaLists; }
+};
+
+// V3
+using Names = std::array<const char*, kEmaLists>;
+Status look_up(const EmaAdamListArgs& args, size_t n, const Names& names, Index& index) {
+  index.count = args.has_copies() ? kEmaLists : kEmaListCopy;
+  for (size_t k = 0; k < index.count; ++k) {
+    const auto* const handle = static_cast<const aclTensor*>(args.lists[k]->elements[n]);
+    OPENACLNN_TRY(look_up(NamedTensor{names[k], handle}, index.tensors[k]));
+  }
+  return {};
+}
+Status check_numbers_found(const EmaAdamListArgs& args) { return args.tensors_found; }
+
+Status look_up(const char* name, const aclTensorList* handle, std::shared_ptr<const HandleList>& list) {
+  if (handle == nullptr) return {};
+  list = TensorListTable::instance().find(handle);
+  if (list != nullptr) return {};
+  return invalid(text(name, " is not a live tensor list: it was destroyed, or is another kind of handle"));
+}
+
+Status require_equal_lengths(const EmaAdamListArgs& args) {
+  for (size_t k = 0; k < kEmaLists; ++k) {
+    if (args.lists[k] == nullptr || args.lists[k]->elements.size() == args.length()) continue;
+    return invalid(text(kListNames[k], " has ", args.lists[k]->elements.size(), " tensors but grads has ",
+                        args.length(), "; they must be equal"));
+  }
+  return {};
+}
+
+// V4, first half
+Status check_dtypes(const Index& index) {
+  static constexpr aclDataType kFloats[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+  static constexpr aclDataType kHalfFloats[] = {ACL_FLOAT16, ACL_BF16};
+  for (const Argument& tensor : index.floats()) OPENACLNN_TRY(require_dtype(tensor, kFloats));
+  return index.has_copy() ? require_dtype(index[kEmaListCopy], kHalfFloats) : Status();
+}
+Status check_number_dtypes(const EmaAdamListArgs& args) {
+  static constexpr aclDataType kDtypes[kEmaListTensors][1] = {{ACL_INT64}, {ACL_FLOAT}, {ACL_FLOAT}};
+  for (size_t k = 0; k < kEmaListTensors; ++k) {
+    if (args.tensors[k].is_given) OPENACLNN_TRY(require_dtype(args.tensors[k], kDtypes[k]));
+  }
+  return {};
+}
+
+// V4, second half
+Status check_dtype_relations(const Index& index) {
+  const Argument& m = index[kEmaListM];
+  for (const size_t list : {kEmaListGrad, kEmaListVar}) {
+    const Argument& tensor = index[list];
+    if (tensor.dtype() == m.dtype() || m.dtype() == ACL_FLOAT) continue;
+    return invalid(text(tensor.name, " has dtype ", dtype_name(tensor.dtype()), " but ", m.name,
+                        " has dtype ", dtype_name(m.dtype()),
+                        "; they must be equal unless mRefs, vRefs and sRefs are ACL_FLOAT"));
+  }
+  OPENACLNN_TRY(require_same_dtype(index[kEmaListV], m));
+  OPENACLNN_TRY(require_same_dtype(index[kEmaListS], m));
+  const Argument& var = index[kEmaListVar];
+  if (!index.has_copy() || var.dtype() == ACL_FLOAT) return {};
+  return invalid(
+      text(var.name, " has dtype ", dtype_name(var.dtype()), "; with varCopies it must be ACL_FLOAT"));
+}
+
+// V5
+Status check_extents(const Index& index) {
+  for (const Argument& tensor : index.all()) OPENACLNN_TRY(require_extents({&tensor}));
+  return {};
+}
+Status check_number_extents(const EmaAdamListArgs& args) {
+  for (const Argument& number : args.tensors) {
+    if (number.is_given) OPENACLNN_TRY(require_extents({&number}));
+  }
+  return {};
+}
+
+// V6
+Status check_shapes(const Index& index) {
+  for (const Argument& tensor : index.written())
+    OPENACLNN_TRY(require_same_shape(tensor, index[kEmaListGrad]));
+  return {};
+}
+Status check_number_shapes(const EmaAdamListArgs& args) {
+  for (const Argument& number : args.tensors) {
+    if (!number.is_given) continue;
+    const bool is_step = &number == &args.tensors[kEmaListStep];
+    if (is_step ? !number.view.is_empty() : number.view.numel() == 1) continue;
+    return invalid(text(number.name, " has shape ", shape_text(number.view.shape()), "; it must hold ",
+                        is_step ? "at least one element" : "one element"));
+  }
+  return {};
+}
+
+// V7
+Status check_attributes(const EmaAdamListArgs& args) { return check_mode(args.attributes); }
+
+// V8
+Status check_formats(const Index& index) {
+  for (const Argument& tensor : index.all()) OPENACLNN_TRY(require_plain_formats({&tensor}));
+  return {};
+}
+Status check_number_formats(const EmaAdamListArgs& args) {
+  for (const Argument& number : args.tensors) {
+    if (number.is_given) OPENACLNN_TRY(require_plain_formats({&number}));
+  }
+  return {};
+}
+
+// V9
+Status check_distinct_elements(const Index& index) {
+  for (const Argument& tensor : index.written()) OPENACLNN_TRY(require_distinct_elements({&tensor}));
+  return {};
+}
+
+// The order of validation. A step looks at the tensors of every index, then at the rest of the call.
+struct Step {
+  Status (*check_index)(const Index&);
+  Status (*check_rest)(const EmaAdamListArgs&);
+};
+constexpr Step kSteps[] = {
+    {nullptr, check_numbers_found},  // and of an index, looking it up is all there is to it
+    {check_dtypes, check_number_dtypes},   {check_dtype_relations, nullptr},
+    {check_extents, check_number_extents}, {check_shapes, check_number_shapes},
+    {nullptr, check_attributes},           {check_formats, check_number_formats},
+    {check_distinct_elements, nullptr},
+};
+
+Status check(const Index& index) {
+  for (const Step& step : kSteps) {
+    if (step.check_index != nullptr) OPENACLNN_TRY(step.check_index(index));
+  }
+  return {};
+}
+
+// Looks up index n and runs one step, or all, with names such as "varRefs[17]", which only failures pay for.
+Status check_with_names(const EmaAdamListArgs& args, size_t n, const Step* step) {
+  std::array<std::string, kEmaLists> texts;
+  Names names;
+  for (size_t k = 0; k < kEmaLists; ++k) {
+    texts[k] = text(kListNames[k], "[", n, "]");
+    names[k] = texts[k].c_str();
+  }
+  Index index;
+  OPENACLNN_TRY(look_up(args, n, names, index));
+  if (step == nullptr) return check(index);
+  return step->check_index != nullptr ? step->check_index(index) : Status();
+}
+
+// What index `wrong` was refused for is not the answer yet: an earlier step may fail at a later index.
+Status first_failure(const EmaAdamListArgs& args, size_t wrong) {
+  for (const Step& step : kSteps) {
+    for (size_t n = 0; n < args.length(); ++n) OPENACLNN_TRY(check_with_names(args, n, &step));
+    if (step.check_rest != nullptr) OPENACLNN_TRY(step.check_rest(args));
+  }
+  return check_with_names(args, wrong, nullptr);
+}
+
+// ---- the plan ----
+
+// True for the strides that a NULL strides pointer means; dims of size 1 have no stride that matters.
+bool is_row_major(const TensorView& view) {
+  int64_t expected = 1;
+  for (int k = view.rank - 1; k >= 0; --k) {
+    if (view.dims[k] != 1 && view.strides[k] != expected) return false;
+    expected *= view.dims[k];
+  }
+  return true;
+}
+
+class Planner {
+ public:
+  explicit Planner(const EmaAdamListArgs& args) : args_(args) {
+    const size_t length = args.length();
+    plan_.attributes = args.attributes;
+    plan_.lists_length = static_cast<int64_t>(length);
+    plan_.has_copies = args.has_copies();
+    items_.reserve(length);
+    call_.elements.resize(length * (args.has_copies() ? kEmaLists : kEmaListCopy));
+  }
+
+  // The index has passed its checks.
+  void add(size_t n, const Index& index) {
+    for (size_t k = 0; k < index.count; ++k) call_.elements.set(k * args_.length() + n, index[k].view);
+    if (index[kEmaListGrad].view.is_empty()) return;
+    std::array<const TensorView*, kEmaLists> views;
+    for (size_t k = 0; k < kEmaLists; ++k) views[k] = &index[k < index.count ? k : size_t{kEmaListVar}].view;
+
+    EmaAdamListItem item = {};
+    item.start = plan_.numel;
+    item.numel = views[0]->numel();
+    item.index = static_cast<int64_t>(n);
+    item.nest = kAllContiguous;
+    int64_t element_traffic = 0;
+    for (size_t k = 0; k < kEmaLists; ++k) {
+      item.offsets[k] = views[k]->offset;
+      item.dtypes[k] = views[k]->dtype;
+      const int accesses = k == kEmaListGrad || k == kEmaListCopy ? 1 : 2;
+      if (k < index.count) element_traffic += accesses * views[k]->element_bytes();
+    }
+    if (!std::ranges::all_of(views, [](const TensorView* view) { return is_row_major(*view); })) {
+      const EmaAdamListNest nest = memory_order_nest<kEmaLists>(views, kEmaListVar);
+      if (nest.rank > 1 || !nest.inner_is_contiguous()) {
+        item.nest = static_cast<int64_t>(nests_.size());
+        nests_.push_back(nest);
+      }
+    }
+    traffic_bytes_ = traffic_bytes_ + Checked(item.numel) * element_traffic;
+    if (!traffic_bytes_.ok()) return;
+    plan_.numel += item.numel;
+    items_.push_back(item);
+  }
+
+  Result<Call> finish() {
+    if (!traffic_bytes_.ok())
+      return invalid(
+          "grads has too many elements; the bytes of all tensors must fit a signed 64-bit integer");
+    plan_.traffic_bytes = traffic_bytes_.value();
+    call_.op = &apply_fused_ema_adam_list_operator();
+    call_.nothing_to_do = items_.empty();
+    for (size_t k = 0; k < kEmaLists; ++k) {
+      if (args_.lists[k] != nullptr) call_.add(list_parameter(k));
+    }
+    for (size_t k = 0; k < kEmaListTensors; ++k) {
+      plan_.parameters[k] = args_.tensors[k].is_given ? call_.add(number_parameter(k)) : kNotGiven;
+      plan_.offsets[k] = args_.tensors[k].view.offset;
+    }
+    call_.work_bytes = static_cast<double>(plan_.traffic_bytes);
+    plan_.items = static_cast<int64_t>(items_.size());
+    const std::span<const std::byte> items = std::as_bytes(std::span(items_));
+    const std::span<const std::byte> nests = std::as_bytes(std::span(nests_));
+    std::vector<std::byte> bytes(items.begin(), items.end());
+    bytes.insert(bytes.end(), nests.begin(), nests.end());
+    call_.plan = share_plan(plan_, std::span<const std::byte>(bytes));
+    return std::move(call_);
+  }
+
+ private:
+  Parameter list_parameter(size_t list) const {
+    Parameter made;
+    made.name = kListNames[list];
+    made.is_input = list != kEmaListCopy;
+    made.is_output = list != kEmaListGrad;
+    made.is_accessed = !items_.empty();
+    made.may_equal_output = list == kEmaListGrad;  // each element is read before any of its index is written
+    made.is_list = true;
+    made.first_element = list * args_.length();
+    made.element_count = args_.length();
+    return made;
+  }
+
+  // Whatever its shape, it is one number.
+  Parameter number_parameter(size_t which) const {
+    Parameter made = parameter(args_.tensors[which], Use::input);
+    made.view.rank = 0;
+    made.is_accessed = !items_.empty() && (which != kEmaListStep || args_.attributes.bias_correction);
+    return made;
+  }
+
+  const EmaAdamListArgs& args_;
+  EmaAdamListPlan plan_ = {};
+  Checked traffic_bytes_ = 0;
+  std::vector<EmaAdamListItem> items_;
+  std::vector<EmaAdamListNest> nests_;
+  Call call_;
+};
+
+}  // namespace
+
+const Operator& apply_fused_ema_adam_list_operator() {
+  static const Operator op{"openaclnnApplyFusedEmaAdamList", run_ema_adam_list_kernel(),
+                           describe_ema_adam_fault};
+  return op;
+}
+
+Result<Call> check_and_plan(const EmaAdamListArgs& args) {
+  Planner planner(args);
+  Index index;
+  for (size_t n = 0; n < args.length(); ++n) {
+    if (!look_up(args, n, kListNames, index).ok() || !check(index).ok()) return first_failure(args, n);
+    planner.add(n, index);
+  }
+  for (const Step& step : kSteps) {
+    if (step.check_rest == nullptr) continue;
+    if (Status status = step.check_rest(args); !status.ok()) return status;
+  }
+  return planner.finish();
+}
+
+}  // namespace openaclnn
+
+using namespace openaclnn;
+
+aclnnStatus openaclnnApplyFusedEmaAdamListGetWorkspaceSize(
+    const aclTensorList* grads, aclTensorList* varRefs, aclTensorList* mRefs, aclTensorList* vRefs,
+    aclTensorList* sRefs, aclTensorList* varCopiesOptional, const aclTensor* step,
+    const aclTensor* gradScaleOptional, const aclTensor* foundInfOptional, double lr, double emaDecay,
+    double beta1, double beta2, double eps, int64_t mode, bool biasCorrection, double weightDecay,
+    uint64_t* workspaceSize, aclOpExecutor** executor) {
+  return phase1(__func__, workspaceSize, executor, [&]() -> Result<Call> {
+    const aclTensorList* const lists[kEmaLists] = {grads, varRefs, mRefs, vRefs, sRefs, varCopiesOptional};
+    const NamedTensor tensors[kEmaListTensors] = {
+        {"step", step}, {"gradScale", gradScaleOptional}, {"foundInf", foundInfOptional}};
+    for (size_t k = 0; k < kEmaListCopy; ++k) {
+      if (lists[k] == nullptr)
+        return Status(ACLNN_ERR_PARAM_NULLPTR, text(kListNames[k], " is NULL; a tensor list is required"));
+    }
+    if (Status status = require_given({tensors[kEmaListStep]}); !status.ok()) return status;
+
+    EmaAdamListArgs args;
+    args.attributes = {lr, emaDecay, beta1, beta2, eps, mode, biasCorrection, weightDecay};
+    for (size_t k = 0; k < kEmaLists; ++k) {
+      if (Status status = look_up(kListNames[k], lists[k], args.lists[k]); !status.ok()) return status;
+    }
+    for (size_t k = 0; k < kEmaListTensors && args.tensors_found.ok(); ++k)
+      args.tensors_found = look_up(tensors[k], args.tensors[k]);
+    if (Status status = require_equal_lengths(args); !status.ok()) return status;
+    return check_and_plan(args);
+  });
+}
+
+aclnnStatus openaclnnApplyFusedEmaAdamList(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
+                                           aclrtStream stream) {
+  return phase2(__func__, apply_fused_ema_adam_list_operator(), workspace, workspaceSize, executor, stream);
+}
