@@ -81,15 +81,15 @@ HWY_INLINE void stream32(const Lanes16& lower, const Lanes16& upper, Storage* to
 // The first `count` < 16 lanes; the others are +0.
 template <class Storage>
 HWY_INLINE Lanes16 load16_first(const Storage* from, int64_t count) {
-  Storage buffer[Lanes16::kLanes] = {};
-  std::memcpy(buffer, from, static_cast<size_t>(count) * sizeof(Storage));
+  Storage buffer[Lanes16::kLanes];
+  copy_in(from, count, buffer);
   return load16(buffer);
 }
 template <class Storage>
 HWY_INLINE void store16_first(const Lanes16& value, Storage* to, int64_t count) {
   Storage buffer[Lanes16::kLanes];
   store16(value, buffer);
-  std::memcpy(to, buffer, static_cast<size_t>(count) * sizeof(Storage));
+  copy_out(buffer, to, count);
 }
 
 #if HWY_TARGET != HWY_SCALAR

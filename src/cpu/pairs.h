@@ -52,8 +52,8 @@ HWY_INLINE F32x2 load2(const Bfloat16* from) {
 // The first `count` < kLanes elements; the others are +0.
 template <class Storage>
 HWY_INLINE F32x2 load2_first(const Storage* from, int64_t count) {
-  Storage buffer[F32x2::kLanes] = {};
-  std::memcpy(buffer, from, static_cast<size_t>(count) * sizeof(Storage));
+  Storage buffer[F32x2::kLanes];
+  copy_in(from, count, buffer);
   return load2(buffer);
 }
 
@@ -120,7 +120,7 @@ template <class Storage>
 HWY_INLINE void store2_first(const F32x2& value, Storage* to, int64_t count) {
   Storage buffer[F32x2::kLanes];
   store2(value, buffer);
-  std::memcpy(to, buffer, static_cast<size_t>(count) * sizeof(Storage));
+  copy_out(buffer, to, count);
 }
 
 // As store2, for a pair that load2 of a `From` made: elements go to memory in the order of the tensor.

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "base/float16.h"
 
@@ -84,12 +85,56 @@ HWY_INLINE void store(F32 value, Float16* to) {
 #endif
 }
 
-// ---- the last elements of a row: count < kLanes, through a buffer of one full vector ----
+// ---- the last elements of a row: count <= kLanes, through a buffer of one full vector ----
+
+// Where there are loads and stores under a mask, for elements of so many bytes, they fill and empty the buffer much faster than
+// memcpy of a size that is not known. They touch nothing beyond.
+template <class Storage>
+inline constexpr bool kHasMasks = HWY_TARGET != HWY_SCALAR &&
+                                  (HWY_TARGET <= HWY_AVX3 ||
+                                   (HWY_TARGET == HWY_AVX2 && sizeof(Storage) == 4));
+
+template <class Storage, int64_t kElements>
+using WordsTag = hn::CappedTag<std::conditional_t<sizeof(Storage) == 4, uint32_t, uint16_t>,
+                               static_cast<size_t>(kElements)>;
+
+// buffer = the first `count` elements, and +0 after them.
+template <int64_t kElements, class Storage>
+HWY_INLINE void copy_in(const Storage* from, int64_t count, Storage (&buffer)[kElements]) {
+  if constexpr (kHasMasks<Storage>) {
+    const WordsTag<Storage, kElements> tag;
+    using Word = hn::TFromD<WordsTag<Storage, kElements>>;
+    for (int64_t i = 0; i < kElements; i += static_cast<int64_t>(hn::MaxLanes(tag))) {
+      const auto mask = hn::FirstN(tag, static_cast<size_t>(count > i ? count - i : 0));
+      hn::StoreU(hn::MaskedLoad(mask, tag, reinterpret_cast<const Word*>(from) + i), tag,
+                 reinterpret_cast<Word*>(buffer) + i);
+    }
+  } else {
+    std::memset(static_cast<void*>(buffer), 0, sizeof buffer);
+    std::memcpy(static_cast<void*>(buffer), from, static_cast<size_t>(count) * sizeof(Storage));
+  }
+}
+
+// The first `count` elements of the buffer go to memory.
+template <int64_t kElements, class Storage>
+HWY_INLINE void copy_out(const Storage (&buffer)[kElements], Storage* to, int64_t count) {
+  if constexpr (kHasMasks<Storage>) {
+    const WordsTag<Storage, kElements> tag;
+    using Word = hn::TFromD<WordsTag<Storage, kElements>>;
+    for (int64_t i = 0; i < kElements; i += static_cast<int64_t>(hn::MaxLanes(tag))) {
+      const auto mask = hn::FirstN(tag, static_cast<size_t>(count > i ? count - i : 0));
+      hn::BlendedStore(hn::LoadU(tag, reinterpret_cast<const Word*>(buffer) + i), mask, tag,
+                       reinterpret_cast<Word*>(to) + i);
+    }
+  } else {
+    std::memcpy(static_cast<void*>(to), buffer, static_cast<size_t>(count) * sizeof(Storage));
+  }
+}
 
 template <class Storage>
 HWY_INLINE F32 load_first(const Storage* from, int64_t count) {
-  Storage buffer[F32::kLanes] = {};
-  std::memcpy(buffer, from, static_cast<size_t>(count) * sizeof(Storage));
+  Storage buffer[F32::kLanes];
+  copy_in(from, count, buffer);
   return load(buffer);
 }
 
@@ -97,7 +142,7 @@ template <class Storage>
 HWY_INLINE void store_first(F32 value, Storage* to, int64_t count) {
   Storage buffer[F32::kLanes];
   store(value, buffer);
-  std::memcpy(to, buffer, static_cast<size_t>(count) * sizeof(Storage));
+  copy_out(buffer, to, count);
 }
 
 }  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE
