@@ -53,8 +53,8 @@ class Goal:
         return ", ".join(part for part in [self.operator, *where, what] if part)
 
 
-def one_thread(operator, isa, **bounds):
-    return [Goal(operator, "ratio", bound, (dtype,), threads=1, isa=isa) for dtype, bound in bounds.items()]
+def one_thread(operator, isa, variants=(), **bounds):
+    return [Goal(operator, "ratio", bound, (dtype,), variants, threads=1, isa=isa) for dtype, bound in bounds.items()]
 
 
 def each_dtype(operator, measure, bound, **fields):
@@ -63,6 +63,15 @@ def each_dtype(operator, measure, bound, **fields):
 
 def wide(workload):
     return workload.row_elements >= 16 * 1024
+
+
+def few_windows(workload):
+    """At most two windows cover a token."""
+    return workload.shape["block"] <= 2 * workload.shape["stride"] and not wide(workload)
+
+
+def many_windows(workload):
+    return workload.shape["block"] > 2 * workload.shape["stride"]
 
 
 EVEN = ("rows_of_4k", "rows_of_2k")  # indices drawn evenly
@@ -74,9 +83,10 @@ GOALS = [
     Goal("ApplyFusedEmaAdam", "speed-up", 2, ("f32",), peer="AdamW(foreach)"),
     Goal("ApplyFusedEmaAdam", "speed-up", 3, ("bf16",), peer="AdamW(foreach)"),
     *each_dtype("ApplyFusedEmaAdam", "speed-up", 1.15, peer="AdamW(fused)"),
-    *each_dtype("GroupedBiasAddGrad", "ratio", 0.95),
-    *one_thread("GroupedBiasAddGrad", "avx512", f32=0.95, f16=0.95, bf16=0.95),
-    *one_thread("GroupedBiasAddGrad", "avx2", f32=0.95, f16=0.95, bf16=0.95),
+    *each_dtype("GroupedBiasAddGrad", "ratio", 0.95, variants=("uniform", "skewed", "one_giant")),
+    Goal("GroupedBiasAddGrad", "ratio", 0.95, variants=("many_small", "narrow", "wide")),
+    *one_thread("GroupedBiasAddGrad", "avx512", ("uniform",), f32=0.95, f16=0.95, bf16=0.95),
+    *one_thread("GroupedBiasAddGrad", "avx2", ("uniform",), f32=0.95, f16=0.95, bf16=0.95),
     Goal("GroupedBiasAddGrad", "skew", 1.05, variants=("skewed", "one_giant"), against="uniform"),
     Goal("GroupedBiasAddGrad", "speed-up", 1.6, ("f32",), ("uniform",)),
     Goal("GroupedBiasAddGrad", "speed-up", 2, ("bf16",), ("uniform",)),
@@ -89,11 +99,14 @@ GOALS = [
     Goal("EmbeddingDenseBackward", "speed-up", 1.7, ("f32",), ("zipf",)),
     Goal("EmbeddingDenseBackward", "speed-up", 3, ("bf16",), EVEN),
     Goal("EmbeddingDenseBackward", "skew", 1.5, variants=("all_equal",), against="rows_of_2k"),
-    Goal("NsaCompressGrad", "ratio", 0.90, only=lambda w: not wide(w), note="N·D < 16 Ki"),
+    Goal("NsaCompressGrad", "ratio", 0.90, only=few_windows, note="up to 2 windows to a token"),
+    Goal("NsaCompressGrad", "ratio", 0.90, only=many_windows, note="3 or 4 windows to a token"),
     Goal("NsaCompressGrad", "ratio", 0.70, only=wide, note="N·D >= 16 Ki"),
     Goal("NsaCompressGrad", "speed-up", 6, variants=("32_16",)),
     Goal("NsaCompressGrad", "speed-up", 30, variants=("32_16",), peer="autograd"),
-    Goal("NsaCompress", "ratio", 0.85),
+    Goal("NsaCompress", "ratio", 0.85, only=few_windows, note="up to 2 windows to a token"),
+    Goal("NsaCompress", "ratio", 0.85, only=many_windows, note="3 or 4 windows to a token"),
+    Goal("NsaCompress", "ratio", 0.85, only=wide, note="N·D >= 16 Ki"),
     Goal("NsaCompress", "speed-up", 5, variants=("32_16",)),
     Goal("Embedding", "ratio", 0.85),
     Goal("Embedding", "speed-up", 1),
@@ -102,6 +115,9 @@ GOALS = [
     Goal("Overhead", "speed-up", 1, size="two_phases_sync", peer="add_"),
     # Smaller sizes take a few microseconds, in which the start of the second thread counts.
     Goal("ApplyFusedEmaAdam", "scaling", 1.8, size="L3"),
-    Goal("ApplyFusedEmaAdamList", "ratio", 5, size=""),
-    Goal("ApplyFusedEmaAdamList", "speed-up", 2, size="", peer="AdamW(foreach)"),
+    # A list may be planned once and replayed every step, or planned anew for each.
+    Goal("ApplyFusedEmaAdamList", "ratio", 5, variants=("replayed",), size=""),
+    Goal("ApplyFusedEmaAdamList", "ratio", 5, variants=("planned",), size=""),
+    Goal("ApplyFusedEmaAdamList", "speed-up", 2, variants=("replayed",), size="", peer="AdamW(foreach)"),
+    Goal("ApplyFusedEmaAdamList", "speed-up", 2, variants=("planned",), size="", peer="AdamW(foreach)"),
 ]

@@ -134,6 +134,7 @@ Part part_of(int64_t bytes, int thread, int threads);
 
 // The workloads of each operator.
 std::vector<Entry> ema_adam_workloads();
+std::vector<Entry> ema_adam_list_workloads();
 std::vector<Entry> grouped_bias_workloads();
 std::vector<Entry> embedding_workloads();
 std::vector<Entry> nsa_compress_workloads();

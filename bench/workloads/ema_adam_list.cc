@@ -1,0 +1,106 @@
+// ApplyFusedEmaAdamList: a thousand small parameters in one call, against the loop of single calls.
+#include <chrono>
+
+#include "acl/acl_rt.h"
+#include "aclnnop/aclnn_apply_fused_ema_adam.h"
+#include "openaclnn/openaclnn.h"
+#include "workload.h"
+
+namespace openaclnn_bench {
+
+namespace {
+
+constexpr size_t kRoles = 5;  // grad, var, m, v, s
+
+// The tensors of each role lie one behind the other in one tensor of the workload, [tensors, numel].
+class EmaAdamList final : public Workload {
+ public:
+  explicit EmaAdamList(const Description& d) : Workload(d), replays_(d.variant == "replayed") {
+    const int64_t tensors_of_role = d.shape[0].second, numel = d.shape[1].second;
+    for (size_t role = 0; role < kRoles; ++role) {
+      tensor(role).fill(role == 3 ? 0 : -1, 1);
+      const int64_t bytes = numel * element_bytes(d.dtype);
+      for (int64_t i = 0; i < tensors_of_role; ++i) {
+        parts_[role].push_back(aclCreateTensor(&numel, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, &numel, 1,
+                                               tensor(role).data() + i * bytes));
+      }
+      lists_[role] = aclCreateTensorList(parts_[role].data(), parts_[role].size());
+    }
+    tensor(kRoles).fill_integers(std::vector<int64_t>{10});
+    if (!replays_) return;
+    uint64_t bytes = 0;
+    require(plan_list(&bytes, &replayed_));
+    require(aclSetAclOpExecutorRepeatable(replayed_));
+  }
+
+  ~EmaAdamList() override {
+    if (replayed_ != nullptr) aclDestroyAclOpExecutor(replayed_);
+    for (aclTensorList* list : lists_) aclDestroyTensorList(list);  // and their tensors
+  }
+
+  void call() override {
+    if (replays_) {
+      require(openaclnnApplyFusedEmaAdamList(nullptr, 0, replayed_, nullptr));
+      require(aclrtSynchronizeStream(nullptr));
+    } else {
+      list_([&](uint64_t* bytes, aclOpExecutor** executor) { return plan_list(bytes, executor); },
+            openaclnnApplyFusedEmaAdamList);
+    }
+  }
+
+  // The loop of single calls, both phases each, with one wait at its end.
+  double run_reference(Team&, int calls) override {
+    const auto start = std::chrono::steady_clock::now();
+    for (int call = 0; call < calls; ++call) {
+      for (size_t i = 0; i < parts_[0].size(); ++i) {
+        uint64_t bytes = 0;
+        aclOpExecutor* executor = nullptr;
+        require(aclnnApplyFusedEmaAdamGetWorkspaceSize(parts_[0][i], parts_[1][i], parts_[2][i], parts_[3][i],
+                                                       parts_[4][i], handle(kRoles), 1e-3, 0.999, 0.9, 0.999,
+                                                       1e-8, 1, true, 0.01, &bytes, &executor));
+        require(aclnnApplyFusedEmaAdam(nullptr, 0, executor, nullptr));
+      }
+      require(aclrtSynchronizeStream(nullptr));
+    }
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+ private:
+  int plan_list(uint64_t* bytes, aclOpExecutor** executor) const {
+    return openaclnnApplyFusedEmaAdamListGetWorkspaceSize(
+        lists_[0], lists_[1], lists_[2], lists_[3], lists_[4], nullptr, handle(kRoles), nullptr, nullptr,
+        1e-3, 0.999, 0.9, 0.999, 1e-8, 1, true, 0.01, bytes, executor);
+  }
+
+  const bool replays_;
+  std::vector<aclTensor*> parts_[kRoles];
+  aclTensorList* lists_[kRoles];
+  aclOpExecutor* replayed_ = nullptr;
+  Caller list_;
+};
+
+}  // namespace
+
+std::vector<Entry> ema_adam_list_workloads() {
+  std::vector<Entry> entries;
+  for (const int64_t numel : {64, 1000}) {
+    for (const char* variant : {"planned", "replayed"}) {
+      constexpr int64_t kTensors = 1000;
+      Description d{"ApplyFusedEmaAdamList",
+                    "f32",
+                    std::to_string(numel) + "_elements",
+                    variant,
+                    {{"tensors", kTensors}, {"numel", numel}},
+                    {},
+                    "the loop of single calls",
+                    9 * 4 * kTensors * numel};
+      for (const char* name : {"grad", "var", "m", "v", "s"})
+        d.tensors.push_back({name, {kTensors, numel}, "f32"});
+      d.tensors.push_back({"step", {1}, "i64"});
+      entries.push_back({d, [](const Description& self) { return std::make_unique<EmaAdamList>(self); }});
+    }
+  }
+  return entries;
+}
+
+}  // namespace openaclnn_bench
