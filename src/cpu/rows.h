@@ -19,7 +19,7 @@
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
 // Columns summed at once. A multiple of F32x2::kLanes on every instruction set.
-inline constexpr int64_t kTileColumns = 4096;
+inline constexpr int64_t kTileColumns = 8192;
 
 // The columns of each tile when so many columns are cut into tiles of about the same width.
 inline int64_t tile_columns(int64_t columns) {
@@ -235,45 +235,56 @@ inline void sum_narrow_rows(const Rows<RowStart>& rows, int64_t in_stride, int64
   }
 }
 
-// The same for any number of rows of any stride and up to kTileColumns columns. Without rows the result is +0.
+// The sum of one row or more of any strides and up to kGatheredColumns columns: each row is gathered before it is added.
+inline constexpr int64_t kGatheredColumns = 1024;
+template <class In, class Out, class RowStart>
+inline void sum_gathered_rows(const Rows<RowStart>& rows, int64_t in_stride, int64_t columns,
+                              RowAccumulators& accumulators, const SumTarget<Out>& target,
+                              int64_t out_stride) {
+  In gathered[kGatheredColumns] = {};
+  auto& first_pair = reinterpret_cast<In(&)[F32x2::kLanes]>(gathered);
+  const int64_t width = std::max(columns, F32x2::kLanes);
+  const Rows gathered_row{int64_t{1}, int64_t{1}, [&](int64_t) -> const In* { return gathered; }};
+  const RowGroup<1, In> group(gathered_row, 0, 0);
+  const auto add_window = [&](float* window, int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k) {
+      const In* const from = rows.start(k);
+      if (in_stride != 1) {
+        for (int64_t c = 0; c < columns; ++c) gathered[c] = from[c * in_stride];
+      } else if (columns <= F32x2::kLanes) {
+        copy_in(from, columns, first_pair);
+      } else {
+        std::memcpy(static_cast<void*>(gathered), from, static_cast<size_t>(columns) * sizeof(In));
+      }
+      add_group(window, group, width, k == begin);
+    }
+  };
+  const float* const sums = sum_windows(rows.count, add_window, slots_for(width), accumulators);
+  Out result[kGatheredColumns];
+  for_each_pair(width, [&](int64_t slot, int64_t column) {
+    write_pair<In, false>(SumTarget<Out>{result, target.scale, false}, load2(sums + slot), column);
+  });
+  for (int64_t c = 0; c < columns; ++c) target.out[c * out_stride] = result[c];
+}
+
+// The sum of any number of rows of any stride and up to kTileColumns columns. Without rows it is +0.
 template <class In, class Out, class RowStart>
 inline void sum_strided_rows(const Rows<RowStart>& rows, int64_t in_stride, int64_t columns,
                              RowAccumulators& accumulators, const SumTarget<Out>& target,
                              int64_t out_stride) {
-  if (in_stride == 1 && out_stride == 1 && columns >= F32x2::kLanes && rows.count > 0)
-    return sum_rows<In>(rows, columns, accumulators, target);
-  if (columns <= kNarrowColumns && rows.count > 0)
-    return sum_narrow_rows<In>(rows, in_stride, columns, target, out_stride);
-
-  Out result[kTileColumns] = {};
-  if (rows.count > 0) {
-    // Each row is gathered before it is added, a group of 1 at a time.
-    In gathered[kTileColumns];
-    const int64_t width = columns < F32x2::kLanes ? F32x2::kLanes : columns;
-    for (int64_t c = columns; c < width; ++c) gathered[c] = In();
-    const auto gather = [&](int64_t k) {
-      const In* const from = rows.start(k);
-      if (in_stride == 1) {
-        std::memcpy(static_cast<void*>(gathered), from, static_cast<size_t>(columns) * sizeof(In));
-      } else {
-        for (int64_t c = 0; c < columns; ++c) gathered[c] = from[c * in_stride];
-      }
-    };
-    const Rows gathered_row{int64_t{1}, int64_t{1}, [&](int64_t) -> const In* { return gathered; }};
-    const RowGroup<1, In> group(gathered_row, 0, 0);
-    const auto add_window = [&](float* window, int64_t begin, int64_t end) {
-      for (int64_t k = begin; k < end; ++k) {
-        gather(k);
-        add_group(window, group, width, k == begin);
-      }
-    };
-    const float* const sums = sum_windows(rows.count, add_window, slots_for(width), accumulators);
-    const SumTarget<Out> buffer = {result, target.scale, false};
-    for_each_pair(width, [&](int64_t slot, int64_t column) {
-      write_pair<In, false>(buffer, load2(sums + slot), column);
-    });
+  if (rows.count == 0) {
+    for (int64_t c = 0; c < columns; ++c) target.out[c * out_stride] = Out();
+    return;
   }
-  for (int64_t c = 0; c < columns; ++c) target.out[c * out_stride] = result[c];
+  if (in_stride == 1 && out_stride == 1 && columns >= F32x2::kLanes)
+    return sum_rows<In>(rows, columns, accumulators, target);
+  if (columns <= kNarrowColumns) return sum_narrow_rows<In>(rows, in_stride, columns, target, out_stride);
+  for (int64_t begin = 0; begin < columns; begin += kGatheredColumns) {
+    const Rows piece{rows.count, rows.known, [&](int64_t k) { return rows.start(k) + begin * in_stride; }};
+    const SumTarget<Out> piece_target = {target.out + begin * out_stride, target.scale, false};
+    sum_gathered_rows<In>(piece, in_stride, std::min(columns - begin, kGatheredColumns), accumulators,
+                          piece_target, out_stride);
+  }
 }
 
 }  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

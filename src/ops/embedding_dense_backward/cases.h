@@ -71,6 +71,8 @@ inline std::vector<Case> embedding_dense_backward_cases() {
     add("one row gets all terms", ACL_INT64, {3001}, 100, {.table_rows = 1});
     add("three rows, scaled", ACL_UINT8, {5000}, 1, {.table_rows = 3, .scale = true});
     add("wide rows", ACL_INT32, {37}, 5003, {.table_rows = 11});
+    add("rows in tiles", ACL_INT32, {83}, 9001, {.table_rows = 3});
+    add("wide rotated views", ACL_INT64, {17, 6}, 2603, {.table_rows = 7}, Layout::mixed);
     add("padded rows", ACL_INT16, {43, 29}, 67, {.table_rows = 300}, Layout::padded);
     add("rotated views, negative strides", ACL_INT64, {31, 47}, 65, {.table_rows = 200}, Layout::mixed);
   }

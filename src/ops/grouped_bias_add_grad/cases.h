@@ -92,6 +92,8 @@ inline std::vector<Case> grouped_bias_add_grad_cases() {
     add("equal groups", kEqual, {std::vector<int64_t>(7, 530), 80});
     add("many equal groups", kEqual, {std::vector<int64_t>(900, 3), 131});
     add("wide rows", kEnds, {{20, 1, 30}, 5003});
+    add("rows in tiles", kEnds, {{3, 70, 600}, 9001});
+    add("wide rotated views", kEnds, {{3, 70, 9}, 2603}, ACL_INT64, Layout::mixed);
     add("one column", kEnds, {{1, 64, 65, 513, 4000}, 1}, ACL_INT32);
     add("padded rows", kSizes, {bias_sizes(30, 100, 3), 201}, ACL_INT32, Layout::padded);
     add("rotated views, negative strides", kEnds, {bias_sizes(20, 700, 4), 77}, ACL_INT64, Layout::mixed);
