@@ -1,8 +1,12 @@
 # Kernels are compiled once per instruction set, each time into a namespace of its own; cpu/dispatch.h chooses at run time.
 set(OPENACLNN_ISA_ROWS baseline)
 set(OPENACLNN_FLAGS_baseline "")
+set(OPENACLNN_TARGET_baseline HWY_COMPILE_ONLY_STATIC)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   list(APPEND OPENACLNN_ISA_ROWS avx2 avx512)
+  set(OPENACLNN_TARGET_baseline HWY_COMPILE_ONLY_SCALAR) # also where a newer Highway has SSE2
+  set(OPENACLNN_TARGET_avx2 HWY_COMPILE_ONLY_STATIC)
+  set(OPENACLNN_TARGET_avx512 HWY_COMPILE_ONLY_STATIC)
   set(OPENACLNN_FLAGS_avx2 -mavx2 -mfma -mbmi -mbmi2 -mf16c)
   set(OPENACLNN_FLAGS_avx512 ${OPENACLNN_FLAGS_avx2} -mavx512f -mavx512vl -mavx512dq -mavx512bw -mavx512cd)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
@@ -19,7 +23,7 @@ function(openaclnn_add_kernels name out_objects)
     set(target ${name}_${isa})
     add_library(${target} OBJECT ${ARGN})
     target_compile_definitions(${target} PRIVATE
-      OPENACLNN_ISA_NAMESPACE=isa_${isa} HWY_COMPILE_ONLY_STATIC HWY_DISABLE_PCLMUL_AES)
+      OPENACLNN_ISA_NAMESPACE=isa_${isa} ${OPENACLNN_TARGET_${isa}} HWY_DISABLE_PCLMUL_AES)
     target_compile_options(${target} PRIVATE ${OPENACLNN_FLAGS_${isa}} -fvisibility=hidden -fvisibility-inlines-hidden
       $<$<CONFIG:Release>:-O3>)
     target_link_libraries(${target} PRIVATE openaclnn_flags openaclnn_includes)

@@ -7,21 +7,27 @@
 
 namespace openaclnn::cpu {
 
-bool exceeds_caches(int64_t bytes) {
-  // Half of the last level: the rest is for what is read. Its size may be unknown (0 or less), or that of a whole socket which a
-  // virtual machine gets only a part of.
-  static const int64_t share = [] {
-    constexpr int64_t kLeast = int64_t{1} << 20;
-    constexpr int64_t kMost = int64_t{32} << 20;
+namespace {
+
+int64_t share_of_results() {
+  constexpr int64_t kLeast = int64_t{1} << 20;
+  constexpr int64_t kMost = int64_t{32} << 20;
 #if defined(_SC_LEVEL3_CACHE_SIZE)
-    const int64_t last_level =
-        std::max<int64_t>(sysconf(_SC_LEVEL3_CACHE_SIZE), sysconf(_SC_LEVEL2_CACHE_SIZE));
+  const int64_t last_level =
+      std::max<int64_t>(sysconf(_SC_LEVEL3_CACHE_SIZE), sysconf(_SC_LEVEL2_CACHE_SIZE));
 #else
-    const int64_t last_level = 0;
+  const int64_t last_level = 0;
 #endif
-    return std::clamp(last_level / 2, kLeast, kMost);
-  }();
-  return bytes > share;
+  return std::clamp(last_level / 2, kLeast, kMost);
 }
+
+// Half of the last level: the rest is for what is read. Its size may be unknown (0 or less), or that of a whole socket which a
+// virtual machine gets only a part of. Found while the library loads: a forked child must never wait for another thread's
+// initialisation.
+const int64_t kShare = share_of_results();
+
+}  // namespace
+
+bool exceeds_caches(int64_t bytes) { return bytes > kShare; }
 
 }  // namespace openaclnn::cpu

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "cpu/pairs.h"
@@ -78,7 +79,7 @@ HWY_INLINE void stream32(const Lanes16& lower, const Lanes16& upper, Storage* to
   write32<true>(lower, upper, to);
 }
 
-// The first `count` < 16 lanes; the others are +0.
+// The first `count` <= 16 lanes; the others are +0.
 template <class Storage>
 HWY_INLINE Lanes16 load16_first(const Storage* from, int64_t count) {
   Storage buffer[Lanes16::kLanes];
@@ -125,23 +126,25 @@ HWY_INLINE float sum_of_lanes(const Lanes16& lanes) {
 template <int kCount>
 HWY_INLINE void sums_of_lanes(const Lanes16 (&lanes)[kCount], float (&sums)[kCount]) {
   int k = 0;
-#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_NEON && HWY_TARGET != HWY_SSE4 && HWY_TARGET != HWY_SSSE3
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (F32::kLanes >= 8) {
 #pragma GCC unroll 4
-  for (; k + 2 <= kCount; k += 2) {
-    const F32::Tag tag;
-    F32 x = lanes[k].part[0], y = lanes[k + 1].part[0];
+    for (; k + 2 <= kCount; k += 2) {
+      const F32::Tag tag;
+      F32 x = lanes[k].part[0], y = lanes[k + 1].part[0];
 #pragma GCC unroll 2
-    for (int64_t p = 1; p < Lanes16::kParts; ++p) {  // at most one more: lane l plus lane l + 8
-      x = x + lanes[k].part[p];
-      y = y + lanes[k + 1].part[p];
+      for (int64_t p = 1; p < Lanes16::kParts; ++p) {  // at most one more: lane l plus lane l + 8
+        x = x + lanes[k].part[p];
+        y = y + lanes[k + 1].part[p];
+      }
+      auto both = hn::Add(hn::ConcatLowerLower(tag, y.raw, x.raw), hn::ConcatUpperUpper(tag, y.raw, x.raw));
+      if constexpr (hn::MaxLanes(F32::Tag()) == 16) both = hn::Add(both, hn::SwapAdjacentBlocks(both));
+      both = hn::Add(both, hn::Shuffle1032(both));
+      both = hn::Add(both, hn::Shuffle2301(both));
+      const hn::Half<F32::Tag> half;
+      sums[k] = hn::GetLane(both);
+      sums[k + 1] = hn::GetLane(hn::UpperHalf(half, both));
     }
-    auto both = hn::Add(hn::ConcatLowerLower(tag, y.raw, x.raw), hn::ConcatUpperUpper(tag, y.raw, x.raw));
-    if constexpr (hn::MaxLanes(F32::Tag()) == 16) both = hn::Add(both, hn::SwapAdjacentBlocks(both));
-    both = hn::Add(both, hn::Shuffle1032(both));
-    both = hn::Add(both, hn::Shuffle2301(both));
-    const hn::Half<F32::Tag> half;
-    sums[k] = hn::GetLane(both);
-    sums[k + 1] = hn::GetLane(hn::UpperHalf(half, both));
   }
 #endif
 #pragma GCC unroll 4

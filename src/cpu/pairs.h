@@ -57,7 +57,7 @@ HWY_INLINE F32x2 load2_first(const Storage* from, int64_t count) {
   return load2(buffer);
 }
 
-// ---- and back: numbers only, no NaN among them ----
+// ---- and back. 16-bit types: numbers only, no NaN among them; floats as they are ----
 
 HWY_INLINE void store2_numbers(const F32x2& value, float* to) {
   hn::StoreU(value.a.raw, F32::Tag(), to);

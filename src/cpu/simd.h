@@ -13,6 +13,12 @@
 
 #include "base/float16.h"
 
+// Conversions, and with them all bits, were proved for these targets only. Others may convert float16 in software that truncates.
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_AVX2 && HWY_TARGET != HWY_AVX3 && HWY_TARGET != HWY_NEON
+#error \
+    "cpu/simd.h knows Highway's targets SCALAR, AVX2, AVX3 and NEON; see cmake/kernels.cmake for their flags"
+#endif
+
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;

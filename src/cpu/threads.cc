@@ -53,7 +53,7 @@ std::atomic<bool> abandoned{false};
 struct Job {
   static constexpr int kMostStretches = 64;  // threads beyond that start in a stretch that others work on
 
-  struct Stretch {
+  struct alignas(64) Stretch {  // a cache line of its own
     std::atomic<int64_t> next;
     int64_t end;
     std::atomic<bool> is_owned;

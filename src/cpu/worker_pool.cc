@@ -2,6 +2,7 @@
 // kernel to wake a thread. They never end, and nothing of the pool is ever destroyed.
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <atomic>
@@ -164,7 +165,12 @@ class WorkerPool final : public Pool {
       static_cast<WorkerPool*>(pool)->work();
       return nullptr;
     };
+    // Signals are the application's: a worker takes none of them.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     refused_ = pthread_create(&thread, &attributes, start, this) != 0;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     pthread_attr_destroy(&attributes);
     if (refused_) return false;
     ++workers_;

@@ -108,26 +108,28 @@ SharedLists* const SharedLists::instance_ = new SharedLists;
 // A pthread key empties the lists when the thread ends; again, if they were filled again.
 struct ThreadLists {
   std::array<FreeList, kClasses> lists;
-  bool emptied_at_exit;
+  bool has_exit_hook;
 };
 thread_local ThreadLists thread_lists = {};
 
 void empty_at_thread_exit(void* argument) {
   auto& of_thread = *static_cast<ThreadLists*>(argument);
-  of_thread.emptied_at_exit = false;
+  of_thread.has_exit_hook = false;
   for (size_t k = 0; k < kClasses; ++k) SharedLists::instance().drain(k, of_thread.lists[k], 0);
 }
 
+// Made while the library loads: a forked child must never wait for another thread's initialisation.
+const std::optional<pthread_key_t> kExitHook = []() -> std::optional<pthread_key_t> {
+  pthread_key_t created = 0;
+  if (pthread_key_create(&created, empty_at_thread_exit) != 0) return std::nullopt;
+  return created;
+}();
+
 // False when the process has used up its keys: then the thread keeps nothing.
 bool keeps_blocks(ThreadLists& of_thread) {
-  if (of_thread.emptied_at_exit) return true;
-  static const std::optional<pthread_key_t> key = []() -> std::optional<pthread_key_t> {
-    pthread_key_t created = 0;
-    if (pthread_key_create(&created, empty_at_thread_exit) != 0) return std::nullopt;
-    return created;
-  }();
-  of_thread.emptied_at_exit = key && pthread_setspecific(*key, &of_thread) == 0;
-  return of_thread.emptied_at_exit;
+  if (of_thread.has_exit_hook) return true;
+  of_thread.has_exit_hook = kExitHook && pthread_setspecific(*kExitHook, &of_thread) == 0;
+  return of_thread.has_exit_hook;
 }
 
 }  // namespace

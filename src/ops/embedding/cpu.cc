@@ -24,7 +24,7 @@ void copy_elements(char* to, int64_t to_stride, const char* from, int64_t from_s
   }
 }
 
-// Copies bytes past the caches. Both addresses are vector-aligned and `bytes` is a multiple of a line.
+// Copies bytes past the caches. `to` is the start of a line and `bytes` a multiple of lines.
 void stream_bytes(char* to, const char* from, int64_t bytes) {
   const hn::ScalableTag<uint64_t> tag;
   constexpr int64_t kStep =

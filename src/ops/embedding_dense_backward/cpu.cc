@@ -1,6 +1,7 @@
 // EmbeddingDenseBackward on the CPU: sort the positions by row, then every output row is owned by one thread, which adds the
 // row's terms in ascending position. Rows with very many terms are split by columns instead.
 #include <algorithm>
+#include <atomic>
 
 #include "cpu/caches.h"
 #include "cpu/float_types.h"

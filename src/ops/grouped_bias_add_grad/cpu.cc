@@ -180,13 +180,13 @@ void sum_groups(const BiasGradient<T>& bias, const Groups& groups, int64_t* long
   for (int64_t group = 0; group < plan.groups; ++group) {
     if (chunks_of(groups, group) > 1) long_groups[long_count++] = group;
   }
-  const int64_t tiles = (plan.columns + kTileColumns - 1) / kTileColumns;
+  const int64_t most = tile_columns(plan.columns);
+  const int64_t tiles = (plan.columns + most - 1) / most;
   cpu::parallel_for(long_count * tiles, [&](int64_t item) {
     RowAccumulators accumulators;
-    const int64_t first = item % tiles * kTileColumns;
+    const int64_t first = item % tiles * most;
     const int64_t left = plan.columns - first;
-    bias.join_chunks(long_groups[item / tiles], first, left < kTileColumns ? left : kTileColumns,
-                     accumulators);
+    bias.join_chunks(long_groups[item / tiles], first, left < most ? left : most, accumulators);
   });
 }
 

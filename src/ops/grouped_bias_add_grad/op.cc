@@ -59,7 +59,7 @@ Result<uint64_t> lay_out(GroupedBiasPlan& plan) {
   const int64_t longest_group = plan.has_group_index ? plan.rows : plan.rows_per_group;
   if (longest_group > kChunkTerms) {
     // Full chunks start at least kChunkTerms rows apart, and so do the incomplete ones that end long groups: two slots for
-    // every kChunkTerms rows hold them all (chunk_slot() in cpu.cc).
+    // every kChunkTerms rows hold them all (chunk_sum() in cpu.cc).
     const int64_t stretches = plan.rows / kChunkTerms + 1;
     scratch.chunk_slots = 2 * stretches;
     scratch.long_groups = layout.reserve(Checked(stretches) * 8);

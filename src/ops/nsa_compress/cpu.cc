@@ -43,20 +43,22 @@ struct Tiles {
       : sizes(all),
         most_columns(OpenWindows::kColumns / open_windows / kLine * kLine),
         heads_each(even_part(all.heads, std::max<int64_t>(most_columns / slots_for(all.columns), 1))),
-        pieces(ceil_div(all.columns, most_columns)),
+        columns_each(ceil_div(even_part(all.columns, most_columns), kLine) * kLine),
+        pieces(ceil_div(all.columns, columns_each)),
         count(ceil_div(all.heads, heads_each) * pieces) {}
 
   Tile operator[](int64_t index) const {
     const int64_t head = index / pieces * heads_each;
-    const int64_t column = index % pieces * most_columns;
+    const int64_t column = index % pieces * columns_each;
     return {head, std::min(sizes.heads - head, heads_each), column,
-            std::min(sizes.columns - column, most_columns)};
+            std::min(sizes.columns - column, columns_each)};
   }
 
   static constexpr int64_t kLine = 64;  // columns; whole lines, and whole pairs of vectors
   const CompressionSizes& sizes;
   int64_t most_columns;  // of a tile
   int64_t heads_each;    // of a tile
+  int64_t columns_each;  // of a tile
   int64_t pieces;        // of a head
   int64_t count;
 };
@@ -101,7 +103,7 @@ class Compression {
         weights_(workspace_part<float>(io, plan.weights)),
         overlapping_(ceil_div(sizes_.block_size, sizes_.stride)),
         tiles_(sizes_, std::min(overlapping_, kMostOpen)),
-        reads_in_place_(in_.column == 1 && (sizes_.columns - 1) % tiles_.most_columns + 1 >= F32x2::kLanes) {
+        reads_in_place_(in_.column == 1 && (sizes_.columns - 1) % tiles_.columns_each + 1 >= F32x2::kLanes) {
     widen_weights(sizes_, static_cast<const T*>(io.data[kCompressWeight]) + plan.offsets[kCompressWeight],
                   plan.weight_strides, weights_);
   }

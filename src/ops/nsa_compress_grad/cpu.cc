@@ -5,6 +5,7 @@
 #include "cpu/caches.h"
 #include "cpu/float_types.h"
 #include "cpu/lanes16.h"
+#include "cpu/rows.h"
 #include "cpu/threads.h"
 #include "cpu/views.h"
 #include "cpu/workspace.h"
@@ -127,7 +128,7 @@ class CompressGradient {
         weights_(workspace_part<float>(io, plan.weights)),
         weight_sums_(workspace_part<double>(io, plan.weight_sums)) {
     const int64_t row_bytes = plan.sizes.heads * plan.sizes.columns * static_cast<int64_t>(sizeof(T));
-    tokens_ahead_ = std::max<int64_t>(kBytesAhead / row_bytes, 1);
+    tokens_ahead_ = rows_ahead<T>(plan.sizes.heads * plan.sizes.columns);
     is_dense_ = in_.column == 1 && up_.column == 1 && down_.column == 1;
     streams_ = down_.column == 1 && is_line(input_grad_) && is_line_stride(down_.row) &&
                is_line_stride(down_.head) && is_line_stride(plan.sizes.columns) &&
@@ -151,8 +152,6 @@ class CompressGradient {
   }
 
  private:
-  static constexpr int64_t kBytesAhead = 8192;
-
   static bool is_line(const T* address) {
     return reinterpret_cast<uintptr_t>(address) % kStreamAlignment == 0;
   }
