@@ -67,12 +67,13 @@ inline HostTensor embedding(const HostTensor& weight, const HostTensor& indices)
 }
 
 inline void embedding_backward_into(const HostTensor& grad, const HostTensor& indices, int64_t rows,
-                                    const HostTensor& out, bool scale = false) {
+                                    const HostTensor& out, bool scale = false,
+                                    uint64_t padding_row = ~uint64_t{0}) {
   run(
       {&grad, &indices, &out},
       [&](Handles t, uint64_t* bytes, aclOpExecutor** executor) {
         return aclnnEmbeddingDenseBackwardGetWorkspaceSize(t[0], t[1], static_cast<uint64_t>(rows),
-                                                           ~uint64_t{0}, scale, t[2], bytes, executor);
+                                                           padding_row, scale, t[2], bytes, executor);
       },
       aclnnEmbeddingDenseBackward);
 }
@@ -84,17 +85,20 @@ inline HostTensor embedding_backward(const HostTensor& grad, const HostTensor& i
 }
 
 // sizes: rows of each group.
-inline HostTensor bias_grad(const HostTensor& grad, const std::vector<int64_t>& sizes) {
+inline void bias_grad_into(const HostTensor& grad, const std::vector<int64_t>& sizes, const HostTensor& out) {
   HostTensor groups(ACL_INT64, {static_cast<int64_t>(sizes.size())});
   for (size_t k = 0; k < sizes.size(); ++k)
     groups.set_bits(static_cast<int64_t>(k), static_cast<uint64_t>(sizes[k]));
-  HostTensor out(grad.dtype(), {static_cast<int64_t>(sizes.size()), grad.dims()[1]});
   run(
       {&grad, &groups, &out},
       [](Handles t, uint64_t* bytes, aclOpExecutor** executor) {
         return aclnnGroupedBiasAddGradV2GetWorkspaceSize(t[0], t[1], 1, t[2], bytes, executor);
       },
       aclnnGroupedBiasAddGradV2);
+}
+inline HostTensor bias_grad(const HostTensor& grad, const std::vector<int64_t>& sizes) {
+  HostTensor out(grad.dtype(), {static_cast<int64_t>(sizes.size()), grad.dims()[1]});
+  bias_grad_into(grad, sizes, out);
   return out;
 }
 
