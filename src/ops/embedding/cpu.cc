@@ -1,4 +1,5 @@
 // Embedding on the CPU: one row copied per index, split over threads by positions and, for few wide rows, by columns.
+#include <algorithm>
 #include <cstring>
 
 #include "cpu/caches.h"
@@ -24,14 +25,19 @@ void copy_elements(char* to, int64_t to_stride, const char* from, int64_t from_s
   }
 }
 
-// Copies bytes past the caches. `to` is the start of a line and `bytes` a multiple of lines.
-void stream_bytes(char* to, const char* from, int64_t bytes) {
+// Copies bytes past the caches, and fetches as many from `ahead` meanwhile. `to` is the start of a line and `bytes` a
+// multiple of lines.
+void stream_bytes(char* to, const char* from, const char* ahead, int64_t bytes) {
+  constexpr int64_t kLine = 64;
   const hn::ScalableTag<uint64_t> tag;
   constexpr int64_t kStep =
       static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<uint64_t>()) * sizeof(uint64_t));
-  for (int64_t i = 0; i < bytes; i += kStep) {
-    hn::Stream(hn::LoadU(tag, reinterpret_cast<const uint64_t*>(from + i)), tag,
-               reinterpret_cast<uint64_t*>(to + i));
+  for (int64_t line = 0; line < bytes; line += kLine) {
+    hwy::Prefetch(ahead + line);
+    for (int64_t i = line; i < line + kLine; i += kStep) {
+      hn::Stream(hn::LoadU(tag, reinterpret_cast<const uint64_t*>(from + i)), tag,
+                 reinterpret_cast<uint64_t*>(to + i));
+    }
   }
 }
 
@@ -41,12 +47,12 @@ struct RowCopy {
   bool is_dense;  // columns lie one behind the other in both
   bool streams;
 
-  // `from` nullptr: zeros.
-  void operator()(char* to, const char* from, int64_t count) const {
+  // `from` nullptr: zeros. `ahead`: what will be copied later and may be fetched meanwhile.
+  void operator()(char* to, const char* from, const char* ahead, int64_t count) const {
     const int64_t bytes = count * plan.element_bytes;
     if (is_dense && from == nullptr) return write_zero_bytes(to, bytes, streams);
     if (is_dense && streams && is_line(reinterpret_cast<uintptr_t>(to)) && bytes % kLine == 0)
-      return stream_bytes(to, from, bytes);
+      return stream_bytes(to, from, ahead != nullptr ? ahead : from, bytes);
     if (is_dense) return static_cast<void>(std::memcpy(to, from, static_cast<size_t>(bytes)));
     const auto copy = [&]<int64_t kBytes>() {
       copy_elements<kBytes>(to, plan.out_column_stride, from, plan.weight_column_stride, count);
@@ -68,13 +74,23 @@ bool in_table(const EmbeddingPlan& plan, int64_t row) {
   return static_cast<uint64_t>(row) < static_cast<uint64_t>(plan.table_rows);
 }
 
-// Calls visit(position, index, offset of the output row) for the positions of the range, in order.
+// Calls visit(position, index, offset of the output row, index that comes `distance` positions later) for the positions of the
+// range, in order.
 template <class Index, class Visit>
-void for_each_index(const EmbeddingPlan& plan, const Index* indices, cpu::Range range, const Visit& visit) {
+void for_each_index(const EmbeddingPlan& plan, const Index* indices, cpu::Range range, int64_t distance,
+                    const Visit& visit) {
+  if (range.begin >= range.end) return;
   RunCursor<2> cursor(plan.nest, range.begin);
+  int64_t later_position = std::min(range.begin + distance, range.end - 1);
+  RunCursor<2> later(plan.nest, later_position);
   for (int64_t position = range.begin; position < range.end; ++position) {
-    visit(position, static_cast<int64_t>(indices[cursor.offset(0)]), cursor.offset(1));
+    visit(position, static_cast<int64_t>(indices[cursor.offset(0)]), cursor.offset(1),
+          static_cast<int64_t>(indices[later.offset(0)]));
     cursor.advance(1);
+    if (later_position + 1 < range.end) {
+      later.advance(1);
+      ++later_position;
+    }
   }
 }
 
@@ -103,8 +119,8 @@ Fault look_up(const EmbeddingPlan& plan, const TaskIo& io) {
   if (io.check == CheckMode::strict) {
     const int64_t chunks = cpu::chunks_for(plan.positions * static_cast<int64_t>(sizeof(Index)));
     cpu::parallel_for(chunks, [&](int64_t chunk) {
-      for_each_index(plan, indices, cpu::chunk_range(plan.positions, chunks, chunk, 1024),
-                     [&](int64_t position, int64_t row, int64_t) {
+      for_each_index(plan, indices, cpu::chunk_range(plan.positions, chunks, chunk, 1024), 0,
+                     [&](int64_t position, int64_t row, int64_t, int64_t) {
                        if (!in_table(plan, row)) scan.add(position);
                      });
     });
@@ -121,15 +137,20 @@ Fault look_up(const EmbeddingPlan& plan, const TaskIo& io) {
     const cpu::Range rows = cpu::chunk_range(plan.positions, row_chunks, chunk / column_chunks, 1);
     const cpu::Range columns = cpu::chunk_range(plan.columns, column_chunks, chunk % column_chunks, 64);
     if (columns.begin == columns.end) return;
-    for_each_index(plan, indices, rows, [&](int64_t position, int64_t row, int64_t out_offset) {
-      const bool valid = in_table(plan, row);
-      if (!valid && columns.begin == 0) scan.add(position);
-      const int64_t from =
-          valid ? row * plan.weight_row_stride + columns.begin * plan.weight_column_stride : 0;
-      const int64_t to = out_offset + columns.begin * plan.out_column_stride;
-      copy_row(out + to * plan.element_bytes, valid ? weight + from * plan.element_bytes : nullptr,
-               columns.end - columns.begin);
-    });
+    const auto row_start = [&](int64_t row) -> const char* {
+      if (!in_table(plan, row)) return nullptr;
+      const int64_t offset = row * plan.weight_row_stride + columns.begin * plan.weight_column_stride;
+      return weight + offset * plan.element_bytes;
+    };
+    const auto visit = [&](int64_t position, int64_t row, int64_t out_offset, int64_t later_row) {
+      const char* const from = row_start(row);
+      if (from == nullptr && columns.begin == 0) scan.add(position);
+      char* const to = out + (out_offset + columns.begin * plan.out_column_stride) * plan.element_bytes;
+      copy_row(to, from, row_start(later_row), columns.end - columns.begin);
+    };
+    constexpr int64_t kBytesAhead = 8192;
+    const int64_t row_bytes = (columns.end - columns.begin) * plan.element_bytes;
+    for_each_index(plan, indices, rows, std::max<int64_t>(kBytesAhead / row_bytes, 1), visit);
     hwy::FlushStream();
   });
   return fault(kRowsSetToZero);
