@@ -70,6 +70,7 @@ inline std::vector<Case> nsa_compress_cases() {
     add("long windows", {1900, 1, 65}, {600, 333, {1800, 100}, 1});
     add("wide heads", {60, 3, 1037}, {5, 3, {60}, 0});
     add("narrow heads", {900, 131, 3}, {8, 5, {450, 450}, 0});
+    add("a stride beyond all tokens", {90, 3, 33}, {9, INT64_MAX - 200, {50, 40}, 1});
     add("many windows overlap, heads in pieces", {120, 3, 1100}, {40, 3, {}, 0, false});
     add("many long windows overlap", {900, 2, 50}, {130, 9, {600, 300}, 1});
     add("many very long windows overlap", {1300, 1, 40}, {600, 50, {1300}, 0});

@@ -66,6 +66,7 @@ inline std::vector<Case> nsa_compress_grad_cases() {
     add("long windows", {1900, 1, 65}, {600, 333, {1800, 100}, 1});
     add("wide heads", {60, 3, 1037}, {5, 3, {60}, 0});
     add("narrow heads", {900, 131, 3}, {8, 5, {450, 450}, 0});
+    add("a stride beyond all tokens", {90, 3, 33}, {40, INT64_MAX - 200, {50, 40}, 1});
     add("many windows overlap, heads in pieces", {120, 3, 1100}, {40, 3, {}, 0, false});
     add("three and four windows overlap", {300, 3, 160}, {50, 14, {200, 100}, 1});
     add("tokens behind the last sequence", {620, 4, 70}, {16, 8, {300, 300}, 0});

@@ -97,20 +97,29 @@ struct Meeting {
 };
 
 // The windows [first, last] that cover a token; none when last < first. Window `first` meets it with weight `weight`, each
-// further one with a weight `stride` rows earlier.
+// further one with a weight `stride` rows earlier. The same windows cover the tokens before `until`, with weights that follow.
 struct Cover {
   int64_t first, last;
   int64_t weight;
+  int64_t until;
 };
 
 Cover cover_of(const CompressionSizes& sizes, const Sequence* sequences, int64_t sequence, int64_t token) {
-  if (sequence < 0) return {0, -1, 0};
+  if (sequence < 0) return {0, -1, 0, token + 1};
   const Sequence& s = sequences[sequence];
   const int64_t position = token - s.first_token;
   const int64_t first = position < sizes.block_size ? 0 : (position - sizes.block_size) / sizes.stride + 1;
   const int64_t started = position / sizes.stride;
   const int64_t last = started < s.windows ? started : s.windows - 1;
-  return {s.first_window + first, s.first_window + last, position - first * sizes.stride};
+  Cover cover = {s.first_window + first, s.first_window + last, 0, INT64_MAX};
+  // Only windows that exist are looked at: behind them products with the stride might not be numbers.
+  if (first < s.windows) {
+    cover.weight = position - first * sizes.stride;
+    cover.until = s.first_token + first * sizes.stride + sizes.block_size;
+  }
+  if (started + 1 < s.windows)
+    cover.until = std::min(cover.until, s.first_token + (started + 1) * sizes.stride);
+  return cover;
 }
 
 template <class T>
@@ -176,9 +185,11 @@ class CompressGradient {
     const Sequence* const sequences = plan_items<Sequence>(plan_);
     const auto first_token = [](const Sequence& s) { return s.first_token; };
     int64_t sequence = last_sequence_at(sequences, sizes.sequences, first_token, tokens.begin);
-    for (int64_t token = tokens.begin; token < tokens.end; ++token) {
-      if (sequence + 1 < sizes.sequences && sequences[sequence + 1].first_token == token) ++sequence;
-      const Cover cover = cover_of(sizes, sequences, sequence, token);
+    Cover cover = cover_of(sizes, sequences, sequence, tokens.begin);
+    for (int64_t token = tokens.begin; token < tokens.end; ++token, ++cover.weight) {
+      const bool opens = sequence + 1 < sizes.sequences && sequences[sequence + 1].first_token == token;
+      if (opens) ++sequence;
+      if (opens || token >= cover.until) cover = cover_of(sizes, sequences, sequence, token);
       sum_row({stretch, token, std::min(token + tokens_ahead_, tokens.end - 1)}, cover, heads);
     }
     hwy::FlushStream();
