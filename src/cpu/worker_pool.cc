@@ -165,10 +165,12 @@ class WorkerPool final : public Pool {
       static_cast<WorkerPool*>(pool)->work();
       return nullptr;
     };
-    // Signals are the application's: a worker takes none of them.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    // Signals from outside are for the application's threads. What a worker's own instruction raises stays deliverable: the
+    // application may have a handler for it.
+    sigset_t from_outside, before;
+    sigfillset(&from_outside);
+    for (int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&from_outside, own);
+    pthread_sigmask(SIG_SETMASK, &from_outside, &before);
     refused_ = pthread_create(&thread, &attributes, start, this) != 0;
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     pthread_attr_destroy(&attributes);
