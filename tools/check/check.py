@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Proves the promises of SECURITY.md layer by layer: builds what a layer needs, runs it and judges one figure against a goal."""
+import argparse
+import importlib
+import json
+import pathlib
+import sys
+import time
+import traceback
+
+from layers import NAMES
+from report import print_table, write_document
+from workshop import Failure, Result, Workshop
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def load(names):
+    return [importlib.import_module("layers." + name) for name in names]
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(prog="./dev check", description=__doc__)
+    parser.add_argument("layer", nargs="*", help="layers to run; all of them when none is named")
+    depth = parser.add_mutually_exclusive_group()
+    depth.add_argument("--fast", action="store_true", help="only what continuous integration runs: ten minutes on two cores")
+    depth.add_argument("--deep", action="store_true", help="the long variants that go before a release: hours")
+    parser.add_argument("--list", action="store_true", help="name the layers and their goals, run nothing")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write the table as JSON")
+    parser.add_argument("--save", action="store_true", help="put the table into docs/reliability.md, with today's date")
+    options = parser.parse_args(arguments)
+    for name in options.layer:
+        if name not in NAMES:
+            parser.error(f"there is no layer '{name}'; the layers are {', '.join(NAMES)}")
+    return options
+
+
+def run_layer(layer, workshop):
+    """One row of the table. Whatever goes wrong inside a layer is a verdict, never the end of the run."""
+    start = time.monotonic()
+    try:
+        result = layer.run(workshop)
+    except Failure as failure:
+        result = Result(str(failure), met=False)
+    except Exception:  # a broken layer must not hide the others
+        traceback.print_exc()
+        result = Result("the layer itself is broken: see above", met=False)
+    return {
+        "layer": layer.__name__.removeprefix("layers."),
+        "proves": layer.__doc__.splitlines()[0],
+        "figure": result.figure,
+        "goal": layer.GOAL,
+        "met": result.met,
+        "seconds": round(time.monotonic() - start, 1),
+    }
+
+
+def main(arguments):
+    options = parse(arguments)
+    layers = load(options.layer or NAMES)
+    if options.fast:
+        layers = [layer for layer in layers if layer.FAST]
+    if options.list:
+        for layer in layers:
+            print(f"{layer.__name__.removeprefix('layers.'):13} {layer.__doc__.splitlines()[0]}\n{'':13} goal: {layer.GOAL}")
+        return 0
+    workshop = Workshop(ROOT, depth="deep" if options.deep else "fast" if options.fast else "standard")
+    rows = []
+    for layer in layers:
+        print(f"== {layer.__name__.removeprefix('layers.')}: {layer.__doc__.splitlines()[0]}", flush=True)
+        rows.append(run_layer(layer, workshop))
+        print(f"== {rows[-1]['figure']} ({'met' if rows[-1]['met'] else 'NOT met'}, {rows[-1]['seconds']:.0f} s)", flush=True)
+    print_table(rows)
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=2) + "\n")
+    if options.save:
+        write_document(ROOT / "docs" / "reliability.md", rows)
+    return 0 if all(row["met"] for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,87 @@
+"""What a layer works with: builds presets, runs programs under a time limit, and reads the figures that they print."""
+import os
+import pathlib
+import re
+import subprocess
+from dataclasses import dataclass
+
+# A program of a layer reports with lines "figure NAME VALUE"; everything else that it prints is for people.
+FIGURE = re.compile(r"^figure (\w+) (-?[0-9.]+(?:e[+-]?\d+)?)$", re.M)
+
+
+class Failure(Exception):
+    """A layer cannot give its figure: the sentence says why, and becomes the figure."""
+
+
+@dataclass
+class Result:
+    figure: str
+    met: bool
+
+
+@dataclass
+class Output:
+    text: str  # stdout and stderr, in the order of printing
+    status: int
+
+    def figures(self):
+        return {name: float(value) for name, value in FIGURE.findall(self.text)}
+
+
+class Workshop:
+    def __init__(self, root, depth):
+        self.root = pathlib.Path(root)
+        self.depth = depth  # "fast", "standard" or "deep"
+
+    def pick(self, fast, standard, deep):
+        """The value for the depth of this run: how many seconds, how many cases."""
+        return {"fast": fast, "standard": standard, "deep": deep}[self.depth]
+
+    def setup(self, *groups):
+        self._dev("setup", *groups)
+
+    def build(self, preset, *targets):
+        """Configures and builds; returns the build folder. With targets only those are built."""
+        folder = self.root / "build" / preset
+        self.setup(*[group for group in ("arm64", "fuzz") if group == preset])
+        log = self.root / "build" / f"check-{preset}.log"
+        log.parent.mkdir(exist_ok=True)
+        commands = []
+        ninja = folder / "build.ninja"
+        if not ninja.exists() or ninja.stat().st_mtime < (self.root / "CMakePresets.json").stat().st_mtime:
+            commands.append(["cmake", "--preset", preset])
+        commands.append(["cmake", "--build", "--preset", preset] + (["--target", *targets] if targets else []))
+        print(f"   building {preset}{': ' + ' '.join(targets) if targets else ''}", flush=True)
+        with log.open("w") as out:
+            for command in commands:
+                if subprocess.run(command, cwd=self.root, stdout=out, stderr=subprocess.STDOUT).returncode:
+                    print("\n".join(log.read_text(errors="replace").splitlines()[-40:]))
+                    raise Failure(f"{preset} did not build: see {log.relative_to(self.root)}")
+        return folder
+
+    def program(self, preset, name):
+        return str(self.root / "build" / preset / "bin" / name)
+
+    def run(self, command, seconds, env=None, accept=(0,), quiet=True):
+        """Runs a command for at most so many seconds. A status that is not accepted shows the output's end and fails the layer."""
+        command = [str(word) for word in command]
+        try:
+            done = subprocess.run(command, cwd=self.root, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds)
+        except subprocess.TimeoutExpired as late:
+            print((late.stdout or b"").decode(errors="replace")[-4000:])
+            raise Failure(f"{pathlib.Path(command[0]).name} ran past its {seconds} s") from None
+        except OSError as error:
+            raise Failure(f"{command[0]} cannot be run: {error.strerror}") from None
+        output = Output(done.stdout.decode(errors="replace"), done.returncode)
+        bad = accept is not None and output.status not in accept
+        if bad or not quiet:
+            print(output.text[-8000:])
+        if bad:
+            how = f"was killed by signal {-output.status}" if output.status < 0 else f"exited with {output.status}"
+            raise Failure(f"{pathlib.Path(command[0]).name} {how}")
+        return output
+
+    def _dev(self, *words):
+        if subprocess.run([str(self.root / "dev"), *words], stdin=subprocess.DEVNULL).returncode:
+            raise Failure(f"./dev {' '.join(words)} failed")
