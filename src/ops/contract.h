@@ -101,15 +101,19 @@ std::shared_ptr<const void> share_plan(const Plan& plan) {
   return make_recycled<const Plan>(plan);
 }
 
-// A plan followed by a list whose length only phase 1 knows, in one piece of memory: plan_items() finds it.
-template <class Plan, class Item>
-std::shared_ptr<const void> share_plan(const Plan& plan, std::span<const Item> items) {
-  static_assert(std::is_trivially_copyable_v<Plan> && std::is_trivially_copyable_v<Item>);
-  static_assert(sizeof(Plan) % alignof(Item) == 0);
+// A plan followed by lists whose lengths only phase 1 knows, in one piece of memory: plan_items() finds the first.
+template <class Plan, class... Items>
+std::shared_ptr<const void> share_plan(const Plan& plan, std::span<const Items>... lists) {
+  static_assert(std::is_trivially_copyable_v<Plan> && (std::is_trivially_copyable_v<Items> && ...));
+  static_assert(((sizeof(Plan) % alignof(Items) == 0) && ...));
   static_assert(alignof(Plan) <= alignof(std::max_align_t));
-  const auto memory = make_recycled<RecycledVector<std::byte>>(sizeof(Plan) + items.size_bytes());
-  std::memcpy(memory->data(), &plan, sizeof(Plan));
-  if (!items.empty()) std::memcpy(memory->data() + sizeof(Plan), items.data(), items.size_bytes());
+  const auto memory = make_recycled<RecycledVector<std::byte>>();
+  memory->reserve(sizeof(Plan) + (lists.size_bytes() + ...));
+  const auto append = [&](std::span<const std::byte> bytes) {
+    memory->insert(memory->end(), bytes.begin(), bytes.end());
+  };
+  append(std::as_bytes(std::span(&plan, 1)));
+  (append(std::as_bytes(lists)), ...);
   return {memory, memory->data()};
 }
 

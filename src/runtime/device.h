@@ -16,6 +16,7 @@
 #include "base/env.h"
 #include "base/status.h"
 #include "runtime/fault.h"
+#include "runtime/recycle.h"
 
 namespace openaclnn {
 
@@ -45,8 +46,8 @@ inline constexpr int kMaxOutputs = 4;
 
 // What tasks know of list parameters. Tasks with the same addresses share it.
 struct ListIo {
-  std::vector<void*> addresses;  // of the tensors, list by list
-  std::vector<MemoryRange> written;
+  RecycledVector<void*> addresses;  // of the tensors, list by list
+  RecycledVector<MemoryRange> written;
   mutable std::atomic<bool> passed{false};  // the checks of addresses, which need not be repeated
 };
 

@@ -62,7 +62,7 @@ struct Call {
 struct Executor {
   std::shared_ptr<const Call> call;
   std::array<void*, kMaxParameters> data = {};  // current addresses, in the order of the parameters
-  std::vector<void*> element_data;              // of the lists, in the order of Call::elements
+  RecycledVector<void*> element_data;           // of the lists, in the order of Call::elements
   std::shared_ptr<const ListIo> lists;          // the same for tasks; nullptr after an address changed
   bool repeatable = false;
 };

@@ -27,18 +27,23 @@ constexpr bool kRecycles =
 constexpr bool kRecycles = true;
 #endif
 
-// Size classes are powers of two from 64 bytes to 32 KiB: plans with lists of some hundred entries are in, and what is kept
-// stays small. Class k has blocks of 64 << k bytes.
+// Size classes are powers of two from 64 bytes to 2 MiB: phase 1 of a list of ten thousand tensors is in. Without them the C
+// library would map and unmap such blocks in every call, and the page faults would cost more than the checks.
+// Class k has blocks of 64 << k bytes.
 constexpr size_t kSmallest = 64;
-constexpr size_t kClasses = 10;
+constexpr size_t kClasses = 16;
 constexpr size_t kLargest = kSmallest << (kClasses - 1);
+
+// Blocks up to 32 KiB are kept by threads; larger ones, of which a call needs a few, only by the shared list.
+constexpr size_t kThreadClasses = 10;
 
 // Blocks that a thread keeps to itself: a few calls' worth. Half of them move at a time, so that a thread that only frees and
 // one that only allocates take the lock once for many blocks.
 constexpr uint32_t kMostOfThread = 16;
 constexpr uint32_t kMoved = kMostOfThread / 2;
-// Bytes of a class in the shared list: 1000 queued tasks with plans of 1 KiB. More than that is rare and goes to the heap.
-constexpr size_t kMostShared = size_t{1} << 20;
+// Bytes of a class in the shared list: 2000 queued tasks with plans of 1 KiB, or one block of the largest class. More than that
+// is rare and goes to the heap.
+constexpr size_t kMostShared = size_t{2} << 20;
 
 size_t class_of(size_t bytes) {
   return static_cast<size_t>(std::bit_width((std::max(bytes, kSmallest) - 1) / kSmallest));
@@ -81,12 +86,25 @@ class SharedLists final : public ForkGuarded {
     FreeList& to = lists_[size_class];
     while (list.count > left) {
       void* const block = list.pop();
-      if (to.count * class_bytes(size_class) < kMostShared) {
+      if (has_room(to, size_class)) {
         to.push(block);
       } else {
         ::operator delete(block);
       }
     }
+  }
+
+  // One block, or nullptr.
+  void* take(size_t size_class) {
+    const std::lock_guard lock(mutex_);
+    return lists_[size_class].count > 0 ? lists_[size_class].pop() : nullptr;
+  }
+  // False when the class is full: the block stays the caller's.
+  bool give(size_t size_class, void* block) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (!has_room(lists_[size_class], size_class)) return false;
+    lists_[size_class].push(block);
+    return true;
   }
 
   void before_fork() override { mutex_.lock(); }
@@ -95,6 +113,10 @@ class SharedLists final : public ForkGuarded {
 
  private:
   SharedLists() { register_fork_guarded(LockRank::heap, this); }
+
+  static bool has_room(const FreeList& list, size_t size_class) {
+    return (list.count + 1) * class_bytes(size_class) <= kMostShared;
+  }
 
   static SharedLists* const instance_;
 
@@ -107,7 +129,7 @@ SharedLists* const SharedLists::instance_ = new SharedLists;
 // Trivially destructible, as all thread-local objects of the library: other destructors of the thread may still come here.
 // A pthread key empties the lists when the thread ends; again, if they were filled again.
 struct ThreadLists {
-  std::array<FreeList, kClasses> lists;
+  std::array<FreeList, kThreadClasses> lists;
   bool has_exit_hook;
 };
 thread_local ThreadLists thread_lists = {};
@@ -115,7 +137,7 @@ thread_local ThreadLists thread_lists = {};
 void empty_at_thread_exit(void* argument) {
   auto& of_thread = *static_cast<ThreadLists*>(argument);
   of_thread.has_exit_hook = false;
-  for (size_t k = 0; k < kClasses; ++k) SharedLists::instance().drain(k, of_thread.lists[k], 0);
+  for (size_t k = 0; k < kThreadClasses; ++k) SharedLists::instance().drain(k, of_thread.lists[k], 0);
 }
 
 // Made while the library loads: a forked child must never wait for another thread's initialisation.
@@ -137,6 +159,10 @@ bool keeps_blocks(ThreadLists& of_thread) {
 void* allocate_recycled(size_t bytes) {
   if (!kRecycles || bytes > kLargest) return ::operator new(bytes);
   const size_t size_class = class_of(bytes);
+  if (size_class >= kThreadClasses) {
+    void* const block = SharedLists::instance().take(size_class);
+    return block != nullptr ? block : ::operator new(class_bytes(size_class));
+  }
   ThreadLists& of_thread = thread_lists;
   FreeList& list = of_thread.lists[size_class];
   if (list.count == 0 && keeps_blocks(of_thread)) SharedLists::instance().fill(size_class, list, kMoved);
@@ -144,12 +170,20 @@ void* allocate_recycled(size_t bytes) {
 }
 
 void recycle(void* memory, size_t bytes) noexcept {
-  ThreadLists& of_thread = thread_lists;
-  if (!kRecycles || bytes > kLargest || !keeps_blocks(of_thread)) {
+  if (!kRecycles || bytes > kLargest) {
     ::operator delete(memory);
     return;
   }
   const size_t size_class = class_of(bytes);
+  if (size_class >= kThreadClasses) {
+    if (!SharedLists::instance().give(size_class, memory)) ::operator delete(memory);
+    return;
+  }
+  ThreadLists& of_thread = thread_lists;
+  if (!keeps_blocks(of_thread)) {
+    ::operator delete(memory);
+    return;
+  }
   FreeList& list = of_thread.lists[size_class];
   list.push(memory);
   if (list.count > kMostOfThread) SharedLists::instance().drain(size_class, list, kMoved);

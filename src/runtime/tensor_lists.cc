@@ -88,7 +88,7 @@ class Operands {
 };
 
 // P9, P10. Those that pass are divided into dense ones and others.
-Status collect(const Operands& operands, std::vector<Operand>& dense, std::vector<Operand>& sparse) {
+Status collect(const Operands& operands, RecycledVector<Operand>& dense, RecycledVector<Operand>& sparse) {
   Status misaligned;
   OPENACLNN_TRY(operands.for_each([&](const Operand& operand, void* data, aclDataType dtype, bool is_dense) {
     if (data == nullptr) return null_data(operands.name(operand));
@@ -103,14 +103,14 @@ Status collect(const Operands& operands, std::vector<Operand>& dense, std::vecto
 
 // Sorts by address, and leaves out inputs that equal an output as they may: what overlaps one overlaps the other. Numbers of
 // operands are sorted instead of operands, which are several times as large.
-std::vector<const Operand*> sorted_by_address(const Operands& operands,
-                                              const std::vector<Operand>& unsorted) {
+RecycledVector<const Operand*> sorted_by_address(const Operands& operands,
+                                              const RecycledVector<Operand>& unsorted) {
   struct Place {
     uintptr_t begin;
     uint32_t number;
     uint32_t element;  // its low bits will do: they only bring equals together
   };
-  std::vector<Place> places(unsorted.size());
+  RecycledVector<Place> places(unsorted.size());
   for (size_t k = 0; k < unsorted.size(); ++k) {
     places[k] = {unsorted[k].begin, static_cast<uint32_t>(k), static_cast<uint32_t>(unsorted[k].element)};
   }
@@ -135,7 +135,7 @@ std::vector<const Operand*> sorted_by_address(const Operands& operands,
     }
     return false;
   };
-  std::vector<const Operand*> sorted;
+  RecycledVector<const Operand*> sorted;
   sorted.reserve(places.size());
   for (size_t k = 0; k < places.size(); ++k) {
     if (!equals_output(k)) sorted.push_back(&unsorted[places[k].number]);
@@ -162,7 +162,7 @@ class FirstOverlap {
 
 // Dense views overlap when their bytes do. In the order of their begins, one overlaps an earlier one when it begins below the
 // highest end so far, and a later one when the next begins below its end.
-void find_dense_overlaps(const std::vector<const Operand*>& sorted, FirstOverlap& first) {
+void find_dense_overlaps(const RecycledVector<const Operand*>& sorted, FirstOverlap& first) {
   uintptr_t highest_end = 0;
   for (size_t k = 0; k < sorted.size(); ++k) {
     const bool meets_earlier = sorted[k]->begin < highest_end;
@@ -173,7 +173,7 @@ void find_dense_overlaps(const std::vector<const Operand*>& sorted, FirstOverlap
 }
 
 // Other views overlap provably only when they are identical.
-void find_identical(const Operands& operands, std::vector<const Operand*> sparse, FirstOverlap& first) {
+void find_identical(const Operands& operands, RecycledVector<const Operand*> sparse, FirstOverlap& first) {
   const auto order = [&](const Operand* a, const Operand* b) {
     if (a->begin != b->begin) return a->begin < b->begin;
     const TensorView x = operands.view(*a), y = operands.view(*b);
@@ -193,8 +193,8 @@ void find_identical(const Operands& operands, std::vector<const Operand*> sparse
 }
 
 // P11 between tensors.
-Status check_overlaps(const Operands& operands, const std::vector<Operand>& dense,
-                      const std::vector<Operand>& sparse) {
+Status check_overlaps(const Operands& operands, const RecycledVector<Operand>& dense,
+                      const RecycledVector<Operand>& sparse) {
   FirstOverlap first;
   find_dense_overlaps(sorted_by_address(operands, dense), first);
   find_identical(operands, sorted_by_address(operands, sparse), first);
@@ -280,7 +280,7 @@ Status check_lists(const Call& call, const CallAddresses& addresses, bool strict
   const bool settled = addresses.lists->passed.load(std::memory_order_acquire);
   if (settled && !strict && call.workspace_bytes == 0) return {};
   const Operands operands(call, addresses);
-  std::vector<Operand> dense, sparse;
+  RecycledVector<Operand> dense, sparse;
   dense.reserve(call.elements.size() + kMaxParameters);
   OPENACLNN_TRY(collect(operands, dense, sparse));
   OPENACLNN_TRY(check_overlaps(operands, dense, sparse));
@@ -290,8 +290,8 @@ Status check_lists(const Call& call, const CallAddresses& addresses, bool strict
   return {};
 }
 
-std::shared_ptr<const ListIo> make_list_io(const Call& call, std::vector<void*> elements) {
-  auto io = std::make_shared<ListIo>();
+std::shared_ptr<const ListIo> make_list_io(const Call& call, RecycledVector<void*> elements) {
+  auto io = make_recycled<ListIo>();
   for (const Parameter& of : call.parameters) {
     if (!of.is_list || !of.is_output || !of.is_accessed) continue;
     for (size_t n = of.first_element; n < of.first_element + of.element_count; ++n) {

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "base/tensor_view.h"
 #include "runtime/device.h"
+#include "runtime/recycle.h"
 
 namespace openaclnn {
 
@@ -38,12 +39,12 @@ class ListElements {
   TensorView view(size_t n, void* data) const;
 
   // The addresses of phase 1; the executor owns them from then on.
-  std::vector<void*> take_addresses() { return std::move(addresses_); }
+  RecycledVector<void*> take_addresses() { return std::move(addresses_); }
 
  private:
-  std::vector<ListElement> elements_;
-  std::vector<int64_t> layouts_;
-  std::vector<void*> addresses_;
+  RecycledVector<ListElement> elements_;
+  RecycledVector<int64_t> layouts_;
+  RecycledVector<void*> addresses_;
   size_t last_layout_ = 0;
 };
 
@@ -59,6 +60,6 @@ struct CallAddresses {
 Status check_lists(const Call& call, const CallAddresses& addresses, bool strict);
 
 // `elements`: the addresses of all lists, in the order of Call::elements.
-std::shared_ptr<const ListIo> make_list_io(const Call& call, std::vector<void*> elements);
+std::shared_ptr<const ListIo> make_list_io(const Call& call, RecycledVector<void*> elements);
 
 }  // namespace openaclnn

@@ -9,6 +9,7 @@
 #include "aclnnop/aclnn_grouped_bias_add_grad.h"
 #include "aclnnop/aclnn_nsa_compress.h"
 #include "aclnnop/aclnn_nsa_compress_grad.h"
+#include "openaclnn/openaclnn.h"
 #include "runtime/runtime_test.h"
 
 // The C library's own functions under the names of which nobody replaces them.
@@ -200,6 +201,27 @@ TEST_F(AllocationTest, SmallTasks) {
 
 // Workers run these and free what the calling thread allocated.
 TEST_F(AllocationTest, LargeTasks) { expect_no_allocation_of_any_operator(1000, 1000, 1); }
+
+// A thousand parameters: what phase 1 and phase 2 keep of each is megabytes together.
+TEST_F(AllocationTest, LongLists) {
+  constexpr size_t kTensors = 1000;
+  constexpr size_t kRoles = 5;
+  aclTensorList* lists[kRoles];
+  for (aclTensorList*& list : lists) {
+    std::vector<aclTensor*> parts(kTensors);
+    for (aclTensor*& part : parts) part = floats({8});
+    list = aclCreateTensorList(parts.data(), parts.size());
+  }
+  aclTensor* const step = integers({1});
+  expect_no_allocation(
+      "ApplyFusedEmaAdamList", 200, 1,
+      [&](uint64_t* bytes, aclOpExecutor** executor) {
+        return openaclnnApplyFusedEmaAdamListGetWorkspaceSize(lists[0], lists[1], lists[2], lists[3],
+                                                              lists[4], nullptr, step, nullptr, nullptr, 0, 0,
+                                                              0, 0, 0, 1, true, 0, bytes, executor);
+      },
+      openaclnnApplyFusedEmaAdamList);
+}
 
 TEST_F(AllocationTest, QueuedTasks) { expect_no_allocation_of_any_operator(500, 1000, 10); }
 

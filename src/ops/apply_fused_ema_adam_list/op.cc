@@ -255,11 +255,8 @@ class Planner {
     }
     call_.work_bytes = static_cast<double>(plan_.traffic_bytes);
     plan_.items = static_cast<int64_t>(items_.size());
-    const std::span<const std::byte> items = std::as_bytes(std::span(items_));
-    const std::span<const std::byte> nests = std::as_bytes(std::span(nests_));
-    std::vector<std::byte> bytes(items.begin(), items.end());
-    bytes.insert(bytes.end(), nests.begin(), nests.end());
-    call_.plan = share_plan(plan_, std::span<const std::byte>(bytes));
+    call_.plan = share_plan(plan_, std::span<const EmaAdamListItem>(items_),
+                            std::span<const EmaAdamListNest>(nests_));
     return std::move(call_);
   }
 
@@ -288,8 +285,8 @@ class Planner {
   const EmaAdamListArgs& args_;
   EmaAdamListPlan plan_ = {};
   Checked traffic_bytes_ = 0;
-  std::vector<EmaAdamListItem> items_;
-  std::vector<EmaAdamListNest> nests_;
+  RecycledVector<EmaAdamListItem> items_;
+  RecycledVector<EmaAdamListNest> nests_;
   Call call_;
 };
 
