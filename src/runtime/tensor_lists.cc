@@ -104,7 +104,7 @@ Status collect(const Operands& operands, RecycledVector<Operand>& dense, Recycle
 // Sorts by address, and leaves out inputs that equal an output as they may: what overlaps one overlaps the other. Numbers of
 // operands are sorted instead of operands, which are several times as large.
 RecycledVector<const Operand*> sorted_by_address(const Operands& operands,
-                                              const RecycledVector<Operand>& unsorted) {
+                                                 const RecycledVector<Operand>& unsorted) {
   struct Place {
     uintptr_t begin;
     uint32_t number;

@@ -255,8 +255,8 @@ class Planner {
     }
     call_.work_bytes = static_cast<double>(plan_.traffic_bytes);
     plan_.items = static_cast<int64_t>(items_.size());
-    call_.plan = share_plan(plan_, std::span<const EmaAdamListItem>(items_),
-                            std::span<const EmaAdamListNest>(nests_));
+    call_.plan =
+        share_plan(plan_, std::span<const EmaAdamListItem>(items_), std::span<const EmaAdamListNest>(nests_));
     return std::move(call_);
   }
 

@@ -1,5 +1,5 @@
 // EmbeddingDenseBackward on the CPU: sort the positions by row, then every output row is owned by one thread, which adds the
-// row's terms in ascending position. Rows with very many terms are split by columns instead.
+// row's terms in ascending position. Rows with very many terms are split by columns instead. Tables of a few columns need no sort.
 #include <algorithm>
 #include <atomic>
 
@@ -7,6 +7,7 @@
 #include "cpu/float_types.h"
 #include "cpu/rows.h"
 #include "cpu/zeros.h"
+#include "ops/embedding_dense_backward/direct.h"
 #include "ops/embedding_dense_backward/sort.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
@@ -22,18 +23,23 @@ struct TableGradient {
   SortedPositions<Word> sorted;
   bool streams;  // the table is larger than the caches
 
-  // The row of grad that belongs to a sorted entry.
-  const In* grad_row(int64_t entry) const {
-    const int64_t position = static_cast<int64_t>(sorted.entries[entry].position);
+  const In* row_at(int64_t position) const {
     if (plan.grad_row_nest.rank <= 1) return grad + position * plan.grad_row_nest.strides[0][0];
     return grad + RunCursor<1>(plan.grad_row_nest, position).offset(0);
+  }
+  // The row of grad that belongs to a sorted entry.
+  const In* grad_row(int64_t entry) const {
+    return row_at(static_cast<int64_t>(sorted.entries[entry].position));
+  }
+  // 1, or one over the number of terms of a row.
+  F32 scale(int64_t terms) const {
+    return F32(plan.scale_by_frequency ? 1.0f / static_cast<float>(terms) : 1.0f);
   }
 
   // Writes columns [columns.begin, columns.end) of one output row from the entries [first, last), at least one.
   void write_row(int64_t row, int64_t first, int64_t last, cpu::Range columns,
                  RowAccumulators& accumulators) const {
     const int64_t terms = last - first;
-    const F32 scale(plan.scale_by_frequency ? 1.0f / static_cast<float>(terms) : 1.0f);
     const int64_t most = tile_columns(columns.end - columns.begin);
     for (int64_t begin = columns.begin; begin < columns.end; begin += most) {
       const int64_t end = std::min(begin + most, columns.end);
@@ -42,7 +48,7 @@ struct TableGradient {
       const Rows rows{terms, sorted.count - first, [&](int64_t k) { return grad_row(first + k) + offset; }};
       Out* const target = out + row * plan.out_row_stride + begin * plan.out_column_stride;
       sum_strided_rows<In>(rows, plan.grad_column_stride, end - begin, accumulators,
-                           SumTarget<Out>{target, scale, streams}, plan.out_column_stride);
+                           SumTarget<Out>{target, scale(terms), streams}, plan.out_column_stride);
     }
   }
 
@@ -145,6 +151,35 @@ void write_table(const TableGradient<In, Out, Word>& table, int64_t* hot_rows) {
   if (hot > 0) write_hot_rows(table, hot_rows, hot);
 }
 
+// Every thread reads all keys and adds the terms of its rows; more threads than a few would only read.
+template <class In, class Out, class Word>
+void write_table_directly(const TableGradient<In, Out, Word>& table, const TaskIo& io) {
+  constexpr int64_t kMostThreads = 8;
+  const EmbeddingBackwardPlan& plan = table.plan;
+  const int64_t bytes = plan.positions * static_cast<int64_t>(sizeof(Word) + sizeof(In)) * plan.columns;
+  const int64_t parts = std::min<int64_t>({cpu::chunks_for(bytes), cpu::num_threads(), kMostThreads});
+  const Word* const keys = workspace_part<Word>(io, plan.scratch.keys);
+  cpu::parallel_for(parts, [&](int64_t part) {
+    DirectSums<Word> sums(plan, io);
+    const cpu::Range rows = cpu::chunk_range(plan.table_rows, parts, part, 1);
+    for (int64_t row = rows.begin; row < rows.end; ++row) sums.clear(row);
+    for_each_position_of(rows, keys, plan.positions, [&](int64_t position, int64_t row) {
+      sums.add(row, table.row_at(position), plan.grad_column_stride);
+    });
+    for (int64_t row = rows.begin; row < rows.end; ++row) {
+      const int64_t terms = sums.terms(row);
+      if (terms == 0) {
+        table.write_empty_rows(row, row + 1);
+        continue;
+      }
+      const F32 scale = table.scale(terms);
+      Out* const target = table.out + row * plan.out_row_stride;
+      for (int64_t c = 0; c < plan.columns; ++c)
+        store_first(F32(sums.total(row, c)) * scale, target + c * plan.out_column_stride, 1);
+    }
+  });
+}
+
 template <class Word>
 Fault run_with_words(const EmbeddingBackwardPlan& plan, const TaskIo& io) {
   SortedPositions<Word> sorted = {nullptr, 0};
@@ -165,19 +200,19 @@ Fault run_with_words(const EmbeddingBackwardPlan& plan, const TaskIo& io) {
     fault.total = plan.positions;
     fault.kind = io.check == CheckMode::strict ? kTableUntouched : kIndicesSkipped;
     if (fault.found() && io.check == CheckMode::strict) return fault;
-    sorted = sort_positions<Word>(plan, io);
+    if (!plan.scratch.direct) sorted = sort_positions<Word>(plan, io);
   }
 
   with_float_type(plan.grad_dtype, [&](auto grad_type) {
     with_float_type(plan.out_dtype, [&](auto out_type) {
       using In = decltype(grad_type);
       using Out = decltype(out_type);
-      write_table(
-          TableGradient<In, Out, Word>{
-              plan, static_cast<const In*>(io.data[kGradRows]) + plan.offsets[kGradRows],
-              static_cast<Out*>(io.data[kGradTable]) + plan.offsets[kGradTable], sorted,
-              cpu::exceeds_caches(plan.table_rows * plan.columns * static_cast<int64_t>(sizeof(Out)))},
-          plan.positions > 0 ? workspace_part<int64_t>(io, plan.scratch.hot_rows) : nullptr);
+      const TableGradient<In, Out, Word> table{
+          plan, static_cast<const In*>(io.data[kGradRows]) + plan.offsets[kGradRows],
+          static_cast<Out*>(io.data[kGradTable]) + plan.offsets[kGradTable], sorted,
+          cpu::exceeds_caches(plan.table_rows * plan.columns * static_cast<int64_t>(sizeof(Out)))};
+      if (plan.scratch.direct) return write_table_directly(table, io);
+      write_table(table, plan.positions > 0 ? workspace_part<int64_t>(io, plan.scratch.hot_rows) : nullptr);
     });
   });
   return fault;

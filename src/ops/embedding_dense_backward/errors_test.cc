@@ -149,7 +149,9 @@ TEST(EmbeddingBackwardPhase1, RefusesAWorkspaceThatLeavesInt64) {
     indices.dtype = ACL_INT8;
     indices.dims = {positions};
     indices.strides = {0};
-    arguments.tensors[kOut].dims = {5, 1};
+    const int64_t rows = int64_t{1} << 20;  // too many to be summed without a sort
+    arguments.tensors[kOut].dims = {rows, 1};
+    arguments.numbers[kNumWeights] = rows;
     const Outcome outcome = test.run(arguments);
     if (power <= 57) {
       EXPECT_EQ(outcome.phase1, 0) << outcome.error;

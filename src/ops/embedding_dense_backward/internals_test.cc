@@ -1,4 +1,4 @@
-// EmbeddingDenseBackward: the sort in 64-bit words, which through the C API takes a table or a list of 2^32 rows.
+// EmbeddingDenseBackward: sums and the sort in 64-bit words, which through the C API takes a table or a list of 2^32 rows.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -46,34 +46,38 @@ std::vector<float> run(const EmbeddingBackwardPlan& plan, uint64_t workspace_byt
 
 TEST(EmbeddingBackwardSort, WideWordsGiveTheSameBits) {
   Random random(openaclnn_test::test_seed());
-  constexpr int64_t kColumns = 3;
-  for (const int64_t rows : {5, 3000, (1 << 22) + 5}) {
-    for (const int64_t positions : {1000, 40000}) {
-      const Argument grad = argument("grad", ACL_FLOAT, {positions, kColumns});
-      const Argument indices = argument("indices", ACL_INT64, {positions});
-      const Argument out = argument("out", ACL_FLOAT, {rows, kColumns});
-      const EmbeddingBackwardArgs args = {grad, indices, out, static_cast<uint64_t>(rows), 2, true};
-      ASSERT_TRUE(check(args).ok());
-      const Result<Call> call = plan(args);
-      ASSERT_TRUE(call.ok());
-      Data data;
-      for (int64_t i = 0; i < positions * kColumns; ++i) {
-        data.grad.push_back(static_cast<float>(random.sign() * random.magnitude(-12, 3)));
-      }
-      for (int64_t n = 0; n < positions; ++n) data.indices.push_back(random.below(rows));
-      data.indices[static_cast<size_t>(positions / 2)] = rows;
-
-      const auto& narrow = *static_cast<const EmbeddingBackwardPlan*>(call->plan.get());
-      ASSERT_FALSE(narrow.scratch.wide);
-      EmbeddingBackwardPlan wide = narrow;
-      wide.scratch.wide = true;
-      for (int64_t* part : {&wide.scratch.keys, &wide.scratch.entries[0], &wide.scratch.entries[1],
-                            &wide.scratch.histograms, &wide.scratch.hot_rows}) {
-        *part *= 2;  // no part more than doubles
-      }
-      ASSERT_EQ(run(wide, 2 * call->workspace_bytes, data), run(narrow, call->workspace_bytes, data))
-          << rows << " rows, " << positions << " positions";
+  struct Size {
+    int64_t rows, positions, columns;
+  };
+  for (const Size& size :
+       {Size{5, 1000, 5}, {3000, 40000, 5}, {(1 << 22) + 5, 1000, 3}, {5, 1000, 1}, {3000, 40000, 4}}) {
+    const auto& [rows, positions, columns] = size;
+    const Argument grad = argument("grad", ACL_FLOAT, {positions, columns});
+    const Argument indices = argument("indices", ACL_INT64, {positions});
+    const Argument out = argument("out", ACL_FLOAT, {rows, columns});
+    const EmbeddingBackwardArgs args = {grad, indices, out, static_cast<uint64_t>(rows), 2, true};
+    ASSERT_TRUE(check(args).ok());
+    const Result<Call> call = plan(args);
+    ASSERT_TRUE(call.ok());
+    Data data;
+    for (int64_t i = 0; i < positions * columns; ++i) {
+      data.grad.push_back(static_cast<float>(random.sign() * random.magnitude(-12, 3)));
     }
+    for (int64_t n = 0; n < positions; ++n) data.indices.push_back(random.below(rows));
+    data.indices[static_cast<size_t>(positions / 2)] = rows;
+
+    const auto& narrow = *static_cast<const EmbeddingBackwardPlan*>(call->plan.get());
+    ASSERT_FALSE(narrow.scratch.wide);
+    ASSERT_EQ(narrow.scratch.direct, columns <= kMostDirectColumns && rows <= 3000);
+    EmbeddingBackwardPlan wide = narrow;
+    wide.scratch.wide = true;
+    for (int64_t* part :
+         {&wide.scratch.keys, &wide.scratch.entries[0], &wide.scratch.entries[1], &wide.scratch.histograms,
+          &wide.scratch.hot_rows, &wide.scratch.terms, &wide.scratch.sums}) {
+      *part *= 2;  // no part more than doubles
+    }
+    ASSERT_EQ(run(wide, 2 * call->workspace_bytes, data), run(narrow, call->workspace_bytes, data))
+        << rows << " rows, " << positions << " positions";
   }
 }
 

@@ -42,21 +42,32 @@ Checked grad_rows(const Argument& grad) {
 }
 
 // Lays out the workspace and returns its size.
-Result<uint64_t> lay_out(EmbeddingBackwardScratch& scratch, int64_t positions, int64_t table_rows) {
+Result<uint64_t> lay_out(EmbeddingBackwardScratch& scratch, int64_t positions, int64_t table_rows,
+                         int64_t columns) {
   constexpr int kMostDigitBits = 11;  // 2048 counters of 8 bytes fit in L1
   constexpr int64_t kPositionsPerBlock = 8192;
   constexpr int64_t kMostBlocks = 64;
 
   scratch.wide = std::max(positions, table_rows) >= int64_t{UINT32_MAX};
   scratch.blocks = std::clamp(positions / kPositionsPerBlock, int64_t{1}, kMostBlocks);
+  const int64_t word_bytes = scratch.wide ? 8 : 4;
+  WorkspaceLayout layout;
+  scratch.keys = layout.reserve(Checked(positions) * word_bytes);
+  // Every state is set and read once, also of rows that no index names: those must not be most of the work.
+  const Checked sums_bytes = Checked(table_rows) * (columns * int64_t{sizeof(DirectSum)});
+  scratch.direct = columns <= kMostDirectColumns && sums_bytes.ok() &&
+                   sums_bytes.value() <= kMostDirectBytes && table_rows / 4 <= positions;
+  if (scratch.direct) {
+    scratch.terms = layout.reserve(table_rows * word_bytes);
+    scratch.sums = layout.reserve(sums_bytes);
+    return layout.bytes(positions, " indices");
+  }
+
   const int key_bits = std::max(1, static_cast<int>(std::bit_width(static_cast<uint64_t>(table_rows - 1))));
   scratch.passes = (key_bits + kMostDigitBits - 1) / kMostDigitBits;
   scratch.digit_bits = (key_bits + scratch.passes - 1) / scratch.passes;
 
-  const int64_t word_bytes = scratch.wide ? 8 : 4;
   const Checked entry_bytes = Checked(positions) * (2 * word_bytes);
-  WorkspaceLayout layout;
-  scratch.keys = layout.reserve(Checked(positions) * word_bytes);
   scratch.entries[0] = layout.reserve(entry_bytes);
   scratch.entries[1] = layout.reserve(scratch.passes > 1 ? entry_bytes : Checked(0));
   scratch.histograms = layout.reserve(Checked(scratch.blocks) * (int64_t{8} << scratch.digit_bits));
@@ -127,7 +138,8 @@ Result<Call> plan(const EmbeddingBackwardArgs& args) {
     if (plan.positions > 0) {
       plan.index_nest = row_major_nest<1>({&indices.view}, 0, indices.view.rank);
       plan.grad_row_nest = row_major_nest<1>({&grad.view}, 0, grad.view.rank - 1);
-      const Result<uint64_t> workspace_bytes = lay_out(plan.scratch, plan.positions, plan.table_rows);
+      const Result<uint64_t> workspace_bytes =
+          lay_out(plan.scratch, plan.positions, plan.table_rows, plan.columns);
       if (!workspace_bytes.ok()) return workspace_bytes.status();
       call.workspace_bytes = *workspace_bytes;
     }

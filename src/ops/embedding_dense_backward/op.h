@@ -19,6 +19,16 @@ struct EmbeddingBackwardArgs {
 // Parameters of the call, in the order of the signature.
 enum EmbeddingBackwardParameter { kGradRows, kGradIndices, kGradTable, kGradParameters };
 
+// The state of one sum in the order of additions of base/sum_order.h.
+struct DirectSum {
+  double total;
+  float chunk, window;
+};
+
+// Tables of a few columns whose sums all fit in the caches are summed as the positions come, without a sort.
+inline constexpr int64_t kMostDirectColumns = 4;
+inline constexpr int64_t kMostDirectBytes = int64_t{4} << 20;
+
 // Where the parts of the workspace start (WorkspaceLayout). The sizes depend on shapes only, so the
 // workspace is the same for any number of threads.
 struct EmbeddingBackwardScratch {
@@ -30,6 +40,9 @@ struct EmbeddingBackwardScratch {
   int64_t entries[2];  // Entry[N] each; the second exists when there is more than one pass
   int64_t histograms;  // int64[blocks][digits]
   int64_t hot_rows;    // int64[kMostHotRows]
+  bool direct;         // then, instead of all parts but the keys:
+  int64_t terms;       // Word[V]
+  int64_t sums;        // DirectSum[V][D]
 };
 
 inline constexpr int64_t kMostHotRows = 1024;

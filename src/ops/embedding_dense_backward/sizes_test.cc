@@ -86,10 +86,12 @@ TEST(EmbeddingBackwardSizes, TablesAroundTheDigitsOfTheSort) {
   Random random(test_seed());
   for (const int64_t rows : {1, 2, 3, 1023, 1024, 1025, 2047, 2048, 2049, 4095, 4097, 65536, 65537}) {
     for (const int64_t positions : {1, 900, 20000}) {
-      BackwardCall call({ACL_FLOAT, ACL_BF16}, ACL_INT64, {positions}, 2, {.table_rows = rows});
-      call.fill(random);
-      call[kIndices].set(positions - 1, static_cast<double>(rows - 1));
-      ASSERT_TRUE(call.run_and_compare()) << rows << " rows, " << positions << " positions";
+      for (const int64_t columns : {2, 5}) {
+        BackwardCall call({ACL_FLOAT, ACL_BF16}, ACL_INT64, {positions}, columns, {.table_rows = rows});
+        call.fill(random);
+        call[kIndices].set(positions - 1, static_cast<double>(rows - 1));
+        ASSERT_TRUE(call.run_and_compare()) << rows << " rows, " << positions << " positions";
+      }
     }
   }
 }
@@ -127,9 +129,12 @@ TEST(EmbeddingBackwardSizes, ManyPositionsInSmallTables) {
   Random random(test_seed());
   for (const DtypePair& dtypes : dtype_pairs()) {
     for (const int64_t rows : {1, 2, 30}) {
-      BackwardCall call(dtypes, ACL_INT8, {30000}, 3, {.table_rows = rows, .padding_row = 1, .scale = true});
-      call.fill(random);
-      ASSERT_TRUE(call.run_and_compare()) << dtypes << ", " << rows << " rows";
+      for (const int64_t columns : {3, 5}) {
+        BackwardCall call(dtypes, ACL_INT8, {30000}, columns,
+                          {.table_rows = rows, .padding_row = 1, .scale = true});
+        call.fill(random);
+        ASSERT_TRUE(call.run_and_compare()) << dtypes << ", " << rows << " rows";
+      }
     }
   }
 }
