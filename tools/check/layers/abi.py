@@ -2,14 +2,14 @@
 
 Every header compiles alone in six language modes; the library exports the golden symbols, no more and no fewer; the binary interface
 of the headers is that of tests/abi/libopenaclnn.abi (abidiff); C11 and C++11 programs link and run. tools/tests/test_abi.py, run here
-too, plants ten changes that would break programs and expects each to be seen.
+too, plants nine changes, eight of which would break programs, and expects each to be seen.
 """
 import re
 import sys
 
 from workshop import Failure, Result
 
-GOAL = "0 differences: symbols, types, headers alone; 10 planted changes are seen"
+GOAL = "0 differences: symbols, types, headers alone; 9 planted changes are seen"
 FAST = True
 PROGRAMS = ("c11_program", "cpp11_program", "door_test")
 
