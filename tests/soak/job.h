@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -30,13 +31,17 @@ class JobHandles {
 
 class Job {
  public:
-  // Runs the case once, on the default stream; false where that failed.
-  explicit Job(const Case& c) : case_(c), tensors_(make_tensors(c)) {
+  // Runs the case once, on the default stream. What its tensors held before is kept in memory of aclrtMalloc, or in the program's
+  // own, which the library must read before a copy returns.
+  Job(const Case& c, Placement kept) : case_(c), tensors_(make_tensors(c)), kept_(kept) {
     for (size_t k = 0; k < tensors_.size(); ++k) {
       if (case_.tensors[k].role != Role::input && tensors_[k].numel() > 0)
         restored_.push_back(span_of(tensors_[k]));
     }
-    for (const Span& span : restored_) initial_.emplace_back(span.data, span.data + span.bytes);
+    for (const Span& span : restored_) {
+      initial_.push_back(std::make_unique<GuardedBuffer>(span.bytes, kept));
+      std::memcpy(initial_.back()->data(), span.data, span.bytes);
+    }
     works_ = run_case(case_, tensors_).ok();
     for (const Span& span : restored_) results_.emplace_back(span.data, span.data + span.bytes);
     for (HostTensor& tensor : tensors_) tensor.remember();
@@ -56,9 +61,12 @@ class Job {
 
   // Queues copies that undo an earlier call.
   aclError restore(aclrtStream stream) const {
+    const aclrtMemcpyKind kind =
+        kept_ == Placement::library ? ACL_MEMCPY_DEVICE_TO_DEVICE : ACL_MEMCPY_HOST_TO_DEVICE;
     for (size_t k = 0; k < restored_.size(); ++k) {
-      const aclError code = aclrtMemcpyAsync(restored_[k].data, restored_[k].bytes, initial_[k].data(),
-                                             restored_[k].bytes, ACL_MEMCPY_HOST_TO_DEVICE, stream);
+      const Span& span = restored_[k];
+      const aclError code =
+          aclrtMemcpyAsync(span.data, span.bytes, initial_[k]->data(), span.bytes, kind, stream);
       if (code != 0) return code;
     }
     return 0;
@@ -92,7 +100,9 @@ class Job {
   Case case_;
   std::vector<HostTensor> tensors_;
   std::vector<Span> restored_;
-  std::vector<std::vector<std::byte>> initial_, results_;
+  std::vector<std::unique_ptr<GuardedBuffer>> initial_;
+  std::vector<std::vector<std::byte>> results_;
+  Placement kept_;
   bool works_ = false;
 };
 

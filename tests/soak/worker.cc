@@ -37,7 +37,8 @@ Worker::Worker(const std::vector<Case>& cases, uint64_t seed, Tally& tally)
     const int64_t bytes = Job::bytes_of(c);
     const int64_t copies = std::clamp<int64_t>(kSmallBytes / bytes, 1, kMostCopies);
     for (int64_t k = 0; k < copies; ++k) {
-      jobs_.push_back({std::make_unique<Job>(c), static_cast<int>(bytes / kSmallBytes) + 1});
+      const Placement kept = k % 8 == 0 ? Placement::ends_at_guard : Placement::library;
+      jobs_.push_back({std::make_unique<Job>(c, kept), static_cast<int>(bytes / kSmallBytes) + 1});
       if (!jobs_.back().job->works()) violation(c.name + " failed at first");
     }
   }
