@@ -35,7 +35,7 @@ ProcessUsage ProcessUsage::now() {
 
 ProcessUsage ProcessUsage::joined(const ProcessUsage& other) const {
   return {std::max(rss_kib, other.rss_kib), std::max(threads, other.threads),
-          std::max(descriptors, other.descriptors)};
+          std::min(descriptors, other.descriptors)};
 }
 
 }  // namespace openaclnn_test

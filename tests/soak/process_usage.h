@@ -11,7 +11,8 @@ struct ProcessUsage {
   int64_t descriptors = 0;
 
   static ProcessUsage now();
-  // The larger one of each.
+  // What a stretch of time held: the most memory and threads, and the fewest descriptors, since an allocation that fails reads
+  // /proc/meminfo for its sentence and closes it again.
   ProcessUsage joined(const ProcessUsage& other) const;
 };
 

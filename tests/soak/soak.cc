@@ -31,14 +31,13 @@ std::vector<Case> chosen_cases() {
   return chosen;
 }
 
-// Largest values of a stretch of time.
 ProcessUsage watch(Clock::time_point until) {
-  ProcessUsage largest = ProcessUsage::now();
+  ProcessUsage usage = ProcessUsage::now();
   while (Clock::now() < until) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    largest = largest.joined(ProcessUsage::now());
+    usage = usage.joined(ProcessUsage::now());
   }
-  return largest;
+  return usage;
 }
 
 int run(double seconds) {
