@@ -34,4 +34,4 @@ def run(workshop):
     alone = int(re.search(r"(\d+) headers are fine", headers).group(1))
     met = figures["status"] == 0 and figures["functions"] >= 122 and count >= 125
     difference = "no difference" if figures["status"] == 0 else "DIFFERENCES"
-    return Result(f"{difference} in {figures['functions']:.0f} functions, {count} symbols; {alone} headers alone", met)
+    return Result(f"{difference} in {figures['functions']:.0f} functions, {count} symbols; {alone} headers alone; planted changes seen", met)
