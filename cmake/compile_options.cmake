@@ -23,6 +23,7 @@ endif()
 include(CheckCXXCompilerFlag)
 add_library(openaclnn_hardening INTERFACE)
 if(NOT OPENACLNN_SANITIZE AND NOT OPENACLNN_COVERAGE)
+  set(CMAKE_REQUIRED_FLAGS -Werror) # clang only warns of flags that are another processor's
   # Control flow: end points of indirect branches on x86-64, and signed return addresses on AArch64.
   foreach(flag -fstack-protector-strong -fstack-clash-protection -fcf-protection=full -mbranch-protection=standard)
     string(MAKE_C_IDENTIFIER "OPENACLNN_HAS${flag}" known)
@@ -31,6 +32,7 @@ if(NOT OPENACLNN_SANITIZE AND NOT OPENACLNN_COVERAGE)
       target_compile_options(openaclnn_hardening INTERFACE ${flag})
     endif()
   endforeach()
+  unset(CMAKE_REQUIRED_FLAGS)
   target_compile_options(openaclnn_hardening INTERFACE
     -ffile-prefix-map=${PROJECT_SOURCE_DIR}/= $<$<CONFIG:Release>:-U_FORTIFY_SOURCE> $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=2>)
 endif()
