@@ -33,8 +33,8 @@ ProcessUsage ProcessUsage::now() {
           entries("/proc/self/fd")};
 }
 
-ProcessUsage ProcessUsage::joined(const ProcessUsage& other) const {
-  return {std::max(rss_kib, other.rss_kib), std::max(threads, other.threads),
+ProcessUsage ProcessUsage::least(const ProcessUsage& other) const {
+  return {std::min(rss_kib, other.rss_kib), std::min(threads, other.threads),
           std::min(descriptors, other.descriptors)};
 }
 

@@ -11,9 +11,9 @@ struct ProcessUsage {
   int64_t descriptors = 0;
 
   static ProcessUsage now();
-  // What a stretch of time held: the most memory and threads, and the fewest descriptors, since an allocation that fails reads
-  // /proc/meminfo for its sentence and closes it again.
-  ProcessUsage joined(const ProcessUsage& other) const;
+  // The smaller one of each. Over a stretch of time that is what is never given back, without what comes and goes: blocks that
+  // wait for their tasks, and /proc/meminfo, which an allocation that fails reads for its sentence.
+  ProcessUsage least(const ProcessUsage& other) const;
 };
 
 }  // namespace openaclnn_test

@@ -31,11 +31,12 @@ std::vector<Case> chosen_cases() {
   return chosen;
 }
 
+// What is held until then, all the time.
 ProcessUsage watch(Clock::time_point until) {
   ProcessUsage usage = ProcessUsage::now();
   while (Clock::now() < until) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    usage = usage.joined(ProcessUsage::now());
+    usage = usage.least(ProcessUsage::now());
   }
   return usage;
 }
@@ -52,6 +53,8 @@ int run(double seconds) {
       if (k == 0)
         std::printf("%zu cases, %zu jobs on each of %d threads\n", cases.size(), worker.jobs(), kThreads);
       ++ready;
+      while (ready < kThreads) std::this_thread::yield();
+      worker.release_workspaces();
       while (!stop) worker.batch();
     });
   }

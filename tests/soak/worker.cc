@@ -40,6 +40,7 @@ Worker::Worker(const std::vector<Case>& cases, uint64_t seed, Tally& tally)
       const Placement kept = k % 8 == 0 ? Placement::ends_at_guard : Placement::library;
       jobs_.push_back({std::make_unique<Job>(c, kept), static_cast<int>(bytes / kSmallBytes) + 1});
       if (!jobs_.back().job->works()) violation(c.name + " failed at first");
+      hold_workspace(*jobs_.back().job);
     }
   }
   renew_objects();
@@ -85,6 +86,23 @@ aclrtStream Worker::next_stream() {
   }
   last_stream_ = next;
   return streams_[next];
+}
+
+void Worker::hold_workspace(const Job& job) {
+  aclOpExecutor* executor = nullptr;
+  int code = 0;
+  const uint64_t bytes = phase1(job, JobHandles(job.tensors()), code, &executor);
+  expect(0, code, job.description().name.c_str());
+  expect(0, aclSetAclOpExecutorRepeatable(executor), "aclSetAclOpExecutorRepeatable");
+  expect(0, aclDestroyAclOpExecutor(executor), "aclDestroyAclOpExecutor");
+  if (bytes == 0) return;
+  held_.push_back(nullptr);
+  expect(0, aclrtMalloc(&held_.back(), bytes, ACL_MEM_MALLOC_HUGE_FIRST), "aclrtMalloc");
+}
+
+void Worker::release_workspaces() {
+  for (void* block : held_) expect(0, aclrtFree(block), "aclrtFree");
+  held_.clear();
 }
 
 void Worker::call(const Job& job) {

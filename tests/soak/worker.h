@@ -25,6 +25,9 @@ class Worker {
   Worker(const std::vector<Case>& cases, uint64_t seed, Tally& tally);
   ~Worker();
 
+  // The allocator keeps as many blocks as there ever were at once, in pieces of 2 MiB. So each worker holds the workspaces of all of
+  // its jobs until all workers do, and no later moment can need more.
+  void release_workspaces();
   void batch();
   size_t jobs() const { return jobs_.size(); }
 
@@ -37,6 +40,7 @@ class Worker {
     int one_batch_in;
   };
 
+  void hold_workspace(const Job& job);
   void call(const Job& job);
   aclrtStream next_stream();
   void renew_objects();
@@ -55,6 +59,7 @@ class Worker {
   Random random_;
   Tally& tally_;
   std::vector<Member> jobs_;
+  std::vector<void*> held_;
   std::vector<const Job*> running_;
   std::array<aclrtStream, kStreams> streams_ = {};
   std::array<aclrtEvent, 2> events_ = {};

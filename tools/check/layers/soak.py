@@ -2,8 +2,8 @@
 
 tests/soak: four threads call every operator with tensors of 18 bytes to 300 KiB, in batches over three streams each with events between
 them, new streams and events every 50 batches, a workspace from aclrtMalloc for each call, and in one of 16 calls a mistake on purpose, whose
-code and sentence are compared. Every result must have the bits of the first. Growth is the largest value of the last 15 % of the time
-less the largest of a stretch after the warm-up. A finding prints its case and OPENACLNN_TEST_SEED, but the order of threads is free.
+code and sentence are compared. Every result must have the bits of the first. Growth is what is held throughout the last 15 % of the
+time less what is held throughout a stretch after the warm-up. A finding prints its case and OPENACLNN_TEST_SEED, but the order of threads is free.
 """
 from workshop import Result
 
