@@ -26,7 +26,7 @@ function(openaclnn_add_kernels name out_objects)
       OPENACLNN_ISA_NAMESPACE=isa_${isa} ${OPENACLNN_TARGET_${isa}} HWY_DISABLE_PCLMUL_AES)
     target_compile_options(${target} PRIVATE ${OPENACLNN_FLAGS_${isa}} -fvisibility=hidden -fvisibility-inlines-hidden
       $<$<CONFIG:Release>:-O3>)
-    target_link_libraries(${target} PRIVATE openaclnn_flags openaclnn_includes)
+    target_link_libraries(${target} PRIVATE openaclnn_flags openaclnn_hardening openaclnn_includes)
     list(APPEND objects $<TARGET_OBJECTS:${target}>)
   endforeach()
   set(${out_objects} ${objects} PARENT_SCOPE)

@@ -4,4 +4,8 @@ NAMES = [
     "bits",
     "numerics",
     "conversions",
+    "soak",
+    "abi",
+    "hardening",
+    "reproducible",
 ]

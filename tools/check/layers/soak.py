@@ -1,0 +1,30 @@
+"""Hours of work do not wear it out: mixed operators on many streams and threads give the same bits, and the process does not grow.
+
+tests/soak: four threads call every operator with tensors of 18 bytes to 300 KiB, in batches over three streams each with events between
+them, new streams and events every 50 batches, a workspace from aclrtMalloc for each call, and in one of 16 calls a mistake on purpose, whose
+code and sentence are compared. Every result must have the bits of the first. Growth is what is held throughout the last 15 % of the
+time less what is held throughout a stretch after the warm-up. A finding prints its case and OPENACLNN_TEST_SEED, but the order of threads is free.
+"""
+from workshop import Result
+
+GOAL = "100 000 calls/s (5 million in 50 s), all results right, at most 2 MiB of growth, no thread or descriptor more"
+FAST = True
+CALLS_PER_SECOND = 100_000
+GROWTH_KIB = 2048  # the heaps of the threads settle; one lost byte in each call would be 2 MiB within 20 s
+
+
+def run(workshop):
+    workshop.build("release", "soak")
+    seconds = workshop.pick(fast=10, standard=50, deep=3600)
+    output = workshop.run([workshop.program("release", "soak"), seconds], seconds=2 * seconds + 60, accept=(0, 1))
+    figures = output.figures()
+    if output.status:
+        print(output.text[-8000:])
+    met = (output.status == 0 and figures["wrong"] == 0
+           and figures["calls"] >= CALLS_PER_SECOND * seconds
+           and min(figures["mistakes"], figures["faults"]) >= 100 * seconds
+           and figures["rss_growth_kib"] <= GROWTH_KIB
+           and figures["threads_growth"] <= 0 and figures["descriptors_growth"] <= 0)
+    return Result(f"{figures['calls'] / 1e6:.1f} million calls in {seconds} s, {figures['mistakes'] + figures['faults']:.0f} mistakes, "
+                  f"{figures['wrong']:.0f} wrong; growth: {figures['rss_growth_kib']:.0f} KiB, "
+                  f"{figures['threads_growth']:.0f} threads, {figures['descriptors_growth']:.0f} descriptors", met)

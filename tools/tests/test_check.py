@@ -1,0 +1,151 @@
+# Runs tools/check on made-up layers in a small tree: what a layer does wrong must become a verdict, and the table must stay true.
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CHECK = pathlib.Path(__file__).resolve().parent.parent / "check"
+DOCUMENT = """# Page
+
+before
+
+<!-- figures: written by ./dev check --save -->
+| Layer | What it proves | Figure | Goal | Verdict | Measured |
+|---|---|---|---|---|---|
+| good | an older text | 1 of 1 | all | met | 2020-01-01, abc, x86_64 |
+| other | what was not run | 7 | 7 | met | 2020-01-02, abc, x86_64 |
+| gone | a layer that is no more | 7 | 7 | met | 2020-01-03, abc, x86_64 |
+<!-- end of figures -->
+
+after
+"""
+LAYERS = {
+    "good": 'return Result("3 of 3", met=True)',
+    "missed": 'return Result("2 of 3", met=False)',
+    "failing": 'workshop.run(["sh", "-c", "echo what it said; exit 3"], seconds=20)',
+    "killed": 'workshop.run(["sh", "-c", "kill -SEGV $$"], seconds=20)',
+    "absent": 'workshop.run(["./no-such-program"], seconds=20)',
+    "late": 'workshop.run(["sleep", "60"], seconds=1)',
+    "broken": 'raise KeyError("a figure that was not printed")',
+    "figures": '''out = workshop.run(["printf", "figure a 12\\\\nfigure b -1.5e+3\\\\nfigure c x\\\\n figure d 1\\\\nfigure e 1 2\\\\n"], seconds=20)
+    return Result(repr(sorted(out.figures().items())), met=True)''',
+    "depth": 'return Result(str(workshop.pick(fast=1, standard=2, deep=3)), met=True)',
+    "slow": 'return Result("ran", met=True)',
+    "other": 'return Result("8", met=True)',
+}
+
+
+class Check(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        tool = self.root / "tools" / "check"
+        (tool / "layers").mkdir(parents=True)
+        for name in ("check.py", "report.py", "workshop.py"):
+            shutil.copy(CHECK / name, tool)
+        (tool / "layers" / "__init__.py").write_text(f"NAMES = {list(LAYERS)!r}\n")
+        for name, body in LAYERS.items():
+            (tool / "layers" / f"{name}.py").write_text(
+                f'"""Proves {name}.\n\nMore about it.\n"""\nfrom workshop import Result\n\nGOAL = "all"\nFAST = {name != "slow"}\n\n\n'
+                f"def run(workshop):\n    {body}\n")
+        (self.root / "docs").mkdir()
+        (self.root / "docs" / "reliability.md").write_text(DOCUMENT)
+
+    def check(self, *arguments):
+        command = [sys.executable, "-B", str(self.root / "tools" / "check" / "check.py"), *arguments]
+        done = subprocess.run(command, cwd=self.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=50)
+        return done.returncode, done.stdout
+
+    def row(self, name, *arguments):
+        """Runs one layer; returns the exit status, its row, and what was printed."""
+        file = self.root / "rows.json"
+        code, output = self.check(name, "--json", str(file), *arguments)
+        rows = json.loads(file.read_text())
+        self.assertEqual([row["layer"] for row in rows], [name])
+        self.assertEqual(code, 0 if rows[0]["met"] else 1, output)
+        return rows[0], output
+
+    def test_a_layer_that_holds(self):
+        row, output = self.row("good")
+        self.assertTrue(row["met"])
+        self.assertEqual((row["figure"], row["goal"], row["proves"]), ("3 of 3", "all", "Proves good."))
+        self.assertIn("1 of 1 layers hold", output)
+
+    def test_whatever_goes_wrong_is_a_verdict(self):
+        for name, figure in (("missed", "2 of 3"), ("failing", "sh exited with 3"), ("killed", "sh was killed by signal 11"),
+                             ("late", "sleep ran past its 1 s"), ("broken", "the layer itself is broken: see above"),
+                             ("absent", "./no-such-program cannot be run: No such file or directory")):
+            with self.subTest(layer=name):
+                row, output = self.row(name)
+                self.assertFalse(row["met"])
+                self.assertEqual(row["figure"], figure)
+                self.assertIn("MISSED", output)
+                self.assertIn("0 of 1 layers hold", output)
+
+    def test_failures_show_what_was_said(self):
+        self.assertIn("what it said", self.row("failing")[1])
+        self.assertIn("KeyError", self.row("broken")[1])
+
+    def test_one_bad_layer_does_not_hide_the_others(self):
+        code, output = self.check("broken", "good")
+        self.assertEqual(code, 1)
+        self.assertIn("1 of 2 layers hold", output)
+
+    def test_figures_are_whole_lines_with_one_number(self):
+        self.assertEqual(self.row("figures")[0]["figure"], "[('a', 12.0), ('b', -1500.0)]")
+
+    def test_depth(self):
+        for options, figure in (((), "2"), (("--fast",), "1"), (("--deep",), "3")):
+            self.assertEqual(self.row("depth", *options)[0]["figure"], figure)
+        code, output = self.check("--fast", "--deep")
+        self.assertEqual(code, 2, output)
+
+    def test_fast_leaves_out_what_takes_long(self):
+        code, output = self.check("good", "slow", "--fast")
+        self.assertEqual(code, 0)
+        self.assertNotIn("slow", output)
+
+    def test_unknown_layers_are_refused(self):
+        code, output = self.check("god")
+        self.assertEqual(code, 2)
+        self.assertIn("there is no layer 'god'", output)
+
+    def test_list_runs_nothing(self):
+        code, output = self.check("--list")
+        self.assertEqual(code, 0)
+        for name in LAYERS:
+            self.assertRegex(output, rf"(?m)^{name} +Proves {name}\.$")
+        self.assertNotIn("KeyError", output)
+
+    def test_save_replaces_the_rows_that_were_run(self):
+        self.assertEqual(self.check("missed", "good", "--save")[0], 1)
+        text = (self.root / "docs" / "reliability.md").read_text()
+        before, rest = DOCUMENT.split("| good |")[0], "<!-- end of figures -->\n\nafter\n"
+        self.assertTrue(text.startswith(before) and text.endswith(rest), text)
+        rows = text.removeprefix(before).removesuffix(rest).splitlines()
+        self.assertRegex(rows[0], r"^\| good \| Proves good\. \| 3 of 3 \| all \| met \| \d{4}-\d\d-\d\d, no commit, \w+ \|$")
+        self.assertNotIn("2020", rows[0])
+        self.assertRegex(rows[1], r"^\| missed \| Proves missed\. \| 2 of 3 \| all \| MISSED \|")
+        self.assertEqual(rows[2], "| other | what was not run | 7 | 7 | met | 2020-01-02, abc, x86_64 |")
+        self.assertEqual(len(rows), 3, "a layer that is no more has no row")
+
+    def test_the_page_stays_without_save(self):
+        self.check("good")
+        self.assertEqual((self.root / "docs" / "reliability.md").read_text(), DOCUMENT)
+
+
+class RealLayers(unittest.TestCase):
+    def test_every_layer_says_what_it_proves_and_when_it_holds(self):
+        done = subprocess.run([sys.executable, "-B", str(CHECK / "check.py"), "--list"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        files = {path.stem for path in (CHECK / "layers").glob("*.py")} - {"__init__"}
+        self.assertEqual({line.split()[0] for line in done.stdout.splitlines() if not line.startswith(" ")}, files)
+        self.assertEqual(len(done.stdout.splitlines()), 2 * len(files))
+
+
+if __name__ == "__main__":
+    unittest.main()
