@@ -2,6 +2,7 @@
 NAMES = [
     "negative",
     "handles",
+    "fuzz",
     "bits",
     "numerics",
     "conversions",
