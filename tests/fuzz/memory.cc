@@ -19,7 +19,7 @@ namespace openaclnn_test {
 namespace {
 
 constexpr size_t kBlocks = 24;
-constexpr int64_t kBlockBytes = 16384;
+constexpr int64_t kBlockBytes = 65536;
 
 void forbid(const void* address, size_t bytes) {
   if (__asan_poison_memory_region != nullptr) __asan_poison_memory_region(address, bytes);
