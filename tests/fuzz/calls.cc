@@ -43,7 +43,7 @@ class Sequence {
   }
 
   void run() {
-    for (int calls = 0; calls < 48 && !in_.is_empty(); ++calls) step();
+    for (int calls = 0; calls < 24 && !in_.is_empty(); ++calls) step();
     finish();
   }
 
