@@ -5,7 +5,10 @@ target_compile_options(openaclnn_flags INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> # false alarms in std::string of g++ 12 (PR 105651)
   $<$<BOOL:${OPENACLNN_WERROR}>:-Werror>
   -ffp-contract=off -fno-strict-aliasing)
-target_link_options(openaclnn_flags INTERFACE -Wl,--no-undefined)
+# A shared library of clang finds the sanitizers' functions in the program only.
+if(NOT (OPENACLNN_SANITIZE AND CMAKE_CXX_COMPILER_ID MATCHES Clang))
+  target_link_options(openaclnn_flags INTERFACE -Wl,--no-undefined)
+endif()
 
 # Sanitizers and coverage apply to everything that is linked together. In C++ a null member pointer passed on purpose by a
 # test is what the library must survive, so nothing is excluded.

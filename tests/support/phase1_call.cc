@@ -52,6 +52,8 @@ Outcome run_phase1(const CallArguments& arguments, const Phase1Call& phase1) {
   std::string layout = arguments.layout.value_or("");
   if (arguments.layout) handles.layout = layout.data();
   handles.numbers = arguments.numbers;
+  handles.reals = arguments.reals;
+  handles.flags = arguments.flags;
   take_error_text();
 
   constexpr uint64_t kSentinel = 0x0123456789ABCDEF;

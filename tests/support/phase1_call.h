@@ -12,6 +12,9 @@
 
 namespace openaclnn_test {
 
+// Holds what sums and products of two int64 give: for models of what fits into 64 bits.
+__extension__ typedef __int128 Wide;
+
 // What is passed for a handle. Stale: its object was destroyed. Foreign: bits that no function returned. Other kind: the handle
 // of a live int array for a tensor, of a live tensor for an int array.
 enum class Handle { live, null, stale, foreign_bits, other_kind };
@@ -41,6 +44,8 @@ struct CallArguments {
   std::optional<IntArrayArgument> array = {};
   std::optional<std::string> layout = {};  // the text of a char* attribute; none: NULL
   std::vector<int64_t> numbers = {};       // the attributes that are tested, as the room lists them
+  std::vector<double> reals = {};          // the attributes that may have any value
+  std::vector<bool> flags = {};
   bool has_workspace_pointer = true;
   bool has_executor_pointer = true;
 };
@@ -51,6 +56,8 @@ struct CallHandles {
   aclIntArray* array = nullptr;
   char* layout = nullptr;
   std::vector<int64_t> numbers;
+  std::vector<double> reals;
+  std::vector<bool> flags;
 };
 
 using Phase1Call =

@@ -16,7 +16,7 @@ namespace {
 // False for an optional tensor that the valid call leaves out: only its handle can be wrong.
 bool is_given(const TensorArgument& tensor) { return tensor.handle != Handle::null; }
 
-std::string part_text(const Phase1Test& test, const Part& part) {
+std::string part_text(const Schema& test, const Part& part) {
   const CallArguments& call = test.valid;
   const auto of_tensor = [&](const char* what) {
     return std::string(call.tensors[part.index].name) + " " + what;
@@ -36,7 +36,7 @@ std::string part_text(const Phase1Test& test, const Part& part) {
   return "";
 }
 
-std::string fault_text(const Phase1Test& test, const Fault& fault) {
+std::string fault_text(const Schema& test, const Fault& fault) {
   std::string text = "V" + std::to_string(fault.row) + " " + fault.rule + " (";
   for (size_t k = 0; k < fault.parts.size(); ++k)
     text += (k > 0 ? ", " : "") + part_text(test, fault.parts[k]);
@@ -48,8 +48,7 @@ bool share_a_part(const Fault& one, const Fault& other) {
          one.parts.end();
 }
 
-::testing::AssertionResult is_found(const Phase1Test& test, const CallArguments& arguments,
-                                    const Fault& fault) {
+::testing::AssertionResult is_found(const Schema& test, const CallArguments& arguments, const Fault& fault) {
   return failed_in_phase1(test.run(arguments), test.function, fault.row <= V2 ? kNull : kInvalid,
                           fault.sentence);
 }
@@ -106,13 +105,6 @@ void add_bad_extents(const CallArguments& call, std::vector<Fault>& list) {
   }
 }
 
-// As error sentences show shapes and strides.
-std::string list_text(const Shape& values) {
-  std::string text;
-  for (const int64_t value : values) text += (text.empty() ? "" : ", ") + std::to_string(value);
-  return "[" + text + "]";
-}
-
 // The contiguous strides, but all steps along the first dim lead to the same place.
 Shape repeating_strides(const Shape& dims) {
   Shape strides(dims.size(), 1);
@@ -122,6 +114,20 @@ Shape repeating_strides(const Shape& dims) {
 }
 
 }  // namespace
+
+std::string list_text(const Shape& values) {
+  std::string text;
+  for (const int64_t value : values) text += (text.empty() ? "" : ", ") + std::to_string(value);
+  return "[" + text + "]";
+}
+
+bool has_dtype(const TensorArgument& tensor, std::initializer_list<aclDataType> accepted) {
+  return std::find(accepted.begin(), accepted.end(), tensor.dtype) != accepted.end();
+}
+std::string says_dtype(const TensorArgument& tensor) { return std::string(tensor.name) + " has dtype "; }
+std::string says_shape(const TensorArgument& tensor) {
+  return std::string(tensor.name) + " has shape " + list_text(tensor.dims);
+}
 
 Fault bad_call(Row row, std::string rule, std::vector<Part> parts, std::function<void(CallArguments&)> apply,
                std::vector<std::string> sentence) {
@@ -153,7 +159,7 @@ Fault bad_array(std::string rule, std::vector<int64_t> values, std::vector<std::
       [values = std::move(values)](CallArguments& a) { a.array->values = values; }, std::move(sentence));
 }
 
-std::vector<Fault> all_faults(const Phase1Test& test) {
+std::vector<Fault> all_faults(const Schema& test) {
   const CallArguments& call = test.valid;
   std::vector<Fault> list;
   list.push_back(bad_call(V1, "workspaceSize pointer NULL", {{Part::workspace_pointer, 0}},
@@ -189,7 +195,7 @@ std::vector<Fault> all_faults(const Phase1Test& test) {
   return list;
 }
 
-void expect_every_fault_is_found(const Phase1Test& test) {
+void expect_every_fault_is_found(const Schema& test) {
   const Outcome valid = test.run(test.valid);
   EXPECT_EQ(valid.phase1, 0) << valid.error;
   const std::vector<Fault> list = all_faults(test);
@@ -202,7 +208,7 @@ void expect_every_fault_is_found(const Phase1Test& test) {
   std::printf("%s: %zu faults\n", test.function, list.size());
 }
 
-int expect_first_of_two_faults_decides(const Phase1Test& test) {
+int expect_first_of_two_faults_decides(const Schema& test) {
   const std::vector<Fault> list = all_faults(test);
   int pairs = 0;
   int wrong = 0;
@@ -223,7 +229,7 @@ int expect_first_of_two_faults_decides(const Phase1Test& test) {
   return pairs;
 }
 
-void expect_exactly_these_dtypes(const Phase1Test& test, const std::vector<size_t>& together,
+void expect_exactly_these_dtypes(const Schema& test, const std::vector<size_t>& together,
                                  std::span<const aclDataType> accepted) {
   int passed = 0;
   for (int value = -2; value <= 45; ++value) {
@@ -243,7 +249,7 @@ void expect_exactly_these_dtypes(const Phase1Test& test, const std::vector<size_
   EXPECT_EQ(passed, static_cast<int>(accepted.size()));
 }
 
-void expect_extents_within_int64(const Phase1Test& test) {
+void expect_extents_within_int64(const Schema& test) {
   constexpr int64_t kHuge = int64_t{1} << 62;
   struct Extent {
     Shape dims, strides;
@@ -280,7 +286,7 @@ void expect_extents_within_int64(const Phase1Test& test) {
   }
 }
 
-void expect_refused_numbers(const Phase1Test& test, size_t number, const std::vector<int64_t>& values,
+void expect_refused_numbers(const Schema& test, size_t number, const std::vector<int64_t>& values,
                             const std::function<std::string(int64_t)>& sentence) {
   std::vector<int64_t> all = values;
   all.insert(all.end(), {INT64_MIN, INT64_MAX});
@@ -291,7 +297,7 @@ void expect_refused_numbers(const Phase1Test& test, size_t number, const std::ve
   }
 }
 
-void expect_exactly_the_plain_formats(const Phase1Test& test) {
+void expect_exactly_the_plain_formats(const Schema& test) {
   for (int value = -2; value <= 60; ++value) {
     const int plain[] = {-1, 0, 1, 2, 16, 27, 30, 35, 47};
     const bool accepted = std::find(std::begin(plain), std::end(plain), value) != std::end(plain);
@@ -311,7 +317,7 @@ void expect_exactly_the_plain_formats(const Phase1Test& test) {
   }
 }
 
-void expect_distinct_outputs(const Phase1Test& test) {
+void expect_distinct_outputs(const Schema& test) {
   for (size_t k = 0; k < test.valid.tensors.size(); ++k) {
     const TensorArgument& valid = test.valid.tensors[k];
     const size_t rank = valid.dims.size();

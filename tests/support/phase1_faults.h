@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <vector>
@@ -57,35 +58,49 @@ Fault bad_array(std::string rule, std::vector<int64_t> values, std::vector<std::
 Fault bad_call(Row row, std::string rule, std::vector<Part> parts, std::function<void(CallArguments&)> apply,
                std::vector<std::string> sentence);
 
-struct Phase1Test {
+// One operator, or one form of its call, as data: the one description that the tests of its refusals, the tables of
+// (parameter x fault) and the fuzzers work with.
+struct Schema {
   const char* function = "";
   CallArguments valid;
   Phase1Call phase1;
   std::vector<const char*> number_names = {};  // of the attributes, for messages
-  std::vector<Fault> faults = {};  // of the operator's own rules; within a row in the order of finding
+  std::vector<Fault> faults = {};       // of the operator's own rules; within a row in the order of finding
+  std::vector<size_t> attributes = {};  // the numbers that are attributes; others describe faults
+  // What the rules of dtypes, shapes, attributes and host arrays say of a call that is not spoilt otherwise: a part of the
+  // sentence that names the parameter; empty: nothing. Written from the public header. Any call may be asked about.
+  std::function<std::string(const CallArguments&)> refusal = {};
 
   Outcome run(const CallArguments& arguments) const { return run_phase1(arguments, phase1); }
 };
 
+// As error sentences show shapes and strides.
+std::string list_text(const Shape& values);
+
+// Words of a refusal(): the tensor's dtype is none of those; the dims, as a sentence begins.
+bool has_dtype(const TensorArgument& tensor, std::initializer_list<aclDataType> accepted);
+std::string says_dtype(const TensorArgument& tensor);
+std::string says_shape(const TensorArgument& tensor);
+
 // Own and general faults in the order in which they must be found.
-std::vector<Fault> all_faults(const Phase1Test& test);
+std::vector<Fault> all_faults(const Schema& test);
 
 // The valid call passes; every fault alone has its code and sentence. Prints the rows and rules that were tested.
-void expect_every_fault_is_found(const Phase1Test& test);
+void expect_every_fault_is_found(const Schema& test);
 // Of two faults in one call the earlier one decides. Returns the number of pairs.
-int expect_first_of_two_faults_decides(const Phase1Test& test);
+int expect_first_of_two_faults_decides(const Schema& test);
 
 // V4: when the tensors `together` all have one dtype, exactly the accepted ones pass.
-void expect_exactly_these_dtypes(const Phase1Test& test, const std::vector<size_t>& together,
+void expect_exactly_these_dtypes(const Schema& test, const std::vector<size_t>& together,
                                  std::span<const aclDataType> accepted);
 // V5: dims, strides and offsets whose reach leaves 64 bits, for each tensor.
-void expect_extents_within_int64(const Phase1Test& test);
+void expect_extents_within_int64(const Schema& test);
 // V7: values that a number must not have, INT64_MIN and INT64_MAX among them; the sentence is made from the value.
-void expect_refused_numbers(const Phase1Test& test, size_t number, const std::vector<int64_t>& values,
+void expect_refused_numbers(const Schema& test, size_t number, const std::vector<int64_t>& values,
                             const std::function<std::string(int64_t)>& sentence);
 // V8: the plain formats of every tensor pass, and no others.
-void expect_exactly_the_plain_formats(const Phase1Test& test);
+void expect_exactly_the_plain_formats(const Schema& test);
 // V9: outputs of rank 2 and 3 with strides of every kind; inputs may overlap themselves.
-void expect_distinct_outputs(const Phase1Test& test);
+void expect_distinct_outputs(const Schema& test);
 
 }  // namespace openaclnn_test

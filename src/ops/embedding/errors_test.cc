@@ -2,42 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "ops/embedding/call_cases.h"
-#include "support/phase1_faults.h"
+#include "ops/embedding/schema.h"
 
 namespace openaclnn_test {
 namespace {
 
-// 4 rows of 8 columns from a table of 5 rows.
-Phase1Test embedding_test() {
-  Phase1Test test;
-  test.function = kEmbeddingPhase1;
-  test.valid.tensors = {{.name = kEmbeddingNames[kWeight], .dims = {5, 8}},
-                        {.name = kEmbeddingNames[kIndices], .dtype = ACL_INT64, .dims = {4}},
-                        {.name = kEmbeddingNames[kOut], .role = Role::output, .dims = {4, 8}}};
-  test.phase1 = [](const CallHandles& call, uint64_t* workspace_bytes, aclOpExecutor** executor) {
-    return embedding_phase1(call.tensors, workspace_bytes, executor);
-  };
-  test.faults = {
-      // Lists first, the relation after them.
-      bad_dtype("weight: its twelve dtypes", kWeight, ACL_UINT16,
-                {"weight has dtype ACL_UINT16",
-                 "ACL_DOUBLE, ACL_FLOAT, ACL_FLOAT16, ACL_BF16, ACL_INT64, ACL_INT32, ACL_INT16, ACL_INT8, "
-                 "ACL_UINT8, ACL_BOOL, ACL_COMPLEX64 or ACL_COMPLEX128"}),
-      bad_dtype("indices INT32 or INT64", kIndices, ACL_INT16,
-                {"indices has dtype ACL_INT16; it must be ACL_INT32 or ACL_INT64"}),
-      bad_dtype("out = weight", kOut, ACL_FLOAT16,
-                {"out has dtype ACL_FLOAT16 but weight has dtype ACL_FLOAT; they must be equal"}),
-      bad_dims("weight rank 2", kWeight, {5, 8, 1}, {"weight has shape [5, 8, 1]; its rank must be 2"}),
-      bad_dims("weight rank 2", kWeight, {40}, {"weight has shape [40]; its rank must be 2"}),
-      bad_dims("out rank = indices rank + 1", kOut, {32}, {"out has shape [32]; its rank must be 2"}),
-      bad_dims("out rank = indices rank + 1", kOut, {4, 8, 1}, {"out has shape [4, 8, 1]", "must be 2"}),
-      bad_dims("out dims = indices, D", kOut, {4, 9},
-               {"out has shape [4, 9]; it must be the shape of indices", "= [4, 8]"}),
-      bad_dims("out dims = indices, D", kOut, {5, 8},
-               {"out has shape [5, 8]; it must be the shape of indices", "= [4, 8]"}),
-  };
-  return test;
-}
+using namespace embedding_schema;
 
 TEST(EmbeddingPhase1, EveryFaultHasItsCodeAndSentence) { expect_every_fault_is_found(embedding_test()); }
 TEST(EmbeddingPhase1, TheFirstOfTwoFaultsDecides) {
@@ -85,7 +55,7 @@ TEST(EmbeddingPhase1, RelatesTheShapes) {
       {{5, 8}, {2, 3}, {3, 2, 8}, "weight's dim 1 = [2, 3, 8]"},
       {{5, 8}, {0}, {4, 8}, "weight's dim 1 = [0, 8]"},
   };
-  const Phase1Test test = embedding_test();
+  const Schema test = embedding_test();
   for (const Shapes& shapes : all) {
     CallArguments arguments = test.valid;
     arguments.tensors[kWeight].dims = shapes.weight;

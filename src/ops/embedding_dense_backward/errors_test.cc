@@ -2,56 +2,16 @@
 #include <gtest/gtest.h>
 
 #include "ops/embedding_dense_backward/call_cases.h"
-#include "support/phase1_faults.h"
+#include "ops/embedding_dense_backward/schema.h"
 
 namespace openaclnn_test {
 namespace {
 
-enum Number { kNumWeights, kPaddingIdx };
-
-// 4 rows of 8 columns into a table of 5 rows.
-Phase1Test backward_test() {
-  Phase1Test test;
-  test.function = kBackwardPhase1;
-  test.valid.tensors = {{.name = kBackwardNames[kGrad], .dims = {4, 8}},
-                        {.name = kBackwardNames[kIndices], .dtype = ACL_INT64, .dims = {4}},
-                        {.name = kBackwardNames[kOut], .role = Role::output, .dims = {5, 8}}};
-  test.valid.numbers = {5, -1};
-  test.number_names = {"numWeights", "paddingIdx"};
-  test.phase1 = [](const CallHandles& call, uint64_t* workspace_bytes, aclOpExecutor** executor) {
-    const BackwardAttributes attributes = {.table_rows = call.numbers[kNumWeights],
-                                           .padding_row = call.numbers[kPaddingIdx]};
-    return backward_phase1(attributes)(call.tensors, workspace_bytes, executor);
-  };
-
-  const char* const floats = "ACL_FLOAT, ACL_FLOAT16 or ACL_BF16";
-  const char* const out_shape = "[numWeights, grad's last dim] = ";
-  const char* const one_index = "there must be one index per row of grad";
-  test.faults = {
-      bad_dtype("grad FLOAT, FLOAT16, BF16", kGrad, ACL_UINT32, {"grad has dtype ACL_UINT32", floats}),
-      bad_dtype("indices: its nine dtypes", kIndices, ACL_UINT32,
-                {"indices has dtype ACL_UINT32",
-                 "ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE, ACL_INT8, ACL_UINT8, ACL_INT16, ACL_INT32, ACL_INT64 "
-                 "or ACL_BOOL"}),
-      bad_dtype("out FLOAT, FLOAT16, BF16", kOut, ACL_UINT32, {"out has dtype ACL_UINT32", floats}),
-      bad_dims("grad rank >= 1", kGrad, {}, {"grad has shape []", "rank must be at least 1"}),
-      bad_dims("N = numel(indices)", kIndices, {3, 1},
-               {"indices has shape [3, 1], 3 elements", "grad has shape [4, 8], 4 rows", one_index}),
-      bad_dims("N = numel(indices)", kIndices, {},
-               {"indices has shape [], 1 elements", "grad has shape [4, 8], 4 rows", one_index}),
-      bad_dims("out rank 2", kOut, {5, 8, 1}, {"out has shape [5, 8, 1]", "rank must be 2"}),
-      bad_dims("out rank 2", kOut, {40}, {"out has shape [40]", "rank must be 2"}),
-      bad_dims("out dim 1 = D", kOut, {5, 9}, {"out has shape [5, 9]", out_shape}),
-      bad_dims("out dim 0 = numWeights", kOut, {4, 8}, {"out has shape [4, 8]", out_shape}),
-      bad_number(V6, "out dim 0 = numWeights", kNumWeights, 6,
-                 {"out has shape [5, 8]", std::string(out_shape) + "[6, 8]"}),
-  };
-  return test;
-}
+using namespace embedding_dense_backward_schema;
 
 TEST(EmbeddingBackwardPhase1, EveryFaultHasItsCodeAndSentence) {
   expect_every_fault_is_found(backward_test());
-  const Phase1Test test = backward_test();
+  const Schema test = backward_test();
   EXPECT_GT(test.run(test.valid).workspace_bytes, 0u);
 }
 TEST(EmbeddingBackwardPhase1, TheFirstOfTwoFaultsDecides) {
@@ -80,7 +40,7 @@ TEST(EmbeddingBackwardPhase1, NumWeightsMustBeTheHeightOfOut) {
                          {0, 4, 6, (int64_t{1} << 32) + 5, INT64_MIN + 5, -1, -5},
                          [&](int64_t value) { return refused(static_cast<uint64_t>(value)); });
   // A negative height of out equals no numWeights, not even the one with its bits.
-  const Phase1Test test = backward_test();
+  const Schema test = backward_test();
   CallArguments arguments = test.valid;
   arguments.numbers[kNumWeights] = -1;
   arguments.tensors[kOut].dims = {-1, 8};
@@ -99,7 +59,7 @@ TEST(EmbeddingBackwardPhase1, OneIndexPerRowOfGrad) {
                         {{8}, {8}, false},         {{0, 8}, {}, false},       {{0, 8}, {0}, true},
                         {{0, 8}, {3, 0, 5}, true}, {{huge, 0, 8}, {0}, true}, {{huge, huge, 0, 8}, {0}, true},
                         {{0, 8}, {1}, false},      {{2, 0, 8}, {2}, false}};
-  const Phase1Test test = backward_test();
+  const Schema test = backward_test();
   for (const Shapes& shapes : all) {
     CallArguments arguments = test.valid;
     arguments.tensors[kGrad].dims = shapes.grad;
@@ -117,7 +77,7 @@ TEST(EmbeddingBackwardPhase1, OneIndexPerRowOfGrad) {
 
 // V12: with an empty table every padding row, count of indices (D = 0) and self-overlap is fine, and nothing is needed.
 TEST(EmbeddingBackwardPhase1, EmptyTablesPass) {
-  const Phase1Test test = backward_test();
+  const Schema test = backward_test();
   for (const int64_t padding : {int64_t{-1}, int64_t{0}, INT64_MAX}) {
     CallArguments no_rows = test.valid;
     no_rows.numbers = {0, padding};
@@ -137,7 +97,7 @@ TEST(EmbeddingBackwardPhase1, EmptyTablesPass) {
 
 // V13: any number of indices can be described with stride 0, but not all have a workspace.
 TEST(EmbeddingBackwardPhase1, RefusesAWorkspaceThatLeavesInt64) {
-  const Phase1Test test = backward_test();
+  const Schema test = backward_test();
   for (const int power : {40, 50, 57, 59, 60, 61}) {
     const int64_t positions = int64_t{1} << power;
     CallArguments arguments = test.valid;

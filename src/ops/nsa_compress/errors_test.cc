@@ -1,96 +1,17 @@
 // NsaCompress: every refusal of phase 1, with its code, its sentence and its place in the order of checks.
 #include <gtest/gtest.h>
 
-#include "aclnnop/aclnn_nsa_compress.h"
+#include "ops/nsa_compress/schema.h"
 #include "support/expect.h"
-#include "support/phase1_faults.h"
 #include "support/subprocess.h"
 
 namespace openaclnn_test {
 namespace {
 
-enum Tensor { kInput, kWeight, kOutput };
-enum Number { kBlockSize, kStride, kLengthType };
-
-constexpr const char* kPhase1 = "aclnnNsaCompressGetWorkspaceSize";
-constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-
-// The faults of the operator's own rules, for two sequences of 48 of 96 tokens, each of 2 windows of 32 tokens, 16 apart.
-std::vector<Fault> faults_up_to_shapes() {
-  const std::string equal = "but input has dtype ACL_FLOAT16; they must be equal";
-  const std::string weight_shape = "it must be [compressBlockSize, N of input] = ";
-  const std::string heads = "dims 1 and 2, N and D, must be ";
-  return {
-      bad_dtype("input FLOAT16, BF16 or FLOAT", kInput, ACL_INT32,
-                {"input has dtype ACL_INT32; it must be ACL_FLOAT16, ACL_BF16 or ACL_FLOAT"}),
-      bad_dtype("weight, output = input", kWeight, ACL_BF16, {"weight has dtype ACL_BF16 " + equal}),
-      bad_dtype("weight, output = input", kOutput, ACL_BF16, {"output has dtype ACL_BF16 " + equal}),
-      bad_dims("ranks 3, 2, 3", kInput, {96, 32}, {"input has shape [96, 32]; its rank must be 3"}),
-      bad_dims("ranks 3, 2, 3", kInput, {}, {"input has shape []; its rank must be 3"}),
-      bad_dims("ranks 3, 2, 3", kWeight, {64}, {"weight has shape [64]; its rank must be 2"}),
-      bad_dims("ranks 3, 2, 3", kWeight, {32, 2, 1}, {"weight has shape [32, 2, 1]; its rank must be 2"}),
-      bad_dims("ranks 3, 2, 3", kOutput, {4, 32}, {"output has shape [4, 32]; its rank must be 3"}),
-      bad_dims("N > 0", kInput, {96, 0, 16}, {"input has shape [96, 0, 16]", heads + "at least 1"}),
-      bad_dims("D > 0", kInput, {96, 2, 0}, {"input has shape [96, 2, 0]", heads + "at least 1"}),
-      bad_number(V6, "L >= 1", kBlockSize, 0, {"compressBlockSize is 0; it must be at least 1"}),
-      bad_dims("weight = [L, N]", kWeight, {31, 2}, {"weight has shape [31, 2]", weight_shape + "[32, 2]"}),
-      bad_dims("weight = [L, N]", kWeight, {32, 3}, {"weight has shape [32, 3]", weight_shape + "[32, 2]"}),
-      bad_call(V6, "weight = [L, N]", {{Part::number, kBlockSize}, {Part::dims, kWeight}},
-               [](CallArguments& a) { a.numbers[kBlockSize] = 16; },
-               {"weight has shape [32, 2]", weight_shape + "[16, 2]"}),
-      bad_dims("output dims 1, 2 = N, D", kOutput, {4, 3, 16},
-               {"output has shape [4, 3, 16] but input has shape [96, 2, 16]", heads + "equal"}),
-      bad_dims("output dims 1, 2 = N, D", kOutput, {4, 2, 17},
-               {"output has shape [4, 2, 17] but input has shape [96, 2, 16]", heads + "equal"}),
-  };
-}
-
-std::vector<Fault> faults_of_attributes_and_lengths() {
-  const std::string layout = "it must be NULL or \"TND\"";
-  return {
-      bad_number(V7, "d >= 1", kStride, 0, {"compressStride is 0; it must be at least 1"}),
-      bad_number(V7, "actSeqLenType 0 or 1", kLengthType, 2, {"actSeqLenType is 2; it must be 0", "or 1"}),
-      bad_layout("layout NULL or exactly TND", "BSND", {"layoutOptional is \"BSND\"", layout}),
-      bad_layout("layout NULL or exactly TND", "", {"layoutOptional is \"\"", layout}),
-      bad_layout("layout NULL or exactly TND", "tnd", {"layoutOptional is \"tnd\"", layout}),
-      bad_layout("layout NULL or exactly TND", "TND ", {"layoutOptional is \"TND \"", layout}),
-      bad_array("an entry negative", {0, -1, 96}, {"actSeqLenOptional[1] = -1 is negative"}),
-      bad_array("type 0 decreasing", {0, 48, 47, 96},
-                {"actSeqLenOptional[2] = 47 is below actSeqLenOptional[1] = 48", "must not decrease"}),
-      bad_array("total > T", {0, 48, 97},
-                {"actSeqLenOptional[2] = 97 exceeds 96, the number of tokens of input"}),
-      bad_array("J != output dim 0", {0, 31, 96},
-                {"output has ", " windows in dim 0", "the sequences have 3 windows"}),
-      bad_call(V10, "J != output dim 0", {{Part::dims, kOutput}},
-               [](CallArguments& a) {
-                 a.tensors[kOutput].dims = {5, 2, 16};
-               },
-               {"output has 5 windows in dim 0 but the sequences have "}),
-  };
-}
-
-Phase1Test compress_test() {
-  Phase1Test test;
-  test.function = kPhase1;
-  test.valid.tensors = {{.name = "input", .dtype = ACL_FLOAT16, .dims = {96, 2, 16}},
-                        {.name = "weight", .dtype = ACL_FLOAT16, .dims = {32, 2}},
-                        {.name = "output", .role = Role::output, .dtype = ACL_FLOAT16, .dims = {4, 2, 16}}};
-  test.valid.array = {.name = "actSeqLenOptional", .before = kOutput, .values = {48, 96}};
-  test.valid.layout = "TND";
-  test.valid.numbers = {32, 16, 0};
-  test.number_names = {"compressBlockSize", "compressStride", "actSeqLenType"};
-  test.phase1 = [](const CallHandles& call, uint64_t* workspace_bytes, aclOpExecutor** executor) {
-    return aclnnNsaCompressGetWorkspaceSize(
-        call.tensors[kInput], call.tensors[kWeight], call.array, call.layout, call.numbers[kBlockSize],
-        call.numbers[kStride], call.numbers[kLengthType], call.tensors[kOutput], workspace_bytes, executor);
-  };
-  test.faults = faults_up_to_shapes();
-  for (Fault& fault : faults_of_attributes_and_lengths()) test.faults.push_back(std::move(fault));
-  return test;
-}
+using namespace nsa_compress_schema;
 
 TEST(NsaCompressPhase1, EveryFaultHasItsCodeAndSentence) {
-  const Phase1Test test = compress_test();
+  const Schema test = compress_test();
   expect_every_fault_is_found(test);
   EXPECT_GT(test.run(test.valid).workspace_bytes, 0u);
 }
@@ -108,7 +29,7 @@ TEST(NsaCompressPhase1, RefusesEveryOtherAttribute) {
   const auto says = [](const char* name) {
     return [name](int64_t value) { return name + (" is " + std::to_string(value)) + ";"; };
   };
-  const Phase1Test test = compress_test();
+  const Schema test = compress_test();
   expect_refused_numbers(test, kLengthType, {-1, 2, int64_t{1} << 32, (int64_t{1} << 32) + 1},
                          says("actSeqLenType"));
   for (const int64_t value : {int64_t{0}, int64_t{-1}, -(int64_t{1} << 32) + 16, INT64_MIN}) {
@@ -134,7 +55,7 @@ struct Lengths {
   std::string sentence = "";  // empty: accepted
 };
 
-void expect_lengths(const Phase1Test& test, const Lengths& lengths) {
+void expect_lengths(const Schema& test, const Lengths& lengths) {
   CallArguments arguments = test.valid;
   arguments.array->handle = lengths.is_given ? Handle::live : Handle::null;
   arguments.array->values = lengths.entries;
@@ -195,7 +116,7 @@ TEST(NsaCompressPhase1, RefusesWrongLengthsByTheirFirstFault) {
 
 // V7: the text is read in phase 1 only, NULL is accepted, and a sentence shows the start of any text without breaking its line.
 TEST(NsaCompressPhase1, ReadsTheLayoutText) {
-  const Phase1Test test = compress_test();
+  const Schema test = compress_test();
   CallArguments arguments = test.valid;
   arguments.layout.reset();
   EXPECT_EQ(test.run(arguments).phase1, 0);
@@ -209,7 +130,7 @@ TEST(NsaCompressPhase1, ReadsTheLayoutText) {
 
 // V12: no window at all, whatever the strides of output; and V13: weights that no workspace can hold.
 TEST(NsaCompressPhase1, ExtremeSizes) {
-  const Phase1Test test = compress_test();
+  const Schema test = compress_test();
   for (const int64_t tokens : {0, 1, 31}) {
     CallArguments none = test.valid;
     none.tensors[kInput].dims = {tokens, 2, 16};
@@ -244,7 +165,7 @@ TEST(NsaCompressSettings, VendorLimits) {
 }
 
 TEST(DISABLED_NsaCompressStrictPhase1, EveryTokenBelongsToASequence) {
-  Phase1Test test = compress_test();
+  Schema test = compress_test();
   // Found before the number of windows, which would not fit either.
   const Fault rest =
       bad_array("strict: total != T", {48, 95},
@@ -333,7 +254,7 @@ std::vector<Fault> vendor_faults() {
 }
 
 TEST(NsaCompressPhase1, HasNoLimitsOfHardware) {
-  const Phase1Test test = compress_test();
+  const Schema test = compress_test();
   for (const Fault& limit : vendor_faults()) {
     CallArguments arguments = test.valid;
     limit.apply(arguments);
@@ -343,7 +264,7 @@ TEST(NsaCompressPhase1, HasNoLimitsOfHardware) {
 }
 
 TEST(DISABLED_NsaCompressVendor, TheFirstOfTwoFaultsDecides) {
-  Phase1Test test = compress_test();
+  Schema test = compress_test();
   for (Fault& limit : vendor_faults()) test.faults.push_back(std::move(limit));
   expect_every_fault_is_found(test);
   EXPECT_GT(expect_first_of_two_faults_decides(test), 1200);
@@ -356,7 +277,7 @@ TEST(DISABLED_NsaCompressVendor, LimitsAreFoundInTheirOrder) {
     int64_t columns;
     const char* sentence;
   };
-  const Phase1Test test = compress_test();
+  const Schema test = compress_test();
   for (const Limit& limit : {Limit{{24, 40, 1}, 24, "compressBlockSize is 24"},
                              {{32, 40, 1}, 24, "compressStride is 40"},
                              {{32, 48, 1}, 24, "dim 2 of input is 24"},
@@ -376,7 +297,7 @@ TEST(DISABLED_NsaCompressVendor, LimitsAreFoundInTheirOrder) {
 
 // The largest sizes that are within the limits.
 TEST(DISABLED_NsaCompressVendor, AcceptsTheLimitsThemselves) {
-  const Phase1Test test = compress_test();
+  const Schema test = compress_test();
   CallArguments arguments = test.valid;
   arguments.tensors[kInput].dims = {256, 128, 256};
   arguments.tensors[kWeight].dims = {128, 128};

@@ -1,110 +1,17 @@
 // NsaCompressGrad: every refusal of phase 1, with its code, its sentence and its place in the order of checks.
 #include <gtest/gtest.h>
 
-#include "aclnnop/aclnn_nsa_compress_grad.h"
+#include "ops/nsa_compress_grad/schema.h"
 #include "support/expect.h"
-#include "support/phase1_faults.h"
 #include "support/subprocess.h"
 
 namespace openaclnn_test {
 namespace {
 
-enum Tensor { kOutputGrad, kInput, kWeight, kInputGrad, kWeightGrad, kTensors };
-enum Number { kBlockSize, kStride, kLengthType };
-
-constexpr const char* kPhase1 = "aclnnNsaCompressGradGetWorkspaceSize";
-constexpr const char* kNames[] = {"outputGrad", "input", "weight", "inputGradOut", "weightGradOut"};
-constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-
-// The faults of the operator's own rules, for two sequences of 48 of 96 tokens, each of 2 windows of 32 tokens, 16 apart.
-std::vector<Fault> faults_up_to_shapes() {
-  std::vector<Fault> list;
-  list.push_back(
-      bad_dtype("outputGrad FLOAT16, BF16 or FLOAT", kOutputGrad, ACL_INT32,
-                {"outputGrad has dtype ACL_INT32; it must be ACL_FLOAT16, ACL_BF16 or ACL_FLOAT"}));
-  for (size_t k = kInput; k < kTensors; ++k) {
-    list.push_back(
-        bad_dtype("the others equal to it", k, ACL_BF16,
-                  {std::string(kNames[k]) + " has dtype ACL_BF16 but outputGrad has dtype ACL_FLOAT16",
-                   "they must be equal"}));
-  }
-  const auto add = [&](const char* rule, Tensor k, Shape dims, const char* shape, const std::string& wanted) {
-    list.push_back(
-        bad_dims(rule, k, std::move(dims), {std::string(kNames[k]) + " has shape " + shape, wanted}));
-  };
-  for (const Tensor k : {kOutputGrad, kInput, kWeight, kInputGrad, kWeightGrad}) {
-    const bool is_weight = k == kWeight || k == kWeightGrad;
-    const std::string rank = std::string("its rank must be ") + (is_weight ? "2" : "3");
-    add("ranks 3, 3, 2, 3, 2", k, {64}, "[64]", rank);
-    add("ranks 3, 3, 2, 3, 2", k, {4, 2, 4, 2}, "[4, 2, 4, 2]", rank);
-  }
-  const std::string weight_shape = "it must be [compressBlockSize, N of input] = ";
-  const std::string heads = "but input has shape [96, 2, 16]; dims 1 and 2, N and D, must be equal";
-  list.push_back(bad_number(V6, "L >= 1", kBlockSize, 0, {"compressBlockSize is 0; it must be at least 1"}));
-  add("weight = [L, N]", kWeight, {31, 2}, "[31, 2]", weight_shape + "[32, 2]");
-  add("weight = [L, N]", kWeight, {32, 3}, "[32, 3]", weight_shape + "[32, 2]");
-  list.push_back(bad_call(V6, "weight = [L, N]", {{Part::number, kBlockSize}, {Part::dims, kWeight}},
-                          [](CallArguments& a) { a.numbers[kBlockSize] = 16; },
-                          {"weight has shape [32, 2]", weight_shape + "[16, 2]"}));
-  add("inputGradOut = input", kInputGrad, {95, 2, 16}, "[95, 2, 16]", "but input has shape [96, 2, 16]");
-  add("inputGradOut = input", kInputGrad, {96, 16, 2}, "[96, 16, 2]", "but input has shape [96, 2, 16]");
-  add("weightGradOut = weight", kWeightGrad, {31, 2}, "[31, 2]", "but weight has shape [32, 2]");
-  add("weightGradOut = weight", kWeightGrad, {32, 3}, "[32, 3]", "but weight has shape [32, 2]");
-  add("outputGrad dims 1, 2 = N, D", kOutputGrad, {4, 3, 16}, "[4, 3, 16]", heads);
-  add("outputGrad dims 1, 2 = N, D", kOutputGrad, {4, 2, 17}, "[4, 2, 17]", heads);
-  return list;
-}
-
-std::vector<Fault> faults_of_attributes_and_lengths() {
-  const std::string layout = "it must be NULL or \"TND\"";
-  const std::string array = "actSeqLenOptionalOptional";
-  return {
-      bad_number(V7, "d >= 1", kStride, 0, {"compressStride is 0; it must be at least 1"}),
-      bad_number(V7, "actSeqLenType 0 or 1", kLengthType, 2, {"actSeqLenType is 2; it must be 0", "or 1"}),
-      bad_layout("layout NULL or exactly TND", "BSND", {"layoutOptionalOptional is \"BSND\"", layout}),
-      bad_layout("layout NULL or exactly TND", "", {"layoutOptionalOptional is \"\"", layout}),
-      bad_layout("layout NULL or exactly TND", "tnd", {"layoutOptionalOptional is \"tnd\"", layout}),
-      bad_layout("layout NULL or exactly TND", "TND ", {"layoutOptionalOptional is \"TND \"", layout}),
-      bad_array("an entry negative", {0, -1, 96}, {array + "[1] = -1 is negative"}),
-      bad_array("type 0 decreasing", {0, 48, 47, 96}, {array + "[2] = 47 is below " + array + "[1] = 48"}),
-      bad_array("total > T", {0, 48, 97}, {array + "[2] = 97 exceeds 96, the number of tokens of input"}),
-      bad_array("J != outputGrad dim 0", {0, 31, 96},
-                {"outputGrad has ", " windows in dim 0", "the sequences have 3 windows"}),
-      bad_call(V10, "J != outputGrad dim 0", {{Part::dims, kOutputGrad}},
-               [](CallArguments& a) {
-                 a.tensors[kOutputGrad].dims = {5, 2, 16};
-               },
-               {"outputGrad has 5 windows in dim 0 but the sequences have "}),
-  };
-}
-
-Phase1Test grad_test() {
-  Phase1Test test;
-  test.function = kPhase1;
-  const Shape dims[] = {{4, 2, 16}, {96, 2, 16}, {32, 2}, {96, 2, 16}, {32, 2}};
-  for (size_t k = 0; k < kTensors; ++k) {
-    test.valid.tensors.push_back({.name = kNames[k],
-                                  .role = k < kInputGrad ? Role::input : Role::output,
-                                  .dtype = ACL_FLOAT16,
-                                  .dims = dims[k]});
-  }
-  test.valid.array = {.name = "actSeqLenOptionalOptional", .before = kInputGrad, .values = {48, 96}};
-  test.valid.layout = "TND";
-  test.valid.numbers = {32, 16, 0};
-  test.number_names = {"compressBlockSize", "compressStride", "actSeqLenType"};
-  test.phase1 = [](const CallHandles& call, uint64_t* workspace_bytes, aclOpExecutor** executor) {
-    const auto& t = call.tensors;
-    return aclnnNsaCompressGradGetWorkspaceSize(
-        t[kOutputGrad], t[kInput], t[kWeight], call.array, call.numbers[kBlockSize], call.numbers[kStride],
-        call.numbers[kLengthType], call.layout, t[kInputGrad], t[kWeightGrad], workspace_bytes, executor);
-  };
-  test.faults = faults_up_to_shapes();
-  for (Fault& fault : faults_of_attributes_and_lengths()) test.faults.push_back(std::move(fault));
-  return test;
-}
+using namespace nsa_compress_grad_schema;
 
 TEST(NsaCompressGradPhase1, EveryFaultHasItsCodeAndSentence) {
-  const Phase1Test test = grad_test();
+  const Schema test = grad_test();
   expect_every_fault_is_found(test);
   EXPECT_GT(test.run(test.valid).workspace_bytes, 0u);
 }
@@ -121,7 +28,7 @@ TEST(NsaCompressGradPhase1, RefusesEveryOtherAttribute) {
   const auto says = [](const char* name) {
     return [name](int64_t value) { return name + (" is " + std::to_string(value)) + ";"; };
   };
-  const Phase1Test test = grad_test();
+  const Schema test = grad_test();
   expect_refused_numbers(test, kLengthType, {-1, 2, int64_t{1} << 32, (int64_t{1} << 32) + 1},
                          says("actSeqLenType"));
   for (const int64_t value : {int64_t{0}, int64_t{-1}, -(int64_t{1} << 32) + 16, INT64_MIN}) {
@@ -147,7 +54,7 @@ struct Lengths {
   std::string sentence = "";  // empty: accepted
 };
 
-void expect_lengths(const Phase1Test& test, const Lengths& lengths) {
+void expect_lengths(const Schema& test, const Lengths& lengths) {
   CallArguments arguments = test.valid;
   arguments.array->handle = lengths.is_given ? Handle::live : Handle::null;
   arguments.array->values = lengths.entries;
@@ -199,7 +106,7 @@ TEST(NsaCompressGradPhase1, RefusesWrongLengthsByTheirFirstFault) {
 }
 
 TEST(NsaCompressGradPhase1, TheLayoutMayBeNull) {
-  const Phase1Test test = grad_test();
+  const Schema test = grad_test();
   CallArguments arguments = test.valid;
   arguments.layout.reset();
   EXPECT_EQ(test.run(arguments).phase1, 0);
@@ -212,7 +119,7 @@ TEST(NsaCompressGradPhase1, EmptyTensorsPass) {
   };
   for (const Sizes& sizes :
        {Sizes{0, 31, 2, 16}, {0, 0, 2, 16}, {4, 96, 0, 16}, {4, 96, 2, 0}, {0, 31, 0, 0}}) {
-    const Phase1Test test = grad_test();
+    const Schema test = grad_test();
     CallArguments arguments = test.valid;
     std::vector<TensorArgument>& t = arguments.tensors;
     t[kOutputGrad].dims = {sizes.windows, sizes.heads, sizes.columns};
@@ -237,7 +144,7 @@ TEST(NsaCompressGradSettings, VendorLimits) {
 }
 
 TEST(DISABLED_NsaCompressGradStrictPhase1, EveryTokenBelongsToASequence) {
-  Phase1Test test = grad_test();
+  Schema test = grad_test();
   const std::string array = "actSeqLenOptionalOptional";
   // Found before the number of windows, which would not fit either.
   const Fault rest =
@@ -299,7 +206,7 @@ std::vector<Fault> vendor_faults() {
 }
 
 TEST(NsaCompressGradPhase1, HasNoLimitsOfHardware) {
-  const Phase1Test test = grad_test();
+  const Schema test = grad_test();
   for (const Fault& limit : vendor_faults()) {
     CallArguments arguments = test.valid;
     limit.apply(arguments);
@@ -309,7 +216,7 @@ TEST(NsaCompressGradPhase1, HasNoLimitsOfHardware) {
 }
 
 TEST(DISABLED_NsaCompressGradVendor, TheFirstOfTwoFaultsDecides) {
-  Phase1Test test = grad_test();
+  Schema test = grad_test();
   for (Fault& limit : vendor_faults()) test.faults.push_back(std::move(limit));
   expect_every_fault_is_found(test);
   EXPECT_GT(expect_first_of_two_faults_decides(test), 2200);
@@ -322,7 +229,7 @@ TEST(DISABLED_NsaCompressGradVendor, LimitsAreFoundInTheirOrder) {
     int64_t columns;
     const char* sentence;
   };
-  const Phase1Test test = grad_test();
+  const Schema test = grad_test();
   for (const Limit& limit : {Limit{{24, 40, 1}, 24, "compressBlockSize is 24"},
                              {{32, 40, 1}, 24, "compressStride is 40"},
                              {{32, 48, 1}, 24, "dim 2 of input is 24"},
@@ -342,7 +249,7 @@ TEST(DISABLED_NsaCompressGradVendor, LimitsAreFoundInTheirOrder) {
 
 // What only NsaCompress limits: N, L, D, NULL lengths and a total below T.
 TEST(DISABLED_NsaCompressGradVendor, HasNoLimitsOfTheForwardOperator) {
-  const Phase1Test test = grad_test();
+  const Schema test = grad_test();
   expect_lengths(test, {false, 0, {}, 5});
   expect_lengths(test, {true, 0, {}, 5});
   expect_lengths(test, {true, 0, {48, 95}, 3});

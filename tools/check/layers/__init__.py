@@ -1,6 +1,8 @@
 """The layers of ./dev check in their order. One file each: a first line that says what it proves, GOAL, FAST, run(workshop)."""
 NAMES = [
+    "negative",
     "handles",
+    "fuzz",
     "bits",
     "numerics",
     "conversions",

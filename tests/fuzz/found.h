@@ -1,0 +1,31 @@
+// How a fuzz target says that a promise is broken: a sentence, and an end that the fuzzer keeps the input of.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace openaclnn_test {
+
+[[noreturn]] inline void found(const std::string& what) {
+  std::fprintf(stderr, "FOUND: %s\n", what.c_str());
+  std::abort();
+}
+
+inline void require(bool holds, const char* what) {
+  if (!holds) [[unlikely]]
+    found(what);
+}
+
+// OPENACLNN_CHECK, as the library reads it.
+enum class FuzzMode { report, silent, strict };
+inline FuzzMode fuzz_mode() {
+  static const FuzzMode mode = [] {
+    const char* text = std::getenv("OPENACLNN_CHECK");
+    const std::string word = text != nullptr ? text : "";
+    return word == "strict" ? FuzzMode::strict : word == "silent" ? FuzzMode::silent : FuzzMode::report;
+  }();
+  return mode;
+}
+
+}  // namespace openaclnn_test

@@ -1,0 +1,50 @@
+// Memory for the tensors of one run: blocks of the library's allocator that live for the whole process, of which
+// AddressSanitizer allows the elements of the run's tensors only, not even the gaps between them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "fuzz/input.h"
+#include "support/case.h"
+#include "support/random.h"
+
+namespace openaclnn_test {
+
+struct FuzzTensor {
+  HostTensor host;
+  Role role;
+  bool has_strides;  // false: described with NULL strides
+};
+
+class Memory {
+ public:
+  Memory();
+
+  // Forgets the tensors of the run before.
+  void reset();
+  // A tensor in a layout that the input chooses.
+  FuzzTensor tensor(Input& in, Role role, aclDataType dtype, const Shape& dims);
+  // Exactly so many bytes; nullptr for 0.
+  void* workspace(uint64_t bytes);
+
+ private:
+  struct Block {
+    HostTensor memory;
+    std::byte *used_begin, *used_end;
+  };
+  std::vector<Block> blocks_;
+  size_t taken_ = 0;
+  std::byte* workspace_ = nullptr;
+  size_t workspace_bytes_ = 0, workspace_allowed_ = 0;
+};
+
+// What the elements are; `random` decides the rest.
+enum class FuzzData { ordinary, special, any_bits, kinds };
+void fill(const HostTensor& tensor, FuzzData data, Random& random);
+
+// Mostly numbers in [0, limit) when `hostile` is 0, and ever more others up to 3.
+int64_t index_near(int64_t limit, int64_t hostile, Random& random);
+
+}  // namespace openaclnn_test

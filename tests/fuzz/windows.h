@@ -1,0 +1,35 @@
+// Sequences of tokens and their windows as a fuzzer chooses them, for the two operators of token compression.
+#pragma once
+
+#include "fuzz/found.h"
+#include "fuzz/input.h"
+#include "support/nsa_windows.h"
+
+namespace openaclnn_test {
+
+struct FuzzedWindows {
+  explicit FuzzedWindows(Input& in) {
+    attributes.block_size = in.pick({2, 1, 3, 5, 9});
+    attributes.stride = in.pick<int64_t>({1, 2, 3, 7, INT64_MAX - 200});
+    attributes.length_type = in.below(2);
+    attributes.pass_lengths = in.chance();
+    const int64_t sequences = in.below(4);
+    for (int64_t k = 0; k < sequences; ++k) attributes.lengths.push_back(in.below(7));
+    tokens = std::accumulate(attributes.lengths.begin(), attributes.lengths.end(), int64_t{0});
+    if (!attributes.pass_lengths || sequences == 0) {
+      // NULL, or no entries: one sequence of all tokens.
+      attributes.pass_lengths = false;
+      tokens = in.below(16);
+    } else if (fuzz_mode() != FuzzMode::strict) {
+      tokens += in.below(3);  // tokens of no sequence
+    }
+    heads = 1 + in.below(3);
+    columns = in.pick({1, 2, 5, 8, 9});
+    windows = static_cast<int64_t>(window_starts(attributes, tokens).size());
+  }
+
+  WindowAttributes attributes;
+  int64_t tokens = 0, heads = 0, columns = 0, windows = 0;
+};
+
+}  // namespace openaclnn_test

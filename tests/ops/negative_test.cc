@@ -1,0 +1,80 @@
+// The negative tables: every parameter of every exported phase 1 with every fault, each with its code and sentence.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "room_schemas.h"
+#include "support/expect.h"
+#include "support/schema_model.h"
+
+namespace openaclnn_test {
+namespace {
+
+// A fault has the code and the sentence of the model, and leaves the out values alone; the rest is accepted without a word.
+::testing::AssertionResult is_as(const Verdict& verdict, const Schema& schema, const Outcome& outcome) {
+  if (verdict.code != 0) return failed_in_phase1(outcome, schema.function, verdict.code, {verdict.part});
+  if (outcome.phase1 == 0 && outcome.error.empty()) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "must be accepted: " << outcome.text();
+}
+
+TEST(Negative, EveryParameterWithEveryFault) {
+  int64_t cells = 0, refused = 0, asserted = 0, wrong = 0;
+  for (const Schema& schema : all_schemas()) {
+    ASSERT_TRUE(schema.refusal) << schema.function;
+    const auto check = [&](const CallArguments& call, const Verdict& verdict, const std::string& what) {
+      const auto found = is_as(verdict, schema, schema.run(call));
+      ++cells;
+      refused += verdict.code != 0;
+      asserted += found ? 1 : 0;
+      if (!found && ++wrong <= 20)
+        ADD_FAILURE() << schema.function << ": " << what << ": " << found.message();
+    };
+    for (const Cell& cell : all_cells(schema))
+      check(cell.call, verdict_of(schema, cell.call), cell.parameter + ", " + cell.fault);
+    // What the room itself lists, with the sentences that it gives: relations of several parameters among them.
+    for (const Fault& fault : all_faults(schema)) {
+      CallArguments call = schema.valid;
+      fault.apply(call);
+      for (const std::string& part : fault.sentence)
+        check(call, {fault.row <= V2 ? kNull : kInvalid, part}, fault.rule);
+    }
+  }
+  std::printf("figure cells %lld\nfigure refused %lld\nfigure asserted %lld\n", static_cast<long long>(cells),
+              static_cast<long long>(refused), static_cast<long long>(asserted));
+}
+
+// The model would let everything pass if it said nothing: each schema's own faults must be faults to it, too.
+TEST(Negative, TheModelRefusesWhatTheRoomsList) {
+  for (const Schema& schema : all_schemas()) {
+    EXPECT_EQ(verdict_of(schema, schema.valid).code, 0) << schema.function;
+    for (const Fault& fault : all_faults(schema)) {
+      CallArguments call = schema.valid;
+      fault.apply(call);
+      if (call.numbers != schema.valid.numbers && schema.attributes.size() < schema.number_names.size())
+        continue;  // a fault of a list as a whole, which no description of tensors shows
+      EXPECT_NE(verdict_of(schema, call).code, 0) << schema.function << ": " << fault.rule;
+    }
+  }
+}
+
+// A phase 1 without a schema would have no table.
+TEST(Negative, EveryExportedPhase1HasASchema) {
+  std::set<std::string> functions;
+  for (const Schema& schema : all_schemas()) functions.insert(schema.function);
+  std::ifstream symbols(OPENACLNN_EXPORTED_SYMBOLS);
+  ASSERT_TRUE(symbols);
+  int found = 0;
+  for (std::string symbol; std::getline(symbols, symbol);) {
+    if (!symbol.ends_with("GetWorkspaceSize")) continue;
+    EXPECT_TRUE(functions.contains(symbol)) << symbol;
+    ++found;
+  }
+  EXPECT_EQ(found, static_cast<int>(functions.size()));
+}
+
+}  // namespace
+}  // namespace openaclnn_test

@@ -1,0 +1,48 @@
+// What phase 1 must answer to any call that a schema describes, and the table of (parameter x fault) that follows from it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "support/phase1_faults.h"
+
+namespace openaclnn_test {
+
+// A code, and what its sentence must contain besides the function's name; 0: accepted.
+struct Verdict {
+  int code = 0;
+  std::string part;
+};
+
+// The rules that hold for every operator (pointers, handles, extents, formats, outputs that overlap themselves) and the
+// schema's own. The part belongs to the first fault only when there is just one.
+Verdict verdict_of(const Schema& schema, const CallArguments& call);
+
+// One parameter of the valid call with one value that a caller might try.
+struct Cell {
+  std::string parameter, fault;
+  CallArguments call;
+};
+
+// Every parameter with every fault of its kind, borders that are accepted included.
+std::vector<Cell> all_cells(const Schema& schema);
+
+// Values at which integers, reals and strides break: for the table, and for fuzzers.
+inline constexpr int64_t kBorders[] = {INT64_MIN,
+                                       INT64_MIN + 1,
+                                       -(int64_t{1} << 32),
+                                       -1,
+                                       0,
+                                       1,
+                                       2,
+                                       (int64_t{1} << 31) - 1,
+                                       int64_t{1} << 31,
+                                       int64_t{1} << 32,
+                                       (int64_t{1} << 32) + 1,
+                                       int64_t{1} << 61,
+                                       int64_t{1} << 62,
+                                       INT64_MAX - 1,
+                                       INT64_MAX};
+extern const std::vector<double> kRealBorders;
+
+}  // namespace openaclnn_test
