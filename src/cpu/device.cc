@@ -102,6 +102,7 @@ class CpuDevice final : public Device {
 // All CPU device ids are the same machine; several exist so that multi-device programs can be tested.
 Platform* make_platform() {
   auto platform = std::make_unique<Platform>();
+  platform->devices.reserve(static_cast<size_t>(environment().cpu_devices));
   for (int id = 0; id < environment().cpu_devices; ++id) platform->devices.push_back(new CpuDevice);
   log_message(LogLevel::info, text("CPU platform: ", environment().cpu_devices, " device(s), ", num_threads(),
                                    " thread(s), instruction set ", isa_name(active_isa())));

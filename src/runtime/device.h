@@ -133,6 +133,10 @@ class Device {
 
 // The devices that this process uses, in the order of their ids. The platform is chosen at first use.
 struct Platform {
+  ~Platform() {
+    for (Device* device : devices) delete device;
+  }
+
   std::vector<Device*> devices;
   std::string why_none;  // when `devices` is empty
 };
