@@ -2,6 +2,7 @@
 NAMES = [
     "handles",
     "failures",
+    "guard",
     "bits",
     "numerics",
     "conversions",
