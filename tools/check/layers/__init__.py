@@ -3,6 +3,7 @@ NAMES = [
     "handles",
     "failures",
     "guard",
+    "properties",
     "bits",
     "numerics",
     "conversions",
