@@ -197,6 +197,9 @@ int main(int argc, char** argv) {
     return 2;
   }
   testing::GTEST_FLAG(throw_on_failure) = true;  // so that rapidcheck sees failures
+  // They carry their messages along, and the smallest case alone is of interest.
+  auto& listeners = testing::UnitTest::GetInstance()->listeners();
+  delete listeners.Release(listeners.default_result_printer());
   openaclnn_test::GuardedBuffer::keep_mappings();
   return openaclnn_test::run(options);
 }

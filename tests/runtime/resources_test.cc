@@ -210,7 +210,7 @@ TEST(ThreadsTest, NoThreadCanBeCreated) {
   expect(0, aclrtSynchronizeStreamWithTimeout(stream, 30000));
   EXPECT_TRUE(counter.all_equal(6));
   const auto now = std::filesystem::directory_iterator("/proc/self/task");
-  EXPECT_GT(std::distance(begin(now), end(now)), 1)
+  ASSERT_GT(std::distance(begin(now), end(now)), 1)
       << "threads that were refused once were never asked for again";
   Gate gate;  // held up by the test: phase 2 must return before the task ran
   expect(0, gate.enqueue(stream));
