@@ -14,8 +14,8 @@ def run(workshop):
     workshop.build("release", "guard_test", "cases_test", "layouts_test", "properties")
     workshop.run([workshop.program("release", "guard_test")], seconds=120)
     guarded = {"OPENACLNN_ALLOCATOR": "guard", "OPENACLNN_TEST_PLACEMENT": "library"}
-    layouts = "*" if workshop.depth != "fast" else "*/*BiasAddGrad:*/Embedding"
-    runs = [(["cases_test"], guarded),
+    cases, layouts = workshop.pick(("*FollowTheFormula*", "*Bits*/Embedding"), ("*", "*"), ("*", "*"))
+    runs = [(["cases_test", f"--gtest_filter={cases}"], guarded),
             (["layouts_test", f"--gtest_filter={layouts}"], guarded),
             (["properties", "--seed", "77", "--cases", workshop.pick(10, 100, 1000)], guarded)]
     blocks = 0
