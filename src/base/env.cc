@@ -58,6 +58,7 @@ Environment read_environment() {
   static constexpr Choice<CheckMode> kChecks[] = {
       {"report", CheckMode::report}, {"silent", CheckMode::silent}, {"strict", CheckMode::strict}};
   static constexpr Choice<bool> kLimits[] = {{"none", false}, {"vendor", true}};
+  static constexpr Choice<bool> kAllocators[] = {{"pool", false}, {"guard", true}};
   static constexpr Choice<bool> kSwitch[] = {{"0", false}, {"1", true}};
   static constexpr Choice<IsaCap> kIsas[] = {{"scalar", IsaCap::scalar},
                                              {"avx2", IsaCap::avx2},
@@ -70,6 +71,7 @@ Environment read_environment() {
                                                  {"debug", LogLevel::debug}};
   read_choice<DeviceChoice>("OPENACLNN_DEVICE", kDevices, env.device);
   read_choice<CheckMode>("OPENACLNN_CHECK", kChecks, env.check);
+  read_choice<bool>("OPENACLNN_ALLOCATOR", kAllocators, env.guard_allocator);
   read_choice<bool>("OPENACLNN_LIMITS", kLimits, env.vendor_limits);
   read_choice<bool>("OPENACLNN_BLOCKING", kSwitch, env.blocking);
   read_integer("OPENACLNN_NUM_THREADS", 1, INT_MAX, env.num_threads);

@@ -14,6 +14,7 @@ enum class DeviceChoice { automatic, cpu, cuda };
 struct Environment {
   DeviceChoice device = DeviceChoice::automatic;  // OPENACLNN_DEVICE auto|cpu|cuda
   CheckMode check = CheckMode::report;            // OPENACLNN_CHECK report|silent|strict
+  bool guard_allocator = false;                   // OPENACLNN_ALLOCATOR pool|guard
   bool vendor_limits = false;                     // OPENACLNN_LIMITS none|vendor
   bool blocking = false;                          // OPENACLNN_BLOCKING 0|1
   int num_threads = 0;                            // OPENACLNN_NUM_THREADS n >= 1; 0: not set

@@ -5,6 +5,7 @@
 #include "base/env.h"
 #include "base/text.h"
 #include "cpu/dispatch.h"
+#include "cpu/guard_pool.h"
 #include "cpu/memory_pool.h"
 #include "cpu/scheduler.h"
 #include "cpu/threads.h"
@@ -58,9 +59,15 @@ Fault run_fill(const void* plan, const TaskIo& io) {
 
 class CpuDevice final : public Device {
  public:
-  void* allocate(size_t bytes, MemorySpace) override { return pool_allocate(bytes); }
+  void* allocate(size_t bytes, MemorySpace) override {
+    return environment().guard_allocator ? guard_allocate(bytes) : pool_allocate(bytes);
+  }
   void release(void* address, size_t bytes, MemorySpace) override {
-    Scheduler::instance().release_when_done(address, bytes, pool_free);
+    const auto free_memory = environment().guard_allocator ? guard_free : pool_free;
+    Scheduler::instance().release_when_done(address, bytes, free_memory);
+  }
+  std::string damage(const void* address, size_t bytes) const override {
+    return environment().guard_allocator ? guard_damage(address, bytes) : std::string();
   }
   MemoryInfo memory_info() const override { return cpu::memory_info(); }
   std::shared_ptr<Queue> make_queue() override { return Scheduler::instance().make_queue(); }
@@ -102,6 +109,7 @@ class CpuDevice final : public Device {
 // All CPU device ids are the same machine; several exist so that multi-device programs can be tested.
 Platform* make_platform() {
   auto platform = std::make_unique<Platform>();
+  platform->devices.reserve(static_cast<size_t>(environment().cpu_devices));
   for (int id = 0; id < environment().cpu_devices; ++id) platform->devices.push_back(new CpuDevice);
   log_message(LogLevel::info, text("CPU platform: ", environment().cpu_devices, " device(s), ", num_threads(),
                                    " thread(s), instruction set ", isa_name(active_isa())));

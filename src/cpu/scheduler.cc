@@ -197,14 +197,14 @@ std::shared_ptr<CpuQueue> Scheduler::unlist(const Lock&, CpuQueue& queue) {
 
 // One call per queue that becomes ready; a worker that comes too late finds nothing to do.
 void Scheduler::request_worker(const Lock&) {
-  if (serial_) return;
   const auto work = [](void* scheduler) {
     Scheduler& self = *static_cast<Scheduler*>(scheduler);
     Lock lock(self.mutex_);
     self.drain_ready(lock);
   };
   Pool* const workers = pool();
-  if (workers == nullptr || !workers->submit(work, this)) serial_ = true;
+  serial_ =
+      workers == nullptr || !workers->submit(work, this);  // a system short of threads may have some again
 }
 
 void Scheduler::drain_ready(Lock& lock) {

@@ -138,7 +138,7 @@ class Scheduler final : public ForkGuarded {
   std::condition_variable quiet_;      // a task is done
   std::atomic<uint64_t> enqueued_{0};  // tasks ever
   bool exiting_ = false;
-  bool serial_ = false;  // no workers: tasks run on the thread that enqueues or waits
+  bool serial_ = false;  // no workers, now or for good: tasks run on the thread that enqueues or waits
 
   // Tasks of the device in order of enqueueing, from the oldest unfinished one on: 1 = done.
   Ring<uint8_t> done_;

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
+#include <memory>
 #include <thread>
 
 #include "base/checked.h"
@@ -46,6 +47,8 @@ int quota_threads(int unlimited) {
 }
 
 std::atomic<bool> abandoned{false};
+std::atomic<Pool*> the_pool{
+    nullptr};  // never destroyed: static destructors of the caller may still run operators
 
 // The chunks of one parallel loop, cut into a stretch for each thread. A thread takes the chunks of its own stretch first, then
 // helps in the others. Its own stretch is the same in every loop, so that data of one loop is still in the thread's cache in the
@@ -115,9 +118,14 @@ int num_threads() {
 
 Pool* pool() {
   if (abandoned.load(std::memory_order_acquire)) return nullptr;
-  // Never destroyed: static destructors of the caller may still run operators.
-  static Pool* const made = make_worker_pool(num_threads());
-  return made;
+  Pool* const existing = the_pool.load(std::memory_order_acquire);
+  if (existing != nullptr) return existing;
+  // Not a static of this function: where memory was missing, the next call tries again. Of several threads one is first.
+  std::unique_ptr<Pool> made(make_worker_pool(num_threads()));
+  if (made == nullptr) return nullptr;
+  Pool* expected = nullptr;
+  if (!the_pool.compare_exchange_strong(expected, made.get(), std::memory_order_acq_rel)) return expected;
+  return made.release();
 }
 
 void abandon_pool() { abandoned.store(true, std::memory_order_release); }

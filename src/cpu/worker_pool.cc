@@ -25,6 +25,8 @@ constexpr auto kLook = std::chrono::microseconds(100);
 constexpr auto kLookWithoutYield = std::chrono::microseconds(20);
 // How long a request is left to the thread that made it: longer than from phase 2 to a synchronize behind it.
 constexpr auto kGrace = std::chrono::microseconds(3);
+// How long a refused thread is not asked for again: short for a person, long beside the 20 us of asking.
+constexpr auto kRetry = std::chrono::milliseconds(10);
 
 thread_local int number_of_this_worker = 0;
 
@@ -156,7 +158,8 @@ class WorkerPool final : public Pool {
   }
 
   bool add_worker() {
-    if (refused_) return false;
+    // Asking in vain takes the system longer than many a task. One call in a while is not felt.
+    if (refused_ && Clock::now() < retry_) return false;
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -174,7 +177,10 @@ class WorkerPool final : public Pool {
     refused_ = pthread_create(&thread, &attributes, start, this) != 0;
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     pthread_attr_destroy(&attributes);
-    if (refused_) return false;
+    if (refused_) {
+      retry_ = Clock::now() + kRetry;
+      return false;
+    }
     ++workers_;
     ++looking_;
     return true;
@@ -263,10 +269,11 @@ class WorkerPool final : public Pool {
   int answering_ = 0;
   int looking_ = 0;  // or about to
   int sleeping_ = 0;
-  int woken_ = 0;         // of those that look: notified, not awake yet
-  int waiting_ = 0;       // callers in close()
-  int numbers_ = 0;       // of workers, given out
-  bool refused_ = false;  // the system lets us have no more threads
+  int woken_ = 0;            // of those that look: notified, not awake yet
+  int waiting_ = 0;          // callers in close()
+  int numbers_ = 0;          // of workers, given out
+  bool refused_ = false;     // the system did not let us have the last thread asked for
+  Clock::time_point retry_;  // when to ask again
 };
 
 }  // namespace

@@ -118,6 +118,8 @@ class Device {
   virtual void* allocate(size_t bytes, MemorySpace space) = 0;
   // Returns memory once every task enqueued on this device before the call is done; does not wait.
   virtual void release(void* address, size_t bytes, MemorySpace space) = 0;
+  // A sentence about what the program wrote outside the memory, where that can be seen; else empty.
+  virtual std::string damage(const void* address, size_t bytes) const = 0;
   virtual MemoryInfo memory_info() const = 0;
 
   virtual std::shared_ptr<Queue> make_queue() = 0;
@@ -134,6 +136,10 @@ class Device {
 
 // The devices that this process uses, in the order of their ids. The platform is chosen at first use.
 struct Platform {
+  ~Platform() {
+    for (Device* device : devices) delete device;
+  }
+
   std::vector<Device*> devices;
   std::string why_none;  // when `devices` is empty
 };

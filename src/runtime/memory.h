@@ -13,7 +13,7 @@ namespace openaclnn {
 Result<void*> allocate_block(int device, size_t requested_bytes, size_t usable_bytes, MemorySpace space);
 
 // Fails (107000) unless `address` is the start of a live block of that space. Memory that queued tasks use is returned
-// after them; the call does not wait.
+// after them; the call does not wait. Also fails, but frees, when the device sees that the program wrote outside the block.
 Status free_block(void* address, MemorySpace space);
 
 // Fails (107000) when `address` lies in a live block but the range leaves it, and, for device memory in strict mode, when it

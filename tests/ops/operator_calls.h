@@ -15,11 +15,13 @@
 #include "aclnnop/aclnn_grouped_bias_add_grad.h"
 #include "aclnnop/aclnn_nsa_compress.h"
 #include "aclnnop/aclnn_nsa_compress_grad.h"
+#include "openaclnn/openaclnn.h"
 #include "support/expect.h"
 #include "support/host_tensor.h"
 #include "support/nsa_windows.h"
 #include "support/random.h"
 #include "support/runner.h"
+#include "support/tensor_list.h"
 
 namespace openaclnn_test::calls {
 
@@ -48,6 +50,28 @@ inline void ema_adam(const Tensors& tensors, const EmaSettings& a) {
                                                       a.weight_decay, bytes, executor);
       },
       aclnnApplyFusedEmaAdam);
+}
+
+// tensors: grad, var, m, v, s of each index, index by index.
+inline void ema_adam_list(const std::vector<HostTensor>& tensors, const HostTensor& step,
+                          const EmaSettings& a) {
+  Tensors pointers;
+  for (size_t k = 0; k < 5; ++k) {
+    for (size_t n = k; n < tensors.size(); n += 5) pointers.push_back(&tensors[n]);
+  }
+  pointers.push_back(&step);
+  run(
+      pointers,
+      [&](Handles t, uint64_t* bytes, aclOpExecutor** executor) {
+        const size_t length = tensors.size() / 5;
+        std::vector<TensorList> lists;
+        for (size_t k = 0; k < 5; ++k) lists.emplace_back(t.subspan(k * length, length));
+        return openaclnnApplyFusedEmaAdamListGetWorkspaceSize(
+            lists[0].get(), lists[1].get(), lists[2].get(), lists[3].get(), lists[4].get(), nullptr, t.back(),
+            nullptr, nullptr, a.lr, a.ema_decay, a.beta1, a.beta2, a.eps, a.mode, a.bias_correction,
+            a.weight_decay, bytes, executor);
+      },
+      openaclnnApplyFusedEmaAdamList);
 }
 
 inline void embedding_into(const HostTensor& weight, const HostTensor& indices, const HostTensor& out) {

@@ -5,11 +5,13 @@
 #include <vector>
 
 #include "support/case.h"
+#include "support/draw.h"
 
 namespace openaclnn_test {
 
-#define OPENACLNN_OPERATOR(folder, name) \
-  std::vector<Case> cases_of_##folder(); \
+#define OPENACLNN_OPERATOR(folder, name)                      \
+  std::vector<Case> cases_of_##folder();                      \
+  Case random_case_of_##folder(Draw& draw, int64_t elements); \
   std::vector<Case> numerics_cases_of_##folder(int64_t elements);
 #include "ops/ops.def"
 #undef OPENACLNN_OPERATOR
@@ -31,6 +33,17 @@ inline std::vector<Case> numerics_cases(const std::string& operator_name, int64_
 #undef OPENACLNN_OPERATOR
   return {};
 }
+
+// How a room makes any case, of at most about `elements` elements.
+struct RandomCases {
+  const char* operator_name;
+  Case (*make)(Draw& draw, int64_t elements);
+};
+inline constexpr RandomCases kRandomCases[] = {
+#define OPENACLNN_OPERATOR(folder, name) {#name, random_case_of_##folder},
+#include "ops/ops.def"
+#undef OPENACLNN_OPERATOR
+};
 
 inline std::vector<std::string> operator_names() {
   std::vector<std::string> names;

@@ -10,8 +10,8 @@ using namespace runtime_test;
 std::string output_with(const Variables& variables, const std::vector<std::string>& arguments = {}) {
   // Empty values count as unset, which also hides what the caller's environment holds.
   Variables all;
-  for (const char* name :
-       {"DEVICE", "CHECK", "LIMITS", "BLOCKING", "NUM_THREADS", "ISA", "CPU_DEVICES", "SOC_NAME", "LOG"}) {
+  for (const char* name : {"DEVICE", "CHECK", "ALLOCATOR", "LIMITS", "BLOCKING", "NUM_THREADS", "ISA",
+                           "CPU_DEVICES", "SOC_NAME", "LOG"}) {
     all.emplace_back(std::string("OPENACLNN_") + name, "");
   }
   all.insert(all.end(), variables.begin(), variables.end());
@@ -31,32 +31,26 @@ constexpr char kDefault[] = "count_code=0 devices=1 set_code=0 soc=Ascend910B1 t
 TEST(EnvTest, NothingSet) { EXPECT_EQ(output_with({}), kDefault); }
 
 TEST(EnvTest, KnownValuesGiveNoMessage) {
-  const Variables known = {
-      {"DEVICE", "auto"},   {"DEVICE", "cpu"},    {"CHECK", "report"},  {"CHECK", "silent"},
-      {"CHECK", "strict"},  {"LIMITS", "none"},   {"LIMITS", "vendor"}, {"BLOCKING", "0"},
-      {"BLOCKING", "1"},    {"NUM_THREADS", "1"}, {"NUM_THREADS", "5"}, {"ISA", "scalar"},
-      {"ISA", "avx2"},      {"ISA", "avx512"},    {"ISA", "neon"},      {"ISA", "sve"},
-      {"CPU_DEVICES", "1"}, {"LOG", "error"},     {"LOG", "warn"}};
+  const Variables known = {{"DEVICE", "auto"},     {"DEVICE", "cpu"},   {"CHECK", "report"},
+                           {"CHECK", "silent"},    {"CHECK", "strict"}, {"ALLOCATOR", "pool"},
+                           {"ALLOCATOR", "guard"}, {"LIMITS", "none"},  {"LIMITS", "vendor"},
+                           {"BLOCKING", "0"},      {"BLOCKING", "1"},   {"NUM_THREADS", "1"},
+                           {"NUM_THREADS", "5"},   {"ISA", "scalar"},   {"ISA", "avx2"},
+                           {"ISA", "avx512"},      {"ISA", "neon"},     {"ISA", "sve"},
+                           {"CPU_DEVICES", "1"},   {"LOG", "error"},    {"LOG", "warn"}};
   for (const auto& [name, value] : known)
     EXPECT_EQ(output_with({{"OPENACLNN_" + name, value}}), kDefault) << name << value;
 }
 
 TEST(EnvTest, UnknownValuesGiveOneMessageAndTheDefault) {
-  const Variables unknown = {{"DEVICE", "npu"},
-                             {"DEVICE", "CPU"},
-                             {"CHECK", "loud"},
-                             {"LIMITS", "1"},
-                             {"BLOCKING", "2"},
-                             {"BLOCKING", "true"},
-                             {"NUM_THREADS", "0"},
-                             {"NUM_THREADS", "-1"},
-                             {"NUM_THREADS", "x"},
-                             {"NUM_THREADS", "4x"},
-                             {"CPU_DEVICES", "0"},
-                             {"CPU_DEVICES", "65"},
-                             {"CPU_DEVICES", "99999999999999999999"},
-                             {"CPU_DEVICES", "1.5"},
-                             {"ISA", "mmx"},
+  const Variables unknown = {{"DEVICE", "npu"},      {"DEVICE", "CPU"},
+                             {"CHECK", "loud"},      {"ALLOCATOR", "heap"},
+                             {"LIMITS", "1"},        {"BLOCKING", "2"},
+                             {"BLOCKING", "true"},   {"NUM_THREADS", "0"},
+                             {"NUM_THREADS", "-1"},  {"NUM_THREADS", "x"},
+                             {"NUM_THREADS", "4x"},  {"CPU_DEVICES", "0"},
+                             {"CPU_DEVICES", "65"},  {"CPU_DEVICES", "99999999999999999999"},
+                             {"CPU_DEVICES", "1.5"}, {"ISA", "mmx"},
                              {"LOG", "verbose"}};
   for (const auto& [name, value] : unknown) {
     const std::string output = output_with({{"OPENACLNN_" + name, value}});

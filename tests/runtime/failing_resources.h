@@ -1,7 +1,10 @@
-// Makes threads and C++ allocations of this process fail on purpose, those of the library under test too.
+// Makes requests of this process for memory, mappings, threads and files fail on purpose, those of the library under test too,
+// and counts what was not given back.
 #pragma once
 
 namespace runtime_test {
+
+// ---- this thread's memory ----
 
 // While true no thread can be created.
 void refuse_threads(bool refuse);
@@ -11,5 +14,33 @@ void fail_allocation_after(long count);
 
 // Allocations of this thread that failed since the last fail_allocation_after(count >= 0).
 long failed_allocations();
+
+// ---- all requests of all threads; builds without sanitizers only ----
+
+enum class Request { memory, mapping, thread, file };
+inline constexpr int kRequests = 4;
+
+// Which requests fail, counted from 0 over those made while the window was open.
+struct Injection {
+  long first;    // this one
+  bool onwards;  // and all that follow it
+};
+void inject(const Injection& injection);  // counting starts anew
+void refuse_again(long first);            // counting goes on
+void stop_refusing();
+long first_refused();  // which one is to fail; -1: none
+
+// Requests are counted, and fail, only while the window is open.
+void open_window(bool open);
+
+long requests();                // seen in windows since inject()
+long refused();                 // refused since inject()
+long refused(Request request);  // of one kind
+
+// What the process holds.
+struct Held {
+  long allocations, mapped_bytes, files;
+};
+Held held();
 
 }  // namespace runtime_test

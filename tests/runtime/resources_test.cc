@@ -2,15 +2,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/child_process.h"
 #include "runtime/failing_resources.h"
+#include "runtime/gate.h"
 #include "runtime/runtime_test.h"
 
 namespace {
@@ -200,6 +203,19 @@ TEST(ThreadsTest, NoThreadCanBeCreated) {
   EXPECT_TRUE(behind.all_equal(1));
   const auto tasks = std::filesystem::directory_iterator("/proc/self/task");
   EXPECT_EQ(std::distance(begin(tasks), end(tasks)), 1) << "there was a thread after all";
+  // A system that has threads again is asked again, and tasks run beside the caller again.
+  refuse_threads(false);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  expect(0, counter.add(stream));
+  expect(0, aclrtSynchronizeStreamWithTimeout(stream, 30000));
+  EXPECT_TRUE(counter.all_equal(6));
+  const auto now = std::filesystem::directory_iterator("/proc/self/task");
+  ASSERT_GT(std::distance(begin(now), end(now)), 1)
+      << "threads that were refused once were never asked for again";
+  Gate gate;  // held up by the test: phase 2 must return before the task ran
+  expect(0, gate.enqueue(stream));
+  gate.open();
+  expect(0, aclrtSynchronizeStream(stream));
   expect(0, aclrtDestroyStream(stream));
   expect(0, aclrtDestroyStream(other));
 }

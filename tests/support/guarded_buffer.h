@@ -16,8 +16,12 @@ class GuardedBuffer {
  public:
   static constexpr unsigned char kCanary = 0xA5;
 
+  // Placement::library in any case, except for sparse memory, where the environment says OPENACLNN_TEST_PLACEMENT=library.
   explicit GuardedBuffer(size_t bytes, Placement placement = Placement::ends_at_guard);
   ~GuardedBuffer();
+  // From now on small mappings are kept for later buffers of their size, for programs that make millions of them on one thread:
+  // accesses outside are found as before, those to a buffer that is gone are not.
+  static void keep_mappings();
   GuardedBuffer(const GuardedBuffer&) = delete;
   GuardedBuffer& operator=(const GuardedBuffer&) = delete;
 
@@ -29,6 +33,8 @@ class GuardedBuffer {
   bool margins_intact() const;
 
  private:
+  GuardedBuffer(Placement placement, size_t bytes);
+
   size_t bytes_;
   bool mapped_;
   bool has_canaries_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "aclnn/acl_meta.h"
+#include "support/draw.h"
 
 namespace openaclnn_test {
 
@@ -27,6 +28,18 @@ inline std::vector<int64_t> window_starts(const WindowAttributes& a, int64_t tok
     token += length;
   }
   return starts;
+}
+
+// Blocks of at most `most` tokens in up to four sequences, the last of which has a window.
+inline WindowAttributes random_windows(Draw& draw, int64_t most) {
+  WindowAttributes a;
+  a.block_size = draw.between(1, most / 2 + 1);
+  a.stride = draw.between(1, a.block_size + 2);  // most tokens lie in a window
+  a.length_type = draw.below(2);
+  a.lengths = draw.sizes(draw.below(3), most);
+  a.lengths.push_back(2 * a.block_size + draw.below(most));
+  if (a.lengths.size() == 1) a.pass_lengths = !draw.chance(2);
+  return a;
 }
 
 // The host array of a call; owns its handle, which is NULL when no lengths are passed.

@@ -10,6 +10,7 @@
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
 #include "ops/apply_fused_ema_adam/oracle.h"
 #include "support/case.h"
+#include "support/draw.h"
 #include "support/number.h"
 
 namespace openaclnn_test {
@@ -68,6 +69,34 @@ inline std::vector<Case> apply_fused_ema_adam_cases() {
     add("short rows, negative strides", {9, 1201, 7}, decoupled, Layout::mixed);
   }
   return cases;
+}
+
+inline EmaAttributes ema_random_attributes(Draw& draw) {
+  constexpr double kRates[] = {.01, 1, -.5, 3e-4};
+  constexpr double kDecays[] = {.9, 0, .5, .999, 1 - 0x1p-20};
+  constexpr double kEps[] = {1e-8, 1e-3, 1e-15};
+  constexpr double kWeightDecays[] = {0, .1, 1};
+  EmaAttributes a;
+  a.lr = draw.pick(kRates);
+  a.ema_decay = draw.pick(kDecays);
+  a.beta1 = draw.pick(kDecays);
+  a.beta2 = draw.pick(kDecays);
+  a.eps = draw.pick(kEps);
+  a.mode = draw.below(2);
+  a.bias_correction = draw.chance(2);
+  a.weight_decay = draw.pick(kWeightDecays);
+  return a;
+}
+
+// Any case, of at most about `elements` elements.
+inline Case apply_fused_ema_adam_random_case(Draw& draw, int64_t elements) {
+  constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+  const EmaAttributes attributes = ema_random_attributes(draw);
+  const aclDataType dtype = draw.pick(kDtypes);
+  const Shape dims = draw.shape(elements / 5 + 1);
+  const int64_t t = draw.between(1, 2000);
+  const Layout layout = draw.layout();
+  return ema_adam_case(dtype, dims, attributes, t, layout, std::to_string(draw.seed()));
 }
 
 // For measuring errors: at least `elements` results per dtype, half of them in each mode, with attributes and magnitudes up to the

@@ -9,6 +9,7 @@
 #include "openaclnn/openaclnn.h"
 #include "ops/apply_fused_ema_adam_list/oracle.h"
 #include "support/case.h"
+#include "support/draw.h"
 #include "support/number.h"
 #include "support/tensor_list.h"
 
@@ -121,6 +122,28 @@ inline std::vector<Case> apply_fused_ema_adam_list_cases() {
                                  {{9, 301, 7}, ACL_FLOAT16, ACL_FLOAT, ACL_FLOAT, ACL_BF16, Layout::mixed}},
                                 "strided views with copies"));
   return cases;
+}
+
+// Any case, of at most about `elements` elements.
+inline Case apply_fused_ema_adam_list_random_case(Draw& draw, int64_t elements) {
+  constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+  ListForm form;
+  form.attributes = {.lr = .01, .mode = draw.below(2), .bias_correction = draw.chance(2), .weight_decay = .1};
+  form.has_copies = draw.chance(3);
+  form.has_scale = draw.chance(3);
+  form.has_found_inf = draw.chance(3);
+  const int64_t length = draw.between(1, 5);
+  std::vector<IndexCase> indices;
+  for (int64_t n = 0; n < length; ++n) {
+    IndexCase index =
+        uniform_index(draw.pick(kDtypes), draw.shape(elements / (5 * length) + 1), draw.layout());
+    // FLOAT state, as it must be where copies are written.
+    if (form.has_copies || draw.chance(2)) index.state = ACL_FLOAT;
+    if (form.has_copies) index.var = ACL_FLOAT;
+    if (form.has_copies && draw.chance(2)) index.copy = ACL_FLOAT16;
+    indices.push_back(index);
+  }
+  return ema_list_case(form, indices, std::to_string(draw.seed()));
 }
 
 // For measuring errors: at least `elements` results per dtype, half of them in each mode.

@@ -9,6 +9,7 @@
 #include "aclnnop/aclnn_embedding.h"
 #include "ops/embedding/oracle.h"
 #include "support/case.h"
+#include "support/draw.h"
 #include "support/number.h"
 
 namespace openaclnn_test {
@@ -70,6 +71,17 @@ inline std::vector<Case> embedding_cases() {
   add("padded rows", 100, 129, {40, 31}, Layout::padded);
   add("rotated views, negative strides", 100, 67, {29, 41}, Layout::mixed);
   return cases;
+}
+
+// Any case, of at most about `elements` elements.
+inline Case embedding_random_case(Draw& draw, int64_t elements) {
+  const aclDataType dtype = draw.pick(kEmbeddingDtypes).dtype;
+  const aclDataType index_dtype = draw.chance(2) ? ACL_INT32 : ACL_INT64;
+  const Shape index_dims = draw.shape(std::min<int64_t>(elements, 60));
+  const int64_t columns = draw.between(1, std::max<int64_t>(1, elements / count_elements(index_dims)));
+  const Layout layout = draw.layout();
+  return embedding_case(dtype, index_dtype, draw.between(1, 50), columns, index_dims, layout,
+                        std::to_string(draw.seed()));
 }
 
 // For measuring errors, of which a copy has none: at least `elements` elements per dtype.

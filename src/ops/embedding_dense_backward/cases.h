@@ -9,6 +9,7 @@
 #include "aclnnop/aclnn_embedding_dense_backward.h"
 #include "ops/embedding_dense_backward/oracle.h"
 #include "support/case.h"
+#include "support/draw.h"
 #include "support/number.h"
 
 namespace openaclnn_test {
@@ -77,6 +78,25 @@ inline std::vector<Case> embedding_dense_backward_cases() {
     add("rotated views, negative strides", ACL_INT64, {31, 47}, 65, {.table_rows = 200}, Layout::mixed);
   }
   return cases;
+}
+
+// Any case, of at most about `elements` elements, with so many positions that most rows of the table get a term.
+inline Case embedding_dense_backward_random_case(Draw& draw, int64_t elements) {
+  constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+  constexpr aclDataType kIndices[] = {ACL_INT64, ACL_INT32,  ACL_INT16,   ACL_UINT8, ACL_INT8,
+                                      ACL_FLOAT, ACL_DOUBLE, ACL_FLOAT16, ACL_BOOL};
+  const aclDataType grad = draw.pick(kDtypes), out = draw.pick(kDtypes), index_dtype = draw.pick(kIndices);
+  const Shape index_dims = draw.shape(elements);
+  const int64_t positions = count_elements(index_dims);
+  const int64_t columns = draw.between(1, std::max<int64_t>(1, elements / positions));
+  BackwardAttributes attributes;
+  attributes.table_rows =
+      draw.between(1, index_dtype == ACL_BOOL ? 2 : std::clamp<int64_t>(positions, 1, 100));
+  attributes.scale = draw.chance(2);
+  if (attributes.table_rows > 3 && draw.chance(3)) attributes.padding_row = draw.below(attributes.table_rows);
+  const Layout layout = draw.layout();
+  return backward_case(grad, out, index_dtype, index_dims, columns, attributes, layout,
+                       std::to_string(draw.seed()));
 }
 
 // For measuring errors: at least `elements` results per dtype, most of them short sums, some long and a few very long ones, of

@@ -10,6 +10,7 @@
 #include "aclnnop/aclnn_grouped_bias_add_grad.h"
 #include "ops/grouped_bias_add_grad/oracle.h"
 #include "support/case.h"
+#include "support/draw.h"
 #include "support/random.h"
 
 namespace openaclnn_test {
@@ -100,6 +101,23 @@ inline std::vector<Case> grouped_bias_add_grad_cases() {
     add("rotated views, equal groups", kEqual, {std::vector<int64_t>(11, 520), 45}, ACL_INT64, Layout::mixed);
   }
   return cases;
+}
+
+// Any case, of at most about `elements` elements.
+inline Case grouped_bias_add_grad_random_case(Draw& draw, int64_t elements) {
+  constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+  const aclDataType dtype = draw.pick(kDtypes), index_dtype = draw.chance(2) ? ACL_INT32 : ACL_INT64;
+  BiasAttributes attributes = {.grouped = !draw.chance(4), .index_type = draw.below(2)};
+  BiasShape shape;
+  const int64_t groups = draw.between(1, 9);
+  shape.sizes = attributes.grouped ? draw.sizes(groups, elements / groups + 1)
+                                   : std::vector<int64_t>(static_cast<size_t>(groups), draw.between(1, 40));
+  if (!attributes.grouped) attributes.index_type = 0;
+  const int64_t rows = std::accumulate(shape.sizes.begin(), shape.sizes.end(), int64_t{1});
+  shape.columns = draw.between(1, std::max<int64_t>(1, elements / rows));
+  if (attributes.grouped) shape.rows_left = draw.below(3);
+  const Layout layout = draw.layout();
+  return bias_case(dtype, index_dtype, attributes, shape, layout, std::to_string(draw.seed()));
 }
 
 // For measuring errors: at least `elements` results per dtype, most of them short sums, some long and a few very long ones.

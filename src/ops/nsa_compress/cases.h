@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "aclnnop/aclnn_nsa_compress.h"
 #include "ops/nsa_compress/oracle.h"
 #include "support/case.h"
+#include "support/draw.h"
 
 namespace openaclnn_test {
 
@@ -79,6 +81,18 @@ inline std::vector<Case> nsa_compress_cases() {
     add("rotated views, negative strides", {200, 7, 40}, {10, 4, {120, 80}, 0}, Layout::mixed);
   }
   return cases;
+}
+
+// Any case, of at most about `elements` elements, with at least one window.
+inline Case nsa_compress_random_case(Draw& draw, int64_t elements) {
+  constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+  const aclDataType dtype = draw.pick(kDtypes);
+  const WindowAttributes windows = random_windows(draw, std::min<int64_t>(elements / 8 + 1, 60));
+  const int64_t tokens = std::accumulate(windows.lengths.begin(), windows.lengths.end(), int64_t{0});
+  const int64_t heads = draw.between(1, 4);
+  const int64_t columns = draw.between(1, std::max<int64_t>(1, elements / (tokens * heads)));
+  const Layout layout = draw.layout();
+  return compress_case(dtype, {tokens, heads, columns}, windows, layout, std::to_string(draw.seed()));
 }
 
 // For measuring errors: at least `elements` results per dtype, most of them short sums, some long ones.

@@ -1,0 +1,137 @@
+// The guard allocator: one mapping per block, [forbidden page | margin, block, margin | forbidden page].
+#include "cpu/guard_pool.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+
+#include "base/text.h"
+#include "cpu/memory_pool.h"
+#include "runtime/fork.h"
+
+namespace openaclnn::cpu {
+
+namespace {
+
+constexpr size_t kAlignment = 64;
+constexpr size_t kLarge = size_t{1} << 20;
+constexpr unsigned char kFilling = 0xFF;
+constexpr unsigned char kMargin = 0xA5;
+
+struct Place {
+  char* mapping;
+  size_t mapping_bytes;
+  char* first;  // of the accessible pages
+  char* last;   // behind them
+};
+
+size_t page_bytes() {
+  static const size_t bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+size_t rounded(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+size_t mapping_bytes(size_t bytes) {
+  return rounded(rounded(bytes, kAlignment), page_bytes()) + 2 * page_bytes();
+}
+
+Place place_of(const void* block, size_t bytes) {
+  char* const last = static_cast<char*>(const_cast<void*>(block)) + rounded(bytes, kAlignment);
+  const size_t total = mapping_bytes(bytes);
+  char* const mapping = last + page_bytes() - total;
+  return {mapping, total, mapping + page_bytes(), last};
+}
+
+// Freed blocks, without rights and without memory, until so many others were freed. Each costs one of the 65530 mappings that the
+// kernel allows a process by default, and addresses, of which a process has enough.
+class Quarantine final : public ForkGuarded {
+ public:
+  static Quarantine& instance() { return *instance_; }
+
+  void add(void* mapping, size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    Entry& oldest = entries_[next_];
+    next_ = (next_ + 1) % entries_.size();
+    if (oldest.mapping != nullptr) munmap(oldest.mapping, oldest.bytes);
+    oldest = {mapping, bytes};
+  }
+
+  void before_fork() override { mutex_.lock(); }
+  void after_fork_in_parent() override { mutex_.unlock(); }
+  void after_fork_in_child() override { mutex_.unlock(); }
+
+ private:
+  struct Entry {
+    void* mapping;
+    size_t bytes;
+  };
+
+  Quarantine() { register_fork_guarded(LockRank::heap, this); }
+
+  std::mutex mutex_;
+  std::array<Entry, 4096> entries_ = {};
+  size_t next_ = 0;
+  static Quarantine* const instance_;
+};
+
+Quarantine* const Quarantine::instance_ = new Quarantine;
+
+}  // namespace
+
+void* guard_allocate(size_t bytes) noexcept {
+  const size_t total = mapping_bytes(bytes);
+  if (total < bytes) return nullptr;
+  // All of it will be written to, and a system that has promised too much ends processes. Small blocks need no look at the files.
+  if (bytes > kLarge && bytes > memory_info().free_bytes) return nullptr;
+  void* const mapping = mmap(nullptr, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping == MAP_FAILED) return nullptr;
+  char* const first = static_cast<char*>(mapping) + page_bytes();
+  char* const last = static_cast<char*>(mapping) + total - page_bytes();
+  if (mprotect(first, static_cast<size_t>(last - first), PROT_READ | PROT_WRITE) != 0) {
+    munmap(mapping, total);
+    return nullptr;
+  }
+  char* const block = last - rounded(bytes, kAlignment);
+  std::memset(first, kMargin, static_cast<size_t>(block - first));
+  std::memset(block, kFilling, bytes);
+  std::memset(block + bytes, kMargin, static_cast<size_t>(last - block) - bytes);
+  return block;
+}
+
+void guard_free(void* address, size_t bytes) noexcept {
+  const Place place = place_of(address, bytes);
+  const size_t accessible = static_cast<size_t>(place.last - place.first);
+  // Mapping anew drops the memory with the rights. Where the kernel has no room for that, taking the rights is enough.
+  if (mmap(place.first, accessible, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+           0) == MAP_FAILED) {
+    (void)mprotect(place.first, accessible, PROT_NONE);
+  }
+  Quarantine::instance().add(place.mapping, place.mapping_bytes);
+}
+
+std::string guard_damage(const void* address, size_t bytes) {
+  const Place place = place_of(address, bytes);
+  const char* const block = static_cast<const char*>(address);
+  const auto is_written = [](char byte) { return static_cast<unsigned char>(byte) != kMargin; };
+  const char* const behind = std::find_if(block + bytes, static_cast<const char*>(place.last), is_written);
+  if (behind != place.last) {
+    return text("byte ", behind - block, " was written to, but the block has ", bytes,
+                " bytes: the program wrote behind its end");
+  }
+  // The nearest one: it is the first that a loop running backwards wrote.
+  for (const char* at = block; at-- != place.first;) {
+    if (is_written(*at)) {
+      return text("the byte ", block - at, " before the block of ", bytes,
+                  " bytes was written to: the program wrote before its start");
+    }
+  }
+  return {};
+}
+
+}  // namespace openaclnn::cpu

@@ -1,0 +1,114 @@
+// Steps: opening the window in which requests fail, and judging what came back.
+#include "failures/attempt.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "acl/acl.h"
+#include "runtime/failing_resources.h"
+#include "support/random.h"
+
+namespace failures {
+
+using namespace runtime_test;
+
+namespace {
+
+std::string take_text() {
+  const char* const text = aclGetRecentErrMsg();
+  return text != nullptr ? text : "";
+}
+
+}  // namespace
+
+void Attempt::start_run(bool may_refuse, int repeats) {
+  may_refuse_ = may_refuse;
+  repeats_ = repeats;
+  hash_ = openaclnn_test::hash_text("");
+}
+
+void Attempt::require(bool condition, const std::string& what) const {
+  if (condition) return;
+  open_window(false);
+  std::printf("%s\n", what.c_str());
+  std::fflush(stdout);
+  _exit(1);
+}
+
+void Attempt::result(const void* bytes, size_t count) {
+  hash_ = openaclnn_test::hash_bytes(bytes, count, hash_);
+}
+
+int Attempt::newest_code() const {
+  open_window(false);
+  newest_ = take_text();
+  const size_t at = newest_.find(" [");
+  return at == std::string::npos ? 561101 : std::atoi(newest_.c_str() + at + 2);
+}
+
+void Attempt::expect_failure(const char* name, std::initializer_list<int> codes, int code) const {
+  const std::string what = std::string(name) + " returned " + std::to_string(code);
+  require(std::find(codes.begin(), codes.end(), code) != codes.end(),
+          what + ", not a code it may: " + newest_);
+  // Without memory for the sentence there is none; the thread's first failure is where that memory is needed.
+  if (!newest_.empty()) {
+    require(newest_.find(" [" + std::to_string(code) + " ") != std::string::npos,
+            what + " with the sentence: " + newest_);
+    require(newest_.find("Failed to allocate") != std::string::npos ||
+                newest_.find("configPath") != std::string::npos,
+            what + " without saying that memory was missing: " + newest_);
+  }
+}
+
+void Attempt::undisturbed(const char* name, const Call& call) const {
+  const int code = call();
+  require(code == 0, std::string(name) + " returned " + std::to_string(code) + " though nothing failed");
+}
+
+// Makes the call with one of its requests failing, counted from 0 in this call.
+bool Attempt::fails(const Call& call, long request) const {
+  refuse_again(requests() + request);
+  open_window(may_refuse_);
+  const int code = call();
+  open_window(false);
+  (void)take_text();
+  return code != 0;
+}
+
+void Attempt::step(const char* name, std::initializer_list<int> codes, const Call& call, const Call& again) {
+  const long before = refused(), seen_before = requests();
+  std::string().swap(newest_);  // its memory, too: what is held is counted
+  open_window(may_refuse_);
+  const int code = call();
+  open_window(false);
+  const bool was_refused = refused() > before;
+  if (code == 0) {
+    if (was_refused) {
+      ++covered_steps_;
+      const std::string text = take_text();
+      require(text.empty(), std::string(name) + " succeeded with a sentence: " + text);
+      stop_refusing();
+    }
+    return;
+  }
+  if (newest_.empty()) newest_ = take_text();
+  require(was_refused,
+          std::string(name) + " returned " + std::to_string(code) + " though nothing failed: " + newest_);
+  ++failed_steps_;
+  expect_failure(name, codes, code);
+  const long request = first_refused() - seen_before;
+  for (int k = 1; k < repeats_; ++k) {
+    if (!fails(again, request)) return stop_refusing();  // what it needed was made meanwhile
+  }
+  stop_refusing();  // from now on nothing fails
+  std::string().swap(newest_);
+  const int second = again();
+  const std::string text = take_text();
+  require(second == 0,
+          std::string(name) + " returned " + std::to_string(second) + " when tried again: " + text);
+}
+
+}  // namespace failures

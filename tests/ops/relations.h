@@ -1,0 +1,37 @@
+// What must happen to results when the arguments change: properties that need no reference, and that no reference shares the mistakes
+// of. A relation makes its own calls with drawn sizes and random data, and fails by gtest's assertions.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <span>
+
+#include "support/case.h"
+#include "support/draw.h"
+
+namespace openaclnn_test {
+
+struct Relation {
+  const char* name;
+  void (*check)(Draw& draw, Random& data);
+};
+std::span<const Relation> exact_relations();    // bit for bit
+std::span<const Relation> adjoint_relations();  // within the promised error bounds
+
+// Results that were compared, and how many of them tell right from wrong. Who compares zeros has proved nothing.
+struct Comparisons {
+  int64_t elements = 0, telling = 0;
+};
+Comparisons& comparisons();
+
+inline void count_comparison(const HostTensor& tensor) {
+  comparisons().elements += tensor.numel();
+  comparisons().telling += count_telling(tensor);
+}
+
+inline void expect_same(const HostTensor& got, const HostTensor& wanted) {
+  count_comparison(wanted);
+  EXPECT_EQ(got.all_bits(), wanted.all_bits());
+}
+
+}  // namespace openaclnn_test

@@ -1,0 +1,17 @@
+// Properties of any case of any room: the formula, and what must not change the bits.
+#pragma once
+
+#include <functional>
+
+#include "ops/relations.h"
+#include "ops/room_cases.h"
+
+namespace openaclnn_test {
+
+// Each fails by an assertion of gtest. The last is a hash of all that the case leaves.
+void follows_the_formula(const Case& c);
+void views_change_nothing(const Case& c, Draw& draw);
+void kept_executors_change_nothing(const Case& c);
+uint64_t result_hash(const Case& c);
+
+}  // namespace openaclnn_test

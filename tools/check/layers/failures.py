@@ -1,0 +1,39 @@
+"""Every request for memory, a mapping, a thread or a file may fail: a code, nothing lost, and the same call works when tried again.
+
+The program `failures` runs each of its scenarios once undisturbed and once for each request that the library makes in it, every time
+in a process that has not used the library before. In a run one request fails, or one and all that follow it until the call returns:
+allocations of any kind (also those of fopen, of the C++ runtime and of thread creation), mmap, pthread_create, open, read and fopen.
+The library itself never uses dlopen. Afterwards the code must be one of those documented and stand in the sentence, the call must
+succeed when tried again, results must be those of the undisturbed run, and neither allocations, mapped bytes, files nor threads may be
+left over; what is kept for later calls must stay bounded when the call fails three hundred times in a row. A finding prints the one command that
+repeats it. Limits: failures of munmap, mprotect and of kernel resources beyond these, and glibc only.
+"""
+from concurrent.futures import ThreadPoolExecutor
+
+from workshop import Result
+
+GOAL = "100 % of at least 10000 points survived, 0 leaks (--fast: 3000)"
+FAST = True
+
+
+def run(workshop):
+    workshop.build("release", "failures")
+    step = workshop.pick(4, 1, 1)
+    program = workshop.program("release", "failures")
+
+    def part(k):
+        return workshop.run([program, "--share", f"{k}/2", "--step", step], seconds=600, accept=(0, 1), quiet=True)
+
+    with ThreadPoolExecutor(2) as pool:
+        outputs = list(pool.map(part, range(2)))
+    for output in outputs:
+        if output.status:
+            print(output.text[-4000:])
+    total = {name: int(sum(o.figures().get(name, 0) for o in outputs)) for name in
+             ("scenarios", "points", "survived", "leaks", "memory", "mappings", "threads", "files")}
+    figure = (f"{total['survived']} of {total['points']} points survived ({total['scenarios']} scenarios; refused {total['memory']} "
+              f"allocations, {total['mappings']} mappings, {total['threads']} threads, {total['files']} files), {total['leaks']} leaks")
+    enough = workshop.pick(3000, 10000, 10000)
+    kinds = all(total[kind] > 0 for kind in ("memory", "mappings", "threads", "files"))
+    met = total["survived"] == total["points"] >= enough and total["leaks"] == 0 and kinds
+    return Result(figure, met and all(o.status == 0 for o in outputs))
