@@ -46,9 +46,9 @@ WaitResult CpuMarker::synchronize(Deadline deadline) {
 
 std::optional<uint64_t> CpuQueue::enqueue(Task&& task) {
   Scheduler& scheduler = Scheduler::instance();
-  scheduler.arm_exit_handler();
   Scheduler::Lock lock(scheduler.mutex_);
   if (closed_) return std::nullopt;
+  scheduler.arm_exit_handler(lock);
   const uint64_t number = tasks_ + 1;
   scheduler.append(
       lock, *this,

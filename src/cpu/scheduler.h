@@ -127,7 +127,7 @@ class Scheduler final : public ForkGuarded {
                         uint64_t awaited, Done done);
   void drop_items(const Lock& lock, CpuQueue& queue);
   static int& tasks_on_this_thread();  // that it runs now
-  void arm_exit_handler();
+  void arm_exit_handler(const Lock& lock);
   void at_exit();
 
   static Scheduler* const scheduler_;
@@ -135,8 +135,8 @@ class Scheduler final : public ForkGuarded {
   std::mutex mutex_;
   QueueList ready_;
   int running_tasks_ = 0;
-  std::condition_variable quiet_;      // a task is done
-  std::atomic<uint64_t> enqueued_{0};  // tasks ever
+  std::condition_variable quiet_;  // a task is done
+  uint64_t enqueued_ = 0;          // tasks ever
   bool exiting_ = false;
   bool serial_ = false;  // no workers: tasks run on the thread that enqueues or waits
 

@@ -11,6 +11,7 @@
 
 #include "base/checked.h"
 #include "base/env.h"
+#include "base/first_use.h"
 #include "cpu/fp_environment.h"
 #include "cpu/pool.h"
 
@@ -43,6 +44,13 @@ int quota_threads(int unlimited) {
   }
   if (quota <= 0 || period <= 0) return unlimited;
   return std::clamp(static_cast<int>(quota / period + 0.999), 1, unlimited);
+}
+
+int count_threads() {
+  constexpr int kMostThreads = 1024;  // of any use; a typing error must not ask the system for millions
+  if (environment().num_threads > 0) return std::min(environment().num_threads, kMostThreads);
+  const int allowed = affinity_threads();
+  return std::min(allowed, quota_threads(allowed));
 }
 
 std::atomic<bool> abandoned{false};
@@ -104,20 +112,20 @@ void work(void* argument) {
 }  // namespace
 
 int num_threads() {
-  static const int count = [] {
-    constexpr int kMostThreads = 1024;  // of any use; a typing error must not ask the system for millions
-    if (environment().num_threads > 0) return std::min(environment().num_threads, kMostThreads);
-    const int allowed = affinity_threads();
-    return std::min(allowed, quota_threads(allowed));
-  }();
-  return count;
+  static std::atomic<int> known{0};
+  if (const int count = known.load(std::memory_order_relaxed); count > 0) return count;
+  (void)is_first(known, count_threads());
+  return known.load(std::memory_order_relaxed);
 }
 
 Pool* pool() {
   if (abandoned.load(std::memory_order_acquire)) return nullptr;
   // Never destroyed: static destructors of the caller may still run operators.
-  static Pool* const made = make_worker_pool(num_threads());
-  return made;
+  static std::atomic<Pool*> known{nullptr};
+  if (Pool* const pool = known.load(std::memory_order_acquire)) return pool;
+  Pool* const made = make_worker_pool(num_threads());
+  if (!is_first(known, made)) delete made;  // it has no threads yet
+  return known.load(std::memory_order_acquire);
 }
 
 void abandon_pool() { abandoned.store(true, std::memory_order_release); }

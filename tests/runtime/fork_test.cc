@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/child_process.h"
 #include "runtime/gate.h"
 #include "runtime/runtime_test.h"
 
@@ -167,6 +168,20 @@ TEST_F(ForkTest, ForkWhileOtherThreadsWork) {
   for (int k = 0; k < 40; ++k) in_child([&] { use_everything(stream); });
   stop = true;
   for (std::thread& thread : busy) thread.join();
+}
+
+// The library is used for the first time while another thread forks: the child must not wait for what that thread was making.
+TEST(ForkAtFirstUse, InTheMiddleOfIt) {
+  expect_success(run_program(FIRST_USE_PROGRAM, {"blocked"}, {{"OPENACLNN_CHECK", "unknown"}}));
+  expect_success(run_program(FIRST_USE_PROGRAM, {"blocked"}, {{"OPENACLNN_LOG", "info"}}));
+}
+
+TEST(ForkAtFirstUse, AtAnyMomentOfIt) {
+  for (int delay = 0; delay < 400'000; delay += 4000) {
+    const Finished finished = run_program(FIRST_USE_PROGRAM, {"race", std::to_string(delay)});
+    expect_success(finished);
+    if (finished.exit_code != 0) return;
+  }
 }
 
 }  // namespace
