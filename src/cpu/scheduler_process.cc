@@ -47,6 +47,7 @@ void Scheduler::after_fork_in_child() {
         if (item.kind == CpuQueue::Kind::record) reach(lock, *item.marker);
       }
       queue->items_.clear();
+      forget_writes(lock, *queue);
       queue->finished_ = queue->added_;
       queue->state_ = CpuQueue::State::idle;
       queue->waiters_ = 0;
