@@ -1,7 +1,9 @@
 """The layers of ./dev check in their order. One file each: a first line that says what it proves, GOAL, FAST, run(workshop)."""
 NAMES = [
     "handles",
+    "concurrency",
     "bits",
+    "bits_arm64",
     "numerics",
     "conversions",
 ]
