@@ -16,10 +16,6 @@
 #include "acl/acl.h"
 #include "aclnnop/aclnn_embedding.h"
 
-// A child under thread sanitizer may have threads of its own.
-extern "C" const char* __tsan_default_options();
-extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
-
 namespace {
 
 constexpr unsigned kSeconds = 60;
