@@ -30,6 +30,7 @@ using namespace runtime_test;
 
 class ForkTest : public RuntimeTest {
  protected:
+  static void TearDownTestSuite() { std::printf("figure children %d\n", children.load()); }
   // Runs body in a child, which must end in time without a failure. It exits the normal way, with all handlers.
   static void in_child(const std::function<void()>& body) {
     std::fflush(nullptr);
@@ -174,7 +175,6 @@ TEST_F(ForkTest, ForkWhileOtherThreadsWork) {
   for (int k = 0; k < forks(); ++k) in_child([&] { use_everything(stream); });
   stop = true;
   for (std::thread& thread : busy) thread.join();
-  std::printf("figure children %d\n", children.load());
 }
 
 // Each of several threads forks with work of its own under way; it is the only thread of its child.

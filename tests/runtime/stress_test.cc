@@ -138,8 +138,7 @@ class Caller {
     aclrtEventStatus event_status;
     check(aclrtQueryEvent(event, &event_status), {0, kStale});
     float milliseconds = 0;
-    check(aclrtEventElapsedTime(&milliseconds, event, any(shared_.events)),
-          {0, kStale, 107006, 107007});
+    check(aclrtEventElapsedTime(&milliseconds, event, any(shared_.events)), {0, kStale, 107006, 107007});
   }
   // Into memory that is given back at once: tasks that are still queued must keep it for themselves.
   void copy(aclrtStream stream) {
