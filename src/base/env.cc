@@ -6,9 +6,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
+#include "base/first_use.h"
 #include "base/text.h"
 
 namespace openaclnn {
@@ -23,8 +26,14 @@ struct Choice {
 
 void write_line(const std::string& message) { std::fprintf(stderr, "openaclnn: %s\n", message.c_str()); }
 
+// What was read, and the sentences about what was not understood.
+struct Reading {
+  Environment env;
+  std::vector<std::string> complaints;
+};
+
 template <class T>
-void read_choice(const char* name, std::span<const Choice<T>> choices, T& out) {
+void read_choice(Reading& reading, const char* name, std::span<const Choice<T>> choices, T& out) {
   const char* value = secure_getenv(name);
   if (value == nullptr || *value == '\0') return;
   std::string accepted;
@@ -35,10 +44,11 @@ void read_choice(const char* name, std::span<const Choice<T>> choices, T& out) {
     }
     accepted += (accepted.empty() ? "" : "|") + std::string(choice.word);
   }
-  write_line(text(name, " is '", value, "'; accepted: ", accepted, "; the default is used"));
+  reading.complaints.push_back(
+      text(name, " is '", value, "'; accepted: ", accepted, "; the default is used"));
 }
 
-void read_integer(const char* name, int lowest, int highest, int& out) {
+void read_integer(Reading& reading, const char* name, int lowest, int highest, int& out) {
   const char* value = secure_getenv(name);
   if (value == nullptr || *value == '\0') return;
   int number = 0;
@@ -47,12 +57,14 @@ void read_integer(const char* name, int lowest, int highest, int& out) {
   if (error == std::errc() && parsed_to == end && number >= lowest && number <= highest) {
     out = number;
   } else {
-    write_line(text(name, " is '", value, "'; accepted: ", lowest, " to ", highest, "; the default is used"));
+    reading.complaints.push_back(
+        text(name, " is '", value, "'; accepted: ", lowest, " to ", highest, "; the default is used"));
   }
 }
 
-Environment read_environment() {
-  Environment env;
+std::unique_ptr<const Reading> read_environment() {
+  auto reading = std::make_unique<Reading>();
+  Environment& env = reading->env;
   static constexpr Choice<DeviceChoice> kDevices[] = {
       {"auto", DeviceChoice::automatic}, {"cpu", DeviceChoice::cpu}, {"cuda", DeviceChoice::cuda}};
   static constexpr Choice<CheckMode> kChecks[] = {
@@ -69,26 +81,32 @@ Environment read_environment() {
                                                  {"warn", LogLevel::warn},
                                                  {"info", LogLevel::info},
                                                  {"debug", LogLevel::debug}};
-  read_choice<DeviceChoice>("OPENACLNN_DEVICE", kDevices, env.device);
-  read_choice<CheckMode>("OPENACLNN_CHECK", kChecks, env.check);
-  read_choice<bool>("OPENACLNN_ALLOCATOR", kAllocators, env.guard_allocator);
-  read_choice<bool>("OPENACLNN_LIMITS", kLimits, env.vendor_limits);
-  read_choice<bool>("OPENACLNN_BLOCKING", kSwitch, env.blocking);
-  read_integer("OPENACLNN_NUM_THREADS", 1, INT_MAX, env.num_threads);
-  read_choice<IsaCap>("OPENACLNN_ISA", kIsas, env.isa);
-  read_integer("OPENACLNN_CPU_DEVICES", 1, 64, env.cpu_devices);
-  read_choice<LogLevel>("OPENACLNN_LOG", kLevels, env.log);
+  read_choice<DeviceChoice>(*reading, "OPENACLNN_DEVICE", kDevices, env.device);
+  read_choice<CheckMode>(*reading, "OPENACLNN_CHECK", kChecks, env.check);
+  read_choice<bool>(*reading, "OPENACLNN_ALLOCATOR", kAllocators, env.guard_allocator);
+  read_choice<bool>(*reading, "OPENACLNN_LIMITS", kLimits, env.vendor_limits);
+  read_choice<bool>(*reading, "OPENACLNN_BLOCKING", kSwitch, env.blocking);
+  read_integer(*reading, "OPENACLNN_NUM_THREADS", 1, INT_MAX, env.num_threads);
+  read_choice<IsaCap>(*reading, "OPENACLNN_ISA", kIsas, env.isa);
+  read_integer(*reading, "OPENACLNN_CPU_DEVICES", 1, 64, env.cpu_devices);
+  read_choice<LogLevel>(*reading, "OPENACLNN_LOG", kLevels, env.log);
   if (const char* name = secure_getenv("OPENACLNN_SOC_NAME"); name != nullptr && *name != '\0')
     env.soc_name = name;
-  return env;
+  return reading;
 }
+
+std::atomic<const Reading*> the_reading{};
 
 }  // namespace
 
 const Environment& environment() {
-  // Never destroyed: destructors of the caller's statics may still run operators at exit.
-  static const Environment* const env = new Environment(read_environment());
-  return *env;
+  if (const Reading* known = the_reading.load(std::memory_order_acquire)) return known->env;
+  std::unique_ptr<const Reading> made = read_environment();
+  if (is_first(the_reading, made.get())) {
+    // Never destroyed: destructors of the caller's statics may still run operators at exit.
+    for (const std::string& complaint : made.release()->complaints) write_line(complaint);
+  }
+  return the_reading.load(std::memory_order_acquire)->env;
 }
 
 void log_message(LogLevel level, const std::string& message) {

@@ -2,6 +2,7 @@
 #include "cpu/dispatch.h"
 
 #include <algorithm>
+#include <atomic>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -40,7 +41,11 @@ Isa cap() {
 }  // namespace
 
 Isa active_isa() {
-  static const Isa isa = std::min(best_isa(), cap());
+  // Every thread would find the same, so nobody waits for the first one: see base/first_use.h.
+  static std::atomic<int> known{-1};
+  if (const int isa = known.load(std::memory_order_relaxed); isa >= 0) return static_cast<Isa>(isa);
+  const Isa isa = std::min(best_isa(), cap());
+  known.store(static_cast<int>(isa), std::memory_order_relaxed);
   return isa;
 }
 

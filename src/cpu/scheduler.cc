@@ -46,9 +46,9 @@ WaitResult CpuMarker::synchronize(Deadline deadline) {
 
 std::optional<uint64_t> CpuQueue::enqueue(Task&& task) {
   Scheduler& scheduler = Scheduler::instance();
-  scheduler.arm_exit_handler();
   Scheduler::Lock lock(scheduler.mutex_);
   if (closed_) return std::nullopt;
+  scheduler.arm_exit_handler(lock);
   const uint64_t number = tasks_ + 1;
   scheduler.append(
       lock, *this,
@@ -117,37 +117,21 @@ std::shared_ptr<CpuQueue> Scheduler::make_queue() {
   const Lock lock(mutex_);
   if (queues_.size() == queues_.capacity()) {
     std::erase_if(queues_, [](const std::weak_ptr<CpuQueue>& entry) { return entry.expired(); });
-    queues_.reserve(2 * queues_.size() + 16);
+    const size_t capacity = std::max(queues_.capacity(), 2 * queues_.size() + 16);
+    writing_.reserve(capacity);
+    queues_.reserve(capacity);
   }
   queues_.push_back(queue);
   return queue;
-}
-
-bool Scheduler::has_pending_write(const MemoryRange& range) {
-  const uintptr_t begin = reinterpret_cast<uintptr_t>(range.begin);
-  const auto meets = [&](const MemoryRange& written) {
-    const uintptr_t written_begin = reinterpret_cast<uintptr_t>(written.begin);
-    return begin < written_begin + written.bytes && written_begin < begin + range.bytes;
-  };
-  const Lock lock(mutex_);
-  if (done_.empty()) return false;
-  for (const std::weak_ptr<CpuQueue>& entry : queues_) {
-    const std::shared_ptr<CpuQueue> queue = entry.lock();
-    if (queue == nullptr) continue;
-    for (size_t k = 0; k < queue->items_.size(); ++k) {
-      const Task& task = queue->items_[k].task;
-      if (std::ranges::any_of(task.written, meets)) return true;
-      if (task.lists != nullptr && std::ranges::any_of(task.lists->written, meets)) return true;
-    }
-  }
-  return false;
 }
 
 // Appends, and sets a queue that was empty going: a small task runs here and now, as if this thread waited for it. On an
 // exception nothing has changed.
 void Scheduler::append(Lock& lock, CpuQueue& queue, CpuQueue::Item&& item) {
   const bool is_task = item.kind == CpuQueue::Kind::task;
-  const bool at_once = is_task && item.task.work_bytes <= kMostBytesAtOnce;
+  const bool at_once = is_task && queue.state_ == CpuQueue::State::idle &&
+                       item.task.work_bytes <= kMostBytesAtOnce &&
+                       (choices_ == nullptr || choices_->choose(2) > 0);
   if (is_task) done_.push_back(0);
   try {
     queue.items_.push_back(std::move(item));
@@ -157,6 +141,8 @@ void Scheduler::append(Lock& lock, CpuQueue& queue, CpuQueue::Item&& item) {
   }
   ++queue.added_;
   if (is_task) ++queue.tasks_;
+  // What runs before this call returns is before no call that can ask for it.
+  if (is_task && !at_once) note_writes(lock, queue, queue.items_.back().task);
   if (queue.state_ != CpuQueue::State::idle) return;
   if (at_once) {
     run_items(lock, queue, [items = 0]() mutable { return items++ > 0; });
@@ -175,6 +161,7 @@ bool Scheduler::is_blocked(const Lock&, const CpuQueue& queue) const {
 void Scheduler::settle(const Lock& lock, CpuQueue& queue) {
   if (queue.items_.empty()) {
     queue.state_ = CpuQueue::State::idle;
+    forget_writes(lock, queue);
     return;
   }
   const bool blocked = is_blocked(lock, queue);
@@ -197,6 +184,7 @@ std::shared_ptr<CpuQueue> Scheduler::unlist(const Lock&, CpuQueue& queue) {
 
 // One call per queue that becomes ready; a worker that comes too late finds nothing to do.
 void Scheduler::request_worker(const Lock&) {
+  if (choices_ != nullptr && choices_->alone()) return;
   const auto work = [](void* scheduler) {
     Scheduler& self = *static_cast<Scheduler*>(scheduler);
     Lock lock(self.mutex_);
@@ -212,8 +200,23 @@ void Scheduler::drain_ready(Lock& lock) {
   constexpr int kItemsPerTurn = 64;
   while (!ready_.empty()) {
     int items = 0;
-    drain(lock, ready_.front(), [&] { return ++items > kItemsPerTurn && !ready_.empty(); });
+    drain(lock, next_ready(lock),
+          [&] { return (++items > kItemsPerTurn && !ready_.empty()) || ends_turn(lock); });
   }
+}
+
+std::shared_ptr<CpuQueue> Scheduler::next_ready(const Lock&) const {
+  if (choices_ == nullptr) return ready_.front();
+  return *std::next(ready_.begin(), static_cast<ptrdiff_t>(choices_->choose(ready_.size())));
+}
+
+bool Scheduler::ends_turn(const Lock&) const {
+  return choices_ != nullptr && !ready_.empty() && choices_->choose(3) == 0;
+}
+
+void Scheduler::let_decide(Choices* choices) {
+  const Lock lock(mutex_);
+  choices_ = choices;
 }
 
 // Takes a ready queue out of the list and runs its items.
@@ -302,7 +305,9 @@ void Scheduler::release_when_done(void* address, size_t bytes, void (*free_memor
 
 // A queue that can run now and whose progress `queue` waits for: itself, or the one that will reach the point it is
 // blocked on, and so on. Waits capture records made earlier, so there is no cycle.
-std::shared_ptr<CpuQueue> Scheduler::runnable_for(const Lock&, const std::shared_ptr<CpuQueue>& queue) const {
+std::shared_ptr<CpuQueue> Scheduler::runnable_for(const Lock& lock,
+                                                  const std::shared_ptr<CpuQueue>& queue) const {
+  if (choices_ != nullptr && choices_->alone()) return ready_.empty() ? nullptr : next_ready(lock);
   std::shared_ptr<CpuQueue> candidate = queue;
   while (candidate != nullptr && candidate->state_ == CpuQueue::State::blocked) {
     candidate = candidate->items_.front().marker->queue_.lock();
@@ -319,9 +324,10 @@ WaitResult Scheduler::wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& qu
     if (!deadline) {
       if (std::shared_ptr<CpuQueue> runnable = runnable_for(lock, queue)) {
         // Another queue is drained only until this one can go on.
-        const bool helps = runnable != queue;
-        drain(lock, std::move(runnable),
-              [&] { return done() || (helps && queue->state_ != CpuQueue::State::blocked); });
+        const bool helps = queue->state_ == CpuQueue::State::blocked;
+        drain(lock, std::move(runnable), [&] {
+          return done() || (helps && queue->state_ != CpuQueue::State::blocked) || ends_turn(lock);
+        });
         if (serial_) drain_ready(lock);  // what became ready behind a record
         continue;
       }
@@ -350,6 +356,7 @@ void Scheduler::drop_items(const Lock& lock, CpuQueue& queue) {
     if (item.kind == CpuQueue::Kind::task) finish_task(lock, item.sequence);
     if (item.kind == CpuQueue::Kind::record) reach(lock, *item.marker);
   }
+  if (queue.items_.empty()) forget_writes(lock, queue);
   quiet_.notify_all();
   if (queue.waiters_ > 0) queue.changed_.notify_all();
 }

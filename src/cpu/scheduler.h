@@ -77,6 +77,18 @@ class CpuQueue final : public Queue, public std::enable_shared_from_this<CpuQueu
   std::condition_variable changed_;  // finished_ reached awaited_, or the queue can run and has no worker yet
   QueueList home_{1};                // holds the node while the queue is in no list
   const QueueList::iterator node_ = home_.begin();
+
+  static constexpr size_t kNotWriting = SIZE_MAX;
+  size_t writing_at_ =
+      kNotWriting;  // the entry in the scheduler's list of queues that have writes before them
+};
+
+// What the order of tasks leaves open. Tests decide it, to try orders that timing seldom brings: tests/runtime/schedules_test.cc.
+class Choices {
+ public:
+  virtual ~Choices() = default;
+  virtual size_t choose(size_t options) = 0;  // a number below `options`; called under the scheduler's lock
+  virtual bool alone() const = 0;             // no workers: only threads that wait without a limit run tasks
 };
 
 // One lock guards all queues: the critical sections are a few pointer moves, and one lock makes waits between streams,
@@ -88,6 +100,9 @@ class Scheduler final : public ForkGuarded {
   std::shared_ptr<CpuQueue> make_queue();
 
   bool has_pending_write(const MemoryRange& range);
+
+  // From now on `choices` decides; nullptr: nobody, as everywhere outside tests. Only while no task is queued.
+  void let_decide(Choices* choices);
 
   // Calls free_memory(address, bytes) once every task enqueued before now is done; at once when there is none.
   void release_when_done(void* address, size_t bytes, void (*free_memory)(void*, size_t));
@@ -107,13 +122,24 @@ class Scheduler final : public ForkGuarded {
     void (*free_memory)(void*, size_t);
   };
 
+  // Where the tasks of a queue that is not idle write, roughly.
+  struct WritingQueue {
+    uintptr_t begin;
+    uintptr_t end;
+    CpuQueue* queue;
+  };
+
   Scheduler();
 
   void append(Lock& lock, CpuQueue& queue, CpuQueue::Item&& item);
   void settle(const Lock& lock, CpuQueue& queue);
   std::shared_ptr<CpuQueue> unlist(const Lock& lock, CpuQueue& queue);
+  void note_writes(const Lock& lock, CpuQueue& queue, const Task& task);
+  void forget_writes(const Lock& lock, CpuQueue& queue);
   void request_worker(const Lock& lock);
   void drain_ready(Lock& lock);
+  std::shared_ptr<CpuQueue> next_ready(const Lock& lock) const;
+  bool ends_turn(const Lock& lock) const;
   template <class Stop>
   void drain(Lock& lock, std::shared_ptr<CpuQueue> queue, Stop stop);
   template <class Stop>
@@ -127,7 +153,7 @@ class Scheduler final : public ForkGuarded {
                         uint64_t awaited, Done done);
   void drop_items(const Lock& lock, CpuQueue& queue);
   static int& tasks_on_this_thread();  // that it runs now
-  void arm_exit_handler();
+  void arm_exit_handler(const Lock& lock);
   void at_exit();
 
   static Scheduler* const scheduler_;
@@ -135,8 +161,8 @@ class Scheduler final : public ForkGuarded {
   std::mutex mutex_;
   QueueList ready_;
   int running_tasks_ = 0;
-  std::condition_variable quiet_;      // a task is done
-  std::atomic<uint64_t> enqueued_{0};  // tasks ever
+  std::condition_variable quiet_;  // a task is done
+  uint64_t enqueued_ = 0;          // tasks ever
   bool exiting_ = false;
   bool serial_ = false;  // no workers, now or for good: tasks run on the thread that enqueues or waits
 
@@ -145,6 +171,8 @@ class Scheduler final : public ForkGuarded {
   uint64_t oldest_ = 0;                          // sequence of done_.front()
   std::multimap<uint64_t, Released> released_;   // by the sequence that must be passed
   std::vector<std::weak_ptr<CpuQueue>> queues_;  // all that exist, and some that did
+  std::vector<WritingQueue> writing_;
+  Choices* choices_ = nullptr;
 };
 
 }  // namespace openaclnn::cpu

@@ -16,10 +16,10 @@ int& Scheduler::tasks_on_this_thread() {
 
 // exit() runs handlers and the destructors of statics last to first, so the handler must be registered after the statics
 // that hold tensor memory were made. It is registered when the count of tasks reaches a power of two: late enough for
-// statics made between the first calls, at most 64 times.
-void Scheduler::arm_exit_handler() {
-  const uint64_t tasks = enqueued_.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (std::has_single_bit(tasks)) std::atexit([] { instance().at_exit(); });
+// statics made between the first calls, at most 64 times. Under the lock, so that no fork() finds the C library's own lock of its
+// list of handlers taken.
+void Scheduler::arm_exit_handler(const Lock&) {
+  if (std::has_single_bit(++enqueued_)) std::atexit([] { instance().at_exit(); });
 }
 
 // The child has one thread and none of the parent's: what was queued runs in the parent only, and what comes now runs on the
@@ -47,6 +47,7 @@ void Scheduler::after_fork_in_child() {
         if (item.kind == CpuQueue::Kind::record) reach(lock, *item.marker);
       }
       queue->items_.clear();
+      forget_writes(lock, *queue);
       queue->finished_ = queue->added_;
       queue->state_ = CpuQueue::State::idle;
       queue->waiters_ = 0;

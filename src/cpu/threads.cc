@@ -12,6 +12,7 @@
 
 #include "base/checked.h"
 #include "base/env.h"
+#include "base/first_use.h"
 #include "cpu/fp_environment.h"
 #include "cpu/pool.h"
 
@@ -44,6 +45,13 @@ int quota_threads(int unlimited) {
   }
   if (quota <= 0 || period <= 0) return unlimited;
   return std::clamp(static_cast<int>(quota / period + 0.999), 1, unlimited);
+}
+
+int count_threads() {
+  constexpr int kMostThreads = 1024;  // of any use; a typing error must not ask the system for millions
+  if (environment().num_threads > 0) return std::min(environment().num_threads, kMostThreads);
+  const int allowed = affinity_threads();
+  return std::min(allowed, quota_threads(allowed));
 }
 
 std::atomic<bool> abandoned{false};
@@ -107,25 +115,20 @@ void work(void* argument) {
 }  // namespace
 
 int num_threads() {
-  static const int count = [] {
-    constexpr int kMostThreads = 1024;  // of any use; a typing error must not ask the system for millions
-    if (environment().num_threads > 0) return std::min(environment().num_threads, kMostThreads);
-    const int allowed = affinity_threads();
-    return std::min(allowed, quota_threads(allowed));
-  }();
-  return count;
+  static std::atomic<int> known{0};
+  if (const int count = known.load(std::memory_order_relaxed); count > 0) return count;
+  (void)is_first(known, count_threads());
+  return known.load(std::memory_order_relaxed);
 }
 
 Pool* pool() {
   if (abandoned.load(std::memory_order_acquire)) return nullptr;
   Pool* const existing = the_pool.load(std::memory_order_acquire);
   if (existing != nullptr) return existing;
-  // Not a static of this function: where memory was missing, the next call tries again. Of several threads one is first.
+  // Where memory was missing, the next call tries again.
   std::unique_ptr<Pool> made(make_worker_pool(num_threads()));
-  if (made == nullptr) return nullptr;
-  Pool* expected = nullptr;
-  if (!the_pool.compare_exchange_strong(expected, made.get(), std::memory_order_acq_rel)) return expected;
-  return made.release();
+  if (made != nullptr && is_first(the_pool, made.get())) return made.release();
+  return the_pool.load(std::memory_order_acquire);  // of those thrown away none has threads yet
 }
 
 void abandon_pool() { abandoned.store(true, std::memory_order_release); }

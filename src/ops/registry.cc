@@ -3,13 +3,16 @@
 
 namespace openaclnn {
 
-std::span<const Operator* const> operators() {
-  static const Operator* const table[] = {
+namespace {
+
+const Operator* const kOperators[] = {
 #define OPENACLNN_OPERATOR(folder, name) &folder##_operator(),
 #include "ops/ops.def"
 #undef OPENACLNN_OPERATOR
-  };
-  return table;
-}
+};
+
+}  // namespace
+
+std::span<const Operator* const> operators() { return kOperators; }
 
 }  // namespace openaclnn

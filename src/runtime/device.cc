@@ -1,6 +1,10 @@
 // The registry of platforms.
 #include "runtime/device.h"
 
+#include <memory>
+
+#include "base/first_use.h"
+
 namespace openaclnn {
 
 namespace {
@@ -9,6 +13,13 @@ MakePlatform& cpu_platform() {
   static MakePlatform make = nullptr;
   return make;
 }
+
+struct Discard {
+  void operator()(const Platform* platform) const {
+    for (const Device* device : platform->devices) delete device;
+    delete platform;
+  }
+};
 
 const Platform* choose_platform() {
   if (environment().device == DeviceChoice::cuda) {
@@ -22,8 +33,11 @@ const Platform* choose_platform() {
 void register_cpu_platform(MakePlatform make) { cpu_platform() = make; }
 
 const Platform& platform() {
-  static const Platform* const chosen = choose_platform();
-  return *chosen;
+  static std::atomic<const Platform*> known{nullptr};
+  if (const Platform* chosen = known.load(std::memory_order_acquire)) return *chosen;
+  std::unique_ptr<const Platform, Discard> chosen(choose_platform());
+  if (is_first(known, chosen.get())) (void)chosen.release();  // never destroyed, like all that belongs to it
+  return *known.load(std::memory_order_acquire);
 }
 
 }  // namespace openaclnn

@@ -35,19 +35,16 @@ void free_messages(void* messages) {
 }
 
 // nullopt when the process has used up its keys; a thread's messages are then never freed.
-std::optional<pthread_key_t> messages_key() {
-  static const std::optional<pthread_key_t> key = []() -> std::optional<pthread_key_t> {
-    pthread_key_t created = 0;
-    if (pthread_key_create(&created, free_messages) != 0) return std::nullopt;
-    return created;
-  }();
-  return key;
-}
+const std::optional<pthread_key_t> kMessagesKey = []() -> std::optional<pthread_key_t> {
+  pthread_key_t created = 0;
+  if (pthread_key_create(&created, free_messages) != 0) return std::nullopt;
+  return created;
+}();
 
 Messages* messages() {
   if (thread_messages == nullptr) {
     thread_messages = new (std::nothrow) Messages;
-    if (thread_messages != nullptr && messages_key()) pthread_setspecific(*messages_key(), thread_messages);
+    if (thread_messages != nullptr && kMessagesKey) pthread_setspecific(*kMessagesKey, thread_messages);
   }
   return thread_messages;
 }

@@ -154,7 +154,7 @@ Task make_task(const Snapshot& snapshot, void* workspace) {
   const Call& call = *snapshot.call;
   Task task;
   task.name = call.op->name;
-  task.run = call.op->run_cpu;
+  task.run = call.op->kernel();
   task.describe = call.op->describe;
   task.plan = call.plan;
   task.data = snapshot.data;

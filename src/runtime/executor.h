@@ -20,8 +20,8 @@ namespace openaclnn {
 
 // An operator as the runtime sees it. The address identifies the operator: one object per operator.
 struct Operator {
-  const char* name;  // "aclnnEmbedding"
-  RunFunction run_cpu;
+  const char* name;         // "aclnnEmbedding"
+  RunFunction (*kernel)();  // for the instruction set of this process
   DescribeFunction describe;
 };
 

@@ -1,13 +1,20 @@
 // Conversions between storage types and fp32: scalar code against the definition of the formats, and vector code of every
 // instruction set against scalar code. All widenings; narrowings of every upper half of a float with the lower halves at
-// which rounding decides, and random ones.
+// which rounding decides, and random ones; and of all floats against the borders between the results.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cfenv>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <numeric>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "cpu/dispatch.h"
@@ -192,6 +199,96 @@ void expect_same_widenings(void (*widen_all)(const Storage*, float*, int64_t)) {
 TEST_P(VectorConversions, WidenLikeScalarCode) {
   for (const auto widen : GetParam().widen_f16) expect_same_widenings<Float16>(widen);
   for (const auto widen : GetParam().widen_bf16) expect_same_widenings<Bfloat16>(widen);
+}
+
+// ---- all floats ----
+
+// The results of narrowing all floats with one sign bit, in the order of their bits, as stretches of equal results: a stretch ends
+// in the middle between two neighbours of the narrow format, which a float holds exactly.
+struct Stretch {
+  uint32_t first;
+  uint16_t result;
+};
+std::vector<Stretch> stretches(aclDataType dtype, uint16_t infinity) {
+  std::vector<Stretch> all = {{0, 0}};
+  for (uint16_t result = 1; result <= infinity; ++result) {
+    const double below = openaclnn_test::decode(dtype, result - 1u);
+    // Beyond the largest number the format goes on as if there were one more.
+    const double above = result == infinity ? 2 * below - openaclnn_test::decode(dtype, result - 2u)
+                                            : openaclnn_test::decode(dtype, result);
+    const auto middle = std::bit_cast<uint32_t>(static_cast<float>((below + above) / 2));
+    all.push_back({result % 2 == 0 ? middle : middle + 1, result});  // a tie goes to the even one
+  }
+  const auto nan = static_cast<uint16_t>(infinity | (dtype == ACL_BF16 ? 0x40 : 0x200));
+  all.push_back({0x7F800001u, nan});
+  return all;
+}
+
+constexpr uint32_t kBlock = 1u << 18;  // floats at a time
+
+// The expected results of the floats from `first` on.
+void expect_stretches(const std::vector<Stretch>& all, uint32_t first, std::vector<uint16_t>& expected) {
+  const uint32_t magnitude = first & 0x7FFFFFFFu;
+  const uint16_t sign = first != magnitude ? 0x8000 : 0;
+  auto at = std::upper_bound(all.begin(), all.end(), magnitude,
+                             [](uint32_t bits, const Stretch& stretch) { return bits < stretch.first; });
+  for (uint32_t done = 0; done < kBlock; ++at) {
+    const Stretch& stretch = *std::prev(at);
+    const uint32_t end = at == all.end() ? kBlock : std::min(kBlock, at->first - magnitude);
+    const bool is_nan = stretch.first > 0x7F800000u;
+    std::fill(expected.begin() + done, expected.begin() + end,
+              static_cast<uint16_t>(is_nan ? stretch.result : stretch.result | sign));
+    done = end;
+  }
+}
+
+struct Count {
+  std::atomic<uint64_t> patterns{0};
+  std::atomic<uint64_t> mismatches{0};
+};
+
+template <class Storage>
+void narrow_all(void (*narrow)(Narrowing, const float*, Storage*, int64_t), const std::vector<Stretch>& all,
+                Narrowing way, uint32_t every, Count& count) {
+  std::atomic<uint64_t> next{0};
+  const auto work = [&] {
+    std::vector<uint32_t> bits(kBlock);
+    std::vector<uint16_t> expected(kBlock);
+    std::unique_ptr<Storage[], decltype(&std::free)> narrowed(
+        static_cast<Storage*>(std::aligned_alloc(64, kBlock * sizeof(Storage))), std::free);
+    for (uint64_t first = next.fetch_add(uint64_t{kBlock} * every); first <= UINT32_MAX;
+         first = next.fetch_add(uint64_t{kBlock} * every)) {
+      std::iota(bits.begin(), bits.end(), static_cast<uint32_t>(first));
+      narrow(way, reinterpret_cast<const float*>(bits.data()), narrowed.get(), kBlock);
+      expect_stretches(all, static_cast<uint32_t>(first), expected);
+      count.patterns += kBlock;
+      if (std::memcmp(narrowed.get(), expected.data(), kBlock * sizeof(Storage)) == 0) continue;
+      for (uint32_t k = 0; k < kBlock; ++k) count.mismatches += narrowed[k].bits != expected[k] ? 1 : 0;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned k = 0; k < std::max(std::thread::hardware_concurrency(), 1u); ++k) threads.emplace_back(work);
+  for (std::thread& thread : threads) thread.join();
+}
+
+// OPENACLNN_TEST_EVERY: one block of this many is tried; 1: all 2^32 floats. OPENACLNN_TEST_WAYS: ways to narrow.
+uint32_t number_from_environment(const char* name, uint32_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text != nullptr ? static_cast<uint32_t>(std::strtoul(text, nullptr, 10)) : otherwise;
+}
+
+TEST_P(VectorConversions, NarrowAllFloats) {
+  const uint32_t every = number_from_environment("OPENACLNN_TEST_EVERY", 257);
+  const uint32_t ways = number_from_environment("OPENACLNN_TEST_WAYS", 1);
+  Count count;
+  for (uint32_t way = 0; way < ways; ++way) {
+    narrow_all(GetParam().narrow_f16, stretches(ACL_FLOAT16, 0x7C00), kNarrowings[way], every, count);
+    narrow_all(GetParam().narrow_bf16, stretches(ACL_BF16, 0x7F80), kNarrowings[way], every, count);
+  }
+  EXPECT_EQ(count.mismatches, 0u);
+  std::printf("narrowed %s %llu patterns, %llu mismatches\n", cpu::isa_name(GetParam().isa),
+              static_cast<unsigned long long>(count.patterns),
+              static_cast<unsigned long long>(count.mismatches));
 }
 
 INSTANTIATE_TEST_SUITE_P(Isa, VectorConversions, testing::ValuesIn(kLevels),

@@ -1,18 +1,24 @@
-// The same bits everywhere: every room's cases, run with each instruction set, several numbers of threads and a hostile
+// The same bits everywhere: every room's cases, run with each instruction set, several numbers of threads and every
 // floating-point state of the caller, must give the hashes that golden_hashes.txt records.
 //
-// The library reads its environment once, so the program runs itself for each combination:
+// The library reads its environment once, so the program runs itself for each instruction set and number of threads:
 //   bits_test --print-hashes            the hashes of all cases under the present environment (and the new golden file)
-//   bits_test --print-hashes hostile    the same while the caller flushes subnormals and rounds up
+//   bits_test --print-hashes states     the same for each state of the caller
+// OPENACLNN_TEST_BITS=all tries every state with every number of threads, not with two threads only.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <set>
 #include <sstream>
+#include <thread>
 
 #include "cpu/dispatch.h"
 #include "cpu/threads.h"
@@ -28,60 +34,74 @@ constexpr int kMostThreads = 7;
 
 // ---- the child: one line per case ----
 
-int fail(const Case& c, const std::string& why) {
+bool fail(const Case& c, const std::string& why) {
   std::printf("FAILED %s: %s\n", c.name.c_str(), why.c_str());
-  return 1;
+  return false;
 }
 
-int print_hashes(bool hostile) {
-  std::printf("# %s, %d threads\n", openaclnn::cpu::isa_name(openaclnn::cpu::active_isa()),
-              openaclnn::cpu::num_threads());
-  int failures = 0;
+// The hash of what a call gives, or a reason why it tells nothing.
+bool print_hash(const Case& c, const std::vector<HostTensor>& made, const CallerState& caller) {
+  std::vector<HostTensor> tensors;
+  for (size_t k = 0; k < made.size(); ++k) tensors.push_back(made[k].copy(c.tensors[k].layout));
+  Outcome outcome;
+  bool intact = true;
+  {
+    const ScopedCallerState state(caller);
+    outcome = run_case(c, tensors);
+    intact = state.intact();
+  }
+  if (!intact) return fail(c, "the caller's floating-point state was changed");
+  if (!outcome.ok()) return fail(c, outcome.text());
+  bool tells = true;
+  uint64_t hash = hash_text(c.name);
+  for (size_t k = 0; k < tensors.size(); ++k) {
+    if (c.tensors[k].role == Role::input) continue;
+    const std::vector<std::byte> bytes = tensors[k].all_bytes();
+    hash = hash_bytes(bytes.data(), bytes.size(), hash);
+    if (2 * count_telling(tensors[k]) <= tensors[k].numel())
+      tells = fail(c, std::string(c.tensors[k].name) + " is mostly zero or not finite");
+    if (!tensors[k].gaps_intact())
+      tells = fail(c, std::string("bytes around ") + c.tensors[k].name + " changed");
+  }
+  std::printf("%016" PRIx64 " %s\n", hash, c.name.c_str());
+  return tells;
+}
+
+// Workers inherit the state of the thread that makes them, so each number of threads begins with another state.
+int print_hashes(bool all_states) {
+  const int threads = openaclnn::cpu::num_threads();
+  std::printf("# %s, %d threads\n", openaclnn::cpu::isa_name(openaclnn::cpu::active_isa()), threads);
+  bool good = true;
   for (const Case& c : all_cases()) {
     const std::vector<HostTensor> tensors = make_tensors(c);
-    Outcome outcome;
-    if (hostile) {
-      const HostileFpState state;
-      outcome = run_case(c, tensors);
-      if (!state.intact()) failures += fail(c, "the caller's floating-point state was changed");
-    } else {
-      outcome = run_case(c, tensors);
+    constexpr size_t kStates = std::size(kCallerStates);
+    for (size_t k = 0; k < (all_states ? kStates : 1); ++k) {
+      const CallerState& state = kCallerStates[all_states ? (k + static_cast<size_t>(threads)) % kStates : 0];
+      if (all_states) std::printf("# %s\n", state.name);
+      good = print_hash(c, tensors, state) && good;
     }
-    if (!outcome.ok()) {
-      failures += fail(c, outcome.text());
-      continue;
-    }
-    uint64_t hash = hash_text(c.name);
-    for (size_t k = 0; k < tensors.size(); ++k) {
-      if (c.tensors[k].role == Role::input) continue;
-      const std::vector<std::byte> bytes = tensors[k].all_bytes();
-      hash = hash_bytes(bytes.data(), bytes.size(), hash);
-      if (2 * count_telling(tensors[k]) <= tensors[k].numel())
-        failures += fail(c, std::string(c.tensors[k].name) + " is mostly zero or not finite");
-      if (!tensors[k].gaps_intact())
-        failures += fail(c, std::string("bytes around ") + c.tensors[k].name + " changed");
-    }
-    std::printf("%016" PRIx64 " %s\n", hash, c.name.c_str());
   }
-  return failures == 0 ? 0 : 1;
+  return good ? 0 : 1;
 }
 
 // ---- the parent ----
 
-std::string hash_lines(const std::string& output) {
-  std::istringstream in(output);
-  std::string kept;
+// Hashes by the name of their case.
+using Hashes = std::map<std::string, std::set<std::string>>;
+
+void add_hashes(std::istream& in, Hashes& hashes) {
   for (std::string line; std::getline(in, line);) {
-    if (!line.starts_with('#')) kept += line + "\n";
+    const size_t blank = line.find(' ');
+    if (!line.starts_with('#') && blank != std::string::npos)
+      hashes[line.substr(blank + 1)].insert(line.substr(0, blank));
   }
-  return kept;
 }
 
-std::string golden_hashes() {
+Hashes golden_hashes() {
   std::ifstream file(OPENACLNN_GOLDEN_HASHES);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return hash_lines(text.str());
+  Hashes hashes;
+  add_hashes(file, hashes);
+  return hashes;
 }
 
 struct Level {
@@ -119,31 +139,77 @@ std::vector<Level> levels() {
 #endif
 }
 
-class Bits : public testing::TestWithParam<int> {};
+struct Setting {
+  Level level;
+  int threads;
+  bool all_states;
+};
+
+// What all runs gave, for the last lines of the program.
+struct Figures {
+  Hashes hashes;
+  size_t runs = 0;  // of a case
+};
+Figures& figures() {
+  static Figures all;
+  return all;
+}
+
+std::string run_setting(const Setting& setting) {
+  std::map<std::string, std::string> environment = {
+      {"OPENACLNN_NUM_THREADS", std::to_string(setting.threads)}};
+  if (setting.level.setting != nullptr) environment["OPENACLNN_ISA"] = setting.level.setting;
+  std::vector<std::string> arguments = {"--print-hashes"};
+  if (setting.all_states) arguments.emplace_back("states");
+  const ProcessResult result = run_self(arguments, environment);
+  return result.exit_code == 0 ? result.output
+                               : "exit code " + std::to_string(result.exit_code) + "\n" + result.output;
+}
+
+void judge(const Setting& setting, const std::string& output, const Hashes& golden) {
+  SCOPED_TRACE(setting.level.active_name + ", " + std::to_string(setting.threads) + " threads");
+  const std::string active =
+      "# " + setting.level.active_name + ", " + std::to_string(setting.threads) + " threads\n";
+  ASSERT_TRUE(output.starts_with(active)) << "asked for " << active << "got " << output.substr(0, 2000);
+  Hashes hashes;
+  std::istringstream in(output);
+  add_hashes(in, hashes);
+  EXPECT_EQ(hashes, golden) << "bits changed: see docs/numerics.md on when they may";
+  for (const auto& [name, found] : hashes) figures().hashes[name].insert(found.begin(), found.end());
+  figures().runs += hashes.size() * (setting.all_states ? std::size(kCallerStates) : 1);
+}
+
+class Bits : public testing::TestWithParam<int> {
+ protected:
+  static void TearDownTestSuite() {
+    size_t most = 0;
+    for (const auto& [name, hashes] : figures().hashes) most = std::max(most, hashes.size());
+    std::printf("figure cases %zu\nfigure runs %zu\nfigure hashes_per_case %zu\n", figures().hashes.size(),
+                figures().runs, most);
+  }
+};
 
 TEST_P(Bits, DoNotDependOnInstructionSetThreadsAndCallerState) {
-  const std::string golden = golden_hashes();
+  const Hashes golden = golden_hashes();
   ASSERT_FALSE(golden.empty()) << OPENACLNN_GOLDEN_HASHES << " is missing";
+  const char* const wanted = std::getenv("OPENACLNN_TEST_BITS");
+  const bool all = wanted != nullptr && std::string(wanted) == "all";
+  std::vector<Setting> settings;
   for (const Level& level : levels()) {
     if (level.setting == nullptr && GetParam() != 2)
       continue;  // the best level once more, by the library's own choice
-    for (const bool hostile : {false, true}) {
-      if (hostile && GetParam() != 2)
-        continue;  // with workers that inherit the state, and only once: it takes its time
-      std::map<std::string, std::string> environment = {
-          {"OPENACLNN_NUM_THREADS", std::to_string(GetParam())}};
-      if (level.setting != nullptr) environment["OPENACLNN_ISA"] = level.setting;
-      std::vector<std::string> arguments = {"--print-hashes"};
-      if (hostile) arguments.push_back("hostile");
-      const ProcessResult result = run_self(arguments, environment);
-      SCOPED_TRACE(level.active_name + (hostile ? ", hostile caller" : ""));
-      ASSERT_EQ(result.exit_code, 0) << result.output;
-      const std::string active = "# " + level.active_name + ", " + std::to_string(GetParam()) + " threads\n";
-      ASSERT_TRUE(result.output.starts_with(active))
-          << "asked for " << active << "got " << result.output.substr(0, 60);
-      ASSERT_EQ(hash_lines(result.output), golden) << "bits changed: see docs/numerics.md on when they may";
-    }
+    settings.push_back({level, GetParam(), level.setting != nullptr && (all || GetParam() == 2)});
   }
+  // Most of a run's time goes into making its data, on one thread.
+  std::vector<std::string> outputs(settings.size());
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t k = next++; k < settings.size(); k = next++) outputs[k] = run_setting(settings[k]);
+  };
+  std::vector<std::thread> threads;
+  for (unsigned k = 0; k < std::max(std::thread::hardware_concurrency(), 1u); ++k) threads.emplace_back(work);
+  for (std::thread& thread : threads) thread.join();
+  for (size_t k = 0; k < settings.size(); ++k) judge(settings[k], outputs[k], golden);
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, Bits, testing::Values(1, 2, 3, kMostThreads));
@@ -170,7 +236,7 @@ TEST(BitsCases, HaveUniqueNames) {
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "--print-hashes") == 0) {
-    return openaclnn_test::print_hashes(argc > 2 && std::strcmp(argv[2], "hostile") == 0);
+    return openaclnn_test::print_hashes(argc > 2 && std::strcmp(argv[2], "states") == 0);
   }
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

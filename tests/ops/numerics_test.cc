@@ -62,7 +62,25 @@ Judge judge_all(const std::vector<Case>& cases) {
   return all;
 }
 
-class Numerics : public testing::TestWithParam<std::string> {};
+// Over all operators, for the last lines of the program.
+struct Totals {
+  int64_t elements = 0, failures = 0;
+  int outputs = 0;
+  double worst = 0;
+};
+Totals& totals() {
+  static Totals all;
+  return all;
+}
+
+class Numerics : public testing::TestWithParam<std::string> {
+ protected:
+  static void TearDownTestSuite() {
+    std::printf("figure elements %lld\nfigure failures %lld\nfigure outputs %d\nfigure worst %.3f\n",
+                static_cast<long long>(totals().elements), static_cast<long long>(totals().failures),
+                totals().outputs, totals().worst);
+  }
+};
 
 TEST_P(Numerics, KeepThePromise) {
   const auto start = std::chrono::steady_clock::now();
@@ -78,6 +96,10 @@ TEST_P(Numerics, KeepThePromise) {
   std::map<aclDataType, int64_t> compared;
   judge.for_each([&](const OutputRecord& record) {
     compared[record.dtype()] += record.elements() - record.skipped();
+    totals().elements += record.elements() - record.skipped();
+    totals().failures += record.failures();
+    totals().worst = std::max(totals().worst, record.worst());
+    ++totals().outputs;
     EXPECT_GT(record.elements(), 2 * record.skipped())
         << "the bounds leave half of an output out: " << record.row();
   });

@@ -1,8 +1,11 @@
 // Many threads on all parts of the interface at once; most telling under thread sanitizer.
 #include <atomic>
+#include <chrono>
+#include <cstdio>
 #include <thread>
 #include <vector>
 
+#include "runtime/gate.h"
 #include "runtime/runtime_test.h"
 
 namespace {
@@ -192,6 +195,46 @@ TEST_F(ConcurrencyTest, DeviceAndContextCalls) {
   });
   expect(0, aclFinalize());
   stream = nullptr;
+}
+
+TEST_F(ConcurrencyTest, TimeoutsUnderBlockedWork) {
+  aclrtStream behind = new_stream();
+  aclrtEvent event = new_event();
+  Counter counter;
+  std::atomic<int> timeouts{0};
+  Gate gate;
+  expect(0, gate.enqueue(stream));
+  expect(0, aclrtRecordEvent(event, stream));
+  expect(0, aclrtStreamWaitEvent(behind, event));
+  expect(0, counter.add(behind));
+  on_threads([&](int k) {
+    for (int round = 0; round < kRounds / 50; ++round) {
+      const int limit = (k + round) % 4;
+      const auto start = std::chrono::steady_clock::now();
+      switch (round % 4) {
+        case 0: expect(507046, aclrtSynchronizeStreamWithTimeout(stream, limit)); break;
+        case 1: expect(507046, aclrtSynchronizeStreamWithTimeout(behind, limit)); break;
+        case 2: expect(507047, aclrtSynchronizeEventWithTimeout(event, limit)); break;
+        default: expect(507046, aclrtSynchronizeDeviceWithTimeout(limit)); break;
+      }
+      const auto waited = std::chrono::steady_clock::now() - start;
+      EXPECT_GE(waited, std::chrono::milliseconds(limit));
+      EXPECT_LT(waited, std::chrono::seconds(30));
+      ++timeouts;
+      // Others go on meanwhile.
+      Counter own;
+      expect(0, own.add(nullptr));
+      expect(0, aclrtSynchronizeStream(nullptr));
+      EXPECT_EQ(own.value(), 1.0f);
+    }
+  });
+  EXPECT_EQ(counter.value(), 0.0f);
+  gate.open();
+  expect(0, aclrtSynchronizeStreamWithTimeout(behind, 60000));
+  EXPECT_EQ(counter.value(), 1.0f);
+  std::printf("figure timeouts %d\n", timeouts.load());
+  expect(0, aclrtDestroyStream(behind));
+  expect(0, aclrtDestroyEvent(event));
 }
 
 TEST_F(ConcurrencyTest, FaultsFromAllSides) {

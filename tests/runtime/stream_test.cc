@@ -1,5 +1,6 @@
 // Streams: order, independence, waiting with and without limit, and every way to end one.
 #include <atomic>
+#include <cstdio>
 #include <thread>
 #include <vector>
 
@@ -204,6 +205,54 @@ TEST_F(StreamTest, TenThousandStreamsEachWithATask) {
   expect(0, aclrtSynchronizeDevice());
   EXPECT_EQ(bytes, std::vector<uint8_t>(kStreams, 1));
   for (aclrtStream s : streams) expect(0, aclrtDestroyStream(s));
+}
+
+// Each copy from pageable memory asks all queued tasks whether they write there.
+TEST_F(StreamTest, TenThousandStreamsWithAPageableCopyEach) {
+  constexpr size_t kStreams = kThreadSanitizer ? 2000 : 10000;
+  std::vector<aclrtStream> streams(kStreams);
+  for (aclrtStream& s : streams) expect(0, aclrtCreateStream(&s));
+  void* block = nullptr;
+  expect(0, aclrtMalloc(&block, kStreams * 8, ACL_MEM_MALLOC_HUGE_FIRST));
+  aclrtEvent event = new_event();
+  Gate gate;
+  expect(0, gate.enqueue(stream));
+  expect(0, aclrtRecordEvent(event, stream));
+  auto* const numbers = static_cast<uint64_t*>(block);
+  for (size_t k = 0; k < kStreams; ++k) {
+    expect(0, aclrtStreamWaitEvent(streams[k], event));
+    const uint64_t number = k + 1;
+    expect(0, aclrtMemcpyAsync(numbers + k, 8, &number, 8, ACL_MEMCPY_HOST_TO_DEVICE, streams[k]));
+  }
+  gate.open();
+  expect(0, aclrtSynchronizeDevice());
+  for (size_t k = 0; k < kStreams; ++k) ASSERT_EQ(numbers[k], k + 1);
+  for (aclrtStream s : streams) expect(0, aclrtDestroyStream(s));
+  expect(0, aclrtFree(block));
+  expect(0, aclrtDestroyEvent(event));
+}
+
+TEST_F(StreamTest, ManyStreamsComeAndGoOnAllSides) {
+  constexpr int kThreads = 4;
+  constexpr int kRounds = kThreadSanitizer ? 10 : 25;
+  constexpr size_t kStreams = 100;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&] {
+      expect(0, aclrtSetDevice(0));
+      for (int round = 0; round < kRounds; ++round) {
+        std::vector<Counter> counters(kStreams);
+        std::vector<aclrtStream> streams(kStreams);
+        for (aclrtStream& s : streams) expect(0, aclrtCreateStream(&s));
+        for (size_t k = 0; k < kStreams; ++k) expect(0, counters[k].add(streams[k]));
+        for (aclrtStream s : streams) expect(0, aclrtDestroyStream(s));
+        for (const Counter& counter : counters) ASSERT_EQ(counter.value(), 1.0f);
+      }
+      expect(0, aclrtResetDevice(0));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::printf("figure streams %zu\n", kThreads * kRounds * kStreams);
 }
 
 // A stream that its caller drained and destroyed before a worker got to it.

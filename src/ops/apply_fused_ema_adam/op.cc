@@ -38,7 +38,7 @@ Status check_mode(const EmaAdamAttributes& attributes) {
 }
 
 const Operator& apply_fused_ema_adam_operator() {
-  static const Operator op{"aclnnApplyFusedEmaAdam", run_ema_adam_kernel(), describe_ema_adam_fault};
+  static constexpr Operator op{"aclnnApplyFusedEmaAdam", run_ema_adam_kernel, describe_ema_adam_fault};
   return op;
 }
 

@@ -293,8 +293,8 @@ class Planner {
 }  // namespace
 
 const Operator& apply_fused_ema_adam_list_operator() {
-  static const Operator op{"openaclnnApplyFusedEmaAdamList", run_ema_adam_list_kernel(),
-                           describe_ema_adam_fault};
+  static constexpr Operator op{"openaclnnApplyFusedEmaAdamList", run_ema_adam_list_kernel,
+                               describe_ema_adam_fault};
   return op;
 }
 

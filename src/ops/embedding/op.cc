@@ -22,7 +22,7 @@ std::string describe_fault(const Fault& fault) {
 }  // namespace
 
 const Operator& embedding_operator() {
-  static const Operator op{"aclnnEmbedding", run_embedding_kernel(), describe_fault};
+  static constexpr Operator op{"aclnnEmbedding", run_embedding_kernel, describe_fault};
   return op;
 }
 

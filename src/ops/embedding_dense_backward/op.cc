@@ -78,8 +78,8 @@ Result<uint64_t> lay_out(EmbeddingBackwardScratch& scratch, int64_t positions, i
 }  // namespace
 
 const Operator& embedding_dense_backward_operator() {
-  static const Operator op{"aclnnEmbeddingDenseBackward", run_embedding_dense_backward_kernel(),
-                           describe_fault};
+  static constexpr Operator op{"aclnnEmbeddingDenseBackward", run_embedding_dense_backward_kernel,
+                               describe_fault};
   return op;
 }
 

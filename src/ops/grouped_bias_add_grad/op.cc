@@ -71,7 +71,7 @@ Result<uint64_t> lay_out(GroupedBiasPlan& plan) {
 }  // namespace
 
 const Operator& grouped_bias_add_grad_operator() {
-  static const Operator op{"aclnnGroupedBiasAddGrad", run_grouped_bias_add_grad_kernel(), describe_fault};
+  static constexpr Operator op{"aclnnGroupedBiasAddGrad", run_grouped_bias_add_grad_kernel, describe_fault};
   return op;
 }
 

@@ -48,7 +48,7 @@ Status check_limits(const CompressionArgs& args) {
 }  // namespace
 
 const Operator& nsa_compress_operator() {
-  static const Operator op{"aclnnNsaCompress", run_nsa_compress_kernel(), describe_fault};
+  static constexpr Operator op{"aclnnNsaCompress", run_nsa_compress_kernel, describe_fault};
   return op;
 }
 

@@ -39,7 +39,7 @@ int64_t count_stretches(const CompressionSizes& sizes) {
 }  // namespace
 
 const Operator& nsa_compress_grad_operator() {
-  static const Operator op{"aclnnNsaCompressGrad", run_nsa_compress_grad_kernel(), describe_fault};
+  static constexpr Operator op{"aclnnNsaCompressGrad", run_nsa_compress_grad_kernel, describe_fault};
   return op;
 }
 

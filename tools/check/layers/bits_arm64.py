@@ -1,0 +1,43 @@
+"""The same bits on Arm: the kernels' NEON code under emulation, on processors without SVE and with SVE of three widths.
+
+Builds for AArch64 and runs it under qemu-aarch64: conversions_test (with NEON's own instructions) and bits_test --print-hashes, whose
+hashes must be those of tests/ops/golden_hashes.txt, on a processor with SVE switched off and with vectors of 128, 256 and 512 bits,
+which the C library then uses. A few tests of the runtime, a room and the floating-point state go along, without those tests that
+start their own program again, since the kernel of the machine cannot run it.
+To repeat: qemu-aarch64 -cpu max,sve=off build/arm64/bin/bits_test --print-hashes.
+Limits: emulation has x86's strong order of memory, so it proves bits, not the absence of races on Arm. The kernels themselves use
+NEON everywhere: Highway's vectors for SVE have no size and cannot be members of the kernels' value types.
+"""
+import os
+
+from workshop import Failure, Result
+
+GOAL = "the hashes of x86 on Arm without SVE and with SVE of 128, 256 and 512 bits; all tests of the subset pass"
+FAST = False
+PROCESSORS = ("max,sve=off", "max,sve-max-vq=1", "max,sve-max-vq=2", "max,sve-max-vq=4")
+TESTS = ("conversions_test", "views_test", "fp_environment_test", "embedding_test", "stream_test")
+MORE_TESTS = ("cases_test", "threads_test")
+# Tests that start their own program again, which the emulated kernel cannot do.
+LEFT_OUT = "--gtest_filter=-*Settings.*:*AreTheSameForAnyNumberOfThreads*"
+
+
+def hashes(text):
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def run(workshop):
+    tests = TESTS + workshop.pick((), (), MORE_TESTS)
+    workshop.build("arm64", "bits_test", *tests)
+    golden = hashes((workshop.root / "tests/ops/golden_hashes.txt").read_text())
+    equal = 0
+    for processor in PROCESSORS:
+        env = {"QEMU_CPU": processor, "OPENACLNN_NUM_THREADS": str(os.cpu_count() or 1)}
+        command = ["qemu-aarch64", workshop.program("arm64", "bits_test"), "--print-hashes"]
+        output = workshop.run(command, seconds=1200, env=env)
+        if not output.text.startswith("# neon"):
+            raise Failure(f"bits_test did not use NEON: {output.text[:40]}")
+        equal += hashes(output.text) == golden
+    for test in tests:
+        workshop.run(["qemu-aarch64", workshop.program("arm64", test), LEFT_OUT], seconds=3600, env={"OPENACLNN_NUM_THREADS": "2"})
+    figure = f"{len(golden)} hashes equal on {equal} of {len(PROCESSORS)} processors, {len(tests)} test programs pass"
+    return Result(figure, met=equal == len(PROCESSORS) and len(golden) >= 200)
