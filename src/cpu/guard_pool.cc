@@ -31,8 +31,7 @@ struct Place {
 };
 
 size_t page_bytes() {
-  static const size_t bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
+  return static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
 size_t rounded(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }

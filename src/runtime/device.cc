@@ -14,13 +14,6 @@ MakePlatform& cpu_platform() {
   return make;
 }
 
-struct Discard {
-  void operator()(const Platform* platform) const {
-    for (const Device* device : platform->devices) delete device;
-    delete platform;
-  }
-};
-
 const Platform* choose_platform() {
   if (environment().device == DeviceChoice::cuda) {
     return new Platform{{}, "OPENACLNN_DEVICE is cuda, but this build has no CUDA plugin"};
@@ -35,7 +28,7 @@ void register_cpu_platform(MakePlatform make) { cpu_platform() = make; }
 const Platform& platform() {
   static std::atomic<const Platform*> known{nullptr};
   if (const Platform* chosen = known.load(std::memory_order_acquire)) return *chosen;
-  std::unique_ptr<const Platform, Discard> chosen(choose_platform());
+  std::unique_ptr<const Platform> chosen(choose_platform());
   if (is_first(known, chosen.get())) (void)chosen.release();  // never destroyed, like all that belongs to it
   return *known.load(std::memory_order_acquire);
 }
