@@ -30,9 +30,7 @@ struct Place {
   char* last;   // behind them
 };
 
-size_t page_bytes() {
-  return static_cast<size_t>(sysconf(_SC_PAGESIZE));
-}
+size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
 size_t rounded(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
