@@ -7,15 +7,14 @@ target_compile_options(openaclnn_flags INTERFACE
   -ffp-contract=off -fno-strict-aliasing)
 target_link_options(openaclnn_flags INTERFACE -Wl,--no-undefined)
 
-# Sanitizers and coverage apply to everything that is linked together. In C++ a null member pointer passed on purpose by a
+# Sanitizers apply to everything that is linked together. In C++ a null member pointer passed on purpose by a
 # test is what the library must survive, so nothing is excluded.
 if(OPENACLNN_SANITIZE)
   add_compile_options(-fsanitize=${OPENACLNN_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${OPENACLNN_SANITIZE})
 endif()
 if(OPENACLNN_COVERAGE)
-  add_compile_options(--coverage -fprofile-update=atomic)
-  add_link_options(--coverage)
+  add_link_options(--coverage) # only what lies in src/ is compiled with counters
 endif()
 
 # Names the Debian package when a dependency is missing.

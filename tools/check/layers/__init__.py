@@ -4,4 +4,6 @@ NAMES = [
     "bits",
     "numerics",
     "conversions",
+    "coverage",
+    "planted",
 ]
