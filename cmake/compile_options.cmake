@@ -14,7 +14,7 @@ if(OPENACLNN_SANITIZE)
   add_link_options(-fsanitize=${OPENACLNN_SANITIZE})
 endif()
 if(OPENACLNN_COVERAGE)
-  add_link_options(--coverage) # only what lies in src/ is compiled with counters
+  add_link_options(-fprofile-instr-generate) # only what lies in src/ is compiled with counters
 endif()
 
 # Names the Debian package when a dependency is missing.

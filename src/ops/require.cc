@@ -31,8 +31,9 @@ Status require_dtype(const Argument& argument, std::span<const aclDataType> acce
     if (k > 0) list += k + 1 == accepted.size() ? " or " : ", ";
     list += dtype_name(accepted[k]);
   }
-  const char* const got = planted(Bug::sentence_without_the_value) ? "another" : dtype_name(argument.dtype());
-  return invalid(text(argument.name, " has dtype ", got, "; it must be ", list));
+  return invalid(text(argument.name, " has dtype ",
+                      planted(Bug::sentence_without_the_value) ? "another" : dtype_name(argument.dtype()),
+                      "; it must be ", list));
 }
 
 Status require_same_dtype(const Argument& argument, const Argument& other) {
