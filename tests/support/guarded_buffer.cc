@@ -34,7 +34,8 @@ GuardedBuffer::GuardedBuffer(size_t bytes, Placement placement)
     data_ = mapping_ = static_cast<std::byte*>(block);
   } else {
     const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    const size_t inside = (bytes + page - 1) / page * page;
+    const size_t behind = placement == Placement::off_a_line ? 8 : 0;
+    const size_t inside = (bytes + behind + page - 1) / page * page;
     mapping_bytes_ = inside + 2 * page;
     void* mapping =
         mmap(nullptr, mapping_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -45,7 +46,7 @@ GuardedBuffer::GuardedBuffer(size_t bytes, Placement placement)
       require(mprotect(first, inside, PROT_READ | PROT_WRITE) == 0, "mprotect");
       if (has_canaries_) std::memset(first, kCanary, inside);
     }
-    data_ = placement == Placement::starts_at_guard ? first : first + inside - bytes;
+    data_ = placement == Placement::starts_at_guard ? first : first + inside - behind - bytes;
   }
   if (placement == Placement::library && bytes > 0) std::memset(data_, kCanary, bytes);
 }
