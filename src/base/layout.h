@@ -34,8 +34,8 @@ void merge_loops(LoopNest<kOperands>& nest) {
   for (int k = 0; k < nest.rank; ++k) {
     if (nest.dims[k] == 1) continue;
     bool joins = merged > 0;
-    const int asked = planted(Bug::loops_merged_by_one_operand) ? 1 : kOperands;
-    for (int operand = 0; joins && operand < asked; ++operand) {
+    for (int operand = 0; joins && operand < kOperands; ++operand) {
+      if (planted(Bug::loops_merged_by_one_operand) && operand > 0) break;
       int64_t step = 0;
       const bool overflow = __builtin_mul_overflow(nest.dims[k], nest.strides[k][operand], &step);
       joins = !overflow && nest.strides[merged - 1][operand] == step;

@@ -16,7 +16,8 @@ enum class Bug {
 };
 
 #if defined(OPENACLNN_PLANTED_BUGS)
-// OPENACLNN_PLANTED, read while the library loads (tests/planted/planted.cc).
+// OPENACLNN_PLANTED, read while the library loads (tests/planted/planted.cc). Not for the initial value of a constant that could
+// also be computed by the compiler: it would be, without the bug.
 extern const Bug planted_bug;
 constexpr bool planted(Bug bug) { return !std::is_constant_evaluated() && planted_bug == bug; }
 #else

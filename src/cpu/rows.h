@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "base/checked.h"
 #include "base/planted.h"
@@ -222,10 +223,9 @@ inline void sum_narrow_rows(const Rows<RowStart>& rows, int64_t in_stride, int64
   for (int64_t c = 0; c < columns; ++c) {
     double total = 0;
     float chunk = 0;
-    const int64_t terms = planted(Bug::narrow_sums_without_windows) ? kChunkTerms : kWindowTerms;
-    for (int64_t begin = 0; begin < rows.count; begin += terms) {
-      const int64_t end = begin + terms < rows.count ? begin + terms : rows.count;
-      float window = 0;
+    for (int64_t begin = 0; begin < rows.count; begin += kWindowTerms) {
+      const int64_t end = begin + kWindowTerms < rows.count ? begin + kWindowTerms : rows.count;
+      float window = planted(Bug::narrow_sums_without_windows) ? std::exchange(chunk, 0.0f) : 0;
       for (int64_t k = begin; k < end; ++k) window += to_float(rows.start(k)[c * in_stride]);
       chunk += window;
       if (end == rows.count || end % kChunkTerms == 0) {

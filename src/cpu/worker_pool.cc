@@ -221,9 +221,11 @@ class WorkerPool final : public Pool {
     team->inside.fetch_add(1);
     lock.unlock();
     team->function(team->argument);
-    const auto order =
-        planted(Bug::helpers_not_ordered) ? std::memory_order_relaxed : std::memory_order_seq_cst;
-    team->inside.fetch_sub(1, order);  // the team may be gone from here on
+    if (planted(Bug::helpers_not_ordered)) {
+      team->inside.fetch_sub(1, std::memory_order_relaxed);
+    } else {
+      team->inside.fetch_sub(1);  // the team may be gone from here on
+    }
     lock.lock();
     if (waiting_ > 0) left_.notify_all();
     ++looking_;

@@ -8,7 +8,6 @@
 #include "aclnnop/aclnn_nsa_compress_grad.h"
 #include "base/checked.h"
 #include "base/env.h"
-#include "base/planted.h"
 #include "base/text.h"
 #include "ops/registry.h"
 #include "ops/require.h"
@@ -33,7 +32,6 @@ int64_t count_stretches(const CompressionSizes& sizes) {
   constexpr int64_t kElementsEach = 64 * 1024;
   constexpr int64_t kMost = 64;
   const int64_t by_work = sizes.tokens * sizes.heads * sizes.columns / kElementsEach;
-  if (planted(Bug::threads_decide_the_order)) return std::min(environment().num_threads + 1, 8);
   const int64_t by_memory = sizes.tokens * sizes.columns / 8 / sizes.block_size;
   return std::clamp(std::min(by_work, by_memory), int64_t{1}, kMost);
 }
