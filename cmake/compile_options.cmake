@@ -10,15 +10,14 @@ if(NOT (OPENACLNN_SANITIZE AND CMAKE_CXX_COMPILER_ID MATCHES Clang))
   target_link_options(openaclnn_flags INTERFACE -Wl,--no-undefined)
 endif()
 
-# Sanitizers and coverage apply to everything that is linked together. In C++ a null member pointer passed on purpose by a
+# Sanitizers apply to everything that is linked together. In C++ a null member pointer passed on purpose by a
 # test is what the library must survive, so nothing is excluded.
 if(OPENACLNN_SANITIZE)
   add_compile_options(-fsanitize=${OPENACLNN_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${OPENACLNN_SANITIZE})
 endif()
 if(OPENACLNN_COVERAGE)
-  add_compile_options(--coverage -fprofile-update=atomic)
-  add_link_options(--coverage)
+  add_link_options(-fprofile-instr-generate) # only what lies in src/ is compiled with counters
 endif()
 
 # What makes an error of the library's own harder to exploit, and the same bits in every folder. Sanitizers watch more closely and

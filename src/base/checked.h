@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "base/planted.h"
+
 namespace openaclnn {
 
 // An int64_t that remembers whether any operation on the way overflowed. Use ok() before value().
@@ -22,7 +24,7 @@ class Checked {
   friend constexpr Checked operator*(Checked a, Checked b) {
     Checked product(0);
     const bool overflow = __builtin_mul_overflow(a.value_, b.value_, &product.value_);
-    product.ok_ = a.ok_ && b.ok_ && !overflow;
+    product.ok_ = a.ok_ && b.ok_ && (!overflow || planted(Bug::overflow_forgotten));
     return product;
   }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "base/planted.h"
 #include "base/tensor_view.h"
 
 namespace openaclnn {
@@ -34,6 +35,7 @@ void merge_loops(LoopNest<kOperands>& nest) {
     if (nest.dims[k] == 1) continue;
     bool joins = merged > 0;
     for (int operand = 0; joins && operand < kOperands; ++operand) {
+      if (planted(Bug::loops_merged_by_one_operand) && operand > 0) break;
       int64_t step = 0;
       const bool overflow = __builtin_mul_overflow(nest.dims[k], nest.strides[k][operand], &step);
       joins = !overflow && nest.strides[merged - 1][operand] == step;

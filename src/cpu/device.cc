@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/env.h"
+#include "base/planted.h"
 #include "base/text.h"
 #include "cpu/dispatch.h"
 #include "cpu/guard_pool.h"
@@ -83,7 +84,7 @@ class CpuDevice final : public Device {
   }
   Task copy_task(void* destination, const void* source, size_t bytes, bool stage_source) override {
     CopyPlan plan{static_cast<int64_t>(bytes), nullptr};
-    if (stage_source) {
+    if (stage_source && !planted(Bug::source_not_staged)) {
       plan.staged.reset(new char[bytes]);
       std::memcpy(plan.staged.get(), source, bytes);
     }

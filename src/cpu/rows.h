@@ -11,8 +11,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "base/checked.h"
+#include "base/planted.h"
 #include "base/sum_order.h"
 #include "cpu/pairs.h"
 
@@ -51,7 +53,7 @@ template <class Visit>
 HWY_INLINE void for_each_pair(int64_t columns, const Visit& visit) {
   int64_t c = 0;
   for (; c + F32x2::kLanes <= columns; c += F32x2::kLanes) visit(c, c);
-  if (c < columns) visit(c, columns - F32x2::kLanes);
+  if (c < columns) visit(c, planted(Bug::tail_not_moved_back) ? c : columns - F32x2::kLanes);
 }
 
 // Accumulators that for_each_pair needs for so many columns.
@@ -116,7 +118,7 @@ inline void add_group(float* accumulators, const RowGroup<kRows, In>& group, int
 inline void join_window(int64_t end, int64_t terms, int64_t slots, const float* window, float* chunk,
                         double* total) {
   const int64_t begin = (end - 1) / kWindowTerms * kWindowTerms;
-  const bool opens_chunk = begin % kChunkTerms == 0;
+  const bool opens_chunk = begin % kChunkTerms == 0 && !(planted(Bug::chunk_not_cleared) && begin > 0);
   for (int64_t c = 0; c < slots; ++c) chunk[c] = (opens_chunk ? 0.0f : chunk[c]) + window[c];
   if (terms <= kChunkTerms || (end < terms && end % kChunkTerms != 0)) return;
   const bool opens_total = end <= kChunkTerms;
@@ -223,7 +225,7 @@ inline void sum_narrow_rows(const Rows<RowStart>& rows, int64_t in_stride, int64
     float chunk = 0;
     for (int64_t begin = 0; begin < rows.count; begin += kWindowTerms) {
       const int64_t end = begin + kWindowTerms < rows.count ? begin + kWindowTerms : rows.count;
-      float window = 0;
+      float window = planted(Bug::narrow_sums_without_windows) ? std::exchange(chunk, 0.0f) : 0;
       for (int64_t k = begin; k < end; ++k) window += to_float(rows.start(k)[c * in_stride]);
       chunk += window;
       if (end == rows.count || end % kChunkTerms == 0) {

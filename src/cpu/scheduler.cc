@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "base/planted.h"
 #include "cpu/fp_environment.h"
 #include "cpu/pool.h"
 #include "cpu/threads.h"
@@ -23,7 +24,7 @@ void run_task(const Task& task, uint64_t number, FaultCell& fault_cell) {
   const Fault fault =
       task.run(task.plan.get(), TaskIo{task.data, task.workspace, task.check,
                                        task.lists != nullptr ? task.lists->addresses.data() : nullptr});
-  if (!fault.found() || task.check == CheckMode::silent) return;
+  if (!fault.found() || task.check == CheckMode::silent || planted(Bug::fault_not_recorded)) return;
   (task.report != nullptr ? *task.report : fault_cell).record(number, task.name, task.describe, fault);
 }
 
@@ -64,7 +65,7 @@ std::shared_ptr<Marker> CpuQueue::record() {
   marker->queue_ = weak_from_this();
   marker->task_number = tasks_;
   marker->fault_cell = fault_cell;
-  if (state_ == State::idle) {
+  if (state_ == State::idle || planted(Bug::record_reached_early)) {
     scheduler.reach(lock, *marker);
     return marker;
   }
@@ -77,7 +78,7 @@ bool CpuQueue::wait_for(std::shared_ptr<Marker> marker) {
   Scheduler::Lock lock(scheduler.mutex_);
   if (closed_) return false;
   auto awaited = std::static_pointer_cast<CpuMarker>(std::move(marker));
-  if (awaited->reached_) return true;
+  if (awaited->reached_ || planted(Bug::wait_ignored)) return true;
   scheduler.append(lock, *this, Item{Kind::wait, {}, 0, 0, std::move(awaited)});
   return true;
 }
@@ -85,7 +86,7 @@ bool CpuQueue::wait_for(std::shared_ptr<Marker> marker) {
 WaitResult CpuQueue::synchronize(Deadline deadline) {
   Scheduler& scheduler = Scheduler::instance();
   Scheduler::Lock lock(scheduler.mutex_);
-  const uint64_t target = added_;
+  const uint64_t target = added_ - (planted(Bug::synchronize_leaves_the_last) && added_ > 0 ? 1 : 0);
   if (finished_ == target) return WaitResult::done;
   return scheduler.wait_until(lock, shared_from_this(), deadline, target,
                               [&] { return finished_ >= target; });
@@ -184,7 +185,7 @@ std::shared_ptr<CpuQueue> Scheduler::unlist(const Lock&, CpuQueue& queue) {
 
 // One call per queue that becomes ready; a worker that comes too late finds nothing to do.
 void Scheduler::request_worker(const Lock&) {
-  if (choices_ != nullptr && choices_->alone()) return;
+  if ((choices_ != nullptr && choices_->alone()) || planted(Bug::nobody_is_woken)) return;
   const auto work = [](void* scheduler) {
     Scheduler& self = *static_cast<Scheduler*>(scheduler);
     Lock lock(self.mutex_);
@@ -290,7 +291,7 @@ void Scheduler::finish_task(const Lock&, uint64_t sequence) {
 
 void Scheduler::release_when_done(void* address, size_t bytes, void (*free_memory)(void*, size_t)) {
   Lock lock(mutex_);
-  if (!done_.empty()) {
+  if (!done_.empty() && !planted(Bug::freed_while_queued)) {
     const uint64_t passed = oldest_ + done_.size();
     try {
       released_.emplace(passed, Released{address, bytes, free_memory});

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/planted.h"
 #include "cpu/scheduler.h"
 #include "cpu/threads.h"
 
@@ -25,8 +26,10 @@ void Scheduler::arm_exit_handler(const Lock&) {
 // The child has one thread and none of the parent's: what was queued runs in the parent only, and what comes now runs on the
 // calling thread.
 void Scheduler::after_fork_in_child() {
-  serial_ = true;
-  abandon_pool();
+  if (!planted(Bug::child_keeps_the_pool)) {
+    serial_ = true;
+    abandon_pool();
+  }
   running_tasks_ = 0;
   new (&quiet_) std::condition_variable;  // its waiters do not exist here; destroying it would wait for them
   {

@@ -13,6 +13,7 @@
 #include "base/checked.h"
 #include "base/env.h"
 #include "base/first_use.h"
+#include "base/planted.h"
 #include "cpu/fp_environment.h"
 #include "cpu/pool.h"
 
@@ -156,7 +157,7 @@ Range chunk_range(int64_t count, int64_t chunks, int64_t chunk, int64_t granular
   const int64_t units = ceil_div(count, granularity);
   // The first `units % chunks` chunks own one unit more; no product can overflow.
   const int64_t each = units / chunks;
-  const int64_t extra = units % chunks;
+  const int64_t extra = planted(Bug::remainder_of_a_split_lost) ? 0 : units % chunks;
   const int64_t begin = (chunk * each + std::min(chunk, extra)) * granularity;
   const int64_t size = (each + (chunk < extra ? 1 : 0)) * granularity;
   return {std::min(begin, count), std::min(begin + size, count)};

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <new>
 
+#include "base/planted.h"
 #include "cpu/pool.h"
 
 namespace openaclnn::cpu {
@@ -83,7 +84,7 @@ class WorkerPool final : public Pool {
       if (requests_++ == 0) requested_ = Clock::now();
       ++wanted_;
       call_workers(lock);
-      if (workers_ == 0) {
+      if (workers_ == 0 && !planted(Bug::no_thread_no_progress)) {
         --requests_;
         --wanted_;
         return false;
@@ -132,7 +133,7 @@ class WorkerPool final : public Pool {
       (team.next != nullptr ? team.next->previous : last_) = team.previous;
       wanted_ -= team.room;
     }
-    const auto empty = [&] { return team.inside.load() == 0; };
+    const auto empty = [&] { return team.inside.load() == 0 || planted(Bug::team_left_early); };
     if (empty()) return;
     Clock::duration looked = {};
     look(looked, Clock::time_point::max(), empty);
@@ -226,7 +227,11 @@ class WorkerPool final : public Pool {
     team->inside.fetch_add(1);
     lock.unlock();
     team->function(team->argument);
-    team->inside.fetch_sub(1);  // the team may be gone from here on
+    if (planted(Bug::helpers_not_ordered)) {
+      team->inside.fetch_sub(1, std::memory_order_relaxed);
+    } else {
+      team->inside.fetch_sub(1);  // the team may be gone from here on
+    }
     lock.lock();
     if (waiting_ > 0) left_.notify_all();
     ++looking_;

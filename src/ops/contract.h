@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "aclnn/aclnn_base.h"
+#include "base/planted.h"
 #include "base/status.h"
 #include "base/tensor_view.h"
 #include "openaclnn/status.h"
@@ -66,11 +67,12 @@ template <class Make>
 aclnnStatus phase1(const char* function, uint64_t* workspace_bytes, aclOpExecutor** executor,
                    Make&& make) noexcept {
   return guard(function, kMetaWall, [&]() -> Status {
-    if (workspace_bytes == nullptr) {
+    if (workspace_bytes == nullptr && !(planted(Bug::second_fault_decides) && executor == nullptr)) {
       return {ACLNN_ERR_PARAM_NULLPTR, "workspaceSize is NULL; pass the address of a uint64_t"};
     }
     if (executor == nullptr)
       return {ACLNN_ERR_PARAM_NULLPTR, "executor is NULL; pass the address of an aclOpExecutor*"};
+    if (planted(Bug::size_written_before_the_checks)) *workspace_bytes = 0;
     Result<Call> call = make();
     if (!call.ok()) return call.status();
     const uint64_t required = call->workspace_bytes;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/planted.h"
 #include "base/status.h"
 #include "base/tensor_view.h"
 #include "base/text.h"
@@ -18,7 +19,8 @@ inline Status null_data(const std::string& name) {
 
 // P10
 inline bool is_misaligned(const void* data, int64_t element_bytes) {
-  return reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(element_bytes) != 0;
+  return reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(element_bytes) != 0 &&
+         !planted(Bug::misalignment_unchecked);
 }
 inline Status misaligned_data(const std::string& name, const void* data, aclDataType dtype) {
   return {ACLNN_ERR_PARAM_INVALID,

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "base/planted.h"
 #include "runtime/context.h"
 
 namespace openaclnn {
@@ -35,7 +36,7 @@ Fault run_reset(const void* plan, const TaskIo&) {
   const auto& reset = *static_cast<const ResetPlan*>(plan);
   const std::shared_ptr<Marker> old = reset.reset.lock();
   EventTable::instance().with(reset.event, [&](std::shared_ptr<Event>& event) {
-    if (event->latest == old) event->latest = nullptr;
+    if (event->latest == old || planted(Bug::reset_forgets_a_later_record)) event->latest = nullptr;
   });
   return {};
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/planted.h"
 #include "base/text.h"
 #include "openaclnn/status.h"
 #include "runtime/address_faults.h"
@@ -38,7 +39,7 @@ struct Snapshot {
 bool meet(const MemoryRange& a, const MemoryRange& b) {
   const uintptr_t begin_a = reinterpret_cast<uintptr_t>(a.begin);
   const uintptr_t begin_b = reinterpret_cast<uintptr_t>(b.begin);
-  return begin_b - begin_a < a.bytes || begin_a - begin_b < b.bytes;
+  return (begin_b - begin_a < a.bytes || begin_a - begin_b < b.bytes) && !planted(Bug::overlap_unchecked);
 }
 
 Status stale_executor(const void* handle) {
@@ -56,8 +57,9 @@ Result<Snapshot> take_snapshot(const Operator& op, aclOpExecutor* handle) {
     snapshot = {executor.call, executor.data, executor.lists};
   };
   // Of several calls on a one-shot executor, the one that removes it runs. What is live but not removed is repeatable, for good.
-  if (const auto taken =
-          table.remove_if(handle, [](const Executor& executor) { return !executor.repeatable; })) {
+  if (const auto taken = table.remove_if(handle, [](const Executor& executor) {
+        return !executor.repeatable && !planted(Bug::one_shot_runs_twice);
+      })) {
     copy(*taken);
   } else {
     table.with(handle, [&](const std::shared_ptr<Executor>& executor) { copy(*executor); });
@@ -74,6 +76,7 @@ Result<Snapshot> take_snapshot(const Operator& op, aclOpExecutor* handle) {
 // P9, P10.
 Status check_addresses(const Snapshot& snapshot) {
   for (size_t k = 0; k < snapshot.size(); ++k) {
+    if (planted(Bug::null_data_accepted) && k + 1 == snapshot.size()) break;
     if (snapshot.parameter(k).is_accessed && snapshot.data[k] == nullptr)
       return null_data(snapshot.parameter(k).name);
   }
@@ -213,7 +216,7 @@ Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, acl
     return {ACLNN_ERR_PARAM_NULLPTR,
             text("workspace is NULL but ", call.workspace_bytes, " bytes are required")};
   }
-  if (workspace_bytes < call.workspace_bytes) {
+  if (workspace_bytes + (planted(Bug::short_workspace_accepted) ? 1 : 0) < call.workspace_bytes) {
     return {ACLNN_ERR_PARAM_INVALID,
             text("workspaceSize is ", workspace_bytes, " but ", call.workspace_bytes, " bytes are required")};
   }
@@ -332,7 +335,7 @@ Status set_element_address(aclOpExecutor* executor, ParameterSet set, size_t ind
     return {ACLNN_ERR_PARAM_INVALID, text("tensors[", element, "] is not live: it was destroyed")};
   return set_both(executor, tensor, std::move(described), address, [&](Executor& live) {
     live.element_data[parameter.first_element + element] = address;
-    live.lists = nullptr;
+    if (!planted(Bug::addresses_of_the_first_run)) live.lists = nullptr;
   });
 }
 
@@ -351,8 +354,11 @@ Status destroy_executor(aclOpExecutor* executor) {
 }
 
 void release_fresh_executors() {
-  ExecutorTable::instance().remove_where([](const Executor& executor) { return !executor.repeatable; },
-                                         [](const auto&) {});
+  ExecutorTable::instance().remove_where(
+      [](const Executor& executor) {
+        return !executor.repeatable || planted(Bug::finalize_takes_repeatables);
+      },
+      [](const auto&) {});
 }
 
 }  // namespace openaclnn

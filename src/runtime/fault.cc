@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "base/planted.h"
 #include "base/text.h"
 #include "runtime/fork.h"
 
@@ -27,7 +28,8 @@ std::mutex& cell_mutex() { return cell_lock->mutex; }
 
 void FaultCell::record(uint64_t task_number, const char* operator_name, DescribeFunction describe,
                        const Fault& fault) noexcept {
-  const std::lock_guard lock(cell_mutex());
+  std::unique_lock lock(cell_mutex());
+  if (planted(Bug::fault_recorded_without_lock)) lock.unlock();
   if (filled()) {
     ++further_tasks_;
     return;
@@ -50,7 +52,7 @@ std::optional<std::string> FaultCell::take(uint64_t last_task) {
     sentence +=
         text("; ", further_tasks_, further_tasks_ == 1 ? " further task" : " further tasks", " faulted");
   }
-  filled_.store(false, std::memory_order_release);
+  filled_.store(planted(Bug::fault_reported_twice), std::memory_order_release);
   return sentence;
 }
 

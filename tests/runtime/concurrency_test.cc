@@ -243,6 +243,8 @@ TEST_F(ConcurrencyTest, FaultsFromAllSides) {
     aclrtStream own = new_stream();
     for (int round = 0; round < kRounds / 4; ++round) {
       Lookup bad({round, -1});
+      // Two, so that one may be recorded while another thread takes the other.
+      expect(0, bad.enqueue(own));
       expect(0, bad.enqueue(own));
       // The other threads' device-wide waits may take the report.
       const int code = round % 3 == 0 ? aclrtSynchronizeDevice() : aclrtSynchronizeStream(own);

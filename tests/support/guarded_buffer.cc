@@ -89,7 +89,8 @@ GuardedBuffer::GuardedBuffer(Placement placement, size_t bytes)
     LibraryMemory::instance().require_guard(data_, std::max<size_t>(bytes, 1));
   } else {
     const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    const size_t inside = (bytes + page - 1) / page * page;
+    const size_t behind = placement == Placement::off_a_line ? 8 : 0;
+    const size_t inside = (bytes + behind + page - 1) / page * page;
     mapping_bytes_ = inside + 2 * page;
     std::vector<std::byte*>* const kept = kept_mappings().list(has_canaries_ ? inside / page : SIZE_MAX);
     if (kept != nullptr && !kept->empty()) {
@@ -104,7 +105,7 @@ GuardedBuffer::GuardedBuffer(Placement placement, size_t bytes)
     }
     std::byte* const first = mapping_ + page;
     if (has_canaries_) std::memset(first, kCanary, inside);
-    data_ = placement == Placement::starts_at_guard ? first : first + inside - bytes;
+    data_ = placement == Placement::starts_at_guard ? first : first + inside - behind - bytes;
   }
   if (placement == Placement::library && bytes > 0) std::memset(data_, kCanary, bytes);
 }

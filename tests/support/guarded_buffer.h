@@ -9,8 +9,9 @@
 namespace openaclnn_test {
 
 // Which end of the data touches a forbidden page. `library`: memory of aclrtMalloc, for modes that accept no other. `sparse`: as
-// ends_at_guard, but zeros instead of canaries, which cost no memory until they are written: for spans of gigabytes.
-enum class Placement { ends_at_guard, starts_at_guard, library, sparse };
+// ends_at_guard, but zeros instead of canaries, which cost no memory until they are written: for spans of gigabytes. `off_a_line`:
+// ends 8 bytes before the page, so that what has the size of whole cache lines begins in the middle of one.
+enum class Placement { ends_at_guard, starts_at_guard, library, sparse, off_a_line };
 
 class GuardedBuffer {
  public:

@@ -33,7 +33,9 @@ ProcessResult run_self(const std::vector<std::string>& arguments,
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
-    if (!text.starts_with("OPENACLNN_") || text.starts_with("OPENACLNN_TEST_")) variables.emplace_back(text);
+    const bool is_setting = text.starts_with("OPENACLNN_") && !text.starts_with("OPENACLNN_TEST_") &&
+                            !text.starts_with("OPENACLNN_PLANTED=");
+    if (!is_setting) variables.emplace_back(text);
   }
   for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
 

@@ -5,6 +5,7 @@
 
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
 #include "base/env.h"
+#include "base/planted.h"
 #include "ops/registry.h"
 #include "ops/require.h"
 
@@ -106,7 +107,7 @@ EmaAdamCoefficients ema_adam_coefficients(const EmaAdamAttributes& a, int64_t t)
   c.beta1 = static_cast<float>(a.beta1);
   c.one_minus_beta1 = static_cast<float>(1 - a.beta1);
   c.beta2 = static_cast<float>(a.beta2);
-  c.one_minus_beta2 = static_cast<float>(1 - a.beta2);
+  c.one_minus_beta2 = planted(Bug::coefficients_in_fp32) ? 1 - c.beta2 : static_cast<float>(1 - a.beta2);
   c.lr = static_cast<float>(a.lr);
   c.eps = static_cast<float>(a.eps);
   c.weight_decay = static_cast<float>(a.weight_decay);

@@ -52,13 +52,20 @@ TEST(EmaAdamListOverlap, IsFoundExactlyWhereItIsProvable) {
   int refusals = 0;
   for (int call = 0; call < 3000; ++call) {
     // vRefs, sRefs and gradients lie elsewhere; var and m of all indices share the memory.
-    ListCall list(std::vector<IndexCase>(kLength, IndexCase{{2, 3}}), false);
+    std::vector<IndexCase> indices(kLength, IndexCase{{2, 3}});
+    indices[kLength - 1] = IndexCase{{10, 3}};  // a long one, in which several short ones may lie
+    ListCall list(indices, false);
     std::vector<Rectangle> views;
     for (size_t k : {size_t{kVar}, size_t{kM}}) {
       for (size_t n = 0; n < kLength; ++n) {
-        Rectangle view = {random.below(90), 2, 3, random.chance(2) ? 3 : random.between(4, 6)};
-        if (random.chance(2) && !views.empty())
-          view = views[static_cast<size_t>(random.below(static_cast<int64_t>(views.size())))];
+        const int64_t rows = n == kLength - 1 ? 10 : 2;
+        Rectangle view = {random.below(90), rows, 3, random.chance(2) ? 3 : random.between(4, 6)};
+        if (random.chance(2) && !views.empty()) {
+          const Rectangle& other =
+              views[static_cast<size_t>(random.below(static_cast<int64_t>(views.size())))];
+          view.offset = other.offset;
+          view.stride = other.stride;
+        }
         if (!random.chance(3)) view.offset += 100 * static_cast<int64_t>(views.size());
         views.push_back(view);
         list(k, n) = HostTensor(ACL_FLOAT, {view.rows, view.columns}, View{{view.stride, 1}, view.offset},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/planted.h"
 #include "cpu/caches.h"
 #include "cpu/float_types.h"
 #include "cpu/rows.h"
@@ -148,7 +149,7 @@ void write_table(const TableGradient<In, Out, Word>& table, int64_t* hot_rows) {
   const int64_t share = (plan.table_rows + terms) / (2 * chunks);
   const int64_t most_terms = chunks > 1 ? std::max<int64_t>(share, kChunkTerms) : terms;
   const int64_t hot = write_rows(table, chunks, most_terms, hot_rows);
-  if (hot > 0) write_hot_rows(table, hot_rows, hot);
+  if (hot > 0 && !planted(Bug::hot_rows_forgotten)) write_hot_rows(table, hot_rows, hot);
 }
 
 // Every thread reads all keys and adds the terms of its rows; more threads than a few would only read.

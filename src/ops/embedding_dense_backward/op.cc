@@ -9,6 +9,7 @@
 
 #include "aclnnop/aclnn_embedding_dense_backward.h"
 #include "base/checked.h"
+#include "base/planted.h"
 #include "ops/registry.h"
 #include "ops/require.h"
 #include "ops/workspace.h"
@@ -48,7 +49,8 @@ Result<uint64_t> lay_out(EmbeddingBackwardScratch& scratch, int64_t positions, i
   constexpr int64_t kPositionsPerBlock = 8192;
   constexpr int64_t kMostBlocks = 64;
 
-  scratch.wide = std::max(positions, table_rows) >= int64_t{UINT32_MAX};
+  scratch.wide =
+      std::max(positions, table_rows) >= int64_t{UINT32_MAX} + (planted(Bug::sort_words_too_narrow) ? 1 : 0);
   scratch.blocks = std::clamp(positions / kPositionsPerBlock, int64_t{1}, kMostBlocks);
   const int64_t word_bytes = scratch.wide ? 8 : 4;
   WorkspaceLayout layout;

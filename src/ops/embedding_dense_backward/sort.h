@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/planted.h"
 #include "cpu/indices.h"
 #include "cpu/loops.h"
 #include "cpu/workspace.h"
@@ -45,7 +46,8 @@ inline void decode_indices(const EmbeddingBackwardPlan& plan, const Index* indic
       for (int64_t i = 0; i < run; ++i) {
         int64_t row = 0;
         const bool valid = index_value(from[i * stride], row) &&
-                           static_cast<uint64_t>(row) < static_cast<uint64_t>(plan.table_rows);
+                           (static_cast<uint64_t>(row) < static_cast<uint64_t>(plan.table_rows) ||
+                            (planted(Bug::negative_index_followed) && row < 0));
         if (!valid) scan.add(position + i);
         keys[position + i] = valid && row != plan.padding_row ? static_cast<Word>(row) : kNoRow;
       }
@@ -75,7 +77,8 @@ inline int64_t scatter_by_digit(const EmbeddingBackwardScratch& scratch, int64_t
   // Digit by digit, and within a digit block by block: that order is what makes the sort stable.
   int64_t written = 0;
   for (int64_t digit = 0; digit < digits; ++digit) {
-    for (int64_t block = 0; block < scratch.blocks; ++block) {
+    for (int64_t k = 0; k < scratch.blocks; ++k) {
+      const int64_t block = planted(Bug::unstable_sort) ? scratch.blocks - 1 - k : k;
       int64_t& slot = histograms[block * digits + digit];
       const int64_t entries = slot;
       slot = written;

@@ -1,5 +1,6 @@
 // GroupedBiasAddGrad on the CPU: the rows are cut into the chunks of the order of additions, and threads take equal stretches
 // of chunks, whatever the sizes of the groups. Sums of chunks that share a group are joined in a second step.
+#include "base/planted.h"
 #include "cpu/float_types.h"
 #include "cpu/rows.h"
 #include "cpu/threads.h"
@@ -39,7 +40,7 @@ Fault read_ends(const GroupedBiasPlan& plan, const Index* group_index, int64_t* 
     } else if (entry > 0) {
       end = entry > INT64_MAX - end ? INT64_MAX : end + entry;
     }
-    if (entry < 0 || decreases || end > plan.rows) {
+    if (entry < 0 || decreases || (end > plan.rows && !planted(Bug::group_end_followed))) {
       if (fault.count++ == 0) {
         fault.position = j;
         fault.value = entry;
@@ -77,7 +78,8 @@ struct BiasGradient {
   // Where the sum of the chunk of rows [begin, end) of a long group goes. Full chunks have the even slots, and the
   // incomplete ones, of which a group has one at most, the odd ones.
   float* chunk_sum(int64_t begin, int64_t end) const {
-    const int64_t slot = 2 * (begin / kChunkTerms) + (end - begin < kChunkTerms ? 1 : 0);
+    const int64_t slot =
+        2 * (begin / kChunkTerms) + (end - begin < kChunkTerms && !planted(Bug::chunk_slots_collide) ? 1 : 0);
     return chunk_sums + slot * plan.columns;
   }
 

@@ -6,6 +6,7 @@
 #include "aclnnop/aclnn_grouped_bias_add_grad.h"
 #include "base/checked.h"
 #include "base/env.h"
+#include "base/planted.h"
 #include "base/sum_order.h"
 #include "base/text.h"
 #include "ops/registry.h"
@@ -45,7 +46,7 @@ std::string describe_fault(const Fault& fault) {
 Status check_limits(const GroupedBiasArgs& args) {
   if (!environment().vendor_limits || !args.group_index.is_given) return {};
   const int64_t groups = args.group_index.view.dims[0];
-  if (groups <= kMostVendorGroups) return {};
+  if (groups <= kMostVendorGroups - (planted(Bug::limit_off_by_one) ? 1 : 0)) return {};
   return {ACLNN_ERR_PARAM_INVALID,
           text("groupIdxOptional has ", groups, " groups; OPENACLNN_LIMITS=vendor accepts at most ",
                kMostVendorGroups)};
@@ -61,7 +62,7 @@ Result<uint64_t> lay_out(GroupedBiasPlan& plan) {
     // Full chunks start at least kChunkTerms rows apart, and so do the incomplete ones that end long groups: two slots for
     // every kChunkTerms rows hold them all (chunk_sum() in cpu.cc).
     const int64_t stretches = plan.rows / kChunkTerms + 1;
-    scratch.chunk_slots = 2 * stretches;
+    scratch.chunk_slots = planted(Bug::one_slot_too_few) ? stretches : 2 * stretches;
     scratch.long_groups = layout.reserve(Checked(stretches) * 8);
     scratch.chunk_sums = layout.reserve(Checked(scratch.chunk_slots) * plan.columns * 4);
   }

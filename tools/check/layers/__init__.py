@@ -11,6 +11,8 @@ NAMES = [
     "bits_arm64",
     "numerics",
     "conversions",
+    "coverage",
+    "planted",
     "soak",
     "abi",
     "hardening",
