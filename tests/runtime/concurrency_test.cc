@@ -243,8 +243,6 @@ TEST_F(ConcurrencyTest, FaultsFromAllSides) {
     aclrtStream own = new_stream();
     for (int round = 0; round < kRounds / 4; ++round) {
       Lookup bad({round, -1});
-      // Two, so that one may be recorded while another thread takes the other.
-      expect(0, bad.enqueue(own));
       expect(0, bad.enqueue(own));
       // The other threads' device-wide waits may take the report.
       const int code = round % 3 == 0 ? aclrtSynchronizeDevice() : aclrtSynchronizeStream(own);
@@ -279,6 +277,40 @@ TEST_F(ConcurrencyTest, MetaObjects) {
     }
   });
   expect(0, aclDestroyTensor(shared));
+}
+
+TEST_F(ConcurrencyTest, BlocksOfAllThreads) {
+  on_threads([](int k) {
+    for (int round = 0; round < kRounds; ++round) {
+      void* blocks[8] = {};
+      for (void*& block : blocks)
+        expect(0, aclrtMalloc(&block, 64u * static_cast<unsigned>(k + 1), ACL_MEM_MALLOC_HUGE_FIRST));
+      for (void* block : blocks) expect(0, aclrtFree(block));
+    }
+  });
+}
+
+TEST_F(ConcurrencyTest, FaultsAreTakenWhileOthersAreRecorded) {
+  std::atomic<int> recording{kThreads / 2};
+  std::vector<aclrtEvent> events;
+  for (int pair = 0; pair < kThreads / 2; ++pair) events.push_back(new_event());
+  on_threads([&](int k) {
+    aclrtEvent event = events[static_cast<size_t>(k / 2)];
+    if (k % 2 == 0) {
+      aclrtStream own = new_stream();
+      Lookup bad({-1});
+      for (int round = 0; round < 2000; ++round) {
+        for (int n = 0; n < 4; ++n) expect(0, bad.enqueue(own));
+        expect(0, aclrtRecordEvent(event, own));
+      }
+      --recording;
+      expect_one_of({0, 507035}, aclrtSynchronizeStream(own));
+      expect(0, aclrtDestroyStream(own));
+    } else {
+      while (recording > 0) expect_one_of({0, 507035}, aclrtSynchronizeEvent(event));
+    }
+  });
+  for (aclrtEvent event : events) expect(0, aclrtDestroyEvent(event));
 }
 
 }  // namespace

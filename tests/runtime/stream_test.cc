@@ -116,6 +116,22 @@ TEST_F(StreamTest, NegativeTimeoutsBelowMinusOneAreRefused) {
   expect(0, aclrtSynchronizeStreamWithTimeout(stream, INT32_MAX));
 }
 
+TEST_F(StreamTest, SynchronizeWaitsForTheLastTask) {
+  Gate gate;
+  expect(0, gate.enqueue(stream));
+  gate.wait_until_reached();  // a worker runs it, so the thread that synchronises has nothing to do but wait
+  std::atomic<bool> returned{false};
+  std::thread waiter([&] {
+    expect(0, aclrtSetDevice(0));
+    expect(0, aclrtSynchronizeStream(stream));
+    returned = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(returned);
+  gate.open();
+  waiter.join();
+}
+
 TEST_F(StreamTest, DestroyWaitsForAllTasks) {
   aclrtStream other = new_stream();
   Gate gate;

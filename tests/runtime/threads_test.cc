@@ -52,6 +52,26 @@ TEST(ParallelFor, OrdersPlainMemory) {
   EXPECT_EQ(values, std::vector<int>(1000, 1001));
 }
 
+// The caller is done first and sees the helper leave without meeting it at a lock; only the order of that counts here.
+TEST(ParallelFor, OrdersWhatALateHelperWrote) {
+  ASSERT_GT(num_threads(), 1);
+  const std::thread::id caller = std::this_thread::get_id();
+  int written = 0;
+  for (int round = 0; round < 200; ++round) {
+    std::atomic<bool> helped{false};
+    parallel_for(2, [&](int64_t) {
+      if (std::this_thread::get_id() == caller) {
+        while (!helped.load(std::memory_order_relaxed)) std::this_thread::yield();
+      } else {
+        helped.store(true, std::memory_order_relaxed);
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+        ++written;
+      }
+    });
+    EXPECT_GT(written, round);
+  }
+}
+
 // Workers that found nothing to do for longer than they look for work come back.
 TEST(ParallelFor, WorksAfterAPause) {
   ASSERT_GT(num_threads(), 1);
