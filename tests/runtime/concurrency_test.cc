@@ -281,7 +281,7 @@ TEST_F(ConcurrencyTest, MetaObjects) {
 
 TEST_F(ConcurrencyTest, BlocksOfAllThreads) {
   on_threads([](int k) {
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < 2000; ++round) {
       void* blocks[8] = {};
       for (void*& block : blocks)
         expect(0, aclrtMalloc(&block, 64u * static_cast<unsigned>(k + 1), ACL_MEM_MALLOC_HUGE_FIRST));

@@ -1,5 +1,6 @@
 // Memory: blocks, copies, fills, their checks in order, and frees while queued work still uses a block.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <numeric>
 #include <thread>
@@ -215,8 +216,15 @@ TEST_F(MemoryTest, PageableSourcesThatAQueuedTaskWritesAreReadAfterIt) {
   expect(0, aclrtMemset(from, kBytes, 7, kBytes));
   expect(0, aclrtMemset(to, kBytes, 0, kBytes));
   std::vector<char> pageable(kBytes, 1);
+  Gate gate;
+  expect(0, gate.enqueue(stream));
   expect(0, aclrtMemcpyAsync(pageable.data(), kBytes, from, kBytes, ACL_MEMCPY_DEVICE_TO_HOST, stream));
+  std::thread opener([&] {  // the next call may wait
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    gate.open();
+  });
   expect(0, aclrtMemcpyAsync(to, kBytes, pageable.data(), kBytes, ACL_MEMCPY_HOST_TO_DEVICE, stream));
+  opener.join();
   expect(0, aclrtSynchronizeStream(stream));
   EXPECT_EQ(std::count(static_cast<char*>(to), static_cast<char*>(to) + kBytes, 7), std::ptrdiff_t{kBytes});
   expect(0, aclrtFree(from));
