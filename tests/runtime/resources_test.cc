@@ -114,6 +114,7 @@ TEST_F(ResourcesTest, EachAllocationFailsOnce) {
   fail_each_allocation("aclrtMemcpyAsync", {207001}, [&] {
     return aclrtMemcpyAsync(bytes, 32, bytes + 32, 32, ACL_MEMCPY_DEFAULT, stream);
   });
+  expect(0, aclrtSynchronizeStream(stream));  // before `bytes` is used again, and before it is gone
   fail_each_allocation("aclrtMemcpy", {207001},
                        [&] { return aclrtMemcpy(bytes, 32, bytes + 32, 32, ACL_MEMCPY_DEFAULT); });
   fail_each_allocation("aclrtGetMemInfo", {207001},
