@@ -90,7 +90,9 @@ void* guard_allocate(size_t bytes) noexcept {
   if (mapping == MAP_FAILED) return nullptr;
   char* const first = static_cast<char*>(mapping) + page_bytes();
   char* const last = static_cast<char*>(mapping) + total - page_bytes();
-  if (mprotect(first, static_cast<size_t>(last - first), PROT_READ | PROT_WRITE) != 0) {
+  // Mapped again instead of given rights: the library imports no function that could make memory executable later.
+  if (mmap(first, static_cast<size_t>(last - first), PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) {
     munmap(mapping, total);
     return nullptr;
   }
@@ -104,11 +106,9 @@ void* guard_allocate(size_t bytes) noexcept {
 void guard_free(void* address, size_t bytes) noexcept {
   const Place place = place_of(address, bytes);
   const size_t accessible = static_cast<size_t>(place.last - place.first);
-  // Mapping anew drops the memory with the rights. Where the kernel has no room for that, taking the rights is enough.
-  if (mmap(place.first, accessible, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
-           0) == MAP_FAILED) {
-    (void)mprotect(place.first, accessible, PROT_NONE);
-  }
+  // Mapping anew drops the memory with the rights. It joins the pages on both sides, so the kernel needs no room for it.
+  (void)mmap(place.first, accessible, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+             0);
   Quarantine::instance().add(place.mapping, place.mapping_bytes);
 }
 

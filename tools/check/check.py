@@ -23,7 +23,7 @@ def parse(arguments):
     parser = argparse.ArgumentParser(prog="./dev check", description=__doc__)
     parser.add_argument("layer", nargs="*", help="layers to run; all of them when none is named")
     depth = parser.add_mutually_exclusive_group()
-    depth.add_argument("--fast", action="store_true", help="only what continuous integration runs: ten minutes on two cores")
+    depth.add_argument("--fast", action="store_true", help="the short variants: ten minutes on two cores once they are built")
     depth.add_argument("--deep", action="store_true", help="the long variants that go before a release: hours")
     parser.add_argument("--list", action="store_true", help="name the layers and their goals, run nothing")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write the table as JSON")
