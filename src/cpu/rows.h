@@ -4,8 +4,8 @@
 // accumulator that starts at +0. A chunk is 8 windows, whose sums are added in fp32 left to right. Chunk sums are added left
 // to right in fp64, and the total is rounded once to fp32. Long sums stay accurate, and any machine gets the same bits.
 //
-// For speed, wide rows are walked linearly, narrow ones in small groups, each in pieces of up to kTileColumns elements whose accumulators stay in L1, and the
-// rows to come are fetched ahead.
+// For speed, wide rows are walked linearly, narrow ones in small groups, each in pieces of up to kTileColumns elements whose
+// accumulators stay in L1, and the rows to come are fetched ahead.
 #pragma once
 
 #include <algorithm>

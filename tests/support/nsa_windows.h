@@ -1,8 +1,10 @@
 // The windows of token compression, from their definition: for the oracles of the operator and of its gradient.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "aclnn/acl_meta.h"
@@ -40,6 +42,21 @@ inline WindowAttributes random_windows(Draw& draw, int64_t most) {
   a.lengths.push_back(2 * a.block_size + draw.below(most));
   if (a.lengths.size() == 1) a.pass_lengths = !draw.chance(2);
   return a;
+}
+
+// make(dtype, shape of the tokens, windows, layout, name) of anything with at most about `elements` elements and at least one
+// window.
+template <class Make>
+auto random_compression(Draw& draw, int64_t elements, const Make& make) {
+  constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+  const aclDataType dtype = draw.pick(kDtypes);
+  const WindowAttributes windows = random_windows(draw, std::min<int64_t>(elements / 8 + 1, 60));
+  const int64_t tokens = std::accumulate(windows.lengths.begin(), windows.lengths.end(), int64_t{0});
+  const int64_t heads = draw.between(1, 4);
+  const int64_t columns = draw.between(1, std::max<int64_t>(1, elements / (tokens * heads)));
+  const Layout layout = draw.layout();
+  return make(dtype, std::vector<int64_t>{tokens, heads, columns}, windows, layout,
+              std::to_string(draw.seed()));
 }
 
 // The host array of a call; owns its handle, which is NULL when no lengths are passed.

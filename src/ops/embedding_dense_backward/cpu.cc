@@ -157,8 +157,8 @@ template <class In, class Out, class Word>
 void write_table_directly(const TableGradient<In, Out, Word>& table, const TaskIo& io) {
   constexpr int64_t kMostThreads = 8;
   const EmbeddingBackwardPlan& plan = table.plan;
-  const int64_t bytes = plan.positions * static_cast<int64_t>(sizeof(Word) + sizeof(In)) * plan.columns;
-  const int64_t parts = std::min<int64_t>({cpu::chunks_for(bytes), cpu::num_threads(), kMostThreads});
+  const int64_t key_bytes = plan.positions * static_cast<int64_t>(sizeof(Word));  // they fit in the workspace
+  const int64_t parts = std::min<int64_t>({cpu::chunks_for(key_bytes), cpu::num_threads(), kMostThreads});
   const Word* const keys = workspace_part<Word>(io, plan.scratch.keys);
   cpu::parallel_for(parts, [&](int64_t part) {
     DirectSums<Word> sums(plan, io);

@@ -80,14 +80,7 @@ inline std::vector<Case> nsa_compress_grad_cases() {
 
 // Any case, of at most about `elements` elements, with at least one window.
 inline Case nsa_compress_grad_random_case(Draw& draw, int64_t elements) {
-  constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-  const aclDataType dtype = draw.pick(kDtypes);
-  const WindowAttributes windows = random_windows(draw, std::min<int64_t>(elements / 8 + 1, 60));
-  const int64_t tokens = std::accumulate(windows.lengths.begin(), windows.lengths.end(), int64_t{0});
-  const int64_t heads = draw.between(1, 4);
-  const int64_t columns = draw.between(1, std::max<int64_t>(1, elements / (tokens * heads)));
-  const Layout layout = draw.layout();
-  return compress_grad_case(dtype, {tokens, heads, columns}, windows, layout, std::to_string(draw.seed()));
+  return random_compression(draw, elements, compress_grad_case);
 }
 
 // For measuring errors: at least `elements` results of each output per dtype. The gradient of the weights has L N elements, so L
