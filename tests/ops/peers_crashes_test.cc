@@ -223,8 +223,12 @@ TEST(PeersCrashes, GroupEndsThatAreNone) {
 // ---- windows: step 0 ends unfold_backward with SIGFPE (pytorch 142462, 146791) ----
 
 TEST(PeersCrashes, WindowsThatAreNone) {
-  for (const auto& [block, step] : std::initializer_list<std::pair<int64_t, int64_t>>{
-           {4, 0}, {4, -1}, {4, INT64_MIN}, {0, 4}, {-1, 4}, {INT64_MIN, 4}}) {
+  struct Windows {
+    int64_t block, step;
+  };
+  for (const Windows& windows : {Windows{4, 0}, Windows{4, -1}, Windows{4, INT64_MIN}, Windows{0, 4},
+                                 Windows{-1, 4}, Windows{INT64_MIN, 4}}) {
+    const int64_t block = windows.block, step = windows.step;
     SCOPED_TRACE("block " + std::to_string(block) + ", step " + std::to_string(step));
     HostTensor input(ACL_FLOAT, {8, 1, 2}), weight(ACL_FLOAT, {4, 1}), out(ACL_FLOAT, {1, 1, 2});
     const LengthArray lengths({.lengths = {8}, .length_type = 1});
