@@ -4,8 +4,8 @@
 #include "openaclnn/openaclnn.h"
 
 // Arguments stay where the caller put them: in the C calling conventions of all supported machines a function may ignore them.
-#define MISSING(function)                                  \
-  extern "C" ACL_FUNC_VISIBILITY aclnnStatus function();   \
+#define MISSING(function)                                \
+  extern "C" ACL_FUNC_VISIBILITY aclnnStatus function(); \
   aclnnStatus function() { return openaclnnReportMissing(#function); }
 
 MISSING(aclnnAdd)

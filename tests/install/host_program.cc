@@ -11,13 +11,14 @@
 #include "aclnn_apply_fused_ema_adam.h"
 #include "aclnnop/aclnn_embedding_dense_backward.h"
 
-#define REQUIRE(condition)                                                                                     \
-  do {                                                                                                         \
-    if (!(condition)) {                                                                                        \
-      const char* text = aclGetRecentErrMsg();                                                                 \
-      std::fprintf(stderr, "%s:%d: %s does not hold: %s\n", __FILE__, __LINE__, #condition, text ? text : ""); \
-      return 1;                                                                                                \
-    }                                                                                                          \
+#define REQUIRE(condition)                                                                  \
+  do {                                                                                      \
+    if (!(condition)) {                                                                     \
+      const char* text = aclGetRecentErrMsg();                                              \
+      std::fprintf(stderr, "%s:%d: %s does not hold: %s\n", __FILE__, __LINE__, #condition, \
+                   text ? text : "");                                                       \
+      return 1;                                                                             \
+    }                                                                                       \
   } while (false)
 
 namespace {
@@ -42,7 +43,9 @@ aclTensor* describe(const std::vector<int64_t>& dims, aclDataType dtype, void* a
   for (size_t k = dims.size(); k-- > 1;) strides[k - 1] = strides[k] * dims[k];
   int64_t elements = 1;
   for (size_t k = 0; k < dims.size(); ++k) elements *= dims[k];
-  const aclFormat format = dims.size() == 3 ? ACL_FORMAT_NCL : dims.size() == 4 ? ACL_FORMAT_NCHW : ACL_FORMAT_ND;
+  const aclFormat format = dims.size() == 3   ? ACL_FORMAT_NCL
+                           : dims.size() == 4 ? ACL_FORMAT_NCHW
+                                              : ACL_FORMAT_ND;
   return aclCreateTensor(dims.data(), dims.size(), dtype, strides.data(), 0, format, &elements, 1, address);
 }
 
@@ -62,11 +65,13 @@ int table_gradient(aclrtStream stream) {
   uint64_t workspace_bytes = 0;
   aclOpExecutor* executor = nullptr;
   const int64_t no_padding = -1;
-  REQUIRE(aclnnEmbeddingDenseBackwardGetWorkspaceSize(grad_tensor, index_tensor, 4, static_cast<uint64_t>(no_padding), false,
-                                                      out_tensor, &workspace_bytes, &executor) == ACL_SUCCESS);
+  REQUIRE(aclnnEmbeddingDenseBackwardGetWorkspaceSize(grad_tensor, index_tensor, 4,
+                                                      static_cast<uint64_t>(no_padding), false, out_tensor,
+                                                      &workspace_bytes, &executor) == ACL_SUCCESS);
   REQUIRE(aclSetTensorAddr(executor, 2, out_tensor, out_memory) == ACL_SUCCESS);
   void* workspace = nullptr;
-  if (workspace_bytes > 0) REQUIRE(aclrtMalloc(&workspace, workspace_bytes, ACL_MEM_MALLOC_HUGE_FIRST) == ACL_SUCCESS);
+  if (workspace_bytes > 0)
+    REQUIRE(aclrtMalloc(&workspace, workspace_bytes, ACL_MEM_MALLOC_HUGE_FIRST) == ACL_SUCCESS);
 
   aclrtContext context = nullptr;
   REQUIRE(aclrtGetCurrentContext(&context) == ACL_SUCCESS);
@@ -97,20 +102,23 @@ int optimizer_step(aclrtStream stream) {
   const float ones[4] = {1, 1, 1, 1}, zeros[4] = {0, 0, 0, 0};
   const int64_t first = 1;
   void* const grad = to_device(ones, sizeof(ones));
-  void* state[4] = {to_device(ones, sizeof(ones)), to_device(zeros, sizeof(zeros)), to_device(zeros, sizeof(zeros)),
-                    to_device(ones, sizeof(ones))};
+  void* state[4] = {to_device(ones, sizeof(ones)), to_device(zeros, sizeof(zeros)),
+                    to_device(zeros, sizeof(zeros)), to_device(ones, sizeof(ones))};
   void* const step = to_device(&first, sizeof(first));
   const int64_t dims[] = {4}, step_dims[] = {16};
   aclTensor* tensors[6];
   tensors[0] = aclCreateTensor(dims, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, dims, 1, grad);
-  for (int k = 0; k < 4; ++k) tensors[k + 1] = aclCreateTensor(dims, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, dims, 1, state[k]);
+  for (int k = 0; k < 4; ++k)
+    tensors[k + 1] = aclCreateTensor(dims, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, dims, 1, state[k]);
   tensors[5] = aclCreateTensor(step_dims, 1, ACL_INT64, nullptr, 0, ACL_FORMAT_ND, step_dims, 1, step);
   uint64_t workspace_bytes = 0;
   aclOpExecutor* executor = nullptr;
-  REQUIRE(aclnnApplyFusedEmaAdamGetWorkspaceSize(tensors[0], tensors[1], tensors[2], tensors[3], tensors[4], tensors[5], 0.5, 0.5,
-                                                 0.9, 0.999, 0, 1, true, 0, &workspace_bytes, &executor) == ACL_SUCCESS);
+  REQUIRE(aclnnApplyFusedEmaAdamGetWorkspaceSize(tensors[0], tensors[1], tensors[2], tensors[3], tensors[4],
+                                                 tensors[5], 0.5, 0.5, 0.9, 0.999, 0, 1, true, 0,
+                                                 &workspace_bytes, &executor) == ACL_SUCCESS);
   void* workspace = nullptr;
-  if (workspace_bytes > 0) REQUIRE(aclrtMalloc(&workspace, workspace_bytes, ACL_MEM_MALLOC_NORMAL_ONLY) == ACL_SUCCESS);
+  if (workspace_bytes > 0)
+    REQUIRE(aclrtMalloc(&workspace, workspace_bytes, ACL_MEM_MALLOC_NORMAL_ONLY) == ACL_SUCCESS);
   REQUIRE(aclnnApplyFusedEmaAdam(workspace, workspace_bytes, executor, stream) == ACL_SUCCESS);
   REQUIRE(aclrtSynchronizeStream(stream) == ACL_SUCCESS);
   const float var = to_host<float>(state[0], 4)[3], average = to_host<float>(state[3], 4)[3];

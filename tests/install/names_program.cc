@@ -11,19 +11,20 @@
 #include "acl/acl.h"
 #include "aclnn/aclnn_base.h"
 
-#define REQUIRE(condition)                                                             \
-  do {                                                                                 \
-    if (!(condition)) {                                                                \
+#define REQUIRE(condition)                                                               \
+  do {                                                                                   \
+    if (!(condition)) {                                                                  \
       std::fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition); \
-      return 1;                                                                        \
-    }                                                                                  \
+      return 1;                                                                          \
+    }                                                                                    \
   } while (false)
 
 namespace {
 
-const std::vector<std::string> kNames = {"libascendcl.so",          "libacl_rt.so",       "libnnopbase.so",       "libopapi.so",
-                                         "libopapi_math.so",        "libopapi_nn.so",     "libopapi_transformer.so",
-                                         "libaclnn_ops_infer.so",   "libaclnn_math.so",   "libcust_opapi.so"};
+const std::vector<std::string> kNames = {
+    "libascendcl.so",   "libacl_rt.so",    "libnnopbase.so",          "libopapi.so",
+    "libopapi_math.so", "libopapi_nn.so",  "libopapi_transformer.so", "libaclnn_ops_infer.so",
+    "libaclnn_math.so", "libcust_opapi.so"};
 
 template <class Function>
 Function find(void* library, const char* name) {
@@ -40,12 +41,13 @@ void* find_operator(const char* name) {
   return nullptr;
 }
 
-using CreateTensor = aclTensor* (*)(const int64_t*, uint64_t, aclDataType, const int64_t*, int64_t, aclFormat, const int64_t*,
-                                    uint64_t, void*);
+using CreateTensor = aclTensor* (*)(const int64_t*, uint64_t, aclDataType, const int64_t*, int64_t, aclFormat,
+                                    const int64_t*, uint64_t, void*);
 using DestroyTensor = aclnnStatus (*)(const aclTensor*);
 using InitHugeMemory = int (*)(void*, bool);
 using EndHugeMemory = void (*)(void*, bool);
-using EmbeddingSize = aclnnStatus (*)(const aclTensor*, const aclTensor*, const aclTensor*, uint64_t*, aclOpExecutor**);
+using EmbeddingSize = aclnnStatus (*)(const aclTensor*, const aclTensor*, const aclTensor*, uint64_t*,
+                                      aclOpExecutor**);
 using Launch = aclnnStatus (*)(void*, uint64_t, aclOpExecutor*, aclrtStream);
 
 // Two rows of a table, everything by name.
@@ -62,9 +64,11 @@ int gather_by_name() {
 
   float table[3][2] = {{1, 2}, {3, 4}, {5, 6}}, out[2][2] = {};
   int64_t ids[2] = {2, 0};
-  const int64_t table_dims[] = {3, 2}, id_dims[] = {2}, out_dims[] = {2, 2}, table_storage[] = {6}, out_storage[] = {4};
+  const int64_t table_dims[] = {3, 2}, id_dims[] = {2}, out_dims[] = {2, 2}, table_storage[] = {6},
+                out_storage[] = {4};
   REQUIRE(begin(nullptr, false) == 0);
-  aclTensor* const weight = create(table_dims, 2, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, table_storage, 1, table);
+  aclTensor* const weight =
+      create(table_dims, 2, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, table_storage, 1, table);
   aclTensor* const indices = create(id_dims, 1, ACL_INT64, nullptr, 0, ACL_FORMAT_ND, id_dims, 1, ids);
   aclTensor* const result = create(out_dims, 2, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, out_storage, 1, out);
   uint64_t bytes = 0;
@@ -90,17 +94,19 @@ int one_state() {
     REQUIRE(makes != nullptr);
     for (const std::string& user : kNames) {
       void* const uses = dlopen(user.c_str(), RTLD_NOW | RTLD_LOCAL);
-      for (const char* name : {"aclInit", "aclrtMalloc", "aclCreateTensor", "aclnnNsaCompressGrad", "aclGetRecentErrMsg"}) {
+      for (const char* name :
+           {"aclInit", "aclrtMalloc", "aclCreateTensor", "aclnnNsaCompressGrad", "aclGetRecentErrMsg"}) {
         REQUIRE(dlsym(makes, name) != nullptr && dlsym(makes, name) == dlsym(uses, name));
       }
-      aclTensor* const tensor =
-          find<CreateTensor>(makes, "aclCreateTensor")(dims, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, dims, 1, nullptr);
+      aclTensor* const tensor = find<CreateTensor>(makes, "aclCreateTensor")(dims, 1, ACL_FLOAT, nullptr, 0,
+                                                                             ACL_FORMAT_ND, dims, 1, nullptr);
       REQUIRE(tensor != nullptr && find<DestroyTensor>(uses, "aclDestroyTensor")(tensor) == 0);
     }
     // Names that must be there, and refuse with a sentence.
     for (const char* name : {"aclnnAdd", "aclnnMul", "aclnnReduceSum", "aclnnRelu"}) {
       for (const std::string& function : {std::string(name), std::string(name) + "GetWorkspaceSize"}) {
-        const auto refuse = find<aclnnStatus (*)(void*, uint64_t, aclOpExecutor*, aclrtStream)>(makes, function.c_str());
+        const auto refuse =
+            find<aclnnStatus (*)(void*, uint64_t, aclOpExecutor*, aclrtStream)>(makes, function.c_str());
         REQUIRE(refuse != nullptr && refuse(nullptr, 0, nullptr, nullptr) == 561003);
         const char* const sentence = find<const char* (*)()>(makes, "aclGetRecentErrMsg")();
         REQUIRE(sentence != nullptr && std::strstr(sentence, function.c_str()) == sentence);
@@ -116,7 +122,8 @@ int mapped(const char* name) {
   if (maps == nullptr) return -1;
   char line[4096];
   int count = 0;
-  while (std::fgets(line, sizeof(line), maps) != nullptr) count += std::strstr(line, "r-xp") && std::strstr(line, name) ? 1 : 0;
+  while (std::fgets(line, sizeof(line), maps) != nullptr)
+    count += std::strstr(line, "r-xp") && std::strstr(line, name) ? 1 : 0;
   std::fclose(maps);
   return count;
 }
