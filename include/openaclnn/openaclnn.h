@@ -109,6 +109,17 @@ ACL_FUNC_VISIBILITY aclnnStatus openaclnnApplyFusedEmaAdamListGetWorkspaceSize(
 ACL_FUNC_VISIBILITY aclnnStatus openaclnnApplyFusedEmaAdamList(void* workspace, uint64_t workspaceSize,
                                                                aclOpExecutor* executor, aclrtStream stream);
 
+/* ---- Libraries that stand in for others ---- */
+
+/**
+ * Refuses a call of a function that openaclnn does not have: adds a sentence with its name to the calling thread's error
+ * text. For libraries that must have the name all the same, as those of cann-compat/lib64.
+ *
+ * @param function its name, copied; NULL stands for an unknown one.
+ * @return 561003, for the caller to pass on.
+ */
+ACL_FUNC_VISIBILITY aclnnStatus openaclnnReportMissing(const char* function);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,19 @@
+# Makes this folder the CANN toolkit of the shell that sources it: `source …/cann-compat/set_env.sh` (bash, zsh; or any shell that
+# is in the folder). Builds then find headers and libraries below ASCEND_HOME_PATH, and programs find the libraries when they start.
+if [ -n "${BASH_SOURCE:-}" ]; then
+  openaclnn_compat=$(cd "$(dirname "${BASH_SOURCE}")" && pwd)
+elif [ -n "${ZSH_VERSION:-}" ]; then
+  openaclnn_compat=$(cd "$(dirname "$0")" && pwd)
+else
+  openaclnn_compat=$PWD
+fi
+if [ -e "$openaclnn_compat/lib64/libascendcl.so" ]; then
+  export ASCEND_HOME_PATH=$openaclnn_compat ASCEND_TOOLKIT_HOME=$openaclnn_compat
+  case ":${LD_LIBRARY_PATH:-}:" in
+    *":$openaclnn_compat/lib64:"*) ;;
+    *) export LD_LIBRARY_PATH=$openaclnn_compat/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} ;;
+  esac
+else
+  echo "set_env.sh: $openaclnn_compat/lib64/libascendcl.so is not there; in this shell, cd to the folder of set_env.sh first" >&2
+fi
+unset openaclnn_compat

@@ -1,0 +1,12 @@
+# Writes a C file that defines every function which LIBRARY exports, as one that ends the process: cmake -D NM= -D LIBRARY= -D OUT= -P
+execute_process(COMMAND ${NM} -D --defined-only --format=posix ${LIBRARY} OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "[A-Za-z_][A-Za-z0-9_]* T " functions "${listing}")
+if(NOT functions)
+  message(FATAL_ERROR "${NM} found no exported function in ${LIBRARY}")
+endif()
+set(text "/* What libopenaclnn.so exports, for linkers; see src/compat/CMakeLists.txt. Written by write_definitions.cmake. */\n")
+foreach(function IN LISTS functions)
+  string(REPLACE " T " "" function "${function}")
+  string(APPEND text "void ${function}(void);\nvoid ${function}(void) { __builtin_trap(); }\n")
+endforeach()
+file(WRITE ${OUT} "${text}")

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Builds and runs programs against an installation, outside the tree: by find_package, by pkg-config, and as CANN's programs are built,
+# with every compiler and language version at hand.
+# usage: use_installation.sh PREFIX      (pkg-config and make want one without blanks)
+set -euo pipefail
+[ $# -eq 1 ] || { echo "usage: $0 PREFIX" >&2; exit 2; }
+sources=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+prefix=$(cd "$1" && pwd)
+library=$(dirname "$(find "$prefix/lib" -name libopenaclnn.so)")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+say() { printf -- '-- %s\n' "$*"; }
+quietly() { "$@" >log 2>&1 || { cat log >&2; echo "failed: $*" >&2; exit 1; }; }
+
+say "find_package"
+quietly cmake -S "$sources/find_package" -B found -DCMAKE_PREFIX_PATH="$prefix"
+quietly cmake --build found
+found/by_openaclnn
+found/by_cann_compat
+readelf -d found/by_cann_compat | grep -q 'NEEDED.*libascendcl.so' || { echo "by_cann_compat does not need libascendcl.so" >&2; exit 1; }
+if readelf -d found/by_cann_compat | grep -q 'NEEDED.*openaclnn'; then echo "by_cann_compat names openaclnn" >&2; exit 1; fi
+
+say "pkg-config"
+export PKG_CONFIG_PATH=$library/pkgconfig
+# The flags are lists of words.
+# shellcheck disable=SC2046
+quietly "${CXX:-c++}" -std=c++11 $(pkg-config --cflags openaclnn) "$sources/host_program.cc" $(pkg-config --libs openaclnn) -pthread -o by_pkg_config
+LD_LIBRARY_PATH=$library ./by_pkg_config
+
+# From here on the installation is CANN's toolkit, and nothing knows the name openaclnn.
+# shellcheck disable=SC1091
+source "$library/openaclnn/cann-compat/set_env.sh"
+[ "$ASCEND_HOME_PATH" = "$library/openaclnn/cann-compat" ] || { echo "ASCEND_HOME_PATH is $ASCEND_HOME_PATH" >&2; exit 1; }
+for compiler in g++ clang++; do
+  if ! command -v "$compiler" >/dev/null; then
+    say "skipped: $compiler is not installed"
+    continue
+  fi
+  for version in 11 14 17 20; do
+    say "CANN's way with CMake, $compiler, C++$version"
+    quietly cmake -S "$sources/cann_cmake" -B "cmake-$compiler-$version" -DCMAKE_CXX_COMPILER="$compiler" \
+      -DCMAKE_CXX_STANDARD=$version -DCMAKE_CXX_EXTENSIONS=OFF
+    quietly cmake --build "cmake-$compiler-$version"
+    "cmake-$compiler-$version/host_program"
+  done
+done
+
+say "CANN's way with make, and functions found by name"
+cp -r "$sources" tests
+quietly make -C tests/cann_make
+tests/cann_make/host_program
+tests/cann_make/names_program
+python3 "$sources/names_caller.py"
+
+say "set_env.sh in other shells"
+for shell in sh zsh; do
+  command -v $shell >/dev/null || { say "skipped: $shell is not installed"; continue; }
+  (cd "$ASCEND_HOME_PATH" && env -u ASCEND_HOME_PATH -u LD_LIBRARY_PATH "$shell" -c \
+    '. ./set_env.sh && . ./set_env.sh && [ "$LD_LIBRARY_PATH" = "$ASCEND_HOME_PATH/lib64" ] && ls "$ASCEND_HOME_PATH"/lib64/libopapi_*.so' >/dev/null)
+done
+echo "$prefix was used by $(find . -type f -name host_program | wc -l) CANN-style builds, find_package and pkg-config"
