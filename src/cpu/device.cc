@@ -71,6 +71,9 @@ class CpuDevice final : public Device {
     return environment().guard_allocator ? guard_damage(address, bytes) : std::string();
   }
   MemoryInfo memory_info() const override { return cpu::memory_info(); }
+  bool can_access_peer(int) const override { return true; }
+  void enable_peer_access(int) override {}
+  std::shared_ptr<Queue> wrap_stream(void*) override { return nullptr; }
   std::shared_ptr<Queue> make_queue() override { return Scheduler::instance().make_queue(); }
   bool has_pending_write(const MemoryRange& range) const override {
     return Scheduler::instance().has_pending_write(range);
