@@ -109,7 +109,7 @@ class CpuDevice final : public Device {
 
 // All CPU device ids are the same machine; several exist so that multi-device programs can be tested.
 Platform* make_platform() {
-  auto platform = std::make_unique<Platform>();
+  auto platform = std::make_unique<Platform>(PlatformKind::cpu);
   platform->devices.reserve(static_cast<size_t>(environment().cpu_devices));
   for (int id = 0; id < environment().cpu_devices; ++id) platform->devices.push_back(new CpuDevice);
   log_message(LogLevel::info, text("CPU platform: ", environment().cpu_devices, " device(s), ", num_threads(),
@@ -117,7 +117,7 @@ Platform* make_platform() {
   return platform.release();
 }
 
-[[maybe_unused]] const bool registered = (register_cpu_platform(make_platform), true);
+[[maybe_unused]] const bool registered = (register_platform(PlatformKind::cpu, make_platform), true);
 
 }  // namespace
 

@@ -134,12 +134,15 @@ class Device {
   virtual Task fill_task(void* destination, uint8_t value, size_t bytes) = 0;
 };
 
+enum class PlatformKind { cpu, cuda };
+
 // The devices that this process uses, in the order of their ids. The platform is chosen at first use.
 struct Platform {
   ~Platform() {
     for (Device* device : devices) delete device;
   }
 
+  PlatformKind kind;
   std::vector<Device*> devices;
   std::string why_none;  // when `devices` is empty
 };
@@ -147,8 +150,11 @@ struct Platform {
 using MakePlatform = Platform* (*)();
 
 // The device layers announce themselves here while the library loads.
-void register_cpu_platform(MakePlatform make);
+void register_platform(PlatformKind kind, MakePlatform make);
 
 const Platform& platform();
+
+// What plans may ask for where the layout of a workspace differs; needs no device.
+inline PlatformKind platform_kind() { return platform().kind; }
 
 }  // namespace openaclnn
