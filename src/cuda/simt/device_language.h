@@ -100,6 +100,7 @@ T shuffle(const char* operation, unsigned mask, T value, unsigned source, int wi
 inline void __syncthreads(openaclnn::simt::Where where = openaclnn::simt::Where::current()) {
   openaclnn::simt::wait_for_block(where);
 }
+int __syncthreads_or(int predicate, openaclnn::simt::Where where = openaclnn::simt::Where::current());
 inline void __syncwarp(unsigned mask = 0xFFFFFFFFu,
                        openaclnn::simt::Where where = openaclnn::simt::Where::current()) {
   openaclnn::simt::exchange("__syncwarp", mask, 0, where);
@@ -145,7 +146,9 @@ inline int __all_sync(unsigned mask, bool predicate,
   return __ballot_sync(mask, !predicate, where) == 0 ? 1 : 0;
 }
 
-// ---- memory: other blocks, of other streams, may run at the same time on other threads ----
+// ---- numbers and memory: other blocks, of other streams, may run at the same time on other threads ----
+
+inline int __ffs(int word) { return __builtin_ffs(word); }
 
 inline void __threadfence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 

@@ -29,16 +29,28 @@ inline constexpr int64_t kAllContiguous = -1;
 
 using EmaAdamListNest = LoopNest<kEmaLists>;  // without copies: the sixth operand repeats var
 
+// What a GPU needs of an item.
+struct EmaAdamListEntry {
+  int64_t first_tile;  // tiles of all items before this one
+  int64_t numel;
+  std::array<void*, kEmaLists> addresses;
+  std::array<aclDataType, kEmaLists> dtypes;
+  int64_t nest;    // of the table's nests, or kAllContiguous
+  int64_t packed;  // 1: neighbouring elements can be reached together
+};
+
 // Followed by `items` items and then the nests of those that need one.
 struct EmaAdamListPlan {
   EmaAdamAttributes attributes;
   int64_t lists_length;
   int64_t items;
+  int64_t nests;
   int64_t numel;          // of all items
   int64_t traffic_bytes;  // read and written
   bool has_copies;
   std::array<int64_t, kEmaListTensors> parameters;  // numbers in the call, or kNotGiven
   std::array<int64_t, kEmaListTensors> offsets;     // elements
+  int64_t table;  // on a GPU: EmaAdamListEntry[items] and EmaAdamListNest[nests] in the workspace
 };
 inline constexpr int64_t kNotGiven = -1;
 
