@@ -5,6 +5,7 @@
 #include <climits>
 #include <cstdint>
 
+#include "base/fault_scan_size.h"
 #include "cuda/kernel.cuh"
 
 namespace openaclnn::cuda {
@@ -22,8 +23,7 @@ struct FaultScan {
   }
 };
 
-// Blocks that one scan may have: each has a FaultScan in the workspace. Known to plans as well.
-inline constexpr int64_t kMostScanBlocks = 4096;
+static_assert(sizeof(FaultScan) == kFaultScanBytes);
 
 // What all threads of a block found together; in its first thread. Blocks have kThreads threads, all of which call.
 __device__ __forceinline__ FaultScan join_block(FaultScan mine) {

@@ -14,7 +14,7 @@ struct EmbeddingArgs {
 };
 
 Status check(const EmbeddingArgs& args);
-Call plan(const EmbeddingArgs& args);
+Result<Call> plan(const EmbeddingArgs& args);
 
 }  // namespace openaclnn
 

@@ -20,6 +20,9 @@ struct EmbeddingPlan {
   LoopNest<2> nest;    // over the positions in row-major order: offsets of the index and of its output row
   int64_t weight_row_stride, weight_column_stride, out_column_stride;  // elements
   int64_t offsets[kEmbeddingParameters];                               // elements
+  // Parts of a GPU's workspace.
+  int64_t scans;   // what its blocks found wrong
+  int64_t faults;  // int64: how many indices are wrong
 };
 
 // Fault::kind
