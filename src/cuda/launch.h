@@ -5,23 +5,24 @@
 
 #include <array>
 
+#include "base/env.h"
 #include "runtime/device.h"
+#include "runtime/fault.h"
 
 namespace openaclnn::cuda {
 
-// What a launch gets besides the plan.
 struct LaunchIo {
   const std::array<void*, kMaxParameters>&
       data;         // device addresses, in the order of the operator's parameters
   void* workspace;  // device memory, as large as phase 1 said
   CheckMode check;
-  void* const* elements;  // host array: addresses of list elements, list by list; or nullptr
+  void* const* elements;  // host array: addresses of list elements, list by list; nullptr without lists
   cudaStream_t stream;
-  // Memory that host and device see, zeroed in advance: kernels write what they found, in stream order. Count 0: nothing.
-  Fault* fault;
+  Fault*
+      fault;  // zeroed memory that host and device see: kernels write what they found, in stream order; count 0: nothing
 };
 
-// Only enqueues: no allocation, no waiting, no reading back, so that a CUDA graph can capture it.
+// Enqueues only: no allocation, no waiting, no reading back, so that a graph can capture it. The plan's lists follow it in memory.
 using Launch = cudaError_t (*)(const void* plan, const LaunchIo& io);
 
 }  // namespace openaclnn::cuda
