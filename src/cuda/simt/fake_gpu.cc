@@ -18,7 +18,7 @@ int launch_on_stream(void* stream, Launch&& launch) {
   const auto work = [launch = std::make_shared<const Launch>(std::move(launch)), &gpu] {
     if (gpu.may_launch()) run(*launch);
   };
-  return gpu.enqueue(lock, gpu.find(static_cast<CUstream_st*>(stream)), work);
+  return gpu.enqueue(lock, gpu.find(static_cast<CUstream_st*>(stream)), {work, nullptr});
 }
 
 thread_local cudaError_t last_error = cudaSuccess;
@@ -107,11 +107,17 @@ void FakeGpu::serve(CUstream_st& stream) {
     if (stream.work.empty() || exiting) return;
     const Work work = std::move(stream.work.front());
     stream.work.pop_front();
+    if (work.point != nullptr) {
+      work.point->reached = true;
+      work.point->time = std::chrono::steady_clock::now();
+      changed.notify_all();
+      continue;
+    }
     stream.running = true;
     const auto delay = std::chrono::microseconds(failures_.delay_microseconds);
     lock.unlock();
     if (delay.count() > 0) std::this_thread::sleep_for(delay);
-    work();
+    work.run();
     lock.lock();
     stream.running = false;
     changed.notify_all();

@@ -16,12 +16,16 @@
 #include <thread>
 #include <vector>
 
-using Work = std::function<void()>;
-
 // A record of an event. Guarded by the GPU's lock.
 struct Point {
   bool reached = false;
   std::chrono::steady_clock::time_point time;
+};
+
+// A piece of a stream's work: something to run, or a point to reach.
+struct Work {
+  std::function<void()> run;
+  std::shared_ptr<Point> point;
 };
 
 struct CUevent_st {

@@ -129,7 +129,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   Lock lock(gpu().mutex);
   CUstream_st* const target = gpu().find(stream);
   if (target->capture != nullptr || gpu().is_ours(lock, from)) {
-    if (const cudaError_t error = gpu().enqueue(lock, target, [=] { std::memcpy(to, from, bytes); });
+    if (const cudaError_t error =
+            gpu().enqueue(lock, target, {[=] { std::memcpy(to, from, bytes); }, nullptr});
         error != cudaSuccess)
       return error;
   } else {
@@ -137,7 +138,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
     const auto* const begin = static_cast<const char*>(from);
     const auto taken = std::make_shared<const std::vector<char>>(begin, begin + bytes);
     if (const cudaError_t error =
-            gpu().enqueue(lock, target, [=] { std::memcpy(to, taken->data(), taken->size()); });
+            gpu().enqueue(lock, target, {[=] { std::memcpy(to, taken->data(), taken->size()); }, nullptr});
         error != cudaSuccess)
       return error;
   }
@@ -148,5 +149,5 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
   if (const cudaError_t error = gpu().enter("cudaMemsetAsync"); error != cudaSuccess) return error;
   const Lock lock(gpu().mutex);
-  return gpu().enqueue(lock, gpu().find(stream), [=] { std::memset(to, value, bytes); });
+  return gpu().enqueue(lock, gpu().find(stream), {[=] { std::memset(to, value, bytes); }, nullptr});
 }

@@ -14,15 +14,6 @@ cudaError_t refuse_while_capturing(CUstream_st& stream) {
   return remember(cudaErrorStreamCaptureUnsupported);
 }
 
-Work reach(std::shared_ptr<Point> point) {
-  return [point = std::move(point)] {
-    const Lock lock(gpu().mutex);
-    point->reached = true;
-    point->time = std::chrono::steady_clock::now();
-    gpu().changed.notify_all();
-  };
-}
-
 }  // namespace
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
@@ -68,16 +59,17 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   if (const cudaError_t error = gpu().enter("cudaStreamWaitEvent"); error != cudaSuccess) return error;
   const Lock lock(gpu().mutex);
   if (event->latest == nullptr || event->captured) return cudaSuccess;
-  return gpu().enqueue(lock, gpu().find(stream), [point = event->latest] {
+  const auto wait = [point = event->latest] {
     Lock waiting(gpu().mutex);
     gpu().changed.wait(waiting, [&] { return point->reached || gpu().exiting; });
-  });
+  };
+  return gpu().enqueue(lock, gpu().find(stream), {wait, nullptr});
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*function)(void*), void* argument) {
   if (const cudaError_t error = gpu().enter("cudaLaunchHostFunc"); error != cudaSuccess) return error;
   const Lock lock(gpu().mutex);
-  return gpu().enqueue(lock, gpu().find(stream), [=] { function(argument); });
+  return gpu().enqueue(lock, gpu().find(stream), {[=] { function(argument); }, nullptr});
 }
 
 // ---- events ----
@@ -100,7 +92,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   CUstream_st* const target = gpu().find(stream);
   event->latest = std::make_shared<Point>();
   event->captured = target->capture != nullptr;
-  return gpu().enqueue(lock, target, reach(event->latest));
+  return gpu().enqueue(lock, target, {nullptr, event->latest});
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
