@@ -177,7 +177,8 @@ TEST_F(HandlesTest, EveryExportedFunctionHasItsDoor) {
                                      "aclrtSetDevice",
                                      "aclrtSetSysParamOpt",
                                      "aclrtSynchronizeDevice",
-                                     "aclrtSynchronizeDeviceWithTimeout"};
+                                     "aclrtSynchronizeDeviceWithTimeout",
+                                     "openaclnnCreateStreamFromNative"};
   for (const Door& door : doors) functions.insert(door.function());
   std::ifstream symbols(OPENACLNN_EXPORTED_SYMBOLS);
   ASSERT_TRUE(symbols);
