@@ -40,3 +40,21 @@ function(openaclnn_add_plugin name)
     VISIBILITY_INLINES_HIDDEN ON)
   target_link_libraries(${name} PRIVATE openaclnn_includes Threads::Threads)
 endfunction()
+
+# openaclnn_add_simt_kernels(name [definitions…]): an object library of all rooms' kernels, compiled by the C++ compiler against the
+# emulation of the device language.
+function(openaclnn_add_simt_kernels name)
+  set(simt ${PROJECT_SOURCE_DIR}/src/cuda/simt)
+  file(GLOB kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/ops/*/cuda.cu)
+  set_source_files_properties(${kernels} PROPERTIES LANGUAGE CXX)
+  add_library(${name} OBJECT ${kernels} ${simt}/device_language.cc ${simt}/fiber.cc)
+  set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  target_compile_options(${name} PRIVATE -Wno-unknown-pragmas)
+  if(OPENACLNN_SANITIZE MATCHES thread)
+    # ThreadSanitizer would have to be told of every switch of fibers. It watches the runtime and the plugin around them.
+    target_compile_options(${name} PRIVATE -fno-sanitize=thread)
+  endif()
+  target_compile_definitions(${name} PRIVATE ${ARGN})
+  target_include_directories(${name} BEFORE PRIVATE ${simt})
+  target_link_libraries(${name} PRIVATE openaclnn_flags openaclnn_includes)
+endfunction()

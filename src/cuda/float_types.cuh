@@ -64,37 +64,6 @@ __device__ __forceinline__ void store_pack(const float (&from)[kCount], T* to) {
   *reinterpret_cast<Pack<T, kCount>*>(to) = pack;
 }
 
-// How kCount neighbouring columns of a row are reached: as a pack, or one by one at any stride, `count` of them. Which one it is
-// changes no bits.
-template <int kCount>
-struct Columns {
-  bool packed;
-  int64_t stride;
-  int count;
-
-  // Columns that are not there read as +0.
-  template <class T>
-  __device__ __forceinline__ void load(const T* from, float (&to)[kCount]) const {
-    if (packed) {
-      load_pack(from, to);
-    } else {
-#pragma unroll
-      for (int k = 0; k < kCount; ++k) to[k] = k < count ? to_fp32(from[k * stride]) : 0.0f;
-    }
-  }
-  template <class T>
-  __device__ __forceinline__ void store(const float (&from)[kCount], T* to) const {
-    if (packed) {
-      store_pack(from, to);
-    } else {
-#pragma unroll
-      for (int k = 0; k < kCount; ++k) {
-        if (k < count) to[k * stride] = from_fp32<T>(from[k]);
-      }
-    }
-  }
-};
-
 // Whether packs of kCount columns are aligned in every row: address and strides in elements of T.
 template <int kCount, class T>
 bool can_pack(const T* first, int64_t column_stride, int64_t columns,

@@ -82,7 +82,7 @@ OPENACLNN_INLINE constexpr bool planted(KernelBug bug) { return bug == kPlantedK
 }  // namespace openaclnn::cuda
 
 // The rest of a function that launches several kernels runs only while there is no error.
-#define OPENACLNN_CUDA_TRY(launched)                                                 \
-  do {                                                                               \
-    if (const cudaError_t error_ = (launched); error_ != cudaSuccess) return error_; \
+#define OPENACLNN_CUDA_TRY(...)                                                         \
+  do {                                                                                  \
+    if (const cudaError_t error_ = (__VA_ARGS__); error_ != cudaSuccess) return error_; \
   } while (false)

@@ -283,15 +283,3 @@ int enqueue(void* stream, Launch&& launch) {
 }
 
 }  // namespace openaclnn::simt
-
-int __syncthreads_or(int predicate, openaclnn::simt::Where where) {
-  using openaclnn::simt::block;
-  using openaclnn::simt::wait_for_block;
-  int& vote = block().votes[block().generation % 2];
-  if (predicate != 0) vote = 1;
-  wait_for_block(where);
-  const int result = vote;
-  wait_for_block(where);  // nobody can vote again before all have read
-  vote = 0;
-  return result;
-}

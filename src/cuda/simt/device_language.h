@@ -100,7 +100,6 @@ T shuffle(const char* operation, unsigned mask, T value, unsigned source, int wi
 inline void __syncthreads(openaclnn::simt::Where where = openaclnn::simt::Where::current()) {
   openaclnn::simt::wait_for_block(where);
 }
-int __syncthreads_or(int predicate, openaclnn::simt::Where where = openaclnn::simt::Where::current());
 inline void __syncwarp(unsigned mask = 0xFFFFFFFFu,
                        openaclnn::simt::Where where = openaclnn::simt::Where::current()) {
   openaclnn::simt::exchange("__syncwarp", mask, 0, where);

@@ -39,6 +39,19 @@ struct EmbeddingBackwardScratch {
 
 inline constexpr int64_t kMostHotRows = 1024;
 
+// The same for a GPU.
+struct EmbeddingBackwardGpuScratch {
+  bool wide;             // 64-bit sort words: a table or a list of indices of 2^32 - 1 and above
+  int64_t keys[2];       // Word[N] each: the row of each position, or the number of rows
+  int64_t positions[2];  // Word[N] each
+  int64_t sort;          // bytes
+  int64_t ends;          // int64[V]: terms of all rows up to each
+  int64_t rows;          // int64[N]: where the terms are
+  int64_t chunk_sums;    // float[slots][D], of rows of more than kChunkTerms terms
+  int64_t scans;         // what blocks found wrong
+  int64_t faults;        // int64: how many indices are wrong
+};
+
 struct EmbeddingBackwardPlan {
   aclDataType grad_dtype, index_dtype, out_dtype;
   int64_t positions;    // N
@@ -51,6 +64,7 @@ struct EmbeddingBackwardPlan {
   int64_t grad_column_stride, out_row_stride, out_column_stride;  // elements
   int64_t offsets[kGradParameters];                               // elements
   EmbeddingBackwardScratch scratch;
+  EmbeddingBackwardGpuScratch gpu_scratch;  // one of the two is used
 };
 
 // Fault::kind

@@ -32,8 +32,10 @@ struct NsaCompressGradPlan {
   // Stretches of tokens whose sums of weightGrad are joined at the end: part of the order of additions, so their number
   // depends on shapes only.
   int64_t stretches;
-  int64_t weights;      // float[L, N] in the workspace: the weights, widened
-  int64_t weight_sums;  // double[stretches, L, N] in the workspace
+  int64_t windows_of_stretch;  // on a GPU, where stretches are of windows
+  int64_t weights;             // float[L, N] in the workspace, on a CPU: the weights, widened
+  int64_t sequences;           // Sequence[sizes.sequences] in the workspace, on a GPU
+  int64_t weight_sums;         // double[stretches, L, N] in the workspace
 };
 
 }  // namespace openaclnn
