@@ -32,6 +32,8 @@ string(MD5 hash "${hashes}")
 string(SUBSTRING ${hash} 0 12 hash)
 set(OPENACLNN_CUDA_BUILD "${PROJECT_VERSION}-${hash}")
 
+file(GLOB OPENACLNN_CUDA_KERNELS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/ops/*/cuda.cu)
+
 # openaclnn_add_plugin(name): a plugin of the sources that both have; the caller adds kernels and the CUDA runtime.
 function(openaclnn_add_plugin name)
   add_library(${name} MODULE ${PROJECT_SOURCE_DIR}/src/cuda/plugin.cc ${PROJECT_SOURCE_DIR}/src/ops/launches.cc ${ARGN})
@@ -41,20 +43,17 @@ function(openaclnn_add_plugin name)
   target_link_libraries(${name} PRIVATE openaclnn_includes Threads::Threads)
 endfunction()
 
-# openaclnn_add_simt_kernels(name [definitions…]): an object library of all rooms' kernels, compiled by the C++ compiler against the
-# emulation of the device language.
-function(openaclnn_add_simt_kernels name)
-  set(simt ${PROJECT_SOURCE_DIR}/src/cuda/simt)
-  file(GLOB kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/ops/*/cuda.cu)
-  set_source_files_properties(${kernels} PROPERTIES LANGUAGE CXX)
-  add_library(${name} OBJECT ${kernels} ${simt}/device_language.cc ${simt}/fiber.cc)
+# openaclnn_simt_objects(name sources…): an object library of what the C++ compiler compiles against the emulation of the device
+# language. Kernels of .cu files count as C++ in the folder that calls this.
+function(openaclnn_simt_objects name)
+  set_source_files_properties(${OPENACLNN_CUDA_KERNELS} PROPERTIES LANGUAGE CXX)
+  add_library(${name} OBJECT ${ARGN})
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   target_compile_options(${name} PRIVATE -Wno-unknown-pragmas)
   if(OPENACLNN_SANITIZE MATCHES thread)
     # ThreadSanitizer would have to be told of every switch of fibers. It watches the runtime and the plugin around them.
     target_compile_options(${name} PRIVATE -fno-sanitize=thread)
   endif()
-  target_compile_definitions(${name} PRIVATE ${ARGN})
-  target_include_directories(${name} BEFORE PRIVATE ${simt})
+  target_include_directories(${name} BEFORE PRIVATE ${PROJECT_SOURCE_DIR}/src/cuda/simt)
   target_link_libraries(${name} PRIVATE openaclnn_flags openaclnn_includes)
 endfunction()

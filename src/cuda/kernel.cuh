@@ -16,6 +16,8 @@
 namespace openaclnn::cuda {
 
 inline constexpr int kThreads = 256;  // of a block, where a kernel has no reason for another number
+// Blocks that shall fit on a multiprocessor, for kernels that keep much in registers: told nothing, the compiler would rather spill.
+inline constexpr int kBlocksWithRegisters = 2;
 inline constexpr int kWarp = 32;
 inline constexpr unsigned kAllLanes = 0xFFFFFFFFu;
 

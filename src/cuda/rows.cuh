@@ -130,7 +130,7 @@ struct SumShape {
 
 // kCount columns to a thread: those of a pack where rows are contiguous and aligned, else one.
 template <int kCount, class Terms, class Out>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
     sum_chunks(const __grid_constant__ Terms terms, const __grid_constant__ SumTargets<Out> targets,
                SumShape shape) {
   if (targets.faults != nullptr && *targets.faults > 0) return;

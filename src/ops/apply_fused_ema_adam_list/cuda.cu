@@ -85,7 +85,8 @@ __device__ __forceinline__ int64_t item_of(const Run& run, int64_t tile) {
   return low;
 }
 
-__global__ void __launch_bounds__(kThreads, 3) update_lists(const __grid_constant__ Run run, Fault* fault) {
+__global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
+    update_lists(const __grid_constant__ Run run, Fault* fault) {
   __shared__ EmaAdamStep prepared;
   __shared__ bool skips;
   if (threadIdx.x == 0) {

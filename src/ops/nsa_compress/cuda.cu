@@ -24,7 +24,7 @@ __device__ __forceinline__ void sum_short(const Compression<T>& c, const HeadCol
                                           int64_t first_token, float (&sums)[kWindows][kCount]) {
   const CompressionSizes& sizes = c.sizes;
   const int64_t tokens = (kWindows - 1) * sizes.stride + sizes.block_size;
-#pragma unroll 8
+#pragma unroll 4
   for (int64_t t = 0; t < tokens; ++t) {
     float x[kCount];
     load_pack(columns.at(c.input, first_token + t), x);
@@ -73,7 +73,8 @@ __device__ __forceinline__ void sum_long(const Compression<T>& c, const HeadColu
 
 // Windows [kWindows * g, …) for each pack of columns; kWindows 1: of any length.
 template <int kWindows, int kCount, class T>
-__global__ void __launch_bounds__(kThreads) compress(const __grid_constant__ Compression<T> c) {
+__global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
+    compress(const __grid_constant__ Compression<T> c) {
   const CompressionSizes& sizes = c.sizes;
   const int64_t packs = packs_of_row<kCount>(sizes);
   const int64_t items = (sizes.windows + kWindows - 1) / kWindows * packs;

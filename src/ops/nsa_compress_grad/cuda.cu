@@ -61,7 +61,8 @@ __device__ __forceinline__ Cover cover_of(const CompressionSizes& sizes, const S
 // A thread has a pack of columns of a few neighbouring tokens. Nearly always the same windows cover them: then each window's
 // gradients are read once. The products of a token are added in ascending order of windows.
 template <int kTokens, int kCount, class T>
-__global__ void __launch_bounds__(kThreads) sum_input_grad(const __grid_constant__ Gradient<T> g) {
+__global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
+    sum_input_grad(const __grid_constant__ Gradient<T> g) {
   const CompressionSizes& sizes = g.sizes;
   const int64_t packs = packs_of_row<kCount>(sizes);
   const int64_t items = (sizes.tokens + kTokens - 1) / kTokens * packs;
@@ -120,7 +121,7 @@ __device__ __forceinline__ void load_columns(const HeadTensor<const T>& tensor, 
 // Blocks along x share taps and heads, blocks along y the stretches of windows. A thread adds the products of its columns window by
 // window; those of a head's threads meet in double at the end.
 template <bool kPacked, class T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
     sum_weight_grad(const __grid_constant__ Gradient<T> g, TapShape shape) {
   constexpr int kCount = kLanes<T>;
   __shared__ float sums[kTaps][kThreads];
