@@ -1,6 +1,7 @@
 // Every CUDA kernel, run by the emulation: the same bits and the same faults as the CPU's kernel, in any order of threads.
 #include <gtest/gtest.h>
 
+#include "base/sort_size.h"
 #include "kernels.h"
 #include "ops/room_cases.h"
 #include "support/random.h"
@@ -104,6 +105,20 @@ TEST_P(Kernels, FindTheFaultsOfTheCpu) {
       ASSERT_EQ(difference(c, check, spoil_integers(static_cast<uint64_t>(n))), "")
           << "random case " << n << ", " << c.name << ", check mode " << static_cast<int>(check);
     }
+  }
+}
+
+// Beyond what is sorted by counting.
+TEST(KernelsOfEmbedding, SortManyPositions) {
+  int sorted = 0;
+  for (uint64_t seed = 0; sorted < 2; ++seed) {
+    Random random(seed);
+    RandomDraw draw(random);
+    const Case c = random_case_of_embedding_dense_backward(draw, 40000);
+    if (count_elements(c.tensors[1].dims) <= openaclnn::kMostSortedByCounting) continue;
+    ++sorted;
+    ASSERT_EQ(difference(c, CheckMode::report, spoil_integers(seed)), "")
+        << "seed " << seed << ", " << c.name;
   }
 }
 
