@@ -121,7 +121,7 @@ __device__ __forceinline__ void load_columns(const HeadTensor<const T>& tensor, 
 // Blocks along x share taps and heads, blocks along y the stretches of windows. A thread adds the products of its columns window by
 // window; those of a head's threads meet in double at the end.
 template <bool kPacked, class T>
-__global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
+__global__ void __launch_bounds__(kThreads, kPacked ? kBlocksWithRegisters : 1)
     sum_weight_grad(const __grid_constant__ Gradient<T> g, TapShape shape) {
   constexpr int kCount = kLanes<T>;
   __shared__ float sums[kTaps][kThreads];
