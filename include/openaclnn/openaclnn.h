@@ -120,6 +120,25 @@ ACL_FUNC_VISIBILITY aclnnStatus openaclnnApplyFusedEmaAdamList(void* workspace, 
  */
 ACL_FUNC_VISIBILITY aclnnStatus openaclnnReportMissing(const char* function);
 
+/* ---- Streams of CUDA ---- */
+
+/**
+ * Makes a stream handle over a stream that the program made with CUDA, such as PyTorch's current stream, so that
+ * operators run in its order without any synchronisation in between. The stream may be capturing into a CUDA
+ * graph: everything that is enqueued then becomes part of the graph; memory of such tasks must live as long as
+ * the graph, faults of its runs are reported by the next synchronise after the capture, and strict or blocking
+ * mode, which wait for every task, are refused (207000).
+ *
+ * The native stream must belong to the current context's device and live longer than the handle, which
+ * aclrtDestroyStream ends: that waits for the work of the stream and leaves the native stream as it is.
+ *
+ * @param nativeStream a cudaStream_t. NULL: the default stream of CUDA. Other values are not checked.
+ * @param stream receives the handle.
+ * @return 0; 100000 stream is NULL; 107002 no current context; 207000 the platform is the CPU, which has no such
+ *         streams; 207001 no memory; 207008 every stream number is in use; 507899 see acl/acl_rt.h.
+ */
+ACL_FUNC_VISIBILITY aclError openaclnnCreateStreamFromNative(void* nativeStream, aclrtStream* stream);
+
 #ifdef __cplusplus
 }
 #endif

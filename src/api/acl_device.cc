@@ -52,6 +52,7 @@ aclError aclrtGetDevice(int32_t* deviceId) {
 aclError aclrtGetDeviceCount(uint32_t* count) {
   return runtime_guard(__func__, [&]() -> Status {
     OPENACLNN_TRY(require_pointer("count", count));
+    OPENACLNN_TRY(require_usable_platform());
     *count = static_cast<uint32_t>(platform().devices.size());
     return {};
   });
@@ -96,7 +97,8 @@ aclError aclrtDeviceCanAccessPeer(int32_t* canAccessPeer, int32_t deviceId, int3
     OPENACLNN_TRY(require_pointer("canAccessPeer", canAccessPeer));
     OPENACLNN_TRY(require_device(deviceId));
     OPENACLNN_TRY(require_device(peerDeviceId));
-    *canAccessPeer = 1;
+    Device& device = *platform().devices[static_cast<size_t>(deviceId)];
+    *canAccessPeer = deviceId == peerDeviceId || device.can_access_peer(peerDeviceId) ? 1 : 0;
     return {};
   });
 }
@@ -104,7 +106,17 @@ aclError aclrtDeviceCanAccessPeer(int32_t* canAccessPeer, int32_t deviceId, int3
 aclError aclrtDeviceEnablePeerAccess(int32_t peerDeviceId, uint32_t flags) {
   return runtime_guard(__func__, [&]() -> Status {
     (void)flags;  // reserved by the interface
-    return require_device(peerDeviceId);
+    OPENACLNN_TRY(require_device(peerDeviceId));
+    Result<CurrentContext> current = current_context();
+    const int device = current.ok() ? current->context->device : 0;
+    if (device == peerDeviceId) return {};
+    Device& from = *platform().devices[static_cast<size_t>(device)];
+    if (!from.can_access_peer(peerDeviceId)) {
+      return {ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+              text("device ", device, " cannot reach the memory of device ", peerDeviceId)};
+    }
+    from.enable_peer_access(peerDeviceId);
+    return {};
   });
 }
 

@@ -1,6 +1,7 @@
 // aclrt*: streams and events.
 #include "acl/acl.h"
 #include "api/require.h"
+#include "openaclnn/openaclnn.h"
 #include "runtime/context.h"
 #include "runtime/event.h"
 #include "runtime/guard.h"
@@ -48,6 +49,13 @@ aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uin
     (void)priority, (void)flag;  // hints for hardware queues
     OPENACLNN_TRY(require_pointer("stream", stream));
     return deliver(create_stream(), stream);
+  });
+}
+
+aclError openaclnnCreateStreamFromNative(void* nativeStream, aclrtStream* stream) {
+  return runtime_guard(__func__, [&]() -> Status {
+    OPENACLNN_TRY(require_pointer("stream", stream));
+    return deliver(wrap_stream(nativeStream), stream);
   });
 }
 

@@ -62,6 +62,11 @@ void read_integer(Reading& reading, const char* name, int lowest, int highest, i
   }
 }
 
+void read_text(const char* name, std::string& out) {
+  const char* value = secure_getenv(name);
+  if (value != nullptr && *value != '\0') out = value;
+}
+
 std::unique_ptr<const Reading> read_environment() {
   auto reading = std::make_unique<Reading>();
   Environment& env = reading->env;
@@ -90,8 +95,8 @@ std::unique_ptr<const Reading> read_environment() {
   read_choice<IsaCap>(*reading, "OPENACLNN_ISA", kIsas, env.isa);
   read_integer(*reading, "OPENACLNN_CPU_DEVICES", 1, 64, env.cpu_devices);
   read_choice<LogLevel>(*reading, "OPENACLNN_LOG", kLevels, env.log);
-  if (const char* name = secure_getenv("OPENACLNN_SOC_NAME"); name != nullptr && *name != '\0')
-    env.soc_name = name;
+  read_text("OPENACLNN_SOC_NAME", env.soc_name);
+  read_text("OPENACLNN_CUDA_PLUGIN", env.cuda_plugin);
   return reading;
 }
 

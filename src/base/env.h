@@ -21,6 +21,7 @@ struct Environment {
   IsaCap isa = IsaCap::none;                      // OPENACLNN_ISA scalar|avx2|avx512|neon|sve
   int cpu_devices = 1;                            // OPENACLNN_CPU_DEVICES 1..64
   std::string soc_name = "Ascend910B1";           // OPENACLNN_SOC_NAME
+  std::string cuda_plugin;                        // OPENACLNN_CUDA_PLUGIN absolute path
   LogLevel log = LogLevel::warn;                  // OPENACLNN_LOG error|warn|info|debug
 };
 

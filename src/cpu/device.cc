@@ -71,6 +71,9 @@ class CpuDevice final : public Device {
     return environment().guard_allocator ? guard_damage(address, bytes) : std::string();
   }
   MemoryInfo memory_info() const override { return cpu::memory_info(); }
+  bool can_access_peer(int) const override { return true; }
+  void enable_peer_access(int) override {}
+  std::shared_ptr<Queue> wrap_stream(void*) override { return nullptr; }
   std::shared_ptr<Queue> make_queue() override { return Scheduler::instance().make_queue(); }
   bool has_pending_write(const MemoryRange& range) const override {
     return Scheduler::instance().has_pending_write(range);
@@ -109,7 +112,7 @@ class CpuDevice final : public Device {
 
 // All CPU device ids are the same machine; several exist so that multi-device programs can be tested.
 Platform* make_platform() {
-  auto platform = std::make_unique<Platform>();
+  auto platform = std::make_unique<Platform>(PlatformKind::cpu);
   platform->devices.reserve(static_cast<size_t>(environment().cpu_devices));
   for (int id = 0; id < environment().cpu_devices; ++id) platform->devices.push_back(new CpuDevice);
   log_message(LogLevel::info, text("CPU platform: ", environment().cpu_devices, " device(s), ", num_threads(),
@@ -117,7 +120,7 @@ Platform* make_platform() {
   return platform.release();
 }
 
-[[maybe_unused]] const bool registered = (register_cpu_platform(make_platform), true);
+[[maybe_unused]] const bool registered = (register_platform(PlatformKind::cpu, make_platform), true);
 
 }  // namespace
 

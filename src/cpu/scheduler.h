@@ -26,7 +26,10 @@ class CpuMarker final : public Marker {
  public:
   bool complete() const override;
   WaitResult synchronize(Deadline deadline) override;
-  Clock::time_point time() const override { return time_; }
+  double milliseconds_since(const Marker& start) const override {
+    return std::chrono::duration<double, std::milli>(time_ - static_cast<const CpuMarker&>(start).time_)
+        .count();
+  }
 
  private:
   friend class Scheduler;

@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "base/tensor_view.h"
 #include "openaclnn/status.h"
+#include "ops/plan_items.h"
 #include "runtime/executor.h"
 #include "runtime/guard.h"
 #include "runtime/recycle.h"
@@ -117,12 +118,6 @@ std::shared_ptr<const void> share_plan(const Plan& plan, std::span<const Items>.
   append(std::as_bytes(std::span(&plan, 1)));
   (append(std::as_bytes(lists)), ...);
   return {memory, memory->data()};
-}
-
-// The items that follow a plan.
-template <class Item, class Plan>
-const Item* plan_items(const Plan& plan) {
-  return reinterpret_cast<const Item*>(&plan + 1);
 }
 
 }  // namespace openaclnn

@@ -1,10 +1,10 @@
-// The windows of token compression in native sparse attention, for the operator and its gradient: the checks that both make,
-// and the sequences as kernels walk them.
+// The windows of token compression in native sparse attention, for the operator and its gradient: the checks that both make.
 #pragma once
 
 #include <cstdint>
 
 #include "ops/contract.h"
+#include "ops/nsa_plan.h"
 
 namespace openaclnn {
 
@@ -23,24 +23,6 @@ struct CompressionArgs {
   int64_t length_type;
   const char* layout_name;
   const char* layout;
-};
-
-// A sequence that has windows. Window k of it starts at token first_token + k * stride.
-struct Sequence {
-  int64_t first_token;
-  int64_t first_window;
-  int64_t windows;
-};
-
-// The sizes of a call, as part of both plans.
-struct CompressionSizes {
-  int64_t tokens;      // T
-  int64_t heads;       // N
-  int64_t columns;     // D
-  int64_t block_size;  // L
-  int64_t stride;      // d
-  int64_t windows;     // J
-  int64_t sequences;   // that have windows; they follow the plan in memory
 };
 
 CompressionSizes sizes_of(const CompressionArgs& args, size_t sequences);

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "cpu/simd.h"
-#include "ops/nsa_windows.h"
+#include "ops/nsa_plan.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 

@@ -1,7 +1,6 @@
 // Contexts, streams and the life cycle of the process.
 #include "runtime/context.h"
 
-#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <vector>
@@ -51,13 +50,16 @@ std::atomic<uint64_t> stream_count{0};
 // A program that destroys faulting streams and never synchronises the device must not collect records without bound.
 constexpr size_t kMostOrphans = 1024;
 
-Result<void*> add_stream(const std::shared_ptr<Context>& context, bool is_default) {
+Device& device_of(const Context& context) { return *platform().devices[static_cast<size_t>(context.device)]; }
+
+Result<void*> add_stream(const std::shared_ptr<Context>& context, bool is_default,
+                         std::shared_ptr<Queue> queue) {
   auto stream = std::make_shared<Stream>();
   stream->number = ++stream_count;
   stream->device = context->device;
   stream->context = context;
   stream->is_default = is_default;
-  stream->queue = platform().devices[static_cast<size_t>(context->device)]->make_queue();
+  stream->queue = std::move(queue);
   stream->queue->fault_cell = std::make_shared<FaultCell>(stream->number);
   if (planted(Bug::fault_of_another_stream) && !is_default)
     stream->queue->fault_cell = StreamTable::instance().find(context->default_stream)->queue->fault_cell;
@@ -67,7 +69,7 @@ Result<void*> add_stream(const std::shared_ptr<Context>& context, bool is_defaul
   return handle;
 }
 
-// Waits for the work of a stream that left the table, and keeps its unreported fault for the device. Allocates nothing.
+// Waits for the work of a stream that left the table, and keeps its unreported fault for the device. Allocates nothing on the CPU.
 void retire_stream(Stream& stream, bool drop_pending) {
   stream.queue->close(drop_pending || planted(Bug::destroy_drops_the_queue));
   (void)stream.queue->synchronize(std::nullopt);
@@ -81,9 +83,14 @@ void retire_stream(Stream& stream, bool drop_pending) {
 
 // Drains and ends the streams of contexts that have ended. Allocates nothing, so that tearing down cannot fail half way.
 void destroy_streams_of_ended_contexts() {
-  StreamTable::instance().remove_where(
-      [](const Stream& stream) { return stream.context->ended.load(); },
-      [](const std::shared_ptr<Stream>& stream) { retire_stream(*stream, false); });
+  StreamTable::instance().remove_where([](const Stream& stream) { return stream.context->ended.load(); },
+                                       [](const std::shared_ptr<Stream>& stream) {
+                                         try {
+                                           retire_stream(*stream, false);
+                                         } catch (const std::exception&) {
+                                           // The device is gone, and its work with it: what is left is taken down all the same.
+                                         }
+                                       });
 }
 
 Status stale_context(const void* handle) {
@@ -95,7 +102,7 @@ Status stale_context(const void* handle) {
 Result<void*> make_context(int device) {
   auto context = std::make_shared<Context>();
   context->device = device;
-  Result<void*> stream = add_stream(context, true);
+  Result<void*> stream = add_stream(context, true, device_of(*context).make_queue());
   if (!stream.ok()) return stream.status();
   context->default_stream = *stream;
   void* handle = nullptr;
@@ -159,6 +166,7 @@ Result<StreamOfCaller> look_up(aclrtStream stream) {
         if (stream == nullptr) handle = context->default_stream;
       });
   if (!has_context) return no_context();
+  if (Status status = require_usable_platform(); !status.ok()) return status;
   std::shared_ptr<Stream> found = StreamTable::instance().find(handle);
   if (found != nullptr) return StreamOfCaller{std::move(found), device};
   return Status(ACL_ERROR_RT_INVALID_HANDLE, text("stream is not a live stream (", address_text(stream),
@@ -171,11 +179,26 @@ Status not_initialised() {
 
 }  // namespace
 
+void append_orphaned_faults(int device, std::vector<std::shared_ptr<FaultCell>>& cells) {
+  Process& process = Process::instance();
+  const std::lock_guard lock(process.mutex);
+  for (const OrphanedFault& orphan : process.orphaned_faults) {
+    if (orphan.device == device) cells.push_back(orphan.cell);
+  }
+}
+
+void forget_reported_orphans() {
+  Process& process = Process::instance();
+  const std::lock_guard lock(process.mutex);
+  process.orphaned_faults.remove_if([](const OrphanedFault& orphan) { return !orphan.cell->filled(); });
+}
+
 Result<CurrentContext> current_context() {
   void* handle = current_context_handle();
-  if (std::shared_ptr<Context> context = ContextTable::instance().find(handle))
-    return CurrentContext{handle, std::move(context)};
-  return no_context();
+  std::shared_ptr<Context> context = ContextTable::instance().find(handle);
+  if (context == nullptr) return no_context();
+  if (Status status = require_usable_platform(); !status.ok()) return status;
+  return CurrentContext{handle, std::move(context)};
 }
 
 Result<std::shared_ptr<Stream>> find_stream(aclrtStream stream) {
@@ -240,6 +263,7 @@ Status finalize_reference(uint64_t* references) {
 }
 
 Status require_device(int32_t device) {
+  OPENACLNN_TRY(require_usable_platform());
   const size_t count = platform().devices.size();
   if (count == 0) return {ACL_ERROR_RT_NO_DEVICE, platform().why_none};
   if (device >= 0 && static_cast<size_t>(device) < count) return {};
@@ -296,16 +320,40 @@ Status set_current_context(void* context) {
   return {};
 }
 
-Result<void*> create_stream() {
+namespace {
+
+// make_queue(device) returns the new stream's queue, or why there is none.
+template <class MakeQueue>
+Result<void*> create_stream_over(const MakeQueue& make_queue) {
   Result<CurrentContext> current = current_context();
   if (!current.ok()) return current.status();
-  Result<void*> stream = add_stream(current->context, false);
+  Result<std::shared_ptr<Queue>> queue = make_queue(device_of(*current->context));
+  if (!queue.ok()) return queue.status();
+  Result<void*> stream = add_stream(current->context, false, std::move(*queue));
   // The context may have been destroyed meanwhile; then nobody would ever destroy this stream.
   if (stream.ok() && current->context->ended.load()) {
     (void)StreamTable::instance().remove(*stream);
     return stale_context(current->handle);
   }
   return stream;
+}
+
+}  // namespace
+
+Result<void*> create_stream() {
+  return create_stream_over(
+      [](Device& device) -> Result<std::shared_ptr<Queue>> { return device.make_queue(); });
+}
+
+Result<void*> wrap_stream(void* native) {
+  return create_stream_over([&](Device& device) -> Result<std::shared_ptr<Queue>> {
+    std::shared_ptr<Queue> queue = device.wrap_stream(native);
+    if (queue != nullptr) return queue;
+    return Status(
+        ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+        "nativeStream cannot be wrapped: the CPU platform has no streams of its own kind; native streams "
+        "are those of CUDA, with OPENACLNN_DEVICE=cuda");
+  });
 }
 
 Status destroy_stream(void* handle, bool drop_pending) {
@@ -318,83 +366,6 @@ Status destroy_stream(void* handle, bool drop_pending) {
   }
   retire_stream(*stream, drop_pending);
   return {};
-}
-
-Status submit(const Stream& stream, Task&& task, bool wait) {
-  std::shared_ptr<FaultCell> report;
-  if (wait) task.report = report = make_recycled<FaultCell>(stream.number);
-  if (!stream.queue->enqueue(std::move(task)))
-    return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being destroyed"};
-  if (!wait) return {};
-  (void)stream.queue->synchronize(std::nullopt);
-  std::optional<std::string> sentence = report->take();
-  return sentence ? fault_status(std::move(*sentence)) : Status();
-}
-
-Status fault_status(std::string sentence) {
-  return {ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, std::move(sentence)};
-}
-
-Status synchronize_stream(const Stream& stream, Deadline deadline) {
-  if (stream.queue->synchronize(deadline) == WaitResult::timed_out) {
-    return {ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
-            text("timeout expired: stream ", stream.number, " was not done in time; its work goes on")};
-  }
-  if (std::optional<std::string> sentence = stream.queue->fault_cell->take())
-    return fault_status(std::move(*sentence));
-  return {};
-}
-
-Status synchronize_device(const char* function, Deadline deadline) {
-  Result<CurrentContext> current = current_context();
-  if (!current.ok()) return current.status();
-  const int device = current->context->device;
-  std::vector<std::shared_ptr<Stream>> streams;
-  for (void* handle :
-       StreamTable::instance().handles_where([&](const Stream& s) { return s.device == device; })) {
-    if (std::shared_ptr<Stream> stream = StreamTable::instance().find(handle))
-      streams.push_back(std::move(stream));
-  }
-  for (const std::shared_ptr<Stream>& stream : streams) {
-    if (stream->queue->synchronize(deadline) == WaitResult::timed_out) {
-      return {ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
-              text("timeout expired: device ", device, " was not done in time; its work goes on")};
-    }
-  }
-  std::vector<std::shared_ptr<FaultCell>> cells;
-  for (const std::shared_ptr<Stream>& stream : streams) cells.push_back(stream->queue->fault_cell);
-  {
-    Process& process = Process::instance();
-    const std::lock_guard lock(process.mutex);
-    for (const OrphanedFault& orphan : process.orphaned_faults) {
-      if (orphan.device == device) cells.push_back(orphan.cell);
-    }
-  }
-  // Error text lists the newest line first: the highest stream goes in first, the lowest is returned last.
-  std::sort(cells.begin(), cells.end(),
-            [](const auto& a, const auto& b) { return a->stream_number() > b->stream_number(); });
-  std::optional<std::string> pending;
-  for (const std::shared_ptr<FaultCell>& cell : cells) {
-    std::optional<std::string> sentence = cell->take();
-    if (!sentence) continue;
-    if (pending) add_error_line(function, *pending, ACL_ERROR_RT_VECTOR_CORE_EXCEPTION);
-    pending = std::move(sentence);
-  }
-  {
-    Process& process = Process::instance();
-    const std::lock_guard lock(process.mutex);
-    process.orphaned_faults.remove_if([](const OrphanedFault& orphan) { return !orphan.cell->filled(); });
-  }
-  return pending ? fault_status(std::move(*pending)) : Status();
-}
-
-Result<Deadline> deadline_after(int32_t milliseconds) {
-  if (milliseconds < -1) {
-    return Status(ACL_ERROR_RT_PARAM_INVALID, text("timeout is ", milliseconds,
-                                                   "; it must be -1 (no limit) or a number of milliseconds"));
-  }
-  if (milliseconds == -1) return Deadline{};
-  return Deadline{Clock::now() + std::chrono::milliseconds(milliseconds)};
 }
 
 }  // namespace openaclnn

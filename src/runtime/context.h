@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "acl/acl_rt.h"
 #include "base/status.h"
@@ -52,6 +53,10 @@ Result<std::shared_ptr<Stream>> find_stream(aclrtStream stream);
 // As find_stream; also fails (107003) when the stream belongs to another device than the current context.
 Result<std::shared_ptr<Stream>> find_stream_of_device(aclrtStream stream);
 
+// Unreported faults of streams that were destroyed.
+void append_orphaned_faults(int device, std::vector<std::shared_ptr<FaultCell>>& cells);
+void forget_reported_orphans();
+
 // Life cycle of the process.
 Status initialise(const char* config_path);
 Status finalize();
@@ -67,6 +72,8 @@ Status set_current_context(void* context);
 
 // Streams of the current context.
 Result<void*> create_stream();
+// Over a stream of the platform's own kind that the program made and keeps.
+Result<void*> wrap_stream(void* native);
 Status destroy_stream(void* stream, bool drop_pending);
 
 // Appends a task. With `wait` it is done on return, and its own fault is returned (507035) instead of being recorded.

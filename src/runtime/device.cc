@@ -1,29 +1,36 @@
-// The registry of platforms.
+// The registry of platforms, and the choice among them.
 #include "runtime/device.h"
 
+#include <array>
 #include <memory>
 
 #include "base/first_use.h"
+#include "base/text.h"
 
 namespace openaclnn {
 
 namespace {
 
-MakePlatform& cpu_platform() {
-  static MakePlatform make = nullptr;
-  return make;
+// Zero before any constructor runs: the device layers register from theirs.
+std::array<MakePlatform, 2> platforms;
+
+Platform* make(PlatformKind kind) {
+  const MakePlatform make_it = platforms[static_cast<size_t>(kind)];
+  return make_it != nullptr ? make_it() : new Platform{kind, {}, "this build has no CUDA device layer"};
 }
 
 const Platform* choose_platform() {
-  if (environment().device == DeviceChoice::cuda) {
-    return new Platform{{}, "OPENACLNN_DEVICE is cuda, but this build has no CUDA plugin"};
-  }
-  return cpu_platform()();
+  const DeviceChoice choice = environment().device;
+  if (choice == DeviceChoice::cpu) return make(PlatformKind::cpu);
+  std::unique_ptr<Platform> cuda(make(PlatformKind::cuda));
+  if (choice == DeviceChoice::cuda || !cuda->devices.empty()) return cuda.release();
+  log_message(LogLevel::info, text("no CUDA platform: ", cuda->why_none));
+  return make(PlatformKind::cpu);
 }
 
 }  // namespace
 
-void register_cpu_platform(MakePlatform make) { cpu_platform() = make; }
+void register_platform(PlatformKind kind, MakePlatform make) { platforms[static_cast<size_t>(kind)] = make; }
 
 const Platform& platform() {
   static std::atomic<const Platform*> known{nullptr};

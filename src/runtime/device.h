@@ -65,7 +65,8 @@ struct Task {
   double work_bytes = std::numeric_limits<double>::infinity();
   std::shared_ptr<const ListIo> lists;  // nullptr: the operator has no list parameters
   std::shared_ptr<FaultCell>
-      report;  // receives a fault instead of the stream's cell, for a caller that waits
+      report;            // receives a fault instead of the stream's cell, for a caller that waits
+  bool on_host = false;  // `run` is no kernel: it belongs on the host whatever the device
 };
 
 enum class WaitResult { done, timed_out };
@@ -76,13 +77,15 @@ class Marker {
   virtual ~Marker() = default;
   virtual bool complete() const = 0;
   virtual WaitResult synchronize(Deadline deadline) = 0;
-  virtual Clock::time_point time() const = 0;  // when it was reached; valid once complete
+  // Of two markers of one platform that are complete.
+  virtual double milliseconds_since(const Marker& start) const = 0;
 
   uint64_t task_number = 0;               // tasks of its queue numbered up to this one come before it
   std::shared_ptr<FaultCell> fault_cell;  // of its queue
 };
 
-// A FIFO of tasks, records and waits. Every function may be called from any thread.
+// A FIFO of tasks, records and waits. Every function may be called from any thread. Functions of queues, markers and devices throw
+// DeviceFailure (device_failure.h) when the device fails.
 class Queue {
  public:
   virtual ~Queue() = default;
@@ -122,7 +125,13 @@ class Device {
   virtual std::string damage(const void* address, size_t bytes) const = 0;
   virtual MemoryInfo memory_info() const = 0;
 
+  // `peer` is the id of another device of the platform.
+  virtual bool can_access_peer(int peer) const = 0;
+  virtual void enable_peer_access(int peer) = 0;
+
   virtual std::shared_ptr<Queue> make_queue() = 0;
+  // A queue over a stream of the platform's own kind that the program made; nullptr where there is no such kind.
+  virtual std::shared_ptr<Queue> wrap_stream(void* stream) = 0;
   // True when a task that is not done yet, in any queue, writes to the range.
   virtual bool has_pending_write(const MemoryRange& range) const = 0;
 
@@ -134,21 +143,34 @@ class Device {
   virtual Task fill_task(void* destination, uint8_t value, size_t bytes) = 0;
 };
 
+enum class PlatformKind { cpu, cuda };
+
 // The devices that this process uses, in the order of their ids. The platform is chosen at first use.
 struct Platform {
   ~Platform() {
     for (Device* device : devices) delete device;
   }
 
+  PlatformKind kind;
   std::vector<Device*> devices;
-  std::string why_none;  // when `devices` is empty
+  std::string why_none;             // when `devices` is empty
+  Status (*usability)() = nullptr;  // whether this process may use the devices; nullptr: always
 };
 
 using MakePlatform = Platform* (*)();
 
 // The device layers announce themselves here while the library loads.
-void register_cpu_platform(MakePlatform make);
+void register_platform(PlatformKind kind, MakePlatform make);
 
 const Platform& platform();
+
+// Not ok in a process that was forked from one that uses the platform and cannot use it too.
+inline Status require_usable_platform() {
+  const auto usability = platform().usability;
+  return usability != nullptr ? usability() : Status();
+}
+
+// What plans may ask for where the layout of a workspace differs; needs no device.
+inline PlatformKind platform_kind() { return platform().kind; }
 
 }  // namespace openaclnn

@@ -75,6 +75,7 @@ Status reset_event(void* handle, aclrtStream stream) {
   Task task;
   task.name = "aclrtResetEvent";
   task.run = run_reset;
+  task.on_host = true;
   task.plan = std::make_shared<const ResetPlan>(ResetPlan{handle, event->latest});
   return (*target)->queue->enqueue(std::move(task)) ? Status() : closed_stream();
 }
@@ -125,11 +126,11 @@ Result<float> elapsed_milliseconds(void* start_handle, void* end_handle) {
   };
   if (Status status = unusable("startEvent", *start); !status.ok()) return status;
   if (Status status = unusable("endEvent", *end); !status.ok()) return status;
-  const std::chrono::duration<double, std::milli> elapsed = end->latest->time() - start->latest->time();
-  if (elapsed.count() < 0) {
+  const double elapsed = end->latest->milliseconds_since(*start->latest);
+  if (elapsed < 0) {
     return Status(ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL, "endEvent was reached before startEvent; swap them");
   }
-  return static_cast<float>(elapsed.count());
+  return static_cast<float>(elapsed);
 }
 
 void remove_all_events() {

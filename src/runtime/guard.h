@@ -9,19 +9,21 @@
 #include "base/planted.h"
 #include "base/status.h"
 #include "base/text.h"
+#include "runtime/device_failure.h"
 #include "runtime/error_text.h"
 
 namespace openaclnn {
 
-// What escaped exceptions turn into: allocation failures and anything else.
+// What escaped exceptions turn into: allocation failures, failures of devices, and anything else.
 struct WallCodes {
   int allocation;
+  int device;
   int internal;
 };
 
-inline constexpr WallCodes kRuntimeWall = {207001, 507000};  // acl*, aclrt*
-inline constexpr WallCodes kMetaWall = {561101, 561000};     // tensors, arrays, executors, phase 1
-inline constexpr WallCodes kLaunchWall = {361001, 561000};   // phase 2
+inline constexpr WallCodes kRuntimeWall = {207001, 507000, 507000};  // acl*, aclrt*
+inline constexpr WallCodes kMetaWall = {561101, 561000, 561000};     // tensors, arrays, executors, phase 1
+inline constexpr WallCodes kLaunchWall = {361001, 361001, 561000};   // phase 2
 inline constexpr const char* kAllocationSentence =
     "EL0004 Failed to allocate memory for the call's own bookkeeping";
 
@@ -38,6 +40,10 @@ int guard(const char* function, WallCodes codes, Body&& body) noexcept {
     if (planted(Bug::success_without_memory)) return 0;
     add_error_line(function, kAllocationSentence, codes.allocation);
     return codes.allocation;
+  } catch (const DeviceFailure& failure) {
+    const int code = failure.code(codes.device);
+    add_error_line(function, failure.what(), code);
+    return code;
   } catch (const std::exception& error) {
     add_error_line(function, error.what(), codes.internal);
     return codes.internal;

@@ -12,20 +12,12 @@
 #include <new>
 #include <optional>
 
+#include "base/sanitized.h"
 #include "runtime/fork.h"
 
 namespace openaclnn {
 
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kRecycles = false;
-#elif defined(__has_feature)
-constexpr bool kRecycles =
-    !(__has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer));
-#else
-constexpr bool kRecycles = true;
-#endif
 
 // Size classes are powers of two from 64 bytes to 2 MiB: phase 1 of a list of ten thousand tensors is in. Without them the C
 // library would map and unmap such blocks in every call, and the page faults would cost more than the checks.
@@ -157,7 +149,7 @@ bool keeps_blocks(ThreadLists& of_thread) {
 }  // namespace
 
 void* allocate_recycled(size_t bytes) {
-  if (!kRecycles || bytes > kLargest) return ::operator new(bytes);
+  if (kSanitized || bytes > kLargest) return ::operator new(bytes);
   const size_t size_class = class_of(bytes);
   if (size_class >= kThreadClasses) {
     void* const block = SharedLists::instance().take(size_class);
@@ -170,7 +162,7 @@ void* allocate_recycled(size_t bytes) {
 }
 
 void recycle(void* memory, size_t bytes) noexcept {
-  if (!kRecycles || bytes > kLargest) {
+  if (kSanitized || bytes > kLargest) {
     ::operator delete(memory);
     return;
   }

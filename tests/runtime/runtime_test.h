@@ -148,7 +148,9 @@ class Lookup {
     aclOpExecutor* executor = nullptr;
     const int code =
         aclnnEmbeddingGetWorkspaceSize(tensors_[0], tensors_[1], tensors_[2], &workspace_bytes, &executor);
-    return code != 0 ? code : aclnnEmbedding(nullptr, 0, executor, stream);
+    if (code != 0) return code;
+    if (workspace_.size() < workspace_bytes) workspace_.resize(workspace_bytes);  // none on the CPU
+    return aclnnEmbedding(workspace_.data(), workspace_bytes, executor, stream);
   }
   const std::vector<float>& out() const { return out_; }
 
@@ -156,6 +158,7 @@ class Lookup {
   float weight_[10] = {0, 10, 20, 30, 40, 50, 60, 70, 80, 90};
   std::vector<int64_t> indices_;
   std::vector<float> out_;
+  std::vector<char> workspace_;
   std::vector<aclTensor*> tensors_;
 };
 

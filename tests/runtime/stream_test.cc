@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "openaclnn/openaclnn.h"
 #include "runtime/gate.h"
 #include "runtime/runtime_test.h"
 
@@ -201,6 +202,15 @@ TEST_F(StreamTest, DefaultStreamsCannotBeDestroyed) {
   expect(0, counter.add(default_stream));
   expect(0, aclrtSynchronizeStream(nullptr));
   EXPECT_EQ(counter.value(), 1.0f);
+}
+
+TEST_F(StreamTest, TheCpuHasNoNativeStreams) {
+  int native = 0;
+  aclrtStream wrapped = nullptr;
+  expect(207000, openaclnnCreateStreamFromNative(&native, &wrapped),
+         {"CPU platform", "OPENACLNN_DEVICE=cuda"});
+  EXPECT_EQ(wrapped, nullptr);
+  expect(100000, openaclnnCreateStreamFromNative(&native, nullptr), {"stream is NULL"});
 }
 
 TEST_F(StreamTest, PriorityAndFlagsAreHints) {

@@ -72,6 +72,16 @@ Outcome run_case(const Case& c, const std::vector<HostTensor>& tensors, const Ru
   return run_operator(pointers, c.phase1, c.phase2, options);
 }
 
+uint64_t hash_of_results(const Case& c, const std::vector<HostTensor>& tensors) {
+  uint64_t hash = hash_text(c.name);
+  for (size_t k = 0; k < tensors.size(); ++k) {
+    if (c.tensors[k].role == Role::input) continue;
+    const std::vector<std::byte> bytes = tensors[k].all_bytes();
+    hash = hash_bytes(bytes.data(), bytes.size(), hash);
+  }
+  return hash;
+}
+
 int64_t count_telling(const HostTensor& tensor) {
   const bool is_real = float_format(tensor.dtype()) != nullptr;
   int64_t telling = 0;

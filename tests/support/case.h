@@ -81,6 +81,9 @@ void judge_case(const Case& c, const std::vector<HostTensor>& before, const std:
 
 Outcome run_case(const Case& c, const std::vector<HostTensor>& tensors, const RunOptions& options = {});
 
+// Of the outputs' bits and the case's name, as the golden files of tests record it.
+uint64_t hash_of_results(const Case& c, const std::vector<HostTensor>& tensors);
+
 // Elements that tell right from wrong: finite and not zero; for types that are not real numbers, not all bits zero.
 int64_t count_telling(const HostTensor& tensor);
 

@@ -52,6 +52,7 @@ class LibraryMemory {
     if (is_asked_for_) std::printf("figure blocks %ld\n", blocks_.load());
   }
   Placement instead_of(Placement placement) const {
+    if (DeviceTwin::is_asked_for() && placement == Placement::library) return Placement::ends_at_guard;
     return is_asked_for_ && placement != Placement::sparse ? Placement::library : placement;
   }
   // The guard allocator shows by where it puts a block and what is in it.
@@ -111,6 +112,7 @@ GuardedBuffer::GuardedBuffer(Placement placement, size_t bytes)
 }
 
 GuardedBuffer::~GuardedBuffer() {
+  twin_.reset();
   if (mapped_) {
     const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     auto* const kept = kept_mappings().list(has_canaries_ ? mapping_bytes_ / page - 2 : SIZE_MAX);
@@ -123,6 +125,13 @@ GuardedBuffer::~GuardedBuffer() {
     require(aclrtFree(mapping_) == ACL_SUCCESS,
             "aclrtFree");  // a guard allocator finds what was written around it
   }
+}
+
+void* GuardedBuffer::address_for_library(const void* address) const {
+  if (!DeviceTwin::is_asked_for()) return const_cast<void*>(address);
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  if (twin_ == nullptr) twin_ = std::make_unique<DeviceTwin>(mapping_ + page, mapping_bytes_ - 2 * page);
+  return twin_->address_of(address);
 }
 
 void GuardedBuffer::keep_mappings() { kept_mappings().enabled = true; }

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "support/device_twin.h"
+
 namespace openaclnn_test {
 
 // Which end of the data touches a forbidden page. `library`: memory of aclrtMalloc, for modes that accept no other. `sparse`: as
@@ -30,6 +32,9 @@ class GuardedBuffer {
   std::byte* data() const { return data_; }
   size_t size() const { return bytes_; }
 
+  // Where the library finds what lies at this address, in the data or not: there, or in the buffer's twin on the device.
+  void* address_for_library(const void* address) const;
+
   // False when a byte of the pages outside the data has changed. Library and sparse memory cannot tell.
   bool margins_intact() const;
 
@@ -42,6 +47,7 @@ class GuardedBuffer {
   std::byte* mapping_ = nullptr;
   size_t mapping_bytes_ = 0;
   std::byte* data_ = nullptr;
+  mutable std::unique_ptr<DeviceTwin> twin_;  // made when it is first asked for
 };
 
 }  // namespace openaclnn_test

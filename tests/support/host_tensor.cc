@@ -152,7 +152,7 @@ Descriptor HostTensor::describe_as(const Shape& dims, aclFormat format) const {
   const int64_t span = static_cast<int64_t>(memory_->size()) / element_bytes_;
   return Descriptor(aclCreateTensor(dims.data(), dims.size(), dtype_,
                                     own_strides ? view_.strides.data() : nullptr, view_.offset, format, &span,
-                                    1, data_));
+                                    1, memory_->address_for_library(data_)));
 }
 
 void HostTensor::remember() { remembered_.assign(memory_->data(), memory_->data() + memory_->size()); }

@@ -39,10 +39,12 @@ Outcome run_phase2(Phase2 phase2, aclOpExecutor* executor, uint64_t workspace_by
   outcome.phase1 = 0;
   outcome.workspace_bytes = workspace_bytes;
   GuardedBuffer workspace(workspace_bytes, options.workspace);
-  outcome.phase2 =
-      phase2(workspace_bytes > 0 ? workspace.data() : nullptr, workspace_bytes, executor, options.stream);
+  void* const scratch = workspace_bytes > 0 ? workspace.address_for_library(workspace.data()) : nullptr;
+  DeviceTwin::upload_all();
+  outcome.phase2 = phase2(scratch, workspace_bytes, executor, options.stream);
   if (outcome.phase2 == 0) outcome.sync = aclrtSynchronizeStream(options.stream);
   outcome.error = take_error_text();
+  DeviceTwin::download_all();
   outcome.workspace_intact = workspace.margins_intact();
   return outcome;
 }

@@ -1,8 +1,9 @@
 // ApplyFusedEmaAdam on the CPU: five streams in, four out, one pass; any strides through loops.h.
 #include <algorithm>
 
-#include "cpu/float_types.h"
+#include "base/storage_types.h"
 #include "cpu/loops.h"
+#include "ops/apply_fused_ema_adam/coefficients.h"
 #include "ops/apply_fused_ema_adam/op.h"
 #include "ops/apply_fused_ema_adam/update_cpu.h"
 

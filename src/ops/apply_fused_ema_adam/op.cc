@@ -1,31 +1,14 @@
-// ApplyFusedEmaAdam: checks, plan, coefficients and the two entry points.
+// ApplyFusedEmaAdam: checks, plan and the two entry points.
 #include "ops/apply_fused_ema_adam/op.h"
 
 #include <array>
 
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
 #include "base/env.h"
-#include "base/planted.h"
 #include "ops/registry.h"
 #include "ops/require.h"
 
 namespace openaclnn {
-
-namespace {
-
-// beta^t by binary powering, with the multiplications in this order: part of the operator's contract.
-double power(double base, int64_t t) {
-  uint64_t n = t < 0 ? 0 - static_cast<uint64_t>(t) : static_cast<uint64_t>(t);
-  double result = 1;
-  while (n != 0) {
-    if ((n & 1) != 0) result = result * base;
-    n >>= 1;
-    if (n != 0) base = base * base;
-  }
-  return t < 0 ? 1 / result : result;
-}
-
-}  // namespace
 
 std::string describe_ema_adam_fault(const Fault& fault) {
   return text("step is ", fault.value, "; with biasCorrection it must be at least ", fault.limit);
@@ -100,23 +83,6 @@ Call plan(const EmaAdamArgs& args) {
     plan.offsets[k] = call.parameters[static_cast<size_t>(k)].view.offset;
   call.plan = share_plan(plan);
   return call;
-}
-
-EmaAdamCoefficients ema_adam_coefficients(const EmaAdamAttributes& a, int64_t t) {
-  EmaAdamCoefficients c;
-  c.beta1 = static_cast<float>(a.beta1);
-  c.one_minus_beta1 = static_cast<float>(1 - a.beta1);
-  c.beta2 = static_cast<float>(a.beta2);
-  c.one_minus_beta2 = planted(Bug::coefficients_in_fp32) ? 1 - c.beta2 : static_cast<float>(1 - a.beta2);
-  c.lr = static_cast<float>(a.lr);
-  c.eps = static_cast<float>(a.eps);
-  c.weight_decay = static_cast<float>(a.weight_decay);
-  c.ema_decay = static_cast<float>(a.ema_decay);
-  c.one_minus_ema = static_cast<float>(1 - a.ema_decay);
-  c.m_scale = a.bias_correction ? static_cast<float>(1 / (1 - power(a.beta1, t))) : 1.0f;
-  c.v_scale = a.bias_correction ? static_cast<float>(1 / (1 - power(a.beta2, t))) : 1.0f;
-  c.decoupled = a.mode == 1;
-  return c;
 }
 
 }  // namespace openaclnn

@@ -3,9 +3,10 @@
 #include <array>
 #include <cstdint>
 
-#include "cpu/float_types.h"
+#include "base/storage_types.h"
 #include "cpu/loops.h"
 #include "cpu/simd.h"
+#include "ops/apply_fused_ema_adam/coefficients.h"
 #include "ops/apply_fused_ema_adam/update_cpu.h"
 #include "ops/apply_fused_ema_adam_list/op.h"
 

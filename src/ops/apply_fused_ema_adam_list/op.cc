@@ -8,6 +8,7 @@
 #include "openaclnn/openaclnn.h"
 #include "ops/registry.h"
 #include "ops/require.h"
+#include "ops/workspace.h"
 
 namespace openaclnn {
 
@@ -255,6 +256,15 @@ class Planner {
     }
     call_.work_bytes = static_cast<double>(plan_.traffic_bytes);
     plan_.items = static_cast<int64_t>(items_.size());
+    plan_.nests = static_cast<int64_t>(nests_.size());
+    if (platform_kind() == PlatformKind::cuda) {
+      WorkspaceLayout layout;
+      plan_.table = layout.reserve(Checked(plan_.items) * sizeof(EmaAdamListEntry) +
+                                   Checked(plan_.nests) * sizeof(EmaAdamListNest));
+      const Result<uint64_t> workspace_bytes = layout.bytes("the table of ", plan_.items, " indices");
+      if (!workspace_bytes.ok()) return workspace_bytes.status();
+      call_.workspace_bytes = *workspace_bytes;
+    }
     call_.plan =
         share_plan(plan_, std::span<const EmaAdamListItem>(items_), std::span<const EmaAdamListNest>(nests_));
     return std::move(call_);

@@ -5,8 +5,10 @@
 #include <array>
 
 #include "aclnnop/aclnn_embedding.h"
+#include "base/fault_scan_size.h"
 #include "ops/registry.h"
 #include "ops/require.h"
+#include "ops/workspace.h"
 
 namespace openaclnn {
 
@@ -50,7 +52,7 @@ Status check(const EmbeddingArgs& args) {
   return require_distinct_elements({&out});
 }
 
-Call plan(const EmbeddingArgs& args) {
+Result<Call> plan(const EmbeddingArgs& args) {
   const auto& [weight, indices, out] = args;
   Call call;
   call.op = &embedding_operator();
@@ -79,6 +81,14 @@ Call plan(const EmbeddingArgs& args) {
   plan.weight_column_stride = weight.view.strides[1];
   for (int k = 0; k < kEmbeddingParameters; ++k)
     plan.offsets[k] = call.parameters[static_cast<size_t>(k)].view.offset;
+  if (platform_kind() == PlatformKind::cuda && !call.nothing_to_do) {
+    WorkspaceLayout layout;
+    plan.scans = layout.reserve(kMostScanBlocks * kFaultScanBytes);
+    plan.faults = layout.reserve(sizeof(int64_t));
+    const Result<uint64_t> workspace_bytes = layout.bytes("faults");
+    if (!workspace_bytes.ok()) return workspace_bytes.status();
+    call.workspace_bytes = *workspace_bytes;
+  }
   call.plan = share_plan(plan);
   return call;
 }

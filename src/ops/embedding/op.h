@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "base/layout.h"
 #include "cpu/dispatch.h"
 #include "ops/contract.h"
+#include "ops/embedding/plan.h"
 
 namespace openaclnn {
 
@@ -13,25 +13,8 @@ struct EmbeddingArgs {
   Argument weight, indices, out;
 };
 
-// Parameters of the call, in the order of the signature.
-enum EmbeddingParameter { kEmbeddingWeight, kEmbeddingIndices, kEmbeddingOut, kEmbeddingParameters };
-
-struct EmbeddingPlan {
-  int64_t element_bytes;
-  aclDataType index_dtype;
-  int64_t table_rows;  // V
-  int64_t columns;     // D
-  int64_t positions;   // number of indices
-  LoopNest<2> nest;    // over the positions in row-major order: offsets of the index and of its output row
-  int64_t weight_row_stride, weight_column_stride, out_column_stride;  // elements
-  int64_t offsets[kEmbeddingParameters];                               // elements
-};
-
-// Fault::kind
-enum EmbeddingFaultKind { kRowsSetToZero, kNothingWritten };
-
 Status check(const EmbeddingArgs& args);
-Call plan(const EmbeddingArgs& args);
+Result<Call> plan(const EmbeddingArgs& args);
 
 }  // namespace openaclnn
 

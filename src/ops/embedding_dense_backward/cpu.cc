@@ -4,12 +4,13 @@
 #include <atomic>
 
 #include "base/planted.h"
+#include "base/storage_types.h"
 #include "cpu/caches.h"
-#include "cpu/float_types.h"
 #include "cpu/rows.h"
 #include "cpu/zeros.h"
 #include "ops/embedding_dense_backward/direct.h"
 #include "ops/embedding_dense_backward/sort.h"
+#include "runtime/fault_value.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 

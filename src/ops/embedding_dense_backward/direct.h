@@ -8,8 +8,8 @@
 
 #include "base/sum_order.h"
 #include "cpu/simd.h"
-#include "cpu/workspace.h"
 #include "ops/embedding_dense_backward/op.h"
+#include "runtime/workspace_part.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 

@@ -9,7 +9,10 @@
 
 #include "aclnnop/aclnn_embedding_dense_backward.h"
 #include "base/checked.h"
+#include "base/fault_scan_size.h"
 #include "base/planted.h"
+#include "base/sort_size.h"
+#include "base/sum_order.h"
 #include "ops/registry.h"
 #include "ops/require.h"
 #include "ops/workspace.h"
@@ -77,6 +80,25 @@ Result<uint64_t> lay_out(EmbeddingBackwardScratch& scratch, int64_t positions, i
   return layout.bytes(positions, " indices");
 }
 
+Result<uint64_t> lay_out(EmbeddingBackwardGpuScratch& scratch, int64_t positions, int64_t table_rows,
+                         int64_t columns) {
+  scratch.wide = std::max(positions, table_rows) >= int64_t{UINT32_MAX};
+  const Checked word_bytes = scratch.wide ? 8 : 4;
+  WorkspaceLayout layout;
+  for (int k = 0; k < 2; ++k) {
+    scratch.keys[k] = layout.reserve(Checked(positions) * word_bytes);
+    scratch.positions[k] = layout.reserve(Checked(positions) * word_bytes);
+  }
+  scratch.sort = layout.reserve(sort_scratch_bytes(positions));
+  scratch.ends = layout.reserve(Checked(table_rows) * 8);
+  scratch.rows = layout.reserve(Checked(positions) * 8);
+  const int64_t slots = positions > kChunkTerms ? 2 * (positions / kChunkTerms + 1) : 0;  // cuda/rows.cuh
+  scratch.chunk_sums = layout.reserve(Checked(slots) * columns * 4);
+  scratch.scans = layout.reserve(kMostScanBlocks * kFaultScanBytes);
+  scratch.faults = layout.reserve(8);
+  return layout.bytes(positions, " indices");
+}
+
 }  // namespace
 
 const Operator& embedding_dense_backward_operator() {
@@ -140,8 +162,11 @@ Result<Call> plan(const EmbeddingBackwardArgs& args) {
     if (plan.positions > 0) {
       plan.index_nest = row_major_nest<1>({&indices.view}, 0, indices.view.rank);
       plan.grad_row_nest = row_major_nest<1>({&grad.view}, 0, grad.view.rank - 1);
+      const auto lay_out_for = [&](auto& scratch) {
+        return lay_out(scratch, plan.positions, plan.table_rows, plan.columns);
+      };
       const Result<uint64_t> workspace_bytes =
-          lay_out(plan.scratch, plan.positions, plan.table_rows, plan.columns);
+          platform_kind() == PlatformKind::cuda ? lay_out_for(plan.gpu_scratch) : lay_out_for(plan.scratch);
       if (!workspace_bytes.ok()) return workspace_bytes.status();
       call.workspace_bytes = *workspace_bytes;
     }

@@ -8,11 +8,12 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/index_values.h"
 #include "base/planted.h"
 #include "cpu/indices.h"
 #include "cpu/loops.h"
-#include "cpu/workspace.h"
 #include "ops/embedding_dense_backward/op.h"
+#include "runtime/workspace_part.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 

@@ -1,12 +1,12 @@
 // GroupedBiasAddGrad on the CPU: the rows are cut into the chunks of the order of additions, and threads take equal stretches
 // of chunks, whatever the sizes of the groups. Sums of chunks that share a group are joined in a second step.
 #include "base/planted.h"
-#include "cpu/float_types.h"
+#include "base/storage_types.h"
 #include "cpu/rows.h"
 #include "cpu/threads.h"
-#include "cpu/workspace.h"
 #include "cpu/zeros.h"
 #include "ops/grouped_bias_add_grad/op.h"
+#include "runtime/workspace_part.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 

@@ -57,13 +57,15 @@ Result<uint64_t> lay_out(GroupedBiasPlan& plan) {
   WorkspaceLayout layout;
   GroupedBiasScratch& scratch = plan.scratch;
   scratch.ends = layout.reserve(plan.has_group_index ? Checked(plan.groups) * 8 : Checked(0));
+  const bool on_gpu = platform_kind() == PlatformKind::cuda;
+  scratch.faults = layout.reserve(plan.has_group_index && on_gpu ? 8 : 0);
   const int64_t longest_group = plan.has_group_index ? plan.rows : plan.rows_per_group;
   if (longest_group > kChunkTerms) {
     // Full chunks start at least kChunkTerms rows apart, and so do the incomplete ones that end long groups: two slots for
     // every kChunkTerms rows hold them all (chunk_sum() in cpu.cc).
     const int64_t stretches = plan.rows / kChunkTerms + 1;
     scratch.chunk_slots = planted(Bug::one_slot_too_few) ? stretches : 2 * stretches;
-    scratch.long_groups = layout.reserve(Checked(stretches) * 8);
+    scratch.long_groups = layout.reserve(on_gpu ? Checked(0) : Checked(stretches) * 8);
     scratch.chunk_sums = layout.reserve(Checked(scratch.chunk_slots) * plan.columns * 4);
   }
   return layout.bytes(plan.groups, " groups of ", plan.rows, " rows");

@@ -3,14 +3,11 @@
 
 #include <cstdint>
 
-#include "base/layout.h"
 #include "cpu/dispatch.h"
 #include "ops/contract.h"
+#include "ops/grouped_bias_add_grad/plan.h"
 
 namespace openaclnn {
-
-// What the numbers in groupIdx are.
-enum GroupIndexType : int64_t { kGroupEnds = 0, kGroupSizes = 1 };
 
 struct GroupedBiasArgs {
   Argument grad_y;
@@ -18,38 +15,6 @@ struct GroupedBiasArgs {
   int64_t group_index_type;
   Argument out;
 };
-
-// Parameters of the call, in the order of the signature. Without groupIdx out is parameter 1.
-struct GroupedBiasParameters {
-  int grad_y, group_index, out;
-};
-
-// Where the parts of the workspace start (WorkspaceLayout). The sizes depend on shapes only.
-struct GroupedBiasScratch {
-  int64_t ends;         // int64[G]: e(j), checked, when groupIdx is given
-  int64_t long_groups;  // int64[rows / kChunkTerms]: groups of more than one chunk
-  int64_t chunk_sums;   // float[chunk_slots, H]
-  int64_t chunk_slots;
-};
-
-struct GroupedBiasPlan {
-  aclDataType dtype, index_dtype;
-  bool has_group_index;
-  GroupIndexType group_index_type;
-  int64_t groups;          // G
-  int64_t columns;         // H
-  int64_t rows;            // R, or G * C
-  int64_t rows_per_group;  // C, without groupIdx
-  // Elements. Without groupIdx group j starts at j * group_stride, else at its first row.
-  int64_t index_stride, group_stride, row_stride, column_stride, out_row_stride, out_column_stride;
-  LoopNest<1> out_nest;  // all of out
-  GroupedBiasParameters parameters;
-  int64_t grad_offset, index_offset, out_offset;  // elements
-  GroupedBiasScratch scratch;
-};
-
-// Fault::kind. kRowsLeft is a fault in strict mode only.
-enum GroupedBiasFaultKind { kEntryNegative, kEntryDecreases, kEndBeyondRows, kSizesBeyondRows, kRowsLeft };
 
 Status check(const GroupedBiasArgs& args);
 Result<Call> plan(const GroupedBiasArgs& args);

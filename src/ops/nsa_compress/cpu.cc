@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "cpu/float_types.h"
+#include "base/storage_types.h"
 #include "cpu/rows.h"
 #include "cpu/threads.h"
-#include "cpu/workspace.h"
 #include "ops/nsa_compress/op.h"
 #include "ops/nsa_windows_cpu.h"
+#include "runtime/workspace_part.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 

@@ -98,7 +98,11 @@ Result<Call> plan(const CompressionArgs& args, std::span<const Sequence> sequenc
     std::copy_n(args.weight.view.strides, 2, plan.weight_strides.begin());
     for (size_t k = 0; k < kCompressParameters; ++k) plan.offsets[k] = call.parameters[k].view.offset;
     WorkspaceLayout layout;
-    plan.weights = layout.reserve(Checked(plan.sizes.block_size) * plan.sizes.heads * 4);
+    if (platform_kind() == PlatformKind::cuda) {
+      plan.sequences = layout.reserve(Checked(plan.sizes.sequences) * sizeof(Sequence));
+    } else {
+      plan.weights = layout.reserve(Checked(plan.sizes.block_size) * plan.sizes.heads * 4);
+    }
     const Result<uint64_t> workspace_bytes =
         layout.bytes(plan.sizes.block_size, " weights of ", plan.sizes.heads, " heads");
     if (!workspace_bytes.ok()) return workspace_bytes.status();

@@ -2,16 +2,16 @@
 // that cover it: each adds its weighted row to the token's gradient, and its product with the token to a weight's gradient.
 #include <algorithm>
 
+#include "base/storage_types.h"
 #include "cpu/caches.h"
-#include "cpu/float_types.h"
 #include "cpu/lanes16.h"
 #include "cpu/rows.h"
 #include "cpu/threads.h"
 #include "cpu/views.h"
-#include "cpu/workspace.h"
 #include "cpu/zeros.h"
 #include "ops/nsa_compress_grad/op.h"
 #include "ops/nsa_windows_cpu.h"
+#include "runtime/workspace_part.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 

@@ -36,6 +36,19 @@ int64_t count_stretches(const CompressionSizes& sizes) {
   return std::clamp(std::min(by_work, by_memory), int64_t{1}, kMost);
 }
 
+// The same in windows for a GPU, which needs more of them. A thread of it adds its products of a stretch in fp32: as many for each
+// weight as a piece of a head has windows in the stretch, and these are at most 64.
+int64_t count_windows_of_stretch(const CompressionSizes& sizes) {
+  constexpr int64_t kPieceColumns = 1024;  // of a head that 256 threads take at once, at least
+  constexpr int64_t kMostAdditions = 64;
+  constexpr int64_t kMostStretches = 256;
+  const int64_t pieces = ceil_div(sizes.columns, kPieceColumns);
+  const int64_t by_error = std::max<int64_t>(kMostAdditions / pieces, 1);
+  const int64_t by_memory = sizes.tokens * sizes.columns / 8 / sizes.block_size;
+  const int64_t stretches = std::clamp(by_memory, int64_t{1}, kMostStretches);
+  return std::min(ceil_div(sizes.windows, stretches), by_error);
+}
+
 }  // namespace
 
 const Operator& nsa_compress_grad_operator() {
@@ -102,10 +115,16 @@ Result<Call> plan(const CompressionGradArgs& args, std::span<const Sequence> seq
     if (!weight_grad.view.is_empty()) plan.weight_grad_nest = memory_order_nest<1>({&weight_grad.view}, 0);
   }
   if (!only_zeros) {
-    plan.stretches = count_stretches(plan.sizes);
     const Checked weights = Checked(plan.sizes.block_size) * plan.sizes.heads;
     WorkspaceLayout layout;
-    plan.weights = layout.reserve(weights * 4);
+    if (platform_kind() == PlatformKind::cuda) {
+      plan.windows_of_stretch = count_windows_of_stretch(plan.sizes);
+      plan.stretches = ceil_div(plan.sizes.windows, plan.windows_of_stretch);
+      plan.sequences = layout.reserve(Checked(plan.sizes.sequences) * sizeof(Sequence));
+    } else {
+      plan.stretches = count_stretches(plan.sizes);
+      plan.weights = layout.reserve(weights * 4);
+    }
     plan.weight_sums = layout.reserve(weights * 8 * plan.stretches);
     const Result<uint64_t> workspace_bytes =
         layout.bytes(plan.sizes.block_size, " weights of ", plan.sizes.heads, " heads");

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <span>
 
-#include "base/layout.h"
 #include "cpu/dispatch.h"
+#include "ops/nsa_compress_grad/plan.h"
 #include "ops/nsa_windows.h"
 
 namespace openaclnn {
@@ -15,32 +15,6 @@ struct CompressionGradArgs {
   CompressionArgs forward;  // compressed: outputGrad
   Argument input_grad;      // [T, N, D]
   Argument weight_grad;     // [L, N]
-};
-
-// Parameters of the call, in the order of the signature.
-enum NsaCompressGradParameter {
-  kOutputGrad,
-  kGradInput,
-  kGradWeight,
-  kInputGrad,
-  kWeightGrad,
-  kCompressGradParameters
-};
-
-// Followed by its sequences (plan_items).
-struct NsaCompressGradPlan {
-  aclDataType dtype;
-  bool only_zeros;  // there is nothing to sum; the outputs that have elements become zeros
-  CompressionSizes sizes;
-  std::array<int64_t, 3> output_grad_strides, input_strides, input_grad_strides;  // elements
-  std::array<int64_t, 2> weight_strides, weight_grad_strides;                     // elements
-  std::array<int64_t, kCompressGradParameters> offsets;                           // elements
-  LoopNest<1> input_grad_nest, weight_grad_nest;                                  // all of the outputs
-  // Stretches of tokens whose sums of weightGrad are joined at the end: part of the order of additions, so their number
-  // depends on shapes only.
-  int64_t stretches;
-  int64_t weights;      // float[L, N] in the workspace: the weights, widened
-  int64_t weight_sums;  // double[stretches, L, N] in the workspace
 };
 
 Status check(const CompressionGradArgs& args);

@@ -3,16 +3,17 @@
 
 #include <cstdint>
 
-#include "runtime/device.h"
+#include "base/inline.h"
 
-namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
+namespace openaclnn {
 
-template <class T>
-inline T* workspace_part(const TaskIo& io, int64_t offset) {
+// Io: what the device gives its kernels, with the address of the workspace.
+template <class T, class Io>
+OPENACLNN_HOST_INLINE T* workspace_part(const Io& io, int64_t offset) {
   constexpr uintptr_t kCacheLineBytes = 64;
   const uintptr_t base =
       (reinterpret_cast<uintptr_t>(io.workspace) + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes;
   return reinterpret_cast<T*>(base + static_cast<uintptr_t>(offset));
 }
 
-}  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE
+}  // namespace openaclnn

@@ -1,0 +1,62 @@
+# The CUDA plugin: the real one, built by nvcc where it is, and the one of the tests, which runs the same sources without a GPU.
+set(OPENACLNN_CUDA_FOUND OFF)
+if(NOT OPENACLNN_CUDA STREQUAL "OFF")
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    find_package(CUDAToolkit REQUIRED)
+    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20) # CMake before 3.26 does not know that nvcc has it
+    endif()
+  endif()
+  if(CMAKE_CUDA_COMPILER AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.4)
+    set(OPENACLNN_CUDA_FOUND ON)
+  elseif(OPENACLNN_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "OPENACLNN_CUDA is ON, but nvcc of CUDA 12.4 or later was not found; name it by CMAKE_CUDA_COMPILER")
+  endif()
+endif()
+if(OPENACLNN_CUDA_FOUND)
+  message(STATUS "CUDA plugin: built by nvcc ${CMAKE_CUDA_COMPILER_VERSION}")
+else()
+  message(STATUS "CUDA plugin: not built (OPENACLNN_CUDA is ${OPENACLNN_CUDA}; nvcc of CUDA 12.4 or later is needed)")
+endif()
+
+# What crosses the border between library and plugin must come from one build: its name holds a hash of what is shared.
+file(GLOB shared CONFIGURE_DEPENDS src/base/*.h src/runtime/device.h src/runtime/fault.h src/runtime/tensor_lists.h
+  src/cuda/plugin.h src/cuda/launch.h src/ops/*.h src/ops/*/op.h src/ops/*/plan.h)
+set(hashes "")
+foreach(header IN LISTS shared)
+  file(MD5 ${header} hash)
+  string(APPEND hashes ${hash})
+endforeach()
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${shared})
+string(MD5 hash "${hashes}")
+string(SUBSTRING ${hash} 0 12 hash)
+set(OPENACLNN_CUDA_BUILD "${PROJECT_VERSION}-${hash}")
+
+file(GLOB OPENACLNN_CUDA_KERNELS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/ops/*/cuda.cu)
+
+# openaclnn_add_plugin(name): a plugin of the sources that both have; the caller adds kernels and the CUDA runtime.
+function(openaclnn_add_plugin name)
+  add_library(${name} MODULE ${PROJECT_SOURCE_DIR}/src/cuda/plugin.cc ${PROJECT_SOURCE_DIR}/src/ops/launches.cc ${ARGN})
+  target_compile_definitions(${name} PRIVATE OPENACLNN_CUDA_BUILD="${OPENACLNN_CUDA_BUILD}")
+  set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON)
+  target_link_libraries(${name} PRIVATE openaclnn_includes Threads::Threads)
+endfunction()
+
+# openaclnn_simt_objects(name sources…): an object library of what the C++ compiler compiles against the emulation of the device
+# language. Kernels of .cu files count as C++ in the folder that calls this.
+function(openaclnn_simt_objects name)
+  set_source_files_properties(${OPENACLNN_CUDA_KERNELS} PROPERTIES LANGUAGE CXX)
+  add_library(${name} OBJECT ${ARGN})
+  set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  target_compile_options(${name} PRIVATE -Wno-unknown-pragmas)
+  if(OPENACLNN_SANITIZE MATCHES thread)
+    # ThreadSanitizer would have to be told of every switch of fibers. It watches the runtime and the plugin around them.
+    target_compile_options(${name} PRIVATE -fno-sanitize=thread)
+  endif()
+  target_include_directories(${name} BEFORE PRIVATE ${PROJECT_SOURCE_DIR}/src/cuda/simt)
+  target_link_libraries(${name} PRIVATE openaclnn_flags openaclnn_includes)
+endfunction()

@@ -1,0 +1,49 @@
+// Memory of one kind (the device's or pinned) that was freed: kept until the tasks that use it are done, then for the next allocation.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "cuda/driver.h"
+
+namespace openaclnn::cuda {
+
+// Points that all have to be reached.
+using Fence = std::vector<std::shared_ptr<DeviceEvent>>;
+
+class BlockCache {
+ public:
+  BlockCache(Driver& driver, MemorySpace space) : driver_(driver), space_(space) {}
+
+  // nullptr when there is no memory. May wait for blocks that are still in use before it says so.
+  void* allocate(size_t bytes);
+  // `bytes` as asked for. Throws std::bad_alloc and has changed nothing then.
+  void put(void* address, size_t bytes, Fence fence);
+  // Back to the driver at once, which may wait for all work of the device.
+  void free_now(void* address) noexcept;
+
+  size_t idle_bytes();
+
+ private:
+  struct Waiting {
+    void* address;
+    size_t bytes;
+    Fence fence;
+  };
+
+  void* take(size_t bytes);
+  void* ask_driver(size_t bytes);
+  bool reap(bool wait);
+  bool free_idle();
+
+  Driver& driver_;
+  const MemorySpace space_;
+  std::mutex mutex_;
+  std::list<Waiting> waiting_;
+  std::multimap<size_t, void*> idle_;  // by size
+};
+
+}  // namespace openaclnn::cuda

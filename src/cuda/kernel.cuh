@@ -1,0 +1,90 @@
+// What every kernel needs: the device language, launches, and the numbers of its threads.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <tuple>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/inline.h"
+#include "cuda/launch.h"
+#include "runtime/workspace_part.h"
+
+namespace openaclnn::cuda {
+
+inline constexpr int kThreads = 256;  // of a block, where a kernel has no reason for another number
+// Blocks that shall fit on a multiprocessor, for kernels that keep much in registers: told nothing, the compiler would rather spill.
+inline constexpr int kBlocksWithRegisters = 2;
+inline constexpr int kWarp = 32;
+inline constexpr unsigned kAllLanes = 0xFFFFFFFFu;
+
+// All parameters of a kernel together, since CUDA 12.1.
+inline constexpr size_t kMostParameterBytes = 32764;
+
+// Puts a kernel on a stream; `arguments` become the kernel's parameters by value.
+template <class... Parameters, class... Arguments>
+cudaError_t launch_kernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
+                          cudaStream_t stream, const Arguments&... arguments) {
+  static_assert((sizeof(Parameters) + ... + 0) <= kMostParameterBytes);
+#if defined(__CUDACC__)
+  cudaLaunchConfig_t config = {};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  return cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...);
+#else
+  auto thread = [kernel, values = std::tuple<std::remove_const_t<Parameters>...>(arguments...)] {
+    std::apply(kernel, values);
+  };
+  return static_cast<cudaError_t>(simt::enqueue(stream, {grid, block, shared_bytes, std::move(thread)}));
+#endif
+}
+
+// The thread among all of a launch of one-dimensional blocks and grid, and how many there are.
+__device__ __forceinline__ int64_t thread_number() {
+  return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+__device__ __forceinline__ int64_t thread_count() { return static_cast<int64_t>(gridDim.x) * blockDim.x; }
+
+// The multiprocessors of the current device. No result depends on it.
+inline int64_t multiprocessors() {
+#if defined(__CUDACC__)
+  int device = 0;
+  int count = 0;
+  const bool known = cudaGetDevice(&device) == cudaSuccess &&
+                     cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device) == cudaSuccess;
+  return known && count > 0 ? count : 1;
+#else
+  return 1;  // so that loops over grids go round in tests, too
+#endif
+}
+
+// Blocks for `items` independent items, one to a thread: as many as run at the same time at most, so that what a block prepares
+// is prepared once for many items.
+inline int64_t blocks_for(int64_t items) {
+  constexpr int64_t kBlocksPerMultiprocessor = 2048 / kThreads;
+  return std::clamp<int64_t>(ceil_div(items, kThreads), 1, multiprocessors() * kBlocksPerMultiprocessor);
+}
+
+inline dim3 grid_of(int64_t x, int64_t y = 1) { return {static_cast<unsigned>(x), static_cast<unsigned>(y)}; }
+
+// Mistakes planted on purpose, each in a build of its own: the emulation must notice them.
+enum class KernelBug { none, barrier_deleted, guard_deleted };
+#if defined(OPENACLNN_PLANTED_KERNEL_BUG)
+inline constexpr KernelBug kPlantedKernelBug = KernelBug::OPENACLNN_PLANTED_KERNEL_BUG;
+#else
+inline constexpr KernelBug kPlantedKernelBug = KernelBug::none;
+#endif
+OPENACLNN_INLINE constexpr bool planted(KernelBug bug) { return bug == kPlantedKernelBug; }
+
+}  // namespace openaclnn::cuda
+
+// The rest of a function that launches several kernels runs only while there is no error.
+#define OPENACLNN_CUDA_TRY(...)                                                         \
+  do {                                                                                  \
+    if (const cudaError_t error_ = (__VA_ARGS__); error_ != cudaSuccess) return error_; \
+  } while (false)

@@ -1,0 +1,286 @@
+// The CUDA plugin: the table of plugin.h over the CUDA runtime. Compiled against the real one, and against its fake for tests.
+#include "cuda/plugin.h"
+
+#include <cuda_runtime.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "cuda/launch.h"
+#include "cuda/launches.h"
+
+namespace openaclnn::cuda {
+
+namespace {
+
+constexpr int kNeededDriver =
+    CUDART_VERSION / 1000 * 1000;  // drivers run all minor versions of their major one
+
+thread_local char last_error[256];
+
+cudaStream_t as_stream(void* stream) { return static_cast<cudaStream_t>(stream); }
+cudaEvent_t as_event(void* event) { return static_cast<cudaEvent_t>(event); }
+
+// Errors after which every call of this process on the device fails, as the CUDA runtime's reference says of each.
+bool is_sticky(cudaError_t error) {
+  switch (error) {
+    case cudaErrorCudartUnloading:
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorContextIsDestroyed:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case cudaErrorUnknown: return true;
+    default: return false;
+  }
+}
+
+Outcome judge(cudaError_t error) {
+  if (error == cudaSuccess) return Outcome::done;
+  (void)cudaGetLastError();  // the program around us may look for errors of its own
+  if (error == cudaErrorNotReady) return Outcome::not_ready;
+  std::snprintf(last_error, sizeof last_error, "%s: %s", cudaGetErrorName(error), cudaGetErrorString(error));
+  if (is_sticky(error)) return Outcome::lost;
+  return error == cudaErrorMemoryAllocation ? Outcome::out_of_memory : Outcome::refused;
+}
+
+// Makes a device current for one call, and lets the call through while another thread captures a graph: nothing that this
+// library allocates or asks for belongs into someone else's graph.
+class DeviceScope {
+ public:
+  explicit DeviceScope(int device) {
+    error_ = cudaGetDevice(&before_);
+    if (error_ == cudaSuccess && before_ != device) error_ = cudaSetDevice(device);
+    restore_ = error_ == cudaSuccess && before_ != device;
+    mode_ = cudaStreamCaptureModeRelaxed;
+    if (error_ == cudaSuccess) error_ = cudaThreadExchangeStreamCaptureMode(&mode_);
+    exchanged_ = error_ == cudaSuccess;
+  }
+  ~DeviceScope() {
+    if (exchanged_) (void)cudaThreadExchangeStreamCaptureMode(&mode_);
+    if (restore_) (void)cudaSetDevice(before_);
+  }
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+
+  cudaError_t error() const { return error_; }
+
+ private:
+  int before_ = 0;
+  bool restore_ = false;
+  bool exchanged_ = false;
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+  cudaError_t error_;
+};
+
+template <class Body>
+Outcome on_device(int device, const Body& body) {
+  const DeviceScope scope(device);
+  return judge(scope.error() != cudaSuccess ? scope.error() : body());
+}
+
+// "580.65.06", as the kernel module tells it; empty without one.
+std::string kernel_module_version() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  for (std::string word; file >> word;) {
+    if (word.find_first_not_of("0123456789.") == std::string::npos && word.find('.') != std::string::npos)
+      return word;
+  }
+  return {};
+}
+
+std::string cuda_version(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+// Why there is no device, or an empty text and their number.
+std::string count_devices(int& count) {
+  int driver = 0;
+  count = 0;
+  (void)cudaDriverGetVersion(&driver);
+  if (driver == 0) return "no driver: libcuda.so.1 of an NVIDIA driver was not found or does not load";
+  if (driver < kNeededDriver) {
+    const std::string module = kernel_module_version();
+    return "driver too old: " + (module.empty() ? "it" : "version " + module) + " supports CUDA " +
+           cuda_version(driver) + " and this plugin needs CUDA " + cuda_version(kNeededDriver) + " (" +
+           (kNeededDriver >= 13000 ? "driver 580" : "driver 525") + " or later)";
+  }
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaSuccess && count > 0) return {};
+  (void)cudaGetLastError();
+  count = 0;
+  if (error == cudaSuccess || error == cudaErrorNoDevice) return "no GPU: the driver sees no CUDA device";
+  return std::string("the driver does not answer: ") + cudaGetErrorName(error) + ": " +
+         cudaGetErrorString(error);
+}
+
+int device_count(const char** why_none) {
+  thread_local char why[256];
+  int count = 0;
+  const std::string reason = count_devices(count);
+  std::snprintf(why, sizeof why, "%s", reason.c_str());
+  *why_none = why;
+  return count;
+}
+
+const char* error_text() { return last_error; }
+
+// ---- memory ----
+
+Outcome allocate(int device, size_t bytes, void** address) {
+  return on_device(device, [&] { return cudaMalloc(address, bytes); });
+}
+Outcome free_memory(int device, void* address) {
+  return on_device(device, [&] { return cudaFree(address); });
+}
+Outcome allocate_host(int device, size_t bytes, void** address) {
+  return on_device(
+      device, [&] { return cudaHostAlloc(address, bytes, cudaHostAllocPortable | cudaHostAllocMapped); });
+}
+Outcome free_host(int device, void* address) {
+  return on_device(device, [&] { return cudaFreeHost(address); });
+}
+Outcome memory_info(int device, size_t* free_bytes, size_t* total_bytes) {
+  return on_device(device, [&] { return cudaMemGetInfo(free_bytes, total_bytes); });
+}
+
+Outcome can_access_peer(int device, int peer, int* can) {
+  return on_device(device, [&] { return cudaDeviceCanAccessPeer(can, device, peer); });
+}
+Outcome enable_peer_access(int device, int peer) {
+  return on_device(device, [&] {
+    const cudaError_t error = cudaDeviceEnablePeerAccess(peer, 0);
+    return error == cudaErrorPeerAccessAlreadyEnabled ? cudaSuccess : error;
+  });
+}
+
+// ---- streams ----
+
+Outcome create_stream(int device, void** stream) {
+  return on_device(device, [&] {
+    cudaStream_t made = nullptr;
+    const cudaError_t error = cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking);
+    *stream = made;
+    return error;
+  });
+}
+Outcome destroy_stream(int device, void* stream) {
+  return on_device(device, [&] { return cudaStreamDestroy(as_stream(stream)); });
+}
+Outcome query_stream(int device, void* stream) {
+  return on_device(device, [&] { return cudaStreamQuery(as_stream(stream)); });
+}
+Outcome synchronize_stream(int device, void* stream) {
+  return on_device(device, [&] { return cudaStreamSynchronize(as_stream(stream)); });
+}
+Outcome is_capturing(int device, void* stream, int* capturing) {
+  return on_device(device, [&] {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    const cudaError_t error = cudaStreamIsCapturing(as_stream(stream), &status);
+    *capturing = status != cudaStreamCaptureStatusNone ? 1 : 0;
+    return error;
+  });
+}
+Outcome copy_async(int device, void* stream, void* destination, const void* source, size_t bytes) {
+  return on_device(device, [&] {
+    return cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDefault, as_stream(stream));
+  });
+}
+Outcome fill_async(int device, void* stream, void* destination, int value, size_t bytes) {
+  return on_device(device, [&] { return cudaMemsetAsync(destination, value, bytes, as_stream(stream)); });
+}
+Outcome call_async(int device, void* stream, void (*function)(void*), void* argument) {
+  return on_device(device, [&] { return cudaLaunchHostFunc(as_stream(stream), function, argument); });
+}
+
+Outcome run(int device, void* stream, const OperatorTask* task) {
+  const Launch launch = find_launch(task->name);
+  if (launch == nullptr) {
+    std::snprintf(last_error, sizeof last_error, "%s has no CUDA kernel", task->name);
+    return Outcome::refused;
+  }
+  return on_device(device, [&] {
+    return launch(task->plan, {*task->data, task->workspace, task->check, task->elements, as_stream(stream),
+                               task->fault});
+  });
+}
+
+// ---- events ----
+
+Outcome create_event(int device, int timed, void** event) {
+  return on_device(device, [&] {
+    cudaEvent_t made = nullptr;
+    const cudaError_t error =
+        cudaEventCreateWithFlags(&made, timed != 0 ? cudaEventDefault : cudaEventDisableTiming);
+    *event = made;
+    return error;
+  });
+}
+Outcome destroy_event(int device, void* event) {
+  return on_device(device, [&] { return cudaEventDestroy(as_event(event)); });
+}
+Outcome record_event(int device, void* event, void* stream) {
+  return on_device(device, [&] { return cudaEventRecord(as_event(event), as_stream(stream)); });
+}
+Outcome query_event(int device, void* event) {
+  return on_device(device, [&] { return cudaEventQuery(as_event(event)); });
+}
+Outcome synchronize_event(int device, void* event) {
+  return on_device(device, [&] { return cudaEventSynchronize(as_event(event)); });
+}
+Outcome wait_event(int device, void* stream, void* event) {
+  return on_device(device, [&] { return cudaStreamWaitEvent(as_stream(stream), as_event(event), 0); });
+}
+Outcome elapsed(int device, void* start, void* end, float* milliseconds) {
+  return on_device(device,
+                   [&] { return cudaEventElapsedTime(milliseconds, as_event(start), as_event(end)); });
+}
+
+constexpr PluginTable kTable = {
+    .table_bytes = sizeof(PluginTable),
+    .build = OPENACLNN_CUDA_BUILD,
+    .device_count = device_count,
+    .error_text = error_text,
+    .allocate = allocate,
+    .free = free_memory,
+    .allocate_host = allocate_host,
+    .free_host = free_host,
+    .memory_info = memory_info,
+    .can_access_peer = can_access_peer,
+    .enable_peer_access = enable_peer_access,
+    .create_stream = create_stream,
+    .destroy_stream = destroy_stream,
+    .query_stream = query_stream,
+    .synchronize_stream = synchronize_stream,
+    .is_capturing = is_capturing,
+    .copy_async = copy_async,
+    .fill_async = fill_async,
+    .call_async = call_async,
+    .run = run,
+    .create_event = create_event,
+    .destroy_event = destroy_event,
+    .record_event = record_event,
+    .query_event = query_event,
+    .synchronize_event = synchronize_event,
+    .wait_event = wait_event,
+    .elapsed = elapsed,
+};
+
+}  // namespace
+
+}  // namespace openaclnn::cuda
+
+extern "C" __attribute__((visibility("default"))) const openaclnn::cuda::PluginTable*
+openaclnn_cuda_plugin() {
+  return &openaclnn::cuda::kTable;
+}

@@ -1,0 +1,79 @@
+// The border between libopenaclnn.so and the CUDA plugin: one exported function, which returns a table of functions.
+//
+// The library knows nothing of CUDA and the plugin nothing of handles: streams and events are addresses that only the plugin
+// understands. Both sides come from one build, which `build` proves, so plans cross the border as they are.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/env.h"
+#include "runtime/device.h"
+
+namespace openaclnn::cuda {
+
+// What a function of the table returns. The sentence is in error_text().
+enum class Outcome : int {
+  done,
+  not_ready,      // queries only: there is still work before this point
+  out_of_memory,  // of the device, or of what the driver keeps for its own use
+  refused,        // this call failed, the device goes on
+  lost,           // the device's context is destroyed: no later call on it can succeed
+};
+
+// A task of an operator.
+struct OperatorTask {
+  const char* name;  // as in Operator::name
+  const void* plan;
+  const std::array<void*, kMaxParameters>* data;
+  void* workspace;
+  CheckMode check;
+  void* const* elements;  // of lists, or nullptr
+  Fault* fault;           // of allocate_host()
+};
+
+struct PluginTable {
+  uint64_t table_bytes;  // sizeof(PluginTable)
+  const char* build;     // OPENACLNN_CUDA_BUILD
+
+  // The number of usable devices; 0 with the reason.
+  int (*device_count)(const char** why_none);
+  // "cudaErrorIllegalAddress: an illegal memory access was encountered", of the calling thread's last failure.
+  const char* (*error_text)();
+
+  // Memory. Host memory is pinned, and every device sees it under the same address.
+  Outcome (*allocate)(int device, size_t bytes, void** address);
+  Outcome (*free)(int device, void* address);
+  Outcome (*allocate_host)(int device, size_t bytes, void** address);
+  Outcome (*free_host)(int device, void* address);
+  Outcome (*memory_info)(int device, size_t* free_bytes, size_t* total_bytes);
+  Outcome (*can_access_peer)(int device, int peer, int* can);
+  Outcome (*enable_peer_access)(int device, int peer);
+
+  // Streams do not wait for the default stream of CUDA, nor it for them. Copies find out themselves where memory lies; the
+  // contents of pageable host memory are taken before copy_async() returns.
+  Outcome (*create_stream)(int device, void** stream);
+  Outcome (*destroy_stream)(int device, void* stream);
+  Outcome (*query_stream)(int device, void* stream);
+  Outcome (*synchronize_stream)(int device, void* stream);
+  Outcome (*is_capturing)(int device, void* stream, int* capturing);  // into a CUDA graph
+  Outcome (*copy_async)(int device, void* stream, void* destination, const void* source, size_t bytes);
+  Outcome (*fill_async)(int device, void* stream, void* destination, int value, size_t bytes);
+  Outcome (*call_async)(int device, void* stream, void (*function)(void*), void* argument);  // on the host
+  Outcome (*run)(int device, void* stream, const OperatorTask* task);
+
+  Outcome (*create_event)(int device, int timed, void** event);
+  Outcome (*destroy_event)(int device, void* event);
+  Outcome (*record_event)(int device, void* event, void* stream);
+  Outcome (*query_event)(int device, void* event);
+  Outcome (*synchronize_event)(int device, void* event);
+  Outcome (*wait_event)(int device, void* stream, void* event);
+  Outcome (*elapsed)(int device, void* start, void* end, float* milliseconds);
+};
+
+// The exported function of the plugin.
+using GetPluginTable = const PluginTable* (*)();
+inline constexpr const char* kGetPluginTable = "openaclnn_cuda_plugin";
+
+}  // namespace openaclnn::cuda

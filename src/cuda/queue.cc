@@ -1,0 +1,253 @@
+// Handing tasks to CUDA, and what follows when they are done: faults are recorded, memory is let go.
+#include "cuda/queue.h"
+
+#include <algorithm>
+
+#include "acl/acl_rt.h"
+
+namespace openaclnn::cuda {
+
+namespace {
+
+// After so many tasks at the latest the queue looks which of them are done, so that what it remembers stays bounded.
+constexpr uint64_t kTasksPerMark = 64;
+
+bool meets(const MemoryRange& a, const MemoryRange& b) {
+  const uintptr_t begin_a = reinterpret_cast<uintptr_t>(a.begin);
+  const uintptr_t begin_b = reinterpret_cast<uintptr_t>(b.begin);
+  return a.bytes > 0 && b.bytes > 0 && begin_a < begin_b + b.bytes && begin_b < begin_a + a.bytes;
+}
+
+bool writes(const Task& task, const MemoryRange& range) {
+  const auto meets_range = [&](const MemoryRange& written) { return meets(written, range); };
+  return std::ranges::any_of(task.written, meets_range) ||
+         (task.lists != nullptr && std::ranges::any_of(task.lists->written, meets_range));
+}
+
+}  // namespace
+
+WaitResult CudaMarker::synchronize(Deadline deadline) {
+  if (driver_.wait_for(*event_, deadline) == WaitResult::timed_out) return WaitResult::timed_out;
+  if (const std::shared_ptr<CudaQueue> queue = queue_.lock()) queue->settle();
+  return WaitResult::done;
+}
+
+double CudaMarker::milliseconds_since(const Marker& start) const {
+  float milliseconds = 0;
+  driver_.call(&PluginTable::elapsed, static_cast<const CudaMarker&>(start).event_->handle, event_->handle,
+               &milliseconds);
+  return milliseconds;
+}
+
+CudaQueue::~CudaQueue() {
+  if (owner_ == Owner::library) driver_.call_quietly(&PluginTable::destroy_stream, stream_);
+  for (size_t k = 0; k < pending_.size(); ++k) {
+    if (pending_[k]->slot != nullptr) slots_.give_back(pending_[k]->slot);
+  }
+  // Slots of captured tasks stay: a graph may outlive the stream.
+}
+
+// Only streams of the program can be captured: nobody else has the address of ours.
+bool CudaQueue::is_capturing() const {
+  if (owner_ == Owner::library) return false;
+  int capturing = 0;
+  driver_.call(&PluginTable::is_capturing, stream_, &capturing);
+  return capturing != 0;
+}
+
+std::optional<uint64_t> CudaQueue::enqueue(Task&& task) {
+  driver_.require_usable();
+  const Lock lock(mutex_);
+  if (closed_) return std::nullopt;
+  const bool capturing = is_capturing();
+  if (!capturing && tasks_ % kTasksPerMark == 0 && !pending_.empty()) {
+    (void)mark(lock);
+    settle(lock);
+  }
+  auto made = std::make_unique<Pending>(Pending{tasks_ + 1, std::move(task), nullptr, this});
+  Pending& pending = *made;
+  if (pending.task.run != nullptr && !pending.task.on_host) pending.slot = slots_.take();
+  try {
+    capturing ? captured_.push_back(std::move(made)) : pending_.push_back(std::move(made));
+  } catch (...) {
+    if (pending.slot != nullptr) slots_.give_back(pending.slot);
+    throw;
+  }
+  // From here on it counts, even if it fails: part of it may have begun.
+  ++tasks_;
+  ++appended_;
+  if (capturing) ++finished_;
+  try {
+    start(pending);
+  } catch (...) {
+    pending.task.check = CheckMode::silent;  // the caller hears of it now
+    throw;
+  }
+  return pending.number;
+}
+
+void CudaQueue::start(Pending& pending) {
+  Task& task = pending.task;
+  if (task.on_host) {
+    driver_.call(&PluginTable::call_async, stream_, run_on_host, static_cast<void*>(&pending));
+  } else if (task.run == nullptr) {
+    const auto& transfer = *static_cast<const Transfer*>(task.plan.get());
+    if (transfer.bytes == 0) return;
+    if (transfer.is_fill) {
+      driver_.call(&PluginTable::fill_async, stream_, task.data[0], static_cast<int>(transfer.value),
+                   transfer.bytes);
+    } else {
+      driver_.call(&PluginTable::copy_async, stream_, task.data[0], task.data[1], transfer.bytes);
+    }
+  } else {
+    const OperatorTask launched{task.name,   task.plan.get(),
+                                &task.data,  task.workspace,
+                                task.check,  task.lists != nullptr ? task.lists->addresses.data() : nullptr,
+                                pending.slot};
+    driver_.call(&PluginTable::run, stream_, &launched);
+  }
+}
+
+// On a thread of the driver, which must not call CUDA.
+void CudaQueue::run_on_host(void* pending) noexcept {
+  const Task& task = static_cast<const Pending*>(pending)->task;
+  (void)task.run(task.plan.get(), TaskIo{task.data, task.workspace, task.check});
+}
+
+// A mark behind everything that was appended.
+std::shared_ptr<DeviceEvent> CudaQueue::mark(const Lock&) {
+  if (!marks_.empty() && marks_.back().appended == appended_ && owner_ == Owner::library)
+    return marks_.back().event;
+  std::shared_ptr<DeviceEvent> event = driver_.record(stream_, false);
+  marks_.push_back({appended_, tasks_, event});
+  return event;
+}
+
+void CudaQueue::settle() {
+  driver_.require_usable();
+  settle(Lock(mutex_));
+}
+
+void CudaQueue::settle(const Lock&) {
+  while (!marks_.empty() && driver_.is_reached(*marks_.front().event)) {
+    finished_ = std::max(finished_, marks_.front().appended);
+    const uint64_t passed = marks_.front().tasks;
+    marks_.pop_front();
+    while (!pending_.empty() && pending_.front()->number <= passed) {
+      harvest(*pending_.front());
+      if (pending_.front()->slot != nullptr) slots_.give_back(pending_.front()->slot);
+      pending_.pop_front();
+    }
+  }
+  for (const std::unique_ptr<Pending>& replayed : captured_) {
+    harvest(*replayed);
+    if (replayed->slot != nullptr) *replayed->slot = Fault();
+  }
+}
+
+void CudaQueue::harvest(const Pending& pending) noexcept {
+  const Task& task = pending.task;
+  if (pending.slot == nullptr || !pending.slot->found() || task.check == CheckMode::silent) return;
+  (task.report != nullptr ? *task.report : *fault_cell)
+      .record(pending.number, task.name, task.describe, *pending.slot);
+}
+
+std::shared_ptr<Marker> CudaQueue::record() {
+  driver_.require_usable();
+  const Lock lock(mutex_);
+  if (closed_) return nullptr;
+  std::shared_ptr<DeviceEvent> event = driver_.record(stream_, true);
+  if (!is_capturing()) marks_.push_back({appended_, tasks_, event});
+  auto marker = make_recycled<CudaMarker>(driver_, std::move(event), weak_from_this());
+  marker->task_number = tasks_;
+  marker->fault_cell = fault_cell;
+  return marker;
+}
+
+bool CudaQueue::wait_for(std::shared_ptr<Marker> marker) {
+  driver_.require_usable();
+  const Lock lock(mutex_);
+  if (closed_) return false;
+  const auto awaited = std::static_pointer_cast<CudaMarker>(std::move(marker));
+  driver_.call(&PluginTable::wait_event, stream_, awaited->event_->handle);
+  ++appended_;
+  if (is_capturing()) ++finished_;
+  return true;
+}
+
+WaitResult CudaQueue::synchronize(Deadline deadline) {
+  driver_.require_usable();
+  std::shared_ptr<DeviceEvent> last;
+  {
+    const Lock lock(mutex_);
+    if (is_capturing()) {
+      throw DeviceFailure(
+          Status(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+                 "stream is being captured into a CUDA graph, so it cannot be waited for; end "
+                 "the capture and launch the graph first"));
+    }
+    settle(lock);
+    if (finished_ == appended_ && owner_ == Owner::library) return WaitResult::done;
+    last = mark(lock);
+  }
+  if (driver_.wait_for(*last, deadline) == WaitResult::timed_out) return WaitResult::timed_out;
+  settle();
+  return WaitResult::done;
+}
+
+bool CudaQueue::idle() const {
+  if (is_capturing()) return false;
+  return driver_.call(&PluginTable::query_stream, stream_);
+}
+
+// CUDA starts tasks by itself, so there is nothing that could be dropped.
+void CudaQueue::close(bool) {
+  driver_.require_usable();
+  const Lock lock(mutex_);
+  closed_ = true;
+}
+
+std::shared_ptr<DeviceEvent> CudaQueue::busy_until() {
+  driver_.require_usable();
+  const Lock lock(mutex_);
+  if (pending_.empty() || is_capturing()) return nullptr;
+  std::shared_ptr<DeviceEvent> last = mark(lock);
+  settle(lock);
+  return pending_.empty() ? nullptr : last;
+}
+
+bool CudaQueue::has_pending_write(const MemoryRange& range) {
+  driver_.require_usable();
+  const Lock lock(mutex_);
+  if (is_capturing()) return false;
+  for (size_t k = 0; k < pending_.size(); ++k) {
+    if (!writes(pending_[k]->task, range)) continue;
+    (void)mark(lock);
+    settle(lock);
+    break;
+  }
+  for (size_t k = 0; k < pending_.size(); ++k) {
+    if (writes(pending_[k]->task, range)) return true;
+  }
+  return false;
+}
+
+void QueueRegistry::add(const std::shared_ptr<CudaQueue>& queue) {
+  const std::lock_guard lock(mutex_);
+  if (queues_.size() == queues_.capacity()) {
+    std::erase_if(queues_, [](const std::weak_ptr<CudaQueue>& entry) { return entry.expired(); });
+    queues_.reserve(2 * queues_.size() + 16);
+  }
+  queues_.push_back(queue);
+}
+
+std::vector<std::shared_ptr<CudaQueue>> QueueRegistry::all() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<CudaQueue>> live;
+  for (const std::weak_ptr<CudaQueue>& entry : queues_) {
+    if (std::shared_ptr<CudaQueue> queue = entry.lock()) live.push_back(std::move(queue));
+  }
+  return live;
+}
+
+}  // namespace openaclnn::cuda

@@ -1,0 +1,184 @@
+// Streams of the fake GPU, and the failures that a test asked for.
+#include "cuda/simt/fake_gpu.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+#include <utility>
+
+namespace openaclnn::simt {
+
+namespace {
+
+int launch_on_stream(void* stream, Launch&& launch) {
+  FakeGpu& gpu = FakeGpu::instance();
+  if (const cudaError_t error = gpu.enter("launch"); error != cudaSuccess) return error;
+  const Lock lock(gpu.mutex);
+  const auto work = [launch = std::make_shared<const Launch>(std::move(launch)), &gpu] {
+    if (gpu.may_launch()) run(*launch);
+  };
+  return gpu.enqueue(lock, gpu.find(static_cast<CUstream_st*>(stream)), {work, nullptr});
+}
+
+thread_local cudaError_t last_error = cudaSuccess;
+
+}  // namespace
+
+FakeGpu& FakeGpu::instance() {
+  static FakeGpu* const gpu = new FakeGpu;  // never destroyed: its threads outlive main
+  return *gpu;
+}
+
+FakeGpu::FakeGpu() {
+  streams.insert(&default_stream_);
+  set_failures(std::getenv("OPENACLNN_FAKE_CUDA"));
+  set_launch_hook(launch_on_stream);
+  std::atexit([] { instance().shut_down(); });
+}
+
+// Words: driver=VERSION devices=N fail=FUNCTION:CALL[:ERROR] sticky=LAUNCH slow=MICROSECONDS. The call counts from 1 and among
+// the calls of that function; "any" counts them all, and "launch" launches of kernels.
+void FakeGpu::set_failures(const char* description) {
+  failures_ = Failures();
+  calls_of_.clear();
+  calls_ = launches_ = 0;
+  sticky_ = cudaSuccess;
+  std::istringstream words(description != nullptr ? description : "");
+  for (std::string word; words >> word;) {
+    const size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals), value = word.substr(equals + 1);
+    if (name == "driver") {
+      failures_.driver_version = std::stoi(value);
+    } else if (name == "devices") {
+      failures_.devices = std::stoi(value);
+    } else if (name == "sticky") {
+      failures_.sticky_at_launch = std::stoul(value);
+    } else if (name == "slow") {
+      failures_.delay_microseconds = static_cast<unsigned>(std::stoul(value));
+    } else if (name == "fail") {
+      std::istringstream parts(value);
+      std::string call, error;
+      std::getline(parts, failures_.function, ':');
+      std::getline(parts, call, ':');
+      failures_.call = std::stoul(call);
+      if (std::getline(parts, error)) failures_.error = static_cast<cudaError_t>(std::stoi(error));
+    } else {
+      std::fprintf(stderr, "OPENACLNN_FAKE_CUDA does not know '%s'\n", word.c_str());
+      std::abort();
+    }
+  }
+}
+
+cudaError_t FakeGpu::enter(const char* function) {
+  if (const int sticky = sticky_; sticky != cudaSuccess) return remember(static_cast<cudaError_t>(sticky));
+  const Lock lock(mutex);
+  ++calls_;
+  const unsigned long call = ++calls_of_[function];
+  const bool fails = (failures_.function == function && failures_.call == call) ||
+                     (failures_.function == "any" && failures_.call == calls_);
+  return fails ? remember(failures_.error) : cudaSuccess;
+}
+
+bool FakeGpu::may_launch() {
+  const Lock lock(mutex);
+  if (++launches_ == failures_.sticky_at_launch) sticky_ = cudaErrorIllegalAddress;
+  return sticky_ == cudaSuccess;
+}
+
+CUstream_st* FakeGpu::find(CUstream_st* stream) { return stream != nullptr ? stream : &default_stream_; }
+
+cudaError_t FakeGpu::enqueue(const Lock&, CUstream_st* stream, Work work) {
+  if (stream->capture != nullptr) {
+    stream->capture->work.push_back(std::move(work));
+    return cudaSuccess;
+  }
+  if (exiting) return remember(cudaErrorCudartUnloading);
+  stream->work.push_back(std::move(work));
+  if (!stream->thread.joinable()) stream->thread = std::thread([this, stream] { serve(*stream); });
+  changed.notify_all();
+  return cudaSuccess;
+}
+
+void FakeGpu::serve(CUstream_st& stream) {
+  Lock lock(mutex);
+  for (;;) {
+    changed.wait(lock, [&] { return !stream.work.empty() || stream.ending || exiting; });
+    if (stream.work.empty() || exiting) return;
+    const Work work = std::move(stream.work.front());
+    stream.work.pop_front();
+    if (work.point != nullptr) {
+      work.point->reached = true;
+      work.point->time = std::chrono::steady_clock::now();
+      changed.notify_all();
+      continue;
+    }
+    stream.running = true;
+    const auto delay = std::chrono::microseconds(failures_.delay_microseconds);
+    lock.unlock();
+    if (delay.count() > 0) std::this_thread::sleep_for(delay);
+    work.run();
+    lock.lock();
+    stream.running = false;
+    changed.notify_all();
+  }
+}
+
+void FakeGpu::wait_until_idle(Lock& lock, const CUstream_st& stream) {
+  changed.wait(lock, [&] { return stream.is_idle() || exiting; });
+}
+
+// As the driver's own handler does: what has not started is dropped, what runs is waited for.
+void FakeGpu::shut_down() {
+  Lock lock(mutex);
+  exiting = true;
+  changed.notify_all();
+  std::vector<std::thread> threads;
+  for (CUstream_st* stream : streams) {
+    if (stream->thread.joinable()) threads.push_back(std::move(stream->thread));
+  }
+  lock.unlock();
+  for (std::thread& thread : threads) thread.join();
+}
+
+bool FakeGpu::is_ours(const Lock&, const void* address) const {
+  auto after = allocations.upper_bound(static_cast<const char*>(address));
+  if (after == allocations.begin()) return false;
+  --after;
+  return static_cast<size_t>(static_cast<const char*>(address) - after->first) < after->second;
+}
+
+cudaError_t FakeGpu::refuse_during_capture(const Lock&) {
+  if (mode_of_this_thread() == cudaStreamCaptureModeRelaxed) return cudaSuccess;
+  for (CUstream_st* stream : streams) {
+    if (stream->capture == nullptr || stream->mode != cudaStreamCaptureModeGlobal) continue;
+    stream->invalidated = true;
+    return remember(cudaErrorStreamCaptureUnsupported);
+  }
+  return cudaSuccess;
+}
+
+cudaError_t remember(cudaError_t error) {
+  if (error != cudaSuccess && error != cudaErrorNotReady) last_error = error;
+  return error;
+}
+
+cudaStreamCaptureMode& mode_of_this_thread() {
+  thread_local cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
+  return mode;
+}
+
+}  // namespace openaclnn::simt
+
+using namespace openaclnn::simt;
+
+cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
+cudaError_t cudaPeekAtLastError() { return last_error; }
+
+unsigned long openaclnn_fake_cuda(const char* failures) {
+  FakeGpu& gpu = FakeGpu::instance();
+  const Lock lock(gpu.mutex);
+  const unsigned long calls = gpu.calls();
+  gpu.set_failures(failures);
+  return calls;
+}

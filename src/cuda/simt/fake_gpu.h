@@ -1,0 +1,115 @@
+// The state of the fake GPU: streams that run their work on threads of their own, events, graphs, and failures to inject.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+// A record of an event. Guarded by the GPU's lock.
+struct Point {
+  bool reached = false;
+  std::chrono::steady_clock::time_point time;
+};
+
+// A piece of a stream's work: something to run, or a point to reach.
+struct Work {
+  std::function<void()> run;
+  std::shared_ptr<Point> point;
+};
+
+struct CUevent_st {
+  std::shared_ptr<Point> latest;
+  bool captured = false;  // the latest record belongs to a graph
+};
+
+struct CUgraph_st {
+  std::vector<Work> work;
+};
+struct CUgraphExec_st {
+  std::vector<Work> work;
+};
+
+// Guarded by the GPU's lock.
+struct CUstream_st {
+  std::thread thread;  // from the first piece of work on
+  std::deque<Work> work;
+  bool running = false;
+  bool ending = false;
+  std::unique_ptr<CUgraph_st> capture;  // what is captured at present
+  bool invalidated = false;             // the capture
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
+
+  bool is_idle() const { return work.empty() && !running; }
+};
+
+namespace openaclnn::simt {
+
+using Lock = std::unique_lock<std::mutex>;
+
+// Failures that tests ask for.
+struct Failures {
+  int driver_version = CUDART_VERSION;
+  int devices = 1;
+  std::string function;  // its call number `call` fails with `error`
+  unsigned long call = 0;
+  cudaError_t error = cudaErrorMemoryAllocation;
+  unsigned long sticky_at_launch = 0;  // this launch destroys the context; 0: none
+  unsigned delay_microseconds = 0;     // before every piece of work
+};
+
+class FakeGpu {
+ public:
+  static FakeGpu& instance();
+
+  std::mutex mutex;
+  std::condition_variable changed;  // a stream became idle, or a point was reached
+  std::set<CUstream_st*> streams;
+  std::map<const char*, size_t> allocations;  // device and pinned memory
+  size_t allocated_bytes = 0;
+  bool exiting = false;
+
+  // What every call begins with: counts it, and returns the error that it must fail with.
+  cudaError_t enter(const char* function);
+  void set_failures(const char* description);
+  const Failures& failures() const { return failures_; }
+  unsigned long calls() const { return calls_; }
+
+  // Puts work on a stream, or into the graph that it captures.
+  cudaError_t enqueue(const Lock& lock, CUstream_st* stream, Work work);
+  // nullptr names the default stream.
+  CUstream_st* find(CUstream_st* stream);
+  void wait_until_idle(Lock& lock, const CUstream_st& stream);
+  bool may_launch();  // false once the context is destroyed
+  bool is_ours(const Lock& lock, const void* address) const;
+  // A call that may disturb a capture that is under way anywhere.
+  cudaError_t refuse_during_capture(const Lock& lock);
+
+ private:
+  FakeGpu();
+  void serve(CUstream_st& stream);
+  void shut_down();
+
+  CUstream_st default_stream_;
+  Failures failures_;
+  std::map<std::string, unsigned long> calls_of_;
+  unsigned long calls_ = 0;
+  unsigned long launches_ = 0;
+  std::atomic<int> sticky_{cudaSuccess};
+};
+
+// Remembers the error for cudaGetLastError.
+cudaError_t remember(cudaError_t error);
+cudaStreamCaptureMode& mode_of_this_thread();
+
+}  // namespace openaclnn::simt

@@ -1,0 +1,153 @@
+// The host interface of CUDA over the fake GPU: devices and memory. Device memory is host memory, each block on its own, so that
+// AddressSanitizer sees what leaves it.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "cuda/simt/fake_gpu.h"
+
+using namespace openaclnn::simt;
+
+namespace {
+
+constexpr size_t kTotalBytes = size_t{8} << 30;
+
+thread_local int current_device = 0;
+
+FakeGpu& gpu() { return FakeGpu::instance(); }
+
+cudaError_t allocate(const char* function, void** address, size_t bytes) {
+  if (const cudaError_t error = gpu().enter(function); error != cudaSuccess) return error;
+  const Lock lock(gpu().mutex);
+  if (const cudaError_t error = gpu().refuse_during_capture(lock); error != cudaSuccess) return error;
+  constexpr size_t kAlignment = 256;
+  void* memory = nullptr;
+  const bool fits = bytes <= kTotalBytes - std::min(kTotalBytes, gpu().allocated_bytes);
+  if (!fits || posix_memalign(&memory, kAlignment, std::max<size_t>(bytes, 1)) != 0)
+    return remember(cudaErrorMemoryAllocation);
+  if (constexpr size_t kMostFilled = size_t{1} << 20; bytes <= kMostFilled) std::memset(memory, 0xCD, bytes);
+  gpu().allocations.emplace(static_cast<char*>(memory), bytes);
+  gpu().allocated_bytes += bytes;
+  *address = memory;
+  return cudaSuccess;
+}
+
+// Waits for everything, as CUDA does.
+cudaError_t release(const char* function, void* address) {
+  if (const cudaError_t error = gpu().enter(function); error != cudaSuccess) return error;
+  Lock lock(gpu().mutex);
+  if (address == nullptr) return cudaSuccess;
+  const auto block = gpu().allocations.find(static_cast<char*>(address));
+  if (block == gpu().allocations.end()) return remember(cudaErrorInvalidValue);
+  if (const cudaError_t error = gpu().refuse_during_capture(lock); error != cudaSuccess) return error;
+  gpu().changed.wait(lock, [] {
+    return gpu().exiting ||
+           std::ranges::all_of(gpu().streams, [](const CUstream_st* stream) { return stream->is_idle(); });
+  });
+  gpu().allocated_bytes -= block->second;
+  gpu().allocations.erase(block);
+  free(address);
+  return cudaSuccess;
+}
+
+}  // namespace
+
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = gpu().failures().driver_version;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  if (const cudaError_t error = gpu().enter("cudaGetDeviceCount"); error != cudaSuccess) return error;
+  *count = gpu().failures().devices;
+  return *count > 0 ? cudaSuccess : remember(cudaErrorNoDevice);
+}
+
+cudaError_t cudaGetDevice(int* device) {
+  if (const cudaError_t error = gpu().enter("cudaGetDevice"); error != cudaSuccess) return error;
+  *device = current_device;
+  return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device) {
+  if (const cudaError_t error = gpu().enter("cudaSetDevice"); error != cudaSuccess) return error;
+  if (device < 0 || device >= gpu().failures().devices) return remember(cudaErrorInvalidDevice);
+  current_device = device;
+  return cudaSuccess;
+}
+
+const char* cudaGetErrorName(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess: return "cudaSuccess";
+    case cudaErrorInvalidValue: return "cudaErrorInvalidValue";
+    case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
+    case cudaErrorInvalidConfiguration: return "cudaErrorInvalidConfiguration";
+    case cudaErrorNoDevice: return "cudaErrorNoDevice";
+    case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
+    case cudaErrorInvalidResourceHandle: return "cudaErrorInvalidResourceHandle";
+    case cudaErrorIllegalAddress: return "cudaErrorIllegalAddress";
+    case cudaErrorLaunchOutOfResources: return "cudaErrorLaunchOutOfResources";
+    case cudaErrorStreamCaptureUnsupported: return "cudaErrorStreamCaptureUnsupported";
+    case cudaErrorCapturedEvent: return "cudaErrorCapturedEvent";
+    default: return "cudaErrorUnknown";
+  }
+}
+
+const char* cudaGetErrorString(cudaError_t error) {
+  if (error == cudaErrorIllegalAddress) return "an illegal memory access was encountered";
+  if (error == cudaErrorMemoryAllocation) return "out of memory";
+  return "the fake GPU failed";
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  if (const cudaError_t error = gpu().enter("cudaDeviceCanAccessPeer"); error != cudaSuccess) return error;
+  *can = device != peer ? 1 : 0;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return gpu().enter("cudaDeviceEnablePeerAccess"); }
+
+cudaError_t cudaMalloc(void** address, size_t bytes) { return allocate("cudaMalloc", address, bytes); }
+cudaError_t cudaHostAlloc(void** address, size_t bytes, unsigned) {
+  return allocate("cudaHostAlloc", address, bytes);
+}
+cudaError_t cudaFree(void* address) { return release("cudaFree", address); }
+cudaError_t cudaFreeHost(void* address) { return release("cudaFreeHost", address); }
+
+cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
+  if (const cudaError_t error = gpu().enter("cudaMemGetInfo"); error != cudaSuccess) return error;
+  const Lock lock(gpu().mutex);
+  *total_bytes = kTotalBytes;
+  *free_bytes = kTotalBytes - std::min(kTotalBytes, gpu().allocated_bytes);
+  return cudaSuccess;
+}
+
+// Memory that CUDA does not know is pageable: its contents are taken before the call returns, at once when they are few and after
+// the stream's work when not; and what is copied there is there when the call returns.
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
+  if (const cudaError_t error = gpu().enter("cudaMemcpyAsync"); error != cudaSuccess) return error;
+  constexpr size_t kTakenAtOnce = size_t{64} << 10;
+  Lock lock(gpu().mutex);
+  CUstream_st* const target = gpu().find(stream);
+  if (target->capture != nullptr || gpu().is_ours(lock, from)) {
+    if (const cudaError_t error =
+            gpu().enqueue(lock, target, {[=] { std::memcpy(to, from, bytes); }, nullptr});
+        error != cudaSuccess)
+      return error;
+  } else {
+    if (bytes > kTakenAtOnce) gpu().wait_until_idle(lock, *target);
+    const auto* const begin = static_cast<const char*>(from);
+    const auto taken = std::make_shared<const std::vector<char>>(begin, begin + bytes);
+    if (const cudaError_t error =
+            gpu().enqueue(lock, target, {[=] { std::memcpy(to, taken->data(), taken->size()); }, nullptr});
+        error != cudaSuccess)
+      return error;
+  }
+  if (target->capture == nullptr && !gpu().is_ours(lock, to)) gpu().wait_until_idle(lock, *target);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
+  if (const cudaError_t error = gpu().enter("cudaMemsetAsync"); error != cudaSuccess) return error;
+  const Lock lock(gpu().mutex);
+  return gpu().enqueue(lock, gpu().find(stream), {[=] { std::memset(to, value, bytes); }, nullptr});
+}

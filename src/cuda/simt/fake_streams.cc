@@ -1,0 +1,175 @@
+// The host interface of CUDA over the fake GPU: streams, events and graphs.
+#include "cuda/simt/fake_gpu.h"
+
+using namespace openaclnn::simt;
+
+namespace {
+
+FakeGpu& gpu() { return FakeGpu::instance(); }
+
+// Asking a stream that captures spoils the capture.
+cudaError_t refuse_while_capturing(CUstream_st& stream) {
+  if (stream.capture == nullptr) return cudaSuccess;
+  stream.invalidated = true;
+  return remember(cudaErrorStreamCaptureUnsupported);
+}
+
+}  // namespace
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  if (const cudaError_t error = gpu().enter("cudaStreamCreate"); error != cudaSuccess) return error;
+  const Lock lock(gpu().mutex);
+  *stream = new CUstream_st;
+  gpu().streams.insert(*stream);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  if (const cudaError_t error = gpu().enter("cudaStreamDestroy"); error != cudaSuccess) return error;
+  Lock lock(gpu().mutex);
+  if (gpu().streams.erase(stream) == 0) return remember(cudaErrorInvalidResourceHandle);
+  stream->ending = true;  // its thread does what is left
+  gpu().changed.notify_all();
+  lock.unlock();
+  if (stream->thread.joinable()) stream->thread.join();
+  delete stream;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  if (const cudaError_t error = gpu().enter("cudaStreamQuery"); error != cudaSuccess) return error;
+  const Lock lock(gpu().mutex);
+  CUstream_st& asked = *gpu().find(stream);
+  if (const cudaError_t error = refuse_while_capturing(asked); error != cudaSuccess) return error;
+  return asked.is_idle() ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (const cudaError_t error = gpu().enter("cudaStreamSynchronize"); error != cudaSuccess) return error;
+  {
+    Lock lock(gpu().mutex);
+    CUstream_st& awaited = *gpu().find(stream);
+    if (const cudaError_t error = refuse_while_capturing(awaited); error != cudaSuccess) return error;
+    gpu().wait_until_idle(lock, awaited);
+  }
+  return gpu().enter("after a wait");
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  if (const cudaError_t error = gpu().enter("cudaStreamWaitEvent"); error != cudaSuccess) return error;
+  const Lock lock(gpu().mutex);
+  if (event->latest == nullptr || event->captured) return cudaSuccess;
+  const auto wait = [point = event->latest] {
+    Lock waiting(gpu().mutex);
+    gpu().changed.wait(waiting, [&] { return point->reached || gpu().exiting; });
+  };
+  return gpu().enqueue(lock, gpu().find(stream), {wait, nullptr});
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*function)(void*), void* argument) {
+  if (const cudaError_t error = gpu().enter("cudaLaunchHostFunc"); error != cudaSuccess) return error;
+  const Lock lock(gpu().mutex);
+  return gpu().enqueue(lock, gpu().find(stream), {[=] { function(argument); }, nullptr});
+}
+
+// ---- events ----
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  if (const cudaError_t error = gpu().enter("cudaEventCreate"); error != cudaSuccess) return error;
+  *event = new CUevent_st;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  if (const cudaError_t error = gpu().enter("cudaEventDestroy"); error != cudaSuccess) return error;
+  delete event;
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  if (const cudaError_t error = gpu().enter("cudaEventRecord"); error != cudaSuccess) return error;
+  const Lock lock(gpu().mutex);
+  CUstream_st* const target = gpu().find(stream);
+  event->latest = std::make_shared<Point>();
+  event->captured = target->capture != nullptr;
+  return gpu().enqueue(lock, target, {nullptr, event->latest});
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (const cudaError_t error = gpu().enter("cudaEventQuery"); error != cudaSuccess) return error;
+  const Lock lock(gpu().mutex);
+  if (event->captured) return remember(cudaErrorCapturedEvent);
+  return event->latest == nullptr || event->latest->reached ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  if (const cudaError_t error = gpu().enter("cudaEventSynchronize"); error != cudaSuccess) return error;
+  {
+    Lock lock(gpu().mutex);
+    if (event->captured) return remember(cudaErrorCapturedEvent);
+    const std::shared_ptr<Point> point = event->latest;
+    gpu().changed.wait(lock, [&] { return point == nullptr || point->reached || gpu().exiting; });
+  }
+  return gpu().enter("after a wait");
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
+  if (const cudaError_t error = gpu().enter("cudaEventElapsedTime"); error != cudaSuccess) return error;
+  const Lock lock(gpu().mutex);
+  if (start->latest == nullptr || end->latest == nullptr) return remember(cudaErrorInvalidResourceHandle);
+  *milliseconds = std::chrono::duration<float, std::milli>(end->latest->time - start->latest->time).count();
+  return cudaSuccess;
+}
+
+// ---- graphs: lists of work ----
+
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  std::swap(*mode, mode_of_this_thread());
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  if (const cudaError_t error = gpu().enter("cudaStreamIsCapturing"); error != cudaSuccess) return error;
+  const Lock lock(gpu().mutex);
+  *status =
+      gpu().find(stream)->capture != nullptr ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
+  const Lock lock(gpu().mutex);
+  stream->capture = std::make_unique<CUgraph_st>();
+  stream->invalidated = false;
+  stream->mode = mode;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  const Lock lock(gpu().mutex);
+  *graph = stream->capture.release();
+  return stream->invalidated ? remember(cudaErrorStreamCaptureInvalidated) : cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
+  *exec = new CUgraphExec_st{graph->work};
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  const Lock lock(gpu().mutex);
+  for (const Work& work : exec->work) {
+    if (const cudaError_t error = gpu().enqueue(lock, gpu().find(stream), work); error != cudaSuccess)
+      return error;
+  }
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  delete exec;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}

@@ -1,0 +1,34 @@
+// A stack of its own for code that can be left in the middle and entered again.
+#pragma once
+
+#include <cstddef>
+
+namespace openaclnn::simt {
+
+class Fiber {
+ public:
+  // `run` gets the fiber and never returns.
+  explicit Fiber(void (*run)(Fiber& self));
+  ~Fiber();
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  // Goes on with the fiber, always on the thread that made it, until leave().
+  void enter();
+  void leave();
+
+ private:
+  static void main();
+
+  void (*const run_)(Fiber& self);
+  void* memory_;
+  void* inside_;   // where the fiber goes on
+  void* outside_;  // where who entered it goes on
+  // What AddressSanitizer wants to know.
+  void* fake_stack_ = nullptr;
+  void* callers_fake_stack_ = nullptr;
+  const void* callers_stack_ = nullptr;
+  size_t callers_stack_bytes_ = 0;
+};
+
+}  // namespace openaclnn::simt

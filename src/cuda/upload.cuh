@@ -1,0 +1,65 @@
+// Small tables from the host to device memory as parameters of kernels: unlike a copy, that neither waits nor refers to host memory
+// that is gone when a captured graph runs.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "cuda/kernel.cuh"
+
+namespace openaclnn::cuda {
+
+template <int kWords>
+struct UploadPiece {
+  uint64_t words[kWords];
+};
+
+template <int kWords>
+__global__ void __launch_bounds__(kThreads)
+    store_piece(const __grid_constant__ UploadPiece<kWords> piece, uint64_t* to, int words) {
+  for (int i = static_cast<int>(threadIdx.x); i < words; i += kThreads) to[i] = piece.words[i];
+}
+
+// Items appended one by one; those of a full piece go to the stream at once.
+class Upload {
+ public:
+  Upload(void* to, cudaStream_t stream) : to_(static_cast<uint64_t*>(to)), stream_(stream) {}
+
+  template <class Item>
+  void append(const Item& item) {
+    static_assert(sizeof(Item) % sizeof(uint64_t) == 0 && alignof(Item) == alignof(uint64_t));
+    constexpr int kWords = sizeof(Item) / sizeof(uint64_t);
+    static_assert(kWords <= kMostWords);
+    if (used_ + kWords > kMostWords) flush();
+    std::memcpy(piece_.words + used_, &item, sizeof item);
+    used_ += kWords;
+  }
+
+  cudaError_t finish() {
+    if (used_ > 0) flush();
+    return error_;
+  }
+
+ private:
+  static constexpr int kMostWords = 4000;
+  static constexpr int kFewWords = 128;
+
+  void flush() {
+    if (error_ == cudaSuccess) error_ = used_ <= kFewWords ? send<kFewWords>() : send<kMostWords>();
+    to_ += used_;
+    used_ = 0;
+  }
+  template <int kWords>
+  cudaError_t send() {
+    return launch_kernel(store_piece<kWords>, grid_of(1), kThreads, 0, stream_,
+                         reinterpret_cast<const UploadPiece<kWords>&>(piece_), to_, used_);
+  }
+
+  uint64_t* to_;
+  cudaStream_t stream_;
+  int used_ = 0;
+  cudaError_t error_ = cudaSuccess;
+  UploadPiece<kMostWords> piece_;
+};
+
+}  // namespace openaclnn::cuda

@@ -1,0 +1,73 @@
+// EmbeddingDenseBackward: what its kernels read, on every device.
+#pragma once
+
+#include <cstdint>
+
+#include "acl/acl_base.h"
+#include "base/layout.h"
+
+namespace openaclnn {
+
+// Parameters of the call, in the order of the signature.
+enum EmbeddingBackwardParameter { kGradRows, kGradIndices, kGradTable, kGradParameters };
+
+// The state of one sum in the order of additions of base/sum_order.h.
+struct DirectSum {
+  double total;
+  float chunk, window;
+};
+
+// Tables of a few columns whose sums all fit in the caches are summed as the positions come, without a sort.
+inline constexpr int64_t kMostDirectColumns = 4;
+inline constexpr int64_t kMostDirectBytes = int64_t{4} << 20;
+
+// Where the parts of the workspace start (WorkspaceLayout). The sizes depend on shapes only, so the
+// workspace is the same for any number of threads.
+struct EmbeddingBackwardScratch {
+  bool wide;       // 64-bit sort words: a table or a list of indices of 2^32 - 1 and above
+  int64_t blocks;  // stretches of positions that are counted and scattered independently
+  int digit_bits;  // of one pass of the radix sort
+  int passes;
+  int64_t keys;        // Word[N]: the row of each position, or the sentinel
+  int64_t entries[2];  // Entry[N] each; the second exists when there is more than one pass
+  int64_t histograms;  // int64[blocks][digits]
+  int64_t hot_rows;    // int64[kMostHotRows]
+  bool direct;         // then, instead of all parts but the keys:
+  int64_t terms;       // Word[V]
+  int64_t sums;        // DirectSum[V][D]
+};
+
+inline constexpr int64_t kMostHotRows = 1024;
+
+// The same for a GPU.
+struct EmbeddingBackwardGpuScratch {
+  bool wide;             // 64-bit sort words: a table or a list of indices of 2^32 - 1 and above
+  int64_t keys[2];       // Word[N] each: the row of each position, or the number of rows
+  int64_t positions[2];  // Word[N] each
+  int64_t sort;          // bytes
+  int64_t ends;          // int64[V]: terms of all rows up to each
+  int64_t rows;          // int64[N]: where the terms are
+  int64_t chunk_sums;    // float[slots][D], of rows of more than kChunkTerms terms
+  int64_t scans;         // what blocks found wrong
+  int64_t faults;        // int64: how many indices are wrong
+};
+
+struct EmbeddingBackwardPlan {
+  aclDataType grad_dtype, index_dtype, out_dtype;
+  int64_t positions;    // N
+  int64_t columns;      // D
+  int64_t table_rows;   // V
+  int64_t padding_row;  // -1: none
+  bool scale_by_frequency;
+  LoopNest<1> index_nest;                                         // the indices in row-major order
+  LoopNest<1> grad_row_nest;                                      // the rows of grad in row-major order
+  int64_t grad_column_stride, out_row_stride, out_column_stride;  // elements
+  int64_t offsets[kGradParameters];                               // elements
+  EmbeddingBackwardScratch scratch;
+  EmbeddingBackwardGpuScratch gpu_scratch;  // one of the two is used
+};
+
+// Fault::kind
+enum EmbeddingBackwardFaultKind { kIndicesSkipped, kTableUntouched };
+
+}  // namespace openaclnn

@@ -1,0 +1,157 @@
+// GroupedBiasAddGrad on a GPU: one block checks the groups and leaves their ends in the workspace, then rows are summed whatever the
+// sizes of the groups (cuda/rows.cuh).
+#include "base/storage_types.h"
+#include "cuda/fault_scan.cuh"
+#include "cuda/loops.cuh"
+#include "cuda/rows.cuh"
+#include "ops/grouped_bias_add_grad/plan.h"
+
+namespace openaclnn::cuda {
+
+namespace {
+
+// Of numbers of at least 0: what is too large stays so.
+__device__ __forceinline__ int64_t saturating_sum(int64_t a, int64_t b) {
+  return b > INT64_MAX - a ? INT64_MAX : a + b;
+}
+
+// The sum of the values of all threads up to each thread, after `before`, which becomes the sum of all. Shared memory of the block.
+__device__ __forceinline__ int64_t scan_block(int64_t value, int64_t& before,
+                                              int64_t (&of_warp)[kThreads / kWarp]) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  for (int distance = 1; distance < kWarp; distance *= 2) {
+    const int64_t other = __shfl_up_sync(kAllLanes, value, static_cast<unsigned>(distance));
+    if (lane >= distance) value = saturating_sum(other, value);
+  }
+  if (lane == kWarp - 1) of_warp[warp] = value;
+  __syncthreads();
+  int64_t sum = before;
+  for (int k = 0; k < warp; ++k) sum = saturating_sum(sum, of_warp[k]);
+  sum = saturating_sum(sum, value);
+  __syncthreads();
+  if (threadIdx.x == kThreads - 1) before = sum;
+  return sum;
+}
+
+// One block. Reads groupIdx once, checks it and leaves the group ends in the workspace: what others do to groupIdx afterwards cannot
+// send an access out of bounds. `faults` receives how many entries are wrong.
+template <class Index>
+__global__ void __launch_bounds__(kThreads)
+    read_ends(const __grid_constant__ GroupedBiasPlan plan, const Index* group_index, int64_t* ends,
+              int64_t* faults, bool strict, Fault* fault) {
+  __shared__ int64_t before, of_warp[kThreads / kWarp];
+  __shared__ FaultScan all;
+  const bool as_sizes = plan.group_index_type == kGroupSizes;
+  if (threadIdx.x == 0) before = 0;
+  __syncthreads();
+  FaultScan mine = FaultScan::none();
+  Fault first = {};  // of this thread
+  for (int64_t round = 0; round < plan.groups; round += kThreads) {
+    const int64_t j = round + threadIdx.x;
+    const bool is_group = j < plan.groups;
+    const int64_t entry = is_group ? static_cast<int64_t>(group_index[j * plan.index_stride]) : 0;
+    const int64_t end = as_sizes ? scan_block(entry > 0 ? entry : 0, before, of_warp) : entry;
+    if (is_group) ends[j] = end;
+    __syncthreads();
+    if (!is_group) continue;
+    const int64_t previous = !as_sizes && j > 0 ? ends[j - 1] : INT64_MIN;  // entry
+    const bool decreases = entry < previous;
+    if (entry >= 0 && !decreases && end <= plan.rows) continue;
+    if (mine.count == 0) {
+      first.value = entry;
+      first.limit = decreases ? previous : plan.rows;
+      first.kind = decreases   ? kEntryDecreases
+                   : entry < 0 ? kEntryNegative
+                   : as_sizes  ? kSizesBeyondRows
+                               : kEndBeyondRows;
+    }
+    mine.add(j);
+  }
+  __syncthreads();
+  const FaultScan joined = join_block(mine);
+  if (threadIdx.x == 0) {
+    all = joined;
+    const int64_t last_end = ends[plan.groups - 1];
+    const bool rows_left = strict && all.count == 0 && last_end < plan.rows;
+    *faults = all.count + (rows_left ? 1 : 0);
+    if (rows_left) {
+      fault->position = plan.groups - 1;
+      fault->value = last_end;
+      fault->limit = plan.rows;
+      fault->total = plan.groups;
+      fault->kind = kRowsLeft;
+      fault->count = 1;
+    }
+  }
+  __syncthreads();
+  if (mine.count == 0 || mine.lowest != all.lowest) return;
+  fault->position = all.lowest;
+  fault->value = first.value;
+  fault->limit = first.limit;
+  fault->total = plan.groups;
+  fault->kind = first.kind;
+  fault->count = all.count;
+}
+
+// The rows of gradY as terms.
+template <class T>
+struct BiasRows {
+  using In = T;
+  const T* grad;
+  int64_t group_stride, row_stride, rows_per_group;
+
+  // rows_per_group is 0 where rows are numbered over all groups.
+  __device__ __forceinline__ const T* row(int64_t group, int64_t term) const {
+    return grad + group * group_stride + (term - group * rows_per_group) * row_stride;
+  }
+};
+
+template <class T>
+cudaError_t launch(const GroupedBiasPlan& plan, const LaunchIo& io) {
+  const auto data = [&](int parameter) { return io.data[static_cast<size_t>(parameter)]; };
+  T* const out = static_cast<T*>(data(plan.parameters.out)) + plan.out_offset;
+  if (plan.rows == 0) return write_zeros(plan.out_nest, out, io.stream);  // every sum is empty
+
+  SumTargets<T> targets = {};
+  targets.groups = {nullptr, plan.rows_per_group, plan.groups, plan.rows};
+  if (plan.has_group_index) {
+    int64_t* const ends = workspace_part<int64_t>(io, plan.scratch.ends);
+    int64_t* const faults = workspace_part<int64_t>(io, plan.scratch.faults);
+    const auto read = [&](const auto* group_index) {
+      using Index = std::remove_cvref_t<decltype(*group_index)>;
+      return launch_kernel(read_ends<Index>, grid_of(1), kThreads, 0, io.stream, plan,
+                           group_index + plan.index_offset, ends, faults, io.check == CheckMode::strict,
+                           io.fault);
+    };
+    const void* const group_index = data(plan.parameters.group_index);
+    OPENACLNN_CUDA_TRY(plan.index_dtype == ACL_INT32 ? read(static_cast<const int32_t*>(group_index))
+                                                     : read(static_cast<const int64_t*>(group_index)));
+    targets.groups.ends = ends;
+    targets.faults = faults;
+  }
+  targets.columns = plan.columns;
+  targets.in_column_stride = plan.column_stride;
+  targets.out = out;
+  targets.out_row_stride = plan.out_row_stride;
+  targets.out_column_stride = plan.out_column_stride;
+  targets.chunk_sums = workspace_part<float>(io, plan.scratch.chunk_sums);
+
+  const T* const grad = static_cast<const T*>(data(plan.parameters.grad_y)) + plan.grad_offset;
+  const BiasRows<T> rows = {grad, plan.group_stride, plan.row_stride, plan.rows_per_group};
+  constexpr int kCount = kLanes<T>;
+  const bool packed =
+      can_pack<kCount>(grad, plan.column_stride, plan.columns, {plan.group_stride, plan.row_stride}) &&
+      can_pack<kCount>(out, plan.out_column_stride, plan.columns, {plan.out_row_stride});
+  return sum_rows(rows, targets, packed, plan.has_group_index ? plan.rows : plan.rows_per_group, io.stream);
+}
+
+}  // namespace
+
+cudaError_t launch_grouped_bias_add_grad(const void* plan, const LaunchIo& io);
+cudaError_t launch_grouped_bias_add_grad(const void* opaque_plan, const LaunchIo& io) {
+  const auto& plan = *static_cast<const GroupedBiasPlan*>(opaque_plan);
+  return with_float_type(plan.dtype, [&](auto type) { return launch<decltype(type)>(plan, io); });
+}
+
+}  // namespace openaclnn::cuda

@@ -1,0 +1,47 @@
+// GroupedBiasAddGrad: what its kernels read, on every device.
+#pragma once
+
+#include <cstdint>
+
+#include "acl/acl_base.h"
+#include "base/layout.h"
+
+namespace openaclnn {
+
+// What the numbers in groupIdx are.
+enum GroupIndexType : int64_t { kGroupEnds = 0, kGroupSizes = 1 };
+
+// Parameters of the call, in the order of the signature. Without groupIdx out is parameter 1.
+struct GroupedBiasParameters {
+  int grad_y, group_index, out;
+};
+
+// Where the parts of the workspace start (WorkspaceLayout). The sizes depend on shapes only.
+struct GroupedBiasScratch {
+  int64_t ends;         // int64[G]: e(j), checked, when groupIdx is given
+  int64_t faults;       // int64, on a GPU: how many entries are wrong, when groupIdx is given
+  int64_t long_groups;  // int64[rows / kChunkTerms], on a CPU: groups of more than one chunk
+  int64_t chunk_sums;   // float[chunk_slots, H]
+  int64_t chunk_slots;
+};
+
+struct GroupedBiasPlan {
+  aclDataType dtype, index_dtype;
+  bool has_group_index;
+  GroupIndexType group_index_type;
+  int64_t groups;          // G
+  int64_t columns;         // H
+  int64_t rows;            // R, or G * C
+  int64_t rows_per_group;  // C, without groupIdx
+  // Elements. Without groupIdx group j starts at j * group_stride, else at its first row.
+  int64_t index_stride, group_stride, row_stride, column_stride, out_row_stride, out_column_stride;
+  LoopNest<1> out_nest;  // all of out
+  GroupedBiasParameters parameters;
+  int64_t grad_offset, index_offset, out_offset;  // elements
+  GroupedBiasScratch scratch;
+};
+
+// Fault::kind. kRowsLeft is a fault in strict mode only.
+enum GroupedBiasFaultKind { kEntryNegative, kEntryDecreases, kEndBeyondRows, kSizesBeyondRows, kRowsLeft };
+
+}  // namespace openaclnn

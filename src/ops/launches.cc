@@ -1,0 +1,39 @@
+// The CUDA launches of all operators, from ops.def. Compiled into the plugin.
+#include "cuda/launches.h"
+
+#include <string_view>
+
+namespace openaclnn::cuda {
+
+#define OPENACLNN_OPERATOR(folder, name) cudaError_t launch_##folder(const void* plan, const LaunchIo& io);
+#include "ops/ops.def"
+#undef OPENACLNN_OPERATOR
+
+namespace {
+
+struct Entry {
+  std::string_view name;
+  Launch launch;
+};
+
+constexpr Entry kLaunches[] = {
+#define OPENACLNN_OPERATOR(folder, name) {#name, launch_##folder},
+#include "ops/ops.def"
+#undef OPENACLNN_OPERATOR
+};
+
+}  // namespace
+
+Launch find_launch(const char* operator_name) {
+  // "aclnn…", or "openaclnn…" for what is an extension.
+  std::string_view name = operator_name;
+  const size_t prefix = name.find("aclnn");
+  if (prefix == std::string_view::npos) return nullptr;
+  name.remove_prefix(prefix + std::string_view("aclnn").size());
+  for (const Entry& entry : kLaunches) {
+    if (entry.name == name) return entry.launch;
+  }
+  return nullptr;
+}
+
+}  // namespace openaclnn::cuda

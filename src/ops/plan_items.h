@@ -1,0 +1,12 @@
+// Where kernels find the lists that follow a plan in memory.
+#pragma once
+
+namespace openaclnn {
+
+// The items that follow a plan.
+template <class Item, class Plan>
+const Item* plan_items(const Plan& plan) {
+  return reinterpret_cast<const Item*>(&plan + 1);
+}
+
+}  // namespace openaclnn

@@ -1,0 +1,79 @@
+// Putting tasks into streams, and waiting for streams and devices, which reports their faults.
+#include <algorithm>
+#include <vector>
+
+#include "base/text.h"
+#include "runtime/context.h"
+#include "runtime/error_text.h"
+#include "runtime/recycle.h"
+
+namespace openaclnn {
+
+Status submit(const Stream& stream, Task&& task, bool wait) {
+  std::shared_ptr<FaultCell> report;
+  if (wait) task.report = report = make_recycled<FaultCell>(stream.number);
+  if (!stream.queue->enqueue(std::move(task)))
+    return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being destroyed"};
+  if (!wait) return {};
+  (void)stream.queue->synchronize(std::nullopt);
+  std::optional<std::string> sentence = report->take();
+  return sentence ? fault_status(std::move(*sentence)) : Status();
+}
+
+Status fault_status(std::string sentence) {
+  return {ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, std::move(sentence)};
+}
+
+Status synchronize_stream(const Stream& stream, Deadline deadline) {
+  if (stream.queue->synchronize(deadline) == WaitResult::timed_out) {
+    return {ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
+            text("timeout expired: stream ", stream.number, " was not done in time; its work goes on")};
+  }
+  if (std::optional<std::string> sentence = stream.queue->fault_cell->take())
+    return fault_status(std::move(*sentence));
+  return {};
+}
+
+Status synchronize_device(const char* function, Deadline deadline) {
+  Result<CurrentContext> current = current_context();
+  if (!current.ok()) return current.status();
+  const int device = current->context->device;
+  std::vector<std::shared_ptr<Stream>> streams;
+  for (void* handle :
+       StreamTable::instance().handles_where([&](const Stream& s) { return s.device == device; })) {
+    if (std::shared_ptr<Stream> stream = StreamTable::instance().find(handle))
+      streams.push_back(std::move(stream));
+  }
+  for (const std::shared_ptr<Stream>& stream : streams) {
+    if (stream->queue->synchronize(deadline) == WaitResult::timed_out) {
+      return {ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
+              text("timeout expired: device ", device, " was not done in time; its work goes on")};
+    }
+  }
+  std::vector<std::shared_ptr<FaultCell>> cells;
+  for (const std::shared_ptr<Stream>& stream : streams) cells.push_back(stream->queue->fault_cell);
+  append_orphaned_faults(device, cells);
+  // Error text lists the newest line first: the highest stream goes in first, the lowest is returned last.
+  std::sort(cells.begin(), cells.end(),
+            [](const auto& a, const auto& b) { return a->stream_number() > b->stream_number(); });
+  std::optional<std::string> pending;
+  for (const std::shared_ptr<FaultCell>& cell : cells) {
+    std::optional<std::string> sentence = cell->take();
+    if (!sentence) continue;
+    if (pending) add_error_line(function, *pending, ACL_ERROR_RT_VECTOR_CORE_EXCEPTION);
+    pending = std::move(sentence);
+  }
+  forget_reported_orphans();
+  return pending ? fault_status(std::move(*pending)) : Status();
+}
+
+Result<Deadline> deadline_after(int32_t milliseconds) {
+  if (milliseconds < -1) {
+    return Status(ACL_ERROR_RT_PARAM_INVALID, text("timeout is ", milliseconds,
+                                                   "; it must be -1 (no limit) or a number of milliseconds"));
+  }
+  if (milliseconds == -1) return Deadline{};
+  return Deadline{Clock::now() + std::chrono::milliseconds(milliseconds)};
+}
+
+}  // namespace openaclnn

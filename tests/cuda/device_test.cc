@@ -1,0 +1,176 @@
+// Every case of every room on the CUDA device, a real one or the emulation: the formula, the bits of the CPU, nothing written beside
+// the outputs, the same again from a CUDA graph. Tensors lie in device memory (support/device_twin.h).
+//
+// Without a device the program says how many cases were not run and why, and ends with code 77, which ctest counts as skipped.
+#include <gtest/gtest.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <string>
+
+#include "cuda/cuda_api.h"
+#include "openaclnn/openaclnn.h"
+#include "ops/room_cases.h"
+#include "support/device_twin.h"
+#include "support/expect.h"
+#include "support/number.h"
+
+namespace openaclnn_test {
+namespace {
+
+// What the CPU gives, by the case's name. The weightGrad of one operator has bits of its own on CUDA, and so a file of its own.
+std::map<std::string, std::string> golden_hashes() {
+  std::map<std::string, std::string> hashes;
+  for (const char* path : {OPENACLNN_GOLDEN_HASHES, OPENACLNN_GOLDEN_CUDA_HASHES}) {
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+      const size_t blank = line.find(' ');
+      if (!line.starts_with('#') && blank != std::string::npos)
+        hashes[line.substr(blank + 1)] = line.substr(0, blank);
+    }
+  }
+  return hashes;
+}
+
+std::string hash_text_of(const Case& c, const std::vector<HostTensor>& tensors) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016" PRIx64, hash_of_results(c, tensors));
+  return text;
+}
+
+void expect_clean(const Case& c, const std::vector<HostTensor>& tensors) {
+  for (size_t k = 0; k < tensors.size(); ++k) {
+    EXPECT_TRUE(tensors[k].gaps_intact()) << "bytes around " << c.tensors[k].name << " changed";
+    if (c.tensors[k].role != Role::input) continue;
+    EXPECT_TRUE(tensors[k].unchanged()) << c.tensors[k].name << " was written to";
+  }
+}
+
+// compute-sanitizer takes a thousand times as long, so it sees the small cases.
+int64_t most_bytes() {
+  const char* const text = std::getenv("OPENACLNN_TEST_MOST_BYTES");
+  return text != nullptr ? std::atoll(text) : INT64_MAX;
+}
+
+class Device : public testing::TestWithParam<std::string> {
+ protected:
+  template <class Body>
+  void for_each_case(const Body& body) {
+    for (const Case& c : all_cases()) {
+      if (c.operator_name() != GetParam() || c.minimal_bytes > most_bytes()) continue;
+      SCOPED_TRACE(c.name);
+      body(c);
+      if (HasFatalFailure()) return;
+    }
+  }
+};
+
+TEST_P(Device, FollowsTheFormulaWithTheBitsOfTheCpu) {
+  const std::map<std::string, std::string> golden = golden_hashes();
+  for_each_case([&](const Case& c) {
+    std::vector<HostTensor> tensors = make_tensors(c);
+    const std::vector<HostTensor> before = before_call(c, tensors);
+    for (HostTensor& tensor : tensors) tensor.remember();
+    ASSERT_TRUE(succeeded(run_case(c, tensors)));
+    expect_clean(c, tensors);
+    Judge judge;
+    judge_case(c, before, tensors, judge);
+    EXPECT_TRUE(judge.ok()) << judge.messages();
+    const auto wanted = golden.find(c.name);
+    ASSERT_NE(wanted, golden.end()) << "no golden hash";
+    EXPECT_EQ(hash_text_of(c, tensors), wanted->second);
+  });
+}
+
+// A captured call gives the same bits whenever its graph runs, on whatever is in the tensors then.
+TEST_P(Device, RunsFromAGraph) {
+  cudaStream_t native = nullptr;
+  ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamCreateWithFlags)(&native, cudaStreamNonBlocking), cudaSuccess);
+  use_device();
+  aclrtStream stream = nullptr;
+  ASSERT_EQ(openaclnnCreateStreamFromNative(native, &stream), 0) << take_error_text();
+  int cases = 0;
+  for_each_case([&](const Case& c) {
+    if (++cases % 4 != 1) return;  // a graph holds the same kernels, so that some cases of each room tell
+    const std::vector<HostTensor> direct = make_tensors(c);
+    ASSERT_TRUE(succeeded(run_case(c, direct)));
+
+    std::vector<HostTensor> tensors = make_tensors(c);
+    uint64_t workspace_bytes = 0;
+    aclOpExecutor* executor = nullptr;
+    {
+      std::vector<Descriptor> descriptors;
+      std::vector<aclTensor*> handles;
+      for (const HostTensor& tensor : tensors) {
+        descriptors.push_back(tensor.describe());
+        handles.push_back(descriptors.back().get());
+      }
+      ASSERT_EQ(c.phase1(handles, &workspace_bytes, &executor), 0) << take_error_text();
+    }
+    const GuardedBuffer workspace(workspace_bytes);
+    void* const scratch = workspace.address_for_library(workspace.data());
+    ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamBeginCapture)(native, cudaStreamCaptureModeGlobal), cudaSuccess);
+    ASSERT_EQ(c.phase2(scratch, workspace_bytes, executor, stream), 0) << take_error_text();
+    cudaGraph_t graph = nullptr;
+    ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamEndCapture)(native, &graph), cudaSuccess);
+    cudaGraphExec_t exec = nullptr;
+    ASSERT_EQ(OPENACLNN_CUDA_API(cudaGraphInstantiate)(&exec, graph, 0), cudaSuccess);
+    for (int replay = 0; replay < 2; ++replay) {
+      const std::vector<HostTensor> fresh = make_tensors(c);
+      for (size_t k = 0; k < tensors.size(); ++k) {
+        const auto bytes = static_cast<size_t>(element_bytes(tensors[k].dtype()));
+        for (int64_t i = 0; i < tensors[k].numel(); ++i)
+          std::memcpy(tensors[k].element(i), fresh[k].element(i), bytes);
+      }
+      DeviceTwin::upload_all();
+      ASSERT_EQ(OPENACLNN_CUDA_API(cudaGraphLaunch)(exec, native), cudaSuccess);
+      ASSERT_EQ(aclrtSynchronizeStream(stream), 0) << take_error_text();
+      DeviceTwin::download_all();
+      EXPECT_EQ(hash_text_of(c, tensors), hash_text_of(c, direct)) << "replay " << replay;
+    }
+    EXPECT_EQ(OPENACLNN_CUDA_API(cudaGraphExecDestroy)(exec), cudaSuccess);
+    EXPECT_EQ(OPENACLNN_CUDA_API(cudaGraphDestroy)(graph), cudaSuccess);
+  });
+  EXPECT_EQ(aclrtDestroyStream(stream), 0) << take_error_text();
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaStreamDestroy)(native), cudaSuccess);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rooms, Device, testing::ValuesIn(operator_names()),
+                         [](const auto& room) { return room.param; });
+
+// One line per case, as golden_hashes.txt has them.
+int print_hashes() {
+  for (const Case& c : all_cases()) {
+    const std::vector<HostTensor> tensors = make_tensors(c);
+    if (const Outcome outcome = run_case(c, tensors); !outcome.ok()) {
+      std::printf("FAILED %s: %s\n", c.name.c_str(), outcome.text().c_str());
+      return 1;
+    }
+    std::printf("%s %s\n", hash_text_of(c, tensors).c_str(), c.name.c_str());
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace openaclnn_test
+
+int main(int argc, char** argv) {
+  setenv("OPENACLNN_DEVICE", "cuda", 0);
+  setenv("OPENACLNN_TEST_MEMORY", "device", 0);
+  uint32_t count = 0;
+  if (aclrtGetDeviceCount(&count) != 0 || count == 0) {
+    const aclError code = aclrtSetDevice(0);
+    std::string why = openaclnn_test::take_error_text();
+    why = why.substr(0, why.find('\n'));
+    std::printf("%zu device cases were not run: %s (code %d)\n", openaclnn_test::all_cases().size(),
+                why.c_str(), code);
+    return 77;
+  }
+  if (argc > 1 && std::string(argv[1]) == "--print-hashes") return openaclnn_test::print_hashes();
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,38 @@
+// Kernels with mistakes planted on purpose: the emulation must notice a deleted barrier and a deleted guard of an access.
+#include <gtest/gtest.h>
+
+#include "cuda/kernel.cuh"
+#include "kernels.h"
+#include "ops/room_cases.h"
+#include "support/random.h"
+
+namespace openaclnn_test {
+namespace {
+
+using openaclnn::CheckMode;
+using openaclnn::cuda::KernelBug;
+
+// The first difference that the cases of an operator show.
+std::string first_difference(const std::string& operator_name, const Spoil& spoil) {
+  for (const Case& c : all_cases()) {
+    if (c.operator_name() != operator_name) continue;
+    if (std::string text = difference(c, CheckMode::report, spoil); !text.empty()) return text;
+  }
+  return "";
+}
+
+TEST(PlantedKernelBugs, AreNoticed) {
+  if (openaclnn::cuda::kPlantedKernelBug == KernelBug::barrier_deleted) {
+    EXPECT_NE(first_difference("GroupedBiasAddGrad", nullptr), "");
+    return;
+  }
+  ASSERT_EQ(openaclnn::cuda::kPlantedKernelBug, KernelBug::guard_deleted);
+  // One index far outside the table: the guard pages around the table, or a sanitizer, end the process.
+  const Spoil one_wrong_index = [](const Case&, std::vector<HostTensor>& tensors) {
+    tensors[1].set_bits(0, uint64_t{1} << 30);
+  };
+  EXPECT_DEATH(first_difference("Embedding", one_wrong_index), "");
+}
+
+}  // namespace
+}  // namespace openaclnn_test

@@ -1,0 +1,41 @@
+// Kernels without a device: the CPU's and the emulated CUDA ones, called with the plans that phase 1 makes for each.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/device.h"
+#include "support/case.h"
+
+namespace openaclnn_test {
+
+// What one run leaves behind.
+struct KernelRun {
+  bool was_planned = false;  // phase 1 succeeded
+  std::string error;         // what went wrong apart from results
+  openaclnn::Fault fault;
+  std::vector<HostTensor> tensors;
+};
+
+// Changes inputs before a run, in the same way each time.
+using Spoil = std::function<void(const Case& c, std::vector<HostTensor>& tensors)>;
+
+struct KernelOptions {
+  openaclnn::PlatformKind platform = openaclnn::PlatformKind::cpu;
+  openaclnn::CheckMode check = openaclnn::CheckMode::report;
+  Placement placement = Placement::ends_at_guard;
+  Spoil spoil = nullptr;
+};
+
+// Runs the kernel of the platform on tensors of its own, between guard pages, and checks that nothing but outputs was written.
+KernelRun run_kernel(const Case& c, const KernelOptions& options);
+
+// Empty when both runs found the same and gave the same bits; else a sentence. Where a device adds in an order of its own the
+// results must only be of the same kind, and the case's judge decides about them.
+std::string difference(const Case& c, const KernelRun& cpu, const KernelRun& cuda);
+
+// Runs a case on the CPU and in the emulation, in both orders of threads; empty when nothing differs.
+std::string difference(const Case& c, openaclnn::CheckMode check, const Spoil& spoil = nullptr);
+
+}  // namespace openaclnn_test

@@ -1,0 +1,130 @@
+// Choosing the platform: where the plugin is looked for, what is said when it does not serve, and that the CPU works without it.
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/runtime_test.h"
+#include "support/subprocess.h"
+
+namespace {
+
+using namespace runtime_test;
+using Variables = std::map<std::string, std::string>;
+
+// ---- in a process of its own ----
+
+class DISABLED_Refused : public testing::Test {};
+TEST_F(DISABLED_Refused, TheDeviceIsMissing) {
+  uint32_t count = 1;
+  expect(0, aclrtGetDeviceCount(&count));
+  EXPECT_EQ(count, 0u);
+  const char* const sentence = std::getenv("SENTENCE");
+  ASSERT_NE(sentence, nullptr);
+  expect(207004, aclrtSetDevice(0), {"no CUDA device: ", sentence});
+  aclrtContext context = nullptr;
+  expect(207004, aclrtCreateContext(&context, 0), {sentence});
+  // Phase 1 needs no device.
+  Counter counter;
+  aclOpExecutor* const executor = counter.planned();
+  expect(107002, aclnnApplyFusedEmaAdam(nullptr, 0, executor, nullptr), {"no current context"});
+}
+
+class DISABLED_Works : public testing::Test {};
+TEST_F(DISABLED_Works, AnOperatorRuns) {
+  expect(0, aclrtSetDevice(0));
+  Counter counter;
+  expect(0, counter.add(nullptr));
+  expect(0, aclrtSynchronizeStream(nullptr));
+  EXPECT_EQ(counter.value(), 1.0f);
+  size_t free_bytes = 0, total_bytes = 0;
+  expect(0, aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total_bytes));
+  EXPECT_EQ(total_bytes == size_t{8} << 30, std::getenv("ON_FAKE_GPU") != nullptr);
+}
+
+// Threads that come first together all find the same platform, and contexts of one device.
+class DISABLED_FirstUse : public testing::Test {};
+TEST_F(DISABLED_FirstUse, ByManyThreads) {
+  std::vector<std::thread> threads;
+  std::vector<Counter> counters(8);
+  for (Counter& counter : counters) {
+    threads.emplace_back([&] {
+      expect(0, aclrtSetDevice(0));
+      expect(0, counter.add(nullptr));
+      expect(0, aclrtSynchronizeStream(nullptr));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Counter& counter : counters) EXPECT_EQ(counter.value(), 1.0f);
+}
+
+// ---- the parent ----
+
+void expect_suite(const std::string& name, const Variables& environment) {
+  const openaclnn_test::ProcessResult result = openaclnn_test::run_suite(name, environment);
+  EXPECT_TRUE(openaclnn_test::ran_and_passed(result)) << result.output;
+}
+
+struct Refusal {
+  const char* name;
+  Variables environment;
+  const char* sentence;
+};
+
+const Refusal kRefusals[] = {
+    {"NoPlugin",
+     {{"OPENACLNN_CUDA_PLUGIN", "/nowhere/plugin.so"}},
+     "plugin file not found at /nowhere/plugin.so"},
+    {"RelativePath", {{"OPENACLNN_CUDA_PLUGIN", "plugin.so"}}, "'plugin.so'; it must be an absolute path"},
+    {"NoLibrary", {{"OPENACLNN_CUDA_PLUGIN", "/dev/null"}}, "plugin /dev/null does not load: "},
+    {"ForeignLibrary", {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_LIBRARY}}, "is no CUDA plugin of openaclnn"},
+    {"OtherBuild",
+     {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_OLD_PLUGIN}},
+     "belongs to another build of openaclnn (0.0.0-old)"},
+    {"NoDriver", {{"OPENACLNN_FAKE_CUDA", "driver=0"}}, "no driver: libcuda.so.1"},
+    {"OldDriver",
+     {{"OPENACLNN_FAKE_CUDA", "driver=12040"}},
+     "supports CUDA 12.4 and this plugin needs CUDA 13.0"},
+    {"NoGpu", {{"OPENACLNN_FAKE_CUDA", "devices=0"}}, "no GPU: the driver sees no CUDA device"},
+    {"DriverError",
+     {{"OPENACLNN_FAKE_CUDA", "fail=cudaGetDeviceCount:1:999"}},
+     "the driver does not answer: "},
+};
+
+class Refusals : public testing::TestWithParam<Refusal> {
+ protected:
+  Variables environment(const char* device) const {
+    Variables all = GetParam().environment;
+    all.insert({{"OPENACLNN_DEVICE", device}, {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN}});
+    return all;
+  }
+};
+
+TEST_P(Refusals, OfCudaSayWhatIsMissing) {
+  Variables all = environment("cuda");
+  all["SENTENCE"] = GetParam().sentence;
+  expect_suite("Refused", all);
+}
+
+TEST_P(Refusals, LeaveTheCpuToAuto) { expect_suite("Works", environment("auto")); }
+
+INSTANTIATE_TEST_SUITE_P(Reasons, Refusals, testing::ValuesIn(kRefusals),
+                         [](const auto& refusal) { return refusal.param.name; });
+
+TEST(Loading, WithoutAPluginBesideTheLibraryCudaIsRefused) {
+  expect_suite("Refused", {{"OPENACLNN_DEVICE", "cuda"}, {"SENTENCE", "plugin file not found at /"}});
+}
+
+TEST(Loading, AutoTakesAGpuThatAnswers) {
+  expect_suite("Works", {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN}, {"ON_FAKE_GPU", "1"}});
+}
+
+TEST(Loading, CpuDoesNotLookAtThePlugin) {
+  expect_suite("Works", {{"OPENACLNN_DEVICE", "cpu"}, {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN}});
+}
+
+TEST(Loading, FirstUseByManyThreads) {
+  expect_suite("FirstUse", {{"OPENACLNN_DEVICE", "cuda"}, {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN}});
+}
+
+}  // namespace
