@@ -113,23 +113,39 @@ void describe_by_table(const ExchangeTable& table, nb::handle object, const Name
   set_layout(array, name, tensor.ndim, tensor.shape, tensor.strides);
 }
 
+bool is_true(const nb::object& object) {
+  const int truth = PyObject_IsTrue(object.ptr());
+  if (truth < 0) throw nb::python_error();
+  return truth != 0;
+}
+
+std::string text_of(const nb::object& object) { return nb::str(object).c_str(); }
+
+int64_t integer(nb::handle object) {
+  const long long value = PyLong_AsLongLong(object.ptr());
+  if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  return value;
+}
+
 void describe_by_methods(nb::handle object, const Name& name, Array& array) {
-  if (nb::cast<bool>(object.attr("is_sparse")) || nb::cast<bool>(object.attr("is_quantized")))
+  if (is_true(object.attr("is_sparse")) || is_true(object.attr("is_quantized")))
     refuse(name, " is sparse or quantized; a dense tensor is needed");
-  const std::string device = nb::cast<std::string>(object.attr("device").attr("type"));
-  if (device != "cpu" && device != "cuda")
-    refuse(name, " is on " + device + "; a tensor in memory is needed");
+  const std::string device = text_of(object.attr("device").attr("type"));
+  if (device != "cpu" && device != "cuda") refuse(name, " is on " + device + "; a tensor in memory is needed");
   array.memory = static_cast<int32_t>(device == "cpu" ? Memory::cpu : Memory::cuda);
-  const std::string dtype = nb::cast<std::string>(nb::str(object.attr("dtype")));  // "torch.float32"
+  const std::string dtype = text_of(object.attr("dtype"));  // "torch.float32"
   array.dtype = dtype_of_word(std::string_view(dtype).substr(dtype.find('.') + 1));
-  array.data = reinterpret_cast<void*>(nb::cast<uintptr_t>(object.attr("data_ptr")()));
-  const nb::tuple shape(object.attr("shape")), strides(object.attr("stride")());
-  std::array<int64_t, 64> dims, steps;  // PyTorch's own limit
-  for (size_t k = 0; k < shape.size() && k < dims.size(); ++k) {
-    dims[k] = nb::cast<int64_t>(shape[k]);
-    steps[k] = nb::cast<int64_t>(strides[k]);
+  const nb::object address = object.attr("data_ptr")();
+  array.data = PyLong_AsVoidPtr(address.ptr());
+  if (array.data == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
+  const nb::object shape = object.attr("shape"), strides = object.attr("stride")();
+  const size_t rank = nb::len(shape);
+  std::array<int64_t, kMostDims> dims, steps;
+  for (size_t k = 0; k < rank && k < dims.size(); ++k) {
+    dims[k] = integer(shape[k]);
+    steps[k] = integer(strides[k]);
   }
-  set_layout(array, name, static_cast<int64_t>(shape.size()), dims.data(), steps.data());
+  set_layout(array, name, static_cast<int64_t>(rank), dims.data(), steps.data());
 }
 
 }  // namespace
