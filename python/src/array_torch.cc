@@ -131,7 +131,8 @@ void describe_by_methods(nb::handle object, const Name& name, Array& array) {
   if (is_true(object.attr("is_sparse")) || is_true(object.attr("is_quantized")))
     refuse(name, " is sparse or quantized; a dense tensor is needed");
   const std::string device = text_of(object.attr("device").attr("type"));
-  if (device != "cpu" && device != "cuda") refuse(name, " is on " + device + "; a tensor in memory is needed");
+  if (device != "cpu" && device != "cuda")
+    refuse(name, " is on " + device + "; a tensor in memory is needed");
   array.memory = static_cast<int32_t>(device == "cpu" ? Memory::cpu : Memory::cuda);
   const std::string dtype = text_of(object.attr("dtype"));  // "torch.float32"
   array.dtype = dtype_of_word(std::string_view(dtype).substr(dtype.find('.') + 1));
