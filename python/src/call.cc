@@ -25,7 +25,7 @@ class ThreadStream {
     return 0;
   }
 
-  // Forgets a stream that the runtime does not know any more. true: there was one.
+  // Forgets a stream that the runtime does not know any more, and a context that is gone. true: there was one.
   bool forget() { return std::exchange(stream_, nullptr) != nullptr; }
 
  private:
@@ -56,20 +56,24 @@ class Workspace {
   void* memory_ = nullptr;
 };
 
+}  // namespace
+
 int run_and_wait(const Prepared& prepared, Phase2 phase2) {
   aclrtStream stream = nullptr;
   Workspace workspace;
   int code = thread_stream.get(&stream);
   if (code == 0) code = workspace.allocate(prepared.workspace_bytes);
-  if (code != 0) {
+  if (code == 0) {
+    code = phase2(workspace.get(), prepared.workspace_bytes, prepared.executor, stream);
+    if (code == 0) code = aclrtSynchronizeStream(stream);
+  } else {
     (void)aclDestroyAclOpExecutor(prepared.executor);
-    return code;
   }
-  code = phase2(workspace.get(), prepared.workspace_bytes, prepared.executor, stream);
-  return code != 0 ? code : aclrtSynchronizeStream(stream);
+  const bool is_stale = code == ACL_ERROR_RT_INVALID_HANDLE || code == ACL_ERROR_RT_CONTEXT_NULL;
+  if (!is_stale || !thread_stream.forget()) return code;
+  (void)aclGetRecentErrMsg();
+  return kAgain;
 }
-
-}  // namespace
 
 Tensor make_tensor(const Array& array) {
   const auto rank = static_cast<uint64_t>(array.rank);
@@ -101,25 +105,6 @@ void require_reachable(const Array& array, const Name& name) {
   throw nb::value_error(
       (name.text() + " is on " + place + ", but this openaclnn computes on the CPU; copy it there first")
           .c_str());
-}
-
-bool finish(const Prepared& prepared, Phase2 phase2, int ignored, bool is_last_attempt) {
-  int code = 0;
-  {
-    const nb::gil_scoped_release unlocked;
-    code = run_and_wait(prepared, phase2);
-    const bool is_stale = code == ACL_ERROR_RT_INVALID_HANDLE || code == ACL_ERROR_RT_CONTEXT_NULL;
-    if (is_stale && thread_stream.forget() && !is_last_attempt) {
-      (void)aclGetRecentErrMsg();
-      return false;
-    }
-  }
-  if (code != 0 && code == ignored) {
-    (void)aclGetRecentErrMsg();
-    return true;
-  }
-  require_success(code);
-  return true;
 }
 
 }  // namespace openaclnn::python

@@ -59,17 +59,37 @@ struct Prepared {
   aclOpExecutor* executor = nullptr;
 };
 
-// Runs phase 2 in this thread's stream and waits, without Python's lock. `ignored` is a code that counts as success. false: somebody
-// finalised the library, so that the stream was gone; the next call gets a new one.
-bool finish(const Prepared& prepared, Phase2 phase2, int ignored, bool is_last_attempt);
+// Runs phase 2 in this thread's stream and waits. Needs no Python. Returns a code with a sentence; kAgain: somebody finalised the
+// library, so that the stream was gone, and a second attempt gets a new one.
+inline constexpr int kAgain = -1;
+int run_and_wait(const Prepared& prepared, Phase2 phase2);
 
-// Both phases; `phase1` is called with the addresses of the two results of every first phase.
+// Both phases for callers that do not hold Python's lock; `phase1` is called with the addresses of the two results of every first
+// phase. Returns a code.
+template <class Phase1>
+int run_without_python(Phase1&& phase1, Phase2 phase2) {
+  int code = kAgain;
+  for (int attempt = 0; attempt < 2 && code == kAgain; ++attempt) {
+    Prepared prepared;
+    code = phase1(&prepared.workspace_bytes, &prepared.executor);
+    if (code == 0) code = run_and_wait(prepared, phase2);
+  }
+  return code;
+}
+
+// The same for callers that do: it is released while the operator computes. Throws Failure. `ignored` is a code that counts as
+// success.
 template <class Phase1>
 void run(Phase1&& phase1, Phase2 phase2, int ignored = 0) {
-  for (const bool is_last_attempt : {false, true}) {
-    Prepared prepared;
-    require_success(phase1(&prepared.workspace_bytes, &prepared.executor));
-    if (finish(prepared, phase2, ignored, is_last_attempt)) return;
+  int code = 0;
+  {
+    const nb::gil_scoped_release unlocked;
+    code = run_without_python(std::forward<Phase1>(phase1), phase2);
+  }
+  if (code != 0 && code == ignored) {
+    (void)aclGetRecentErrMsg();
+  } else {
+    require_success(code);
   }
 }
 

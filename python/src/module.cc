@@ -13,4 +13,5 @@ NB_MODULE(_native, module) {
   add_embedding(module);
   add_grouped_bias(module);
   add_nsa(module);
+  add_jax_targets(module);
 }
