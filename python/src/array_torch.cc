@@ -54,7 +54,7 @@ TypeFacts examine(nb::handle type) {
 }
 
 // A type is examined once. It is kept alive, so that its address is not given to another one.
-TypeFacts facts_of(PyTypeObject* type) {
+TypeFacts look_up(PyTypeObject* type) {
   static auto& known = *new std::unordered_map<PyTypeObject*, TypeFacts>;
   static auto& mutex = *new std::mutex;  // for Pythons without a lock of their own
   {
@@ -67,6 +67,17 @@ TypeFacts facts_of(PyTypeObject* type) {
   const std::lock_guard lock(mutex);
   if (known.emplace(type, facts).second) handle.inc_ref();
   return facts;
+}
+
+// The arguments of a call mostly have one type.
+const TypeFacts& facts_of(PyTypeObject* type) {
+  thread_local PyTypeObject* last = nullptr;
+  thread_local TypeFacts last_facts;
+  if (type != last) {
+    last_facts = look_up(type);
+    last = last_facts.kind == Kind::foreign ? nullptr : type;
+  }
+  return last_facts;
 }
 
 const char* dtype_word(aclDataType dtype) {
@@ -152,7 +163,7 @@ void describe_by_methods(nb::handle object, const Name& name, Array& array) {
 }  // namespace
 
 bool describe_torch(nb::handle object, const Name& name, Array& array) {
-  const TypeFacts facts = facts_of(Py_TYPE(object.ptr()));
+  const TypeFacts& facts = facts_of(Py_TYPE(object.ptr()));
   if (facts.kind == Kind::foreign) return false;
   if (facts.kind == Kind::wrapper) {
     refuse(name, " is of type " + nb::cast<std::string>(nb::str(object.type())) +
