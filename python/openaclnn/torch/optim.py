@@ -56,6 +56,7 @@ class FusedEmaAdamW(torch.optim.Optimizer):
                         bias_correction=bias_correction, state_dtype=state_dtype, ema_updates=0,
                         # what torch.optim.AdamW expects in a state dict that it loads
                         differentiable=False, fused=None)
+        self._prepared = set()  # parameters whose state is complete
         super().__init__(params, defaults)
         self._swapped = None
         for group in self.param_groups:
@@ -88,7 +89,7 @@ class FusedEmaAdamW(torch.optim.Optimizer):
 
     def __setstate__(self, state):
         super().__setstate__(state)
-        self._swapped = None
+        self._swapped, self._prepared = None, set()
         for group in self.param_groups:
             for name, value in self.defaults.items():
                 group.setdefault(name, value)
@@ -136,16 +137,16 @@ class FusedEmaAdamW(torch.optim.Optimizer):
 
     def _calls(self, group, steps):
         """The native calls of a group: positions of parameters with one step count, and that count. Counts go up here."""
-        for step in steps:
-            step.add_(1)
+        versions.count_up(steps)
+        everyone = list(range(len(steps)))
         if group["capturable"]:  # counters stay unread
-            return [([n], step) for n, step in enumerate(steps)] if group["foreach"] is False else \
-                [(list(range(len(steps))), steps[0])]
+            return [([n], steps[n]) for n in everyone] if group["foreach"] is False else [(everyone, steps[0])]
+        counts = [int(count) for count in torch.stack(steps).tolist()]
         if group["foreach"] is False:
-            return [([n], int(step)) for n, step in enumerate(steps)]
+            return [([n], counts[n]) for n in everyone]
         calls = {}
-        for n, step in enumerate(steps):
-            calls.setdefault(int(step), []).append(n)
+        for n in everyone:
+            calls.setdefault(counts[n], []).append(n)
         return [(members, count) for count, members in calls.items()]
 
     @staticmethod
@@ -156,10 +157,14 @@ class FusedEmaAdamW(torch.optim.Optimizer):
                 raise RuntimeError("gradients are sparse; FusedEmaAdamW needs dense ones")
         lists = [[parameter.grad for parameter in parameters], parameters]
         lists += [[state[name] for state in states] for name in _STATE]
-        return [[versions.local(tensor) for tensor in tensors] for tensors in lists]
+        if any(map(versions.is_dtensor, parameters)):
+            return [[versions.local(tensor) for tensor in tensors] for tensors in lists]
+        return lists
 
     def _state_of(self, parameter, group):
         state = self.state[parameter]
+        if state and parameter in self._prepared:
+            return state
         kind = torch.int64 if group["capturable"] else torch.float32
         if "step" not in state:
             state["step"] = torch.zeros((), dtype=kind)
@@ -174,6 +179,7 @@ class FusedEmaAdamW(torch.optim.Optimizer):
         for name in _STATE:
             if state[name].dtype != dtype:
                 state[name] = state[name].to(dtype)
+        self._prepared.add(parameter)
         return state
 
     @staticmethod
@@ -188,6 +194,7 @@ class FusedEmaAdamW(torch.optim.Optimizer):
         """Loads a state of this class or of torch.optim.AdamW. Moments and averages keep the precision they were saved in
         (torch.optim casts them to the parameters' dtype), up to state_dtype."""
         super().load_state_dict(state_dict)
+        self._prepared.clear()
         saved = chain.from_iterable(group["params"] for group in state_dict["param_groups"])
         present = ((parameter, group) for group in self.param_groups for parameter in group["params"])
         for key, (parameter, group) in zip(saved, present):

@@ -33,6 +33,14 @@ def increment_versions(tensors):
                 tensor[:0].zero_()
 
 
+def count_up(steps):
+    """Adds 1 to every counter. Newer versions are three times as fast with a tensor, because a number becomes one each time."""
+    if VERSION >= (2, 3) and steps[0].dtype == torch.float32:
+        torch._foreach_add_(steps, torch.ones(()), alpha=1.0)
+    else:
+        torch._foreach_add_(steps, 1)
+
+
 @contextlib.contextmanager
 def below_autograd():
     """Inside, operators go to their kernels: autograd was dealt with. The guard of older versions lives as long as its object."""
