@@ -1,0 +1,84 @@
+# openaclnn.doctor(): says what is installed, and computes something with each library of arrays that is there.
+import importlib
+import importlib.metadata
+import os
+import platform
+
+from openaclnn import _native
+
+
+def version():
+    """The version of the installed package."""
+    try:
+        return importlib.metadata.version("openaclnn")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def _numpy_check():
+    import numpy
+
+    table = numpy.arange(8, dtype=numpy.float32).reshape(4, 2)
+    rows = _native.embedding(table, numpy.array([2, 0]))
+    return numpy.array_equal(rows, table[[2, 0]])
+
+
+def _bfloat16_check():
+    import ml_dtypes
+    import numpy
+
+    table = numpy.arange(8).astype(ml_dtypes.bfloat16).reshape(4, 2)
+    rows = _native.embedding(table, numpy.array([2, 0]))
+    return numpy.array_equal(rows.astype(numpy.float32), table[[2, 0]].astype(numpy.float32))
+
+
+def _torch_check():
+    import torch
+
+    table = torch.arange(8, dtype=torch.float32).reshape(4, 2)
+    return torch.equal(_native.embedding(table, torch.tensor([2, 0])), table[[2, 0]])
+
+
+def _jax_check():
+    import jax.numpy
+    import numpy
+
+    table = jax.numpy.arange(8, dtype=jax.numpy.float32).reshape(4, 2)
+    rows = _native.embedding(table, jax.numpy.array([2, 0], dtype=jax.numpy.int32))
+    return numpy.array_equal(rows, numpy.asarray(table)[[2, 0]])
+
+
+_CHECKS = {"numpy": _numpy_check, "ml_dtypes": _bfloat16_check, "torch": _torch_check, "jax": _jax_check}
+
+
+def _library_line(name, check):
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        return True, f"{name}: not there ({error})"
+    try:
+        right = check()
+    except Exception as error:  # whatever is broken in an installation is this function's subject
+        return False, f"{name} {module.__version__}: fails: {type(error).__name__}: {error}"
+    return right, f"{name} {module.__version__}: {'works' if right else 'computes something else'}"
+
+
+def doctor():
+    """Prints versions, devices and settings, and tries each library of arrays that can be imported.
+
+    Returns True when everything that is installed works.
+    """
+    free, total = _native.memory_info()
+    interface = ".".join(str(number) for number in _native.interface_version())
+    settings = {name: value for name, value in sorted(os.environ.items()) if name.startswith("OPENACLNN_")}
+    print(f"openaclnn {version()}, interface {interface}, Python {platform.python_version()}")
+    print(f"library: {_native.library_path()}")
+    print(f"devices: {_native.device_count()} ({_native.soc_name()}), "
+          f"{free / 2**30:.1f} of {total / 2**30:.1f} GiB free, {os.cpu_count()} CPUs, {platform.machine()}")
+    print("settings: " + (", ".join(f"{name}={value}" for name, value in settings.items()) or "none"))
+    healthy = True
+    for name, check in _CHECKS.items():
+        right, line = _library_line(name, check)
+        healthy = healthy and right
+        print(line)
+    return healthy

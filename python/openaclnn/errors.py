@@ -1,0 +1,36 @@
+# The exceptions of openaclnn: codes of the C interface with their names and sentences.
+"""AclnnError and its subclasses. The codes are listed in docs/errors.md."""
+
+_INDEX_CODES = {507035}
+_MEMORY_CODES = {207001, 561101}
+
+
+class AclnnError(RuntimeError):
+    """A call that the library refused, or a fault that a kernel met.
+
+    Attributes: `code`, the decimal number; `name`, its name in C; `message`, the sentence that says what was wrong and
+    what is accepted.
+    """
+
+    def __init__(self, code, name, message):
+        super().__init__(code, name, message)
+        self.code = code
+        self.name = name
+        self.message = message
+
+    def __str__(self):
+        return f"{self.message} [{self.code} {self.name}]"
+
+
+class AclnnIndexError(AclnnError, IndexError):
+    """Bad data in a tensor, such as an index out of range (507035). The message names position, value and limit."""
+
+
+class AclnnMemoryError(AclnnError, MemoryError):
+    """The library could not allocate memory (207001, 561101)."""
+
+
+def error_of(code, name, message):
+    """The exception for a code, of the most precise class."""
+    kind = AclnnIndexError if code in _INDEX_CODES else AclnnMemoryError if code in _MEMORY_CODES else AclnnError
+    return kind(code, name, message)

@@ -1,0 +1,34 @@
+# openaclnn for PyTorch: operators with gradients, modules, optimizers, help for many processes. From PyTorch 1.13 up.
+"""Operators that work with autograd and torch.compile, modules, and the optimizers FusedEmaAdamW and FusedEmaAdam.
+
+Many processes: openaclnn.torch.distributed. Overriding aten's gradient of embeddings: enable_embedding_backward().
+"""
+from openaclnn.torch.aten import disable_embedding_backward, enable_embedding_backward
+from openaclnn.torch.modules import Embedding, GroupedBiasAdd, NsaCompress
+from openaclnn.torch.ops import (
+    embedding,
+    embedding_counts,
+    embedding_dense_backward,
+    grouped_bias_add,
+    grouped_bias_add_grad,
+    nsa_compress,
+    nsa_compress_grad,
+)
+from openaclnn.torch.optim import FusedEmaAdam, FusedEmaAdamW
+
+__all__ = [
+    "Embedding",
+    "FusedEmaAdam",
+    "FusedEmaAdamW",
+    "GroupedBiasAdd",
+    "NsaCompress",
+    "disable_embedding_backward",
+    "embedding",
+    "embedding_counts",
+    "embedding_dense_backward",
+    "enable_embedding_backward",
+    "grouped_bias_add",
+    "grouped_bias_add_grad",
+    "nsa_compress",
+    "nsa_compress_grad",
+]

@@ -1,0 +1,114 @@
+# Help for many processes: embeddings whose table is spread over processes, counts of a whole batch, and pieces of sequences.
+"""Operators work on what a process holds; torch.distributed communicates. DDP, ZeroRedundancyOptimizer, FSDP2 and DTensor
+need nothing from here: openaclnn.torch.FusedEmaAdamW updates the part of a parameter that a process has."""
+import torch
+import torch.distributed as dist
+
+from openaclnn import _native
+from openaclnn.torch import ops
+
+
+def vocab_range(num_embeddings, group=None):
+    """The rows [start, end) of a table that this process holds: equal parts, the first ones a row longer if need be."""
+    rank, size = dist.get_rank(group), dist.get_world_size(group)
+    share, rest = divmod(num_embeddings, size)
+    start = rank * share + min(rank, rest)
+    return start, start + share + (rank < rest)
+
+
+class _VocabParallel(torch.autograd.Function):
+    """Rows of this process's part, zeros for the others; no copy of indices and no mask in Python."""
+
+    @staticmethod
+    def forward(ctx, weight, indices, start, end, size, padding_idx, counts):
+        ctx.save_for_backward(indices, counts)
+        ctx.limits, ctx.padding_idx = dict(vocab_start=start, vocab_end=end, vocab_size=size), padding_idx
+        return _native.embedding(weight.detach(), indices, **ctx.limits)
+
+    @staticmethod
+    def backward(ctx, grad):
+        indices, counts = ctx.saved_tensors
+        rows = ctx.limits["vocab_end"] - ctx.limits["vocab_start"]
+        out = grad.new_empty([rows, grad.shape[-1]], dtype=grad.dtype if counts is None else torch.float32)
+        _native.embedding_dense_backward(grad, indices, rows, ctx.padding_idx, out=out, **ctx.limits)
+        if counts is not None:
+            out.mul_((1.0 / counts.clamp(min=1).to(torch.float32)).unsqueeze(1))
+        return out.to(grad.dtype), None, None, None, None, None, None
+
+
+class _SumOfRanks(torch.autograd.Function):
+    """All-reduce whose gradient is handed on as it is: every rank computes the same from the sum."""
+
+    @staticmethod
+    def forward(ctx, values, group):
+        values = values.contiguous().clone()
+        dist.all_reduce(values, group=group)
+        return values
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, None
+
+
+class VocabParallelEmbedding(torch.nn.Module):
+    """An embedding whose table is spread over the processes of a group by rows; every process passes the same indices.
+
+    The result is that of torch.nn.Embedding on one process, bit by bit: of every row one process has the value and the
+    others add zeros. So are the gradients of the parts.
+
+    Parameters
+    ----------
+    num_embeddings, embedding_dim, padding_idx, device, dtype : of the whole table, as in torch.nn.Embedding.
+    group : the processes; None: all.
+    scale_grad_by_freq : divide a row's gradient by how often it occurs, in `counts` of forward where given (global_counts:
+        where batches differ between processes), else in the indices.
+    """
+
+    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, group=None, scale_grad_by_freq=False, device=None,
+                 dtype=None):
+        super().__init__()
+        self.num_embeddings, self.embedding_dim, self.padding_idx = num_embeddings, embedding_dim, padding_idx
+        self.group, self.scale_grad_by_freq = group, scale_grad_by_freq
+        self.vocab_start, self.vocab_end = vocab_range(num_embeddings, group)
+        rows = self.vocab_end - self.vocab_start
+        self.weight = torch.nn.Parameter(torch.empty(rows, embedding_dim, device=device, dtype=dtype))
+        torch.nn.init.normal_(self.weight)
+
+    @torch.no_grad()
+    def load_whole(self, table):
+        """Takes this process's rows of the whole table."""
+        self.weight.copy_(table[self.vocab_start:self.vocab_end])
+
+    def forward(self, input, counts=None):
+        if self.scale_grad_by_freq and counts is None:
+            counts = _native.embedding_counts(input, self.num_embeddings)
+        local_counts = counts[self.vocab_start:self.vocab_end] if self.scale_grad_by_freq else None
+        padding = -1 if self.padding_idx is None else self.padding_idx
+        rows = _VocabParallel.apply(self.weight, input, self.vocab_start, self.vocab_end, self.num_embeddings, padding,
+                                    local_counts)
+        return _SumOfRanks.apply(rows, self.group)
+
+
+def global_counts(indices, num_embeddings, group=None):
+    """How often each row occurs in the indices of all processes: int64 [num_embeddings], the same on all.
+
+    PyTorch divides by the counts of each process's own batch when scale_grad_by_freq meets a batch that is spread over
+    processes; pass these to embedding_dense_backward(counts=…) or VocabParallelEmbedding instead.
+    """
+    counts = ops.embedding_counts(indices, num_embeddings)
+    dist.all_reduce(counts, group=group)
+    return counts
+
+
+def nsa_piece(tokens, compress_block_size, compress_stride, group=None):
+    """Where this process's piece of one sequence of `tokens` tokens begins and ends, and its windows.
+
+    Windows are shared out in equal parts. Returns (first token, token after the last, first window, window after the last);
+    the pieces overlap by the block size minus the stride, the halo that a process needs of its neighbour.
+    """
+    rank, size = dist.get_rank(group), dist.get_world_size(group)
+    windows = max(0, (tokens - compress_block_size) // compress_stride + 1)
+    first, after = windows * rank // size, windows * (rank + 1) // size
+    if first == after:
+        return 0, 0, first, after
+    return first * compress_stride, (after - 1) * compress_stride + compress_block_size, first, after

@@ -1,0 +1,269 @@
+# FusedEmaAdamW and FusedEmaAdam: Adam with an average of the parameters, one native call per group of parameters.
+"""Optimizers by the conventions of torch.optim; state and checkpoints can be exchanged with torch.optim.AdamW."""
+import contextlib
+import warnings
+from itertools import chain
+
+import torch
+
+from openaclnn import _native
+from openaclnn.torch import versions
+
+_STATE = ("exp_avg", "exp_avg_sq", "ema_params")
+_warned_about_frozen_averages = False
+
+
+class FusedEmaAdamW(torch.optim.Optimizer):
+    """AdamW that also keeps an exponential moving average of every parameter, in one pass over memory.
+
+    The update is openaclnn.apply_fused_ema_adam_ for all parameters of a group in one call.
+
+    Parameters
+    ----------
+    params, lr, betas, eps, weight_decay, maximize : as in torch.optim.AdamW; each can differ between groups.
+    ema_decay : d in ema = d * ema + (1 - d) * parameter.
+    ema_warmup : True: the n-th update uses min(ema_decay, (1 + n) / (10 + n)); n is the group's "ema_updates", part of the
+        state dict, so that it survives a checkpoint.
+    bias_correction : False: moments are not corrected for their start at zero.
+    amsgrad : not available; True raises.
+    foreach : False: one native call for each parameter instead of one for the group. Results are the same.
+    capturable : step counters are int64 tensors that the operator reads, and found_inf of a gradient scaler is read by the
+        operator too, never by Python. Needs ema_warmup=False, because the warm-up is computed by Python.
+    state_dtype : dtype of moments and average. None: float32, also for 16-bit parameters; "parameter": the parameter's,
+        which needs less memory, but an average in 16 bits with a decay near 1 stands still.
+
+    State of a parameter: "step", "exp_avg", "exp_avg_sq", as in torch.optim.AdamW, and "ema_params". A state dict of
+    torch.optim.AdamW can be loaded (averages then start at the parameters), and AdamW can load this one's.
+
+    Works with closures, schedulers, torch.amp.GradScaler (gradients are divided inside the update), FSDP2 and DTensor
+    (each process updates its shard) and ZeroRedundancyOptimizer.
+
+    Source: Kingma and Ba, "Adam" (2015); Loshchilov and Hutter, "Decoupled Weight Decay Regularization" (2019).
+    """
+
+    _mode = 1  # weight decay joins the update
+    _step_supports_amp_scaling = True
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, ema_decay=0.9999, amsgrad=False, *,
+                 maximize=False, foreach=None, capturable=False, ema_warmup=True, bias_correction=True, state_dtype=None):
+        for name, value, low, high in (("lr", float(lr), 0, float("inf")), ("eps", eps, 0, float("inf")),
+                                       ("betas[0]", betas[0], 0, 1), ("betas[1]", betas[1], 0, 1),
+                                       ("weight_decay", weight_decay, 0, float("inf")), ("ema_decay", ema_decay, 0, 1)):
+            if not low <= value <= high:
+                raise ValueError(f"{name} is {value}; it must be in [{low}, {high}]")
+        defaults = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, ema_decay=ema_decay, amsgrad=amsgrad,
+                        maximize=maximize, foreach=foreach, capturable=capturable, ema_warmup=ema_warmup,
+                        bias_correction=bias_correction, state_dtype=state_dtype, ema_updates=0,
+                        # what torch.optim.AdamW expects in a state dict that it loads
+                        differentiable=False, fused=None)
+        self._prepared = set()  # parameters whose state is complete
+        super().__init__(params, defaults)
+        self._swapped = None
+        for group in self.param_groups:
+            self._check_group(group)
+
+    def add_param_group(self, param_group):
+        super().add_param_group(param_group)
+        self._check_group(self.param_groups[-1])
+
+    def _check_group(self, group):
+        name = type(self).__name__
+        if group["amsgrad"]:
+            raise ValueError(f"{name} has no amsgrad; use torch.optim.AdamW for it")
+        if group["capturable"] and group["ema_warmup"]:
+            raise ValueError("capturable=True needs ema_warmup=False: the warm-up is computed by Python in every step")
+        for parameter in group["params"]:
+            if parameter.dtype not in (torch.float32, torch.float16, torch.bfloat16):
+                raise TypeError(f"{name} updates float32, float16 and bfloat16 parameters; one is {parameter.dtype}")
+        if group["state_dtype"] == "parameter" and group["ema_decay"] >= 0.99:
+            self._warn_about_frozen_averages(group)
+
+    @staticmethod
+    def _warn_about_frozen_averages(group):
+        global _warned_about_frozen_averages
+        if _warned_about_frozen_averages or all(parameter.dtype == torch.float32 for parameter in group["params"]):
+            return
+        _warned_about_frozen_averages = True
+        warnings.warn(f"an average in 16 bits with decay {group['ema_decay']} stands still: its changes are smaller than half a "
+                      "step of the format; state_dtype=None keeps it in float32", stacklevel=4)
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        self._swapped, self._prepared = None, set()
+        for group in self.param_groups:
+            for name, value in self.defaults.items():
+                group.setdefault(name, value)
+
+    # ---- the step
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        """Takes one step. closure: computes the loss again; its value is returned."""
+        if self._swapped is not None:
+            raise RuntimeError("step() inside swap_ema(): the parameters are the averages now")
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        scale, found_inf = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
+        for group in self.param_groups:
+            parameters = [parameter for parameter in group["params"] if parameter.grad is not None]
+            if not parameters:
+                continue
+            if found_inf is not None and not group["capturable"] and found_inf.item() != 0:
+                continue  # counts nothing
+            self._step_group(group, parameters, scale, found_inf if group["capturable"] else None)
+        return loss
+
+    def _step_group(self, group, parameters, scale, found_inf):
+        states = [self._state_of(parameter, group) for parameter in parameters]
+        steps = [state["step"] for state in states]
+        group["ema_updates"] += 1
+        decay = group["ema_decay"]
+        if group["ema_warmup"]:
+            updates = group["ema_updates"]
+            decay = min(decay, (1 + updates) / (10 + updates))
+        if group["maximize"]:
+            scale = -1.0 if scale is None else -scale
+        numbers = (float(group["lr"]), decay, *map(float, group["betas"]), group["eps"], self._mode, group["bias_correction"],
+                   group["weight_decay"])
+        for members, step in self._calls(group, steps):
+            grads, variables, *state = self._tensors([parameters[n] for n in members], [states[n] for n in members])
+            _native.apply_fused_ema_adam_(grads, variables, *state, step, *numbers, grad_scale=scale, found_inf=found_inf)
+            versions.increment_versions([*variables, *chain.from_iterable(state)])
+        if found_inf is not None:  # a skipped step is taken back, without looking at the flag
+            for step in steps:
+                step.sub_((found_inf != 0).to(step.dtype).reshape(()))
+
+    def _calls(self, group, steps):
+        """The native calls of a group: positions of parameters with one step count, and that count. Counts go up here."""
+        versions.count_up(steps)
+        everyone = list(range(len(steps)))
+        if group["capturable"]:  # counters stay unread
+            return [([n], steps[n]) for n in everyone] if group["foreach"] is False else [(everyone, steps[0])]
+        counts = [int(count) for count in torch.stack(steps).tolist()]
+        if group["foreach"] is False:
+            return [([n], counts[n]) for n in everyone]
+        calls = {}
+        for n in everyone:
+            calls.setdefault(counts[n], []).append(n)
+        return [(members, count) for count, members in calls.items()]
+
+    @staticmethod
+    def _tensors(parameters, states):
+        """The lists of the native call. Of sharded tensors each process has its own part."""
+        for parameter in parameters:
+            if parameter.grad.is_sparse:
+                raise RuntimeError("gradients are sparse; FusedEmaAdamW needs dense ones")
+        lists = [[parameter.grad for parameter in parameters], parameters]
+        lists += [[state[name] for state in states] for name in _STATE]
+        if any(map(versions.is_dtensor, parameters)):
+            return [[versions.local(tensor) for tensor in tensors] for tensors in lists]
+        return lists
+
+    def _state_of(self, parameter, group):
+        state = self.state[parameter]
+        if state and parameter in self._prepared:
+            return state
+        kind = torch.int64 if group["capturable"] else torch.float32
+        if "step" not in state:
+            state["step"] = torch.zeros((), dtype=kind)
+        elif not isinstance(state["step"], torch.Tensor) or state["step"].dtype != kind:
+            state["step"] = torch.as_tensor(state["step"]).to(kind)
+        dtype = self._state_dtype(parameter, group)
+        for name in ("exp_avg", "exp_avg_sq"):
+            if name not in state:
+                state[name] = torch.zeros_like(parameter, dtype=dtype, memory_format=torch.preserve_format)
+        if "ema_params" not in state:
+            state["ema_params"] = parameter.detach().to(dtype, copy=True)
+        for name in _STATE:
+            if state[name].dtype != dtype:
+                state[name] = state[name].to(dtype)
+        self._prepared.add(parameter)
+        return state
+
+    @staticmethod
+    def _state_dtype(parameter, group):
+        if group["state_dtype"] == "parameter":
+            return parameter.dtype
+        return group["state_dtype"] or torch.float32
+
+    # ---- checkpoints
+
+    def load_state_dict(self, state_dict):
+        """Loads a state of this class or of torch.optim.AdamW. Moments and averages keep the precision they were saved in
+        (torch.optim casts them to the parameters' dtype), up to state_dtype."""
+        super().load_state_dict(state_dict)
+        self._prepared.clear()
+        saved = chain.from_iterable(group["params"] for group in state_dict["param_groups"])
+        present = ((parameter, group) for group in self.param_groups for parameter in group["params"])
+        for key, (parameter, group) in zip(saved, present):
+            if key not in state_dict["state"]:
+                continue
+            for name in _STATE:
+                value = state_dict["state"][key].get(name)
+                if value is not None:
+                    dtype = self._state_dtype(parameter, group)
+                    self.state[parameter][name] = value.detach().to(device=parameter.device, dtype=dtype, copy=True)
+
+    # ---- averages
+
+    def _averages(self):
+        """Pairs of a parameter and its average. A parameter that never had a gradient is its own average."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                yield parameter, self.state[parameter].get("ema_params", parameter) if parameter in self.state else parameter
+
+    @contextlib.contextmanager
+    def swap_ema(self):
+        """with optimizer.swap_ema(): the parameters are their averages inside, and themselves again after it."""
+        self.store()
+        try:
+            self.copy_to()
+            yield self
+        finally:
+            self.restore()
+
+    @torch.no_grad()
+    def store(self):
+        """Keeps a copy of the parameters for restore()."""
+        if self._swapped is not None:
+            raise RuntimeError("the parameters are stored already; restore() first")
+        self._swapped = [(parameter, parameter.detach().clone()) for parameter, _ in self._averages()]
+
+    @torch.no_grad()
+    def copy_to(self):
+        """Writes the averages into the parameters."""
+        for parameter, average in self._averages():
+            if average is not parameter:
+                parameter.copy_(average)
+
+    @torch.no_grad()
+    def restore(self):
+        """Writes back what store() kept."""
+        if self._swapped is None:
+            raise RuntimeError("there is nothing to restore; store() first")
+        for parameter, kept in self._swapped:
+            parameter.copy_(kept)
+        self._swapped = None
+
+    def ema_state_dict(self, model):
+        """model.state_dict() with the averages in place of the parameters, in the averages' dtype; buffers are the model's."""
+        averages = dict(self._averages())
+        result = model.state_dict()
+        names = {id(parameter): name for name, parameter in model.named_parameters(remove_duplicate=False)} \
+            if versions.VERSION >= (2, 0) else {id(parameter): name for name, parameter in model.named_parameters()}
+        for parameter, average in averages.items():
+            if id(parameter) in names:
+                result[names[id(parameter)]] = average.detach().clone()
+        return result
+
+
+class FusedEmaAdam(FusedEmaAdamW):
+    """As FusedEmaAdamW, with weight decay joined to the gradient (Adam with L2); its default is 0."""
+
+    _mode = 0
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, ema_decay=0.9999, amsgrad=False,
+                 **options):
+        super().__init__(params, lr, betas, eps, weight_decay, ema_decay, amsgrad, **options)

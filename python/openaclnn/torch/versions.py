@@ -1,0 +1,65 @@
+# What differs between versions of PyTorch, from 1.13 up, and the sentence for what a version does not have.
+"""Everything else in openaclnn.torch is written for all versions."""
+import contextlib
+
+import torch
+
+
+def _numbers(text):
+    digits = text.split("+")[0].split("a")[0].split("rc")[0]
+    return tuple(int(part) for part in digits.split(".")[:2])
+
+
+VERSION = _numbers(torch.__version__)
+
+
+def require(version, feature):
+    """Raises with a sentence when this PyTorch is older than `version`, a pair of numbers."""
+    if VERSION < version:
+        wanted = ".".join(map(str, version))
+        raise RuntimeError(f"{feature} needs PyTorch {wanted} or newer; this is {torch.__version__}")
+
+
+def increment_versions(tensors):
+    """Tells autograd that tensors were written, so that a backward pass that saved them fails instead of using new values."""
+    if VERSION >= (2, 5):
+        torch.autograd.graph.increment_version(tensors)
+    elif VERSION >= (2, 1):
+        for tensor in tensors:
+            torch.autograd.graph.increment_version(tensor)
+    else:  # an operation in place on no element of it
+        for tensor in tensors:
+            if tensor.dim():
+                tensor[:0].zero_()
+
+
+def count_up(steps):
+    """Adds 1 to every counter. Newer versions are three times as fast with a tensor, because a number becomes one each time."""
+    if VERSION >= (2, 3) and steps[0].dtype == torch.float32:
+        torch._foreach_add_(steps, torch.ones(()), alpha=1.0)
+    else:
+        torch._foreach_add_(steps, 1)
+
+
+@contextlib.contextmanager
+def below_autograd():
+    """Inside, operators go to their kernels: autograd was dealt with. The guard of older versions lives as long as its object."""
+    guard = torch._C._AutoDispatchBelowAutograd()
+    if not hasattr(guard, "__enter__"):
+        try:
+            yield
+        finally:
+            del guard
+    else:
+        with guard:
+            yield
+
+
+def is_dtensor(tensor):
+    """Whether a tensor is sharded over processes (FSDP2, tensor parallelism)."""
+    return type(tensor) not in (torch.Tensor, torch.nn.Parameter) and hasattr(tensor, "to_local")
+
+
+def local(tensor):
+    """The part of a tensor that this process holds, the tensor itself where it is whole; shares memory."""
+    return tensor.to_local() if is_dtensor(tensor) else tensor

@@ -1,0 +1,69 @@
+// What an operator needs to know of a Python array, whichever library made it: where its elements are, their type and layout.
+#pragma once
+
+#include <Python.h>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "acl/acl_base.h"
+
+namespace openaclnn::python {
+
+namespace nb = nanobind;
+
+inline constexpr int kMostDims = 8;
+
+// Which library an array belongs to decides how results are allocated that the caller did not provide.
+enum class Library { numpy, torch, jax, other };
+
+// Kinds of memory, numbered as in DLPack.
+enum class Memory : int32_t { cpu = 1, cuda = 2, cuda_host = 3 };
+
+// A borrowed view. The object it was made from must live as long; `keeper` holds what was made on the way, if anything.
+struct Array {
+  void* data = nullptr;
+  aclDataType dtype = ACL_DT_UNDEFINED;
+  int rank = 0;
+  bool is_writable = true;
+  Library library = Library::other;
+  int32_t memory = static_cast<int32_t>(Memory::cpu);
+  int32_t device = 0;
+  std::array<int64_t, kMostDims> dims;     // the first `rank` count
+  std::array<int64_t, kMostDims> strides;  // in elements
+  nb::object keeper;
+
+  std::span<const int64_t> shape() const { return {dims.data(), static_cast<size_t>(rank)}; }
+  int64_t numel() const;
+};
+
+// "grad", or "grad[3]" in a list. The text is put together only when it is needed.
+struct Name {
+  const char* word;
+  Py_ssize_t index = -1;
+
+  std::string text() const;
+};
+
+// Describes an array of NumPy, PyTorch, JAX, CuPy or any other library that speaks DLPack, the buffer protocol or
+// __array_interface__. Nothing is copied. Throws TypeError for anything else, and what the library itself throws.
+Array describe(nb::handle object, const Name& name);
+
+// The same for an array that is written: ValueError when it is read-only.
+Array describe_output(nb::handle object, const Name& name);
+
+// An array of the library, dtype's kind and device of `like`, not initialised.
+nb::object allocate(nb::handle like, const Array& model, aclDataType dtype, std::span<const int64_t> dims);
+
+// What the caller gets for an array of `allocate`, once it is written: JAX's arrays cannot be written, so its results are made
+// of NumPy arrays.
+nb::object finished(nb::object array, Library library);
+
+std::string shape_text(std::span<const int64_t> dims);
+
+}  // namespace openaclnn::python

@@ -1,0 +1,194 @@
+// PyTorch's tensors: through the table of C functions that DLPack 1.3 defines where PyTorch has it, else through their methods.
+#include <nanobind/ndarray.h>
+
+#include <mutex>
+#include <unordered_map>
+
+#include "array_sources.h"
+
+namespace openaclnn::python {
+
+namespace {
+
+// The table that a type offers as the capsule __dlpack_c_exchange_api__. Only the function that fills a borrowed DLTensor is used;
+// the others are listed for their places.
+struct ExchangeTable {
+  uint32_t major, minor;
+  ExchangeTable* previous;
+  void* allocate;
+  void* export_managed;
+  void* import_managed;
+  int (*borrow)(void* object, nb::dlpack::dltensor* out);
+  void* current_stream;
+};
+
+enum class Kind { foreign, tensor, wrapper };
+
+struct TypeFacts {
+  Kind kind = Kind::foreign;
+  const ExchangeTable* table = nullptr;
+};
+
+const ExchangeTable* exchange_table(nb::handle type) {
+  const nb::object capsule = nb::getattr(type, "__dlpack_c_exchange_api__", nb::none());
+  if (!PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api")) return nullptr;
+  auto* table = static_cast<ExchangeTable*>(PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
+  while (table != nullptr && table->major != 1) table = table->previous;
+  return table != nullptr && table->borrow != nullptr ? table : nullptr;
+}
+
+// A subclass with a __torch_dispatch__ of its own (DTensor, FakeTensor, …) has no elements at its address.
+TypeFacts examine(nb::handle type) {
+  TypeFacts facts;
+  const nb::object torch = imported_module("torch");
+  if (!torch.is_valid() || !nb::hasattr(torch, "Tensor")) return facts;
+  const nb::object tensor = torch.attr("Tensor");
+  const int is_tensor = PyObject_IsSubclass(type.ptr(), tensor.ptr());
+  if (is_tensor < 0) throw nb::python_error();
+  if (is_tensor == 0) return facts;
+  const nb::object own = nb::getattr(type, "__torch_dispatch__", nb::none());
+  facts.kind =
+      own.equal(nb::getattr(tensor, "__torch_dispatch__", nb::none())) ? Kind::tensor : Kind::wrapper;
+  facts.table = exchange_table(type);
+  return facts;
+}
+
+// A type is examined once. It is kept alive, so that its address is not given to another one.
+TypeFacts look_up(PyTypeObject* type) {
+  static auto& known = *new std::unordered_map<PyTypeObject*, TypeFacts>;
+  static auto& mutex = *new std::mutex;  // for Pythons without a lock of their own
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto found = known.find(type); found != known.end()) return found->second;
+  }
+  const nb::handle handle(reinterpret_cast<PyObject*>(type));
+  const TypeFacts facts = examine(handle);
+  if (facts.kind == Kind::foreign) return facts;  // torch may be imported later
+  const std::lock_guard lock(mutex);
+  if (known.emplace(type, facts).second) handle.inc_ref();
+  return facts;
+}
+
+// The arguments of a call mostly have one type.
+const TypeFacts& facts_of(PyTypeObject* type) {
+  thread_local PyTypeObject* last = nullptr;
+  thread_local TypeFacts last_facts;
+  if (type != last) {
+    last_facts = look_up(type);
+    last = last_facts.kind == Kind::foreign ? nullptr : type;
+  }
+  return last_facts;
+}
+
+const char* dtype_word(aclDataType dtype) {
+  switch (dtype) {
+    case ACL_FLOAT: return "float32";
+    case ACL_FLOAT16: return "float16";
+    case ACL_BF16: return "bfloat16";
+    case ACL_DOUBLE: return "float64";
+    case ACL_INT8: return "int8";
+    case ACL_INT16: return "int16";
+    case ACL_INT32: return "int32";
+    case ACL_INT64: return "int64";
+    case ACL_UINT8: return "uint8";
+    case ACL_BOOL: return "bool";
+    case ACL_COMPLEX64: return "complex64";
+    case ACL_COMPLEX128: return "complex128";
+    default: return nullptr;
+  }
+}
+
+aclDataType dtype_of_word(std::string_view word) {
+  for (int code = ACL_FLOAT; code <= ACL_BF16; ++code) {
+    const char* const name = dtype_word(static_cast<aclDataType>(code));
+    if (name != nullptr && word == name) return static_cast<aclDataType>(code);
+  }
+  return ACL_DT_UNDEFINED;
+}
+
+[[noreturn]] void refuse(const Name& name, const std::string& what) {
+  throw nb::type_error((name.text() + what).c_str());
+}
+
+void describe_by_table(const ExchangeTable& table, nb::handle object, const Name& name, Array& array) {
+  nb::dlpack::dltensor tensor;
+  if (table.borrow(object.ptr(), &tensor) != 0) {
+    const nb::python_error error;
+    const std::string text = nb::cast<std::string>(nb::str(error.value()));
+    refuse(name, " cannot be looked into: " + text.substr(0, text.find('\n')));  // the rest is a stack of C++
+  }
+  array.dtype = dtype_of_dlpack(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes);
+  array.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
+  array.memory = tensor.device.device_type;
+  array.device = tensor.device.device_id;
+  set_layout(array, name, tensor.ndim, tensor.shape, tensor.strides);
+}
+
+bool is_true(const nb::object& object) {
+  const int truth = PyObject_IsTrue(object.ptr());
+  if (truth < 0) throw nb::python_error();
+  return truth != 0;
+}
+
+std::string text_of(const nb::object& object) { return nb::str(object).c_str(); }
+
+int64_t integer(nb::handle object) {
+  const long long value = PyLong_AsLongLong(object.ptr());
+  if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  return value;
+}
+
+void describe_by_methods(nb::handle object, const Name& name, Array& array) {
+  if (is_true(object.attr("is_sparse")) || is_true(object.attr("is_quantized")))
+    refuse(name, " is sparse or quantized; a dense tensor is needed");
+  const std::string device = text_of(object.attr("device").attr("type"));
+  if (device != "cpu" && device != "cuda")
+    refuse(name, " is on " + device + "; a tensor in memory is needed");
+  array.memory = static_cast<int32_t>(device == "cpu" ? Memory::cpu : Memory::cuda);
+  const std::string dtype = text_of(object.attr("dtype"));  // "torch.float32"
+  array.dtype = dtype_of_word(std::string_view(dtype).substr(dtype.find('.') + 1));
+  const nb::object address = object.attr("data_ptr")();
+  array.data = PyLong_AsVoidPtr(address.ptr());
+  if (array.data == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
+  const nb::object shape = object.attr("shape"), strides = object.attr("stride")();
+  const size_t rank = nb::len(shape);
+  std::array<int64_t, kMostDims> dims, steps;
+  for (size_t k = 0; k < rank && k < dims.size(); ++k) {
+    dims[k] = integer(shape[k]);
+    steps[k] = integer(strides[k]);
+  }
+  set_layout(array, name, static_cast<int64_t>(rank), dims.data(), steps.data());
+}
+
+}  // namespace
+
+bool describe_torch(nb::handle object, const Name& name, Array& array) {
+  const TypeFacts& facts = facts_of(Py_TYPE(object.ptr()));
+  if (facts.kind == Kind::foreign) return false;
+  if (facts.kind == Kind::wrapper) {
+    refuse(name, " is of type " + nb::cast<std::string>(nb::str(object.type())) +
+                     ", which holds other tensors; pass these (for a DTensor its .to_local())");
+  }
+  array.library = Library::torch;
+  if (facts.table != nullptr) {
+    describe_by_table(*facts.table, object, name, array);
+  } else {
+    describe_by_methods(object, name, array);
+  }
+  if (array.dtype == ACL_DT_UNDEFINED) {
+    refuse(name, " has dtype " + nb::cast<std::string>(nb::str(object.attr("dtype"))) +
+                     "; accepted are float32, float16, bfloat16, float64, bool, complex and integer types");
+  }
+  return true;
+}
+
+nb::object allocate_torch(nb::handle like, aclDataType dtype, std::span<const int64_t> dims) {
+  using namespace nb::literals;
+  const nb::object torch = nb::module_::import_("torch");
+  nb::list shape;
+  for (const int64_t dim : dims) shape.append(dim);
+  return torch.attr("empty")(shape, "dtype"_a = torch.attr(dtype_word(dtype)),
+                             "device"_a = like.attr("device"));
+}
+
+}  // namespace openaclnn::python

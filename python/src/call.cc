@@ -1,0 +1,110 @@
+// Runs an operator in a stream that belongs to the calling thread, and waits for it.
+#include "call.h"
+
+#include <string>
+
+namespace openaclnn::python {
+
+namespace {
+
+// Every thread has a stream of its own in the default context: threads neither wait for each other's tasks nor get each
+// other's faults. Made at a thread's first call; made anew when somebody finalised the library in between.
+class ThreadStream {
+ public:
+  ~ThreadStream() {
+    if (stream_ != nullptr) (void)aclrtDestroyStream(stream_);
+  }
+
+  // 0, or a code with a sentence.
+  int get(aclrtStream* stream) {
+    if (stream_ == nullptr) {
+      if (const int code = bind_context(); code != 0) return code;
+      if (const int code = aclrtCreateStream(&stream_); code != 0) return code;
+    }
+    *stream = stream_;
+    return 0;
+  }
+
+  // Forgets a stream that the runtime does not know any more, and a context that is gone. true: there was one.
+  bool forget() { return std::exchange(stream_, nullptr) != nullptr; }
+
+ private:
+  // A context that the program chose itself stays.
+  static int bind_context() {
+    aclrtContext context = nullptr;
+    if (aclrtGetCurrentContext(&context) == 0) return 0;
+    (void)aclGetRecentErrMsg();
+    return aclrtSetDevice(0);
+  }
+
+  aclrtStream stream_ = nullptr;
+};
+
+thread_local ThreadStream thread_stream;
+
+class Workspace {
+ public:
+  ~Workspace() {
+    if (memory_ != nullptr) (void)aclrtFree(memory_);
+  }
+  int allocate(uint64_t bytes) {
+    return bytes == 0 ? 0 : aclrtMalloc(&memory_, bytes, ACL_MEM_MALLOC_HUGE_FIRST);
+  }
+  void* get() const { return memory_; }
+
+ private:
+  void* memory_ = nullptr;
+};
+
+}  // namespace
+
+int run_and_wait(const Prepared& prepared, Phase2 phase2) {
+  aclrtStream stream = nullptr;
+  Workspace workspace;
+  int code = thread_stream.get(&stream);
+  if (code == 0) code = workspace.allocate(prepared.workspace_bytes);
+  if (code == 0) {
+    code = phase2(workspace.get(), prepared.workspace_bytes, prepared.executor, stream);
+    if (code == 0) code = aclrtSynchronizeStream(stream);
+  } else {
+    (void)aclDestroyAclOpExecutor(prepared.executor);
+  }
+  const bool is_stale = code == ACL_ERROR_RT_INVALID_HANDLE || code == ACL_ERROR_RT_CONTEXT_NULL;
+  if (!is_stale || !thread_stream.forget()) return code;
+  (void)aclGetRecentErrMsg();
+  return kAgain;
+}
+
+Tensor make_tensor(const Array& array) {
+  const auto rank = static_cast<uint64_t>(array.rank);
+  return Tensor(aclCreateTensor(array.dims.data(), rank, array.dtype, array.strides.data(), 0, ACL_FORMAT_ND,
+                                array.dims.data(), rank, array.data));
+}
+
+TensorList make_list(std::span<const Array> arrays) {
+  std::vector<Tensor> tensors;
+  tensors.reserve(arrays.size());
+  for (const Array& array : arrays) tensors.push_back(make_tensor(array));
+  std::vector<const aclTensor*> handles;
+  for (const Tensor& tensor : tensors) handles.push_back(tensor.get());
+  TensorList list(aclCreateTensorList(handles.data(), handles.size()));
+  for (Tensor& tensor : tensors) (void)tensor.release();  // the list owns them now
+  return list;
+}
+
+IntArray make_int_array(std::span<const int64_t> numbers) {
+  if (numbers.empty()) return {};
+  return IntArray(aclCreateIntArray(numbers.data(), numbers.size()));
+}
+
+void require_reachable(const Array& array, const Name& name) {
+  const auto memory = static_cast<Memory>(array.memory);
+  if (memory == Memory::cpu || memory == Memory::cuda_host || array.numel() == 0) return;
+  const std::string place = memory == Memory::cuda ? "cuda:" + std::to_string(array.device)
+                                                   : "DLPack device type " + std::to_string(array.memory);
+  throw nb::value_error(
+      (name.text() + " is on " + place + ", but this openaclnn computes on the CPU; copy it there first")
+          .c_str());
+}
+
+}  // namespace openaclnn::python

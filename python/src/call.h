@@ -1,0 +1,96 @@
+// Runs an operator on arrays: handles that destroy themselves, and both phases with the wait for the results.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "acl/acl.h"
+#include "aclnn/aclnn_base.h"
+#include "array.h"
+#include "failure.h"
+
+namespace openaclnn::python {
+
+// Owns a handle of the meta layer.
+template <class T, aclnnStatus (*kDestroy)(const T*)>
+class Handle {
+ public:
+  Handle() = default;
+  explicit Handle(T* handle) : handle_(handle) {
+    if (handle == nullptr) require_success(ACL_ERROR_RT_MEMORY_ALLOCATION);
+  }
+  Handle(Handle&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Handle& operator=(Handle&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Handle() {
+    if (handle_ != nullptr) (void)kDestroy(handle_);
+  }
+
+  T* get() const { return handle_; }
+  T* release() { return std::exchange(handle_, nullptr); }
+
+ private:
+  T* handle_ = nullptr;
+};
+
+using Tensor = Handle<aclTensor, aclDestroyTensor>;
+using TensorList = Handle<aclTensorList, aclDestroyTensorList>;
+using IntArray = Handle<aclIntArray, aclDestroyIntArray>;
+
+Tensor make_tensor(const Array& array);
+TensorList make_list(std::span<const Array> arrays);
+// NULL for no numbers.
+IntArray make_int_array(std::span<const int64_t> numbers);
+
+// Refuses memory that the library's device cannot reach.
+void require_reachable(const Array& array, const Name& name);
+
+using Phase2 = aclnnStatus (*)(void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
+                               aclrtStream stream);
+
+// What phase 1 delivered. An executor that is not run is destroyed.
+struct Prepared {
+  uint64_t workspace_bytes = 0;
+  aclOpExecutor* executor = nullptr;
+};
+
+// Runs phase 2 in this thread's stream and waits. Needs no Python. Returns a code with a sentence; kAgain: somebody finalised the
+// library, so that the stream was gone, and a second attempt gets a new one.
+inline constexpr int kAgain = -1;
+int run_and_wait(const Prepared& prepared, Phase2 phase2);
+
+// Both phases for callers that do not hold Python's lock; `phase1` is called with the addresses of the two results of every first
+// phase. Returns a code.
+template <class Phase1>
+int run_without_python(Phase1&& phase1, Phase2 phase2) {
+  int code = kAgain;
+  for (int attempt = 0; attempt < 2 && code == kAgain; ++attempt) {
+    Prepared prepared;
+    code = phase1(&prepared.workspace_bytes, &prepared.executor);
+    if (code == 0) code = run_and_wait(prepared, phase2);
+  }
+  return code;
+}
+
+// The same for callers that do: it is released while the operator computes. Throws Failure. `ignored` is a code that counts as
+// success.
+template <class Phase1>
+void run(Phase1&& phase1, Phase2 phase2, int ignored = 0) {
+  int code = 0;
+  {
+    const nb::gil_scoped_release unlocked;
+    code = run_without_python(std::forward<Phase1>(phase1), phase2);
+  }
+  if (code != 0 && code == ignored) {
+    (void)aclGetRecentErrMsg();
+  } else {
+    require_success(code);
+  }
+}
+
+}  // namespace openaclnn::python

@@ -1,0 +1,188 @@
+// apply_fused_ema_adam_: one optimizer step for an array, or for lists of arrays in one call.
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "aclnnop/aclnn_apply_fused_ema_adam.h"
+#include "call.h"
+#include "openaclnn/openaclnn.h"
+#include "operators.h"
+
+namespace openaclnn::python {
+
+namespace {
+
+struct Attributes {
+  double lr, ema_decay, beta1, beta2, eps;
+  int64_t mode;
+  bool bias_correction;
+  double weight_decay;
+};
+
+// A number that may be an array in memory or a Python number, which is then kept here.
+template <class T>
+struct Number {
+  T value = 0;
+  Array array;
+  bool is_given = false;
+
+  Number(nb::handle object, const char* name, aclDataType dtype) {
+    if (object.is_none()) return;
+    is_given = true;
+    if (PyLong_Check(object.ptr()) || PyFloat_Check(object.ptr())) {
+      value = nb::cast<T>(object);
+      array.data = &value;
+      array.dtype = dtype;
+    } else {
+      array = describe(object, {name});
+      require_reachable(array, {name});
+    }
+  }
+  Number(const Number&) = delete;
+  Number& operator=(const Number&) = delete;
+
+  Tensor tensor() const { return is_given ? make_tensor(array) : Tensor(); }
+};
+
+using Arrays = std::vector<Array>;
+
+bool is_list(nb::handle object) { return PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()); }
+
+// The arrays of a list, or the one array as a list of its own.
+Arrays describe_all(nb::handle object, const char* word, bool is_output) {
+  Arrays arrays;
+  if (object.is_none()) return arrays;
+  if (!is_list(object)) {
+    arrays.push_back(is_output ? describe_output(object, {word}) : describe(object, {word}));
+    require_reachable(arrays.back(), {word});
+    return arrays;
+  }
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(object.ptr());
+  PyObject** const items = PySequence_Fast_ITEMS(object.ptr());
+  arrays.reserve(static_cast<size_t>(count));
+  for (Py_ssize_t n = 0; n < count; ++n) {
+    const Name name = {word, n};
+    arrays.push_back(is_output ? describe_output(items[n], name) : describe(items[n], name));
+    require_reachable(arrays.back(), name);
+  }
+  return arrays;
+}
+
+void run_one(const std::array<Arrays, 5>& arrays, const Number<int64_t>& step, const Attributes& a) {
+  const Tensor grad = make_tensor(arrays[0][0]), var = make_tensor(arrays[1][0]),
+               m = make_tensor(arrays[2][0]), v = make_tensor(arrays[3][0]), s = make_tensor(arrays[4][0]),
+               step_tensor = step.tensor();
+  run(
+      [&](uint64_t* bytes, aclOpExecutor** executor) {
+        return aclnnApplyFusedEmaAdamGetWorkspaceSize(
+            grad.get(), var.get(), m.get(), v.get(), s.get(), step_tensor.get(), a.lr, a.ema_decay, a.beta1,
+            a.beta2, a.eps, a.mode, a.bias_correction, a.weight_decay, bytes, executor);
+      },
+      aclnnApplyFusedEmaAdam);
+}
+
+void run_list(const std::array<Arrays, 5>& arrays, const Arrays* copies, const Number<int64_t>& step,
+              const Number<float>& grad_scale, const Number<float>& found_inf, const Attributes& a) {
+  const TensorList grads = make_list(arrays[0]), vars = make_list(arrays[1]), ms = make_list(arrays[2]),
+                   vs = make_list(arrays[3]), ss = make_list(arrays[4]),
+                   var_copies = copies != nullptr ? make_list(*copies) : TensorList();
+  const Tensor step_tensor = step.tensor(), scale = grad_scale.tensor(), inf = found_inf.tensor();
+  run(
+      [&](uint64_t* bytes, aclOpExecutor** executor) {
+        return openaclnnApplyFusedEmaAdamListGetWorkspaceSize(
+            grads.get(), vars.get(), ms.get(), vs.get(), ss.get(), var_copies.get(), step_tensor.get(),
+            scale.get(), inf.get(), a.lr, a.ema_decay, a.beta1, a.beta2, a.eps, a.mode, a.bias_correction,
+            a.weight_decay, bytes, executor);
+      },
+      openaclnnApplyFusedEmaAdamList);
+}
+
+nb::object apply_fused_ema_adam(nb::handle grad, nb::handle var, nb::handle m, nb::handle v, nb::handle s,
+                                nb::handle step, double lr, double ema_decay, double beta1, double beta2,
+                                double eps, int64_t mode, bool bias_correction, double weight_decay,
+                                nb::handle var_copy, nb::handle grad_scale, nb::handle found_inf) {
+  const std::array<nb::handle, 5> given = {grad, var, m, v, s};
+  static constexpr const char* kNames[5] = {"grad", "var", "m", "v", "s"};
+  for (size_t k = 1; k < given.size(); ++k) {
+    if (is_list(given[k]) != is_list(grad)) {
+      throw nb::type_error("grad, var, m, v and s must all be arrays, or all be lists of arrays");
+    }
+  }
+  std::array<Arrays, 5> arrays;
+  for (size_t k = 0; k < given.size(); ++k) arrays[k] = describe_all(given[k], kNames[k], k > 0);
+  const Number<int64_t> step_number(step, "step", ACL_INT64);
+  const Number<float> scale(grad_scale, "grad_scale", ACL_FLOAT), inf(found_inf, "found_inf", ACL_FLOAT);
+  const Attributes attributes = {lr, ema_decay, beta1, beta2, eps, mode, bias_correction, weight_decay};
+  const bool has_one_dtype = !is_list(grad) && std::ranges::all_of(arrays, [&](const Arrays& list) {
+    return list[0].dtype == arrays[0][0].dtype;
+  });
+  if (has_one_dtype && var_copy.is_none() && !scale.is_given && !inf.is_given) {
+    run_one(arrays, step_number, attributes);
+  } else {
+    const Arrays copies = describe_all(var_copy, "var_copy", true);
+    run_list(arrays, var_copy.is_none() ? nullptr : &copies, step_number, scale, inf, attributes);
+  }
+  return nb::make_tuple(var, m, v, s);
+}
+
+constexpr const char* kSignature =
+    "def apply_fused_ema_adam_(grad, var, m, v, s, step, lr=1e-3, ema_decay=0.9999, beta1=0.9, beta2=0.999, "
+    "eps=1e-8, "
+    "mode=1, bias_correction=True, weight_decay=0.0, *, var_copy=None, grad_scale=None, found_inf=None)";
+
+constexpr const char* kDoc =
+    R"(One step of Adam or AdamW that also updates an average of the parameter, in place.
+
+For every element, with t = step:
+
+    g  = grad                                (mode 0: grad + weight_decay * var)
+    m  = beta1 * m + (1 - beta1) * g
+    v  = beta2 * v + (1 - beta2) * g * g
+    q  = (m / (1 - beta1**t)) / (sqrt(v / (1 - beta2**t)) + eps)     (mode 1: + weight_decay * var)
+    var = var - lr * q
+    s  = ema_decay * s + (1 - ema_decay) * var
+
+Arguments are arrays of one shape, or lists of arrays, one entry for each parameter of a model; then
+one native call updates all of them.
+
+Parameters
+----------
+grad : gradient, float32, float16 or bfloat16, any shape of rank 0 to 8, any strides; not changed.
+var, m, v, s : parameter, first and second moment (stored without bias correction), average of the
+    parameter; shape of grad; updated in place. All of grad's dtype; or m, v and s float32, with grad
+    and var each float32, float16 or bfloat16.
+step : the number of this update, 1 in the first: an int, or an int64 array with at least one element.
+lr, ema_decay, beta1, beta2, eps, weight_decay : numbers without unit; their ranges are not checked.
+mode : 0: decay joins the gradient (Adam with L2); 1: it joins the update (AdamW).
+bias_correction : False: both corrections 1 - beta**t count as 1.
+var_copy : float16 or bfloat16 array (or list) that receives the new float32 parameter, rounded.
+grad_scale : gradients are divided by it; a float, or a float32 array with one element.
+found_inf : any value but 0 cancels the step, nothing is written; a float or a float32 array.
+
+Returns
+-------
+The tuple (var, m, v, s), the same objects.
+
+Raises
+------
+AclnnError : a dtype, shape or attribute is not as above, or arrays overlap.
+TypeError, ValueError : something is no array, is read-only or lies in memory of another device.
+
+Arithmetic is IEEE float32, every operation rounded on its own; the bits depend on no thread or machine.
+Source: Kingma and Ba, "Adam" (2015); Loshchilov and Hutter, "Decoupled Weight Decay Regularization" (2019).
+C function: aclnnApplyFusedEmaAdam; with lists, mixed dtypes or a keyword argument openaclnnApplyFusedEmaAdamList.)";
+
+}  // namespace
+
+void add_ema_adam(nb::module_& module) {
+  using namespace nb::literals;
+  module.def("apply_fused_ema_adam_", &apply_fused_ema_adam, "grad"_a, "var"_a, "m"_a, "v"_a, "s"_a, "step"_a,
+             "lr"_a = 1e-3, "ema_decay"_a = 0.9999, "beta1"_a = 0.9, "beta2"_a = 0.999, "eps"_a = 1e-8,
+             "mode"_a = 1, "bias_correction"_a = true, "weight_decay"_a = 0.0, nb::kw_only(),
+             "var_copy"_a = nb::none(), "grad_scale"_a = nb::none(), "found_inf"_a = nb::none(),
+             nb::sig(kSignature), kDoc);
+}
+
+}  // namespace openaclnn::python

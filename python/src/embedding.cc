@@ -1,0 +1,270 @@
+// embedding, embedding_dense_backward and embedding_counts: rows of a table, or of the part of a table that one process holds.
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+#include <vector>
+
+#include "aclnnop/aclnn_embedding.h"
+#include "aclnnop/aclnn_embedding_dense_backward.h"
+#include "call.h"
+#include "operators.h"
+
+namespace openaclnn::python {
+
+namespace {
+
+using Bound = std::optional<int64_t>;
+
+// Calls visit(position, value) for every integer of an array in row-major order; false: the dtype is no INT32 or INT64.
+template <class Visit>
+bool for_each_integer(const Array& array, Visit&& visit) {
+  if (array.dtype != ACL_INT32 && array.dtype != ACL_INT64) return false;
+  const int64_t count = array.numel();
+  std::array<int64_t, kMostDims> at = {};
+  int64_t offset = 0;
+  for (int64_t n = 0; n < count; ++n) {
+    visit(n, array.dtype == ACL_INT64 ? static_cast<const int64_t*>(array.data)[offset]
+                                      : static_cast<const int32_t*>(array.data)[offset]);
+    for (int k = array.rank - 1; k >= 0; --k) {
+      offset += array.strides[k];
+      if (++at[k] < array.dims[k]) break;
+      offset -= array.strides[k] * array.dims[k];
+      at[k] = 0;
+    }
+  }
+  return true;
+}
+
+// Indices relative to the rows [start, end) of a table. Rows that other processes hold become -1, which the operators skip: they
+// report it as a fault, so faults say nothing here and indices outside the whole table are found in this pass.
+struct LocalIndices {
+  std::vector<int64_t> values;
+  Array array;
+
+  LocalIndices(const Array& indices, int64_t start, int64_t end, Bound vocab_size) {
+    if (start < 0 || end < start || (vocab_size && *vocab_size < end)) {
+      throw nb::value_error("vocab_start, vocab_end and vocab_size must be 0 <= start <= end <= size");
+    }
+    int64_t wrong_position = -1, wrong_value = 0;
+    values.resize(static_cast<size_t>(indices.numel()));
+    bool are_integers = false;
+    {
+      const nb::gil_scoped_release unlocked;
+      are_integers = for_each_integer(indices, [&](int64_t n, int64_t index) {
+        values[static_cast<size_t>(n)] = index >= start && index < end ? index - start : -1;
+        if ((index < 0 || (vocab_size && index >= *vocab_size)) && wrong_position < 0) {
+          wrong_position = n;
+          wrong_value = index;
+        }
+      });
+    }
+    if (!are_integers) throw nb::type_error("with vocab_start, indices must be int32 or int64");
+    if (wrong_position >= 0) {
+      const std::string limit = vocab_size ? "[0, " + std::to_string(*vocab_size) + ")" : "the table";
+      throw Failure(ACL_ERROR_RT_VECTOR_CORE_EXCEPTION,
+                    "indices[" + std::to_string(wrong_position) + "] = " + std::to_string(wrong_value) +
+                        " is outside " + limit + " [507035 ACL_ERROR_RT_VECTOR_CORE_EXCEPTION]");
+    }
+    array = indices;
+    array.data = values.data();
+    array.dtype = ACL_INT64;
+    const std::vector<int64_t> dims(indices.shape().begin(), indices.shape().end());
+    int64_t contiguous = 1;
+    for (int k = array.rank - 1; k >= 0; contiguous *= dims[static_cast<size_t>(k)], --k)
+      array.strides[k] = contiguous;
+  }
+};
+
+std::optional<LocalIndices> localise(const Array& indices, Bound start, Bound end, Bound vocab_size) {
+  if (!start && !end) {
+    if (vocab_size) throw nb::value_error("vocab_size has a meaning with vocab_start and vocab_end only");
+    return std::nullopt;
+  }
+  if (!start || !end)
+    throw nb::value_error("vocab_start and vocab_end belong together; one of them is missing");
+  return std::optional<LocalIndices>(std::in_place, indices, *start, *end, vocab_size);
+}
+
+constexpr int kSkippedAreExpected = ACL_ERROR_RT_VECTOR_CORE_EXCEPTION;
+
+void require_rows(const char* name, Bound start, Bound end, int64_t rows) {
+  if (!start || *end - *start == rows) return;
+  throw nb::value_error((std::string(name) + " has " + std::to_string(rows) +
+                         " rows but vocab_end - vocab_start is " + std::to_string(*end - *start) +
+                         "; they must be equal")
+                            .c_str());
+}
+
+nb::object embedding(nb::handle weight, nb::handle indices, nb::handle out, Bound vocab_start,
+                     Bound vocab_end, Bound vocab_size) {
+  const Array weight_array = describe(weight, {"weight"}), index_array = describe(indices, {"indices"});
+  require_reachable(weight_array, {"weight"});
+  require_reachable(index_array, {"indices"});
+  const std::optional<LocalIndices> local = localise(index_array, vocab_start, vocab_end, vocab_size);
+  if (weight_array.rank == 2) require_rows("weight", vocab_start, vocab_end, weight_array.dims[0]);
+  nb::object result = nb::borrow(out);
+  if (out.is_none()) {
+    std::vector<int64_t> dims(index_array.shape().begin(), index_array.shape().end());
+    dims.push_back(weight_array.rank > 0 ? weight_array.dims[weight_array.rank - 1] : 1);
+    result = allocate(weight, weight_array, weight_array.dtype, dims);
+  }
+  const Array out_array = describe_output(result, {"out"});
+  require_reachable(out_array, {"out"});
+  const Tensor table = make_tensor(weight_array), positions = make_tensor(local ? local->array : index_array),
+               rows = make_tensor(out_array);
+  run(
+      [&](uint64_t* bytes, aclOpExecutor** executor) {
+        return aclnnEmbeddingGetWorkspaceSize(table.get(), positions.get(), rows.get(), bytes, executor);
+      },
+      aclnnEmbedding, local ? kSkippedAreExpected : 0);
+  return out.is_none() ? finished(std::move(result), weight_array.library) : result;
+}
+
+nb::object embedding_dense_backward(nb::handle grad, nb::handle indices, int64_t num_weights,
+                                    int64_t padding_idx, bool scale_grad_by_freq, nb::handle out,
+                                    Bound vocab_start, Bound vocab_end, Bound vocab_size) {
+  if (num_weights < 0)
+    throw nb::value_error(
+        ("num_weights is " + std::to_string(num_weights) + "; it must not be negative").c_str());
+  const Array grad_array = describe(grad, {"grad"}), index_array = describe(indices, {"indices"});
+  require_reachable(grad_array, {"grad"});
+  require_reachable(index_array, {"indices"});
+  const std::optional<LocalIndices> local = localise(index_array, vocab_start, vocab_end, vocab_size);
+  require_rows("num_weights, the table,", vocab_start, vocab_end, num_weights);
+  nb::object result = nb::borrow(out);
+  if (out.is_none()) {
+    const int64_t dims[] = {num_weights, grad_array.rank > 0 ? grad_array.dims[grad_array.rank - 1] : 1};
+    result = allocate(grad, grad_array, grad_array.dtype, dims);
+  }
+  const Array out_array = describe_output(result, {"out"});
+  require_reachable(out_array, {"out"});
+  // padding_idx is a row of the whole table.
+  const int64_t padding = local && padding_idx >= 0 ? padding_idx - *vocab_start : padding_idx;
+  const Tensor grads = make_tensor(grad_array), positions = make_tensor(local ? local->array : index_array),
+               table = make_tensor(out_array);
+  run(
+      [&](uint64_t* bytes, aclOpExecutor** executor) {
+        return aclnnEmbeddingDenseBackwardGetWorkspaceSize(
+            grads.get(), positions.get(), static_cast<uint64_t>(num_weights), static_cast<uint64_t>(padding),
+            scale_grad_by_freq, table.get(), bytes, executor);
+      },
+      aclnnEmbeddingDenseBackward, local ? kSkippedAreExpected : 0);
+  return out.is_none() ? finished(std::move(result), grad_array.library) : result;
+}
+
+nb::object embedding_counts(nb::handle indices, int64_t num_weights, nb::handle out) {
+  if (num_weights < 0)
+    throw nb::value_error(
+        ("num_weights is " + std::to_string(num_weights) + "; it must not be negative").c_str());
+  const Array index_array = describe(indices, {"indices"});
+  require_reachable(index_array, {"indices"});
+  nb::object result =
+      out.is_none() ? allocate(indices, index_array, ACL_INT64, {&num_weights, 1}) : nb::borrow(out);
+  const Array out_array = describe_output(result, {"out"});
+  require_reachable(out_array, {"out"});
+  if (out_array.dtype != ACL_INT64 || out_array.rank != 1 || out_array.dims[0] != num_weights) {
+    throw nb::value_error(("out has shape " + shape_text(out_array.shape()) +
+                           "; it must be int64 of shape [" + std::to_string(num_weights) + "]")
+                              .c_str());
+  }
+  auto* const counts = static_cast<int64_t*>(out_array.data);
+  const int64_t stride = out_array.strides[0];
+  bool are_integers = false;
+  {
+    const nb::gil_scoped_release unlocked;
+    for (int64_t w = 0; w < num_weights; ++w) counts[w * stride] = 0;
+    are_integers = for_each_integer(index_array, [&](int64_t, int64_t index) {
+      if (index >= 0 && index < num_weights) ++counts[index * stride];
+    });
+  }
+  if (!are_integers) throw nb::type_error("indices must be int32 or int64");
+  return out.is_none() ? finished(std::move(result), index_array.library) : result;
+}
+
+constexpr const char* kEmbeddingDoc =
+    R"(Rows of a table: out[i..., :] = weight[indices[i...], :], copied bit by bit.
+
+Parameters
+----------
+weight : the table, [V, D]; any real, complex, integer or bool dtype of 1 to 16 bytes, any strides.
+indices : row numbers from 0 to V - 1; int32 or int64, any shape of rank 0 to 7.
+out : receives the rows; shape of indices followed by D, dtype of weight. Not given: a new array of
+    weight's library.
+vocab_start, vocab_end, vocab_size : weight holds the rows [vocab_start, vocab_end) of a table of
+    vocab_size rows (not given: unknown). Rows of others become zeros, so that a sum over the processes
+    is the whole result.
+
+Returns
+-------
+out
+
+Raises
+------
+AclnnIndexError (an IndexError) : an index is outside the table. Its row of out is zero, all others are right.
+AclnnError : a dtype or shape is not as above. TypeError, ValueError : no array, read-only, another device.
+
+Source: the definition of a table lookup. C function: aclnnEmbedding.)";
+
+constexpr const char* kBackwardDoc = R"(The gradient of a table lookup with respect to the table.
+
+out[w, :] is the sum of grad[n, :] over the positions n with indices[n] == w, divided by their number
+when scale_grad_by_freq; zero where there are none and for w == padding_idx.
+
+Parameters
+----------
+grad : gradient of the rows, [..., D]; float32, float16 or bfloat16.
+indices : as many as grad has rows; any integer, bool or float dtype (floats are truncated toward zero).
+num_weights : V, the rows of the table.
+padding_idx : a row that gets no gradient; negative: none.
+scale_grad_by_freq : divide each row by the number of its occurrences in indices.
+out : receives the gradient, [V, D]; float32, float16 or bfloat16, not necessarily grad's dtype. Not
+    given: a new array of grad's library and dtype.
+vocab_start, vocab_end, vocab_size : num_weights == vocab_end - vocab_start rows of a table of vocab_size
+    rows; gradients of rows that others hold are left out. padding_idx then is a row of the whole table.
+
+Returns
+-------
+out
+
+Raises
+------
+AclnnIndexError (an IndexError) : an index is outside the table; out is right for all others.
+AclnnError : a dtype or shape is not as above. TypeError, ValueError : no array, read-only, another device.
+
+Sums have a fixed order (docs/numerics.md), so that the bits depend on no thread or machine.
+Source: the derivative of a table lookup. C function: aclnnEmbeddingDenseBackward.)";
+
+constexpr const char* kCountsDoc = R"(How often each row of a table occurs in indices.
+
+Parameters
+----------
+indices : int32 or int64, any shape; values outside [0, num_weights) are not counted.
+num_weights : V, the rows of the table.
+out : int64, [V]. Not given: a new array of the library of indices.
+
+Returns
+-------
+out. Summed over all processes it is the `counts` of openaclnn.torch.embedding_dense_backward.)";
+
+}  // namespace
+
+void add_embedding(nb::module_& module) {
+  using namespace nb::literals;
+  module.def("embedding", &embedding, "weight"_a, "indices"_a, nb::kw_only(), "out"_a = nb::none(),
+             "vocab_start"_a = nb::none(), "vocab_end"_a = nb::none(), "vocab_size"_a = nb::none(),
+             nb::sig("def embedding(weight, indices, *, out=None, vocab_start=None, vocab_end=None, "
+                     "vocab_size=None)"),
+             kEmbeddingDoc);
+  module.def(
+      "embedding_dense_backward", &embedding_dense_backward, "grad"_a, "indices"_a, "num_weights"_a,
+      "padding_idx"_a = -1, "scale_grad_by_freq"_a = false, nb::kw_only(), "out"_a = nb::none(),
+      "vocab_start"_a = nb::none(), "vocab_end"_a = nb::none(), "vocab_size"_a = nb::none(),
+      nb::sig("def embedding_dense_backward(grad, indices, num_weights, padding_idx=-1, "
+              "scale_grad_by_freq=False, *, out=None, vocab_start=None, vocab_end=None, vocab_size=None)"),
+      kBackwardDoc);
+  module.def("embedding_counts", &embedding_counts, "indices"_a, "num_weights"_a, nb::kw_only(),
+             "out"_a = nb::none(), nb::sig("def embedding_counts(indices, num_weights, *, out=None)"),
+             kCountsDoc);
+}
+
+}  // namespace openaclnn::python

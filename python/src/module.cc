@@ -1,0 +1,17 @@
+// The module openaclnn._native: the operators on arrays of any library.
+#include "array_sources.h"
+#include "failure.h"
+#include "operators.h"
+
+NB_MODULE(_native, module) {
+  using namespace openaclnn::python;
+  module.doc() = "The operators of libopenaclnn.so on arrays of NumPy, PyTorch, CuPy and JAX.";
+  import_numpy();
+  register_failures();
+  add_runtime(module);
+  add_ema_adam(module);
+  add_embedding(module);
+  add_grouped_bias(module);
+  add_nsa(module);
+  add_jax_targets(module);
+}

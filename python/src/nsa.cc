@@ -1,0 +1,182 @@
+// nsa_compress and nsa_compress_grad: token compression of native sparse attention.
+#include <nanobind/stl/vector.h>
+
+#include <vector>
+
+#include "aclnnop/aclnn_nsa_compress.h"
+#include "aclnnop/aclnn_nsa_compress_grad.h"
+#include "call.h"
+#include "operators.h"
+
+namespace openaclnn::python {
+
+namespace {
+
+using Lengths = std::vector<int64_t>;
+
+// A list of ints, or any array of them.
+Lengths lengths_of(nb::handle object) {
+  if (object.is_none()) return {};
+  const nb::object list = nb::hasattr(object, "tolist") ? object.attr("tolist")() : nb::borrow(object);
+  Lengths lengths;
+  if (!nb::try_cast(list, lengths)) throw nb::type_error("actual_seq_len must be a list of ints");
+  return lengths;
+}
+
+// The number of windows; 0 where the lengths are wrong, which the operator then explains.
+int64_t count_windows(const Lengths& lengths, int64_t type, int64_t tokens, int64_t block, int64_t stride) {
+  if (stride < 1 || block < 1) return 0;
+  const Lengths whole = {tokens};
+  int64_t windows = 0, end = 0;
+  for (const int64_t entry : lengths.empty() ? whole : lengths) {
+    const int64_t length = type == 1 || lengths.empty() ? entry : entry - end;
+    if (length < 0 || length > tokens) return 0;
+    end += length;
+    if (length >= block) windows += (length - block) / stride + 1;
+  }
+  return end > tokens ? 0 : windows;
+}
+
+nb::object nsa_compress(nb::handle input, nb::handle weight, int64_t compress_block_size,
+                        int64_t compress_stride, nb::handle actual_seq_len, int64_t actual_seq_len_type,
+                        nb::handle out) {
+  const Array input_array = describe(input, {"input"}), weight_array = describe(weight, {"weight"});
+  require_reachable(input_array, {"input"});
+  require_reachable(weight_array, {"weight"});
+  const Lengths lengths = lengths_of(actual_seq_len);
+  nb::object result = nb::borrow(out);
+  if (out.is_none()) {
+    std::vector<int64_t> dims(input_array.shape().begin(), input_array.shape().end());
+    if (!dims.empty())
+      dims[0] = count_windows(lengths, actual_seq_len_type, dims[0], compress_block_size, compress_stride);
+    result = allocate(input, input_array, input_array.dtype, dims);
+  }
+  const Array out_array = describe_output(result, {"out"});
+  require_reachable(out_array, {"out"});
+  const Tensor tokens = make_tensor(input_array), weights = make_tensor(weight_array),
+               compressed = make_tensor(out_array);
+  const IntArray ends = make_int_array(lengths);
+  run(
+      [&](uint64_t* bytes, aclOpExecutor** executor) {
+        return aclnnNsaCompressGetWorkspaceSize(tokens.get(), weights.get(), ends.get(), nullptr,
+                                                compress_block_size, compress_stride, actual_seq_len_type,
+                                                compressed.get(), bytes, executor);
+      },
+      aclnnNsaCompress);
+  return out.is_none() ? finished(std::move(result), input_array.library) : result;
+}
+
+nb::object nsa_compress_grad(nb::handle grad, nb::handle input, nb::handle weight,
+                             int64_t compress_block_size, int64_t compress_stride, nb::handle actual_seq_len,
+                             int64_t actual_seq_len_type, nb::handle out) {
+  const Array grad_array = describe(grad, {"grad"}), input_array = describe(input, {"input"}),
+              weight_array = describe(weight, {"weight"});
+  require_reachable(grad_array, {"grad"});
+  require_reachable(input_array, {"input"});
+  require_reachable(weight_array, {"weight"});
+  nb::object input_grad, weight_grad;
+  if (out.is_none()) {
+    input_grad = allocate(input, input_array, input_array.dtype, input_array.shape());
+    weight_grad = allocate(weight, weight_array, weight_array.dtype, weight_array.shape());
+  } else {
+    if (!PyTuple_Check(out.ptr()) || PyTuple_GET_SIZE(out.ptr()) != 2)
+      throw nb::type_error("out must be a tuple of two arrays: the gradients of input and weight");
+    input_grad = nb::borrow(PyTuple_GET_ITEM(out.ptr(), 0));
+    weight_grad = nb::borrow(PyTuple_GET_ITEM(out.ptr(), 1));
+  }
+  const Array input_out = describe_output(input_grad, {"out", 0}),
+              weight_out = describe_output(weight_grad, {"out", 1});
+  require_reachable(input_out, {"out", 0});
+  require_reachable(weight_out, {"out", 1});
+  const Tensor grads = make_tensor(grad_array), tokens = make_tensor(input_array),
+               weights = make_tensor(weight_array), token_grads = make_tensor(input_out),
+               weight_grads = make_tensor(weight_out);
+  const IntArray ends = make_int_array(lengths_of(actual_seq_len));
+  run(
+      [&](uint64_t* bytes, aclOpExecutor** executor) {
+        return aclnnNsaCompressGradGetWorkspaceSize(
+            grads.get(), tokens.get(), weights.get(), ends.get(), compress_block_size, compress_stride,
+            actual_seq_len_type, nullptr, token_grads.get(), weight_grads.get(), bytes, executor);
+      },
+      aclnnNsaCompressGrad);
+  const Library library = out.is_none() ? input_array.library : Library::other;
+  return nb::make_tuple(finished(std::move(input_grad), library), finished(std::move(weight_grad), library));
+}
+
+constexpr const char* kCompressDoc =
+    R"(Token compression: windows of consecutive tokens become one token each, their weighted sum.
+
+out[j, n, :] is the sum over i < L of weight[i, n] * input[t0(j) + i, n, :], with L = compress_block_size
+and t0(j) the first token of window j. A sequence of S tokens has (S - L) // compress_stride + 1
+windows, none when S < L; no window crosses the end of a sequence.
+
+Parameters
+----------
+input : tokens of all sequences without padding, [T, N, D]; float32, float16 or bfloat16.
+weight : [L, N], input's dtype.
+compress_block_size : L, tokens of a window.
+compress_stride : distance of window starts in tokens, at least 1.
+actual_seq_len : the sequences, a list of ints (or an array of them): the end of each. Not given: one
+    sequence of T tokens.
+actual_seq_len_type : 0: actual_seq_len holds ends; 1: lengths.
+out : receives the windows, [J, N, D]. Not given: a new array of input's library.
+
+Returns
+-------
+out
+
+Raises
+------
+AclnnError : a dtype, shape or length is not as above. TypeError, ValueError : no array, read-only, another device.
+
+Source: the compression of keys and values in native sparse attention. C function: aclnnNsaCompress.)";
+
+constexpr const char* kGradDoc =
+    R"(The gradients of nsa_compress with respect to its tokens and its weights, in one pass.
+
+Parameters
+----------
+grad : gradient of the windows, [J, N, D]; float32, float16 or bfloat16.
+input, weight, compress_block_size, compress_stride, actual_seq_len, actual_seq_len_type : as in
+    nsa_compress, of grad's dtype.
+out : a tuple of two arrays that receive the results. Not given: new arrays.
+
+Returns
+-------
+The tuple (gradient of input, [T, N, D]; gradient of weight, [L, N]).
+
+Raises
+------
+AclnnError : a dtype, shape or length is not as above. TypeError, ValueError : no array, read-only, another device.
+
+Source: the derivatives of nsa_compress. C function: aclnnNsaCompressGrad.)";
+
+}  // namespace
+
+void add_nsa(nb::module_& module) {
+  using namespace nb::literals;
+  module.def(
+      "nsa_compress", &nsa_compress, "input"_a, "weight"_a, "compress_block_size"_a, "compress_stride"_a,
+      nb::kw_only(), "actual_seq_len"_a = nb::none(), "actual_seq_len_type"_a = 0, "out"_a = nb::none(),
+      nb::sig("def nsa_compress(input, weight, compress_block_size, compress_stride, *, actual_seq_len=None, "
+              "actual_seq_len_type=0, out=None)"),
+      kCompressDoc);
+  module.def("nsa_compress_grad", &nsa_compress_grad, "grad"_a, "input"_a, "weight"_a,
+             "compress_block_size"_a, "compress_stride"_a, nb::kw_only(), "actual_seq_len"_a = nb::none(),
+             "actual_seq_len_type"_a = 0, "out"_a = nb::none(),
+             nb::sig("def nsa_compress_grad(grad, input, weight, compress_block_size, compress_stride, *, "
+                     "actual_seq_len=None, actual_seq_len_type=0, out=None)"),
+             kGradDoc);
+  module.def(
+      "nsa_windows",
+      [](nb::handle actual_seq_len, int64_t tokens, int64_t block, int64_t stride, int64_t type) {
+        return count_windows(lengths_of(actual_seq_len), type, tokens, block, stride);
+      },
+      "actual_seq_len"_a.none(), "tokens"_a, "compress_block_size"_a, "compress_stride"_a,
+      "actual_seq_len_type"_a = 0,
+      nb::sig("def nsa_windows(actual_seq_len, tokens, compress_block_size, compress_stride, "
+              "actual_seq_len_type=0)"),
+      "The number of windows J of nsa_compress for sequences and a number of tokens.");
+}
+
+}  // namespace openaclnn::python

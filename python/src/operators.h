@@ -1,0 +1,15 @@
+// One function per theme adds its operators to the module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace openaclnn::python {
+
+void add_ema_adam(nanobind::module_& module);
+void add_embedding(nanobind::module_& module);
+void add_grouped_bias(nanobind::module_& module);
+void add_nsa(nanobind::module_& module);
+void add_jax_targets(nanobind::module_& module);
+void add_runtime(nanobind::module_& module);
+
+}  // namespace openaclnn::python

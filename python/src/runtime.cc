@@ -1,0 +1,71 @@
+// What openaclnn.doctor() asks the library.
+#include <dlfcn.h>
+
+#include "call.h"
+#include "operators.h"
+
+namespace openaclnn::python {
+
+namespace {
+
+nb::tuple interface_version() {
+  int32_t major = 0, minor = 0, patch = 0;
+  require_success(aclrtGetVersion(&major, &minor, &patch));
+  return nb::make_tuple(major, minor, patch);
+}
+
+std::string library_path() {
+  Dl_info info = {};
+  if (dladdr(reinterpret_cast<void*>(&aclrtGetVersion), &info) == 0 || info.dli_fname == nullptr) return {};
+  return info.dli_fname;
+}
+
+uint32_t device_count() {
+  uint32_t count = 0;
+  require_success(aclrtGetDeviceCount(&count));
+  return count;
+}
+
+nb::tuple memory_info() {
+  aclrtContext context = nullptr;
+  if (aclrtGetCurrentContext(&context) != 0) {
+    (void)aclGetRecentErrMsg();
+    require_success(aclrtSetDevice(0));
+  }
+  size_t free_bytes = 0, total_bytes = 0;
+  require_success(aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total_bytes));
+  return nb::make_tuple(free_bytes, total_bytes);
+}
+
+// What describe() finds, for tests of every kind of array.
+nb::dict inspect(nb::handle object) {
+  const Array array = describe(object, {"object"});
+  nb::dict facts;
+  nb::list dims, strides;
+  for (int k = 0; k < array.rank; ++k) {
+    dims.append(array.dims[k]);
+    strides.append(array.strides[k]);
+  }
+  facts["data"] = reinterpret_cast<uintptr_t>(array.data);
+  facts["dtype"] = static_cast<int>(array.dtype);
+  facts["shape"] = nb::tuple(dims);
+  facts["strides"] = nb::tuple(strides);
+  facts["writable"] = array.is_writable;
+  facts["memory"] = array.memory;
+  return facts;
+}
+
+}  // namespace
+
+void add_runtime(nb::module_& module) {
+  module.def("interface_version", &interface_version, "The version of the C interface, three numbers.");
+  module.def("library_path", &library_path, "The file of libopenaclnn that is loaded.");
+  module.def("device_count", &device_count, "How many devices the library shows.");
+  module.def(
+      "soc_name", [] { return std::string(aclrtGetSocName()); }, "The name of the device.");
+  module.def("memory_info", &memory_info, "Free and all bytes of device 0.");
+  module.def("inspect", &inspect, nb::arg("object"),
+             "Address, dtype, shape, strides and memory of an array.");
+}
+
+}  // namespace openaclnn::python

@@ -1,0 +1,63 @@
+# Shared by the Python tests: which libraries of arrays there are, random data, and the reasons of skipped tests.
+import importlib
+import os
+import random
+
+import numpy as np
+import pytest
+
+import openaclnn
+
+
+def optional(name):
+    """A module or None."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+torch = optional("torch")
+jax = optional("jax")
+ml_dtypes = optional("ml_dtypes")
+
+needs_torch = pytest.mark.skipif(torch is None, reason="PyTorch is not installed")
+needs_jax = pytest.mark.skipif(jax is None, reason="JAX is not installed")
+
+
+def torch_version():
+    return tuple(int(part) for part in torch.__version__.split("+")[0].split("a")[0].split(".")[:2]) if torch else (0, 0)
+
+
+def needs_newer_torch(*version):
+    have = torch.__version__ if torch else "none"
+    wanted = ".".join(map(str, version))
+    return pytest.mark.skipif(torch_version() < version, reason=f"needs PyTorch {wanted}; here is {have}")
+
+
+FLOATS = ["float32", "float16", "bfloat16"]
+
+
+def numpy_dtype(name):
+    return np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name)
+
+
+# Half a unit in the last place, relative.
+HALF_ULP = {"float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    """The same numbers in every run; OPENACLNN_TEST_SEED gives others."""
+    number = int(os.environ.get("OPENACLNN_TEST_SEED", "1"))
+    random.seed(number)
+    np.random.seed(number)
+    if torch is not None:
+        torch.manual_seed(number)
+    return number
+
+
+def pytest_report_header():
+    versions = [f"{name} {module.__version__}" for name, module in
+                [("numpy", np), ("torch", torch), ("jax", jax), ("ml_dtypes", ml_dtypes)] if module is not None]
+    return f"openaclnn {openaclnn.__version__} from {os.path.dirname(openaclnn.__file__)}; " + ", ".join(versions)

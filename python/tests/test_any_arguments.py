@@ -1,0 +1,83 @@
+# Any arguments: whatever arrays, numbers and objects a call gets, it succeeds or raises one of the documented exceptions.
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import openaclnn
+from conftest import ml_dtypes, torch
+
+DTYPES = [np.float32, np.float16, np.float64, np.int8, np.uint8, np.int32, np.int64, np.uint64, np.bool_, np.complex64,
+          ml_dtypes.bfloat16, np.dtype(">f4"), np.dtype("U3"), np.dtype("M8[s]")]
+DOCUMENTED = (openaclnn.AclnnError, TypeError, ValueError, IndexError, OverflowError)
+
+
+@st.composite
+def arrays(draw):
+    """Arrays of any dtype and small shape, with any layout, of NumPy or PyTorch; sometimes something else."""
+    kind = draw(st.integers(0, 19))
+    if kind == 0:
+        return draw(st.one_of(st.none(), st.integers(), st.floats(), st.text(max_size=2), st.lists(st.integers(), max_size=2)))
+    shape = draw(st.lists(st.integers(0, 4), max_size=4))
+    dtype = draw(st.sampled_from(DTYPES))
+    values = np.asarray(np.random.default_rng(draw(st.integers(0, 99))).integers(-3, 9, shape)).astype(dtype)
+    if shape and draw(st.booleans()):
+        values = values[tuple(draw(st.sampled_from([slice(None), slice(None, None, -1), slice(None, None, 2)])) for _ in shape)]
+    if draw(st.integers(0, 9)) == 0:
+        values = np.broadcast_to(values, (2, *values.shape))
+    if kind < 4 and torch is not None and dtype in (np.float32, np.float16, np.int32, np.int64, np.bool_):
+        return torch.from_numpy(np.ascontiguousarray(values))
+    return values
+
+
+numbers = st.integers(-2, 5) | st.sampled_from([-2**63, 2**63 - 1, 2**40])
+any_array = arrays()
+no_or_array = st.none() | any_array
+optional_number = st.none() | st.integers(-2, 6)
+
+
+def survives(function, *arguments, **options):
+    try:
+        function(*arguments, **options)
+    except DOCUMENTED as error:
+        assert str(error)
+
+
+def many(test):
+    return settings(max_examples=250, suppress_health_check=list(HealthCheck))(test)
+
+
+@many
+@given(any_array, any_array, no_or_array, optional_number, optional_number, optional_number)
+def test_embedding(weight, indices, out, start, end, size):
+    survives(openaclnn.embedding, weight, indices, out=out, vocab_start=start, vocab_end=end, vocab_size=size)
+
+
+@many
+@given(any_array, any_array, st.integers(-2, 9), numbers, st.booleans(), no_or_array, optional_number, optional_number)
+def test_embedding_dense_backward(grad, indices, rows, padding, scale, out, start, end):
+    survives(openaclnn.embedding_dense_backward, grad, indices, rows, padding, scale, out=out, vocab_start=start, vocab_end=end)
+    survives(openaclnn.embedding_counts, indices, rows, out=out)
+
+
+@many
+@given(any_array, no_or_array, numbers, no_or_array)
+def test_grouped_bias_add_grad(grad, groups, kind, out):
+    survives(openaclnn.grouped_bias_add_grad, grad, groups, kind, out=out)
+
+
+@many
+@given(any_array, any_array, any_array, numbers, numbers, st.none() | any_array | st.lists(numbers, max_size=3), numbers)
+def test_nsa_compress(tokens, weight, grad, block, stride, lengths, kind):
+    options = dict(actual_seq_len=lengths, actual_seq_len_type=kind)
+    survives(openaclnn.nsa_compress, tokens, weight, block, stride, **options)
+    survives(openaclnn.nsa_compress_grad, grad, tokens, weight, block, stride, **options)
+    survives(openaclnn.nsa_compress_grad, grad, tokens, weight, block, stride, out=(tokens, weight), **options)
+
+
+@many
+@given(st.lists(any_array, min_size=5, max_size=5), st.integers() | any_array, st.floats() | numbers, st.booleans(), no_or_array,
+       st.none() | st.floats() | any_array, st.integers(0, 2))
+def test_apply_fused_ema_adam(tensors, step, number, correction, copy, scale, listed):
+    given_arrays = [[tensor] * listed for tensor in tensors] if listed else tensors
+    survives(openaclnn.apply_fused_ema_adam_, *given_arrays, step, number, number, number, number, number,
+             bias_correction=correction, var_copy=copy, grad_scale=scale, found_inf=scale)

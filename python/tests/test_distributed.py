@@ -1,0 +1,86 @@
+# Two and four gloo processes on this machine against one process: see ranks.py for the cases.
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from conftest import needs_torch, torch, torch_version
+
+pytestmark = [needs_torch, pytest.mark.slow]
+CASES = {"data_parallel": (1, 13), "zero_redundancy": (1, 13), "fully_sharded": (2, 6), "vocabulary_parallel": (1, 13),
+         "counts_of_the_batch": (1, 13), "experts": (1, 13), "token_compression": (1, 13)}
+_runs = {}
+
+
+def run(size, folder_of):
+    """Starts the processes once for each size; their results and the folder with what they saved."""
+    if size not in _runs:
+        folder = folder_of.mktemp(f"ranks{size}")
+        program = pathlib.Path(__file__).with_name("ranks.py")
+        environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OPENACLNN_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+        started = []
+        for rank in range(size):
+            with open(folder / f"{rank}.log", "w") as log:
+                started.append(subprocess.Popen([sys.executable, str(program), str(rank), str(size), str(folder)], stdout=log,
+                                                stderr=subprocess.STDOUT, env=environment))
+        try:
+            for process in started:
+                process.wait(timeout=240)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            for process in started:
+                process.kill()
+        _runs[size] = folder
+    return _runs[size]
+
+
+@pytest.mark.parametrize("size", [2, 4])
+@pytest.mark.parametrize("case", CASES)
+def test_ranks_reproduce_one_process(case, size, tmp_path_factory):
+    if torch_version() < CASES[case]:
+        pytest.skip(f"{case} needs PyTorch {'.'.join(map(str, CASES[case]))}; here is {torch.__version__}")
+    folder = run(size, tmp_path_factory)
+    for rank in range(size):
+        report = folder / f"{rank}.json"
+        log = (folder / f"{rank}.log").read_text()[-3000:]
+        results = json.loads(report.read_text()) if report.exists() else {}
+        assert results.get(case) == "ok", f"rank {rank}: {results.get(case, 'did not finish')}\n{log}"
+
+
+def check_averages(optimizer, model):
+    """The averages of a checkpoint of two ranks are those that one process has."""
+    import ranks
+
+    expected, other = ranks.whole()
+    for got, want in zip(model.parameters(), expected.parameters()):
+        assert torch.equal(optimizer.state[got]["ema_params"], other.state[want]["ema_params"])
+    assert optimizer.param_groups[0]["ema_updates"] == 4
+
+
+def test_a_checkpoint_of_two_ranks_loads_on_one(tmp_path_factory):
+    import ranks
+
+    folder = run(2, tmp_path_factory)
+    model = ranks.network()
+    optimizer = ranks.oat.FusedEmaAdamW(model.parameters(), lr=0.5)
+    optimizer.load_state_dict(torch.load(folder / "zero.pt"))
+    check_averages(optimizer, model)
+
+
+def test_a_sharded_checkpoint_of_two_ranks_loads_on_one(tmp_path_factory):
+    if torch_version() < (2, 6):
+        pytest.skip(f"FSDP2 needs PyTorch 2.6; here is {torch.__version__}")
+    from torch.distributed.checkpoint.state_dict import StateDictOptions, set_optimizer_state_dict
+
+    import ranks
+
+    folder = run(2, tmp_path_factory)
+    model = ranks.network()
+    optimizer = ranks.oat.FusedEmaAdamW(model.parameters(), lr=0.5)
+    set_optimizer_state_dict(model, optimizer, torch.load(folder / "fsdp.pt", weights_only=False),
+                             options=StateDictOptions(full_state_dict=True))
+    check_averages(optimizer, model)

@@ -1,0 +1,141 @@
+# Failures: the exception's class, code, name and sentence, and that the package goes on working.
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import openaclnn
+from conftest import needs_torch, torch
+from openaclnn.errors import error_of
+
+
+def arrays(*shape, dtype=np.float32, count=5):
+    return [np.ones(shape, dtype) for _ in range(count)]
+
+
+def test_a_refused_argument():
+    grad, var, m, v, s = arrays(4, 8)
+    with pytest.raises(openaclnn.AclnnError) as caught:
+        openaclnn.apply_fused_ema_adam_(np.ones((4, 16), np.float32), var, m, v, s, 1)
+    error = caught.value
+    assert error.code == 161002 and error.name == "ACLNN_ERR_PARAM_INVALID"
+    assert error.message.endswith("varRef has shape [4, 8] but grad has shape [4, 16]; they must be equal")
+    assert "161002" in str(error) and isinstance(error, RuntimeError) and not isinstance(error, IndexError)
+
+
+def test_a_refused_entry_of_a_list():
+    lists = [[np.ones(3, np.float32), np.ones(4, np.float32)] for _ in range(5)]
+    lists[2][1] = np.ones(5, np.float32)
+    with pytest.raises(openaclnn.AclnnError, match=r"mRefs\[1\] has shape \[5\] but grads\[1\]"):
+        openaclnn.apply_fused_ema_adam_(*lists, 1)
+    with pytest.raises(TypeError, match=r"var\[0\] is of type"):
+        openaclnn.apply_fused_ema_adam_(lists[0], [1, 2], *lists[2:], 1)
+    with pytest.raises(TypeError, match="all be lists"):
+        openaclnn.apply_fused_ema_adam_(lists[0], lists[1][0], *lists[2:], 1)
+
+
+@pytest.mark.parametrize("attributes", [dict(mode=2), dict(mode=-1)])
+def test_refused_attributes(attributes):
+    with pytest.raises(openaclnn.AclnnError, match="mode"):
+        openaclnn.apply_fused_ema_adam_(*arrays(3), 1, **attributes)
+
+
+def test_an_index_out_of_range_is_an_index_error():
+    table = np.ones((4, 2), np.float32)
+    out = np.full((3, 2), 7, np.float32)
+    with pytest.raises(IndexError) as caught:
+        openaclnn.embedding(table, np.array([0, 9, 1]), out=out)
+    error = caught.value
+    assert isinstance(error, openaclnn.AclnnIndexError) and error.code == 507035
+    assert "indices[1] = 9 is outside [0, 4)" in error.message
+    assert out.tolist() == [[1, 1], [0, 0], [1, 1]]
+    with pytest.raises(IndexError, match=r"indices\[2\] = -1"):
+        openaclnn.embedding_dense_backward(np.ones((3, 2), np.float32), np.array([0, 1, -1]), 4)
+    with pytest.raises(IndexError, match="groupIdx"):
+        openaclnn.grouped_bias_add_grad(np.ones((4, 2), np.float32), np.array([3, 2]))
+    openaclnn.embedding(table, np.array([0, 1]))  # nothing is left over
+
+
+def test_limits_of_a_part_of_a_table():
+    table, indices = np.ones((2, 2), np.float32), np.array([0, 3, 8])
+    with pytest.raises(IndexError, match=r"indices\[2\] = 8 is outside \[0, 8\)"):
+        openaclnn.embedding(table, indices, vocab_start=2, vocab_end=4, vocab_size=8)
+    with pytest.raises(IndexError, match="-2 is outside the table"):
+        openaclnn.embedding(table, np.array([-2]), vocab_start=2, vocab_end=4)
+    with pytest.raises(ValueError, match="belong together"):
+        openaclnn.embedding(table, indices, vocab_start=2)
+    with pytest.raises(ValueError, match="0 <= start <= end <= size"):
+        openaclnn.embedding(table, indices, vocab_start=4, vocab_end=2)
+    with pytest.raises(ValueError, match="vocab_end - vocab_start is 3"):
+        openaclnn.embedding(table, indices, vocab_start=2, vocab_end=5)
+
+
+def test_wrong_lengths_of_sequences():
+    tokens, weight = np.ones((8, 1, 2), np.float32), np.ones((2, 1), np.float32)
+    for wrong in ([5, 3], [-1, 8], [4, 9]):
+        with pytest.raises(openaclnn.AclnnError, match="actSeqLen"):
+            openaclnn.nsa_compress(tokens, weight, 2, 1, actual_seq_len=wrong)
+    with pytest.raises(openaclnn.AclnnError, match="compressStride"):
+        openaclnn.nsa_compress(tokens, weight, 2, 0)
+    with pytest.raises(TypeError, match="list of ints"):
+        openaclnn.nsa_compress(tokens, weight, 2, 1, actual_seq_len=["a"])
+
+
+def test_memory_errors_are_memory_errors():
+    error = error_of(207001, "ACL_ERROR_RT_MEMORY_ALLOCATION", "EL0004")
+    assert isinstance(error, MemoryError) and isinstance(error, openaclnn.AclnnError)
+
+
+def test_errors_can_be_pickled():
+    error = pickle.loads(pickle.dumps(error_of(507035, "NAME", "a sentence")))
+    assert isinstance(error, IndexError) and (error.code, error.name, error.message) == (507035, "NAME", "a sentence")
+
+
+def test_faults_stay_with_the_thread_that_made_them():
+    """Threads have streams of their own: an index error surfaces where it was made, nowhere else."""
+    table = np.ones((4, 2), np.float32)
+    wrong, outcomes = np.array([7]), {}
+
+    def work(number):
+        seen = 0
+        for _ in range(300):
+            try:
+                openaclnn.embedding(table, wrong if number % 2 else np.array([1]))
+            except IndexError:
+                seen += 1
+        outcomes[number] = seen
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outcomes == {0: 0, 1: 300, 2: 0, 3: 300}
+
+
+def test_other_threads_run_while_an_operator_computes():
+    """The lock of Python is released: a thread counts on while a large step runs."""
+    lists = [np.ones(1 << 22, np.float32) for _ in range(5)]
+    counted, stop = [0], threading.Event()
+
+    def count():
+        while not stop.is_set():
+            counted[0] += 1
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    try:
+        before = counted[0]
+        for _ in range(20):
+            openaclnn.apply_fused_ema_adam_(*lists, 1)
+        assert counted[0] > before
+    finally:
+        stop.set()
+        counter.join()
+
+
+@needs_torch
+def test_torch_raises_the_same_errors():
+    with pytest.raises(IndexError, match="indices"):
+        openaclnn.embedding(torch.ones(4, 2), torch.tensor([4]))

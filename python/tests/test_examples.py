@@ -1,0 +1,41 @@
+# The examples and the notebook run, and say what they promise. They are read from the tree, so this needs a checkout.
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from conftest import needs_torch, optional, torch_version
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "python"
+pytestmark = [needs_torch, pytest.mark.slow]
+QUICK = {"adamw_to_fused_ema.py": ["--steps", "20", "--width", "128"], "expert_bias.py": [],
+         "nsa_transformer.py": ["--seconds", "4"]}
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_example(name, tmp_path):
+    arguments = QUICK[name] + (["--plot", str(tmp_path / "loss.png")] if name == "nsa_transformer.py" and optional("matplotlib")
+                               else [])
+    done = subprocess.run([sys.executable, "-W", "ignore", str(EXAMPLES / name), *arguments], capture_output=True, text=True,
+                          timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "--plot" not in arguments or (tmp_path / "loss.png").stat().st_size > 1000
+
+
+def test_every_example_is_run():
+    assert set(QUICK) == {path.name for path in EXAMPLES.glob("*.py")}
+
+
+def test_notebook(tmp_path):
+    if optional("nbclient") is None or optional("ipykernel") is None:
+        pytest.skip("nbclient and ipykernel are not installed")
+    if torch_version() < (2, 0):
+        pytest.skip("the notebook is executed once, with the newest PyTorch")
+    import nbformat
+    from nbclient import NotebookClient
+
+    notebook = nbformat.read(EXAMPLES / "quickstart.ipynb", as_version=4)
+    NotebookClient(notebook, timeout=240, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
+    printed = "".join(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", []))
+    assert "numpy" in printed and "indices[1] = 7 is outside [0, 4)" in printed

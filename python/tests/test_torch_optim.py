@@ -1,0 +1,288 @@
+# The optimizers: the formula, conventions of torch.optim, checkpoints in both directions, mixed precision, averages.
+import copy
+import io
+
+import pytest
+
+from conftest import needs_newer_torch, needs_torch, torch, torch_version
+
+if torch is not None:
+    from openaclnn.torch import FusedEmaAdam, FusedEmaAdamW, optim
+
+pytestmark = needs_torch
+
+
+def model(dtype=None):
+    torch.manual_seed(3)
+    return torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.Tanh(), torch.nn.LayerNorm(8), torch.nn.Linear(8, 2)).to(dtype)
+
+
+def train(network, optimizer, steps=6, seed=5, before_step=None, scheduler=None):
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(steps):
+        values = torch.randn(16, 6, generator=generator).to(next(network.parameters()).dtype)
+        optimizer.zero_grad()
+        network(values).square().sum().backward()
+        if before_step is not None:
+            before_step()
+        optimizer.step()
+        if scheduler is not None:
+            scheduler.step()
+    return network
+
+
+def equal(a, b, tolerance=0.0):
+    for x, y in zip(a.parameters(), b.parameters()):
+        assert torch.allclose(x.float(), y.float(), rtol=tolerance, atol=tolerance), (x - y).abs().max()
+
+
+@pytest.mark.parametrize("foreach", [None, False])
+def test_the_trajectory_of_adamw(foreach):
+    ours, theirs = model(), model()
+    optimizer = FusedEmaAdamW(ours.parameters(), lr=0.01, weight_decay=0.1, foreach=foreach)
+    train(ours, optimizer, 20)
+    train(theirs, torch.optim.AdamW(theirs.parameters(), lr=0.01, weight_decay=0.1), 20)
+    equal(ours, theirs, 1e-5)
+
+
+def test_the_trajectory_of_adam_with_l2_and_maximize():
+    ours, theirs = model(), model()
+    train(ours, FusedEmaAdam(ours.parameters(), lr=0.001, weight_decay=0.1, maximize=True))
+    train(theirs, torch.optim.Adam(theirs.parameters(), lr=0.001, weight_decay=0.1, maximize=True))
+    equal(ours, theirs, 1e-4)
+
+
+def test_the_average_is_that_of_averaged_model():
+    ours, theirs = model(), model()
+    optimizer = FusedEmaAdamW(ours.parameters(), lr=0.01, ema_decay=0.9, ema_warmup=False)
+    other = torch.optim.AdamW(theirs.parameters(), lr=0.01)
+    averages = [parameter.detach().clone() for parameter in theirs.parameters()]
+
+    def update():
+        for average, parameter in zip(averages, theirs.parameters()):
+            average.lerp_(parameter.detach(), 0.1)
+
+    train(ours, optimizer, 10)
+    for step in range(10):
+        pass
+    generator = torch.Generator().manual_seed(5)
+    for _ in range(10):
+        other.zero_grad()
+        theirs(torch.randn(16, 6, generator=generator)).square().sum().backward()
+        other.step()
+        update()
+    for average, parameter in zip(averages, ours.parameters()):
+        assert torch.allclose(optimizer.state[parameter]["ema_params"], average, atol=1e-5)
+
+
+def test_warm_up_counts_and_survives_a_checkpoint():
+    network = model()
+    optimizer = FusedEmaAdamW(network.parameters(), lr=0.01, ema_decay=0.9999)
+    whole = copy.deepcopy(network)
+    resumed = copy.deepcopy(network)
+    train(whole, FusedEmaAdamW(whole.parameters(), lr=0.01, ema_decay=0.9999), 3)
+    train(network, optimizer, 3)
+    saved = io.BytesIO()
+    torch.save({"model": network.state_dict(), "optimizer": optimizer.state_dict()}, saved)
+    saved.seek(0)
+    checkpoint = torch.load(saved)
+    assert checkpoint["optimizer"]["param_groups"][0]["ema_updates"] == 3
+    resumed.load_state_dict(checkpoint["model"])
+    second = FusedEmaAdamW(resumed.parameters(), lr=0.5)
+    second.load_state_dict(checkpoint["optimizer"])
+    train(network, optimizer, 3, seed=9)
+    train(resumed, second, 3, seed=9)
+    equal(network, resumed)
+    for a, b in zip(network.parameters(), resumed.parameters()):
+        assert torch.equal(optimizer.state[a]["ema_params"], second.state[b]["ema_params"])
+
+
+def test_one_update_of_the_warm_up():
+    parameter = torch.nn.Parameter(torch.ones(3))
+    optimizer = FusedEmaAdamW([parameter], lr=0.5, weight_decay=0, ema_decay=0.9999)
+    parameter.grad = torch.ones(3)
+    optimizer.step()
+    decay = (1 + 1) / (10 + 1)
+    assert torch.allclose(optimizer.state[parameter]["ema_params"], decay + (1 - decay) * parameter.detach())
+
+
+def test_checkpoints_are_exchanged_with_adamw():
+    first, second = model(), model()
+    theirs = torch.optim.AdamW(first.parameters(), lr=0.01)
+    train(first, theirs, 4)
+    second.load_state_dict(first.state_dict())
+    ours = FusedEmaAdamW(second.parameters(), lr=0.3)
+    ours.load_state_dict(copy.deepcopy(theirs.state_dict()))
+    train(first, theirs, 4, seed=8)
+    train(second, ours, 4, seed=8)
+    equal(first, second, 1e-5)
+    third = model()
+    third.load_state_dict(second.state_dict())
+    again = torch.optim.AdamW(third.parameters(), lr=0.3)
+    again.load_state_dict(copy.deepcopy(ours.state_dict()))
+    train(second, ours, 3, seed=4)
+    train(third, again, 3, seed=4)
+    equal(second, third, 1e-5)
+
+
+def test_groups_schedulers_and_closures():
+    ours, theirs = model(), model()
+
+    def groups(network):
+        weights = [p for p in network.parameters() if p.dim() > 1]
+        others = [p for p in network.parameters() if p.dim() == 1]
+        return [dict(params=weights, weight_decay=0.1), dict(params=others, weight_decay=0, lr=0.003)]
+
+    first, second = FusedEmaAdamW(groups(ours), lr=0.01), torch.optim.AdamW(groups(theirs), lr=0.01)
+    train(ours, first, 6, scheduler=torch.optim.lr_scheduler.StepLR(first, 2, 0.5))
+    train(theirs, second, 6, scheduler=torch.optim.lr_scheduler.StepLR(second, 2, 0.5))
+    equal(ours, theirs, 1e-5)
+    parameter = torch.nn.Parameter(torch.ones(2))
+    optimizer = FusedEmaAdamW([parameter])
+
+    def closure():
+        optimizer.zero_grad()
+        loss = parameter.square().sum()
+        loss.backward()
+        return loss
+
+    assert optimizer.step(closure).item() == 2.0 and parameter[0].item() < 1
+
+
+def test_parameters_that_join_later_count_for_themselves():
+    first, second = torch.nn.Parameter(torch.ones(3)), torch.nn.Parameter(torch.ones(3))
+    optimizer = FusedEmaAdamW([first, second], lr=0.1, weight_decay=0)
+    for step in range(3):
+        first.grad = torch.ones(3)
+        second.grad = torch.ones(3) if step == 2 else None
+        optimizer.step()
+    assert int(optimizer.state[first]["step"]) == 3 and int(optimizer.state[second]["step"]) == 1
+    assert torch.allclose(second.detach(), torch.full((3,), 0.9), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float16"])
+def test_16_bit_parameters_have_float32_state_and_keep_it(name):
+    network = model(getattr(torch, name)) if name == "bfloat16" else None
+    if network is None:
+        parameter = torch.nn.Parameter(torch.ones(5, dtype=torch.float16))
+        parameter.grad = torch.full((5,), 0.25, dtype=torch.float16)
+        optimizer = FusedEmaAdamW([parameter], lr=0.1)
+        optimizer.step()
+    else:
+        optimizer = FusedEmaAdamW(network.parameters(), lr=0.01)
+        train(network, optimizer)
+        parameter = next(network.parameters())
+    state = optimizer.state[parameter]
+    assert state["ema_params"].dtype == torch.float32 and state["exp_avg"].dtype == torch.float32
+    other = FusedEmaAdamW([torch.nn.Parameter(p.detach().clone()) for p in optimizer.param_groups[0]["params"]])
+    other.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    assert torch.equal(other.state[other.param_groups[0]["params"][0]]["exp_avg_sq"], state["exp_avg_sq"])
+
+
+def test_frozen_averages_are_warned_of_once(monkeypatch):
+    monkeypatch.setattr(optim, "_warned_about_frozen_averages", False)
+    parameter = torch.nn.Parameter(torch.ones(3, dtype=torch.bfloat16))
+    with pytest.warns(UserWarning, match="stands still"):
+        FusedEmaAdamW([parameter], state_dtype="parameter")
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        FusedEmaAdamW([parameter], state_dtype="parameter")
+
+
+def test_swap_ema():
+    network = model()
+    optimizer = FusedEmaAdamW(network.parameters(), lr=0.05)
+    train(network, optimizer)
+    before = copy.deepcopy(network.state_dict())
+    averages = optimizer.ema_state_dict(network)
+    with optimizer.swap_ema():
+        for name, value in network.state_dict().items():
+            assert torch.equal(value, averages[name])
+        with pytest.raises(RuntimeError, match="inside swap_ema"):
+            optimizer.step()
+        with pytest.raises(RuntimeError, match="stored already"):
+            optimizer.store()
+    for name, value in network.state_dict().items():
+        assert torch.equal(value, before[name])
+        assert not torch.equal(value, averages[name])
+    with pytest.raises(RuntimeError, match="nothing to restore"):
+        optimizer.restore()
+
+
+@needs_newer_torch(2, 3)
+def test_gradient_scaler():
+    ours, theirs = model(), model()
+    optimizer = FusedEmaAdamW(ours.parameters(), lr=0.01)
+    other = torch.optim.AdamW(theirs.parameters(), lr=0.01)
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    for step in range(6):
+        values = torch.randn(16, 6, generator=torch.Generator().manual_seed(step))
+        optimizer.zero_grad()
+        other.zero_grad()
+        scaler.scale(ours(values).square().sum()).backward()
+        theirs(values).square().sum().backward()
+        if step == 3:
+            next(ours.parameters()).grad[0, 0] = float("inf")
+        else:
+            other.step()
+        scaler.step(optimizer)
+        scaler.update()
+    equal(ours, theirs, 1e-5)
+    assert optimizer.param_groups[0]["ema_updates"] == 5
+    assert int(optimizer.state[next(ours.parameters())]["step"]) == 5
+
+
+def test_capturable_counts_in_tensors():
+    ours, theirs = model(), model()
+    optimizer = FusedEmaAdamW(ours.parameters(), lr=0.01, capturable=True, ema_warmup=False)
+    train(ours, optimizer, 3)
+    optimizer.found_inf = torch.ones(1)
+    train(ours, optimizer, 1)  # skipped and taken back
+    optimizer.found_inf = torch.zeros(1)
+    train(ours, optimizer, 3, seed=6)
+    other = torch.optim.AdamW(theirs.parameters(), lr=0.01)
+    train(theirs, other, 3)
+    train(theirs, other, 3, seed=6)
+    equal(ours, theirs, 1e-5)
+    step = optimizer.state[next(ours.parameters())]["step"]
+    assert step.dtype == torch.int64 and step.item() == 6
+
+
+@pytest.mark.parametrize("options, error, text", [
+    (dict(amsgrad=True), ValueError, "amsgrad"), (dict(lr=-1), ValueError, "lr is -1"),
+    (dict(betas=(0.9, 1.5)), ValueError, r"betas\[1\]"), (dict(ema_decay=2), ValueError, "ema_decay"),
+    (dict(capturable=True), ValueError, "ema_warmup=False")])
+def test_refused_options(options, error, text):
+    with pytest.raises(error, match=text):
+        FusedEmaAdamW([torch.nn.Parameter(torch.ones(2))], **options)
+
+
+def test_refused_parameters_and_gradients():
+    with pytest.raises(TypeError, match="float64"):
+        FusedEmaAdamW([torch.nn.Parameter(torch.ones(2, dtype=torch.float64))])
+    embedding = torch.nn.Embedding(4, 2, sparse=True)
+    optimizer = FusedEmaAdamW(embedding.parameters())
+    embedding(torch.tensor([1])).sum().backward()
+    with pytest.raises(RuntimeError, match="sparse"):
+        optimizer.step()
+
+
+def test_strided_parameters_and_tied_groups():
+    base = torch.zeros(4, 6)
+    parameter = torch.nn.Parameter(base.t()[1:4])
+    parameter.grad = torch.ones(3, 4)
+    FusedEmaAdamW([parameter], lr=0.1, weight_decay=0).step()
+    assert torch.allclose(base[:, 1:4], torch.full((4, 3), -0.1), atol=1e-6) and base[:, 0].eq(0).all()
+
+
+def test_profilers_hooks_and_copies_know_the_class():
+    optimizer = FusedEmaAdamW([torch.nn.Parameter(torch.ones(2))])
+    again = copy.deepcopy(optimizer)
+    assert isinstance(again, torch.optim.Optimizer) and "ema_decay: 0.9999" in repr(again)
+    if torch_version() >= (2, 0):
+        seen = []
+        again.register_step_post_hook(lambda *arguments: seen.append(1))
+        again.step()
+        assert seen == [1]
