@@ -18,17 +18,20 @@
 namespace openaclnn_test {
 
 inline Phase1 adam_w_phase1(const AdamWSetup& s) {
-  return [s](Handles t, uint64_t* workspace_bytes, aclOpExecutor** executor) {
+  // Rounded here, since tests also call in other rounding modes.
+  const auto single = [](double x) { return static_cast<float>(x); };
+  return [s, lr = single(s.lr), beta1 = single(s.beta1), beta2 = single(s.beta2),
+          weight_decay = single(s.weight_decay),
+          eps = single(s.eps)](Handles t, uint64_t* workspace_bytes, aclOpExecutor** executor) {
     aclTensor* const maximum = s.amsgrad ? t[s.maximum_at()] : nullptr;
     if (s.version == 1) {
       return aclnnApplyAdamWGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9],
                                              t[10], maximum, s.amsgrad, s.maximize, workspace_bytes,
                                              executor);
     }
-    return aclnnApplyAdamWV2GetWorkspaceSize(
-        t[0], t[1], t[2], maximum, t[s.grad_at()], t[s.step_at()], static_cast<float>(s.lr),
-        static_cast<float>(s.beta1), static_cast<float>(s.beta2), static_cast<float>(s.weight_decay),
-        static_cast<float>(s.eps), s.amsgrad, s.maximize, workspace_bytes, executor);
+    return aclnnApplyAdamWV2GetWorkspaceSize(t[0], t[1], t[2], maximum, t[s.grad_at()], t[s.step_at()], lr,
+                                             beta1, beta2, weight_decay, eps, s.amsgrad, s.maximize,
+                                             workspace_bytes, executor);
   };
 }
 inline Phase2 adam_w_phase2(const AdamWSetup& s) {
