@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace openaclnn_bench {
 
@@ -23,8 +24,8 @@ struct TrafficKernels {
   uint64_t (*read)(const void* from, int64_t bytes);
   // Copies with streaming stores.
   void (*copy)(const void* from, void* to, int64_t bytes);
-  // Reads five arrays and writes back four of them in place, with the values they had.
-  void (*update)(const void* grad, void* const* states, int64_t bytes);
+  // Reads an array and three or four states, and writes the states back in place, with the values they had.
+  void (*update)(const void* grad, std::span<void* const> states, int64_t bytes);
   // For each target row: reads its source rows, then writes it with streaming stores (zeros when it has none).
   void (*gather)(const Gather& gather, int64_t first_row, int64_t last_row);
 };

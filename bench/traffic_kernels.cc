@@ -39,16 +39,21 @@ void copy(const void* from, void* to, int64_t bytes) {
 }
 
 // The stored value is the loaded one, but the compiler cannot know that: the store stays.
-void update(const void* grad, void* const* states, int64_t bytes) {
+template <size_t kStates>
+void update_states(const void* grad, void* const* states, int64_t bytes) {
   const auto* const g = static_cast<const std::byte*>(grad);
-  std::byte* const s[4] = {static_cast<std::byte*>(states[0]), static_cast<std::byte*>(states[1]),
-                           static_cast<std::byte*>(states[2]), static_cast<std::byte*>(states[3])};
+  std::byte* s[kStates];
+  for (size_t k = 0; k < kStates; ++k) s[k] = static_cast<std::byte*>(states[k]);
   static volatile uint64_t zero = 0;
   const Vector nothing = hn::Set(Tag(), zero);
   for (int64_t i = 0; i < bytes; i += kVectorBytes) {
     const Vector change = hn::And(load(g + i), nothing);
     for (std::byte* state : s) store(hn::Or(load(state + i), change), state + i);
   }
+}
+void update(const void* grad, std::span<void* const> states, int64_t bytes) {
+  states.size() == 3 ? update_states<3>(grad, states.data(), bytes)
+                     : update_states<4>(grad, states.data(), bytes);
 }
 
 void gather(const Gather& work, int64_t first_row, int64_t last_row) {

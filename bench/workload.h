@@ -133,6 +133,7 @@ struct Part {
 Part part_of(int64_t bytes, int thread, int threads);
 
 // The workloads of each operator.
+std::vector<Entry> adam_w_workloads();
 std::vector<Entry> ema_adam_workloads();
 std::vector<Entry> ema_adam_list_workloads();
 std::vector<Entry> grouped_bias_workloads();

@@ -33,7 +33,7 @@ class EmaAdam final : public Workload {
       const Part part = part_of(tensor(kGrad).bytes(), thread, team.threads());
       void* states[4];
       for (size_t k = 0; k < 4; ++k) states[k] = tensor(kVar + k).data() + part.begin;
-      traffic_kernels().update(tensor(kGrad).data() + part.begin, states, part.bytes);
+      traffic_kernels().update(tensor(kGrad).data() + part.begin, std::span(states), part.bytes);
     });
   }
 

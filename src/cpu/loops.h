@@ -3,6 +3,9 @@
 
 #include <array>
 #include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 
 #include "base/layout.h"
 #include "cpu/threads.h"
@@ -58,60 +61,114 @@ class RunCursor {
   std::array<int64_t, kOperands> offsets_ = {};
 };
 
-// Calls kernel(pointers, count) for the elements [range.begin, range.end) of the nest. Runs whose operands are all
-// contiguous are passed in place; everything else is gathered into small blocks, and written operands scattered back. A
-// block's elements are all read before any is written.
-template <class T, int kOperands, class Kernel>
-void for_each_run(const LoopNest<kOperands>& nest, const std::array<T*, kOperands>& base,
-                  const std::array<bool, kOperands>& written, cpu::Range range, const Kernel& kernel) {
+// The operands of a loop, and a small block of elements of each for views whose runs are too short to be passed in place.
+template <class... Ts>
+class Operands {
+ public:
+  static constexpr int64_t kBlock = 256;  // five operands of floats: 5 KiB, well inside L1
+  using Cursor = RunCursor<sizeof...(Ts)>;
+
+  explicit Operands(Ts*... base) : base_(base...) {}
+
+  // `count` <= kBlock elements from the cursor on; returns where they end.
+  Cursor gather(Cursor from, int64_t count) {
+    return sweep(from, count, [this](auto operand, const Cursor& at, int64_t done, int64_t piece) {
+      const auto* const source = std::get<operand>(base_) + at.offset(operand);
+      const int64_t stride = at.inner_stride(operand);
+      auto* const to = std::get<operand>(blocks_).elements + done;
+      for (int64_t i = 0; i < piece; ++i) to[i] = source[i * stride];
+    });
+  }
+  void scatter(Cursor to, int64_t count, const std::array<bool, sizeof...(Ts)>& written) {
+    sweep(to, count, [&](auto operand, const Cursor& at, int64_t done, int64_t piece) {
+      if (!written[operand]) return;
+      auto* const target = std::get<operand>(base_) + at.offset(operand);
+      const int64_t stride = at.inner_stride(operand);
+      const auto* const from = std::get<operand>(blocks_).elements + done;
+      for (int64_t i = 0; i < piece; ++i) target[i * stride] = from[i];
+    });
+  }
+
+  // kernel(count, pointer to the first element of each operand…)
+  template <class Kernel>
+  void in_place(const Kernel& kernel, const Cursor& at, int64_t count) const {
+    [&]<size_t... k>(std::index_sequence<k...>) { kernel(count, std::get<k>(base_) + at.offset(k)...); }
+    (std::index_sequence_for<Ts...>());
+  }
+  template <class Kernel>
+  void in_block(const Kernel& kernel, int64_t count) {
+    std::apply([&](auto&... block) { kernel(count, block.elements...); }, blocks_);
+  }
+
+ private:
+  template <class T>
+  struct Block {
+    Block() {}  // nothing is read before it was written
+    T elements[kBlock];
+  };
+
+  // visit(operand, cursor, position in block, elements) for the runs of every operand.
+  template <class Visit>
+  static Cursor sweep(Cursor at, int64_t count, const Visit& visit) {
+    for (int64_t done = 0; done < count;) {
+      const int64_t piece = count - done < at.left_in_run() ? count - done : at.left_in_run();
+      [&]<size_t... k>(std::index_sequence<k...>) {
+        (visit(std::integral_constant<size_t, k>(), at, done, piece), ...);
+      }
+      (std::index_sequence_for<Ts...>());
+      at.advance(piece);
+      done += piece;
+    }
+    return at;
+  }
+
+  std::tuple<Ts*...> base_;
+  std::tuple<Block<Ts>...> blocks_;
+};
+
+// Calls kernel(count, run…), with a pointer for each operand, for the elements [range.begin, range.end) of the nest; `base` points
+// at element 0 of each operand. Runs whose operands are all contiguous are passed in place; everything else is gathered into
+// small blocks, and written operands scattered back. A block's elements are all read before any is written.
+template <class Kernel, class... Ts>
+void for_each_run_of(const LoopNest<sizeof...(Ts)>& nest, const std::array<bool, sizeof...(Ts)>& written,
+                     cpu::Range range, const Kernel& kernel, Ts*... base) {
   constexpr int64_t kShortRun =
       64;  // below, gathering several runs into one block is faster than calling per run
-  constexpr int64_t kBlock = 256;  // five operands of floats: 5 KiB, well inside L1
-  RunCursor<kOperands> cursor(nest, range.begin);
+  Operands<Ts...> operands(base...);
+  RunCursor<sizeof...(Ts)> cursor(nest, range.begin);
   int64_t left = range.end - range.begin;
 
   if (nest.inner_is_contiguous() && (nest.inner() >= kShortRun || nest.rank <= 1)) {
     while (left > 0) {
       const int64_t count = left < cursor.left_in_run() ? left : cursor.left_in_run();
-      std::array<T*, kOperands> pointers;
-      for (size_t operand = 0; operand < kOperands; ++operand)
-        pointers[operand] = base[operand] + cursor.offset(operand);
-      kernel(pointers, count);
+      operands.in_place(kernel, cursor, count);
       cursor.advance(count);
       left -= count;
     }
     return;
   }
 
-  T blocks[kOperands][kBlock];
-  std::array<T*, kOperands> pointers;
-  for (size_t operand = 0; operand < kOperands; ++operand) pointers[operand] = blocks[operand];
-  // Visits `count` elements from the cursor on, run by run: visit(operand, address, stride, position in block, elements).
-  const auto sweep = [&](RunCursor<kOperands> at, int64_t count, const auto& visit) {
-    for (int64_t done = 0; done < count;) {
-      const int64_t piece = count - done < at.left_in_run() ? count - done : at.left_in_run();
-      for (size_t operand = 0; operand < kOperands; ++operand) {
-        visit(operand, base[operand] + at.offset(operand), at.inner_stride(operand), done, piece);
-      }
-      at.advance(piece);
-      done += piece;
-    }
-    return at;
-  };
   while (left > 0) {
-    const int64_t count = left < kBlock ? left : kBlock;
-    const RunCursor<kOperands> next =
-        sweep(cursor, count, [&](size_t operand, const T* from, int64_t stride, int64_t at, int64_t piece) {
-          for (int64_t i = 0; i < piece; ++i) blocks[operand][at + i] = from[i * stride];
-        });
-    kernel(pointers, count);
-    sweep(cursor, count, [&](size_t operand, T* to, int64_t stride, int64_t at, int64_t piece) {
-      if (!written[operand]) return;
-      for (int64_t i = 0; i < piece; ++i) to[i * stride] = blocks[operand][at + i];
-    });
+    const int64_t count = left < operands.kBlock ? left : operands.kBlock;
+    const RunCursor<sizeof...(Ts)> next = operands.gather(cursor, count);
+    operands.in_block(kernel, count);
+    operands.scatter(cursor, count, written);
     cursor = next;
     left -= count;
   }
+}
+
+// The same for operands of one type: kernel(pointers, count).
+template <class T, int kOperands, class Kernel>
+void for_each_run(const LoopNest<kOperands>& nest, const std::array<T*, kOperands>& base,
+                  const std::array<bool, kOperands>& written, cpu::Range range, const Kernel& kernel) {
+  std::apply(
+      [&](auto*... first) {
+        for_each_run_of(
+            nest, written, range,
+            [&](int64_t count, auto*... run) { kernel(std::array<T*, kOperands>{run...}, count); }, first...);
+      },
+      base);
 }
 
 }  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

@@ -40,6 +40,11 @@ HWY_INLINE F32 operator*(F32 a, F32 b) { return hn::Mul(a.raw, b.raw); }
 HWY_INLINE F32 operator/(F32 a, F32 b) { return hn::Div(a.raw, b.raw); }
 HWY_INLINE F32 sqrt(F32 a) { return hn::Sqrt(a.raw); }
 
+// The larger one; b when they are equal, and NaN when either is: the instructions for it differ there.
+HWY_INLINE F32 maximum(F32 a, F32 b) {
+  return hn::IfThenElse(hn::Or(hn::Gt(a.raw, b.raw), hn::IsNaN(a.raw)), a.raw, b.raw);
+}
+
 // Every NaN becomes the canonical quiet NaN; conversions below rely on it.
 HWY_INLINE F32 canonical(F32 a) {
   const F32::Tag tag;

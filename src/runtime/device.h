@@ -20,7 +20,7 @@
 
 namespace openaclnn {
 
-inline constexpr int kMaxParameters = 9;
+inline constexpr int kMaxParameters = 12;
 
 using Clock = std::chrono::steady_clock;
 using Deadline = std::optional<Clock::time_point>;  // nullopt: no limit

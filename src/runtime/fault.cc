@@ -1,6 +1,9 @@
 // The fault cell. Faults are rare, so all cells share one lock; that also keeps fork() simple.
 #include "runtime/fault.h"
 
+#include <array>
+#include <cmath>
+#include <cstdio>
 #include <mutex>
 
 #include "base/planted.h"
@@ -25,6 +28,15 @@ CellLock* const cell_lock = new CellLock;
 std::mutex& cell_mutex() { return cell_lock->mutex; }
 
 }  // namespace
+
+std::string value_text(const Fault& fault) {
+  if (!fault.is_real) return std::to_string(fault.value);
+  std::array<char, 32> text;
+  const double shown =
+      std::isnan(fault.real_value) ? std::fabs(fault.real_value) : fault.real_value;  // no "-nan"
+  std::snprintf(text.data(), text.size(), "%.9g", shown);
+  return text.data();
+}
 
 void FaultCell::record(uint64_t task_number, const char* operator_name, DescribeFunction describe,
                        const Fault& fault) noexcept {

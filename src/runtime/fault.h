@@ -23,6 +23,9 @@ struct Fault {
   bool found() const { return count > 0; }
 };
 
+// `value` or `real_value`, for sentences.
+std::string value_text(const Fault& fault);
+
 using DescribeFunction = std::string (*)(const Fault& fault);
 
 // The first unreported fault of a stream, and how many further tasks faulted since. The sentence is made when it is asked

@@ -3,6 +3,8 @@
 #include <type_traits>
 
 #include "aclnn/aclnn_base.h"
+#include "aclnnop/aclnn_apply_adam_w.h"
+#include "aclnnop/aclnn_apply_adam_w_v2.h"
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
 #include "aclnnop/aclnn_embedding.h"
 #include "aclnnop/aclnn_embedding_dense_backward.h"
@@ -17,6 +19,17 @@ template <class Actual, class Expected>
 constexpr bool same = std::is_same_v<Actual, Expected>;
 
 using Phase2 = aclnnStatus (*)(void*, uint64_t, aclOpExecutor*, aclrtStream);
+static_assert(same<decltype(&aclnnApplyAdamWGetWorkspaceSize),
+                   aclnnStatus (*)(aclTensor*, aclTensor*, aclTensor*, const aclTensor*, const aclTensor*,
+                                   const aclTensor*, const aclTensor*, const aclTensor*, const aclTensor*,
+                                   const aclTensor*, const aclTensor*, const aclTensor*, bool, bool,
+                                   uint64_t*, aclOpExecutor**)>);
+static_assert(same<decltype(&aclnnApplyAdamW), Phase2>);
+static_assert(
+    same<decltype(&aclnnApplyAdamWV2GetWorkspaceSize),
+         aclnnStatus (*)(aclTensor*, aclTensor*, aclTensor*, aclTensor*, const aclTensor*, const aclTensor*,
+                         float, float, float, float, float, bool, bool, uint64_t*, aclOpExecutor**)>);
+static_assert(same<decltype(&aclnnApplyAdamWV2), Phase2>);
 static_assert(same<decltype(&aclnnApplyFusedEmaAdamGetWorkspaceSize),
                    aclnnStatus (*)(const aclTensor*, aclTensor*, aclTensor*, aclTensor*, aclTensor*,
                                    const aclTensor*, double, double, double, double, double, int64_t, bool,

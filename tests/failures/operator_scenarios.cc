@@ -3,6 +3,8 @@
 #include <array>
 #include <memory>
 
+#include "aclnnop/aclnn_apply_adam_w.h"
+#include "aclnnop/aclnn_apply_adam_w_v2.h"
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
 #include "aclnnop/aclnn_embedding.h"
 #include "aclnnop/aclnn_embedding_dense_backward.h"
@@ -126,6 +128,33 @@ class Prepared {
 
 // ---- the operators; `size` is 1 for a task that runs at once, and more for one that threads share ----
 
+void adam_w(Prepared& p, int64_t size) {
+  const Shape dims = {size * 300};
+  aclTensor* const refs[] = {p.result(dims), p.result(dims), p.result(dims)};
+  std::vector<aclTensor*> numbers;
+  for (int k = 0; k < 7; ++k) numbers.push_back(p.tensor({1}));
+  aclTensor *const grad = p.tensor(dims), *const maximum = p.tensor(dims);
+  p.call(
+      [=, var = refs[0], m = refs[1], v = refs[2]](uint64_t* bytes, aclOpExecutor** executor) {
+        return aclnnApplyAdamWGetWorkspaceSize(var, m, v, numbers[0], numbers[1], numbers[2], numbers[3],
+                                               numbers[4], numbers[5], numbers[6], grad, maximum, true, false,
+                                               bytes, executor);
+      },
+      aclnnApplyAdamW);
+}
+
+void adam_w_v2(Prepared& p, int64_t size) {
+  const Shape dims = {size * 300};
+  aclTensor* const refs[] = {p.result(dims), p.result(dims), p.result(dims)};
+  aclTensor *const grad = p.tensor(dims), *const step = p.whole(ACL_INT64, {3});
+  p.call(
+      [=, var = refs[0], m = refs[1], v = refs[2]](uint64_t* bytes, aclOpExecutor** executor) {
+        return aclnnApplyAdamWV2GetWorkspaceSize(var, m, v, nullptr, grad, step, .01f, .9f, .999f, .1f, 1e-8f,
+                                                 false, true, bytes, executor);
+      },
+      aclnnApplyAdamWV2);
+}
+
 void ema_adam(Prepared& p, int64_t size) {
   const Shape dims = {size * 300};
   aclTensor* const t[] = {p.tensor(dims), p.result(dims), p.result(dims), p.result(dims), p.result(dims)};
@@ -233,7 +262,9 @@ struct Operator {
   const char* name;
   void (*prepare)(Prepared&, int64_t size);
 };
-constexpr Operator kOperators[] = {{"ApplyFusedEmaAdam", ema_adam},
+constexpr Operator kOperators[] = {{"ApplyAdamW", adam_w},
+                                   {"ApplyAdamWV2", adam_w_v2},
+                                   {"ApplyFusedEmaAdam", ema_adam},
                                    {"ApplyFusedEmaAdamList", ema_adam_list},
                                    {"Embedding", embedding},
                                    {"EmbeddingDenseBackward", embedding_backward},

@@ -1,4 +1,4 @@
-// The relations that hold bit for bit: splitting, permuting, neighbours, powers of two, sums in pieces.
+// The relations of sums and tables that hold bit for bit: permuting, neighbours, powers of two, sums in pieces.
 #include <cmath>
 
 #include "ops/operator_calls.h"
@@ -13,13 +13,6 @@ Comparisons& comparisons() {
 
 namespace calls {
 namespace {
-
-// Few, or sometimes many where the draw can afford it.
-int64_t many(Draw& draw, int64_t few, int64_t large) {
-  return draw.is_thorough() && draw.chance(4) ? large : few;
-}
-
-aclDataType any_dtype(Draw& draw) { return draw.pick(kFloatDtypes); }
 
 std::vector<int64_t> any_sizes(Draw& draw, int64_t most_parts, int64_t most) {
   std::vector<int64_t> sizes = draw.sizes(draw.below(most_parts), most);
@@ -40,34 +33,6 @@ Windows any_windows(Draw& draw) {
   w.step = draw.between(1, w.block + 2);  // most tokens lie in a window
   w.lengths.push_back(w.block + draw.below(30));
   return w;
-}
-
-void splitting_an_ema_adam_tensor_changes_nothing(Draw& draw, Random& data) {
-  const aclDataType dtype = any_dtype(draw);
-  const int64_t count = draw.between(1, many(draw, 500, 200000));
-  const EmaSettings settings = {.mode = draw.below(2), .bias_correction = draw.chance(2)};
-  std::vector<HostTensor> whole, parts;
-  for (int k = 0; k < 5; ++k) {
-    whole.push_back(random_tensor(data, dtype, {count}));
-    if (k == 3) whole[3] = map(whole[3], [](double v) { return std::fabs(v); });
-    parts.push_back(whole.back().copy(Layout::contiguous));
-  }
-  HostTensor step(ACL_INT64, {1});
-  step.set_bits(0, static_cast<uint64_t>(draw.between(1, 1000)));
-  const auto pointers = [&](const std::vector<HostTensor>& t) {
-    return Tensors{&t[0], &t[1], &t[2], &t[3], &t[4], &step};
-  };
-  ema_adam(pointers(whole), settings);
-  for (int64_t first = 0; first < count;) {
-    const int64_t length = draw.between(1, std::min(count - first, count / 3 + 1));
-    std::vector<HostTensor> pieces;
-    for (HostTensor& part : parts) {
-      pieces.emplace_back(dtype, Shape{length}, View{{1}, 0}, part, part.element(first));
-    }
-    ema_adam(pointers(pieces), settings);
-    first += length;
-  }
-  for (size_t k = 0; k < 5; ++k) expect_same(parts[k], whole[k]);
 }
 
 void groups_of_the_bias_gradient_are_independent(Draw& draw, Random& data) {
@@ -293,33 +258,7 @@ void weight_gradients_add_up_over_sequences(Draw& draw, Random& data) {
   expect_same(added, part(0, w.lengths.size()));
 }
 
-// ---- one call instead of many ----
-
-void a_list_gives_what_single_calls_give(Draw& draw, Random& data) {
-  const EmaSettings settings = {.mode = draw.below(2), .bias_correction = draw.chance(2)};
-  HostTensor step(ACL_INT64, {1});
-  step.set_bits(0, static_cast<uint64_t>(draw.between(1, 1000)));
-  std::vector<HostTensor> single, listed;
-  const int64_t length = draw.between(1, 5);
-  for (int64_t n = 0; n < length; ++n) {
-    const aclDataType dtype = any_dtype(draw);
-    const int64_t count = draw.between(1, 300);
-    for (int k = 0; k < 5; ++k) {
-      single.push_back(random_tensor(data, dtype, {count}));
-      if (k == 3) single.back() = map(single.back(), [](double v) { return std::fabs(v); });
-      listed.push_back(single.back().copy(Layout::contiguous));
-    }
-    const HostTensor* const t = &single[single.size() - 5];
-    ema_adam({t, t + 1, t + 2, t + 3, t + 4, &step}, settings);
-  }
-  ema_adam_list(listed, step, settings);
-  for (size_t k = 0; k < single.size(); ++k) {
-    if (k % 5 != 0) expect_same(listed[k], single[k]);
-  }
-}
-
 constexpr Relation kRelations[] = {
-    {"splitting_an_ema_adam_tensor_changes_nothing", splitting_an_ema_adam_tensor_changes_nothing},
     {"groups_of_the_bias_gradient_are_independent", groups_of_the_bias_gradient_are_independent},
     {"rows_of_the_table_are_independent", rows_of_the_table_are_independent},
     {"positions_of_other_rows_change_nothing", positions_of_other_rows_change_nothing},
@@ -332,7 +271,6 @@ constexpr Relation kRelations[] = {
     {"table_gradients_add_up_over_pieces", table_gradients_add_up_over_pieces},
     {"bias_gradients_add_up_over_pieces", bias_gradients_add_up_over_pieces},
     {"weight_gradients_add_up_over_sequences", weight_gradients_add_up_over_sequences},
-    {"a_list_gives_what_single_calls_give", a_list_gives_what_single_calls_give},
 };
 
 }  // namespace

@@ -20,6 +20,7 @@ void check(std::span<const Relation> relations) {
 }
 
 TEST(Metamorphic, ExactRelations) { check(exact_relations()); }
+TEST(Metamorphic, Optimizers) { check(optimizer_relations()); }
 TEST(Metamorphic, Adjoints) { check(adjoint_relations()); }
 
 }  // namespace

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "aclnnop/aclnn_apply_adam_w.h"
+#include "aclnnop/aclnn_apply_adam_w_v2.h"
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
 #include "aclnnop/aclnn_embedding.h"
 #include "aclnnop/aclnn_embedding_dense_backward.h"
@@ -16,6 +18,7 @@
 #include "aclnnop/aclnn_nsa_compress.h"
 #include "aclnnop/aclnn_nsa_compress_grad.h"
 #include "openaclnn/openaclnn.h"
+#include "support/draw.h"
 #include "support/expect.h"
 #include "support/host_tensor.h"
 #include "support/nsa_windows.h"
@@ -50,6 +53,28 @@ inline void ema_adam(const Tensors& tensors, const EmaSettings& a) {
                                                       a.weight_decay, bytes, executor);
       },
       aclnnApplyFusedEmaAdam);
+}
+
+// tensors: var, m, v, grad, step.
+inline void adam_w(const Tensors& tensors, float weight_decay = .125f, bool maximize = false) {
+  run(
+      tensors,
+      [&](Handles t, uint64_t* bytes, aclOpExecutor** executor) {
+        return aclnnApplyAdamWV2GetWorkspaceSize(t[0], t[1], t[2], nullptr, t[3], t[4], .5f, .5f, .5f,
+                                                 weight_decay, 0x1p-20f, false, maximize, bytes, executor);
+      },
+      aclnnApplyAdamWV2);
+}
+// The first version; amsgrad writes its maximum to v. tensors: var, m, v, the seven numbers,
+// grad, maximum.
+inline void adam_w_of_tensors(const Tensors& tensors, bool amsgrad) {
+  run(
+      tensors,
+      [&](Handles t, uint64_t* bytes, aclOpExecutor** executor) {
+        return aclnnApplyAdamWGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9],
+                                               t[10], t[11], amsgrad, false, bytes, executor);
+      },
+      aclnnApplyAdamW);
 }
 
 // tensors: grad, var, m, v, s of each index, index by index.
@@ -178,6 +203,13 @@ inline NsaGradients nsa_compress_grad(const HostTensor& output_grad, const HostT
 // ---- their data ----
 
 inline constexpr std::array<aclDataType, 3> kFloatDtypes = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+
+// Few, or sometimes many where the draw can afford it.
+inline int64_t many(Draw& draw, int64_t few, int64_t large) {
+  return draw.is_thorough() && draw.chance(4) ? large : few;
+}
+
+inline aclDataType any_dtype(Draw& draw) { return draw.pick(kFloatDtypes); }
 
 inline HostTensor random_tensor(Random& random, aclDataType dtype, const Shape& dims, int low = -8,
                                 int high = 3) {

@@ -15,8 +15,9 @@ struct Relation {
   const char* name;
   void (*check)(Draw& draw, Random& data);
 };
-std::span<const Relation> exact_relations();    // bit for bit
-std::span<const Relation> adjoint_relations();  // within the promised error bounds
+std::span<const Relation> exact_relations();      // bit for bit
+std::span<const Relation> optimizer_relations();  // bit for bit
+std::span<const Relation> adjoint_relations();    // within the promised error bounds
 
 // Results that were compared, and how many of them tell right from wrong. Who compares zeros has proved nothing.
 struct Comparisons {

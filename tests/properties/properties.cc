@@ -49,7 +49,7 @@ std::vector<Property> all_properties() {
     all.push_back({name + "_kept_executors_change_nothing",
                    [make](Draw& draw) { kept_executors_change_nothing(make(draw, kElements)); }});
   }
-  for (const auto& relations : {exact_relations(), adjoint_relations()}) {
+  for (const auto& relations : {exact_relations(), optimizer_relations(), adjoint_relations()}) {
     for (const Relation& relation : relations) {
       all.push_back({relation.name, [&relation](Draw& draw) {
                        Random data(draw.seed());

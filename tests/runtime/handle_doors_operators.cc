@@ -1,6 +1,8 @@
 // The doors of the operators: every tensor, array and list of each phase 1, the executor and the stream of each phase 2.
 #include <memory>
 
+#include "aclnnop/aclnn_apply_adam_w.h"
+#include "aclnnop/aclnn_apply_adam_w_v2.h"
 #include "aclnnop/aclnn_embedding_dense_backward.h"
 #include "aclnnop/aclnn_grouped_bias_add_grad.h"
 #include "aclnnop/aclnn_nsa_compress.h"
@@ -92,6 +94,8 @@ int list_phase1_with(size_t position, Handle handle) {
 using Phase2 = aclnnStatus (*)(void*, uint64_t, aclOpExecutor*, aclrtStream);
 Phase2 phase2_of(const std::string& phase1) {
   const std::pair<const char*, Phase2> all[] = {
+      {"aclnnApplyAdamW", aclnnApplyAdamW},
+      {"aclnnApplyAdamWV2", aclnnApplyAdamWV2},
       {"aclnnApplyFusedEmaAdam", aclnnApplyFusedEmaAdam},
       {"aclnnEmbedding", aclnnEmbedding},
       {"aclnnEmbeddingDenseBackward", aclnnEmbeddingDenseBackward},

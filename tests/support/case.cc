@@ -20,7 +20,9 @@ void fill(HostTensor& tensor, const TensorCase& spec, uint64_t seed) {
       case Values::symmetric: tensor.set(i, random.sign() * random.magnitude(low, high)); break;
       case Values::positive: tensor.set(i, random.magnitude(low, high)); break;
       case Values::whole: tensor.set(i, static_cast<double>(random.between(spec.low, spec.high))); break;
-      case Values::listed: tensor.set(i, static_cast<double>(spec.listed.at(static_cast<size_t>(i)))); break;
+      case Values::listed:
+        tensor.set(i, std::ldexp(static_cast<double>(spec.listed.at(static_cast<size_t>(i))), low));
+        break;
       case Values::raw_bits:
         for (int64_t byte = 0; byte < element_bytes(spec.dtype); ++byte) {
           tensor.element(i)[byte] = static_cast<std::byte>(random.bits() >> 40);

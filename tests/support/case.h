@@ -20,7 +20,7 @@ enum class Values {
   positive,   // magnitudes from 2^low to 2^high
   whole,      // integers from low to high
   raw_bits,   // any bits
-  listed,     // TensorCase::listed
+  listed,     // TensorCase::listed, times 2^low
   none,       // left as canary bytes: outputs
 };
 

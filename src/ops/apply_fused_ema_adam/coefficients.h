@@ -5,21 +5,10 @@
 
 #include "base/inline.h"
 #include "base/planted.h"
+#include "base/power.h"
 #include "ops/apply_fused_ema_adam/plan.h"
 
 namespace openaclnn {
-
-// beta^t by binary powering, with the multiplications in this order: part of the operator's contract.
-OPENACLNN_INLINE double power(double base, int64_t t) {
-  uint64_t n = t < 0 ? 0 - static_cast<uint64_t>(t) : static_cast<uint64_t>(t);
-  double result = 1;
-  while (n != 0) {
-    if ((n & 1) != 0) result = result * base;
-    n >>= 1;
-    if (n != 0) base = base * base;
-  }
-  return t < 0 ? 1 / result : result;
-}
 
 // For update count t, in double from the double attributes. On a CPU it runs in the task's FP environment.
 OPENACLNN_INLINE EmaAdamCoefficients ema_adam_coefficients(const EmaAdamAttributes& a, int64_t t) {
@@ -33,8 +22,8 @@ OPENACLNN_INLINE EmaAdamCoefficients ema_adam_coefficients(const EmaAdamAttribut
   c.weight_decay = static_cast<float>(a.weight_decay);
   c.ema_decay = static_cast<float>(a.ema_decay);
   c.one_minus_ema = static_cast<float>(1 - a.ema_decay);
-  c.m_scale = a.bias_correction ? static_cast<float>(1 / (1 - power(a.beta1, t))) : 1.0f;
-  c.v_scale = a.bias_correction ? static_cast<float>(1 / (1 - power(a.beta2, t))) : 1.0f;
+  c.m_scale = a.bias_correction ? static_cast<float>(1 / (1 - whole_power(a.beta1, t))) : 1.0f;
+  c.v_scale = a.bias_correction ? static_cast<float>(1 / (1 - whole_power(a.beta2, t))) : 1.0f;
   c.decoupled = a.mode == 1;
   return c;
 }

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
-#include <cstdio>
 
 #include "aclnnop/aclnn_embedding_dense_backward.h"
 #include "base/checked.h"
@@ -24,14 +22,9 @@ namespace {
 constexpr aclDataType kFloatDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
 
 std::string describe_fault(const Fault& fault) {
-  std::array<char, 32> real;
-  const double shown =
-      std::isnan(fault.real_value) ? std::fabs(fault.real_value) : fault.real_value;  // no "-nan"
-  std::snprintf(real.data(), real.size(), "%.9g", shown);
   return text(
-      "indices[", fault.position,
-      "] = ", fault.is_real ? std::string(real.data()) : std::to_string(fault.value), " is outside [0, ",
-      fault.limit, "); ", fault.count, " of ", fault.total,
+      "indices[", fault.position, "] = ", value_text(fault), " is outside [0, ", fault.limit, "); ",
+      fault.count, " of ", fault.total,
       fault.kind == kTableUntouched ? " indices are wrong and nothing was written" : " indices were skipped");
 }
 

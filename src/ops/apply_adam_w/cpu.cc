@@ -1,0 +1,204 @@
+// ApplyAdamW on the CPU: four or five streams in, three or four out, one pass; any strides through loops.h.
+#include <cmath>
+#include <type_traits>
+
+#include "base/power.h"
+#include "cpu/float_types.h"
+#include "cpu/loops.h"
+#include "cpu/pairs.h"
+#include "ops/apply_adam_w/math.h"
+#include "ops/apply_adam_w/op.h"
+
+namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
+
+namespace {
+
+// What all elements of a task share.
+struct Update {
+  AdamWCoefficients coefficients;
+  bool amsgrad;
+  bool keeps_maximum_in_v;
+};
+
+// The tensors of a contiguous run. S: parameter and moments, G: gradient, M: maximum, not touched without amsgrad.
+template <class S, class G, class M>
+struct AdamWRun {
+  S *var, *m, *v;
+  G* grad;
+  M* maximum;
+};
+
+// A pair of vectors of which all tensors have the same elements: the order that suits the types, or that of memory where BF16 meets
+// another type.
+template <bool kInOrder, class T>
+HWY_INLINE F32x2 load_pair(const T* from) {
+  if constexpr (kInOrder) return {load(from), load(from + F32::kLanes)};
+  return load2(from);
+}
+template <bool kInOrder, class T>
+HWY_INLINE void store_pair(const F32x2& value, T* to) {
+  if constexpr (kInOrder) return store2_in_order(value, to);
+  store2_numbers(value, to);
+}
+
+template <class S, class G, class M>
+HWY_INLINE void update_pair(const Update& update, const AdamWRun<S, G, M>& run, int64_t i) {
+  constexpr bool kInOrder = !kHaveSameOrder<S, G> || !kHaveSameOrder<S, M>;
+  const AdamWCoefficients& c = update.coefficients;
+  const F32x2 grad = load_pair<kInOrder>(run.grad + i);
+  F32x2 m = load_pair<kInOrder>(run.m + i), v = load_pair<kInOrder>(run.v + i);
+  adam_w_moments(c, grad.a, m.a, v.a);
+  adam_w_moments(c, grad.b, m.b, v.b);
+  F32x2 largest = v;
+  if (update.amsgrad) {
+    const F32x2 before = load_pair<kInOrder>(run.maximum + i);
+    largest = {maximum(before.a, v.a), maximum(before.b, v.b)};
+    if (update.keeps_maximum_in_v) v = largest;
+  }
+  F32x2 var = load_pair<kInOrder>(run.var + i);
+  adam_w_step(c, m.a, largest.a, var.a);
+  adam_w_step(c, m.b, largest.b, var.b);
+  // NaN is rare, and one in any result makes var one.
+  if (HWY_UNLIKELY(has_nan(var))) {
+    for (F32x2* const result : {&m, &v, &largest, &var}) *result = canonical(*result);
+  }
+  store_pair<kInOrder>(m, run.m + i);
+  store_pair<kInOrder>(v, run.v + i);
+  store_pair<kInOrder>(var, run.var + i);
+  if (update.amsgrad && !update.keeps_maximum_in_v) store_pair<kInOrder>(largest, run.maximum + i);
+}
+
+// The last elements, with +0 behind them, in memory that has room for whole vectors.
+template <class T>
+struct Padded {
+  Padded(const T* from, int64_t count) { copy_in(from, count, elements); }
+  T elements[F32x2::kLanes];
+};
+
+template <class S, class G, class M>
+void update_tail(const Update& update, const AdamWRun<S, G, M>& run, int64_t count) {
+  Padded<S> var(run.var, count), m(run.m, count), v(run.v, count);
+  Padded<G> grad(run.grad, count);
+  Padded<M> maximum(run.maximum, update.amsgrad ? count : 0);
+  update_pair<S, G, M>(update, {var.elements, m.elements, v.elements, grad.elements, maximum.elements}, 0);
+  copy_out(var.elements, run.var, count);
+  copy_out(m.elements, run.m, count);
+  copy_out(v.elements, run.v, count);
+  if (update.amsgrad && !update.keeps_maximum_in_v) copy_out(maximum.elements, run.maximum, count);
+}
+
+template <class S, class G, class M>
+void update_run(const Update& update, const AdamWRun<S, G, M>& run, int64_t count) {
+  int64_t i = 0;
+  for (; i + F32x2::kLanes <= count; i += F32x2::kLanes) update_pair(update, run, i);
+  if (i < count) {
+    update_tail<S, G, M>(update, {run.var + i, run.m + i, run.v + i, run.grad + i, run.maximum + i},
+                         count - i);
+  }
+}
+
+template <class S, class G, class M>
+void update_all(const AdamWPlan& plan, const TaskIo& io, const Update& update) {
+  const auto first = [&](AdamWOperand k, auto type) {
+    return static_cast<decltype(type)*>(io.data[static_cast<size_t>(plan.parameters[k])]) + plan.offsets[k];
+  };
+  const int64_t chunks = cpu::chunks_for(plan.numel * plan.bytes_per_element);
+  const bool writes_maximum = update.amsgrad && !update.keeps_maximum_in_v;
+  cpu::parallel_for(chunks, [&](int64_t chunk) {
+    const cpu::Range range = cpu::chunk_range(plan.numel, chunks, chunk, 1024);
+    for_each_run_of(
+        plan.nest, {true, true, true, false, writes_maximum}, range,
+        [&](int64_t count, S* var, S* m, S* v, G* grad, M* maximum) {
+          update_run<S, G, M>(update, {var, m, v, grad, maximum}, count);
+        },
+        first(kAdamWVar, S()), first(kAdamWM, S()), first(kAdamWV, S()), first(kAdamWGrad, G()),
+        first(kAdamWMaximum, M()));
+  });
+}
+
+// visit(S(), G(), M()) with the types that phase 1 lets through: all the same, or 16-bit gradients of FLOAT parameters and then a
+// maximum of either type.
+template <class Visit>
+void with_types(const AdamWPlan& plan, const Visit& visit) {
+  with_float_type(plan.dtypes[kAdamWVar], [&](auto state) {
+    const auto with_grad = [&](auto grad) {
+      if (plan.dtypes[kAdamWMaximum] == plan.dtypes[kAdamWVar]) return visit(state, grad, state);
+      return visit(state, grad, grad);
+    };
+    if constexpr (std::is_same_v<decltype(state), float>)
+      return with_float_type(plan.dtypes[kAdamWGrad], with_grad);
+    return with_grad(state);
+  });
+}
+
+double read_scalar(const AdamWPlan& plan, const TaskIo& io, AdamWScalar which) {
+  const AdamWNumberPlace& place = plan.scalars[which];
+  const void* const data = io.data[static_cast<size_t>(place.parameter)];
+  return with_float_type(plan.dtypes[kAdamWVar], [&](auto type) {
+    return static_cast<double>(to_float(static_cast<const decltype(type)*>(data)[place.offset]));
+  });
+}
+
+// The first version: beta^(t-1) is given, and one more factor makes it beta^t.
+AdamWCoefficients coefficients_of_tensors(const AdamWPlan& plan, const TaskIo& io) {
+  const auto scalar = [&](AdamWScalar which) { return read_scalar(plan, io, which); };
+  const AdamWNumbers numbers = {scalar(kAdamWLr), scalar(kAdamWBeta1), scalar(kAdamWBeta2),
+                                scalar(kAdamWWeightDecay), scalar(kAdamWEps)};
+  return adam_w_coefficients(numbers, scalar(kAdamWBeta1Power) * numbers.beta1,
+                             scalar(kAdamWBeta2Power) * numbers.beta2, plan.maximize);
+}
+
+// The second version: t is one more than the steps before this one. A FLOAT count is cut to a whole number that int64 holds; NaN
+// stays NaN.
+struct Step {
+  double shown;  // as it is given, where it is FLOAT
+  int64_t count;
+  bool is_nan;
+
+  int64_t t() const { return count == INT64_MAX ? count : count + 1; }
+};
+Step read_step(const AdamWPlan& plan, const TaskIo& io) {
+  const void* const data = io.data[static_cast<size_t>(plan.step.parameter)];
+  if (plan.step_dtype == ACL_INT64) return {0, static_cast<const int64_t*>(data)[plan.step.offset], false};
+  const double given = static_cast<double>(static_cast<const float*>(data)[plan.step.offset]);
+  if (std::isnan(given)) return {given, 0, true};
+  if (given >= 0x1p63) return {given, INT64_MAX, false};
+  return {given, given < -0x1p63 ? INT64_MIN : static_cast<int64_t>(given), false};
+}
+
+AdamWCoefficients coefficients_of_step(const AdamWPlan& plan, const Step& step) {
+  const auto power = [&](double beta) { return step.is_nan ? step.shown : whole_power(beta, step.t()); };
+  return adam_w_coefficients(plan.numbers, power(plan.numbers.beta1), power(plan.numbers.beta2),
+                             plan.maximize);
+}
+
+Fault fault_of(const AdamWPlan& plan, const Step& step) {
+  Fault fault;
+  if (!step.is_nan && step.count >= 0) return fault;
+  fault.count = fault.total = 1;
+  fault.value = step.count;
+  fault.is_real = plan.step_dtype == ACL_FLOAT;
+  fault.real_value = step.shown;
+  return fault;
+}
+
+}  // namespace
+
+Fault run_adam_w(const void* opaque_plan, const TaskIo& io) {
+  const auto& plan = *static_cast<const AdamWPlan*>(opaque_plan);
+  Update update = {{}, plan.amsgrad, plan.version == AdamWVersion::first};
+  if (plan.version == AdamWVersion::first) {
+    update.coefficients = coefficients_of_tensors(plan, io);
+  } else {
+    const Step step = read_step(plan, io);
+    const Fault fault = fault_of(plan, step);
+    if (fault.found() && io.check == CheckMode::strict) return fault;
+    update.coefficients = coefficients_of_step(plan, step);
+  }
+  with_types(plan, [&](auto state, auto grad, auto maximum) {
+    update_all<decltype(state), decltype(grad), decltype(maximum)>(plan, io, update);
+  });
+  return {};
+}
+
+}  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

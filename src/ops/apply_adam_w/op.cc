@@ -1,0 +1,264 @@
+// ApplyAdamW: checks, plan, coefficients and the four entry points.
+#include "ops/apply_adam_w/op.h"
+
+#include <cmath>
+
+#include "aclnnop/aclnn_apply_adam_w.h"
+#include "aclnnop/aclnn_apply_adam_w_v2.h"
+#include "base/env.h"
+#include "base/text.h"
+#include "ops/registry.h"
+#include "ops/require.h"
+
+namespace openaclnn {
+
+namespace {
+
+constexpr aclDataType kFloats[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+
+Status invalid(std::string sentence) { return {ACLNN_ERR_PARAM_INVALID, std::move(sentence)}; }
+
+std::string describe_fault(const Fault& fault) {
+  return text("step is ", value_text(fault), "; it counts the steps before this one and must be at least ",
+              fault.limit);
+}
+
+// All arguments, in the order of the signature: visit(argument, operand or kAdamWOperands).
+template <class Visit>
+Status for_each_argument(const AdamWArgs& args, const Visit& visit) {
+  const auto operand = [&](AdamWOperand k) { return visit(args[k], k); };
+  for (const AdamWOperand k : {kAdamWVar, kAdamWM, kAdamWV}) OPENACLNN_TRY(operand(k));
+  if (args.version == AdamWVersion::second) {
+    OPENACLNN_TRY(operand(kAdamWMaximum));
+    OPENACLNN_TRY(operand(kAdamWGrad));
+    return visit(args.step, kAdamWOperands);
+  }
+  for (const Argument& scalar : args.scalars) OPENACLNN_TRY(visit(scalar, kAdamWOperands));
+  OPENACLNN_TRY(operand(kAdamWGrad));
+  return operand(kAdamWMaximum);
+}
+
+// V4: the second version takes 16-bit gradients of FLOAT parameters, and then a maximum of either dtype.
+Status check_grad_dtype(const AdamWArgs& args) {
+  const Argument &var = args[kAdamWVar], &grad = args[kAdamWGrad];
+  if (args.version == AdamWVersion::first) return require_same_dtype(grad, var);
+  if (grad.dtype() == var.dtype() || var.dtype() == ACL_FLOAT) return {};
+  return invalid(text(grad.name, " has dtype ", dtype_name(grad.dtype()), " but ", var.name, " has dtype ",
+                      dtype_name(var.dtype()), "; they must be equal unless ", var.name, " is ACL_FLOAT"));
+}
+Status check_maximum_dtype(const AdamWArgs& args) {
+  const Argument &var = args[kAdamWVar], &grad = args[kAdamWGrad], &maximum = args[kAdamWMaximum];
+  if (!maximum.is_given || maximum.dtype() == var.dtype()) return {};
+  if (args.version == AdamWVersion::second && maximum.dtype() == grad.dtype()) return {};
+  return require_same_dtype(maximum, var);
+}
+
+Status check_dtypes(const AdamWArgs& args) {
+  static constexpr aclDataType kStepDtypes[] = {ACL_INT64, ACL_FLOAT};
+  OPENACLNN_TRY(for_each_argument(args, [&](const Argument& argument, AdamWOperand) -> Status {
+    if (!argument.is_given) return {};
+    if (&argument == &args.step) return require_dtype(argument, kStepDtypes);
+    return require_dtype(argument, kFloats);
+  }));
+  return for_each_argument(args, [&](const Argument& argument, AdamWOperand operand) -> Status {
+    if (!argument.is_given || operand == kAdamWVar || &argument == &args.step) return {};
+    if (operand == kAdamWGrad) return check_grad_dtype(args);
+    if (operand == kAdamWMaximum) return check_maximum_dtype(args);
+    return require_same_dtype(argument, args[kAdamWVar]);
+  });
+}
+
+Status check_shapes(const AdamWArgs& args) {
+  return for_each_argument(args, [&](const Argument& argument, AdamWOperand operand) -> Status {
+    if (!argument.is_given) return {};
+    if (operand != kAdamWOperands) return require_same_shape(argument, args[kAdamWVar]);
+    if (argument.view.numel() == 1) return {};
+    return invalid(
+        text(argument.name, " has shape ", shape_text(argument.view.shape()), "; it must hold one element"));
+  });
+}
+
+// The outputs: the maximum is one in the second version only.
+bool is_written(const AdamWArgs& args, AdamWOperand operand) {
+  return operand < kAdamWGrad || (operand == kAdamWMaximum && args.version == AdamWVersion::second);
+}
+
+}  // namespace
+
+const Operator& apply_adam_w_operator() {
+  static constexpr Operator op{"aclnnApplyAdamW", run_adam_w_kernel, describe_fault};
+  return op;
+}
+
+Status check(const AdamWArgs& args) {
+  OPENACLNN_TRY(check_dtypes(args));
+  const auto each = [&](const auto& rule) {
+    return for_each_argument(args, [&](const Argument& argument, AdamWOperand operand) -> Status {
+      return argument.is_given ? rule(argument, operand) : Status();
+    });
+  };
+  // V5, V6
+  OPENACLNN_TRY(each([](const Argument& argument, AdamWOperand) { return require_extents({&argument}); }));
+  OPENACLNN_TRY(check_shapes(args));
+  // V8, V9
+  OPENACLNN_TRY(
+      each([](const Argument& argument, AdamWOperand) { return require_plain_formats({&argument}); }));
+  OPENACLNN_TRY(each([&](const Argument& argument, AdamWOperand operand) {
+    return is_written(args, operand) ? require_distinct_elements({&argument}) : Status();
+  }));
+  // V11
+  if (environment().vendor_limits && args[kAdamWVar].rank == 0)
+    return invalid("varRef has rank 0; with OPENACLNN_LIMITS=vendor its rank must be at least 1");
+  return {};
+}
+
+Call plan(const AdamWArgs& args) {
+  Call call;
+  call.op = &apply_adam_w_operator();
+  call.nothing_to_do = args[kAdamWVar].view.is_empty();
+  AdamWPlan plan = {};
+  plan.version = args.version;
+  plan.amsgrad = args.amsgrad;
+  plan.maximize = args.maximize;
+  plan.numbers = args.numbers;
+
+  const auto add = [&](const Argument& argument, AdamWOperand operand) -> Status {
+    if (!argument.is_given) return {};
+    Parameter made = parameter(argument, is_written(args, operand) ? Use::reference : Use::input);
+    made.is_accessed = !call.nothing_to_do && (operand != kAdamWMaximum || args.amsgrad);
+    const AdamWNumberPlace place = {call.add(made), made.view.offset};
+    if (operand != kAdamWOperands) {
+      plan.parameters[operand] = place.parameter;
+      plan.offsets[operand] = place.offset;
+      plan.dtypes[operand] = argument.dtype();
+      if (made.is_accessed)
+        plan.bytes_per_element += argument.view.element_bytes() * (made.is_output ? 2 : 1);
+    } else if (&argument == &args.step) {
+      plan.step = place;
+      plan.step_dtype = argument.dtype();
+    } else {
+      plan.scalars[static_cast<size_t>(&argument - args.scalars.data())] = place;
+    }
+    return {};
+  };
+  (void)for_each_argument(args, add);
+  if (!args.amsgrad) {
+    plan.parameters[kAdamWMaximum] = plan.parameters[kAdamWVar];
+    plan.offsets[kAdamWMaximum] = plan.offsets[kAdamWVar];
+    plan.dtypes[kAdamWMaximum] = plan.dtypes[kAdamWVar];
+  }
+  plan.numel = args[kAdamWVar].view.numel();
+  if (!call.nothing_to_do) {
+    const TensorView& maximum = args[args.amsgrad ? kAdamWMaximum : kAdamWVar].view;
+    plan.nest = memory_order_nest<kAdamWOperands>(
+        {&args[kAdamWVar].view, &args[kAdamWM].view, &args[kAdamWV].view, &args[kAdamWGrad].view, &maximum},
+        kAdamWVar);
+  }
+  call.plan = share_plan(plan);
+  return call;
+}
+
+AdamWCoefficients adam_w_coefficients(const AdamWNumbers& numbers, double beta1_power, double beta2_power,
+                                      bool maximize) {
+  AdamWCoefficients c;
+  c.direction = maximize ? -1.0f : 1.0f;
+  c.one_minus_beta1 = static_cast<float>(1 - numbers.beta1);
+  c.beta2 = static_cast<float>(numbers.beta2);
+  c.one_minus_beta2 = static_cast<float>(1 - numbers.beta2);
+  c.decay = static_cast<float>(1 - numbers.lr * numbers.weight_decay);
+  c.step_size = static_cast<float>(numbers.lr / (1 - beta1_power));
+  c.root_scale = static_cast<float>(1 / std::sqrt(1 - beta2_power));
+  c.eps = static_cast<float>(numbers.eps);
+  return c;
+}
+
+namespace {
+
+// V2 and V3 of handles that belong to these arguments, in signature order.
+struct AdamWHandle {
+  NamedTensor tensor;
+  Argument* argument;
+  bool is_required = true;
+};
+Status look_up(std::initializer_list<AdamWHandle> handles) {
+  for (const AdamWHandle& handle : handles) {
+    if (handle.is_required) OPENACLNN_TRY(require_given({handle.tensor}));
+  }
+  for (const AdamWHandle& handle : handles) OPENACLNN_TRY(look_up(handle.tensor, *handle.argument));
+  return {};
+}
+
+Result<Call> checked_plan(const Status& found, const AdamWArgs& args) {
+  if (!found.ok()) return found;
+  if (Status status = check(args); !status.ok()) return status;
+  return plan(args);
+}
+
+}  // namespace
+
+}  // namespace openaclnn
+
+using namespace openaclnn;
+
+aclnnStatus aclnnApplyAdamWGetWorkspaceSize(aclTensor* varRef, aclTensor* mRef, aclTensor* vRef,
+                                            const aclTensor* beta1Power, const aclTensor* beta2Power,
+                                            const aclTensor* lr, const aclTensor* weightDecay,
+                                            const aclTensor* beta1, const aclTensor* beta2,
+                                            const aclTensor* eps, const aclTensor* grad,
+                                            const aclTensor* maxGradNormOptional, bool amsgrad, bool maximize,
+                                            uint64_t* workspaceSize, aclOpExecutor** executor) {
+  return phase1(__func__, workspaceSize, executor, [&]() -> Result<Call> {
+    AdamWArgs args = {};
+    args.version = AdamWVersion::first;
+    args.amsgrad = amsgrad;
+    args.maximize = maximize;
+    auto& t = args.tensors;
+    auto& s = args.scalars;
+    return checked_plan(look_up({{{"varRef", varRef}, &t[kAdamWVar]},
+                                 {{"mRef", mRef}, &t[kAdamWM]},
+                                 {{"vRef", vRef}, &t[kAdamWV]},
+                                 {{"beta1Power", beta1Power}, &s[kAdamWBeta1Power]},
+                                 {{"beta2Power", beta2Power}, &s[kAdamWBeta2Power]},
+                                 {{"lr", lr}, &s[kAdamWLr]},
+                                 {{"weightDecay", weightDecay}, &s[kAdamWWeightDecay]},
+                                 {{"beta1", beta1}, &s[kAdamWBeta1]},
+                                 {{"beta2", beta2}, &s[kAdamWBeta2]},
+                                 {{"eps", eps}, &s[kAdamWEps]},
+                                 {{"grad", grad}, &t[kAdamWGrad]},
+                                 {{"maxGradNormOptional", maxGradNormOptional}, &t[kAdamWMaximum], amsgrad}}),
+                        args);
+  });
+}
+
+aclnnStatus aclnnApplyAdamW(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
+                            aclrtStream stream) {
+  return phase2(__func__, apply_adam_w_operator(), workspace, workspaceSize, executor, stream);
+}
+
+aclnnStatus aclnnApplyAdamWV2GetWorkspaceSize(aclTensor* varRef, aclTensor* mRef, aclTensor* vRef,
+                                              aclTensor* maxGradNormOptionalRef, const aclTensor* grad,
+                                              const aclTensor* step, float lr, float beta1, float beta2,
+                                              float weightDecay, float eps, bool amsgrad, bool maximize,
+                                              uint64_t* workspaceSize, aclOpExecutor** executor) {
+  return phase1(__func__, workspaceSize, executor, [&]() -> Result<Call> {
+    AdamWArgs args = {};
+    args.version = AdamWVersion::second;
+    args.numbers = {lr, beta1, beta2, weightDecay, eps};
+    args.amsgrad = amsgrad;
+    args.maximize = maximize;
+    auto& t = args.tensors;
+    return checked_plan(
+        look_up({{{"varRef", varRef}, &t[kAdamWVar]},
+                 {{"mRef", mRef}, &t[kAdamWM]},
+                 {{"vRef", vRef}, &t[kAdamWV]},
+                 {{"maxGradNormOptionalRef", maxGradNormOptionalRef}, &t[kAdamWMaximum], amsgrad},
+                 {{"grad", grad}, &t[kAdamWGrad]},
+                 {{"step", step}, &args.step}}),
+        args);
+  });
+}
+
+aclnnStatus aclnnApplyAdamWV2(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
+                              aclrtStream stream) {
+  return phase2(__func__, apply_adam_w_operator(), workspace, workspaceSize, executor, stream);
+}
