@@ -1,13 +1,10 @@
 // ApplyAdamW on the CPU: four or five streams in, three or four out, one pass; any strides through loops.h.
-#include <cmath>
-#include <type_traits>
-
-#include "base/power.h"
-#include "cpu/float_types.h"
 #include "cpu/loops.h"
 #include "cpu/pairs.h"
+#include "ops/apply_adam_w/coefficients.h"
 #include "ops/apply_adam_w/math.h"
 #include "ops/apply_adam_w/op.h"
+#include "ops/apply_adam_w/types.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
@@ -116,83 +113,24 @@ void update_all(const AdamWPlan& plan, const TaskIo& io, const Update& update) {
   });
 }
 
-// visit(S(), G(), M()) with the types that phase 1 lets through: all the same, or 16-bit gradients of FLOAT parameters and then a
-// maximum of either type.
-template <class Visit>
-void with_types(const AdamWPlan& plan, const Visit& visit) {
-  with_float_type(plan.dtypes[kAdamWVar], [&](auto state) {
-    const auto with_grad = [&](auto grad) {
-      if (plan.dtypes[kAdamWMaximum] == plan.dtypes[kAdamWVar]) return visit(state, grad, state);
-      return visit(state, grad, grad);
-    };
-    if constexpr (std::is_same_v<decltype(state), float>)
-      return with_float_type(plan.dtypes[kAdamWGrad], with_grad);
-    return with_grad(state);
-  });
-}
-
-double read_scalar(const AdamWPlan& plan, const TaskIo& io, AdamWScalar which) {
-  const AdamWNumberPlace& place = plan.scalars[which];
-  const void* const data = io.data[static_cast<size_t>(place.parameter)];
-  return with_float_type(plan.dtypes[kAdamWVar], [&](auto type) {
-    return static_cast<double>(to_float(static_cast<const decltype(type)*>(data)[place.offset]));
-  });
-}
-
-// The first version: beta^(t-1) is given, and one more factor makes it beta^t.
-AdamWCoefficients coefficients_of_tensors(const AdamWPlan& plan, const TaskIo& io) {
-  const auto scalar = [&](AdamWScalar which) { return read_scalar(plan, io, which); };
-  const AdamWNumbers numbers = {scalar(kAdamWLr), scalar(kAdamWBeta1), scalar(kAdamWBeta2),
-                                scalar(kAdamWWeightDecay), scalar(kAdamWEps)};
-  return adam_w_coefficients(numbers, scalar(kAdamWBeta1Power) * numbers.beta1,
-                             scalar(kAdamWBeta2Power) * numbers.beta2, plan.maximize);
-}
-
-// The second version: t is one more than the steps before this one. A FLOAT count is cut to a whole number that int64 holds; NaN
-// stays NaN.
-struct Step {
-  double shown;  // as it is given, where it is FLOAT
-  int64_t count;
-  bool is_nan;
-
-  int64_t t() const { return count == INT64_MAX ? count : count + 1; }
-};
-Step read_step(const AdamWPlan& plan, const TaskIo& io) {
-  const void* const data = io.data[static_cast<size_t>(plan.step.parameter)];
-  if (plan.step_dtype == ACL_INT64) return {0, static_cast<const int64_t*>(data)[plan.step.offset], false};
-  const double given = static_cast<double>(static_cast<const float*>(data)[plan.step.offset]);
-  if (std::isnan(given)) return {given, 0, true};
-  if (given >= 0x1p63) return {given, INT64_MAX, false};
-  return {given, given < -0x1p63 ? INT64_MIN : static_cast<int64_t>(given), false};
-}
-
-AdamWCoefficients coefficients_of_step(const AdamWPlan& plan, const Step& step) {
-  const auto power = [&](double beta) { return step.is_nan ? step.shown : whole_power(beta, step.t()); };
-  return adam_w_coefficients(plan.numbers, power(plan.numbers.beta1), power(plan.numbers.beta2),
-                             plan.maximize);
-}
-
-Fault fault_of(const AdamWPlan& plan, const Step& step) {
-  Fault fault;
-  if (!step.is_nan && step.count >= 0) return fault;
-  fault.count = fault.total = 1;
-  fault.value = step.count;
-  fault.is_real = plan.step_dtype == ACL_FLOAT;
-  fault.real_value = step.shown;
-  return fault;
-}
-
 }  // namespace
 
 Fault run_adam_w(const void* opaque_plan, const TaskIo& io) {
   const auto& plan = *static_cast<const AdamWPlan*>(opaque_plan);
   Update update = {{}, plan.amsgrad, plan.version == AdamWVersion::first};
+  const AdamWNumberAddresses addresses = number_addresses(plan, io.data);
   if (plan.version == AdamWVersion::first) {
-    update.coefficients = coefficients_of_tensors(plan, io);
+    with_float_type(plan.dtypes[kAdamWVar], [&](auto type) {
+      update.coefficients = coefficients_of_tensors<decltype(type)>(plan, addresses);
+    });
   } else {
-    const Step step = read_step(plan, io);
-    const Fault fault = fault_of(plan, step);
-    if (fault.found() && io.check == CheckMode::strict) return fault;
+    const AdamWStep step = read_step(plan, addresses.step);
+    if (is_faulty(step) && io.check == CheckMode::strict) {
+      Fault fault;
+      show_step(plan, step, fault);
+      fault.count = 1;
+      return fault;
+    }
     update.coefficients = coefficients_of_step(plan, step);
   }
   with_types(plan, [&](auto state, auto grad, auto maximum) {

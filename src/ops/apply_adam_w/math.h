@@ -1,12 +1,14 @@
 // The update rule, once, for every device: V is a SIMD vector on the CPU and float on a GPU.
 #pragma once
 
+#include <cmath>
+
 #include "base/inline.h"
-#include "ops/apply_adam_w/op.h"
+#include "ops/apply_adam_w/plan.h"
 
 // Each operation below is one rounded IEEE operation; the build forbids contraction to fused multiply-add. The order is part
 // of the operator's contract: it fixes the bits.
-namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
+namespace openaclnn {
 
 // New moments. The product with the direction, which is 1 or -1, is exact.
 template <class V>
@@ -19,8 +21,9 @@ OPENACLNN_INLINE void adam_w_moments(const AdamWCoefficients& c, V grad, V& m, V
 // The step along the new m; `v` is the new second moment, or with amsgrad the largest one so far.
 template <class V>
 OPENACLNN_INLINE void adam_w_step(const AdamWCoefficients& c, V m, V v, V& var) {
+  using std::sqrt;  // of float; a vector brings its own
   const V denominator = sqrt(v) * V(c.root_scale) + V(c.eps);
   var = V(c.decay) * var - (V(c.step_size) * m) / denominator;
 }
 
-}  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE
+}  // namespace openaclnn

@@ -158,20 +158,6 @@ Call plan(const AdamWArgs& args) {
   return call;
 }
 
-AdamWCoefficients adam_w_coefficients(const AdamWNumbers& numbers, double beta1_power, double beta2_power,
-                                      bool maximize) {
-  AdamWCoefficients c;
-  c.direction = maximize ? -1.0f : 1.0f;
-  c.one_minus_beta1 = static_cast<float>(1 - numbers.beta1);
-  c.beta2 = static_cast<float>(numbers.beta2);
-  c.one_minus_beta2 = static_cast<float>(1 - numbers.beta2);
-  c.decay = static_cast<float>(1 - numbers.lr * numbers.weight_decay);
-  c.step_size = static_cast<float>(numbers.lr / (1 - beta1_power));
-  c.root_scale = static_cast<float>(1 / std::sqrt(1 - beta2_power));
-  c.eps = static_cast<float>(numbers.eps);
-  return c;
-}
-
 namespace {
 
 // V2 and V3 of handles that belong to these arguments, in signature order.
