@@ -54,6 +54,9 @@ int type_number_of(aclDataType dtype) {
     case ACL_INT32: return NPY_INT32;
     case ACL_INT64: return NPY_INT64;
     case ACL_UINT8: return NPY_UINT8;
+    case ACL_UINT16: return NPY_UINT16;
+    case ACL_UINT32: return NPY_UINT32;
+    case ACL_UINT64: return NPY_UINT64;
     default: return NPY_NOTYPE;
   }
 }

@@ -91,6 +91,9 @@ const char* dtype_word(aclDataType dtype) {
     case ACL_INT32: return "int32";
     case ACL_INT64: return "int64";
     case ACL_UINT8: return "uint8";
+    case ACL_UINT16: return "uint16";
+    case ACL_UINT32: return "uint32";
+    case ACL_UINT64: return "uint64";
     case ACL_BOOL: return "bool";
     case ACL_COMPLEX64: return "complex64";
     case ACL_COMPLEX128: return "complex128";

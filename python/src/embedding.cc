@@ -68,10 +68,8 @@ struct LocalIndices {
     array = indices;
     array.data = values.data();
     array.dtype = ACL_INT64;
-    const std::vector<int64_t> dims(indices.shape().begin(), indices.shape().end());
     int64_t contiguous = 1;
-    for (int k = array.rank - 1; k >= 0; contiguous *= dims[static_cast<size_t>(k)], --k)
-      array.strides[k] = contiguous;
+    for (int k = array.rank - 1; k >= 0; contiguous *= array.dims[k], --k) array.strides[k] = contiguous;
   }
 };
 

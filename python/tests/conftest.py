@@ -3,10 +3,15 @@ import importlib
 import os
 import random
 
+import hypothesis
 import numpy as np
 import pytest
 
 import openaclnn
+
+# The same examples in every run, and no limit of time: the machine may be busy.
+hypothesis.settings.register_profile("openaclnn", deadline=None, max_examples=60, derandomize=True, database=None)
+hypothesis.settings.load_profile("openaclnn")
 
 
 def optional(name):

@@ -25,7 +25,7 @@ def arrays(draw):
     if draw(st.integers(0, 9)) == 0:
         values = np.broadcast_to(values, (2, *values.shape))
     if kind < 4 and torch is not None and dtype in (np.float32, np.float16, np.int32, np.int64, np.bool_):
-        return torch.from_numpy(np.ascontiguousarray(values))
+        return torch.from_numpy(np.array(values, order="C"))
     return values
 
 

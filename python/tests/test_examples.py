@@ -1,4 +1,4 @@
-# The examples and the notebook run, and say what they promise. They are read from the tree, so this needs a checkout.
+# The examples, the notebook and the measurement of overhead run, and say what they promise; read from the tree.
 import pathlib
 import subprocess
 import sys
@@ -25,6 +25,12 @@ def test_example(name, tmp_path):
 
 def test_every_example_is_run():
     assert set(QUICK) == {path.name for path in EXAMPLES.glob("*.py")}
+
+
+def test_overhead_of_a_call():
+    program = EXAMPLES.parents[1] / "python" / "bench" / "overhead.py"
+    done = subprocess.run([sys.executable, "-W", "ignore", str(program), "--check"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_notebook(tmp_path):

@@ -8,9 +8,6 @@ import openaclnn
 import oracles
 from conftest import FLOATS, HALF_ULP, numpy_dtype, torch
 
-settings.register_profile("openaclnn", deadline=None, max_examples=60, derandomize=True)
-settings.load_profile("openaclnn")
-
 
 def close(result, expected, name, magnitude, roundings=80):
     """|result - expected| <= half an ulp + roundings in float32 relative to the sum of magnitudes."""

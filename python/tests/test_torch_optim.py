@@ -63,8 +63,6 @@ def test_the_average_is_that_of_averaged_model():
             average.lerp_(parameter.detach(), 0.1)
 
     train(ours, optimizer, 10)
-    for step in range(10):
-        pass
     generator = torch.Generator().manual_seed(5)
     for _ in range(10):
         other.zero_grad()
