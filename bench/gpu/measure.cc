@@ -155,7 +155,7 @@ void ema_adam(const Dtype& dtype) {
 
 void grouped_bias(const Dtype& dtype) {
   constexpr int64_t kColumns = 4096, kGroups = 64;
-  const int64_t rows = (int64_t{512} << 20) / (kColumns * dtype.bytes) / divisor;
+  const int64_t rows = std::max<int64_t>((int64_t{512} << 20) / (kColumns * dtype.bytes) / divisor, kGroups);
   const Tensor grad({rows, kColumns}, dtype.type), out({kGroups, kColumns}, dtype.type);
   for (const bool skewed : {false, true}) {
     std::vector<int64_t> ends(kGroups);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <new>
@@ -43,6 +44,8 @@ int run(const Options& options) {
   const Corpus corpus(options.text);
   const OutputFolder out(options.out);
   openblas_set_num_threads(1);  // for_row_blocks spreads the work
+  // The library reads its environment once, when it is first used.
+  if (options.device != "auto") setenv("OPENACLNN_DEVICE", options.device.c_str(), 1);
   const Device device(0);
   const Stream stream;
   const GradientCheck gradients = check_gradients(precision, options.check_every > 0, stream);

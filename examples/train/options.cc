@@ -37,6 +37,11 @@ std::optional<Options> parse_options(int argc, char** argv) {
                  "Storage type of all tensors given to the operators: f32, bf16 or fp16")
       ->type_name("TYPE")
       ->capture_default_str();
+  app.add_option("--device", options.device,
+                 "Where the operators run: auto (a GPU when there is one), cpu or cuda")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}).description(""))
+      ->type_name("NAME")
+      ->capture_default_str();
   app.add_option("--out", options.out, "Folder for loss.csv and loss.svg, made when missing")
       ->type_name("DIR")
       ->capture_default_str();

@@ -11,6 +11,7 @@ struct Options {
   std::string text;
   std::string out = "demo-out";
   std::string dtype = "f32";
+  std::string device = "auto";
   int64_t steps = 7'400;
   int64_t batch = 256;
   int64_t check_every = 100;

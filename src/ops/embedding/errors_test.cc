@@ -64,7 +64,7 @@ TEST(EmbeddingPhase1, RelatesTheShapes) {
     const Outcome outcome = test.run(arguments);
     if (shapes.sentence.empty()) {
       EXPECT_EQ(outcome.phase1, 0) << outcome.error;
-      EXPECT_EQ(outcome.workspace_bytes, 0u);
+      EXPECT_TRUE(!on_cpu() || outcome.workspace_bytes == 0);
     } else {
       EXPECT_TRUE(failed_in_phase1(outcome, kEmbeddingPhase1, kInvalid, {shapes.sentence})) << "V6";
     }

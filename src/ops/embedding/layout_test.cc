@@ -155,7 +155,7 @@ TEST(EmbeddingEmpty, SucceedsWithoutMemory) {
                                nowhere(dtype, embedding_out_shape(e.index_dims, e.columns)));
       const Outcome outcome = call.run();
       ASSERT_TRUE(succeeded(outcome)) << testing::PrintToString(e.index_dims) << ", D " << e.columns;
-      ASSERT_EQ(outcome.workspace_bytes, 0u);
+      ASSERT_TRUE(!on_cpu() || outcome.workspace_bytes == 0);
     }
   }
 }

@@ -3,7 +3,7 @@
 The program `failures` runs each of its scenarios once undisturbed and once for each request that the library makes in it, every time
 in a process that has not used the library before. In a run one request fails, or one and all that follow it until the call returns:
 allocations of any kind (also those of fopen, of the C++ runtime and of thread creation), mmap, pthread_create, open, read and fopen.
-The library itself never uses dlopen. Afterwards the code must be one of those documented and stand in the sentence, the call must
+The CUDA plugin, which is opened by dlopen, has failures of its own: tests/cuda. Afterwards the code must be one of those documented and stand in the sentence, the call must
 succeed when tried again, results must be those of the undisturbed run, and neither allocations, mapped bytes, files nor threads may be
 left over; what is kept for later calls must stay bounded when the call fails three hundred times in a row. A finding prints the one command that
 repeats it. Limits: failures of munmap, mprotect and of kernel resources beyond these, and glibc only.
