@@ -5,6 +5,7 @@ Functions take arrays of any library in place, without copies; results are array
 modules of PyTorch see openaclnn.torch, for jax.jit openaclnn.jax, for scripts written for torch_npu or MindSpeed
 openaclnn.compat.
 """
+from openaclnn import _platform  # before the library looks at its environment
 from openaclnn._native import (
     apply_fused_ema_adam_,
     embedding,

@@ -1,5 +1,6 @@
 # The package itself: stubs that match the functions, docstrings, the doctor, what an import brings along.
 import ast
+import os
 import pathlib
 import re
 import subprocess
@@ -54,3 +55,16 @@ def test_importing_imports_numpy_only():
     program = "import sys, openaclnn; print([m for m in ('torch', 'jax', 'ml_dtypes') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("choice", ["", "auto", "cpu"])
+def test_the_platform_is_the_cpu(choice):
+    code = "import os, openaclnn; print(os.environ['OPENACLNN_DEVICE'])"
+    run = subprocess.run([sys.executable, "-c", code], env={**os.environ, "OPENACLNN_DEVICE": choice}, capture_output=True, text=True)
+    assert run.stdout.strip() == "cpu", run.stderr
+
+
+def test_a_gpu_is_refused_with_a_sentence():
+    run = subprocess.run([sys.executable, "-c", "import openaclnn"], env={**os.environ, "OPENACLNN_DEVICE": "cuda"},
+                         capture_output=True, text=True)
+    assert run.returncode != 0 and "ImportError: OPENACLNN_DEVICE is cuda, but the Python package computes on the CPU" in run.stderr
