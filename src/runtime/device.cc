@@ -16,7 +16,9 @@ MakePlatform& cpu_platform() {
 
 const Platform* choose_platform() {
   if (environment().device == DeviceChoice::cuda) {
-    return new Platform{{}, "OPENACLNN_DEVICE is cuda, but this build has no CUDA plugin"};
+    auto none = std::make_unique<Platform>();
+    none->why_none = "OPENACLNN_DEVICE is cuda, but this build has no CUDA plugin";
+    return none.release();
   }
   return cpu_platform()();
 }

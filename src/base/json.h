@@ -1,0 +1,97 @@
+// Json: writes JSON text from front to back. Commas are its business, balance is the caller's.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace openaclnn {
+
+class Json {
+ public:
+  Json& open(char bracket) {  // '{' or '['
+    separate();
+    out_ += bracket;
+    first_ = true;
+    return *this;
+  }
+  Json& close(char bracket) {
+    out_ += bracket;
+    first_ = false;
+    return *this;
+  }
+  Json& key(std::string_view name) {
+    value(name);
+    out_ += ':';
+    first_ = true;
+    return *this;
+  }
+  Json& value(std::string_view text) {
+    separate();
+    out_ += '"';
+    for (const char c : text) append(c);
+    out_ += '"';
+    return *this;
+  }
+  Json& value(const char* text) { return value(std::string_view(text)); }
+  Json& value(const std::string& text) { return value(std::string_view(text)); }
+  Json& value(bool flag) {
+    separate();
+    out_ += flag ? "true" : "false";
+    return *this;
+  }
+  template <class Integer>
+  requires std::is_integral_v<Integer>
+  Json& value(Integer number) {
+    separate();
+    out_ += std::to_string(number);
+    return *this;
+  }
+  // JSON has no Inf and NaN; they become the texts "inf", "-inf", "nan".
+  Json& value(double number) {
+    if (!std::isfinite(number)) return value(std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf");
+    separate();
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%.17g", number);
+    out_ += digits;
+    return *this;
+  }
+  Json& value(std::span<const int64_t> numbers) {
+    open('[');
+    for (const int64_t number : numbers) value(number);
+    return close(']');
+  }
+  template <class Value>
+  Json& field(std::string_view name, const Value& content) {
+    return key(name).value(content);
+  }
+
+  const std::string& text() const { return out_; }
+
+ private:
+  void separate() {
+    if (!first_) out_ += ',';
+    first_ = false;
+  }
+  void append(char c) {
+    if (c == '"' || c == '\\') {
+      out_ += '\\';
+      out_ += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      char escaped[8];
+      std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(c));
+      out_ += escaped;
+    } else {
+      out_ += c;
+    }
+  }
+
+  std::string out_;
+  bool first_ = true;
+};
+
+}  // namespace openaclnn
