@@ -27,7 +27,13 @@ int refuse(const std::string& sentence, int code) {
 void add_commands(Program& program) {
   add_doctor(program);
   add_ops(program);
+  add_run(program);
+  add_check(program);
+  add_bench(program);
+  add_trace(program);
+  add_demo(program);
   add_explain(program);
+  add_compat_check(program);
   add_completion(program);
   add_man(program);
 }

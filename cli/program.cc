@@ -7,8 +7,9 @@ CLI::App* add_command(Program& program, CLI::App& parent, const std::string& nam
                       const std::string& details, std::function<int()> action) {
   CLI::App* const command = parent.add_subcommand(name, what);
   command->footer(details);
-  command->parse_complete_callback(
-      [&program, action = std::move(action)] { program.action = action; });
+  command->parse_complete_callback([&program, action = std::move(action)] {
+    if (!program.action) program.action = action;  // of nested commands the inner one is complete first
+  });
   return command;
 }
 

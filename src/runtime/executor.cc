@@ -200,8 +200,10 @@ Result<aclOpExecutor*> make_executor(Call&& call) {
   return static_cast<aclOpExecutor*>(handle);
 }
 
-Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
-              aclrtStream stream) {
+namespace {
+
+Status launch_call(const Operator& op, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
+                   aclrtStream stream) {
   if (executor == nullptr) {
     return {ACLNN_ERR_PARAM_NULLPTR,
             text("executor is NULL; pass the one that ", op.name, "GetWorkspaceSize returned")};
@@ -227,7 +229,32 @@ Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, acl
                     : check_lists(call, {snapshot->data, snapshot->lists, workspace}, strict));
   if (call.nothing_to_do) return {};
 
-  return submit(**target, make_task(*snapshot, workspace), env.blocking || strict);
+  Task task = make_task(*snapshot, workspace);
+  if (is_recording()) [[unlikely]]
+    record_task(task, snapshot->call, (*target)->number);
+  return submit(**target, std::move(task), env.blocking || strict);
+}
+
+// What is recorded of a failure needs the executor as it was before the call.
+Status launch_recorded(const Operator& op, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
+                       aclrtStream stream) {
+  const Clock::time_point begin = Clock::now();
+  std::optional<Executor> before;
+  ExecutorTable::instance().with(executor, [&](const std::shared_ptr<Executor>& live) {
+    if (live->call->record != nullptr) before = *live;
+  });
+  Status status = launch_call(op, workspace, workspace_bytes, executor, stream);
+  record_phase2(before ? &*before : nullptr, op.name, begin, status);
+  return status;
+}
+
+}  // namespace
+
+Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
+              aclrtStream stream) {
+  if (is_recording()) [[unlikely]]
+    return launch_recorded(op, workspace, workspace_bytes, executor, stream);
+  return launch_call(op, workspace, workspace_bytes, executor, stream);
 }
 
 namespace {
