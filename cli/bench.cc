@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 
 void require_source_tree(const std::string& tree, const char* what) {
   if (!tree.empty()) return;
-  throw Failure(fmt::format("{} is part of the sources, not of an installation; run it in a clone of the project",
-                            what));
+  throw Failure(fmt::format(
+      "{} is part of the sources, not of an installation; run it in a clone of the project", what));
 }
 
 int bench(const std::string& name, const std::vector<std::string>& rest) {
@@ -59,23 +59,25 @@ std::string source_tree() {
 void add_bench(Program& program) {
   const auto name = std::make_shared<std::string>();
   const auto command = std::make_shared<CLI::App*>(nullptr);
-  *command = add_command(
-      program, "bench", "Measure the operators against the speed of memory: table, JSON, picture",
-      "Example: openaclnn bench --operator Embedding -- --quick --json out.json --plot out.png\n"
-      "Starts ./dev bench of a source tree, which has all options (./dev bench --help) and is needed for it; what\n"
-      "follows -- goes there as it is.",
-      [name, command] { return bench(*name, (*command)->remaining()); });
+  *command =
+      add_command(program, "bench", "Measure the operators against the speed of memory: table, JSON, picture",
+                  "Example: openaclnn bench --operator Embedding -- --quick --json out.json --plot out.png\n"
+                  "Starts ./dev bench of a source tree, which has all options (./dev bench --help) and is "
+                  "needed for it; what\n"
+                  "follows -- goes there as it is.",
+                  [&program, name, command] { return bench(*name, words_for(program, **command)); });
   (*command)->add_option("--operator", *name, "Only this operator")->type_name("NAME");
   (*command)->prefix_command();
 }
 
 void add_demo(Program& program) {
   const auto command = std::make_shared<CLI::App*>(nullptr);
-  *command = add_command(program, "demo", "Train a small language model with these operators",
-                         "Example: openaclnn demo --steps 50 --out demo-out\n"
-                         "Starts the program openaclnn-train that lies beside this one, else ./dev demo of a source "
-                         "tree.\nAll arguments go there.",
-                         [command] { return demo((*command)->remaining()); });
+  *command =
+      add_command(program, "demo", "Train a small language model with these operators",
+                  "Example: openaclnn demo --steps 50 --out demo-out\n"
+                  "Starts the program openaclnn-train that lies beside this one, else ./dev demo of a source "
+                  "tree.\nAll arguments go there; what follows -- as it is: openaclnn demo -- --help",
+                  [&program, command] { return demo(words_for(program, **command)); });
   (*command)->prefix_command();
 }
 

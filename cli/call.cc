@@ -81,7 +81,7 @@ CallResult failed(int code, bool is_refused) {
 }  // namespace
 
 CallResult call_operator(const Description& description, Arguments& arguments) {
-  if (aclrtSetDevice(0) != 0) throw Failure(error_text());
+  const DeviceMemory makes_a_device_current(1);  // for operators without any tensor
   for (const Parameter& parameter : description.parameters) {
     if (parameter.use != Use::written || arguments.has(parameter.name)) continue;
     for (const StoredTensor& wanted : parameter.infer(arguments)) {

@@ -76,7 +76,8 @@ json as_json(const Judge& judge) {
 void print_table(const Judge& judge) {
   Table table({"output", "dtype", "elements", "worst ulp", "of promise", "verdict", "worst at"});
   judge.for_each([&](const OutputRecord& record) {
-    const std::string verdict = record.failures() == 0 ? "kept" : fmt::format("BROKEN {} times", record.failures());
+    const std::string verdict =
+        record.failures() == 0 ? "kept" : fmt::format("BROKEN {} times", record.failures());
     table.add({record.name(), openaclnn_test::dtype_name(record.dtype()), std::to_string(record.elements()),
                fmt::format("{:.3f}", record.worst_ulps()), fmt::format("{:.3f}", record.worst()), verdict,
                record.worst_place()});
@@ -87,15 +88,21 @@ void print_table(const Judge& judge) {
 int report(const Judge& judge, const std::vector<std::string>& failures, const json& calls, bool as_text) {
   const bool is_kept = judge.ok() && failures.empty();
   if (!as_text) {
-    fmt::print("{}\n", json{{"outputs", as_json(judge)}, {"failures", failures}, {"calls", calls}, {"kept", is_kept}}
-                           .dump(2));
+    fmt::print(
+        "{}\n",
+        json{{"outputs", as_json(judge)}, {"failures", failures}, {"calls", calls}, {"kept", is_kept}}.dump(
+            2));
     return is_kept ? kFine : kProblem;
   }
   print_table(judge);
   fmt::print("{}", toned(Tone::bad, judge.messages()));
   for (const std::string& failure : failures) fmt::print("{}\n", toned(Tone::bad, failure));
-  fmt::print("The promise is |result - exact| <= ulp/2 + c*2^-24*S, docs/numerics.md; 0 ulp: prescribed bits or exact.\n");
-  fmt::print("{}\n", is_kept ? toned(Tone::good, "every promise is kept") : toned(Tone::bad, "a promise is broken"));
+  fmt::print(
+      "The promise is |result - exact| <= ulp/2 + c*2^-24*S, docs/numerics.md; 0 ulp: prescribed bits or "
+      "exact.\n");
+  fmt::print("{}\n", !judge.ok()         ? toned(Tone::bad, "a promise is broken")
+                     : !failures.empty() ? toned(Tone::bad, fmt::format("{} calls failed", failures.size()))
+                                         : toned(Tone::good, "every promise is kept"));
   return is_kept ? kFine : kProblem;
 }
 
@@ -149,7 +156,8 @@ void add_check(Program& program) {
       "Examples: openaclnn check Embedding --cases 1000\n"
       "          OPENACLNN_DUMP=dumps ./train; openaclnn check --replay dumps\n"
       "Every output: its worst error in ulps and where, the share of the promised bound, and the verdict.\n"
-      "OPENACLNN_DUMP=FOLDER makes a program keep the arguments of calls that fail (100 of them at most), and\n"
+      "OPENACLNN_DUMP=FOLDER makes a program keep the arguments of calls that fail (100 of them at most), "
+      "and\n"
       "FOLDER:NAME,... or FOLDER:all those of every call of these operators; --replay runs them again.\n"
       "Exit code 1 when a promise is broken, or a call fails.",
       [options] { return check(*options); });

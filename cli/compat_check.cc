@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -64,7 +65,8 @@ fs::path header_folder() {
   throw Failure("the headers of openaclnn are not installed; install the package libopenaclnn-dev");
 }
 
-std::vector<std::string> command_line(const Options& options, const std::string& file, const fs::path& stand_ins) {
+std::vector<std::string> command_line(const Options& options, const std::string& file,
+                                      const fs::path& stand_ins) {
   const fs::path headers = header_folder();
   std::vector<std::string> words = {options.compiler, "-fsyntax-only", "-std=" + options.standard,
                                     "-fdiagnostics-color=never", "-w"};
@@ -121,7 +123,8 @@ void compile(const Options& options, const std::string& file, Findings& findings
     Findings found;
     const Finished compiler = run_program(command_line(options, file, stand_ins.path()));
     if (compiler.exit_code == 127)
-      throw Failure(fmt::format("the compiler {} cannot be started; --compiler names another one", options.compiler));
+      throw Failure(
+          fmt::format("the compiler {} cannot be started; --compiler names another one", options.compiler));
     const std::vector<std::string> headers = read_diagnostics(compiler.errors, found);
     if (compiler.exit_code != 0 && found.empty())
       throw Failure(fmt::format("{} failed: {}", options.compiler,
@@ -134,9 +137,28 @@ void compile(const Options& options, const std::string& file, Findings& findings
     if (headers.empty()) return;
     for (const std::string& header : headers) {
       const fs::path path = (stand_ins.path() / header).lexically_normal();
-      if (!path.string().starts_with(stand_ins.path().string())) return;  // "../x.h": nothing is written there
+      if (!path.string().starts_with(stand_ins.path().string()))
+        return;  // "../x.h": nothing is written there
       fs::create_directories(path.parent_path());
       std::ofstream(path) << "// Stands in for a header that was not found.\n";
+    }
+  }
+}
+
+// Compilers name an unknown word once in each function: the other lines of the user's own files that have it.
+void find_more_lines(const Options& options, Findings& findings) {
+  for (auto& [name, missing] : findings) {
+    if (missing.kind != "name") continue;
+    const std::regex word("\\b" + name + "\\b");
+    for (const std::string& file : options.files) {
+      const bool is_used =
+          std::ranges::any_of(missing.places, [&](const auto& place) { return place.first == file; });
+      std::ifstream text(file);
+      int number = 0;
+      for (std::string line; is_used && std::getline(text, line);) {
+        ++number;
+        if (std::regex_search(line.substr(0, line.find("//")), word)) missing.places.insert({file, number});
+      }
     }
   }
 }
@@ -156,6 +178,7 @@ int check(const Options& options) {
   setenv("LC_ALL", "C.UTF-8", 1);  // diagnostics in English
   Findings findings;
   for (const std::string& file : options.files) compile(options, file, findings);
+  find_more_lines(options, findings);
   if (options.json) {
     nlohmann::json report = nlohmann::json::array();
     for (const auto& [name, missing] : findings) {
@@ -183,7 +206,8 @@ void add_compat_check(Program& program) {
   CLI::App* const command = add_command(
       program, "compat-check", "Compile a program for CANN against our headers and list what is missing",
       "Example: openaclnn compat-check src/*.cpp -I src -D NDEBUG\n"
-      "Headers that are not found, names that are not declared, and other errors, each with its lines. Nothing is\n"
+      "Headers that are not found, names that are not declared, and other errors, each with its lines. "
+      "Nothing is\n"
       "generated. Exit code 1 when something is missing; docs/porting.md helps on.",
       [options] { return check(*options); });
   command->add_option("FILE", options->files, "Source files")->required()->type_name("");
@@ -191,8 +215,13 @@ void add_compat_check(Program& program) {
       ->type_name("FOLDER")
       ->expected(1)
       ->take_all();
-  command->add_option("-D", options->defines, "A macro; may be repeated")->type_name("NAME")->expected(1)->take_all();
-  command->add_option("--compiler", options->compiler, "The compiler")->type_name("PROGRAM")->capture_default_str();
+  command->add_option("-D", options->defines, "A macro; may be repeated")
+      ->type_name("NAME")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--compiler", options->compiler, "The compiler")
+      ->type_name("PROGRAM")
+      ->capture_default_str();
   command->add_option("--std", options->standard, "The language")->type_name("NAME")->capture_default_str();
   add_json_option(*command, options->json);
 }

@@ -11,7 +11,7 @@ namespace {
 
 // What may follow a command: its subcommands and its options.
 struct Words {
-  std::string path;  // "openaclnn run Embedding"
+  std::string path;                                        // "openaclnn run Embedding"
   std::vector<std::pair<std::string, std::string>> words;  // with their descriptions
 };
 
@@ -51,10 +51,12 @@ void print_bash(const std::vector<Words>& all) {
       "  for word in \"${{COMP_WORDS[@]:1:COMP_CWORD-1}}\"; do\n"
       "    case \"$path $word\" in\n");
   for (const Words& words : all) {
-    if (words.path != "openaclnn") fmt::print("      {}) path={} ;;\n", shell_word(words.path), shell_word(words.path));
+    if (words.path != "openaclnn")
+      fmt::print("      {}) path={} ;;\n", shell_word(words.path), shell_word(words.path));
   }
   fmt::print("    esac\n  done\n  case $path in\n");
-  for (const Words& words : all) fmt::print("    {}) words={} ;;\n", shell_word(words.path), shell_word(list_of(words)));
+  for (const Words& words : all)
+    fmt::print("    {}) words={} ;;\n", shell_word(words.path), shell_word(list_of(words)));
   fmt::print(
       "  esac\n"
       "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"${{COMP_WORDS[COMP_CWORD]}}\")\n"
@@ -64,19 +66,22 @@ void print_bash(const std::vector<Words>& all) {
 
 // zsh runs functions of bash.
 void print_zsh(const std::vector<Words>& all) {
-  fmt::print("# Completion of openaclnn for zsh: source <(openaclnn completion zsh)\n"
-             "autoload -U +X bashcompinit && bashcompinit\n_openaclnn() {{\n"
-             "  emulate -L zsh -o KSH_ARRAYS -o SH_WORD_SPLIT\n"
-             "  local path_of=openaclnn word words=''\n"
-             "  for word in \"${{COMP_WORDS[@]:1:$((COMP_CWORD - 1))}}\"; do\n    case \"$path_of $word\" in\n");
+  fmt::print(
+      "# Completion of openaclnn for zsh: source <(openaclnn completion zsh)\n"
+      "autoload -U +X bashcompinit && bashcompinit\n_openaclnn() {{\n"
+      "  emulate -L zsh -o KSH_ARRAYS -o SH_WORD_SPLIT\n"
+      "  local path_of=openaclnn word words=''\n"
+      "  for word in \"${{COMP_WORDS[@]:1:$((COMP_CWORD - 1))}}\"; do\n    case \"$path_of $word\" in\n");
   for (const Words& words : all) {
     if (words.path != "openaclnn")
       fmt::print("      {}) path_of={} ;;\n", shell_word(words.path), shell_word(words.path));
   }
   fmt::print("    esac\n  done\n  case $path_of in\n");
-  for (const Words& words : all) fmt::print("    {}) words={} ;;\n", shell_word(words.path), shell_word(list_of(words)));
-  fmt::print("  esac\n  COMPREPLY=($(compgen -W \"$words\" -- \"${{COMP_WORDS[$COMP_CWORD]}}\"))\n}}\n"
-             "complete -o default -F _openaclnn openaclnn\n");
+  for (const Words& words : all)
+    fmt::print("    {}) words={} ;;\n", shell_word(words.path), shell_word(list_of(words)));
+  fmt::print(
+      "  esac\n  COMPREPLY=($(compgen -W \"$words\" -- \"${{COMP_WORDS[$COMP_CWORD]}}\"))\n}}\n"
+      "complete -o default -F _openaclnn openaclnn\n");
 }
 
 void print_fish(const std::vector<Words>& all) {
@@ -111,10 +116,9 @@ int print_completion(Program& program, const std::string& shell) {
 
 void add_completion(Program& program) {
   const auto shell = std::make_shared<std::string>();
-  CLI::App* const command =
-      add_command(program, "completion", "Print a completion script for a shell",
-                  "Example for ~/.bashrc: source <(openaclnn completion bash)",
-                  [&program, shell] { return print_completion(program, *shell); });
+  CLI::App* const command = add_command(program, "completion", "Print a completion script for a shell",
+                                        "Example for ~/.bashrc: source <(openaclnn completion bash)",
+                                        [&program, shell] { return print_completion(program, *shell); });
   command->add_option("SHELL", *shell, "bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))

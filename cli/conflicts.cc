@@ -90,10 +90,10 @@ void find_setting_problems(const nlohmann::json& known, std::vector<Problem>& pr
   }
   for (const nlohmann::json& setting : known) {
     if (setting["understood"].get<bool>()) continue;
-    problems.push_back({fmt::format("{} is '{}', which is not understood; {} is used",
-                                    setting["name"].get<std::string>(), setting["given"].get<std::string>(),
-                                    setting["inForce"].get<std::string>()),
-                        fmt::format("set it to one of {}", setting["accepted"].get<std::string>())});
+    problems.push_back(
+        {fmt::format("{} is '{}', which is not understood; {} is used", setting["name"].get<std::string>(),
+                     setting["given"].get<std::string>(), setting["inForce"].get<std::string>()),
+         fmt::format("set it to one of {}", setting["accepted"].get<std::string>())});
   }
 }
 
@@ -104,8 +104,8 @@ void find_library_problems(const std::string& library, std::vector<Problem>& pro
     std::error_code error;
     if (fs::exists(copy, error) && !fs::equivalent(copy, library, error)) {
       problems.push_back(
-          {fmt::format("{} in LD_LIBRARY_PATH is another copy than {}, which this program uses", copy.string(),
-                       library),
+          {fmt::format("{} in LD_LIBRARY_PATH is another copy than {}, which this program uses",
+                       copy.string(), library),
            "take one of the two folders out of LD_LIBRARY_PATH"});
     }
   }

@@ -19,12 +19,9 @@ using nlohmann::json;
 json machine_facts(int threads) {
   json sizes = json::object();
   for (const Cache& cache : caches()) sizes[cache.name] = cache.bytes;
-  return {{"cpu", cpu_model()},
-          {"memory", memory_text()},
-          {"caches", sizes},
-          {"affinity", affinity_cpus()},
-          {"quota", cgroup_quota()},
-          {"copyBytesPerSecond", copy_bandwidth(threads, 2.0)}};
+  return {{"cpu", cpu_model()},      {"memory", memory_text()},
+          {"caches", sizes},         {"affinity", affinity_cpus()},
+          {"quota", cgroup_quota()}, {"copyBytesPerSecond", copy_bandwidth(threads, 2.0)}};
 }
 
 // Threads beyond the CPUs take turns, and every loop waits for the last of them.
@@ -63,7 +60,8 @@ void print_report(const json& report) {
   const json &library = report["library"], &machine = report["machine"];
   line("openaclnn", fmt::format("{}, {}", library["version"].get<std::string>(),
                                 report["libraryPath"].get<std::string>()));
-  line("devices", fmt::format("{} ({})", library["devices"].get<int>(), library["platform"].get<std::string>()));
+  line("devices",
+       fmt::format("{} ({})", library["devices"].get<int>(), library["platform"].get<std::string>()));
   line("cpu", machine["cpu"].get<std::string>());
   line("isa", instruction_sets(library));
   line("threads", fmt::format("{}; {} CPUs by affinity, cgroup quota {}", library["threads"].get<int>(),
@@ -73,8 +71,9 @@ void print_report(const json& report) {
     sizes += fmt::format("{}{} {}", sizes.empty() ? "" : ", ", name, bytes_text(bytes.get<double>()));
   line("caches", sizes.empty() ? "unknown" : sizes);
   line("memory", machine["memory"].get<std::string>());
-  line("copying", fmt::format("{:.1f} GB/s read and written by {} threads",
-                              machine["copyBytesPerSecond"].get<double>() / 1e9, library["threads"].get<int>()));
+  line("copying",
+       fmt::format("{:.1f} GB/s read and written by {} threads",
+                   machine["copyBytesPerSecond"].get<double>() / 1e9, library["threads"].get<int>()));
   line("gpu", report["gpu"].get<std::string>());
   for (const auto& [name, text] : report["python"].items()) line(name.c_str(), text.get<std::string>());
   for (const json& setting : library["environment"]) {
@@ -119,8 +118,10 @@ void add_doctor(Program& program) {
   const auto as_json = std::make_shared<bool>(false);
   CLI::App* const command = add_command(
       program, "doctor", "Examine the installation and the machine; every problem comes with a remedy",
-      "It shows version and file of the library, devices, instruction sets, threads, caches, the speed of copying\n"
-      "memory (measured for two seconds), Python packages, and the environment variables in force, and looks for\n"
+      "It shows version and file of the library, devices, instruction sets, threads, caches, the speed of "
+      "copying\n"
+      "memory (measured for two seconds), Python packages, and the environment variables in force, and looks "
+      "for\n"
       "variables that nobody reads and for libraries of CANN that would be loaded instead of openaclnn.\n"
       "Exit code 1 when there is a problem.",
       [as_json] { return examine(*as_json); });

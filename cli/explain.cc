@@ -22,7 +22,8 @@ struct Explanation {
 };
 
 constexpr char kNotReturned[] = "no function of openaclnn returns this code; CANN's libraries may";
-constexpr char kNotReturnedRemedy[] = "find out which library returned it: `openaclnn doctor` shows what is loaded";
+constexpr char kNotReturnedRemedy[] =
+    "find out which library returned it: `openaclnn doctor` shows what is loaded";
 
 std::optional<int> number_in(const std::string& text) {
   int code = 0;
@@ -53,9 +54,10 @@ int code_of(const std::string& word) {
     if (number ? known.code == *number : word == known.name) return known.code;
   }
   if (number && *number == 0) return 0;
-  throw BadInput(fmt::format(
-      "'{}' is no status code of the interface; give a number or a name of those that `openaclnn explain` lists",
-      word));
+  throw BadInput(
+      fmt::format("'{}' is no status code of the interface; give a number or a name of those that `openaclnn "
+                  "explain` lists",
+                  word));
 }
 
 void print_as_text(const Explanation& e) {
@@ -92,21 +94,24 @@ struct Options {
 
 void add_explain(Program& program) {
   const auto options = std::make_shared<Options>();
-  CLI::App* const command = add_command(
-      program, "explain", "Say what a status code means, its usual reasons, and what to do",
-      "Example: openaclnn explain 161002\n"
-      "What it says is docs/errors.md. The sentence that aclGetRecentErrMsg() returned says more about one case.",
-      [options] {
-        if (options->code.empty()) return list_codes(options->json);
-        const Explanation found = explain(code_of(options->code));
-        if (options->json) {
-          fmt::print("{}\n", as_json(found).dump(2));
-        } else {
-          print_as_text(found);
-        }
-        return static_cast<int>(kFine);
-      });
-  command->add_option("CODE", options->code, "A number such as 507035, or a name; without it all codes are listed")
+  CLI::App* const command =
+      add_command(program, "explain", "Say what a status code means, its usual reasons, and what to do",
+                  "Example: openaclnn explain 161002\n"
+                  "What it says is docs/errors.md. The sentence that aclGetRecentErrMsg() returned says more "
+                  "about one case.",
+                  [options] {
+                    if (options->code.empty()) return list_codes(options->json);
+                    const Explanation found = explain(code_of(options->code));
+                    if (options->json) {
+                      fmt::print("{}\n", as_json(found).dump(2));
+                    } else {
+                      print_as_text(found);
+                    }
+                    return static_cast<int>(kFine);
+                  });
+  command
+      ->add_option("CODE", options->code,
+                   "A number such as 507035, or a name; without it all codes are listed")
       ->type_name("");
   add_json_option(*command, options->json);
 }

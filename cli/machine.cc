@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -47,6 +48,8 @@ int64_t size_in(const std::string& text) {  // "32K", "8M"
   return unit == 'K' ? number << 10 : unit == 'M' ? number << 20 : number;
 }
 
+constexpr size_t kMostCopied = size_t{512} << 20;  // bytes that are read, of all threads
+
 }  // namespace
 
 std::string cpu_model() {
@@ -74,8 +77,7 @@ std::string cgroup_quota() {
 std::vector<Cache> caches() {
   std::vector<Cache> found;
   for (int index = 0; index < 8; ++index) {
-    const std::filesystem::path folder =
-        fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}", index);
+    const std::filesystem::path folder = fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}", index);
     const std::string type = first_line(folder / "type");
     if (type.empty() || type == "Instruction") continue;
     found.push_back({"L" + first_line(folder / "level") + (type == "Data" ? "d" : ""),
@@ -92,21 +94,24 @@ std::string memory_text() {
 }
 
 double copy_bandwidth(int threads, double seconds) {
-  constexpr size_t kBytes = size_t{64} << 20;  // of each thread: beyond any share of a cache
+  // More threads than CPUs copy no faster. Of each as much as is beyond its share of a cache, together no more than any machine has.
+  threads = std::clamp(threads, 1, std::max(affinity_cpus(), 1));
+  const size_t bytes =
+      std::clamp(kMostCopied / static_cast<size_t>(threads), size_t{4} << 20, size_t{64} << 20);
   std::atomic<int> ready{0};
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> copied{0};
   std::vector<std::thread> team;
   for (int n = 0; n < threads; ++n) {
     team.emplace_back([&] {
-      const std::unique_ptr<char[]> from(new char[kBytes]), to(new char[kBytes]);
-      std::memset(from.get(), 1, kBytes);  // pages exist before the clock runs
-      std::memset(to.get(), 2, kBytes);
+      const std::unique_ptr<char[]> from(new char[bytes]), to(new char[bytes]);
+      std::memset(from.get(), 1, bytes);  // pages exist before the clock runs
+      std::memset(to.get(), 2, bytes);
       ++ready;
       while (ready < threads) std::this_thread::yield();
       while (!stop) {
-        std::memcpy(to.get(), from.get(), kBytes);
-        copied += kBytes;
+        std::memcpy(to.get(), from.get(), bytes);
+        copied += bytes;
       }
     });
   }

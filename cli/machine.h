@@ -13,10 +13,10 @@ struct Cache {
 };
 
 std::string cpu_model();
-int affinity_cpus();        // that this process may use
+int affinity_cpus();         // that this process may use
 std::string cgroup_quota();  // "2 CPUs", "none"
 std::vector<Cache> caches();
-std::string memory_text();   // "3.2 GiB of 8.0 GiB available"
+std::string memory_text();  // "3.2 GiB of 8.0 GiB available"
 
 // Bytes read and written per second by `threads` threads that copy memory far beyond the caches for about `seconds`.
 double copy_bandwidth(int threads, double seconds);

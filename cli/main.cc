@@ -1,6 +1,7 @@
 // openaclnn: the library's operators and what it knows of itself, for people who do not want to write a program.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
@@ -38,6 +39,18 @@ void add_commands(Program& program) {
   add_man(program);
 }
 
+// The words before --, in reversed order, as CLI11 wants them. It would look at those behind it, too.
+std::vector<std::string> own_words(int argc, char** argv, Program& program) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const auto mark = std::ranges::find(words, "--");
+  if (mark != words.end()) {
+    program.rest.assign(mark + 1, words.end());
+    words.erase(mark, words.end());
+  }
+  std::ranges::reverse(words);
+  return words;
+}
+
 int run(int argc, char** argv) {
   Program program;
   program.app.name("openaclnn");
@@ -48,7 +61,7 @@ int run(int argc, char** argv) {
   add_commands(program);
   if (argc == 1) return fmt::print("{}", program.app.help()), kFine;
   try {
-    program.app.parse(argc, argv);
+    program.app.parse(own_words(argc, argv, program));
   } catch (const CLI::Success& wanted) {  // --help, --version
     return program.app.exit(wanted);
   } catch (const CLI::ParseError& error) {

@@ -27,7 +27,8 @@ std::string roff(const std::string& text) {
 void add_options(const CLI::App& command, std::ostream& out) {
   for (const CLI::Option* const option : command.get_options()) {
     const std::string type = option->get_type_size() == 0 ? "" : option->get_type_name();
-    out << ".TP\n\\fB" << roff(option->get_name(true)) << "\\fR" << (type.empty() ? "" : " " + roff(type)) << "\n"
+    out << ".TP\n\\fB" << roff(option->get_name(true)) << "\\fR" << (type.empty() ? "" : " " + roff(type))
+        << "\n"
         << roff(option->get_description()) << "\n";
   }
 }
@@ -51,7 +52,8 @@ std::string manual(const CLI::App& command) {
   const std::string what = command.get_description();
   out << ".TH " << page_name(command) << " 1 \"\" \"openaclnn " << OPENACLNN_VERSION << "\"\n.SH NAME\n"
       << roff(page_name(command)) << " \\- " << roff(what.substr(0, what.find('\n'))) << "\n.SH SYNOPSIS\n.B "
-      << roff(spoken_name(command)) << "\n[OPTIONS]" << (children_of(command).empty() ? "" : " COMMAND") << "\n";
+      << roff(spoken_name(command)) << "\n[OPTIONS]" << (children_of(command).empty() ? "" : " COMMAND")
+      << "\n";
   out << ".SH DESCRIPTION\n.nf\n" << roff(what) << "\n.fi\n.SH OPTIONS\n";
   add_options(command, out);
   if (!children_of(command).empty()) out << ".SH COMMANDS\n";
@@ -104,7 +106,8 @@ void add_man(Program& program) {
   CLI::App* const command = add_command(program, "man", "Print a manual page, made from the text of --help",
                                         "Example: openaclnn man run | man -l -",
                                         [&program, options] { return show(program.app, *options); });
-  command->add_option("COMMAND", options->command, "A command; without it the page of openaclnn")->type_name("");
+  command->add_option("COMMAND", options->command, "A command; without it the page of openaclnn")
+      ->type_name("");
   command->add_option("--all", options->folder, "Write the pages of all commands into this folder")
       ->type_name("FOLDER");
 }

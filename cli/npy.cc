@@ -7,7 +7,7 @@
 
 #include "base/dtype.h"
 #include "base/npy_header.h"
-#include "program.h"
+#include "failures.h"
 
 namespace openaclnn_cli {
 

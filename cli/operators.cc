@@ -29,7 +29,8 @@ std::vector<StoredTensor> result(aclDataType dtype, Dims dims) {
 
 const Dims& require_rank(const Arguments& a, const std::string& name, size_t rank) {
   const Dims& dims = a.tensor(name).dims;
-  if (dims.size() != rank) throw BadInput(fmt::format("{} has rank {}; it must be {}", name, dims.size(), rank));
+  if (dims.size() != rank)
+    throw BadInput(fmt::format("{} has rank {}; it must be {}", name, dims.size(), rank));
   return dims;
 }
 
@@ -60,7 +61,8 @@ std::vector<StoredTensor> compressed_tokens(const Arguments& a) {
   if (length < 1 || stride < 1) throw BadInput("compressBlockSize and compressStride must be at least 1");
   const auto given = a.integers.find("actSeqLenOptional");
   const bool has_ends = given != a.integers.end() && a.integer("actSeqLenType") == 0;
-  const Dims sequences = given != a.integers.end() && !given->second.empty() ? given->second : Dims{tokens[0]};
+  const Dims sequences =
+      given != a.integers.end() && !given->second.empty() ? given->second : Dims{tokens[0]};
   int64_t windows = 0, begin = 0;
   for (const int64_t entry : sequences) {
     const int64_t tokens_of = has_ends ? entry - begin : entry;
@@ -86,7 +88,8 @@ Parameter written(const char* name, Infer infer) {
 std::vector<Parameter> with_adam_attributes(std::vector<Parameter> parameters) {
   for (const Parameter& attribute :
        {number("lr", "1e-3"), number("emaDecay", "0.9999"), number("beta1", "0.9"), number("beta2", "0.999"),
-        number("eps", "1e-8"), number("mode", "1"), number("biasCorrection", "true"), number("weightDecay", "0")})
+        number("eps", "1e-8"), number("mode", "1"), number("biasCorrection", "true"),
+        number("weightDecay", "0")})
     parameters.push_back(attribute);
   return parameters;
 }
@@ -100,13 +103,19 @@ std::vector<Description> make_descriptions() {
                                      updated("sRef"), read("step")})),
       describe("ApplyFusedEmaAdamList", "apply_fused_ema_adam_list",
                openaclnnApplyFusedEmaAdamListGetWorkspaceSize, openaclnnApplyFusedEmaAdamList,
-               with_adam_attributes({read("grads"), updated("varRefs"), updated("mRefs"), updated("vRefs"),
-                                     updated("sRefs"), {.name = "varCopiesOptional", .use = Use::updated, .is_optional = true},
-                                     read("step"), optional("gradScaleOptional"), optional("foundInfOptional")})),
+               with_adam_attributes({read("grads"),
+                                     updated("varRefs"),
+                                     updated("mRefs"),
+                                     updated("vRefs"),
+                                     updated("sRefs"),
+                                     {.name = "varCopiesOptional", .use = Use::updated, .is_optional = true},
+                                     read("step"),
+                                     optional("gradScaleOptional"),
+                                     optional("foundInfOptional")})),
       describe("Embedding", "embedding", aclnnEmbeddingGetWorkspaceSize, aclnnEmbedding,
                {read("weight"), read("indices"), written("out", gathered_rows)}),
-      describe("EmbeddingDenseBackward", "embedding_dense_backward", aclnnEmbeddingDenseBackwardGetWorkspaceSize,
-               aclnnEmbeddingDenseBackward,
+      describe("EmbeddingDenseBackward", "embedding_dense_backward",
+               aclnnEmbeddingDenseBackwardGetWorkspaceSize, aclnnEmbeddingDenseBackward,
                {read("grad"), read("indices"), number("numWeights"), number("paddingIdx", "-1"),
                 number("scaleGradByFreq", "false"), written("out", table_gradient)}),
       describe("GroupedBiasAddGrad", "grouped_bias_add_grad", aclnnGroupedBiasAddGradGetWorkspaceSize,
@@ -118,7 +127,8 @@ std::vector<Description> make_descriptions() {
                {read("input"), read("weight"), optional("actSeqLenOptional"), optional("layoutOptional"),
                 number("compressBlockSize"), number("compressStride"), number("actSeqLenType", "0"),
                 written("output", compressed_tokens)}),
-      describe("NsaCompressGrad", "nsa_compress_grad", aclnnNsaCompressGradGetWorkspaceSize, aclnnNsaCompressGrad,
+      describe("NsaCompressGrad", "nsa_compress_grad", aclnnNsaCompressGradGetWorkspaceSize,
+               aclnnNsaCompressGrad,
                {read("outputGrad"), read("input"), read("weight"), optional("actSeqLenOptionalOptional"),
                 number("compressBlockSize"), number("compressStride"), number("actSeqLenType", "0"),
                 optional("layoutOptionalOptional"), written("inputGradOut", like("input")),

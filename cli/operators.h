@@ -52,7 +52,8 @@ struct Description {
   std::string name;  // "GroupedBiasAddGradV2": a function, not a room
   std::string folder;
   std::vector<Parameter> parameters;
-  std::function<aclnnStatus(std::span<void* const> handles, const Arguments&, uint64_t*, aclOpExecutor**)> phase1;
+  std::function<aclnnStatus(std::span<void* const> handles, const Arguments&, uint64_t*, aclOpExecutor**)>
+      phase1;
   aclnnStatus (*phase2)(void*, uint64_t, aclOpExecutor*, aclrtStream);
 
   const Parameter* find(const std::string& parameter) const;

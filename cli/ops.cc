@@ -23,7 +23,8 @@ std::vector<std::string> dtypes_in(const std::string& cell) {
   std::vector<std::string> found;
   std::string word;
   for (const char c : cell + " ") {
-    if (std::isupper(static_cast<unsigned char>(c)) != 0 || std::isdigit(static_cast<unsigned char>(c)) != 0) {
+    if (std::isupper(static_cast<unsigned char>(c)) != 0 ||
+        std::isdigit(static_cast<unsigned char>(c)) != 0) {
       word += c;
       continue;
     }
@@ -133,7 +134,8 @@ void add_ops(Program& program) {
       "          openaclnn ops Embedding | less\n"
       "With --json: arguments, dtypes, shapes, constraints, and the signatures in C and Python.",
       [options] { return show(*options); });
-  command->add_option("NAME", options->name, "An operator, with or without aclnn, in any case")->type_name("");
+  command->add_option("NAME", options->name, "An operator, with or without aclnn, in any case")
+      ->type_name("");
   add_json_option(*command, options->json);
 }
 

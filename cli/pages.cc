@@ -1,10 +1,10 @@
 // Finding pages, and the little of Markdown that the project's pages use.
 #include "pages.h"
 
+#include <embedded_pages.h>
+
 #include <iterator>
 #include <sstream>
-
-#include "embedded_pages.h"
 
 namespace openaclnn_cli {
 

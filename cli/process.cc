@@ -1,8 +1,8 @@
 // Starting programs, and waiting for them.
 #include "process.h"
 
-#include <fmt/core.h>
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -13,6 +13,12 @@ CLI::App* add_command(Program& program, CLI::App& parent, const std::string& nam
   return command;
 }
 
+std::vector<std::string> words_for(const Program& program, const CLI::App& command) {
+  std::vector<std::string> words = command.remaining();
+  words.insert(words.end(), program.rest.begin(), program.rest.end());
+  return words;
+}
+
 void add_json_option(CLI::App& command, bool& json) {
   command.add_flag("--json", json, "Print JSON, for programs that read it");
 }

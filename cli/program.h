@@ -3,32 +3,17 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
-#include <stdexcept>
 #include <string>
+#include <vector>
+
+#include "failures.h"
 
 namespace openaclnn_cli {
 
-enum ExitCode {
-  kFine = 0,      // everything asked for was done, and nothing is wrong
-  kProblem = 1,   // it was done and something is wrong, or it could not be done
-  kBadInput = 2,  // an argument or a file is not what it must be; nothing was written
-};
-
-// What the user gave is not what it must be. The sentence is all that is printed.
-class BadInput : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-// Something that was asked for failed although the input is fine.
-class Failure : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 struct Program {
   CLI::App app;
-  std::function<int()> action;  // of the subcommand that was chosen
+  std::function<int()> action;    // of the subcommand that was chosen
+  std::vector<std::string> rest;  // what follows --: for the program that a command starts
 };
 
 // A subcommand without options. `what` is one line; `details` follows the options in its help and in its man page.
@@ -38,6 +23,8 @@ inline CLI::App* add_command(Program& program, const std::string& name, const st
                              const std::string& details, std::function<int()> action) {
   return add_command(program, program.app, name, what, details, std::move(action));
 }
+// The words for a program that the command starts: those that it does not know, and those behind --.
+std::vector<std::string> words_for(const Program& program, const CLI::App& command);
 // --json
 void add_json_option(CLI::App& command, bool& json);
 

@@ -55,7 +55,9 @@ LoadedTensor load(const json& tensor, const std::string& folder, Use use) {
     const std::string file = tensor.at("file");
     if (file.find('/') != std::string::npos) throw BadInput("it names a file outside its folder");
     LoadedTensor loaded = load_tensor(folder + "/" + file);
-    if (loaded.header.dtype != dtype || loaded.header.dims != dims)
+    // Of a tensor that stands for one number only that number is kept.
+    const bool is_number = loaded.header.dims.empty();
+    if (loaded.header.dtype != dtype || (loaded.header.dims != dims && !is_number))
       throw BadInput(fmt::format("{} is not what call.json says", file));
     return loaded;
   }
@@ -138,7 +140,8 @@ openaclnn_test::JudgeResults judge_of(const Description& description, const Argu
 json read_call(const std::string& folder) {
   std::ifstream file(folder + "/call.json");
   json call = json::parse(file, nullptr, false);
-  if (!call.is_object() || call.value("format", 0) != 1) throw BadInput("its call.json is no dump of this version");
+  if (!call.is_object() || call.value("format", 0) != 1)
+    throw BadInput("its call.json is no dump of this version");
   return call;
 }
 
@@ -151,7 +154,8 @@ std::vector<std::string> dump_folders(const std::string& path) {
   for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
     if (fs::exists(entry.path() / "call.json")) folders.push_back(entry.path().string());
   }
-  if (folders.empty()) throw BadInput(fmt::format("{}: there is no call.json in it, nor in a folder of it", path));
+  if (folders.empty())
+    throw BadInput(fmt::format("{}: there is no call.json in it, nor in a folder of it", path));
   std::ranges::sort(folders);
   return folders;
 }

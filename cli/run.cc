@@ -112,7 +112,8 @@ std::vector<TensorOutput> plan_outputs(const Description& description, const Opt
       }
     }
     if (output.tensors.empty())
-      throw BadInput(fmt::format("--out {}: there is no result '{}'; the results are {}", word, wanted, names));
+      throw BadInput(
+          fmt::format("--out {}: there is no result '{}'; the results are {}", word, wanted, names));
     require_writable(output);
     outputs.push_back(std::move(output));
   }
@@ -197,20 +198,20 @@ void add_operator(Program& program, CLI::App& parent, const Description& descrip
   for (const Parameter& parameter : description.parameters) {
     if (is_result(parameter)) results += (results.empty() ? "" : ", ") + result_name(parameter);
   }
-  CLI::App* const command =
-      add_command(program, parent, description.name, fmt::format("Run {} on tensors of files", description.name),
-                  fmt::format("Results: {}. openaclnn ops {} prints the reference page.", results,
-                              description.name),
-                  [&description, options] { return run(description, *options); });
+  CLI::App* const command = add_command(
+      program, parent, description.name, fmt::format("Run {} on tensors of files", description.name),
+      fmt::format("Results: {}. openaclnn ops {} prints the reference page.", results, description.name),
+      [&description, options] { return run(description, *options); });
   command->alias("aclnn" + description.name);
   for (const Parameter& parameter : description.parameters) {
     if (parameter.use == Use::written) continue;
-    CLI::Option* const option = command->add_option(parameter.option(), options->given[parameter.name],
-                                                    option_text(parameter));
+    CLI::Option* const option =
+        command->add_option(parameter.option(), options->given[parameter.name], option_text(parameter));
     option->type_name(value_name(parameter.kind));
     if (parameter.kind != Kind::tensor_list) option->expected(1);
   }
-  command->add_option("--out", options->outputs, "Where results go: all of them, or NAME=FILE; may be repeated")
+  command
+      ->add_option("--out", options->outputs, "Where results go: all of them, or NAME=FILE; may be repeated")
       ->type_name("[NAME=]FILE")
       ->expected(1)
       ->take_all();
@@ -222,9 +223,11 @@ void add_operator(Program& program, CLI::App& parent, const Description& descrip
 void add_run(Program& program) {
   CLI::App* const command = add_command(
       program, "run", "Run one operator on tensors of .npy and .safetensors files",
-      "Example: openaclnn run Embedding --weight model.safetensors:wte.weight --indices ids.npy --out rows.npy\n"
+      "Example: openaclnn run Embedding --weight model.safetensors:wte.weight --indices ids.npy --out "
+      "rows.npy\n"
       "A tensor is FILE.npy, FILE.safetensors:NAME, or whole numbers such as 3,1,4, which become INT64.\n"
-      "BF16 in .npy files has dtype V2, as ml_dtypes writes it. Nothing is written when anything fails; results\n"
+      "BF16 in .npy files has dtype V2, as ml_dtypes writes it. Nothing is written when anything fails; "
+      "results\n"
       "replace older files only when they are complete.\n"
       "Exit code 1: the operator met bad data, such as an index out of range.",
       [] { return static_cast<int>(kFine); });

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "program.h"
+#include "failures.h"
 
 namespace openaclnn_cli {
 
@@ -18,11 +18,10 @@ struct NamedDtype {
   const char* name;
   aclDataType dtype;
 };
-constexpr NamedDtype kDtypes[] = {{"F64", ACL_DOUBLE}, {"F32", ACL_FLOAT},  {"F16", ACL_FLOAT16},
-                                  {"BF16", ACL_BF16},  {"I64", ACL_INT64},  {"I32", ACL_INT32},
-                                  {"I16", ACL_INT16},  {"I8", ACL_INT8},    {"U64", ACL_UINT64},
-                                  {"U32", ACL_UINT32}, {"U16", ACL_UINT16}, {"U8", ACL_UINT8},
-                                  {"BOOL", ACL_BOOL},  {"C64", ACL_COMPLEX64}};
+constexpr NamedDtype kDtypes[] = {
+    {"F64", ACL_DOUBLE}, {"F32", ACL_FLOAT}, {"F16", ACL_FLOAT16}, {"BF16", ACL_BF16},    {"I64", ACL_INT64},
+    {"I32", ACL_INT32},  {"I16", ACL_INT16}, {"I8", ACL_INT8},     {"U64", ACL_UINT64},   {"U32", ACL_UINT32},
+    {"U16", ACL_UINT16}, {"U8", ACL_UINT8},  {"BOOL", ACL_BOOL},   {"C64", ACL_COMPLEX64}};
 
 const char* name_of(aclDataType dtype) {
   for (const NamedDtype& known : kDtypes) {
@@ -58,7 +57,8 @@ int64_t natural(const json& value, const std::string& what) {
   return value.get<int64_t>();
 }
 
-StoredTensor read_tensor(const std::string& name, const json& entry, uint64_t data_begin, uint64_t data_bytes) {
+StoredTensor read_tensor(const std::string& name, const json& entry, uint64_t data_begin,
+                         uint64_t data_bytes) {
   const std::string what = fmt::format("its tensor '{}'", shown(name));
   const auto member = [&](const char* key) -> const json& {
     if (!entry.is_object() || !entry.contains(key)) throw BadInput(fmt::format("{} lacks '{}'", what, key));
@@ -117,9 +117,8 @@ std::string safetensors_header(std::span<StoredTensor> tensors) {
   for (StoredTensor& tensor : tensors) {
     tensor.begin = at;
     at += tensor.bytes;
-    object[tensor.name] = {{"dtype", name_of(tensor.dtype)},
-                           {"shape", tensor.dims},
-                           {"data_offsets", {tensor.begin, at}}};
+    object[tensor.name] = {
+        {"dtype", name_of(tensor.dtype)}, {"shape", tensor.dims}, {"data_offsets", {tensor.begin, at}}};
   }
   std::string text = object.dump();
   text.append((8 - text.size() % 8) % 8, ' ');  // elements are aligned

@@ -39,7 +39,8 @@ class File {
 bool read_at(int file, void* to, size_t bytes, uint64_t at) {
   size_t done = 0;
   while (done < bytes) {
-    const ssize_t count = pread(file, static_cast<char*>(to) + done, bytes - done, static_cast<off_t>(at + done));
+    const ssize_t count =
+        pread(file, static_cast<char*>(to) + done, bytes - done, static_cast<off_t>(at + done));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return false;
     done += static_cast<size_t>(count);
@@ -62,7 +63,8 @@ StoredTensor choose(std::vector<StoredTensor> tensors, const std::string& name) 
     if (tensor.name == name) return std::move(tensor);
     if (names.size() < 300) names += (names.empty() ? "" : ", ") + tensor.name;
   }
-  if (name.empty()) throw BadInput(fmt::format("it has {} tensors; choose one with :NAME of {}", tensors.size(), names));
+  if (name.empty())
+    throw BadInput(fmt::format("it has {} tensors; choose one with :NAME of {}", tensors.size(), names));
   throw BadInput(fmt::format("it has no tensor '{}'; it has {}", name, names.empty() ? "none" : names));
 }
 
@@ -101,7 +103,8 @@ bool read_numbers(const std::string& text, LoadedTensor& loaded) {
 // A file that gets its name when it is complete, and goes when it never is.
 class NewFile {
  public:
-  explicit NewFile(const std::string& path) : path_(path), temporary_(path + ".XXXXXX"), file_(mkstemp(temporary_.data())) {
+  explicit NewFile(const std::string& path)
+      : path_(path), temporary_(path + ".XXXXXX"), file_(mkstemp(temporary_.data())) {
     if (*file_ < 0) throw Failure(fmt::format("{} cannot be written: {}", path, std::strerror(errno)));
     const mode_t mask = umask(0);
     umask(mask);
@@ -119,7 +122,8 @@ class NewFile {
     }
   }
   void sync() const {
-    if (fsync(*file_) != 0) throw Failure(fmt::format("{} cannot be written: {}", path_, std::strerror(errno)));
+    if (fsync(*file_) != 0)
+      throw Failure(fmt::format("{} cannot be written: {}", path_, std::strerror(errno)));
   }
   void publish() {
     if (rename(temporary_.c_str(), path_.c_str()) != 0)
@@ -148,6 +152,8 @@ void write_tensors(NewFile& file, const TensorOutput& output) {
 }  // namespace
 
 DeviceMemory::DeviceMemory(uint64_t bytes) {
+  static const int has_device = aclrtSetDevice(0);  // of the one thread that makes tensors
+  if (has_device != 0) throw Failure(error_text());
   if (bytes > 0 && aclrtMalloc(&data, bytes, ACL_MEM_MALLOC_HUGE_FIRST) != 0) throw Failure(error_text());
 }
 
@@ -183,10 +189,12 @@ LoadedTensor load_tensor(const std::string& source) {
 
 void require_writable(const TensorOutput& output) {
   if (!is_npy(output.path) && !is_safetensors(output.path))
-    throw BadInput(fmt::format("{}: the name of a result's file must end in .npy or .safetensors", output.path));
+    throw BadInput(
+        fmt::format("{}: the name of a result's file must end in .npy or .safetensors", output.path));
   if (is_npy(output.path) && output.tensors.size() != 1) {
-    throw BadInput(fmt::format("{}: {} results do not go into one .npy file; use .safetensors, or --out NAME=FILE",
-                               output.path, output.tensors.size()));
+    throw BadInput(
+        fmt::format("{}: {} results do not go into one .npy file; use .safetensors, or --out NAME=FILE",
+                    output.path, output.tensors.size()));
   }
   for (const LoadedTensor& tensor : output.tensors) {
     if (is_safetensors(output.path) && !has_safetensors_name(tensor.header.dtype))

@@ -78,10 +78,12 @@ int print_summary(const std::string& path, bool as_json) {
     throw BadInput(fmt::format("{}: it is no trace of openaclnn", path));
   }
   std::vector<std::pair<std::string, Total>> sorted(totals.begin(), totals.end());
-  std::ranges::stable_sort(sorted, [](const auto& a, const auto& b) { return a.second.task > b.second.task; });
+  std::ranges::stable_sort(sorted,
+                           [](const auto& a, const auto& b) { return a.second.task > b.second.task; });
   double all = 0;
   for (const auto& [name, total] : sorted) all += total.task;
-  Table table({"operator", "calls", "time", "share", "mean", "GB/s", "phase 1", "phase 2", "faults", "refused"});
+  Table table(
+      {"operator", "calls", "time", "share", "mean", "GB/s", "phase 1", "phase 2", "faults", "refused"});
   json report = json::array();
   for (const auto& [name, t] : sorted) {
     const double share = all > 0 ? 100 * t.task / all : 0, speed = t.task > 0 ? t.bytes / t.task / 1e3 : 0;
@@ -130,23 +132,31 @@ struct Options {
 void add_trace(Program& program) {
   const auto options = std::make_shared<Options>();
   const auto command = std::make_shared<CLI::App*>(nullptr);
-  *command = add_command(
-      program, "trace", "Run a program and record every call of an operator, or sum a trace up",
-      "Examples: openaclnn trace ./train --steps 10\n"
-      "          openaclnn trace --summary openaclnn-trace.json\n"
-      "Options of openaclnn come before the program. The trace opens in https://ui.perfetto.dev and about:tracing:\n"
-      "both phases of each call, and the task with shapes, dtypes, bytes, GB/s, threads, instruction set, stream\n"
-      "and fault. The exit code is the program's. A program that runs by itself is traced with OPENACLNN_TRACE.",
-      [options, command] {
-        const std::vector<std::string> words = (*command)->remaining();
-        if (options->summary.empty() == words.empty())
-          throw BadInput("trace takes either a program to run or --summary FILE");
-        return words.empty() ? print_summary(options->summary, options->json)
-                             : trace_program(words, options->out);
-      });
+  *command =
+      add_command(program, "trace", "Run a program and record every call of an operator, or sum a trace up",
+                  "Examples: openaclnn trace ./train --steps 10\n"
+                  "          openaclnn trace --summary openaclnn-trace.json\n"
+                  "Options of openaclnn come before the program. The trace opens in https://ui.perfetto.dev "
+                  "and about:tracing:\n"
+                  "both phases of each call, and the task with shapes, dtypes, bytes, GB/s, threads, "
+                  "instruction set, stream\n"
+                  "and fault. The exit code is the program's. A program that runs by itself is traced with "
+                  "OPENACLNN_TRACE.",
+                  [&program, options, command] {
+                    const std::vector<std::string> words = words_for(program, **command);
+                    if (options->summary.empty() == words.empty())
+                      throw BadInput("trace takes either a program to run or --summary FILE");
+                    return words.empty() ? print_summary(options->summary, options->json)
+                                         : trace_program(words, options->out);
+                  });
   (*command)->prefix_command();
-  (*command)->add_option("--out", options->out, "Where the trace goes")->type_name("FILE")->capture_default_str();
-  (*command)->add_option("--summary", options->summary, "Print a table of operators by time")->type_name("FILE");
+  (*command)
+      ->add_option("--out", options->out, "Where the trace goes")
+      ->type_name("FILE")
+      ->capture_default_str();
+  (*command)
+      ->add_option("--summary", options->summary, "Print a table of operators by time")
+      ->type_name("FILE");
   add_json_option(**command, options->json);
 }
 

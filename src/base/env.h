@@ -33,9 +33,9 @@ const Environment& environment();
 // One variable of the list, for whoever shows the settings.
 struct Setting {
   const char* name;
-  std::string accepted;   // "report|silent|strict", or what kind of text
-  std::string given;      // as it stands in the environment; empty: not set
-  std::string in_force;   // what the library uses: the default where `given` is not understood
+  std::string accepted;  // "report|silent|strict", or what kind of text
+  std::string given;     // as it stands in the environment; empty: not set
+  std::string in_force;  // what the library uses: the default where `given` is not understood
   bool is_understood = true;
 };
 const std::vector<Setting>& environment_settings();

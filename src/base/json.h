@@ -33,7 +33,11 @@ class Json {
   Json& value(std::string_view text) {
     separate();
     out_ += '"';
-    for (const char c : text) append(c);
+    for (size_t at = 0; at < text.size();) {
+      const size_t length = character_bytes(text.substr(at));
+      append(text.substr(at, length));
+      at += length;
+    }
     out_ += '"';
     return *this;
   }
@@ -45,8 +49,7 @@ class Json {
     return *this;
   }
   template <class Integer>
-  requires std::is_integral_v<Integer>
-  Json& value(Integer number) {
+  requires std::is_integral_v<Integer> Json& value(Integer number) {
     separate();
     out_ += std::to_string(number);
     return *this;
@@ -77,16 +80,31 @@ class Json {
     if (!first_) out_ += ',';
     first_ = false;
   }
-  void append(char c) {
-    if (c == '"' || c == '\\') {
+  // Bytes of the character of UTF-8 that the text begins with; 1 where it is none.
+  static size_t character_bytes(std::string_view text) {
+    const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
+    const size_t wanted = byte(0) >= 0xF0 && byte(0) < 0xF5 ? 4 : byte(0) >= 0xE0 && byte(0) < 0xF0 ? 3 : 2;
+    if (byte(0) < 0xC2 || byte(0) >= 0xF5 || text.size() < wanted) return 1;
+    for (size_t k = 1; k < wanted; ++k) {
+      if ((byte(k) & 0xC0) != 0x80) return 1;
+    }
+    // Neither longer than needed, nor half of a pair, nor beyond the last character.
+    const unsigned second = byte(1);
+    const bool is_wrong = (byte(0) == 0xE0 && second < 0xA0) || (byte(0) == 0xED && second >= 0xA0) ||
+                          (byte(0) == 0xF0 && second < 0x90) || (byte(0) == 0xF4 && second >= 0x90);
+    return is_wrong ? 1 : wanted;
+  }
+  void append(std::string_view character) {
+    const auto byte = static_cast<unsigned char>(character[0]);
+    if (character == "\"" || character == "\\") {
       out_ += '\\';
-      out_ += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out_ += character;
+    } else if (byte < 0x20 || (character.size() == 1 && byte >= 0x80)) {
       char escaped[8];
-      std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(c));
+      std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(byte));
       out_ += escaped;
     } else {
-      out_ += c;
+      out_ += character;
     }
   }
 

@@ -30,7 +30,8 @@ std::string npy_header(aclDataType dtype, std::span<const int64_t> dims) {
   std::string shape;
   for (const int64_t dim : dims) shape += std::to_string(dim) + ", ";
   if (dims.size() > 1) shape.resize(shape.size() - 2);  // (3, 4), but (3, )
-  std::string header = "{'descr': '" + std::string(type) + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+  std::string header =
+      "{'descr': '" + std::string(type) + "', 'fortran_order': False, 'shape': (" + shape + "), }";
   constexpr size_t kBefore = 10;  // magic, version and length
   const size_t total = (kBefore + header.size() + 1 + 63) / 64 * 64;
   header.append(total - kBefore - header.size() - 1, ' ');

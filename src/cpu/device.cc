@@ -114,8 +114,9 @@ Platform* make_platform() {
   for (int id = 0; id < environment().cpu_devices; ++id) platform->devices.push_back(new CpuDevice);
   platform->threads = num_threads();
   platform->instruction_set = isa_name(active_isa());
-  log_message(LogLevel::info, text("CPU platform: ", environment().cpu_devices, " device(s), ", platform->threads,
-                                   " thread(s), instruction set ", platform->instruction_set));
+  log_message(LogLevel::info,
+              text("CPU platform: ", environment().cpu_devices, " device(s), ", platform->threads,
+                   " thread(s), instruction set ", platform->instruction_set));
   return platform.release();
 }
 

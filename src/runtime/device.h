@@ -141,9 +141,9 @@ struct Platform {
   }
 
   std::vector<Device*> devices;
-  std::string why_none;                 // when `devices` is empty
-  int threads = 1;                      // that compute
-  const char* instruction_set = "none"; // of the kernels
+  std::string why_none;                  // when `devices` is empty
+  int threads = 1;                       // that compute
+  const char* instruction_set = "none";  // of the kernels
 };
 
 using MakePlatform = Platform* (*)();

@@ -210,7 +210,8 @@ void dump_call(const CallRecord& record, const char* operator_name, const std::s
   const int number = dumps.fetch_add(1);
   if (number >= kMostDumps) {
     if (number == kMostDumps)
-      log_message(LogLevel::warn, text("OPENACLNN_DUMP: ", kMostDumps, " calls are kept, later ones are not"));
+      log_message(LogLevel::warn,
+                  text("OPENACLNN_DUMP: ", kMostDumps, " calls are kept, later ones are not"));
     return;
   }
   (void)mkdir(dump_folder().c_str(), 0777);

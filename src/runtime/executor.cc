@@ -202,8 +202,37 @@ Result<aclOpExecutor*> make_executor(Call&& call) {
 
 namespace {
 
-Status launch_call(const Operator& op, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
-                   aclrtStream stream) {
+// launch() comes back for the call itself, of which there is one copy only, as fast as if nothing could be recorded.
+thread_local bool is_being_recorded = false;
+
+// What is recorded of a failure needs the executor as it was before the call.
+[[gnu::noinline, gnu::cold]] Status launch_recorded(const Operator& op, void* workspace,
+                                                    uint64_t workspace_bytes, aclOpExecutor* executor,
+                                                    aclrtStream stream) {
+  const Clock::time_point begin = Clock::now();
+  std::optional<Executor> before;
+  ExecutorTable::instance().with(executor, [&](const std::shared_ptr<Executor>& live) {
+    if (live->call->record != nullptr) before = *live;
+  });
+  struct Recorded {
+    Recorded() { is_being_recorded = true; }
+    ~Recorded() { is_being_recorded = false; }
+  };
+  Status status = [&] {
+    const Recorded now;
+    return launch(op, workspace, workspace_bytes, executor, stream);
+  }();
+  record_phase2(before ? &*before : nullptr, op.name, begin, status);
+  return status;
+}
+
+}  // namespace
+
+Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
+              aclrtStream stream) {
+  if (is_recording()) [[unlikely]] {
+    if (!is_being_recorded) return launch_recorded(op, workspace, workspace_bytes, executor, stream);
+  }
   if (executor == nullptr) {
     return {ACLNN_ERR_PARAM_NULLPTR,
             text("executor is NULL; pass the one that ", op.name, "GetWorkspaceSize returned")};
@@ -233,28 +262,6 @@ Status launch_call(const Operator& op, void* workspace, uint64_t workspace_bytes
   if (is_recording()) [[unlikely]]
     record_task(task, snapshot->call, (*target)->number);
   return submit(**target, std::move(task), env.blocking || strict);
-}
-
-// What is recorded of a failure needs the executor as it was before the call.
-Status launch_recorded(const Operator& op, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
-                       aclrtStream stream) {
-  const Clock::time_point begin = Clock::now();
-  std::optional<Executor> before;
-  ExecutorTable::instance().with(executor, [&](const std::shared_ptr<Executor>& live) {
-    if (live->call->record != nullptr) before = *live;
-  });
-  Status status = launch_call(op, workspace, workspace_bytes, executor, stream);
-  record_phase2(before ? &*before : nullptr, op.name, begin, status);
-  return status;
-}
-
-}  // namespace
-
-Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
-              aclrtStream stream) {
-  if (is_recording()) [[unlikely]]
-    return launch_recorded(op, workspace, workspace_bytes, executor, stream);
-  return launch_call(op, workspace, workspace_bytes, executor, stream);
 }
 
 namespace {

@@ -66,7 +66,8 @@ struct RecordedTask {
   uint64_t stream_number;
 };
 
-void trace_task(const RecordedTask& task, Clock::time_point begin, Clock::time_point end, const Fault& fault) {
+void trace_task(const RecordedTask& task, Clock::time_point begin, Clock::time_point end,
+                const Fault& fault) {
   const Call& call = *task.call;
   trace_event(call.op->name, "task", begin, end, [&](Json& json) {
     const double seconds = std::chrono::duration<double>(end - begin).count();
@@ -158,12 +159,12 @@ CallRecord& CallRecord::operator()(const char* name, bool flag) {
   return *this;
 }
 
-void record_phase1(const CallRecord& record, Clock::time_point begin, const Status& status) noexcept {
+void record_phase1(const CallRecord& record, const Status& status) noexcept {
   const Clock::time_point end = Clock::now();
   quietly([&] {
     if (!status.ok() && is_dumping()) dump_call(record, record.function(), status.sentence(), {});
     if (!is_tracing()) return;
-    trace_event(record.function(), "phase 1", begin, end, [&](Json& json) {
+    trace_event(record.function(), "phase 1", record.begin(), end, [&](Json& json) {
       json.key("tensors").open('[');
       for (const RecordedArgument& argument : record.arguments()) {
         if (argument.kind != RecordedArgument::Kind::tensor || !argument.tensors[0].is_live) continue;

@@ -18,7 +18,7 @@ struct Executor;
 
 enum class Recording : uint8_t { unknown, off, on };
 extern std::atomic<Recording> recording_state;
-bool find_out_recording();
+[[gnu::cold]] bool find_out_recording();
 
 inline bool is_recording() {
   const Recording state = recording_state.load(std::memory_order_relaxed);
@@ -63,23 +63,25 @@ class CallRecord {
   CallRecord& operator()(const char* name, bool flag);
 
   const char* function() const { return function_; }
+  Clock::time_point begin() const { return begin_; }
   const std::vector<RecordedArgument>& arguments() const { return arguments_; }
 
  private:
   RecordedArgument& add(const char* name, RecordedArgument::Kind kind);
 
   const char* function_;
+  Clock::time_point begin_ = Clock::now();
   std::vector<RecordedArgument> arguments_;
 };
 
 // Phase 1 is over: `status` says how. Never fails; what there is no memory for is not recorded.
-void record_phase1(const CallRecord& record, Clock::time_point begin, const Status& status) noexcept;
+[[gnu::cold]] void record_phase1(const CallRecord& record, const Status& status) noexcept;
 
 // Phase 2 is over. `executor`: as it was before; nullptr when there was none.
 void record_phase2(const Executor* executor, const char* operator_name, Clock::time_point begin,
                    const Status& status) noexcept;
 
 // Makes the task record itself when it runs. `call` is what it was made from; throws std::bad_alloc.
-void record_task(Task& task, const std::shared_ptr<const Call>& call, uint64_t stream_number);
+[[gnu::cold]] void record_task(Task& task, const std::shared_ptr<const Call>& call, uint64_t stream_number);
 
 }  // namespace openaclnn

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -22,8 +23,8 @@ constexpr size_t kBufferBytes = size_t{64} << 10;
 // Made while the library loads and never destroyed: destructors of the caller's statics may still run operators.
 struct TraceFile {
   std::mutex mutex;
-  int file = -1;
-  pid_t owner = 0;  // a forked child has the file too, and leaves it alone
+  std::atomic<int> file{-1};  // set last
+  pid_t owner = 0;            // a forked child has the file too, and leaves it alone
   Clock::time_point start;
   std::string buffer;
 };
@@ -48,7 +49,8 @@ void flush() {
 // "%p" becomes the process's number, so that the processes of one job have a file each.
 std::string file_name() {
   std::string name = environment().trace;
-  if (const size_t at = name.find("%p"); at != std::string::npos) name.replace(at, 2, std::to_string(getpid()));
+  if (const size_t at = name.find("%p"); at != std::string::npos)
+    name.replace(at, 2, std::to_string(getpid()));
   return name;
 }
 
@@ -85,23 +87,24 @@ bool open_trace() {
   if (environment().trace.empty()) return false;
   if (trace->file >= 0) return true;
   const std::string name = file_name();
-  trace->file = open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (trace->file < 0) {
+  const int file = open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) {
     log_message(LogLevel::error,
                 text("OPENACLNN_TRACE is '", name, "', which cannot be written: ", std::strerror(errno)));
     return false;
   }
   trace->owner = getpid();
   trace->start = Clock::now();
+  trace->file.store(file, std::memory_order_release);
   append_line("[\n" + process_event());
   std::atexit(close_trace);
   return true;
 }
 
-bool is_tracing() { return trace->file >= 0; }
+bool is_tracing() { return trace->file.load(std::memory_order_acquire) >= 0; }
 
-void trace_event(const std::string& name, const char* category, Clock::time_point begin, Clock::time_point end,
-                 const std::function<void(Json&)>& arguments) {
+void trace_event(const std::string& name, const char* category, Clock::time_point begin,
+                 Clock::time_point end, const std::function<void(Json&)>& arguments) {
   if (getpid() != trace->owner) return;
   Json json;
   json.open('{').field("name", name).field("cat", category).field("ph", "X");

@@ -13,7 +13,7 @@ bool open_trace();
 bool is_tracing();
 
 // Adds one complete event. `arguments` adds fields to the object "args". Of a forked child nothing is kept.
-void trace_event(const std::string& name, const char* category, Clock::time_point begin, Clock::time_point end,
-                 const std::function<void(Json&)>& arguments);
+void trace_event(const std::string& name, const char* category, Clock::time_point begin,
+                 Clock::time_point end, const std::function<void(Json&)>& arguments);
 
 }  // namespace openaclnn

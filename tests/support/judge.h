@@ -32,7 +32,7 @@ class OutputRecord {
   int64_t elements() const { return elements_; }  // skipped ones included
   int64_t skipped() const { return skipped_; }
   int64_t failures() const { return failures_; }
-  double worst() const { return worst_; }  // the largest error, as a share of the promise
+  double worst() const { return worst_; }            // the largest error, as a share of the promise
   double worst_ulps() const { return worst_ulps_; }  // the largest error, in ulps of the result
   const std::string& worst_place() const { return worst_place_; }  // its element, and the case it is in
   const std::string& messages() const { return messages_; }

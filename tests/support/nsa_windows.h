@@ -35,7 +35,9 @@ inline std::vector<int64_t> window_starts(const WindowAttributes& a, int64_t tok
 
 // The windows of a recorded call; ends of sequences become lengths.
 inline WindowAttributes recorded_windows(const RecordedCall& call, const char* lengths_name) {
-  WindowAttributes a = {call.integers.at("compressBlockSize"), call.integers.at("compressStride"), {},
+  WindowAttributes a = {call.integers.at("compressBlockSize"),
+                        call.integers.at("compressStride"),
+                        {},
                         call.integers.at("actSeqLenType")};
   const auto given = call.arrays.find(lengths_name);
   a.pass_lengths = given != call.arrays.end() && !given->second.empty();

@@ -144,7 +144,9 @@ aclnnStatus aclnnApplyFusedEmaAdamGetWorkspaceSize(const aclTensor* grad, aclTen
     return plan(args);
   };
   return phase1(__func__, workspaceSize, executor, make, [&](CallRecord& record) {
-    record("grad", grad)("varRef", varRef)("mRef", mRef)("vRef", vRef)("sRef", sRef)("step", step)("lr", lr)("emaDecay", emaDecay)("beta1", beta1)("beta2", beta2)("eps", eps)("mode", mode)("biasCorrection", biasCorrection)("weightDecay", weightDecay);
+    record("grad", grad)("varRef", varRef)("mRef", mRef)("vRef", vRef)("sRef", sRef)("step", step)("lr", lr)(
+        "emaDecay", emaDecay)("beta1", beta1)("beta2", beta2)("eps", eps)("mode", mode)(
+        "biasCorrection", biasCorrection)("weightDecay", weightDecay);
   });
 }
 

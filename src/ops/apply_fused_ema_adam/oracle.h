@@ -29,9 +29,14 @@ struct EmaAttributes {
 
 inline EmaAttributes recorded_ema_attributes(const RecordedCall& call) {
   const auto& a = call.reals;
-  return {a.at("lr"),    a.at("emaDecay"),          a.at("beta1"),
-          a.at("beta2"), a.at("eps"),               call.integers.at("mode"),
-          call.integers.at("biasCorrection") != 0, a.at("weightDecay")};
+  return {a.at("lr"),
+          a.at("emaDecay"),
+          a.at("beta1"),
+          a.at("beta2"),
+          a.at("eps"),
+          call.integers.at("mode"),
+          call.integers.at("biasCorrection") != 0,
+          a.at("weightDecay")};
 }
 
 // The tensors in the order of the signature.

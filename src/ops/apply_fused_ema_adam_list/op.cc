@@ -343,7 +343,10 @@ aclnnStatus openaclnnApplyFusedEmaAdamListGetWorkspaceSize(
     return check_and_plan(args);
   };
   return phase1(__func__, workspaceSize, executor, make, [&](CallRecord& record) {
-    record("grads", grads)("varRefs", varRefs)("mRefs", mRefs)("vRefs", vRefs)("sRefs", sRefs)("varCopiesOptional", varCopiesOptional)("step", step)("gradScaleOptional", gradScaleOptional)("foundInfOptional", foundInfOptional)("lr", lr)("emaDecay", emaDecay)("beta1", beta1)("beta2", beta2)("eps", eps)("mode", mode)("biasCorrection", biasCorrection)("weightDecay", weightDecay);
+    record("grads", grads)("varRefs", varRefs)("mRefs", mRefs)("vRefs", vRefs)("sRefs", sRefs)(
+        "varCopiesOptional", varCopiesOptional)("step", step)("gradScaleOptional", gradScaleOptional)(
+        "foundInfOptional", foundInfOptional)("lr", lr)("emaDecay", emaDecay)("beta1", beta1)("beta2", beta2)(
+        "eps", eps)("mode", mode)("biasCorrection", biasCorrection)("weightDecay", weightDecay);
   });
 }
 

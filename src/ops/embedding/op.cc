@@ -98,9 +98,8 @@ aclnnStatus aclnnEmbeddingGetWorkspaceSize(const aclTensor* weight, const aclTen
     if (Status status = check(args); !status.ok()) return status;
     return plan(args);
   };
-  return phase1(__func__, workspaceSize, executor, make, [&](CallRecord& record) {
-    record("weight", weight)("indices", indices)("out", out);
-  });
+  return phase1(__func__, workspaceSize, executor, make,
+                [&](CallRecord& record) { record("weight", weight)("indices", indices)("out", out); });
 }
 
 aclnnStatus aclnnEmbedding(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,

@@ -172,7 +172,8 @@ aclnnStatus aclnnEmbeddingDenseBackwardGetWorkspaceSize(const aclTensor* grad, c
     return plan(args);
   };
   return phase1(__func__, workspaceSize, executor, make, [&](CallRecord& record) {
-    record("grad", grad)("indices", indices)("numWeights", numWeights)("paddingIdx", paddingIdx)("scaleGradByFreq", scaleGradByFreq)("out", out);
+    record("grad", grad)("indices", indices)("numWeights", numWeights)("paddingIdx", paddingIdx)(
+        "scaleGradByFreq", scaleGradByFreq)("out", out);
   });
 }
 

@@ -142,7 +142,9 @@ aclnnStatus aclnnNsaCompressGetWorkspaceSize(const aclTensor* input, const aclTe
     return plan(args, sequences);
   };
   return phase1(__func__, workspaceSize, executor, make, [&](CallRecord& record) {
-    record("input", input)("weight", weight)("actSeqLenOptional", actSeqLenOptional)("layoutOptional", layoutOptional)("compressBlockSize", compressBlockSize)("compressStride", compressStride)("actSeqLenType", actSeqLenType)("output", output);
+    record("input", input)("weight", weight)("actSeqLenOptional", actSeqLenOptional)(
+        "layoutOptional", layoutOptional)("compressBlockSize", compressBlockSize)(
+        "compressStride", compressStride)("actSeqLenType", actSeqLenType)("output", output);
   });
 }
 

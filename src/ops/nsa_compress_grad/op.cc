@@ -157,7 +157,11 @@ aclnnStatus aclnnNsaCompressGradGetWorkspaceSize(
     return plan(args, sequences);
   };
   return phase1(__func__, workspaceSize, executor, make, [&](CallRecord& record) {
-    record("outputGrad", outputGrad)("input", input)("weight", weight)("actSeqLenOptionalOptional", actSeqLenOptionalOptional)("compressBlockSize", compressBlockSize)("compressStride", compressStride)("actSeqLenType", actSeqLenType)("layoutOptionalOptional", layoutOptionalOptional)("inputGradOut", inputGradOut)("weightGradOut", weightGradOut);
+    record("outputGrad", outputGrad)("input", input)("weight", weight)(
+        "actSeqLenOptionalOptional", actSeqLenOptionalOptional)("compressBlockSize", compressBlockSize)(
+        "compressStride", compressStride)("actSeqLenType", actSeqLenType)(
+        "layoutOptionalOptional", layoutOptionalOptional)("inputGradOut", inputGradOut)("weightGradOut",
+                                                                                        weightGradOut);
   });
 }
 
