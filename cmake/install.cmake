@@ -1,4 +1,4 @@
-# What `cmake --install` puts where, by component: library, dev, compat. An installation may be moved as a whole; CPack makes one Debian
+# What `cmake --install` puts where, by component: library, dev, compat, and tools in cli/. An installation may be moved as a whole; CPack makes one Debian
 # package of each component (cmake/packages.cmake).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)

@@ -52,9 +52,15 @@ deb_package(compat PACKAGE openaclnn-cann-compat SECTION libdevel DEPENDS librar
        "CANN toolkit, in which all names lead to openaclnn. Programs that were"
        "written for CANN are built and run with it as they are, on machines"
        "without an NPU.")
+deb_package(tools PACKAGE openaclnn-tools SECTION utils DEPENDS library
+  SUMMARY "run and examine training operators of CANN's aclnn interface"
+  TEXT "The program openaclnn: runs operators on files of tensors, checks their"
+       "errors, traces programs, examines the installation, explains status codes"
+       "and finds what a program for CANN lacks.")
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}) # where the program's library is found
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_SOURCE_DIR}/cmake/debian/triggers ${CMAKE_CURRENT_BINARY_DIR}/debian/shlibs)
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/debian/shlibs "libopenaclnn 1 libopenaclnn1 (>= ${PROJECT_VERSION})\n")
 set(CPACK_DEBIAN_COMPAT_PACKAGE_SHLIBDEPS OFF) # its libraries need nothing; they are filters
 
-set(CPACK_COMPONENTS_ALL library dev compat)
+set(CPACK_COMPONENTS_ALL library dev compat tools)
 include(CPack)

@@ -109,6 +109,28 @@ ACL_FUNC_VISIBILITY aclnnStatus openaclnnApplyFusedEmaAdamListGetWorkspaceSize(
 ACL_FUNC_VISIBILITY aclnnStatus openaclnnApplyFusedEmaAdamList(void* workspace, uint64_t workspaceSize,
                                                                aclOpExecutor* executor, aclrtStream stream);
 
+/* ---- What this process works with ---- */
+
+/**
+ * Describes the library and what it found: a JSON object with the members
+ *
+ *   version            of the library, "0.1.0"
+ *   platform           "cpu", or "none"
+ *   devices            how many devices there are, whyNone the reason when there is none
+ *   threads            that compute
+ *   instructionSet     of the kernels; instructionSets: all that were built, whether available on this machine
+ *   environment        each variable that the library reads: name, accepted, given, inForce, understood
+ *   operators          the names of the operators
+ *
+ * Later versions may have more members.
+ *
+ * @param text receives as much of the text as fits, always with a terminating 0; may be NULL when capacity is 0.
+ * @param capacity bytes at `text`.
+ * @param length receives the number of bytes of the whole text without the 0; may be NULL.
+ * @return 0; 161001 text is NULL but capacity is not 0; 561101 no memory.
+ */
+ACL_FUNC_VISIBILITY aclnnStatus openaclnnDescribe(char* text, uint64_t capacity, uint64_t* length);
+
 /* ---- Libraries that stand in for others ---- */
 
 /**

@@ -1,10 +1,69 @@
 // openaclnn*: what serves no operator of its own.
 #include "openaclnn/openaclnn.h"
 
+#include <algorithm>
+#include <cstring>
+
+#include "base/json.h"
+#include "cpu/dispatch.h"
 #include "openaclnn/status.h"
+#include "ops/registry.h"
 #include "runtime/guard.h"
 
 using namespace openaclnn;
+
+namespace {
+
+void describe_instruction_sets(Json& json) {
+  json.key("instructionSets").open('[');
+  for (const cpu::Isa isa : cpu::built_isas()) {
+    json.open('{').field("name", cpu::isa_name(isa)).field("available", isa <= cpu::best_isa()).close('}');
+  }
+  json.close(']');
+}
+
+void describe_environment(Json& json) {
+  json.key("environment").open('[');
+  for (const Setting& setting : environment_settings()) {
+    json.open('{').field("name", setting.name).field("accepted", setting.accepted);
+    json.field("given", setting.given).field("inForce", setting.in_force);
+    json.field("understood", setting.is_understood).close('}');
+  }
+  json.close(']');
+}
+
+std::string describe_library() {
+  const Platform& found = platform();
+  Json json;
+  json.open('{').field("version", OPENACLNN_VERSION);
+  json.field("platform", found.devices.empty() ? "none" : "cpu").field("devices", found.devices.size());
+  json.field("whyNone", found.why_none).field("threads", found.threads);
+  json.field("instructionSet", found.instruction_set);
+  describe_instruction_sets(json);
+  describe_environment(json);
+  json.key("operators").open('[');
+  for (const Operator* const op : operators()) json.value(op->name);
+  json.close(']').close('}');
+  return json.text();
+}
+
+}  // namespace
+
+aclnnStatus openaclnnDescribe(char* text, uint64_t capacity, uint64_t* length) {
+  return guard(__func__, kMetaWall, [&]() -> Status {
+    if (text == nullptr && capacity > 0) {
+      return {ACLNN_ERR_PARAM_NULLPTR, "text is NULL; pass the address of `capacity` bytes, or capacity 0"};
+    }
+    const std::string whole = describe_library();
+    if (capacity > 0) {
+      const size_t kept = std::min<uint64_t>(whole.size(), capacity - 1);
+      std::memcpy(text, whole.data(), kept);
+      text[kept] = '\0';
+    }
+    if (length != nullptr) *length = whole.size();
+    return {};
+  });
+}
 
 aclnnStatus openaclnnReportMissing(const char* function) {
   return guard(function != nullptr ? function : "unknown function", kMetaWall, []() -> Status {

@@ -9,11 +9,6 @@ namespace openaclnn {
 
 namespace {
 
-struct CodeName {
-  int code;
-  const char* name;
-};
-
 #define OPENACLNN_CODE(name) \
   { name, #name }
 constexpr CodeName kCodes[] = {
@@ -75,6 +70,8 @@ constexpr CodeName kCodes[] = {
 #undef OPENACLNN_CODE
 
 }  // namespace
+
+std::span<const CodeName> code_names() { return kCodes; }
 
 const char* code_name(int code) {
   for (const CodeName& entry : kCodes) {

@@ -5,7 +5,6 @@
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -26,45 +25,53 @@ struct Choice {
 
 void write_line(const std::string& message) { std::fprintf(stderr, "openaclnn: %s\n", message.c_str()); }
 
-// What was read, and the sentences about what was not understood.
+// What was read.
 struct Reading {
   Environment env;
-  std::vector<std::string> complaints;
+  std::vector<Setting> settings;
 };
+
+Setting& add_setting(Reading& reading, const char* name, std::string accepted) {
+  const char* const value = secure_getenv(name);
+  return reading.settings.emplace_back(
+      Setting{name, std::move(accepted), value != nullptr ? value : "", {}, true});
+}
 
 template <class T>
 void read_choice(Reading& reading, const char* name, std::span<const Choice<T>> choices, T& out) {
-  const char* value = secure_getenv(name);
-  if (value == nullptr || *value == '\0') return;
   std::string accepted;
-  for (const Choice<T>& choice : choices) {
-    if (choice.word == value) {
-      out = choice.value;
-      return;
-    }
+  for (const Choice<T>& choice : choices)
     accepted += (accepted.empty() ? "" : "|") + std::string(choice.word);
+  Setting& setting = add_setting(reading, name, std::move(accepted));
+  setting.is_understood = setting.given.empty();
+  for (const Choice<T>& choice : choices) {
+    if (choice.word != setting.given) continue;
+    out = choice.value;
+    setting.is_understood = true;
   }
-  reading.complaints.push_back(
-      text(name, " is '", value, "'; accepted: ", accepted, "; the default is used"));
+  for (const Choice<T>& choice : choices) {
+    if (choice.value == out) setting.in_force = choice.word;
+  }
 }
 
-void read_integer(Reading& reading, const char* name, int lowest, int highest, int& out) {
-  const char* value = secure_getenv(name);
-  if (value == nullptr || *value == '\0') return;
+// `unset`: what the default means where it is no number.
+void read_integer(Reading& reading, const char* name, int lowest, int highest, int& out,
+                  const char* unset = nullptr) {
+  Setting& setting = add_setting(reading, name, text(lowest, " to ", highest));
   int number = 0;
-  const char* const end = value + std::strlen(value);
-  const auto [parsed_to, error] = std::from_chars(value, end, number);
-  if (error == std::errc() && parsed_to == end && number >= lowest && number <= highest) {
-    out = number;
-  } else {
-    reading.complaints.push_back(
-        text(name, " is '", value, "'; accepted: ", lowest, " to ", highest, "; the default is used"));
-  }
+  const char* const begin = setting.given.data();
+  const char* const end = begin + setting.given.size();
+  const auto [parsed_to, error] = std::from_chars(begin, end, number);
+  const bool is_number = error == std::errc() && parsed_to == end && number >= lowest && number <= highest;
+  if (is_number) out = number;
+  setting.is_understood = is_number || setting.given.empty();
+  setting.in_force = !is_number && unset != nullptr ? unset : std::to_string(out);
 }
 
-void read_text(const char* name, std::string& out) {
-  const char* value = secure_getenv(name);
-  if (value != nullptr && *value != '\0') out = value;
+void read_text(Reading& reading, const char* name, const char* accepted, std::string& out) {
+  Setting& setting = add_setting(reading, name, accepted);
+  if (!setting.given.empty()) out = setting.given;
+  setting.in_force = out;
 }
 
 std::unique_ptr<const Reading> read_environment() {
@@ -91,12 +98,15 @@ std::unique_ptr<const Reading> read_environment() {
   read_choice<bool>(*reading, "OPENACLNN_ALLOCATOR", kAllocators, env.guard_allocator);
   read_choice<bool>(*reading, "OPENACLNN_LIMITS", kLimits, env.vendor_limits);
   read_choice<bool>(*reading, "OPENACLNN_BLOCKING", kSwitch, env.blocking);
-  read_integer(*reading, "OPENACLNN_NUM_THREADS", 1, INT_MAX, env.num_threads);
+  read_integer(*reading, "OPENACLNN_NUM_THREADS", 1, INT_MAX, env.num_threads, "all that are available");
   read_choice<IsaCap>(*reading, "OPENACLNN_ISA", kIsas, env.isa);
+  if (env.isa == IsaCap::none) reading->settings.back().in_force = "the best available";
   read_integer(*reading, "OPENACLNN_CPU_DEVICES", 1, 64, env.cpu_devices);
+  read_text(*reading, "OPENACLNN_SOC_NAME", "any text", env.soc_name);
+  read_text(*reading, "OPENACLNN_CUDA_PLUGIN", "an absolute path", env.cuda_plugin);
+  read_text(*reading, "OPENACLNN_TRACE", "a file", env.trace);
+  read_text(*reading, "OPENACLNN_DUMP", "a folder, or folder:operator,...", env.dump);
   read_choice<LogLevel>(*reading, "OPENACLNN_LOG", kLevels, env.log);
-  read_text("OPENACLNN_SOC_NAME", env.soc_name);
-  read_text("OPENACLNN_CUDA_PLUGIN", env.cuda_plugin);
   return reading;
 }
 
@@ -109,9 +119,18 @@ const Environment& environment() {
   std::unique_ptr<const Reading> made = read_environment();
   if (is_first(the_reading, made.get())) {
     // Never destroyed: destructors of the caller's statics may still run operators at exit.
-    for (const std::string& complaint : made.release()->complaints) write_line(complaint);
+    for (const Setting& setting : made.release()->settings) {
+      if (setting.is_understood) continue;
+      write_line(text(setting.name, " is '", setting.given, "'; accepted: ", setting.accepted,
+                      "; the default is used"));
+    }
   }
   return the_reading.load(std::memory_order_acquire)->env;
+}
+
+const std::vector<Setting>& environment_settings() {
+  (void)environment();
+  return the_reading.load(std::memory_order_acquire)->settings;
 }
 
 void log_message(LogLevel level, const std::string& message) {

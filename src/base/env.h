@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace openaclnn {
 
@@ -22,11 +23,23 @@ struct Environment {
   int cpu_devices = 1;                            // OPENACLNN_CPU_DEVICES 1..64
   std::string soc_name = "Ascend910B1";           // OPENACLNN_SOC_NAME
   std::string cuda_plugin;                        // OPENACLNN_CUDA_PLUGIN absolute path
+  std::string trace;                              // OPENACLNN_TRACE file
+  std::string dump;                               // OPENACLNN_DUMP folder, or folder:operator,…
   LogLevel log = LogLevel::warn;                  // OPENACLNN_LOG error|warn|info|debug
 };
 
 // The process's settings. An unknown value is reported once on stderr and replaced by the default.
 const Environment& environment();
+
+// One variable of the list, for whoever shows the settings.
+struct Setting {
+  const char* name;
+  std::string accepted;  // "report|silent|strict", or what kind of text
+  std::string given;     // as it stands in the environment; empty: not set
+  std::string in_force;  // what the library uses: the default where `given` is not understood
+  bool is_understood = true;
+};
+const std::vector<Setting>& environment_settings();
 
 // One line "openaclnn: <message>" on stderr when `level` is enabled.
 void log_message(LogLevel level, const std::string& message);

@@ -115,8 +115,11 @@ Platform* make_platform() {
   auto platform = std::make_unique<Platform>(PlatformKind::cpu);
   platform->devices.reserve(static_cast<size_t>(environment().cpu_devices));
   for (int id = 0; id < environment().cpu_devices; ++id) platform->devices.push_back(new CpuDevice);
-  log_message(LogLevel::info, text("CPU platform: ", environment().cpu_devices, " device(s), ", num_threads(),
-                                   " thread(s), instruction set ", isa_name(active_isa())));
+  platform->threads = num_threads();
+  platform->instruction_set = isa_name(active_isa());
+  log_message(LogLevel::info,
+              text("CPU platform: ", environment().cpu_devices, " device(s), ", platform->threads,
+                   " thread(s), instruction set ", platform->instruction_set));
   return platform.release();
 }
 

@@ -12,8 +12,6 @@
 
 namespace openaclnn::cpu {
 
-namespace {
-
 #if defined(__x86_64__)
 // __builtin_cpu_supports also asks the operating system whether it saves the wide registers.
 Isa best_isa() {
@@ -29,6 +27,8 @@ Isa best_isa() {
 #else
 Isa best_isa() { return Isa::baseline; }  // NEON
 #endif
+
+namespace {
 
 Isa cap() {
   switch (environment().isa) {
@@ -55,6 +55,15 @@ const char* isa_name(Isa isa) {
 #else
   return isa == Isa::baseline ? "neon" : "unknown";
 #endif
+}
+
+std::span<const Isa> built_isas() {
+#if defined(__x86_64__)
+  static constexpr Isa kBuilt[] = {Isa::baseline, Isa::avx2, Isa::avx512};
+#else
+  static constexpr Isa kBuilt[] = {Isa::baseline};
+#endif
+  return kBuilt;
 }
 
 }  // namespace openaclnn::cpu

@@ -63,25 +63,49 @@ Status resolve(const std::array<NamedTensor, kCount>& tensors,
   return {};
 }
 
-// Phase 1: V1, then make() -> Result<Call>, then the executor. On failure both out values stay untouched.
+// V1, then make() -> Result<Call>, then the executor. On failure both out values stay untouched.
 template <class Make>
+Status run_phase1(uint64_t* workspace_bytes, aclOpExecutor** executor, const Make& make,
+                  const std::shared_ptr<const CallRecord>& record) {
+  if (workspace_bytes == nullptr && !(planted(Bug::second_fault_decides) && executor == nullptr)) {
+    return {ACLNN_ERR_PARAM_NULLPTR, "workspaceSize is NULL; pass the address of a uint64_t"};
+  }
+  if (executor == nullptr)
+    return {ACLNN_ERR_PARAM_NULLPTR, "executor is NULL; pass the address of an aclOpExecutor*"};
+  if (planted(Bug::size_written_before_the_checks)) *workspace_bytes = 0;
+  Result<Call> call = make();
+  if (!call.ok()) return call.status();
+  if (record != nullptr) [[unlikely]]
+    call->record = record;
+  const uint64_t required = call->workspace_bytes;
+  Result<aclOpExecutor*> made = make_executor(std::move(*call));
+  if (!made.ok()) return made.status();
+  *workspace_bytes = required;
+  *executor = *made;
+  return {};
+}
+
+template <class RecordArguments>
+[[gnu::noinline, gnu::cold]] std::shared_ptr<const CallRecord> make_record(const char* function,
+                                                                           const RecordArguments& arguments) {
+  const auto record = std::make_shared<CallRecord>(function);
+  arguments(*record);
+  return record;
+}
+
+// Phase 1. `record_arguments` passes all arguments to a CallRecord, in the order of the signature; it is called only when calls
+// are recorded.
+template <class Make, class RecordArguments>
 aclnnStatus phase1(const char* function, uint64_t* workspace_bytes, aclOpExecutor** executor,
-                   Make&& make) noexcept {
+                   const Make& make, const RecordArguments& record_arguments) noexcept {
   return guard(function, kMetaWall, [&]() -> Status {
-    if (workspace_bytes == nullptr && !(planted(Bug::second_fault_decides) && executor == nullptr)) {
-      return {ACLNN_ERR_PARAM_NULLPTR, "workspaceSize is NULL; pass the address of a uint64_t"};
-    }
-    if (executor == nullptr)
-      return {ACLNN_ERR_PARAM_NULLPTR, "executor is NULL; pass the address of an aclOpExecutor*"};
-    if (planted(Bug::size_written_before_the_checks)) *workspace_bytes = 0;
-    Result<Call> call = make();
-    if (!call.ok()) return call.status();
-    const uint64_t required = call->workspace_bytes;
-    Result<aclOpExecutor*> made = make_executor(std::move(*call));
-    if (!made.ok()) return made.status();
-    *workspace_bytes = required;
-    *executor = *made;
-    return {};
+    std::shared_ptr<const CallRecord> record;
+    if (is_recording()) [[unlikely]]
+      record = make_record(function, record_arguments);
+    Status status = run_phase1(workspace_bytes, executor, make, record);
+    if (record != nullptr) [[unlikely]]
+      record_phase1(*record, status);
+    return status;
   });
 }
 

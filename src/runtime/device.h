@@ -153,8 +153,10 @@ struct Platform {
 
   PlatformKind kind;
   std::vector<Device*> devices;
-  std::string why_none;             // when `devices` is empty
-  Status (*usability)() = nullptr;  // whether this process may use the devices; nullptr: always
+  std::string why_none;                  // when `devices` is empty
+  Status (*usability)() = nullptr;       // whether this process may use the devices; nullptr: always
+  int threads = 1;                       // that compute
+  const char* instruction_set = "none";  // of the kernels
 };
 
 using MakePlatform = Platform* (*)();

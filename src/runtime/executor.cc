@@ -200,8 +200,39 @@ Result<aclOpExecutor*> make_executor(Call&& call) {
   return static_cast<aclOpExecutor*>(handle);
 }
 
+namespace {
+
+// launch() comes back for the call itself, of which there is one copy only, as fast as if nothing could be recorded.
+thread_local bool is_being_recorded = false;
+
+// What is recorded of a failure needs the executor as it was before the call.
+[[gnu::noinline, gnu::cold]] Status launch_recorded(const Operator& op, void* workspace,
+                                                    uint64_t workspace_bytes, aclOpExecutor* executor,
+                                                    aclrtStream stream) {
+  const Clock::time_point begin = Clock::now();
+  std::optional<Executor> before;
+  ExecutorTable::instance().with(executor, [&](const std::shared_ptr<Executor>& live) {
+    if (live->call->record != nullptr) before = *live;
+  });
+  struct Recorded {
+    Recorded() { is_being_recorded = true; }
+    ~Recorded() { is_being_recorded = false; }
+  };
+  Status status = [&] {
+    const Recorded now;
+    return launch(op, workspace, workspace_bytes, executor, stream);
+  }();
+  record_phase2(before ? &*before : nullptr, op.name, begin, status);
+  return status;
+}
+
+}  // namespace
+
 Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
               aclrtStream stream) {
+  if (is_recording()) [[unlikely]] {
+    if (!is_being_recorded) return launch_recorded(op, workspace, workspace_bytes, executor, stream);
+  }
   if (executor == nullptr) {
     return {ACLNN_ERR_PARAM_NULLPTR,
             text("executor is NULL; pass the one that ", op.name, "GetWorkspaceSize returned")};
@@ -227,7 +258,10 @@ Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, acl
                     : check_lists(call, {snapshot->data, snapshot->lists, workspace}, strict));
   if (call.nothing_to_do) return {};
 
-  return submit(**target, make_task(*snapshot, workspace), env.blocking || strict);
+  Task task = make_task(*snapshot, workspace);
+  if (is_recording()) [[unlikely]]
+    record_task(task, snapshot->call, (*target)->number);
+  return submit(**target, std::move(task), env.blocking || strict);
 }
 
 namespace {

@@ -13,6 +13,7 @@
 #include "base/tensor_view.h"
 #include "runtime/device.h"
 #include "runtime/handle.h"
+#include "runtime/recorder.h"
 #include "runtime/recycle.h"
 #include "runtime/tensor_lists.h"
 
@@ -49,7 +50,8 @@ struct Call {
   // task accesses; operators for which that is far off put their own number here.
   double work_bytes = 0;
   bool nothing_to_do = false;
-  std::shared_ptr<const void> plan;  // of the operator's own type, trivially copyable
+  std::shared_ptr<const void> plan;          // of the operator's own type, trivially copyable
+  std::shared_ptr<const CallRecord> record;  // nullptr unless calls are recorded
 
   // Returns the parameter's position.
   int add(const Parameter& parameter);

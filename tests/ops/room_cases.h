@@ -9,10 +9,11 @@
 
 namespace openaclnn_test {
 
-#define OPENACLNN_OPERATOR(folder, name)                      \
-  std::vector<Case> cases_of_##folder();                      \
-  Case random_case_of_##folder(Draw& draw, int64_t elements); \
-  std::vector<Case> numerics_cases_of_##folder(int64_t elements);
+#define OPENACLNN_OPERATOR(folder, name)                          \
+  std::vector<Case> cases_of_##folder();                          \
+  Case random_case_of_##folder(Draw& draw, int64_t elements);     \
+  std::vector<Case> numerics_cases_of_##folder(int64_t elements); \
+  JudgeResults recorded_judge_of_##folder(const RecordedCall& call);
 #include "ops/ops.def"
 #undef OPENACLNN_OPERATOR
 

@@ -11,7 +11,7 @@ std::string output_with(const Variables& variables, const std::vector<std::strin
   // Empty values count as unset, which also hides what the caller's environment holds.
   Variables all;
   for (const char* name : {"DEVICE", "CHECK", "ALLOCATOR", "LIMITS", "BLOCKING", "NUM_THREADS", "ISA",
-                           "CPU_DEVICES", "SOC_NAME", "LOG"}) {
+                           "CPU_DEVICES", "SOC_NAME", "TRACE", "DUMP", "LOG"}) {
     all.emplace_back(std::string("OPENACLNN_") + name, "");
   }
   all.insert(all.end(), variables.begin(), variables.end());

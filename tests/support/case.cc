@@ -64,7 +64,7 @@ void judge_case(const Case& c, const std::vector<HostTensor>& before, const std:
     const bool is_input = c.tensors[k].role == Role::input;
     results.push_back(is_input ? before[k].alias() : contiguous(c.tensors[k], after[k]));
   }
-  judge.start_case();
+  judge.start_case(c.name);
   c.judge(before, results, judge);
 }
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,6 +53,15 @@ struct Case {
 
   // The start of the name: the operator, which is also how `judge` begins the names of its outputs.
   std::string operator_name() const { return name.substr(0, name.find(' ')); }
+};
+
+// The arguments of a call that was recorded, besides its tensors: from them a room makes the judge of the results.
+struct RecordedCall {
+  std::map<std::string, int64_t> integers;  // flags too, as 0 and 1
+  std::map<std::string, double> reals;
+  std::map<std::string, std::vector<int64_t>> arrays;  // those that were given
+  std::set<std::string> tensors;                       // those that were given
+  size_t list_length = 0;
 };
 
 // Data that brings out the errors of sums: terms of one size that cancel, terms of any size, terms that only grow. As data of

@@ -59,6 +59,10 @@ void OutputRecord::compare(double result, long double exact, long double c, long
     fail(format("result %.9g, exact %.12Lg, error %.3Lg is %.4Lg of the promise (c %.3Lg, S %.6Lg)", result,
                 exact, error, share, c, sum_of_magnitudes));
   }
+  if (const auto ulps = static_cast<double>(error / half_ulp / 2); ulps > worst_ulps_) {
+    worst_ulps_ = ulps;
+    worst_place_ = "element " + std::to_string(position_ - 1) + " of " + case_;
+  }
   ++tenths_[static_cast<size_t>(std::clamp(share * 10, 0.0L, 9.0L))];
   if (rest > 0) worst_beyond_ = std::max(worst_beyond_, static_cast<double>((error - half_ulp) / rest));
   if (share > worst_) {
@@ -99,6 +103,10 @@ void OutputRecord::merge(const OutputRecord& other) {
   failures_ += other.failures_;
   for (size_t k = 0; k < tenths_.size(); ++k) tenths_[k] += other.tenths_[k];
   worst_beyond_ = std::max(worst_beyond_, other.worst_beyond_);
+  if (other.worst_ulps_ > worst_ulps_) {
+    worst_ulps_ = other.worst_ulps_;
+    worst_place_ = other.worst_place_;
+  }
   if (other.worst_ > worst_) {
     worst_ = other.worst_;
     worst_text_ = other.worst_text_;
@@ -124,7 +132,9 @@ std::string OutputRecord::row() const {
 }
 
 OutputRecord& Judge::output(const std::string& name, aclDataType dtype) {
-  return outputs_.try_emplace({name, dtype}, name, dtype).first->second;
+  const auto [entry, is_new] = outputs_.try_emplace({name, dtype}, name, dtype);
+  if (is_new) entry->second.start_case(case_);
+  return entry->second;
 }
 
 bool Judge::ok() const {
@@ -148,8 +158,9 @@ std::string Judge::table() const {
   return text;
 }
 
-void Judge::start_case() {
-  for (auto& [key, record] : outputs_) record.start_case();
+void Judge::start_case(const std::string& name) {
+  case_ = name;
+  for (auto& [key, record] : outputs_) record.start_case(name);
 }
 
 void Judge::merge(const Judge& other) {

@@ -27,14 +27,20 @@ class OutputRecord {
   void expect_bits(uint64_t got, uint64_t wanted);
   void expect_bytes(const std::byte* got, const std::byte* wanted, int64_t bytes);
 
+  const std::string& name() const { return name_; }
   aclDataType dtype() const { return dtype_; }
   int64_t elements() const { return elements_; }  // skipped ones included
   int64_t skipped() const { return skipped_; }
   int64_t failures() const { return failures_; }
-  double worst() const { return worst_; }  // the largest error, as a share of the promise
+  double worst() const { return worst_; }            // the largest error, as a share of the promise
+  double worst_ulps() const { return worst_ulps_; }  // the largest error, in ulps of the result
+  const std::string& worst_place() const { return worst_place_; }  // its element, and the case it is in
   const std::string& messages() const { return messages_; }
 
-  void start_case() { position_ = 0; }
+  void start_case(const std::string& name) {
+    position_ = 0;
+    case_ = name;
+  }
   void merge(const OutputRecord& other);
   std::string row() const;
   static std::string heading();
@@ -51,6 +57,8 @@ class OutputRecord {
   double worst_beyond_ =
       0;  // largest (error - ulp / 2) / (c * 2^-24 * S): what is left without the last rounding
   std::string worst_text_;
+  double worst_ulps_ = 0;
+  std::string case_, worst_place_;
   std::string messages_;
 };
 
@@ -66,7 +74,7 @@ class Judge {
   std::string table() const;
 
   // Positions count from 0 again.
-  void start_case();
+  void start_case(const std::string& name);
   void merge(const Judge& other);
   // visit(record), by name and dtype.
   template <class Visit>
@@ -76,6 +84,7 @@ class Judge {
 
  private:
   std::map<std::pair<std::string, aclDataType>, OutputRecord> outputs_;
+  std::string case_;
 };
 
 }  // namespace openaclnn_test

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "aclnn/acl_meta.h"
+#include "support/case.h"
 #include "support/draw.h"
 
 namespace openaclnn_test {
@@ -30,6 +31,22 @@ inline std::vector<int64_t> window_starts(const WindowAttributes& a, int64_t tok
     token += length;
   }
   return starts;
+}
+
+// The windows of a recorded call; ends of sequences become lengths.
+inline WindowAttributes recorded_windows(const RecordedCall& call, const char* lengths_name) {
+  WindowAttributes a = {call.integers.at("compressBlockSize"),
+                        call.integers.at("compressStride"),
+                        {},
+                        call.integers.at("actSeqLenType")};
+  const auto given = call.arrays.find(lengths_name);
+  a.pass_lengths = given != call.arrays.end() && !given->second.empty();
+  int64_t begin = 0;
+  for (const int64_t entry : a.pass_lengths ? given->second : std::vector<int64_t>()) {
+    a.lengths.push_back(a.length_type == 0 ? entry - begin : entry);
+    begin = entry;
+  }
+  return a;
 }
 
 // Blocks of at most `most` tokens in up to four sequences, the last of which has a window.

@@ -232,4 +232,26 @@ inline std::vector<Case> apply_adam_w_numerics_cases(int64_t elements) {
   return cases;
 }
 
+// The judge of a call that was recorded. The dtypes are those of its tensors.
+inline JudgeResults apply_adam_w_recorded_judge(const RecordedCall& call) {
+  AdamWSetup s =
+      adam_w_setup(call.tensors.contains("beta1Power") ? 1 : 2, ACL_FLOAT, call.integers.at("amsgrad") != 0);
+  s.maximize = call.integers.at("maximize") != 0;
+  if (s.version == 2) {
+    s.lr = call.reals.at("lr");
+    s.beta1 = call.reals.at("beta1");
+    s.beta2 = call.reals.at("beta2");
+    s.weight_decay = call.reals.at("weightDecay");
+    s.eps = call.reals.at("eps");
+  }
+  return [s](const std::vector<HostTensor>& before, const std::vector<HostTensor>& after, Judge& judge) {
+    AdamWSetup with_dtypes = s;
+    with_dtypes.dtype = before[0].dtype();
+    with_dtypes.grad_dtype = before[s.grad_at()].dtype();
+    if (s.amsgrad) with_dtypes.maximum_dtype = before[s.maximum_at()].dtype();
+    if (s.version == 2) with_dtypes.step_dtype = before[s.step_at()].dtype();
+    adam_w_judge(with_dtypes)(before, after, judge);
+  };
+}
+
 }  // namespace openaclnn_test

@@ -159,4 +159,9 @@ inline std::vector<Case> apply_fused_ema_adam_numerics_cases(int64_t elements) {
   return cases;
 }
 
+// The judge of a call that was recorded.
+inline JudgeResults apply_fused_ema_adam_recorded_judge(const RecordedCall& call) {
+  return ema_adam_judge(recorded_ema_attributes(call));
+}
+
 }  // namespace openaclnn_test

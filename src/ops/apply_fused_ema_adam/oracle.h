@@ -27,6 +27,18 @@ struct EmaAttributes {
   double weight_decay = 0;
 };
 
+inline EmaAttributes recorded_ema_attributes(const RecordedCall& call) {
+  const auto& a = call.reals;
+  return {a.at("lr"),
+          a.at("emaDecay"),
+          a.at("beta1"),
+          a.at("beta2"),
+          a.at("eps"),
+          call.integers.at("mode"),
+          call.integers.at("biasCorrection") != 0,
+          a.at("weightDecay")};
+}
+
 // The tensors in the order of the signature.
 enum EmaTensor { kGrad, kVar, kM, kV, kS, kStep, kEmaTensors };
 inline constexpr const char* kEmaNames[kEmaTensors] = {"grad", "varRef", "mRef", "vRef", "sRef", "step"};

@@ -165,4 +165,13 @@ inline std::vector<Case> apply_fused_ema_adam_list_numerics_cases(int64_t elemen
   return cases;
 }
 
+// The judge of a call that was recorded.
+inline JudgeResults apply_fused_ema_adam_list_recorded_judge(const RecordedCall& call) {
+  ListForm form = {recorded_ema_attributes(call), call.list_length};
+  form.has_copies = call.tensors.contains("varCopiesOptional");
+  form.has_scale = call.tensors.contains("gradScaleOptional");
+  form.has_found_inf = call.tensors.contains("foundInfOptional");
+  return ema_list_judge(form);
+}
+
 }  // namespace openaclnn_test

@@ -97,4 +97,7 @@ inline std::vector<Case> embedding_numerics_cases(int64_t elements) {
   return cases;
 }
 
+// The judge of a call that was recorded.
+inline JudgeResults embedding_recorded_judge(const RecordedCall&) { return judge_embedding; }
+
 }  // namespace openaclnn_test

@@ -100,14 +100,16 @@ using namespace openaclnn;
 aclnnStatus aclnnEmbeddingGetWorkspaceSize(const aclTensor* weight, const aclTensor* indices,
                                            const aclTensor* out, uint64_t* workspaceSize,
                                            aclOpExecutor** executor) {
-  return phase1(__func__, workspaceSize, executor, [&]() -> Result<Call> {
+  const auto make = [&]() -> Result<Call> {
     EmbeddingArgs args;
     const Status resolved = resolve<3>({{{"weight", weight}, {"indices", indices}, {"out", out}}},
                                        {&args.weight, &args.indices, &args.out});
     if (!resolved.ok()) return resolved;
     if (Status status = check(args); !status.ok()) return status;
     return plan(args);
-  });
+  };
+  return phase1(__func__, workspaceSize, executor, make,
+                [&](CallRecord& record) { record("weight", weight)("indices", indices)("out", out); });
 }
 
 aclnnStatus aclnnEmbedding(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,

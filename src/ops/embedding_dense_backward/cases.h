@@ -135,4 +135,11 @@ inline std::vector<Case> embedding_dense_backward_numerics_cases(int64_t element
   return cases;
 }
 
+// The judge of a call that was recorded.
+inline JudgeResults embedding_dense_backward_recorded_judge(const RecordedCall& call) {
+  const auto& numbers = call.integers;
+  return backward_judge(
+      {numbers.at("numWeights"), numbers.at("paddingIdx"), numbers.at("scaleGradByFreq") != 0});
+}
+
 }  // namespace openaclnn_test

@@ -150,4 +150,9 @@ inline std::vector<Case> grouped_bias_add_grad_numerics_cases(int64_t elements) 
   return cases;
 }
 
+// The judge of a call that was recorded.
+inline JudgeResults grouped_bias_add_grad_recorded_judge(const RecordedCall& call) {
+  return bias_judge({call.tensors.contains("groupIdxOptional"), call.integers.at("groupIdxType")});
+}
+
 }  // namespace openaclnn_test

@@ -119,4 +119,9 @@ inline std::vector<Case> nsa_compress_numerics_cases(int64_t elements) {
   return cases;
 }
 
+// The judge of a call that was recorded.
+inline JudgeResults nsa_compress_recorded_judge(const RecordedCall& call) {
+  return compress_judge(recorded_windows(call, "actSeqLenOptional"));
+}
+
 }  // namespace openaclnn_test

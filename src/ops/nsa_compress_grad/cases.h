@@ -114,4 +114,9 @@ inline std::vector<Case> nsa_compress_grad_numerics_cases(int64_t elements) {
   return cases;
 }
 
+// The judge of a call that was recorded.
+inline JudgeResults nsa_compress_grad_recorded_judge(const RecordedCall& call) {
+  return compress_grad_judge(recorded_windows(call, "actSeqLenOptionalOptional"));
+}
+
 }  // namespace openaclnn_test

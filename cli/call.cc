@@ -1,0 +1,108 @@
+// One call of an operator through the C interface, with arguments from files.
+#include <chrono>
+
+#include "library.h"
+#include "operators.h"
+#include "program.h"
+
+namespace openaclnn_cli {
+
+namespace {
+
+// Strides of the elements as they lie in the file.
+std::vector<int64_t> strides_of(const StoredTensor& tensor) {
+  std::vector<int64_t> strides(tensor.dims.size());
+  int64_t stride = 1;
+  for (size_t n = 0; n < strides.size(); ++n) {
+    const size_t k = tensor.is_column_major ? n : strides.size() - 1 - n;
+    strides[k] = stride;
+    stride *= tensor.dims[k];
+  }
+  return strides;
+}
+
+aclTensor* make_handle(const LoadedTensor& tensor) {
+  const std::vector<int64_t> strides = strides_of(tensor.header);
+  const std::vector<int64_t>& dims = tensor.header.dims;
+  aclTensor* const handle = aclCreateTensor(dims.data(), dims.size(), tensor.header.dtype, strides.data(), 0,
+                                            ACL_FORMAT_ND, dims.data(), dims.size(), tensor.memory->data);
+  if (handle == nullptr) throw Failure(error_text());
+  return handle;
+}
+
+// The handles of one call, in the order of the parameters; NULL for numbers and for what is not given.
+class Handles {
+ public:
+  Handles(const Description& description, const Arguments& arguments) : description_(description) {
+    for (const Parameter& parameter : description.parameters) handles_.push_back(make(parameter, arguments));
+  }
+  ~Handles() {
+    for (size_t k = 0; k < handles_.size(); ++k) {
+      if (handles_[k] == nullptr) continue;
+      switch (description_.parameters[k].kind) {
+        case Kind::tensor: aclDestroyTensor(static_cast<aclTensor*>(handles_[k])); break;
+        case Kind::tensor_list: aclDestroyTensorList(static_cast<aclTensorList*>(handles_[k])); break;
+        default: aclDestroyIntArray(static_cast<aclIntArray*>(handles_[k])); break;
+      }
+    }
+  }
+  Handles(const Handles&) = delete;
+  Handles& operator=(const Handles&) = delete;
+
+  std::span<void* const> get() const { return handles_; }
+
+ private:
+  static void* make(const Parameter& parameter, const Arguments& arguments) {
+    if (parameter.kind == Kind::integers) {
+      const auto given = arguments.integers.find(parameter.name);
+      if (given == arguments.integers.end()) return nullptr;
+      return aclCreateIntArray(given->second.data(), given->second.size());
+    }
+    if (!arguments.has(parameter.name)) return nullptr;
+    const std::vector<LoadedTensor>& tensors = arguments.tensors.at(parameter.name);
+    if (parameter.kind == Kind::tensor) return make_handle(tensors.at(0));
+    std::vector<aclTensor*> elements;
+    for (const LoadedTensor& tensor : tensors) elements.push_back(make_handle(tensor));
+    return aclCreateTensorList(elements.data(), elements.size());
+  }
+
+  const Description& description_;
+  std::vector<void*> handles_;
+};
+
+CallResult failed(int code, bool is_refused) {
+  CallResult result;
+  result.code = code;
+  result.is_refused = is_refused;
+  result.sentence = error_text();
+  return result;
+}
+
+}  // namespace
+
+CallResult call_operator(const Description& description, Arguments& arguments) {
+  const DeviceMemory makes_a_device_current(1);  // for operators without any tensor
+  for (const Parameter& parameter : description.parameters) {
+    if (parameter.use != Use::written || arguments.has(parameter.name)) continue;
+    for (const StoredTensor& wanted : parameter.infer(arguments)) {
+      checked_bytes(parameter.name, wanted.dtype, wanted.dims);
+      arguments.tensors[parameter.name].push_back(make_tensor(wanted.dtype, wanted.dims));
+    }
+  }
+  const Handles handles(description, arguments);
+  const auto start = std::chrono::steady_clock::now();
+  uint64_t workspace_bytes = 0;
+  aclOpExecutor* executor = nullptr;
+  if (const int code = description.phase1(handles.get(), arguments, &workspace_bytes, &executor); code != 0)
+    return failed(code, true);
+  const DeviceMemory workspace(workspace_bytes);
+  if (const int code = description.phase2(workspace.data, workspace_bytes, executor, nullptr); code != 0)
+    return failed(code, code != ACL_ERROR_RT_VECTOR_CORE_EXCEPTION);
+  if (const int code = aclrtSynchronizeStream(nullptr); code != 0) return failed(code, false);
+  CallResult result;
+  result.workspace_bytes = workspace_bytes;
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+}  // namespace openaclnn_cli

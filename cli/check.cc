@@ -1,0 +1,177 @@
+// openaclnn check: the operators on named and random cases, or on dumps, against their formulas in extended precision.
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "ops/room_cases.h"
+#include "program.h"
+#include "replay.h"
+#include "rooms.h"
+#include "support/case.h"
+#include "support/number.h"
+#include "terminal.h"
+
+namespace openaclnn_cli {
+
+namespace {
+
+using nlohmann::json;
+using openaclnn_test::Case;
+using openaclnn_test::Judge;
+using openaclnn_test::OutputRecord;
+
+struct Options {
+  std::string name, replay;
+  int64_t cases = 100, seed = 1;
+  bool json = false;
+};
+
+// The named cases of the room, sizes around the kernels' blocks among them, then random ones.
+std::vector<Case> cases_of(const Room& room, const Options& options) {
+  std::vector<Case> cases;
+  for (Case& c : openaclnn_test::all_cases()) {
+    if (c.operator_name() == room.name) cases.push_back(std::move(c));
+  }
+  openaclnn_test::Random random(static_cast<uint64_t>(options.seed));
+  openaclnn_test::RandomDraw draw(random);
+  for (const openaclnn_test::RandomCases& kind : openaclnn_test::kRandomCases) {
+    if (room.name != kind.operator_name) continue;
+    for (int64_t n = 0; n < options.cases; ++n) {
+      cases.push_back(kind.make(draw, 2000));
+      cases.back().name += fmt::format(" (random case {} of seed {})", n, options.seed);
+    }
+  }
+  return cases;
+}
+
+// Adds a sentence to `failures` when the call itself fails.
+void run_and_judge(const Case& c, Judge& judge, std::vector<std::string>& failures) {
+  const std::vector<openaclnn_test::HostTensor> tensors = openaclnn_test::make_tensors(c);
+  const std::vector<openaclnn_test::HostTensor> before = openaclnn_test::before_call(c, tensors);
+  const openaclnn_test::Outcome outcome = openaclnn_test::run_case(c, tensors);
+  if (outcome.ok()) {
+    openaclnn_test::judge_case(c, before, tensors, judge);
+  } else {
+    failures.push_back(fmt::format("{}: {}", c.name, outcome.text()));
+  }
+}
+
+json as_json(const Judge& judge) {
+  json outputs = json::array();
+  judge.for_each([&](const OutputRecord& record) {
+    outputs.push_back({{"output", record.name()},
+                       {"dtype", openaclnn_test::dtype_name(record.dtype())},
+                       {"elements", record.elements()},
+                       {"notCovered", record.skipped()},
+                       {"worstUlps", record.worst_ulps()},
+                       {"worstAt", record.worst_place()},
+                       {"shareOfPromise", record.worst()},
+                       {"broken", record.failures()}});
+  });
+  return outputs;
+}
+
+void print_table(const Judge& judge) {
+  Table table({"output", "dtype", "elements", "worst ulp", "of promise", "verdict", "worst at"});
+  judge.for_each([&](const OutputRecord& record) {
+    const std::string verdict =
+        record.failures() == 0 ? "kept" : fmt::format("BROKEN {} times", record.failures());
+    table.add({record.name(), openaclnn_test::dtype_name(record.dtype()), std::to_string(record.elements()),
+               fmt::format("{:.3f}", record.worst_ulps()), fmt::format("{:.3f}", record.worst()), verdict,
+               record.worst_place()});
+  });
+  table.print();
+}
+
+int report(const Judge& judge, const std::vector<std::string>& failures, const json& calls, bool as_text) {
+  const bool is_kept = judge.ok() && failures.empty();
+  if (!as_text) {
+    fmt::print(
+        "{}\n",
+        json{{"outputs", as_json(judge)}, {"failures", failures}, {"calls", calls}, {"kept", is_kept}}.dump(
+            2));
+    return is_kept ? kFine : kProblem;
+  }
+  print_table(judge);
+  fmt::print("{}", toned(Tone::bad, judge.messages()));
+  for (const std::string& failure : failures) fmt::print("{}\n", toned(Tone::bad, failure));
+  fmt::print(
+      "The promise is |result - exact| <= ulp/2 + c*2^-24*S, docs/numerics.md; 0 ulp: prescribed bits or "
+      "exact.\n");
+  fmt::print("{}\n", !judge.ok()         ? toned(Tone::bad, "a promise is broken")
+                     : !failures.empty() ? toned(Tone::bad, fmt::format("{} calls failed", failures.size()))
+                                         : toned(Tone::good, "every promise is kept"));
+  return is_kept ? kFine : kProblem;
+}
+
+int check_cases(const Options& options) {
+  std::vector<Case> cases;
+  for (const Room& room : rooms()) {
+    if (!options.name.empty() && &room != &find_room(options.name)) continue;
+    for (Case& c : cases_of(room, options)) cases.push_back(std::move(c));
+  }
+  Judge judge;
+  std::vector<std::string> failures;
+  {
+    Progress progress(static_cast<int64_t>(cases.size()));
+    for (const Case& c : cases) {
+      progress.step(c.name);
+      run_and_judge(c, judge, failures);
+    }
+  }
+  return report(judge, failures, cases.size(), !options.json);
+}
+
+int check_dumps(const Options& options) {
+  Judge judge;
+  std::vector<std::string> failures;
+  json calls = json::array();
+  for (const std::string& folder : dump_folders(options.replay)) {
+    const Replay done = replay(folder, judge);
+    calls.push_back({{"folder", folder},
+                     {"operator", done.operator_name},
+                     {"reason", done.reason},
+                     {"code", done.result.code},
+                     {"sentence", done.result.sentence}});
+    if (!options.json) fmt::print("{}: {}, dumped because: {}\n", folder, done.operator_name, done.reason);
+    if (!done.is_judged) failures.push_back(fmt::format("{}: {}", folder, done.result.sentence));
+  }
+  return report(judge, failures, calls, !options.json);
+}
+
+int check(const Options& options) {
+  // The cases own their memory, which strict mode would not know, and must see faults.
+  setenv("OPENACLNN_CHECK", "report", 1);
+  return options.replay.empty() ? check_cases(options) : check_dumps(options);
+}
+
+}  // namespace
+
+void add_check(Program& program) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* const command = add_command(
+      program, "check", "Compare the operators with their formulas in extended precision",
+      "Examples: openaclnn check Embedding --cases 1000\n"
+      "          OPENACLNN_DUMP=dumps ./train; openaclnn check --replay dumps\n"
+      "Every output: its worst error in ulps and where, the share of the promised bound, and the verdict.\n"
+      "OPENACLNN_DUMP=FOLDER makes a program keep the arguments of calls that fail (100 of them at most), "
+      "and\n"
+      "FOLDER:NAME,... or FOLDER:all those of every call of these operators; --replay runs them again.\n"
+      "Exit code 1 when a promise is broken, or a call fails.",
+      [options] { return check(*options); });
+  command->add_option("NAME", options->name, "One operator; without it all")->type_name("");
+  command->add_option("--cases", options->cases, "Random cases of each operator besides the named ones")
+      ->check(CLI::Range(int64_t{0}, int64_t{1'000'000}).description(""))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "Where random cases begin")
+      ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000}).description(""))
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--replay", options->replay, "A dump, or a folder of dumps")->type_name("FOLDER");
+  add_json_option(*command, options->json);
+}
+
+}  // namespace openaclnn_cli

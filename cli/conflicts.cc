@@ -1,0 +1,139 @@
+// Looks for problems in the environment, on the library path and in Python.
+#include "conflicts.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <numeric>
+
+#include "process.h"
+
+namespace openaclnn_cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Names under which CANN's programs look for the interface.
+constexpr const char* kCannNames[] = {"libascendcl.so", "libacl_rt.so", "libnnopbase.so", "libopapi.so"};
+
+// How many letters must change to make one word the other.
+size_t distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0]++;
+    for (size_t k = 1; k <= b.size(); ++k) {
+      const size_t changed = diagonal + (a[i - 1] != b[k - 1] ? 1 : 0);
+      diagonal = row[k];
+      row[k] = std::min({changed, row[k] + 1, row[k - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+std::vector<fs::path> library_folders() {
+  const char* const path = std::getenv("LD_LIBRARY_PATH");
+  std::vector<fs::path> folders;
+  std::string rest = path != nullptr ? path : "";
+  for (size_t colon = 0; !rest.empty(); rest.erase(0, colon == std::string::npos ? colon : colon + 1)) {
+    colon = rest.find(':');
+    if (const std::string folder = rest.substr(0, colon); !folder.empty()) folders.emplace_back(folder);
+  }
+  return folders;
+}
+
+// Our stand-ins are small files that name our library as the one to look in.
+bool is_stand_in(const fs::path& file) {
+  std::error_code error;
+  if (fs::file_size(file, error) > (1u << 20) || error) return false;
+  std::ifstream stream(file, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  return bytes.find("libopenaclnn.so") != std::string::npos;
+}
+
+void find_cann(const fs::path& folder, std::vector<Problem>& problems) {
+  for (const char* name : kCannNames) {
+    std::error_code error;
+    if (!fs::exists(folder / name, error) || is_stand_in(folder / name)) continue;
+    problems.push_back(
+        {fmt::format("{} in LD_LIBRARY_PATH is a library of CANN: programs load it instead of openaclnn",
+                     (folder / name).string()),
+         "take its folder out of LD_LIBRARY_PATH, or put openaclnn's cann-compat/lib64 before it (source its "
+         "set_env.sh)"});
+    return;  // the others of the folder are the same problem
+  }
+}
+
+}  // namespace
+
+void find_setting_problems(const nlohmann::json& known, std::vector<Problem>& problems) {
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::string name = text.substr(0, text.find('='));
+    if (!name.starts_with("OPENACLNN_")) continue;
+    std::string nearest;
+    bool is_known = false;
+    for (const nlohmann::json& setting : known) {
+      const std::string candidate = setting["name"];
+      is_known = is_known || candidate == name;
+      if (nearest.empty() || distance(name, candidate) < distance(name, nearest)) nearest = candidate;
+    }
+    if (!is_known) {
+      problems.push_back({fmt::format("{} is set, but openaclnn reads no such variable", name),
+                          fmt::format("unset it; the nearest name is {}", nearest)});
+    }
+  }
+  for (const nlohmann::json& setting : known) {
+    if (setting["understood"].get<bool>()) continue;
+    problems.push_back(
+        {fmt::format("{} is '{}', which is not understood; {} is used", setting["name"].get<std::string>(),
+                     setting["given"].get<std::string>(), setting["inForce"].get<std::string>()),
+         fmt::format("set it to one of {}", setting["accepted"].get<std::string>())});
+  }
+}
+
+void find_library_problems(const std::string& library, std::vector<Problem>& problems) {
+  for (const fs::path& folder : library_folders()) {
+    find_cann(folder, problems);
+    const fs::path copy = folder / "libopenaclnn.so.1";
+    std::error_code error;
+    if (fs::exists(copy, error) && !fs::equivalent(copy, library, error)) {
+      problems.push_back(
+          {fmt::format("{} in LD_LIBRARY_PATH is another copy than {}, which this program uses",
+                       copy.string(), library),
+           "take one of the two folders out of LD_LIBRARY_PATH"});
+    }
+  }
+  const char* const home = std::getenv("ASCEND_HOME_PATH");
+  if (home == nullptr || *home == '\0') return;
+  const fs::path runtime = fs::path(home) / "lib64" / "libascendcl.so";
+  std::error_code error;
+  if (!fs::exists(runtime, error)) {
+    problems.push_back({fmt::format("ASCEND_HOME_PATH is {}, where there is no lib64/libascendcl.so", home),
+                        "unset it, or source set_env.sh of openaclnn's cann-compat"});
+  } else if (!is_stand_in(runtime)) {
+    problems.push_back({fmt::format("ASCEND_HOME_PATH is {}: programs are built with CANN's libraries", home),
+                        "source set_env.sh of openaclnn's cann-compat to build them with openaclnn"});
+  }
+}
+
+nlohmann::json python_facts() {
+  constexpr char kScript[] =
+      "import sys, json, importlib.metadata as m\n"
+      "facts = {'python': sys.version.split()[0]}\n"
+      "for name in ('openaclnn', 'numpy', 'ml_dtypes', 'torch', 'jax', 'matplotlib'):\n"
+      "    try: facts[name] = m.version(name)\n"
+      "    except m.PackageNotFoundError: facts[name] = 'not installed'\n"
+      "print(json.dumps(facts))\n";
+  const Finished python = run_program({"python3", "-c", kScript});
+  const nlohmann::json facts = nlohmann::json::parse(python.output, nullptr, false);
+  if (python.exit_code != 0 || !facts.is_object()) return {{"python", "not installed"}};
+  return facts;
+}
+
+}  // namespace openaclnn_cli

@@ -1,0 +1,131 @@
+// openaclnn doctor: what is installed, what the machine is, what is measured, and every problem with a remedy.
+#include <fmt/core.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "conflicts.h"
+#include "library.h"
+#include "machine.h"
+#include "program.h"
+#include "terminal.h"
+
+namespace openaclnn_cli {
+
+namespace {
+
+using nlohmann::json;
+
+json machine_facts(int threads) {
+  json sizes = json::object();
+  for (const Cache& cache : caches()) sizes[cache.name] = cache.bytes;
+  return {{"cpu", cpu_model()},      {"memory", memory_text()},
+          {"caches", sizes},         {"affinity", affinity_cpus()},
+          {"quota", cgroup_quota()}, {"copyBytesPerSecond", copy_bandwidth(threads, 2.0)}};
+}
+
+// Threads beyond the CPUs take turns, and every loop waits for the last of them.
+void find_thread_problems(int threads, std::vector<Problem>& problems) {
+  const int cpus = affinity_cpus();
+  if (cpus == 0 || threads <= cpus) return;
+  problems.push_back({fmt::format("{} threads compute, but this process may use {} CPUs only", threads, cpus),
+                      "unset OPENACLNN_NUM_THREADS, or set it to the number of CPUs"});
+}
+
+void find_device_problems(const json& library, std::vector<Problem>& problems) {
+  if (library["devices"] > 0) return;
+  problems.push_back({fmt::format("there is no device: {}", library["whyNone"].get<std::string>()),
+                      "unset OPENACLNN_DEVICE, or set it to auto or cpu"});
+}
+
+std::string gpu_text() {
+  return has_nvidia_driver() ? "a driver of NVIDIA is loaded, but this build has the CPU device only"
+                             : "none: no driver of NVIDIA is loaded, and this build has the CPU device only";
+}
+
+void line(const char* name, const std::string& text) {
+  fmt::print("{} {}\n", toned(Tone::strong, fmt::format("{:12}", name)), text);
+}
+
+std::string instruction_sets(const json& library) {
+  std::string text = fmt::format("{} selected;", library["instructionSet"].get<std::string>());
+  for (const json& set : library["instructionSets"]) {
+    text += fmt::format(" {}{}", set["name"].get<std::string>(),
+                        set["available"].get<bool>() ? "" : " (not on this machine)");
+  }
+  return text + " built";
+}
+
+void print_report(const json& report) {
+  const json &library = report["library"], &machine = report["machine"];
+  line("openaclnn", fmt::format("{}, {}", library["version"].get<std::string>(),
+                                report["libraryPath"].get<std::string>()));
+  line("devices",
+       fmt::format("{} ({})", library["devices"].get<int>(), library["platform"].get<std::string>()));
+  line("cpu", machine["cpu"].get<std::string>());
+  line("isa", instruction_sets(library));
+  line("threads", fmt::format("{}; {} CPUs by affinity, cgroup quota {}", library["threads"].get<int>(),
+                              machine["affinity"].get<int>(), machine["quota"].get<std::string>()));
+  std::string sizes;
+  for (const auto& [name, bytes] : machine["caches"].items())
+    sizes += fmt::format("{}{} {}", sizes.empty() ? "" : ", ", name, bytes_text(bytes.get<double>()));
+  line("caches", sizes.empty() ? "unknown" : sizes);
+  line("memory", machine["memory"].get<std::string>());
+  line("copying",
+       fmt::format("{:.1f} GB/s read and written by {} threads",
+                   machine["copyBytesPerSecond"].get<double>() / 1e9, library["threads"].get<int>()));
+  line("gpu", report["gpu"].get<std::string>());
+  for (const auto& [name, text] : report["python"].items()) line(name.c_str(), text.get<std::string>());
+  for (const json& setting : library["environment"]) {
+    const bool is_set = !setting["given"].get<std::string>().empty();
+    const std::string in_force = setting["inForce"];
+    const std::string text = fmt::format("{:24} {}{}", setting["name"].get<std::string>(),
+                                         in_force.empty() ? "off" : in_force, is_set ? "" : " (default)");
+    fmt::print("  {}\n", is_set ? text : toned(Tone::faint, text));
+  }
+  for (const json& problem : report["problems"]) {
+    fmt::print("{} {}\n  {} {}\n", toned(Tone::bad, "problem:"), problem["problem"].get<std::string>(),
+               toned(Tone::strong, "remedy:"), problem["remedy"].get<std::string>());
+  }
+  if (report["problems"].empty()) fmt::print("{}\n", toned(Tone::good, "no problem found"));
+}
+
+int examine(bool as_json) {
+  json report = {{"library", library_facts()}, {"libraryPath", library_path()}};
+  const int threads = report["library"]["threads"];
+  std::vector<Problem> problems;
+  find_device_problems(report["library"], problems);
+  find_thread_problems(threads, problems);
+  find_setting_problems(report["library"]["environment"], problems);
+  find_library_problems(library_path(), problems);
+  report["machine"] = machine_facts(threads);
+  report["gpu"] = gpu_text();
+  report["python"] = python_facts();
+  report["problems"] = json::array();
+  for (const Problem& problem : problems)
+    report["problems"].push_back({{"problem", problem.what}, {"remedy", problem.remedy}});
+  if (as_json) {
+    fmt::print("{}\n", report.dump(2));
+  } else {
+    print_report(report);
+  }
+  return problems.empty() ? kFine : kProblem;
+}
+
+}  // namespace
+
+void add_doctor(Program& program) {
+  const auto as_json = std::make_shared<bool>(false);
+  CLI::App* const command = add_command(
+      program, "doctor", "Examine the installation and the machine; every problem comes with a remedy",
+      "It shows version and file of the library, devices, instruction sets, threads, caches, the speed of "
+      "copying\n"
+      "memory (measured for two seconds), Python packages, and the environment variables in force, and looks "
+      "for\n"
+      "variables that nobody reads and for libraries of CANN that would be loaded instead of openaclnn.\n"
+      "Exit code 1 when there is a problem.",
+      [as_json] { return examine(*as_json); });
+  add_json_option(*command, *as_json);
+}
+
+}  // namespace openaclnn_cli

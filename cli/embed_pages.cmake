@@ -1,0 +1,12 @@
+# Writes a C++ header with the texts of files. cmake -DOUT=file -DPAGES="name=path;…" -P embed_pages.cmake
+set(text "// Made by cli/embed_pages.cmake from the project's documentation.\n#pragma once\n#include <string_view>\n\n")
+string(APPEND text "namespace openaclnn_cli {\nstruct EmbeddedPage { std::string_view name, text; };\n")
+string(APPEND text "inline constexpr EmbeddedPage kEmbeddedPages[] = {\n")
+foreach(page IN LISTS PAGES)
+  string(REGEX MATCH "^[^=]+" name "${page}")
+  string(REGEX REPLACE "^[^=]+=" "" path "${page}")
+  file(READ "${path}" content)
+  string(APPEND text "{\"${name}\", R\"OPENACLNN(${content})OPENACLNN\"},\n")
+endforeach()
+string(APPEND text "};\n}  // namespace openaclnn_cli\n")
+file(WRITE "${OUT}" "${text}")

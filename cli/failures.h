@@ -1,0 +1,26 @@
+// How a command says that it cannot go on: with one sentence, and with the exit code that belongs to its kind.
+#pragma once
+
+#include <stdexcept>
+
+namespace openaclnn_cli {
+
+enum ExitCode {
+  kFine = 0,      // everything asked for was done, and nothing is wrong
+  kProblem = 1,   // it was done and something is wrong, or it could not be done
+  kBadInput = 2,  // an argument or a file is not what it must be; nothing was written
+};
+
+// What the user gave is not what it must be. The sentence is all that is printed.
+class BadInput : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Something that was asked for failed although the input is fine.
+class Failure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace openaclnn_cli

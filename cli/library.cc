@@ -1,0 +1,41 @@
+// Asks the library about itself.
+#include "library.h"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+
+#include "acl/acl.h"
+#include "openaclnn/openaclnn.h"
+#include "program.h"
+
+namespace openaclnn_cli {
+
+const nlohmann::json& library_facts() {
+  static const nlohmann::json facts = [] {
+    uint64_t length = 0;
+    if (openaclnnDescribe(nullptr, 0, &length) != 0) throw Failure(error_text());
+    std::string text(length + 1, '\0');
+    if (openaclnnDescribe(text.data(), text.size(), nullptr) != 0) throw Failure(error_text());
+    text.pop_back();
+    return nlohmann::json::parse(text);
+  }();
+  return facts;
+}
+
+std::string library_path() {
+  Dl_info info = {};
+  return dladdr(reinterpret_cast<void*>(&openaclnnDescribe), &info) != 0 ? info.dli_fname : "";
+}
+
+std::string error_text() {
+  const char* const text = aclGetRecentErrMsg();
+  return text != nullptr ? text : "the library gave no reason";
+}
+
+std::string program_folder() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
+}
+
+}  // namespace openaclnn_cli

@@ -1,0 +1,129 @@
+// Facts from /proc and /sys, and a measurement of copying.
+#include "machine.h"
+
+#include <fmt/core.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <thread>
+
+#include "terminal.h"
+
+namespace openaclnn_cli {
+
+namespace {
+
+// The value of "key : value" in a file such as /proc/cpuinfo; empty when there is none.
+std::string value_in(const char* path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(':');
+    if (!line.starts_with(key) || colon == std::string::npos) continue;
+    const size_t begin = line.find_first_not_of(" \t", colon + 1);
+    return begin == std::string::npos ? "" : line.substr(begin);
+  }
+  return {};
+}
+
+std::string first_line(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+int64_t size_in(const std::string& text) {  // "32K", "8M"
+  std::istringstream stream(text);
+  int64_t number = 0;
+  char unit = ' ';
+  stream >> number >> unit;
+  return unit == 'K' ? number << 10 : unit == 'M' ? number << 20 : number;
+}
+
+constexpr size_t kMostCopied = size_t{512} << 20;  // bytes that are read, of all threads
+
+}  // namespace
+
+std::string cpu_model() {
+  for (const char* key : {"model name", "Model", "CPU part"}) {
+    if (std::string found = value_in("/proc/cpuinfo", key); !found.empty()) return found;
+  }
+  return "unknown";
+}
+
+int affinity_cpus() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+}
+
+std::string cgroup_quota() {
+  double quota = 0, period = 0;
+  std::istringstream both(first_line("/sys/fs/cgroup/cpu.max"));
+  if (!(both >> quota >> period)) {
+    std::istringstream(first_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")) >> quota;
+    std::istringstream(first_line("/sys/fs/cgroup/cpu/cpu.cfs_period_us")) >> period;
+  }
+  return quota > 0 && period > 0 ? fmt::format("{:.3g} CPUs", quota / period) : "none";
+}
+
+std::vector<Cache> caches() {
+  std::vector<Cache> found;
+  for (int index = 0; index < 8; ++index) {
+    const std::filesystem::path folder = fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}", index);
+    const std::string type = first_line(folder / "type");
+    if (type.empty() || type == "Instruction") continue;
+    found.push_back({"L" + first_line(folder / "level") + (type == "Data" ? "d" : ""),
+                     size_in(first_line(folder / "size"))});
+  }
+  return found;
+}
+
+std::string memory_text() {
+  const auto bytes = [](const char* key) {
+    return 1024.0 * std::atof(value_in("/proc/meminfo", key).c_str());
+  };
+  return fmt::format("{} of {} available", bytes_text(bytes("MemAvailable")), bytes_text(bytes("MemTotal")));
+}
+
+double copy_bandwidth(int threads, double seconds) {
+  // More threads than CPUs copy no faster. Of each as much as is beyond its share of a cache, together no more than any machine has.
+  threads = std::clamp(threads, 1, std::max(affinity_cpus(), 1));
+  const size_t bytes =
+      std::clamp(kMostCopied / static_cast<size_t>(threads), size_t{4} << 20, size_t{64} << 20);
+  std::atomic<int> ready{0};
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> copied{0};
+  std::vector<std::thread> team;
+  for (int n = 0; n < threads; ++n) {
+    team.emplace_back([&] {
+      const std::unique_ptr<char[]> from(new char[bytes]), to(new char[bytes]);
+      std::memset(from.get(), 1, bytes);  // pages exist before the clock runs
+      std::memset(to.get(), 2, bytes);
+      ++ready;
+      while (ready < threads) std::this_thread::yield();
+      while (!stop) {
+        std::memcpy(to.get(), from.get(), bytes);
+        copied += bytes;
+      }
+    });
+  }
+  while (ready < threads) std::this_thread::yield();
+  const auto start = std::chrono::steady_clock::now();
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  stop = true;
+  for (std::thread& thread : team) thread.join();
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  return 2.0 * static_cast<double>(copied.load()) / passed.count();
+}
+
+bool has_nvidia_driver() { return std::filesystem::exists("/proc/driver/nvidia/version"); }
+
+}  // namespace openaclnn_cli

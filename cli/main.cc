@@ -1,0 +1,84 @@
+// openaclnn: the library's operators and what it knows of itself, for people who do not want to write a program.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+
+#include "program.h"
+
+namespace {
+
+using namespace openaclnn_cli;
+
+constexpr char kPurpose[] =
+    "Training operators of CANN's aclnn interface on ordinary CPUs, from a terminal.\n"
+    "openaclnn COMMAND --help explains a command.";
+constexpr char kExitCodes[] =
+    "Exit codes: 0 all is well; 1 something is wrong: a problem was found, a promise is broken, or\n"
+    "the work failed; 2 bad input: one sentence says what, and nothing was written. `trace` ends with\n"
+    "the exit code of the program that it runs.";
+
+// Every refusal is one sentence on stderr.
+int refuse(const std::string& sentence, int code) {
+  fmt::print(stderr, "openaclnn: {}\n", sentence);
+  return code;
+}
+
+void add_commands(Program& program) {
+  add_doctor(program);
+  add_ops(program);
+  add_run(program);
+  add_check(program);
+  add_bench(program);
+  add_trace(program);
+  add_demo(program);
+  add_explain(program);
+  add_compat_check(program);
+  add_completion(program);
+  add_man(program);
+}
+
+// The words before --, in reversed order, as CLI11 wants them. It would look at those behind it, too.
+std::vector<std::string> own_words(int argc, char** argv, Program& program) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const auto mark = std::ranges::find(words, "--");
+  if (mark != words.end()) {
+    program.rest.assign(mark + 1, words.end());
+    words.erase(mark, words.end());
+  }
+  std::ranges::reverse(words);
+  return words;
+}
+
+int run(int argc, char** argv) {
+  Program program;
+  program.app.name("openaclnn");
+  program.app.description(kPurpose);
+  program.app.footer(kExitCodes);
+  program.app.set_version_flag("--version", OPENACLNN_VERSION, "Print the version");
+  program.app.require_subcommand(0, 1);
+  add_commands(program);
+  if (argc == 1) return fmt::print("{}", program.app.help()), kFine;
+  try {
+    program.app.parse(own_words(argc, argv, program));
+  } catch (const CLI::Success& wanted) {  // --help, --version
+    return program.app.exit(wanted);
+  } catch (const CLI::ParseError& error) {
+    return refuse(error.what(), kBadInput);
+  }
+  if (!program.action) return refuse("no command was given; `openaclnn --help` lists them", kBadInput);
+  return program.action();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const BadInput& error) {
+    return refuse(error.what(), kBadInput);
+  } catch (const std::exception& error) {
+    return refuse(error.what(), kProblem);
+  }
+}

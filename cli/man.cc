@@ -1,0 +1,115 @@
+// openaclnn man: manual pages, made from the text that --help prints.
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "program.h"
+
+namespace openaclnn_cli {
+
+namespace {
+
+// Text as roff: what would be a command or an escape is none.
+std::string roff(const std::string& text) {
+  std::string out;
+  bool line_begins = true;
+  for (const char c : text) {
+    if (line_begins && (c == '.' || c == '\'')) out += "\\&";
+    out += c == '\\' ? std::string("\\e") : c == '-' ? std::string("\\-") : std::string(1, c);
+    line_begins = c == '\n';
+  }
+  return out;
+}
+
+void add_options(const CLI::App& command, std::ostream& out) {
+  for (const CLI::Option* const option : command.get_options()) {
+    const std::string type = option->get_type_size() == 0 ? "" : option->get_type_name();
+    out << ".TP\n\\fB" << roff(option->get_name(true)) << "\\fR" << (type.empty() ? "" : " " + roff(type))
+        << "\n"
+        << roff(option->get_description()) << "\n";
+  }
+}
+
+std::string page_name(const CLI::App& command) {
+  return command.get_parent() == nullptr ? "openaclnn"
+                                         : page_name(*command.get_parent()) + "-" + command.get_name();
+}
+
+std::string spoken_name(const CLI::App& command) {
+  return command.get_parent() == nullptr ? "openaclnn"
+                                         : spoken_name(*command.get_parent()) + " " + command.get_name();
+}
+
+std::vector<const CLI::App*> children_of(const CLI::App& command) {
+  return command.get_subcommands([](const CLI::App*) { return true; });
+}
+
+std::string manual(const CLI::App& command) {
+  std::ostringstream out;
+  const std::string what = command.get_description();
+  out << ".TH " << page_name(command) << " 1 \"\" \"openaclnn " << OPENACLNN_VERSION << "\"\n.SH NAME\n"
+      << roff(page_name(command)) << " \\- " << roff(what.substr(0, what.find('\n'))) << "\n.SH SYNOPSIS\n.B "
+      << roff(spoken_name(command)) << "\n[OPTIONS]" << (children_of(command).empty() ? "" : " COMMAND")
+      << "\n";
+  out << ".SH DESCRIPTION\n.nf\n" << roff(what) << "\n.fi\n.SH OPTIONS\n";
+  add_options(command, out);
+  if (!children_of(command).empty()) out << ".SH COMMANDS\n";
+  for (const CLI::App* const child : children_of(command)) {
+    out << ".TP\n\\fB" << roff(child->get_name()) << "\\fR\n" << roff(child->get_description()) << "\n";
+    if (command.get_parent() == nullptr) continue;
+    out << ".RS\n";  // subcommands of a command have no page of their own
+    add_options(*child, out);
+    out << ".RE\n";
+  }
+  out << ".SH NOTES\n.nf\n" << roff(command.get_footer()) << "\n.fi\n";
+  if (command.get_parent() != nullptr) out << ".SH SEE ALSO\n.BR openaclnn (1)\n";
+  return out.str();
+}
+
+int write_all(const CLI::App& root, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  std::vector<const CLI::App*> pages = children_of(root);
+  pages.push_back(&root);
+  for (const CLI::App* const command : pages) {
+    const std::string path = folder + "/" + page_name(*command) + ".1";
+    std::ofstream file(path);
+    file << manual(*command);
+    if (!file.flush()) throw Failure(fmt::format("cannot write {}", path));
+  }
+  return kFine;
+}
+
+struct Options {
+  std::string command, folder;
+};
+
+int show(const CLI::App& root, const Options& options) {
+  if (!options.folder.empty()) return write_all(root, options.folder);
+  const CLI::App* wanted = &root;
+  for (const CLI::App* const child : children_of(root)) {
+    if (child->get_name() == options.command) wanted = child;
+  }
+  if (wanted == &root && !options.command.empty())
+    throw BadInput(fmt::format("there is no command '{}'; `openaclnn --help` lists them", options.command));
+  fmt::print("{}", manual(*wanted));
+  return kFine;
+}
+
+}  // namespace
+
+void add_man(Program& program) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* const command = add_command(program, "man", "Print a manual page, made from the text of --help",
+                                        "Example: openaclnn man run | man -l -",
+                                        [&program, options] { return show(program.app, *options); });
+  command->add_option("COMMAND", options->command, "A command; without it the page of openaclnn")
+      ->type_name("");
+  command->add_option("--all", options->folder, "Write the pages of all commands into this folder")
+      ->type_name("FOLDER");
+}
+
+}  // namespace openaclnn_cli

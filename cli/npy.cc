@@ -1,0 +1,176 @@
+// Reads the header of a .npy file: a Python dictionary with the three keys descr, fortran_order and shape.
+#include "npy.h"
+
+#include <fmt/core.h>
+
+#include <cctype>
+
+#include "base/dtype.h"
+#include "base/npy_header.h"
+#include "failures.h"
+
+namespace openaclnn_cli {
+
+namespace {
+
+// The text of the dictionary, read from front to back.
+class Literal {
+ public:
+  explicit Literal(std::string_view text) : text_(text) {}
+
+  bool take(char wanted) {
+    skip_blanks();
+    if (text_.empty() || text_[0] != wanted) return false;
+    text_.remove_prefix(1);
+    return true;
+  }
+  void expect(char wanted) {
+    if (!take(wanted)) throw BadInput(fmt::format("its header has no '{}' where one belongs", wanted));
+  }
+  std::string string() {
+    skip_blanks();
+    const char quote = !text_.empty() && text_[0] == '"' ? '"' : '\'';
+    expect(quote);
+    const size_t end = text_.find(quote);
+    if (end == std::string_view::npos) throw BadInput("its header has a string without end");
+    const std::string found(text_.substr(0, end));
+    text_.remove_prefix(end + 1);
+    if (found.find('\\') != std::string::npos) throw BadInput("its header has an escape in a string");
+    return found;
+  }
+  bool boolean() {
+    skip_blanks();
+    for (const bool value : {true, false}) {
+      const std::string_view word = value ? "True" : "False";
+      if (!text_.starts_with(word)) continue;
+      text_.remove_prefix(word.size());
+      return value;
+    }
+    throw BadInput("its header has a fortran_order that is neither True nor False");
+  }
+  int64_t number() {
+    skip_blanks();
+    int64_t value = 0;
+    size_t digits = 0;
+    for (; digits < text_.size() && std::isdigit(static_cast<unsigned char>(text_[digits])) != 0; ++digits) {
+      const int digit = text_[digits] - '0';
+      if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, digit, &value))
+        throw BadInput("its header has a dim beyond 64 bits");
+    }
+    if (digits == 0) throw BadInput("its header has a shape with something that is no number");
+    text_.remove_prefix(digits);
+    return value;
+  }
+  void expect_end() {
+    skip_blanks();
+    if (!text_.empty()) throw BadInput("its header goes on behind the dictionary");
+  }
+
+ private:
+  void skip_blanks() {
+    while (!text_.empty() && std::isspace(static_cast<unsigned char>(text_[0])) != 0) text_.remove_prefix(1);
+  }
+
+  std::string_view text_;
+};
+
+aclDataType dtype_of(const std::string& name) {
+  // Files of other writers say '=' or '|' where the byte order is this machine's or means nothing.
+  const std::string plain = name.empty() ? "" : name.substr(1);
+  for (int value = 0; value < 64; ++value) {
+    const auto dtype = static_cast<aclDataType>(value);
+    const char* const type = openaclnn::npy_type(dtype);
+    if (type == nullptr || plain != type + 1) continue;
+    const bool is_big_endian = name[0] == '>' && openaclnn::dtype_size(dtype) > 1;
+    if (is_big_endian) throw BadInput(fmt::format("its dtype is {}, with the bytes in reversed order", name));
+    if (name[0] == '<' || name[0] == '|' || name[0] == '=' || name[0] == '>') return dtype;
+  }
+  throw BadInput(fmt::format("its dtype is '{}'; no operator takes it", name));
+}
+
+std::vector<int64_t> read_shape(Literal& literal) {
+  std::vector<int64_t> dims;
+  literal.expect('(');
+  while (!literal.take(')')) {
+    if (dims.size() == kMostDims) throw BadInput(fmt::format("it has more than {} dims", kMostDims));
+    dims.push_back(literal.number());
+    if (literal.take(',')) continue;
+    literal.expect(')');
+    break;
+  }
+  return dims;
+}
+
+StoredTensor read_dictionary(std::string_view text) {
+  Literal literal(text);
+  StoredTensor tensor;
+  bool has_descr = false, has_order = false, has_shape = false;
+  const auto once = [](bool& seen, const std::string& key) {
+    if (seen) throw BadInput(fmt::format("its header has the key '{}' twice", key));
+    seen = true;
+  };
+  literal.expect('{');
+  while (!literal.take('}')) {
+    const std::string key = literal.string();
+    literal.expect(':');
+    if (key == "descr") {
+      once(has_descr, key);
+      tensor.dtype = dtype_of(literal.string());
+    } else if (key == "fortran_order") {
+      once(has_order, key);
+      tensor.is_column_major = literal.boolean();
+    } else if (key == "shape") {
+      once(has_shape, key);
+      tensor.dims = read_shape(literal);
+    } else {
+      throw BadInput("its header has a key that is none of descr, fortran_order and shape");
+    }
+    if (literal.take(',')) continue;
+    literal.expect('}');
+    break;
+  }
+  literal.expect_end();
+  if (!has_descr || !has_order || !has_shape)
+    throw BadInput("its header lacks one of descr, fortran_order and shape");
+  return tensor;
+}
+
+}  // namespace
+
+uint64_t checked_bytes(const std::string& what, aclDataType dtype, const std::vector<int64_t>& dims) {
+  int64_t bytes = static_cast<int64_t>(openaclnn::dtype_size(dtype));
+  bool is_empty = false;
+  for (const int64_t dim : dims) is_empty = is_empty || dim == 0;
+  for (const int64_t dim : dims) {
+    if (dim < 0) throw BadInput(fmt::format("{} has a negative dim", what));
+    if (!is_empty && __builtin_mul_overflow(bytes, dim, &bytes))
+      throw BadInput(fmt::format("{} has more bytes than 64 bits can count", what));
+  }
+  return is_empty ? 0 : static_cast<uint64_t>(bytes);
+}
+
+StoredTensor parse_npy(std::string_view head, uint64_t file_bytes) {
+  constexpr std::string_view kMagic = "\x93NUMPY";
+  if (!head.starts_with(kMagic)) throw BadInput("it does not begin as a .npy file");
+  const auto byte = [&](size_t at) { return static_cast<size_t>(static_cast<unsigned char>(head[at])); };
+  if (head.size() < 10) throw BadInput("it ends within its header");
+  const size_t version = byte(6);
+  if (version < 1 || version > 3) throw BadInput(fmt::format("it has version {} of the format", version));
+  const size_t before = version == 1 ? 10 : 12;
+  if (head.size() < before) throw BadInput("it ends within its header");
+  size_t length = byte(8) | byte(9) << 8;
+  if (version > 1) length |= byte(10) << 16 | byte(11) << 24;
+  if (length > kMostNpyHeader)
+    throw BadInput(fmt::format("its header of {} bytes is longer than {}", length, kMostNpyHeader));
+  if (head.size() < before + length) throw BadInput("it ends within its header");
+  StoredTensor tensor = read_dictionary(head.substr(before, length));
+  tensor.begin = before + length;
+  tensor.bytes = checked_bytes("it", tensor.dtype, tensor.dims);
+  if (tensor.bytes > file_bytes - tensor.begin) {
+    throw BadInput(fmt::format("its header promises {} bytes of elements but {} follow", tensor.bytes,
+                               file_bytes - tensor.begin));
+  }
+  return tensor;
+}
+
+}  // namespace openaclnn_cli

@@ -1,0 +1,142 @@
+// openaclnn ops: the operators, what they take, and their reference pages.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/dtype.h"
+#include "pages.h"
+#include "program.h"
+#include "rooms.h"
+#include "terminal.h"
+
+namespace openaclnn_cli {
+
+namespace {
+
+using nlohmann::json;
+
+// The words of a table's cell that are dtypes: "FLOAT, BF16 or NULL" → FLOAT, BF16.
+std::vector<std::string> dtypes_in(const std::string& cell) {
+  std::vector<std::string> found;
+  std::string word;
+  for (const char c : cell + " ") {
+    if (std::isupper(static_cast<unsigned char>(c)) != 0 ||
+        std::isdigit(static_cast<unsigned char>(c)) != 0) {
+      word += c;
+      continue;
+    }
+    for (int value = 0; value < 64 && !word.empty(); ++value) {
+      const openaclnn::DtypeInfo* const info = openaclnn::find_dtype(static_cast<aclDataType>(value));
+      if (info != nullptr && "ACL_" + word == info->name) found.push_back(word);
+    }
+    word.clear();
+  }
+  return found;
+}
+
+std::string words(const std::vector<std::string>& list) {
+  std::string text;
+  for (const std::string& word : list) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+// What the page's table of arguments says.
+struct Argument {
+  std::string name, types, shape, constraint;
+  std::vector<std::string> dtypes;
+};
+
+std::vector<Argument> arguments_of(const Room& room) {
+  std::vector<std::vector<std::string>> rows = table_under(page(room.folder), "Arguments");
+  if (rows.empty()) return {};
+  // Some pages have the shape first.
+  const bool shape_first = rows[0].size() > 1 && rows[0][1].starts_with("Shape");
+  std::vector<Argument> arguments;
+  for (size_t k = 1; k < rows.size(); ++k) {
+    for (std::string& cell : rows[k]) {
+      cell = plain_text(cell);
+      cell.erase(cell.find_last_not_of('\n') + 1);
+    }
+    rows[k].resize(std::max<size_t>(rows[k].size(), 4));
+    const std::string &types = rows[k][shape_first ? 2 : 1], &shape = rows[k][shape_first ? 1 : 2];
+    arguments.push_back({rows[k][0], types, shape, rows[k][3], dtypes_in(types)});
+  }
+  return arguments;
+}
+
+json as_json(const Room& room) {
+  json arguments = json::array();
+  for (const Argument& argument : arguments_of(room)) {
+    arguments.push_back({{"name", argument.name},
+                         {"type", argument.types},
+                         {"dtypes", argument.dtypes},
+                         {"shape", argument.shape},
+                         {"constraint", argument.constraint}});
+  }
+  const std::string python = python_signature(room);
+  return {{"name", room.function},
+          {"devices", devices_of(room)},
+          {"arguments", arguments},
+          {"c", code_block(page(room.folder), "c")},
+          {"python", python.empty() ? json() : json(python)}};
+}
+
+void print_matrix() {
+  Table table({"operator", "device", "dtypes"});
+  for (const Room& room : rooms())
+    table.add({room.function, words(devices_of(room)), words(arguments_of(room).at(0).dtypes)});
+  table.print();
+  fmt::print("\nopenaclnn ops NAME prints the reference page of one.\n");
+}
+
+void print_page(const Room& room) {
+  fmt::print("{}", plain_text(page(room.folder)));
+  const std::string python = python_signature(room);
+  if (python.empty()) {
+    fmt::print("\nPython: this build was made without the Python package\n");
+  } else {
+    fmt::print("\nPython:\n\n{}", python);
+  }
+}
+
+struct Options {
+  std::string name;
+  bool json = false;
+};
+
+int show(const Options& options) {
+  if (!options.name.empty()) {
+    const Room& room = find_room(options.name);
+    if (options.json) {
+      fmt::print("{}\n", as_json(room).dump(2));
+    } else {
+      print_page(room);
+    }
+    return kFine;
+  }
+  if (!options.json) return print_matrix(), kFine;
+  json all = json::array();
+  for (const Room& room : rooms()) all.push_back(as_json(room));
+  fmt::print("{}\n", all.dump(2));
+  return kFine;
+}
+
+}  // namespace
+
+void add_ops(Program& program) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* const command = add_command(
+      program, "ops", "List the operators with their dtypes and devices, or print the reference page of one",
+      "Examples: openaclnn ops\n"
+      "          openaclnn ops Embedding | less\n"
+      "With --json: arguments, dtypes, shapes, constraints, and the signatures in C and Python.",
+      [options] { return show(*options); });
+  command->add_option("NAME", options->name, "An operator, with or without aclnn, in any case")
+      ->type_name("");
+  add_json_option(*command, options->json);
+}
+
+}  // namespace openaclnn_cli

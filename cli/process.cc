@@ -1,0 +1,108 @@
+// Starting programs, and waiting for them.
+#include "process.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "program.h"
+
+namespace openaclnn_cli {
+
+namespace {
+
+constexpr int kNotStarted = 127;
+
+std::vector<char*> arguments_of(const std::vector<std::string>& words) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  return arguments;
+}
+
+int wait_for(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::array<int, 2> make_pipe() {
+  std::array<int, 2> ends;
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Failure(fmt::format("no pipe: {}", std::strerror(errno)));
+  return ends;
+}
+
+// Reads both until they end, so that neither fills up.
+void drain(const std::array<int, 2>& from, const std::array<std::string*, 2>& to) {
+  std::array<pollfd, 2> wanted = {pollfd{from[0], POLLIN, 0}, pollfd{from[1], POLLIN, 0}};
+  while (wanted[0].fd >= 0 || wanted[1].fd >= 0) {
+    if (poll(wanted.data(), wanted.size(), -1) < 0 && errno != EINTR) break;
+    for (size_t k = 0; k < wanted.size(); ++k) {
+      if (wanted[k].fd < 0 || wanted[k].revents == 0) continue;
+      char buffer[4096];
+      const ssize_t count = read(wanted[k].fd, buffer, sizeof buffer);
+      if (count > 0) to[k]->append(buffer, static_cast<size_t>(count));
+      if (count == 0) wanted[k].fd = -1;
+    }
+  }
+}
+
+}  // namespace
+
+Finished run_program(const std::vector<std::string>& words, const std::string& input) {
+  const std::vector<char*> arguments = arguments_of(words);
+  const std::array<int, 2> in = make_pipe(), out = make_pipe(), err = make_pipe();
+  const pid_t child = fork();
+  if (child < 0) throw Failure(fmt::format("cannot start {}: {}", words[0], std::strerror(errno)));
+  if (child == 0) {
+    dup2(in[0], STDIN_FILENO);
+    dup2(out[1], STDOUT_FILENO);
+    dup2(err[1], STDERR_FILENO);
+    execvp(arguments[0], arguments.data());
+    _exit(kNotStarted);
+  }
+  for (const int end : {in[0], out[1], err[1]}) close(end);
+  std::signal(SIGPIPE, SIG_IGN);  // a program that does not read its input is no failure
+  (void)!write(in[1], input.data(), input.size());
+  close(in[1]);
+  Finished finished = {};
+  drain({out[0], err[0]}, {&finished.output, &finished.errors});
+  close(out[0]);
+  close(err[0]);
+  finished.exit_code = wait_for(child);
+  return finished;
+}
+
+int run_here(const std::vector<std::string>& words, const std::vector<std::string>& variables) {
+  const std::vector<char*> arguments = arguments_of(words);
+  const std::vector<char*> settings = arguments_of(variables);
+  const pid_t child = fork();
+  if (child < 0) throw Failure(fmt::format("cannot start {}: {}", words[0], std::strerror(errno)));
+  if (child == 0) {
+    for (char* const setting : settings) {
+      if (setting != nullptr) putenv(setting);
+    }
+    execvp(arguments[0], arguments.data());
+    fmt::print(stderr, "openaclnn: cannot start {}: {}\n", words[0], std::strerror(errno));
+    _exit(kNotStarted);
+  }
+  // Ctrl-C is the program's; this one goes on and tells how it ended.
+  std::signal(SIGINT, SIG_IGN);
+  return wait_for(child);
+}
+
+void become(const std::vector<std::string>& words) {
+  const std::vector<char*> arguments = arguments_of(words);
+  execvp(arguments[0], arguments.data());
+  throw Failure(fmt::format("cannot start {}: {}", words[0], std::strerror(errno)));
+}
+
+}  // namespace openaclnn_cli

@@ -1,0 +1,185 @@
+// Reads a dump, makes the call, and judges its results by the room's oracle.
+#include "replay.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/dtype.h"
+#include "ops/room_cases.h"
+#include "program.h"
+
+namespace openaclnn_cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using openaclnn_test::HostTensor;
+
+aclDataType dtype_named(const std::string& name) {
+  for (int value = -1; value < 64; ++value) {
+    const auto* const info = openaclnn::find_dtype(static_cast<aclDataType>(value));
+    if (info != nullptr && name == info->name) return info->dtype;
+  }
+  throw BadInput(fmt::format("it has a dtype '{}'", name));
+}
+
+double real_of(const json& value) {
+  if (value == "inf") return std::numeric_limits<double>::infinity();
+  if (value == "-inf") return -std::numeric_limits<double>::infinity();
+  if (value == "nan") return std::nan("");
+  return value.get<double>();
+}
+
+const Description& description_of(const json& call) {
+  const std::string function = call.at("function");
+  for (const Description& known : descriptions()) {
+    if (function.ends_with("nn" + known.name + "GetWorkspaceSize")) return known;
+  }
+  throw BadInput(fmt::format("it is of {}, which is no operator of this program", function));
+}
+
+LoadedTensor load(const json& tensor, const std::string& folder, Use use) {
+  const std::vector<int64_t> dims = tensor.at("shape");
+  const aclDataType dtype = dtype_named(tensor.at("dtype"));
+  if (tensor.contains("incomplete"))
+    throw BadInput("its data is incomplete: " + tensor.at("incomplete").get<std::string>());
+  if (tensor.contains("file")) {
+    const std::string file = tensor.at("file");
+    if (file.find('/') != std::string::npos) throw BadInput("it names a file outside its folder");
+    LoadedTensor loaded = load_tensor(folder + "/" + file);
+    // Of a tensor that stands for one number only that number is kept.
+    const bool is_number = loaded.header.dims.empty();
+    if (loaded.header.dtype != dtype || (loaded.header.dims != dims && !is_number))
+      throw BadInput(fmt::format("{} is not what call.json says", file));
+    return loaded;
+  }
+  LoadedTensor made = make_tensor(dtype, dims);
+  const bool has_no_data = use != Use::written && tensor.at("role") == "unknown";
+  if (has_no_data && made.header.bytes > 0) std::memset(made.memory->data, 0, made.header.bytes);
+  return made;
+}
+
+Arguments read_arguments(const json& call, const Description& description, const std::string& folder) {
+  Arguments arguments;
+  for (const json& entry : call.at("arguments")) {
+    const Parameter* const parameter = description.find(entry.at("name"));
+    if (parameter == nullptr) throw BadInput("it has an argument that the operator has not");
+    if (!entry.at("given").get<bool>()) continue;
+    const std::string& name = parameter->name;
+    switch (parameter->kind) {
+      case Kind::tensor:
+        if (entry.at("tensor").at("given") == true && entry.at("tensor").at("live") == true)
+          arguments.tensors[name].push_back(load(entry.at("tensor"), folder, parameter->use));
+        break;
+      case Kind::tensor_list:
+        arguments.tensors[name];
+        for (const json& tensor : entry.at("tensors"))
+          arguments.tensors[name].push_back(load(tensor, folder, parameter->use));
+        break;
+      case Kind::integers: arguments.integers[name] = entry.at("integers").get<std::vector<int64_t>>(); break;
+      case Kind::integer: arguments.integers[name] = {entry.at("value").get<int64_t>()}; break;
+      case Kind::flag: arguments.integers[name] = {entry.at("value").get<bool>() ? 1 : 0}; break;
+      case Kind::real: arguments.reals[name] = real_of(entry.at("value")); break;
+      case Kind::text: arguments.texts[name] = entry.at("value"); break;
+    }
+  }
+  // A tensor that lacks its data was dead, or NULL where one is required: then phase 1 says so again.
+  return arguments;
+}
+
+openaclnn_test::RecordedCall recorded(const Description& description, const Arguments& arguments) {
+  openaclnn_test::RecordedCall call;
+  for (const Parameter& parameter : description.parameters) {
+    const std::string& name = parameter.name;
+    if (arguments.has(name)) call.tensors.insert(name);
+    if (parameter.kind == Kind::tensor_list && arguments.has(name))
+      call.list_length = arguments.tensors.at(name).size();
+    const auto numbers = arguments.integers.find(name);
+    if (numbers == arguments.integers.end()) continue;
+    if (parameter.kind == Kind::integers) {
+      call.arrays[name] = numbers->second;
+    } else {
+      call.integers[name] = numbers->second.at(0);
+    }
+  }
+  call.integers.try_emplace("groupIdxType", 0);  // what the first version of the operator means
+  call.reals = arguments.reals;
+  return call;
+}
+
+// The tensors of the call as a judge sees them: in the order of the signature, those of lists one after the other.
+std::vector<HostTensor> snapshot(const Description& description, const Arguments& arguments) {
+  std::vector<HostTensor> tensors;
+  for (const Parameter& parameter : description.parameters) {
+    if (!arguments.has(parameter.name)) continue;
+    for (const LoadedTensor& tensor : arguments.tensors.at(parameter.name)) {
+      HostTensor& copy = tensors.emplace_back(tensor.header.dtype, tensor.header.dims);
+      if (tensor.header.bytes > 0) std::memcpy(copy.element(0), tensor.memory->data, tensor.header.bytes);
+    }
+  }
+  return tensors;
+}
+
+openaclnn_test::JudgeResults judge_of(const Description& description, const Arguments& arguments) {
+  const openaclnn_test::RecordedCall call = recorded(description, arguments);
+#define OPENACLNN_OPERATOR(folder_, name_) \
+  if (description.folder == #folder_) return openaclnn_test::recorded_judge_of_##folder_(call);
+#include "ops/ops.def"
+#undef OPENACLNN_OPERATOR
+  throw Failure(description.name + " has no judge");
+}
+
+json read_call(const std::string& folder) {
+  std::ifstream file(folder + "/call.json");
+  json call = json::parse(file, nullptr, false);
+  if (!call.is_object() || call.value("format", 0) != 1)
+    throw BadInput("its call.json is no dump of this version");
+  return call;
+}
+
+}  // namespace
+
+std::vector<std::string> dump_folders(const std::string& path) {
+  if (fs::exists(path + "/call.json")) return {path};
+  std::vector<std::string> folders;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
+    if (fs::exists(entry.path() / "call.json")) folders.push_back(entry.path().string());
+  }
+  if (folders.empty())
+    throw BadInput(fmt::format("{}: there is no call.json in it, nor in a folder of it", path));
+  std::ranges::sort(folders);
+  return folders;
+}
+
+Replay replay(const std::string& folder, openaclnn_test::Judge& judge) {
+  try {
+    const json call = read_call(folder);
+    const Description& description = description_of(call);
+    Arguments arguments = read_arguments(call, description, folder);
+    Replay done;
+    done.operator_name = description.name;
+    done.reason = call.at("reason");
+    const std::vector<HostTensor> before = snapshot(description, arguments);
+    done.result = call_operator(description, arguments);
+    if (done.result.code != 0) return done;
+    judge.start_case(folder);
+    judge_of(description, arguments)(before, snapshot(description, arguments), judge);
+    done.is_judged = true;
+    return done;
+  } catch (const json::exception& error) {
+    throw BadInput(fmt::format("{}: its call.json is not what a dump has", folder));
+  } catch (const BadInput& error) {
+    throw BadInput(fmt::format("{}: {}", folder, error.what()));
+  }
+}
+
+}  // namespace openaclnn_cli

@@ -1,0 +1,74 @@
+// The list of operators, from src/ops/ops.def and the library.
+#include "rooms.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "library.h"
+#include "pages.h"
+#include "program.h"
+
+namespace openaclnn_cli {
+
+namespace {
+
+std::string simplified(const std::string& word) {
+  std::string simple;
+  for (const char c : word) {
+    if (c != '_' && c != '-') simple += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return simple;
+}
+
+std::vector<Room> make_rooms() {
+  std::vector<Room> all;
+#define OPENACLNN_OPERATOR(folder, name) all.push_back({#folder, #name, {}});
+#include "ops/ops.def"
+#undef OPENACLNN_OPERATOR
+  const nlohmann::json& functions = library_facts()["operators"];
+  for (Room& room : all) {
+    for (const std::string function : functions) {
+      if (function.ends_with("nn" + room.name)) room.function = function;
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::span<const Room> rooms() {
+  static const std::vector<Room> all = make_rooms();
+  return all;
+}
+
+const Room& find_room(const std::string& word) {
+  std::string names;
+  for (const Room& room : rooms()) {
+    for (const std::string& name : {room.name, room.function}) {
+      if (simplified(name) == simplified(word)) return room;
+    }
+    names += (names.empty() ? "" : ", ") + room.name;
+  }
+  throw BadInput(fmt::format("there is no operator '{}'; the operators are {}", word, names));
+}
+
+std::string python_signature(const Room& room) {
+  const std::string stubs(page("python"));
+  for (const std::string& name : {room.folder, room.folder + "_"}) {
+    const size_t begin = stubs.find("\ndef " + name + "(");
+    if (begin == std::string::npos) continue;
+    const size_t end = stubs.find(": ...", begin);
+    return "openaclnn." + name + stubs.substr(begin + 5 + name.size(), end - begin - 5 - name.size()) + "\n";
+  }
+  return {};
+}
+
+std::vector<std::string> devices_of(const Room& room) {
+  std::vector<std::string> devices = {"CPU"};
+  if (!page(room.folder + ".cuda").empty()) devices.emplace_back("CUDA");
+  return devices;
+}
+
+}  // namespace openaclnn_cli

@@ -1,0 +1,238 @@
+// openaclnn run: one operator on tensors of files.
+#include <fmt/core.h>
+
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/dtype.h"
+#include "base/text.h"
+#include "operators.h"
+#include "program.h"
+#include "terminal.h"
+
+namespace openaclnn_cli {
+
+namespace {
+
+// What stands on the command line, as text: CLI11 would cut numbers that are too large.
+struct Options {
+  std::map<std::string, std::vector<std::string>> given;  // by the parameter's name
+  std::vector<std::string> outputs;                       // "FILE" or "NAME=FILE"
+  bool json = false;
+};
+
+template <class Number>
+Number parse(const Parameter& parameter, const std::string& text) {
+  Number number = {};
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, number);
+  if (text.empty() || error != std::errc() || at != end) {
+    throw BadInput(fmt::format("{} is '{}'; it must be a {} of 64 bits", parameter.option(), text,
+                               std::is_integral_v<Number> ? "whole number" : "number"));
+  }
+  return number;
+}
+
+int64_t parse_flag(const Parameter& parameter, const std::string& text) {
+  if (text == "true" || text == "1") return 1;
+  if (text == "false" || text == "0") return 0;
+  throw BadInput(fmt::format("{} is '{}'; it must be true or false", parameter.option(), text));
+}
+
+std::vector<int64_t> parse_list(const Parameter& parameter, const std::string& text) {
+  std::vector<int64_t> numbers;
+  for (size_t begin = 0; begin <= text.size() && !text.empty();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    numbers.push_back(parse<int64_t>(parameter, text.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return numbers;
+}
+
+void read_argument(const Parameter& parameter, const std::vector<std::string>& words, Arguments& arguments) {
+  switch (parameter.kind) {
+    case Kind::tensor:
+    case Kind::tensor_list:
+      for (const std::string& word : words) arguments.tensors[parameter.name].push_back(load_tensor(word));
+      break;
+    case Kind::integers: arguments.integers[parameter.name] = parse_list(parameter, words[0]); break;
+    case Kind::integer: arguments.integers[parameter.name] = {parse<int64_t>(parameter, words[0])}; break;
+    case Kind::flag: arguments.integers[parameter.name] = {parse_flag(parameter, words[0])}; break;
+    case Kind::real: arguments.reals[parameter.name] = parse<double>(parameter, words[0]); break;
+    case Kind::text: arguments.texts[parameter.name] = words[0]; break;
+  }
+}
+
+Arguments read_arguments(const Description& description, const Options& options) {
+  Arguments arguments;
+  // Numbers first: they cost nothing, tensors may be large.
+  for (const bool numbers : {true, false}) {
+    for (const Parameter& parameter : description.parameters) {
+      const bool is_tensor = parameter.kind == Kind::tensor || parameter.kind == Kind::tensor_list;
+      if (is_tensor == numbers || parameter.use == Use::written) continue;
+      const auto given = options.given.find(parameter.name);
+      if (given != options.given.end() && !given->second.empty()) {
+        read_argument(parameter, given->second, arguments);
+      } else if (!parameter.fallback.empty()) {
+        read_argument(parameter, {parameter.fallback}, arguments);
+      } else if (!parameter.is_optional) {
+        throw BadInput(fmt::format("{} of {} is missing", parameter.option(), description.name));
+      }
+    }
+  }
+  return arguments;
+}
+
+bool is_result(const Parameter& parameter) { return parameter.use != Use::read; }
+
+// The name that a result has in files and on the command line.
+std::string result_name(const Parameter& parameter) { return parameter.option().substr(2); }
+
+// Which results go into which file.
+std::vector<TensorOutput> plan_outputs(const Description& description, const Options& options,
+                                       const Arguments& arguments) {
+  std::vector<TensorOutput> outputs;
+  for (const std::string& word : options.outputs) {
+    const size_t equals = word.find('=');
+    const std::string wanted = equals == std::string::npos ? "" : word.substr(0, equals);
+    TensorOutput output = {equals == std::string::npos ? word : word.substr(equals + 1), {}};
+    std::string names;
+    for (const Parameter& parameter : description.parameters) {
+      if (!is_result(parameter) || !arguments.has(parameter.name)) continue;
+      const std::string name = result_name(parameter);
+      names += (names.empty() ? "" : ", ") + name;
+      if (!wanted.empty() && wanted != name) continue;
+      const std::vector<LoadedTensor>& tensors = arguments.tensors.at(parameter.name);
+      for (size_t n = 0; n < tensors.size(); ++n) {
+        output.tensors.push_back(tensors[n]);
+        output.tensors.back().header.name =
+            parameter.kind == Kind::tensor_list ? fmt::format("{}.{}", name, n) : name;
+      }
+    }
+    if (output.tensors.empty())
+      throw BadInput(
+          fmt::format("--out {}: there is no result '{}'; the results are {}", word, wanted, names));
+    require_writable(output);
+    outputs.push_back(std::move(output));
+  }
+  return outputs;
+}
+
+// A result in the layout that files have: arrays of column-major files are updated in their own.
+void require_row_major(const Description& description, const Arguments& arguments) {
+  for (const Parameter& parameter : description.parameters) {
+    if (parameter.use != Use::updated || !arguments.has(parameter.name)) continue;
+    for (const LoadedTensor& tensor : arguments.tensors.at(parameter.name)) {
+      if (tensor.header.is_column_major && tensor.header.dims.size() > 1) {
+        throw BadInput(fmt::format("{} is updated, but its file has Fortran order; save it in C order",
+                                   parameter.option()));
+      }
+    }
+  }
+}
+
+void print_results(const Description& description, const Options& options, const Arguments& arguments,
+                   const CallResult& result) {
+  nlohmann::json results = nlohmann::json::array();
+  Table table({"result", "dtype", "shape"});
+  for (const Parameter& parameter : description.parameters) {
+    if (!is_result(parameter) || !arguments.has(parameter.name)) continue;
+    for (const LoadedTensor& tensor : arguments.tensors.at(parameter.name)) {
+      const std::string dtype = openaclnn::dtype_name(tensor.header.dtype);
+      results.push_back({{"name", result_name(parameter)}, {"dtype", dtype}, {"shape", tensor.header.dims}});
+      table.add({result_name(parameter), dtype, openaclnn::shape_text(tensor.header.dims)});
+    }
+  }
+  if (options.json) {
+    const nlohmann::json report = {{"operator", description.name},
+                                   {"seconds", result.seconds},
+                                   {"workspaceBytes", result.workspace_bytes},
+                                   {"results", results},
+                                   {"files", options.outputs}};
+    fmt::print("{}\n", report.dump(2));
+    return;
+  }
+  table.print();
+  fmt::print("{} took {} with a workspace of {} bytes{}\n", description.name, seconds_text(result.seconds),
+             result.workspace_bytes, options.outputs.empty() ? "; --out FILE keeps the results" : "");
+}
+
+int run(const Description& description, const Options& options) {
+  Arguments arguments = read_arguments(description, options);
+  require_row_major(description, arguments);
+  const CallResult result = call_operator(description, arguments);
+  if (result.code != 0) {
+    if (result.is_refused) throw BadInput(result.sentence);
+    throw Failure(result.sentence);
+  }
+  save_tensors(plan_outputs(description, options, arguments));
+  print_results(description, options, arguments, result);
+  return kFine;
+}
+
+const char* value_name(Kind kind) {
+  switch (kind) {
+    case Kind::tensor: return "FILE";
+    case Kind::tensor_list: return "FILE ...";
+    case Kind::integers: return "N,N,...";
+    case Kind::real: return "NUMBER";
+    case Kind::integer: return "N";
+    case Kind::flag: return "true|false";
+    default: return "TEXT";
+  }
+}
+
+std::string option_text(const Parameter& parameter) {
+  std::string text = parameter.name;
+  if (parameter.use == Use::updated) text += ", a result too";
+  if (parameter.is_optional) text += ", optional";
+  if (!parameter.fallback.empty()) text += fmt::format(" ({})", parameter.fallback);
+  return text;
+}
+
+void add_operator(Program& program, CLI::App& parent, const Description& description) {
+  const auto options = std::make_shared<Options>();
+  std::string results;
+  for (const Parameter& parameter : description.parameters) {
+    if (is_result(parameter)) results += (results.empty() ? "" : ", ") + result_name(parameter);
+  }
+  CLI::App* const command = add_command(
+      program, parent, description.name, fmt::format("Run {} on tensors of files", description.name),
+      fmt::format("Results: {}. openaclnn ops {} prints the reference page.", results, description.name),
+      [&description, options] { return run(description, *options); });
+  command->alias("aclnn" + description.name);
+  for (const Parameter& parameter : description.parameters) {
+    if (parameter.use == Use::written) continue;
+    CLI::Option* const option =
+        command->add_option(parameter.option(), options->given[parameter.name], option_text(parameter));
+    option->type_name(value_name(parameter.kind));
+    if (parameter.kind != Kind::tensor_list) option->expected(1);
+  }
+  command
+      ->add_option("--out", options->outputs, "Where results go: all of them, or NAME=FILE; may be repeated")
+      ->type_name("[NAME=]FILE")
+      ->expected(1)
+      ->take_all();
+  add_json_option(*command, options->json);
+}
+
+}  // namespace
+
+void add_run(Program& program) {
+  CLI::App* const command = add_command(
+      program, "run", "Run one operator on tensors of .npy and .safetensors files",
+      "Example: openaclnn run Embedding --weight model.safetensors:wte.weight --indices ids.npy --out "
+      "rows.npy\n"
+      "A tensor is FILE.npy, FILE.safetensors:NAME, or whole numbers such as 3,1,4, which become INT64.\n"
+      "BF16 in .npy files has dtype V2, as ml_dtypes writes it. Nothing is written when anything fails; "
+      "results\n"
+      "replace older files only when they are complete.\n"
+      "Exit code 1: the operator met bad data, such as an index out of range.",
+      [] { return static_cast<int>(kFine); });
+  command->require_subcommand(1);
+  for (const Description& description : descriptions()) add_operator(program, *command, description);
+}
+
+}  // namespace openaclnn_cli

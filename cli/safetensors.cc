@@ -1,0 +1,131 @@
+// Reads and writes the header of a .safetensors file: eight bytes of length, then a JSON object.
+#include "safetensors.h"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "failures.h"
+
+namespace openaclnn_cli {
+
+namespace {
+
+using nlohmann::json;
+
+struct NamedDtype {
+  const char* name;
+  aclDataType dtype;
+};
+constexpr NamedDtype kDtypes[] = {
+    {"F64", ACL_DOUBLE}, {"F32", ACL_FLOAT}, {"F16", ACL_FLOAT16}, {"BF16", ACL_BF16},    {"I64", ACL_INT64},
+    {"I32", ACL_INT32},  {"I16", ACL_INT16}, {"I8", ACL_INT8},     {"U64", ACL_UINT64},   {"U32", ACL_UINT32},
+    {"U16", ACL_UINT16}, {"U8", ACL_UINT8},  {"BOOL", ACL_BOOL},   {"C64", ACL_COMPLEX64}};
+
+const char* name_of(aclDataType dtype) {
+  for (const NamedDtype& known : kDtypes) {
+    if (known.dtype == dtype) return known.name;
+  }
+  return nullptr;
+}
+
+// Names in sentences are cut: a hostile file may have long ones.
+std::string shown(const std::string& name) { return name.size() > 80 ? name.substr(0, 80) + "…" : name; }
+
+// nlohmann keeps the last of two equal keys and nests without limit; both are refused.
+json parse_object(std::string_view text) {
+  std::set<std::string> names;
+  const auto check = [&](int depth, json::parse_event_t event, json& value) {
+    if (depth > 3) throw BadInput("its header nests too deeply");
+    if (depth == 1 && event == json::parse_event_t::key && !names.insert(value.get<std::string>()).second)
+      throw BadInput(fmt::format("its header has the name '{}' twice", shown(value.get<std::string>())));
+    return true;
+  };
+  try {
+    json parsed = json::parse(text, check);
+    if (!parsed.is_object()) throw BadInput("its header is no JSON object");
+    return parsed;
+  } catch (const json::exception&) {
+    throw BadInput("its header is not JSON");
+  }
+}
+
+int64_t natural(const json& value, const std::string& what) {
+  if (!value.is_number_unsigned() || value.get<uint64_t>() > INT64_MAX)
+    throw BadInput(fmt::format("{} with a number that is none from 0 to 2^63 - 1", what));
+  return value.get<int64_t>();
+}
+
+StoredTensor read_tensor(const std::string& name, const json& entry, uint64_t data_begin,
+                         uint64_t data_bytes) {
+  const std::string what = fmt::format("its tensor '{}'", shown(name));
+  const auto member = [&](const char* key) -> const json& {
+    if (!entry.is_object() || !entry.contains(key)) throw BadInput(fmt::format("{} lacks '{}'", what, key));
+    return entry[key];
+  };
+  StoredTensor tensor;
+  tensor.name = name;
+  const json &dtype = member("dtype"), &shape = member("shape"), &offsets = member("data_offsets");
+  if (!dtype.is_string() || !shape.is_array() || !offsets.is_array() || offsets.size() != 2)
+    throw BadInput(fmt::format("{} has a dtype, shape or data_offsets of the wrong kind", what));
+  for (const NamedDtype& known : kDtypes) {
+    if (dtype.get<std::string>() == known.name) tensor.dtype = known.dtype;
+  }
+  if (tensor.dtype == ACL_DT_UNDEFINED) {
+    throw BadInput(
+        fmt::format("{} has dtype '{}'; no operator takes it", what, shown(dtype.get<std::string>())));
+  }
+  if (shape.size() > kMostDims) throw BadInput(fmt::format("{} has more than {} dims", what, kMostDims));
+  for (const json& dim : shape) tensor.dims.push_back(natural(dim, what + " has a shape"));
+  const auto begin = static_cast<uint64_t>(natural(offsets[0], what + " has data_offsets"));
+  const auto end = static_cast<uint64_t>(natural(offsets[1], what + " has data_offsets"));
+  tensor.bytes = checked_bytes(what, tensor.dtype, tensor.dims);
+  if (begin > end || end > data_bytes)
+    throw BadInput(fmt::format("{} has data_offsets outside the {} bytes of data", what, data_bytes));
+  if (end - begin != tensor.bytes) {
+    throw BadInput(fmt::format("{} has {} bytes by its shape but {} by its data_offsets", what, tensor.bytes,
+                               end - begin));
+  }
+  tensor.begin = data_begin + begin;
+  return tensor;
+}
+
+}  // namespace
+
+bool has_safetensors_name(aclDataType dtype) { return name_of(dtype) != nullptr; }
+
+std::vector<StoredTensor> parse_safetensors(std::string_view head, uint64_t file_bytes) {
+  if (head.size() < 8) throw BadInput("it is too short for a .safetensors file");
+  uint64_t length = 0;
+  for (size_t k = 0; k < 8; ++k) length |= uint64_t{static_cast<unsigned char>(head[k])} << (8 * k);
+  if (length > kMostSafetensorsHeader)
+    throw BadInput(fmt::format("its header of {} bytes is longer than {}", length, kMostSafetensorsHeader));
+  if (head.size() < 8 + length) throw BadInput("it ends within its header");
+  const json object = parse_object(head.substr(8, length));
+  std::vector<StoredTensor> tensors;
+  for (const auto& [name, entry] : object.items()) {
+    if (name == "__metadata__") continue;
+    tensors.push_back(read_tensor(name, entry, 8 + length, file_bytes - 8 - length));
+  }
+  return tensors;
+}
+
+std::string safetensors_header(std::span<StoredTensor> tensors) {
+  json object = json::object();
+  uint64_t at = 0;
+  for (StoredTensor& tensor : tensors) {
+    tensor.begin = at;
+    at += tensor.bytes;
+    object[tensor.name] = {
+        {"dtype", name_of(tensor.dtype)}, {"shape", tensor.dims}, {"data_offsets", {tensor.begin, at}}};
+  }
+  std::string text = object.dump();
+  text.append((8 - text.size() % 8) % 8, ' ');  // elements are aligned
+  for (StoredTensor& tensor : tensors) tensor.begin += 8 + text.size();
+  std::string length;
+  for (size_t k = 0; k < 8; ++k) length += static_cast<char>(text.size() >> (8 * k));
+  return length + text;
+}
+
+}  // namespace openaclnn_cli

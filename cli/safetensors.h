@@ -1,0 +1,27 @@
+// Files of named tensors: https://github.com/huggingface/safetensors
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stored_tensor.h"
+
+namespace openaclnn_cli {
+
+inline constexpr size_t kMostSafetensorsHeader = size_t{16} << 20;
+
+// Bytes that parse_safetensors() wants to see of a file: the length and the header.
+inline constexpr size_t kSafetensorsHead = kMostSafetensorsHeader + 8;
+
+// `head`: the first kSafetensorsHead bytes of the file, or all of a shorter one. Throws BadInput with a sentence about the file.
+std::vector<StoredTensor> parse_safetensors(std::string_view head, uint64_t file_bytes);
+
+// What precedes the elements of these tensors; `begin` of each is set to its place in the file.
+std::string safetensors_header(std::span<StoredTensor> tensors);
+
+// Whether the format has a name for the dtype.
+bool has_safetensors_name(aclDataType dtype);
+
+}  // namespace openaclnn_cli

@@ -1,0 +1,214 @@
+// Opens, reads, writes and renames the files of tensors.
+#include "tensor_file.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include "acl/acl.h"
+#include "base/npy_header.h"
+#include "library.h"
+#include "npy.h"
+#include "program.h"
+#include "safetensors.h"
+
+namespace openaclnn_cli {
+
+namespace {
+
+class File {
+ public:
+  explicit File(int descriptor) : descriptor_(descriptor) {}
+  ~File() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int operator*() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+// False when the file ends before, or cannot be read.
+bool read_at(int file, void* to, size_t bytes, uint64_t at) {
+  size_t done = 0;
+  while (done < bytes) {
+    const ssize_t count =
+        pread(file, static_cast<char*>(to) + done, bytes - done, static_cast<off_t>(at + done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    done += static_cast<size_t>(count);
+  }
+  return true;
+}
+
+LoadedTensor read_elements(int file, StoredTensor header) {
+  LoadedTensor loaded = {std::move(header), nullptr};
+  loaded.memory = std::make_shared<DeviceMemory>(loaded.header.bytes);
+  if (!read_at(file, loaded.memory->data, loaded.header.bytes, loaded.header.begin))
+    throw BadInput("it cannot be read to its end");
+  return loaded;
+}
+
+StoredTensor choose(std::vector<StoredTensor> tensors, const std::string& name) {
+  if (name.empty() && tensors.size() == 1) return std::move(tensors[0]);
+  std::string names;
+  for (StoredTensor& tensor : tensors) {
+    if (tensor.name == name) return std::move(tensor);
+    if (names.size() < 300) names += (names.empty() ? "" : ", ") + tensor.name;
+  }
+  if (name.empty())
+    throw BadInput(fmt::format("it has {} tensors; choose one with :NAME of {}", tensors.size(), names));
+  throw BadInput(fmt::format("it has no tensor '{}'; it has {}", name, names.empty() ? "none" : names));
+}
+
+LoadedTensor load_file(const std::string& path, const std::string& name, bool is_npy) {
+  // Without waiting for a writer, should it be a pipe.
+  const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status = {};
+  if (*file < 0 || fstat(*file, &status) != 0) throw BadInput(std::strerror(errno));
+  if (!S_ISREG(status.st_mode)) throw BadInput("it is no regular file");
+  const auto file_bytes = static_cast<uint64_t>(status.st_size);
+  std::string head(std::min<uint64_t>(file_bytes, is_npy ? kNpyHead : kSafetensorsHead), '\0');
+  if (!read_at(*file, head.data(), head.size(), 0)) throw BadInput("it cannot be read");
+  if (is_npy) return read_elements(*file, parse_npy(head, file_bytes));
+  return read_elements(*file, choose(parse_safetensors(head, file_bytes), name));
+}
+
+// "3,1,4" as INT64 [3]; false when the text is none.
+bool read_numbers(const std::string& text, LoadedTensor& loaded) {
+  std::vector<int64_t> numbers;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (true) {
+    int64_t number = 0;
+    const auto [next, error] = std::from_chars(at, end, number);
+    if (error != std::errc()) return false;
+    numbers.push_back(number);
+    if (next == end) break;
+    if (*next != ',') return false;
+    at = next + 1;
+  }
+  loaded = make_tensor(ACL_INT64, {static_cast<int64_t>(numbers.size())});
+  std::memcpy(loaded.memory->data, numbers.data(), loaded.header.bytes);
+  return true;
+}
+
+// A file that gets its name when it is complete, and goes when it never is.
+class NewFile {
+ public:
+  explicit NewFile(const std::string& path)
+      : path_(path), temporary_(path + ".XXXXXX"), file_(mkstemp(temporary_.data())) {
+    if (*file_ < 0) throw Failure(fmt::format("{} cannot be written: {}", path, std::strerror(errno)));
+    const mode_t mask = umask(0);
+    umask(mask);
+    (void)fchmod(*file_, 0666 & ~mask);
+  }
+  ~NewFile() {
+    if (!temporary_.empty()) unlink(temporary_.c_str());
+  }
+  void append(const void* bytes, size_t count) {
+    for (size_t done = 0; done < count;) {
+      const ssize_t written = write(*file_, static_cast<const char*>(bytes) + done, count - done);
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) throw Failure(fmt::format("{} cannot be written: {}", path_, std::strerror(errno)));
+      done += static_cast<size_t>(written);
+    }
+  }
+  void sync() const {
+    if (fsync(*file_) != 0)
+      throw Failure(fmt::format("{} cannot be written: {}", path_, std::strerror(errno)));
+  }
+  void publish() {
+    if (rename(temporary_.c_str(), path_.c_str()) != 0)
+      throw Failure(fmt::format("{} cannot be written: {}", path_, std::strerror(errno)));
+    temporary_.clear();
+  }
+
+ private:
+  std::string path_, temporary_;
+  File file_;
+};
+
+bool is_npy(const std::string& path) { return path.ends_with(".npy"); }
+bool is_safetensors(const std::string& path) { return path.ends_with(".safetensors"); }
+
+void write_tensors(NewFile& file, const TensorOutput& output) {
+  std::vector<StoredTensor> headers;
+  for (const LoadedTensor& tensor : output.tensors) headers.push_back(tensor.header);
+  const std::string head = is_npy(output.path) ? openaclnn::npy_header(headers[0].dtype, headers[0].dims)
+                                               : safetensors_header(headers);
+  file.append(head.data(), head.size());
+  for (const LoadedTensor& tensor : output.tensors) file.append(tensor.memory->data, tensor.header.bytes);
+  file.sync();
+}
+
+}  // namespace
+
+DeviceMemory::DeviceMemory(uint64_t bytes) {
+  static const int has_device = aclrtSetDevice(0);  // of the one thread that makes tensors
+  if (has_device != 0) throw Failure(error_text());
+  if (bytes > 0 && aclrtMalloc(&data, bytes, ACL_MEM_MALLOC_HUGE_FIRST) != 0) throw Failure(error_text());
+}
+
+DeviceMemory::~DeviceMemory() {
+  if (data != nullptr) aclrtFree(data);
+}
+
+LoadedTensor make_tensor(aclDataType dtype, const std::vector<int64_t>& dims) {
+  LoadedTensor made;
+  made.header.dtype = dtype;
+  made.header.dims = dims;
+  made.header.bytes = checked_bytes("a result", dtype, dims);
+  made.memory = std::make_shared<DeviceMemory>(made.header.bytes);
+  return made;
+}
+
+LoadedTensor load_tensor(const std::string& source) {
+  LoadedTensor loaded;
+  if (read_numbers(source, loaded)) return loaded;
+  try {
+    if (is_npy(source)) return load_file(source, "", true);
+    constexpr std::string_view kEnding = ".safetensors";
+    const size_t ending = source.find(kEnding);
+    if (ending == std::string::npos)
+      throw BadInput("it is none of FILE.npy, FILE.safetensors:NAME and whole numbers such as 3,1,4");
+    const std::string path = source.substr(0, ending + kEnding.size()), rest = source.substr(path.size());
+    if (!rest.empty() && rest[0] != ':') throw BadInput("what follows .safetensors must be :NAME");
+    return load_file(path, rest.empty() ? "" : rest.substr(1), false);
+  } catch (const BadInput& error) {
+    throw BadInput(fmt::format("{}: {}", source, error.what()));
+  }
+}
+
+void require_writable(const TensorOutput& output) {
+  if (!is_npy(output.path) && !is_safetensors(output.path))
+    throw BadInput(
+        fmt::format("{}: the name of a result's file must end in .npy or .safetensors", output.path));
+  if (is_npy(output.path) && output.tensors.size() != 1) {
+    throw BadInput(
+        fmt::format("{}: {} results do not go into one .npy file; use .safetensors, or --out NAME=FILE",
+                    output.path, output.tensors.size()));
+  }
+  for (const LoadedTensor& tensor : output.tensors) {
+    if (is_safetensors(output.path) && !has_safetensors_name(tensor.header.dtype))
+      throw BadInput(fmt::format("{}: .safetensors has no such dtype; use .npy", output.path));
+  }
+}
+
+void save_tensors(std::span<const TensorOutput> outputs) {
+  std::vector<std::unique_ptr<NewFile>> files;
+  for (const TensorOutput& output : outputs) {
+    files.push_back(std::make_unique<NewFile>(output.path));
+    write_tensors(*files.back(), output);
+  }
+  for (const std::unique_ptr<NewFile>& file : files) file->publish();
+}
+
+}  // namespace openaclnn_cli

@@ -1,0 +1,90 @@
+// Colours, tables, progress and units.
+#include "terminal.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace openaclnn_cli {
+
+namespace {
+
+bool has_colours() {
+  static const bool has = [] {
+    const char* const kind = std::getenv("TERM");
+    return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr && kind != nullptr &&
+           std::strcmp(kind, "dumb") != 0;
+  }();
+  return has;
+}
+
+// Columns that the text takes: bytes that do not continue a character of UTF-8.
+size_t width(const std::string& text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+bool is_number(const std::string& text) {
+  return !text.empty() && std::strchr("0123456789-+.", text[0]) != nullptr;
+}
+
+}  // namespace
+
+std::string toned(Tone tone, std::string_view text) {
+  static constexpr std::array<const char*, 5> kCodes = {"", "\033[32m", "\033[31m", "\033[2m", "\033[1m"};
+  if (tone == Tone::plain || !has_colours()) return std::string(text);
+  return fmt::format("{}{}\033[0m", kCodes[static_cast<size_t>(tone)], text);
+}
+
+void Table::print() const {
+  std::vector<size_t> widths(rows_[0].size());
+  for (const auto& row : rows_) {
+    for (size_t k = 0; k < row.size(); ++k) widths[k] = std::max(widths[k], width(row[k]));
+  }
+  for (size_t n = 0; n < rows_.size(); ++n) {
+    std::string line;
+    for (size_t k = 0; k < rows_[n].size(); ++k) {
+      const std::string& cell = rows_[n][k];
+      const std::string blanks(widths[k] - width(cell), ' ');
+      // A heading stands as the first value below it.
+      const bool right = is_number(rows_[n == 0 && rows_.size() > 1 ? 1 : n][k]);
+      line += (k > 0 ? "  " : "") + (right ? blanks + cell : cell + blanks);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    fmt::print("{}\n", n == 0 ? toned(Tone::strong, line) : line);
+  }
+}
+
+Progress::Progress(int64_t total) : total_(total), shown_(isatty(STDERR_FILENO) != 0) {}
+
+Progress::~Progress() {
+  if (shown_ && done_ > 0) fmt::print(stderr, "\r\033[K");
+}
+
+void Progress::step(const std::string& what) {
+  ++done_;
+  if (!shown_) return;
+  fmt::print(stderr, "\r\033[K{} of {}  {}", done_, total_, what);
+  std::fflush(stderr);
+}
+
+std::string bytes_text(double bytes) {
+  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1024;
+  return fmt::format("{:.{}f} {}", bytes, unit == 0 || bytes >= 100 ? 0 : 1, kUnits[unit]);
+}
+
+std::string seconds_text(double seconds) {
+  static constexpr const char* kUnits[] = {"s", "ms", "µs", "ns"};
+  size_t unit = 0;
+  for (; seconds < 1 && unit + 1 < std::size(kUnits); ++unit) seconds *= 1000;
+  return fmt::format("{:.3g} {}", seconds, kUnits[unit]);
+}
+
+}  // namespace openaclnn_cli

@@ -1,0 +1,163 @@
+// openaclnn trace: runs a program with OPENACLNN_TRACE, and sums traces up.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "process.h"
+#include "program.h"
+#include "terminal.h"
+
+namespace openaclnn_cli {
+
+namespace {
+
+using nlohmann::json;
+
+// What a trace says of one operator. Times are in microseconds, as in the file.
+struct Total {
+  int64_t calls = 0, faults = 0;
+  double task = 0, bytes = 0, phase1 = 0, phase2 = 0;
+  int64_t phase1_calls = 0, phase2_calls = 0, refused = 0;
+};
+
+// A trace whose program ended without closing it lacks the bracket at its end, and perhaps a part of the last line.
+json parse_events(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw BadInput(fmt::format("{}: it cannot be opened", path));
+  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  json events = json::parse(text, nullptr, false);
+  if (events.is_discarded()) {
+    const size_t last_line = text.rfind(",\n");
+    events = json::parse(text + "]", nullptr, false);
+    if (events.is_discarded() && last_line != std::string::npos)
+      events = json::parse(text.substr(0, last_line) + "]", nullptr, false);
+  }
+  if (!events.is_array()) throw BadInput(fmt::format("{}: it is no trace of openaclnn", path));
+  return events;
+}
+
+std::map<std::string, Total> add_up(const json& events, const std::string& path) {
+  std::map<std::string, Total> totals;
+  for (const json& event : events) {
+    if (event.value("ph", "") != "X") continue;
+    const std::string category = event.value("cat", ""), ending = "GetWorkspaceSize";
+    std::string name = event.value("name", "");
+    if (name.ends_with(ending)) name.resize(name.size() - ending.size());
+    const double duration = event.value("dur", 0.0);
+    const json arguments = event.value("args", json::object());
+    Total& total = totals[name];
+    if (category == "task") {
+      ++total.calls;
+      total.task += duration;
+      total.bytes += arguments.value("bytes", 0.0);
+      total.faults += arguments.contains("fault") ? 1 : 0;
+    } else if (category == "phase 1" || category == "phase 2") {
+      (category == "phase 1" ? total.phase1 : total.phase2) += duration;
+      ++(category == "phase 1" ? total.phase1_calls : total.phase2_calls);
+      total.refused += arguments.value("code", 0) != 0 ? 1 : 0;
+    } else {
+      throw BadInput(fmt::format("{}: it has events that openaclnn does not make", path));
+    }
+  }
+  return totals;
+}
+
+double mean(double sum, int64_t count) { return count > 0 ? sum / static_cast<double>(count) : 0; }
+
+int print_summary(const std::string& path, bool as_json) {
+  std::map<std::string, Total> totals;
+  try {
+    totals = add_up(parse_events(path), path);
+  } catch (const json::exception&) {
+    throw BadInput(fmt::format("{}: it is no trace of openaclnn", path));
+  }
+  std::vector<std::pair<std::string, Total>> sorted(totals.begin(), totals.end());
+  std::ranges::stable_sort(sorted,
+                           [](const auto& a, const auto& b) { return a.second.task > b.second.task; });
+  double all = 0;
+  for (const auto& [name, total] : sorted) all += total.task;
+  Table table(
+      {"operator", "calls", "time", "share", "mean", "GB/s", "phase 1", "phase 2", "faults", "refused"});
+  json report = json::array();
+  for (const auto& [name, t] : sorted) {
+    const double share = all > 0 ? 100 * t.task / all : 0, speed = t.task > 0 ? t.bytes / t.task / 1e3 : 0;
+    table.add({name, std::to_string(t.calls), seconds_text(t.task / 1e6), fmt::format("{:.1f} %", share),
+               seconds_text(mean(t.task, t.calls) / 1e6), fmt::format("{:.2f}", speed),
+               seconds_text(mean(t.phase1, t.phase1_calls) / 1e6),
+               seconds_text(mean(t.phase2, t.phase2_calls) / 1e6), std::to_string(t.faults),
+               std::to_string(t.refused)});
+    report.push_back({{"operator", name},
+                      {"calls", t.calls},
+                      {"seconds", t.task / 1e6},
+                      {"bytes", t.bytes},
+                      {"phase1Seconds", t.phase1 / 1e6},
+                      {"phase2Seconds", t.phase2 / 1e6},
+                      {"faults", t.faults},
+                      {"refused", t.refused}});
+  }
+  if (as_json) {
+    fmt::print("{}\n", report.dump(2));
+  } else {
+    table.print();
+  }
+  return kFine;
+}
+
+int trace_program(const std::vector<std::string>& words, const std::string& out) {
+  const std::string path = std::filesystem::absolute(out).string();
+  std::error_code error;
+  std::filesystem::remove(path, error);  // an old one would pass for this run's
+  const int code = run_here(words, {"OPENACLNN_TRACE=" + path});
+  if (!std::filesystem::exists(path, error)) {
+    fmt::print(stderr, "openaclnn: {} called no operator of openaclnn, so there is no trace\n", words[0]);
+    return code != 0 ? code : static_cast<int>(kProblem);
+  }
+  fmt::print(stderr, "openaclnn: the trace is in {0}; openaclnn trace --summary {0}\n", out);
+  return code;
+}
+
+struct Options {
+  std::string out = "openaclnn-trace.json", summary;
+  bool json = false;
+};
+
+}  // namespace
+
+void add_trace(Program& program) {
+  const auto options = std::make_shared<Options>();
+  const auto command = std::make_shared<CLI::App*>(nullptr);
+  *command =
+      add_command(program, "trace", "Run a program and record every call of an operator, or sum a trace up",
+                  "Examples: openaclnn trace ./train --steps 10\n"
+                  "          openaclnn trace --summary openaclnn-trace.json\n"
+                  "Options of openaclnn come before the program. The trace opens in https://ui.perfetto.dev "
+                  "and about:tracing:\n"
+                  "both phases of each call, and the task with shapes, dtypes, bytes, GB/s, threads, "
+                  "instruction set, stream\n"
+                  "and fault. The exit code is the program's. A program that runs by itself is traced with "
+                  "OPENACLNN_TRACE.",
+                  [&program, options, command] {
+                    const std::vector<std::string> words = words_for(program, **command);
+                    if (options->summary.empty() == words.empty())
+                      throw BadInput("trace takes either a program to run or --summary FILE");
+                    return words.empty() ? print_summary(options->summary, options->json)
+                                         : trace_program(words, options->out);
+                  });
+  (*command)->prefix_command();
+  (*command)
+      ->add_option("--out", options->out, "Where the trace goes")
+      ->type_name("FILE")
+      ->capture_default_str();
+  (*command)
+      ->add_option("--summary", options->summary, "Print a table of operators by time")
+      ->type_name("FILE");
+  add_json_option(**command, options->json);
+}
+
+}  // namespace openaclnn_cli

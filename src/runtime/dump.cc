@@ -1,0 +1,236 @@
+// Writes dumps. Tensors go to the files by writev(), which refuses memory that is not there instead of crashing.
+#include "runtime/dump.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "base/env.h"
+#include "base/json.h"
+#include "base/npy_header.h"
+#include "base/text.h"
+#include "runtime/executor.h"
+
+namespace openaclnn {
+
+namespace {
+
+constexpr int kMostDumps = 100;  // of a process: a loop that fails must not fill the disk
+std::atomic<int> dumps{0};
+
+std::string dump_folder() {
+  const std::string& setting = environment().dump;
+  return setting.substr(0, setting.rfind(':'));
+}
+
+// A file that pieces of memory are appended to.
+class Output {
+ public:
+  explicit Output(const std::string& path)
+      : file_(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
+    if (file_ < 0) error_ = errno;
+  }
+  ~Output() {
+    if (file_ >= 0) close(file_);
+  }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  void append(const void* memory, size_t bytes) {
+    char* const begin = static_cast<char*>(const_cast<void*>(memory));
+    if (count_ > 0) {
+      iovec& last = pieces_[count_ - 1];
+      if (static_cast<char*>(last.iov_base) + last.iov_len == begin) {
+        last.iov_len += bytes;
+        return;
+      }
+    }
+    if (count_ == pieces_.size()) flush();
+    pieces_[count_++] = {begin, bytes};
+  }
+
+  // Why not everything was written; empty: it was.
+  std::string finish() {
+    flush();
+    if (error_ == 0) return {};
+    return error_ == EFAULT ? "the memory cannot be read" : std::strerror(error_);
+  }
+
+ private:
+  void flush() {
+    iovec* next = pieces_.data();
+    size_t left = count_;
+    count_ = 0;
+    while (left > 0 && error_ == 0) {
+      const ssize_t written = writev(file_, next, static_cast<int>(left));
+      if (written < 0) {
+        if (errno != EINTR) error_ = errno;
+        continue;
+      }
+      size_t bytes = static_cast<size_t>(written);
+      while (left > 0 && bytes >= next->iov_len) {
+        bytes -= next->iov_len;
+        ++next;
+        --left;
+      }
+      if (left > 0) {
+        next->iov_base = static_cast<char*>(next->iov_base) + bytes;
+        next->iov_len -= bytes;
+      }
+    }
+  }
+
+  int file_;
+  int error_ = 0;
+  std::array<iovec, 256> pieces_;  // far fewer than any system takes at once
+  size_t count_ = 0;
+};
+
+// The elements in row-major order; returns why they are not all there.
+std::string write_elements(const TensorView& view, const std::string& path) {
+  const std::string header = npy_header(view.dtype, view.shape());
+  if (header.empty()) return "NumPy has no such dtype";
+  Output out(path);
+  out.append(header.data(), header.size());
+  const int64_t bytes = view.element_bytes();
+  std::array<int64_t, kMaxRank> index = {};
+  const int64_t count = view.numel();
+  int64_t at = view.offset;
+  for (int64_t n = 0; n < count; ++n) {
+    out.append(static_cast<const char*>(view.data) + at * bytes, static_cast<size_t>(bytes));
+    for (int k = view.rank - 1; k >= 0; --k) {
+      const size_t d = static_cast<size_t>(k);
+      at += view.strides[k];
+      if (++index[d] < view.dims[k]) break;
+      at -= view.strides[k] * view.dims[k];
+      index[d] = 0;
+    }
+  }
+  return out.finish();
+}
+
+// What one tensor of a call needs to be written: how it takes part, and its elements.
+struct Dumped {
+  const char* role = "unknown";
+  bool is_read = false;
+  TensorView view;
+};
+
+const Parameter* find_parameter(const Call& call, const char* name) {
+  for (const Parameter& parameter : call.parameters) {
+    // A parameter's name may lack the "Optional" of the argument's.
+    if (std::strcmp(name, parameter.name) == 0 || name == text(parameter.name, "Optional")) return &parameter;
+  }
+  return nullptr;
+}
+
+Dumped find_tensor(const DumpedData& data, const char* name, size_t n) {
+  if (data.call == nullptr) return {};
+  const Parameter* const parameter = find_parameter(*data.call, name);
+  if (parameter == nullptr) return {};
+  Dumped found;
+  found.role = !parameter->is_output ? "input" : parameter->is_input ? "reference" : "output";
+  if (parameter->is_list) {
+    if (data.elements == nullptr || n >= parameter->element_count) return found;
+    const size_t element = parameter->first_element + n;
+    found.view = data.call->elements.view(element, data.elements[element]);
+  } else {
+    found.view = parameter->view;
+    found.view.data = (*data.data)[static_cast<size_t>(parameter - data.call->parameters.data())];
+  }
+  found.is_read = parameter->is_input && parameter->is_accessed;
+  if (!parameter->is_accessed && parameter->is_input) found.role = "unused";
+  return found;
+}
+
+void write_tensor(Json& json, const RecordedArgument::TensorText& tensor, const Dumped& dumped,
+                  const std::string& folder, const std::string& file) {
+  json.open('{').field("given", tensor.is_given);
+  if (tensor.is_given) json.field("live", tensor.is_live);
+  if (tensor.is_live) {
+    json.field("dtype", dtype_name(tensor.dtype)).field("role", dumped.role);
+    json.field("shape", std::span<const int64_t>(tensor.dims));
+    json.field("strides", std::span<const int64_t>(tensor.strides)).field("offset", tensor.offset);
+  }
+  if (dumped.is_read) {
+    const std::string why = write_elements(dumped.view, folder + "/" + file);
+    json.field("file", file);
+    if (!why.empty()) json.field("incomplete", why);
+  }
+  json.close('}');
+}
+
+void write_argument(Json& json, const RecordedArgument& argument, const std::string& folder,
+                    const DumpedData& data) {
+  using Kind = RecordedArgument::Kind;
+  json.open('{').field("name", argument.name).field("given", argument.is_given);
+  switch (argument.kind) {
+    case Kind::tensor:
+      json.key("tensor");
+      write_tensor(json, argument.tensors[0], find_tensor(data, argument.name, 0), folder,
+                   text(argument.name, ".npy"));
+      break;
+    case Kind::list:
+      json.key("tensors").open('[');
+      for (size_t n = 0; n < argument.tensors.size(); ++n) {
+        write_tensor(json, argument.tensors[n], find_tensor(data, argument.name, n), folder,
+                     text(argument.name, "-", n, ".npy"));
+      }
+      json.close(']');
+      break;
+    case Kind::integers: json.field("integers", std::span<const int64_t>(argument.integers)); break;
+    case Kind::integer: json.field("value", argument.integers[0]); break;
+    case Kind::real: json.field("value", argument.real); break;
+    case Kind::flag: json.field("value", argument.integers[0] != 0); break;
+    case Kind::text: json.field("value", argument.text); break;
+  }
+  json.close('}');
+}
+
+}  // namespace
+
+bool is_dumping() { return !environment().dump.empty(); }
+
+bool is_selected_for_dump(const char* operator_name) {
+  const std::string& setting = environment().dump;
+  const size_t colon = setting.rfind(':');
+  if (colon == std::string::npos) return false;
+  const std::string wanted = "," + setting.substr(colon + 1) + ",";
+  return wanted == ",all," || wanted.find(text(",", operator_name, ",")) != std::string::npos;
+}
+
+void dump_call(const CallRecord& record, const char* operator_name, const std::string& reason,
+               const DumpedData& data) {
+  const int number = dumps.fetch_add(1);
+  if (number >= kMostDumps) {
+    if (number == kMostDumps)
+      log_message(LogLevel::warn,
+                  text("OPENACLNN_DUMP: ", kMostDumps, " calls are kept, later ones are not"));
+    return;
+  }
+  (void)mkdir(dump_folder().c_str(), 0777);
+  const std::string folder = text(dump_folder(), "/", getpid(), "-", number, "-", operator_name);
+  if (mkdir(folder.c_str(), 0777) != 0) {
+    log_message(LogLevel::error,
+                text("OPENACLNN_DUMP: '", folder, "' cannot be made: ", std::strerror(errno)));
+    return;
+  }
+  Json json;
+  json.open('{').field("format", 1).field("operator", operator_name).field("function", record.function());
+  json.field("reason", reason).key("arguments").open('[');
+  for (const RecordedArgument& argument : record.arguments()) write_argument(json, argument, folder, data);
+  json.close(']').close('}');
+  const std::string whole = json.text() + "\n";
+  Output file(folder + "/call.json");
+  file.append(whole.data(), whole.size());
+  if (const std::string why = file.finish(); !why.empty())
+    log_message(LogLevel::error, text("OPENACLNN_DUMP: '", folder, "/call.json': ", why));
+}
+
+}  // namespace openaclnn

@@ -1,0 +1,205 @@
+// Collects what a call was made with, and passes it to the trace and to dumps.
+#include "runtime/recorder.h"
+
+#include <exception>
+
+#include "base/text.h"
+#include "runtime/dump.h"
+#include "runtime/executor.h"
+#include "runtime/tensor.h"
+#include "runtime/trace.h"
+
+namespace openaclnn {
+
+std::atomic<Recording> recording_state{Recording::unknown};
+
+namespace {
+
+RecordedArgument::TensorText describe(const void* handle) {
+  RecordedArgument::TensorText found;
+  found.is_given = handle != nullptr;
+  if (!found.is_given) return found;
+  const std::shared_ptr<const Tensor> tensor =
+      TensorTable::instance().find(static_cast<const aclTensor*>(handle));
+  found.is_live = tensor != nullptr;
+  if (!found.is_live) return found;
+  found.dtype = tensor->view.dtype;
+  found.dims = tensor->dims;
+  found.strides = tensor->strides;
+  found.offset = tensor->view.offset;
+  found.data = tensor->view.data;
+  return found;
+}
+
+// What the recorder cannot do, for want of memory, must not change what the program sees.
+template <class Body>
+void quietly(const Body& body) noexcept {
+  try {
+    body();
+  } catch (const std::exception&) {
+  }
+}
+
+void add_tensor(Json& json, const char* name, const std::string& dtype, std::span<const int64_t> dims) {
+  json.open('{').field("name", name).field("dtype", dtype).field("shape", dims).close('}');
+}
+
+// The tensors that the task works on: those of lists by their number only, there may be thousands.
+void add_parameters(Json& json, const Call& call) {
+  json.key("tensors").open('[');
+  for (const Parameter& parameter : call.parameters) {
+    if (parameter.is_list) {
+      json.open('{').field("name", parameter.name).field("tensors", parameter.element_count).close('}');
+    } else {
+      add_tensor(json, parameter.name, dtype_name(parameter.view.dtype), parameter.view.shape());
+    }
+  }
+  json.close(']');
+}
+
+// Stands in for a task's plan: what was to run, and what it was made from.
+struct RecordedTask {
+  RunFunction run;
+  DescribeFunction describe;
+  std::shared_ptr<const void> plan;
+  std::shared_ptr<const Call> call;
+  uint64_t stream_number;
+};
+
+void trace_task(const RecordedTask& task, Clock::time_point begin, Clock::time_point end,
+                const Fault& fault) {
+  const Call& call = *task.call;
+  trace_event(call.op->name, "task", begin, end, [&](Json& json) {
+    const double seconds = std::chrono::duration<double>(end - begin).count();
+    add_parameters(json, call);
+    json.field("bytes", call.work_bytes);
+    json.field("GB/s", seconds > 0 ? call.work_bytes / seconds / 1e9 : 0.0);
+    json.field("threads", platform().threads).field("isa", platform().instruction_set);
+    json.field("stream", task.stream_number);
+    if (fault.found()) json.field("fault", task.describe(fault));
+  });
+}
+
+Fault run_recorded(const void* plan, const TaskIo& io) {
+  const RecordedTask& task = *static_cast<const RecordedTask*>(plan);
+  const Call& call = *task.call;
+  const DumpedData data = {&call, &io.data, io.elements};
+  const bool is_selected = is_dumping() && is_selected_for_dump(call.op->name);
+  // Before it runs, for it may overwrite what it reads.
+  if (is_selected) quietly([&] { dump_call(*call.record, call.op->name, "selected", data); });
+  const Clock::time_point begin = Clock::now();
+  const Fault fault = task.run(task.plan.get(), io);
+  const Clock::time_point end = Clock::now();
+  if (is_tracing()) quietly([&] { trace_task(task, begin, end, fault); });
+  // Inputs are never written, and with a fault references are not either.
+  if (fault.found() && is_dumping() && !is_selected)
+    quietly([&] { dump_call(*call.record, call.op->name, task.describe(fault), data); });
+  return fault;
+}
+
+}  // namespace
+
+bool find_out_recording() {
+  bool is_on = is_dumping();
+  quietly([&] { is_on = open_trace() || is_on; });
+  recording_state.store(is_on ? Recording::on : Recording::off, std::memory_order_relaxed);
+  return is_on;
+}
+
+RecordedArgument& CallRecord::add(const char* name, RecordedArgument::Kind kind) {
+  return arguments_.emplace_back(RecordedArgument{name, kind, {}, {}, 0, {}, true});
+}
+
+CallRecord& CallRecord::operator()(const char* name, const aclTensor* tensor) {
+  RecordedArgument& argument = add(name, RecordedArgument::Kind::tensor);
+  argument.tensors.push_back(describe(tensor));
+  argument.is_given = tensor != nullptr;
+  return *this;
+}
+
+CallRecord& CallRecord::operator()(const char* name, const aclTensorList* list) {
+  RecordedArgument& argument = add(name, RecordedArgument::Kind::list);
+  argument.is_given = list != nullptr;
+  const std::shared_ptr<const HandleList> tensors = TensorListTable::instance().find(list);
+  if (tensors == nullptr) return *this;
+  for (const void* const tensor : tensors->elements) argument.tensors.push_back(describe(tensor));
+  return *this;
+}
+
+CallRecord& CallRecord::operator()(const char* name, const aclIntArray* array) {
+  RecordedArgument& argument = add(name, RecordedArgument::Kind::integers);
+  argument.is_given = array != nullptr;
+  if (const auto numbers = IntArrayTable::instance().find(array)) argument.integers = *numbers;
+  return *this;
+}
+
+CallRecord& CallRecord::operator()(const char* name, const char* words) {
+  RecordedArgument& argument = add(name, RecordedArgument::Kind::text);
+  argument.is_given = words != nullptr;
+  if (words != nullptr) argument.text = words;
+  return *this;
+}
+
+CallRecord& CallRecord::operator()(const char* name, double number) {
+  add(name, RecordedArgument::Kind::real).real = number;
+  return *this;
+}
+
+CallRecord& CallRecord::operator()(const char* name, int64_t number) {
+  add(name, RecordedArgument::Kind::integer).integers = {number};
+  return *this;
+}
+
+CallRecord& CallRecord::operator()(const char* name, uint64_t number) {
+  return (*this)(name, static_cast<int64_t>(number));
+}
+
+CallRecord& CallRecord::operator()(const char* name, bool flag) {
+  add(name, RecordedArgument::Kind::flag).integers = {flag ? 1 : 0};
+  return *this;
+}
+
+void record_phase1(const CallRecord& record, const Status& status) noexcept {
+  const Clock::time_point end = Clock::now();
+  quietly([&] {
+    if (!status.ok() && is_dumping()) dump_call(record, record.function(), status.sentence(), {});
+    if (!is_tracing()) return;
+    trace_event(record.function(), "phase 1", record.begin(), end, [&](Json& json) {
+      json.key("tensors").open('[');
+      for (const RecordedArgument& argument : record.arguments()) {
+        if (argument.kind != RecordedArgument::Kind::tensor || !argument.tensors[0].is_live) continue;
+        add_tensor(json, argument.name, dtype_name(argument.tensors[0].dtype), argument.tensors[0].dims);
+      }
+      json.close(']').field("code", status.code());
+      if (!status.ok()) json.field("error", status.sentence());
+    });
+  });
+}
+
+void record_phase2(const Executor* executor, const char* operator_name, Clock::time_point begin,
+                   const Status& status) noexcept {
+  const Clock::time_point end = Clock::now();
+  quietly([&] {
+    const bool is_refused = !status.ok() && status.code() != ACL_ERROR_RT_VECTOR_CORE_EXCEPTION;
+    if (is_refused && is_dumping() && executor != nullptr) {
+      DumpedData data = {executor->call.get(), &executor->data, executor->element_data.data()};
+      if (platform_kind() != PlatformKind::cpu) data = {};  // not in host memory
+      dump_call(*executor->call->record, operator_name, status.sentence(), data);
+    }
+    if (!is_tracing()) return;
+    trace_event(operator_name, "phase 2", begin, end, [&](Json& json) {
+      json.field("code", status.code());
+      if (!status.ok()) json.field("error", status.sentence());
+    });
+  });
+}
+
+void record_task(Task& task, const std::shared_ptr<const Call>& call, uint64_t stream_number) {
+  // On a GPU the task is no host function, and its tensors are not in host memory: the phases alone are recorded.
+  if (call->record == nullptr || platform_kind() != PlatformKind::cpu) return;
+  task.plan = std::make_shared<const RecordedTask>(
+      RecordedTask{task.run, task.describe, std::move(task.plan), call, stream_number});
+  task.run = run_recorded;
+}
+
+}  // namespace openaclnn

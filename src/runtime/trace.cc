@@ -1,0 +1,120 @@
+// Writes the trace: one event a line, buffered, complete when the process exits. Without its end, after a crash, viewers read it too.
+#include "runtime/trace.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "base/env.h"
+#include "base/text.h"
+
+namespace openaclnn {
+
+namespace {
+
+constexpr size_t kBufferBytes = size_t{64} << 10;
+
+// Made while the library loads and never destroyed: destructors of the caller's statics may still run operators.
+struct TraceFile {
+  std::mutex mutex;
+  std::atomic<int> file{-1};  // set last
+  pid_t owner = 0;            // a forked child has the file too, and leaves it alone
+  Clock::time_point start;
+  std::string buffer;
+};
+TraceFile* const trace = new TraceFile;
+
+void flush() {
+  size_t written = 0;
+  while (written < trace->buffer.size() && trace->file >= 0) {
+    const ssize_t count = write(trace->file, trace->buffer.data() + written, trace->buffer.size() - written);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      log_message(LogLevel::error, text("the trace ends here: ", std::strerror(errno)));
+      close(trace->file);
+      trace->file = -1;
+    } else {
+      written += static_cast<size_t>(count);
+    }
+  }
+  trace->buffer.clear();
+}
+
+// "%p" becomes the process's number, so that the processes of one job have a file each.
+std::string file_name() {
+  std::string name = environment().trace;
+  if (const size_t at = name.find("%p"); at != std::string::npos)
+    name.replace(at, 2, std::to_string(getpid()));
+  return name;
+}
+
+void append_line(const std::string& event) {
+  trace->buffer += event;
+  if (trace->buffer.size() >= kBufferBytes) flush();
+}
+
+void close_trace() {
+  if (getpid() != trace->owner) return;
+  const std::lock_guard lock(trace->mutex);
+  if (trace->file < 0) return;
+  append_line("\n]\n");
+  flush();
+  if (trace->file >= 0) close(trace->file);
+  trace->file = -1;
+}
+
+double microseconds(Clock::duration duration) {
+  return std::chrono::duration<double, std::micro>(duration).count();
+}
+
+std::string process_event() {
+  Json json;
+  json.open('{').field("name", "process_name").field("ph", "M").field("pid", static_cast<int64_t>(getpid()));
+  json.key("args").open('{').field("name", text("openaclnn in process ", getpid())).close('}').close('}');
+  return json.text();
+}
+
+}  // namespace
+
+bool open_trace() {
+  const std::lock_guard lock(trace->mutex);
+  if (environment().trace.empty()) return false;
+  if (trace->file >= 0) return true;
+  const std::string name = file_name();
+  const int file = open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) {
+    log_message(LogLevel::error,
+                text("OPENACLNN_TRACE is '", name, "', which cannot be written: ", std::strerror(errno)));
+    return false;
+  }
+  trace->owner = getpid();
+  trace->start = Clock::now();
+  trace->file.store(file, std::memory_order_release);
+  append_line("[\n" + process_event());
+  std::atexit(close_trace);
+  return true;
+}
+
+bool is_tracing() { return trace->file.load(std::memory_order_acquire) >= 0; }
+
+void trace_event(const std::string& name, const char* category, Clock::time_point begin,
+                 Clock::time_point end, const std::function<void(Json&)>& arguments) {
+  if (getpid() != trace->owner) return;
+  Json json;
+  json.open('{').field("name", name).field("cat", category).field("ph", "X");
+  json.field("ts", microseconds(begin - trace->start)).field("dur", microseconds(end - begin));
+  json.field("pid", static_cast<int64_t>(getpid())).field("tid", static_cast<int64_t>(syscall(SYS_gettid)));
+  json.key("args").open('{');
+  arguments(json);
+  json.close('}').close('}');
+  const std::lock_guard lock(trace->mutex);
+  if (trace->file >= 0) append_line(",\n" + json.text());
+}
+
+}  // namespace openaclnn

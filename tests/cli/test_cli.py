@@ -1,0 +1,350 @@
+#!/usr/bin/env python3
+# Tests of the program openaclnn as people run it: the real binary, its output, its exit codes, and what it leaves behind.
+"""usage: test_cli.py PROGRAM [unittest arguments]"""
+import json
+import os
+import re
+import struct
+import subprocess
+import unittest
+
+from program import OPERATORS, PROGRAM, ROOT, CliTest, floats, npy_bytes, read_npy, safetensors_bytes
+
+
+class HelpTest(CliTest):
+    def test_every_command_explains_itself(self):
+        commands = re.findall(r"^  ([a-z-]+) {2,}", self.run_cli("--help").stdout.split("Subcommands:")[1], re.M)
+        self.assertEqual(len(commands), 11, commands)
+        for command in commands:
+            self.assertIn("openaclnn " + command, self.run_cli(command, "--help").stdout)
+        self.assertIn("Exit codes:", self.run_cli("--help").stdout)
+        self.assertIn("--weight-decay", self.run_cli("run", "ApplyFusedEmaAdam", "--help").stdout)
+
+    def test_version(self):
+        self.assertRegex(self.run_cli("--version").stdout, r"^\d+\.\d+\.\d+\n$")
+
+    def test_unknown_words(self):
+        for words in (["nonsense"], ["--nonsense"], ["ops", "--nonsense"], ["ops", "Nonsense"], ["explain", "123"],
+                      ["run"], ["run", "Nonsense"], ["check", "Nonsense"], ["check", "--cases", "-1"], ["completion", "tcsh"],
+                      ["man", "nonsense"], ["compat-check"], ["trace"], ["bench", "--operator", "Nonsense"]):
+            self.refuse(*words)
+
+    def test_completion_knows_commands_and_options(self):
+        for shell in ("bash", "zsh", "fish"):
+            script = self.run_cli("completion", shell).stdout
+            for word in ("doctor", "compat-check", "weight-decay"):
+                self.assertIn(word, script, shell)
+        line = "source <(\"$0\" completion bash); COMP_WORDS=(openaclnn run Embedding --w); COMP_CWORD=3; _openaclnn; echo ${COMPREPLY[@]}"
+        done = subprocess.run(["bash", "-c", line, str(PROGRAM)], capture_output=True, text=True)
+        self.assertEqual(done.stdout, "--weight\n", done.stderr)
+
+    def test_manual_pages_are_the_help(self):
+        self.run_cli("man", "--all", "pages")
+        pages = {path.name for path in (self.folder / "pages").iterdir()}
+        self.assertLessEqual({"openaclnn.1", "openaclnn-run.1", "openaclnn-compat-check.1"}, pages)
+        self.assertIn("Run one operator", self.run_cli("man", "run").stdout)
+
+
+class ExplainTest(CliTest):
+    def test_number_and_name(self):
+        for word in ("507035", "ACL_ERROR_RT_VECTOR_CORE_EXCEPTION"):
+            self.assertIn("bad data", self.run_cli("explain", word).stdout)
+        self.assertEqual(json.loads(self.run_cli("explain", "161002", "--json").stdout)["name"], "ACLNN_ERR_PARAM_INVALID")
+
+    def test_every_row_of_the_page_is_a_code(self):
+        rows = re.findall(r"^\| (\d{6}) \| `(\w+)` \|", (ROOT / "docs" / "errors.md").read_text(), re.M)
+        self.assertGreater(len(rows), 25)
+        known = {str(e["code"]): e for e in json.loads(self.run_cli("explain", "--json").stdout)}
+        for code, name in rows:
+            self.assertEqual(known[code]["name"], name)
+            self.assertNotIn("no function of openaclnn", known[code]["reason"])
+
+    def test_codes_that_the_library_returns_have_a_row(self):
+        used = set()
+        for path in [*(ROOT / "src").rglob("*.cc"), *(ROOT / "src").rglob("*.h")]:
+            if path.name != "codes.cc" and not path.name.endswith("_test.cc"):
+                used |= set(re.findall(r"\bACL(?:NN)?_ERR(?:OR)?_[A-Z_]+\b", path.read_text()))
+        explained = {e["name"]: e["reason"] for e in json.loads(self.run_cli("explain", "--json").stdout)}
+        for name in used & set(explained):
+            self.assertNotIn("no function of openaclnn", explained[name], name)
+
+
+class OpsTest(CliTest):
+    def test_matrix_and_pages(self):
+        text = self.run_cli("ops").stdout
+        for name in OPERATORS:
+            self.assertIn(name, text)
+            self.assertIn("## Arguments", self.run_cli("ops", name).stdout)
+        page = json.loads(self.run_cli("ops", "embedding", "--json").stdout)
+        self.assertEqual(len(page["arguments"][0]["dtypes"]), 12)
+        self.assertIn("aclnnEmbeddingGetWorkspaceSize", page["c"])
+
+    def test_dtypes_are_those_that_the_library_takes(self):
+        types = {"FLOAT": "<f4", "FLOAT16": "<f2", "BF16": "<V2", "DOUBLE": "<f8", "INT64": "<i8", "INT32": "<i4", "INT16": "<i2",
+                 "INT8": "|i1", "UINT8": "|u1", "BOOL": "|b1", "COMPLEX64": "<c8", "COMPLEX128": "<c16", "UINT16": "<u2",
+                 "UINT32": "<u4", "UINT64": "<u8"}
+        calls = {"Embedding": ((2, 2), ["--weight", "x.npy", "--indices", "1"]),
+                 "EmbeddingDenseBackward": ((1, 2), ["--grad", "x.npy", "--indices", "1", "--num-weights", "2"]),
+                 "GroupedBiasAddGrad": ((1, 2, 2), ["--grad-y", "x.npy"]),
+                 "NsaCompress": ((2, 1, 1), ["--input", "x.npy", "--weight", "w.npy", "--compress-block-size", "1",
+                                             "--compress-stride", "1"])}
+        for name, (shape, words) in calls.items():
+            accepted = json.loads(self.run_cli("ops", name, "--json").stdout)["arguments"][0]["dtypes"]
+            for dtype, descr in types.items():
+                size = int(descr[2:])
+                self.write("x.npy", npy_bytes(descr, shape, bytes(size * shape[0] * shape[1] * (shape + (1,))[2])))
+                self.write("w.npy", npy_bytes(descr, (1, 1), bytes(size)))
+                self.run_cli("run", name, *words, code=0 if dtype in accepted else 2)
+
+
+class DoctorTest(CliTest):
+    def problems(self, code, **environment):
+        return json.loads(self.run_cli("doctor", "--json", code=code, **environment).stdout)["problems"]
+
+    def test_healthy(self):
+        report = json.loads(self.run_cli("doctor", "--json", LD_LIBRARY_PATH="", ASCEND_HOME_PATH="").stdout)
+        self.assertEqual(report["problems"], [])
+        self.assertGreater(report["machine"]["copyBytesPerSecond"], 1e8)
+        self.assertIn(report["library"]["instructionSet"], [s["name"] for s in report["library"]["instructionSets"]])
+        self.assertIn("no problem found", self.run_cli("doctor", LD_LIBRARY_PATH="").stdout)
+
+    def test_every_problem_has_a_remedy(self):
+        self.write("libascendcl.so", b"\x7fELF" + bytes(2 << 20))
+        found = self.problems(1, OPENACLNN_THREADS="3", OPENACLNN_CHECK="loud", LD_LIBRARY_PATH=str(self.folder),
+                              OPENACLNN_NUM_THREADS="1000", ASCEND_HOME_PATH=str(self.folder))
+        text = " ".join(problem["problem"] for problem in found)
+        for word in ("OPENACLNN_THREADS", "loud", "libascendcl.so", "ASCEND_HOME_PATH", "threads compute"):
+            self.assertIn(word, text)
+        self.assertTrue(all(problem["remedy"] for problem in found))
+
+    def test_no_device(self):
+        self.assertIn("no device", self.problems(1, OPENACLNN_DEVICE="cuda")[0]["problem"])
+
+
+class RunTest(CliTest):
+    def test_gathers_rows(self):
+        self.write_table()
+        self.run_cli("run", "Embedding", "--weight", "table.npy", "--indices", "ids.npy", "--out", "rows.npy")
+        self.assertEqual(read_npy(self.folder / "rows.npy"), ("<f4", (3, 2), floats(20, 21, 0, 1, 30, 31)))
+
+    def test_safetensors_in_and_out(self):
+        self.write_table()
+        words = [word for name in ("grad", "var", "m", "v", "s") for word in (f"--{name}", "table.npy")]
+        self.run_cli("run", "ApplyFusedEmaAdam", *words, "--step", "1", "--lr", "0.5", "--out", "all.safetensors", "--out", "m=m.npy")
+        self.run_cli("run", "Embedding", "--weight", "all.safetensors:m", "--indices", "0,1,2,3", "--out", "rows.npy")
+        self.assertEqual(read_npy(self.folder / "rows.npy")[2], read_npy(self.folder / "m.npy")[2])
+
+    def test_fortran_order(self):
+        self.write("f.npy", npy_bytes("<f4", (2, 3), floats(1, 4, 2, 5, 3, 6), fortran=True))
+        self.run_cli("run", "Embedding", "--weight", "f.npy", "--indices", "1,0", "--out", "rows.npy")
+        self.assertEqual(read_npy(self.folder / "rows.npy")[2], floats(4, 5, 6, 1, 2, 3))
+
+    def test_every_operator(self):
+        self.write("x.npy", npy_bytes("<f4", (8, 1, 2), floats(*range(16))))
+        self.write("w.npy", npy_bytes("<f4", (2, 1), floats(1, 2)))
+        self.write("rows.npy", npy_bytes("<f4", (8, 2), floats(*range(16))))
+        windows = ["--compress-block-size", "2", "--compress-stride", "2"]
+        self.run_cli("run", "NsaCompress", "--input", "x.npy", "--weight", "w.npy", *windows, "--act-seq-len", "4,8", "--out", "c.npy")
+        self.assertEqual(read_npy(self.folder / "c.npy")[1], (4, 1, 2))
+        self.run_cli("run", "NsaCompressGrad", "--output-grad", "c.npy", "--input", "x.npy", "--weight", "w.npy", *windows,
+                     "--act-seq-len", "4,8", "--out", "g.safetensors")
+        self.run_cli("run", "GroupedBiasAddGrad", "--grad-y", "rows.npy", "--group-idx", "3,8", "--out", "b.npy")
+        self.assertEqual(read_npy(self.folder / "b.npy")[2], floats(6, 9, 50, 55))
+        self.run_cli("run", "GroupedBiasAddGradV2", "--grad-y", "rows.npy", "--group-idx", "3,5", "--group-idx-type", "1", "--out", "b2.npy")
+        self.assertEqual(read_npy(self.folder / "b2.npy")[2], floats(6, 9, 50, 55))
+        self.run_cli("run", "EmbeddingDenseBackward", "--grad", "rows.npy", "--indices", "0,0,0,0,0,0,0,1", "--num-weights", "2", "--out", "d.npy")
+        self.assertEqual(read_npy(self.folder / "d.npy")[2], floats(42, 49, 14, 15))
+        lists = [word for name in ("grads", "v", "m", "s", "var") for word in (f"--{name}", "w.npy", "rows.npy")]
+        self.run_cli("run", "ApplyFusedEmaAdamList", *lists, "--step", "1", "--out", "l.safetensors")
+
+    def test_bad_data_is_a_failure_and_writes_nothing(self):
+        self.write_table()
+        self.write("rows.npy", b"precious")
+        done = self.run_cli("run", "Embedding", "--weight", "table.npy", "--indices", "9", "--out", "rows.npy", code=1)
+        self.assertIn("indices[0] = 9", done.stderr)
+        self.assertEqual((self.folder / "rows.npy").read_bytes(), b"precious")
+
+    def test_bad_input(self):
+        self.write_table()
+        self.write("rows.npy", b"precious")
+        table = npy_bytes("<f4", (4, 2), floats(*range(8)))
+        good = {"a": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}}
+        bad = {
+            "missing.npy": None,
+            "empty.npy": b"",
+            "cut.npy": table[:-1],
+            "cut_header.npy": table[:40],
+            "magic.npy": b"PK" + table[2:],
+            "version.npy": table[:6] + b"\x09" + table[7:],
+            "big_endian.npy": npy_bytes(">f4", (4, 2), bytes(32)),
+            "object.npy": npy_bytes("|O", (4, 2), bytes(32)),
+            "huge.npy": npy_bytes("<f4", (1 << 40, 1 << 40), b""),
+            "promise.npy": npy_bytes("<f4", (1 << 40,), b"x" * 64),
+            "dims.npy": npy_bytes("<f4", (1,) * 9, bytes(4)),
+            "negative.npy": npy_bytes("", (), b"", header="{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }"),
+            "twice.npy": npy_bytes("", (), b"", header="{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': ()}"),
+            "code.npy": npy_bytes("", (), b"", header="__import__('os').system('true')"),
+            "rank.npy": npy_bytes("<f4", (8,), bytes(32)),
+            "dtype.npy": npy_bytes("<u4", (4, 2), bytes(32)),
+            "name.txt": b"text",
+            "short.safetensors": b"\0" * 7,
+            "long.safetensors": safetensors_bytes(good, length=1 << 62),
+            "json.safetensors": safetensors_bytes(b"{nonsense"),
+            "array.safetensors": safetensors_bytes(b"[1]"),
+            "deep.safetensors": safetensors_bytes(b'{"a":' * 100 + b"1" + b"}" * 100),
+            "twice.safetensors": safetensors_bytes(b'{"a":1,"a":2}'),
+            "outside.safetensors": safetensors_bytes(good, bytes(15)),
+            "sizes.safetensors": safetensors_bytes({"a": {**good["a"], "shape": [2, 3]}}, bytes(16)),
+            "offsets.safetensors": safetensors_bytes({"a": {**good["a"], "data_offsets": [16, 0]}}, bytes(16)),
+            "negative.safetensors": safetensors_bytes({"a": {**good["a"], "shape": [-2, -2]}}, bytes(16)),
+            "real.safetensors": safetensors_bytes({"a": {**good["a"], "shape": [2.0, 2]}}, bytes(16)),
+            "dtype.safetensors": safetensors_bytes({"a": {**good["a"], "dtype": "F8_E4M3"}}, bytes(16)),
+            "two.safetensors": safetensors_bytes({"a": good["a"], "b": good["a"]}, bytes(16)),
+            "none.safetensors:b": None,
+            "table.npy:a": None,
+        }
+        for name, data in bad.items():
+            if data is not None:
+                self.write(name, data)
+            self.refuse("run", "Embedding", "--weight", name, "--indices", "0", "--out", "rows.npy")
+        words = ["run", "Embedding", "--weight", "table.npy"]
+        self.refuse(*words, "--indices", "x", contains="x:")
+        self.refuse(*words, "--out", "o.npy", contains="--indices")
+        self.refuse(*words, "--indices", "0", "--out", "o.txt", contains=".npy or .safetensors")
+        self.refuse(*words, "--indices", "0", "--out", "nonsense=o.npy", contains="nonsense")
+        self.refuse(*words, "--indices", "0", "--nonsense", "1")
+        self.refuse(*words, "--indices", "table.npy", contains="indices has dtype")
+        self.refuse("run", "GroupedBiasAddGradV2", "--grad-y", "table.npy", "--group-idx", "4", "--group-idx-type", "7", contains="groupIdxType")
+        self.refuse("run", "EmbeddingDenseBackward", "--grad", "table.npy", "--indices", "0,1,2,3", "--num-weights",
+                    "99999999999999999999", contains="--num-weights")
+
+    def test_an_output_that_cannot_be_written(self):
+        self.write_table()
+        done = self.run_cli("run", "Embedding", "--weight", "table.npy", "--indices", "0", "--out", "no/folder/o.npy", code=1)
+        self.assertRegex(done.stderr, r"\Aopenaclnn: no/folder/o.npy[^\n]+\n\Z")
+
+
+class CheckTest(CliTest):
+    def test_promises(self):
+        report = json.loads(self.run_cli("check", "GroupedBiasAddGrad", "--cases", "5", "--json").stdout)
+        self.assertTrue(report["kept"])
+        self.assertTrue(all(0 < o["worstUlps"] and 0 < o["shareOfPromise"] <= 1 and o["worstAt"] for o in report["outputs"]))
+
+    def test_dumps_are_replayed(self):
+        self.write_table()
+        embed = ["run", "Embedding", "--weight", "table.npy", "--indices"]
+        self.run_cli(*embed, "1", OPENACLNN_DUMP="dumps")
+        self.assertFalse((self.folder / "dumps").exists(), "a call that succeeds is not selected")
+        self.run_cli(*embed, "1", OPENACLNN_DUMP="dumps:aclnnEmbedding")
+        self.assertIn("promise is kept", self.run_cli("check", "--replay", "dumps").stdout)
+        self.run_cli(*embed, "7", code=1, OPENACLNN_DUMP="faults")
+        self.assertIn("indices[0] = 7", self.run_cli("check", "--replay", "faults", code=1).stdout)
+        self.run_cli("run", "GroupedBiasAddGradV2", "--grad-y", "table.npy", "--group-idx", "4", "--group-idx-type", "7", code=2,
+                     OPENACLNN_DUMP="refused")
+        self.assertIn("groupIdxType is 7", self.run_cli("check", "--replay", "refused", code=1).stdout)
+
+    def test_every_operator_is_replayed(self):
+        for name in OPERATORS:
+            self.run_cli("check", name, "--cases", "3", OPENACLNN_DUMP=f"{name}:all")
+            report = json.loads(self.run_cli("check", "--replay", name, "--json").stdout)
+            self.assertGreater(sum(output["elements"] for output in report["outputs"]), 0)
+
+    def test_bad_dumps(self):
+        self.refuse("check", "--replay", "nowhere")
+        (self.folder / "dump").mkdir()
+        for text in ("", "{}", '{"format": 1}', '{"format": 1, "function": "x", "operator": "x", "reason": "", "arguments": []}',
+                     '{"format":1,"function":"aclnnEmbeddingGetWorkspaceSize","operator":"x","reason":"","arguments":[{"name":"weight","given":true,'
+                     '"tensor":{"given":true,"live":true,"dtype":"ACL_FLOAT","role":"input","shape":[1],"file":"../../x.npy"}}]}'):
+            (self.folder / "dump" / "call.json").write_text(text)
+            self.refuse("check", "--replay", "dump")
+
+
+class TraceTest(CliTest):
+    def test_a_program_is_traced(self):
+        self.write_table()
+        done = self.run_cli("trace", "--out", "t.json", PROGRAM, "run", "Embedding", "--weight", "table.npy", "--indices", "9", code=1)
+        self.assertIn("the trace is in t.json", done.stderr)
+        events = json.loads((self.folder / "t.json").read_text())
+        task = next(event for event in events if event.get("cat") == "task")
+        self.assertLessEqual({"tensors", "bytes", "GB/s", "threads", "isa", "stream", "fault"}, set(task["args"]))
+        self.assertEqual({event.get("cat") for event in events if event["ph"] == "X"}, {"phase 1", "phase 2", "task"})
+        summary = json.loads(self.run_cli("trace", "--summary", "t.json", "--json").stdout)
+        self.assertEqual((summary[0]["calls"], summary[0]["faults"]), (1, 1))
+        text = (self.folder / "t.json").read_text()
+        for cut in (len(text) - 2, len(text) - 30):  # a program that crashed
+            (self.folder / "cut.json").write_text(text[:cut])
+            self.assertIn("aclnnEmbedding", self.run_cli("trace", "--summary", "cut.json").stdout)
+
+    def test_the_demo_is_traced(self):
+        demo = PROGRAM.parent / "openaclnn-train"
+        if not demo.exists():
+            self.skipTest(f"{demo} was not built")
+        self.run_cli("trace", "--", demo, "--steps", "3", "--quiet")
+        events = json.loads((self.folder / "openaclnn-trace.json").read_text())
+        self.assertLessEqual({"aclnn" + name for name in OPERATORS if not name.endswith("List")}, {event["name"] for event in events})
+
+    def test_exit_codes_and_bad_files(self):
+        self.assertIn("called no operator", self.run_cli("trace", "sh", "-c", "exit 7", code=7).stderr)
+        self.assertIn("called no operator", self.run_cli("trace", "true", code=1).stderr)
+        self.run_cli("trace", "./no-such-program", code=127)
+        self.refuse("trace", "--summary", "missing.json")
+        for text in ("", "nonsense", "{}", "[1]", '[{"ph":"X","cat":"other","name":"x"}]', '[{"ph":1}]'):
+            self.write("bad.json", text.encode())
+            self.refuse("trace", "--summary", "bad.json")
+
+    def test_a_file_that_cannot_be_made(self):
+        self.write_table()
+        done = self.run_cli("run", "Embedding", "--weight", "table.npy", "--indices", "1", OPENACLNN_TRACE="no/folder/t.json",
+                            OPENACLNN_DUMP="no/folder:all")
+        self.assertIn("OPENACLNN_TRACE is 'no/folder/t.json'", done.stderr)
+        self.assertIn("OPENACLNN_DUMP", done.stderr)
+
+
+class SourceTreeTest(CliTest):
+    def test_bench_and_demo_say_what_they_need(self):
+        lonely = self.folder / "openaclnn"
+        lonely.write_bytes(PROGRAM.read_bytes())
+        lonely.chmod(0o755)
+        for command in ("bench", "demo"):
+            done = subprocess.run([lonely, command], cwd=self.folder, capture_output=True, text=True,
+                                  env={**os.environ, "LD_LIBRARY_PATH": str(PROGRAM.parent.parent / "lib")})
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("part of the sources", done.stderr)
+
+    def test_demo_starts(self):
+        if not (PROGRAM.parent / "openaclnn-train").exists():
+            self.skipTest("the demo was not built")
+        self.assertIn("--check-every", self.run_cli("demo", "--", "--help").stdout)
+        self.assertIn("steps", self.run_cli("demo", "--steps", "2", "--out", "d").stdout)
+
+
+class CompatCheckTest(CliTest):
+    def test_complete_program(self):
+        (self.folder / "fine.cpp").write_text('#include "acl/acl.h"\n#include "aclnn_embedding.h"\nint main() { return aclInit(nullptr); }\n')
+        self.assertIn("nothing is missing", self.run_cli("compat-check", "fine.cpp").stdout)
+
+    def test_what_is_missing_by_name_and_line(self):
+        (self.folder / "old.cpp").write_text(
+            '#include "acl/acl.h"\n#include "aclnnop/aclnn_softmax.h"\n#include "other/thing.h"\n'
+            "int main() {\n  aclmdlDesc* d = nullptr;\n  aclnnSoftmax(nullptr, 0, nullptr, nullptr);\n  return aclnnSoftmax(nullptr, 0, nullptr, nullptr);\n}\n")
+        for compiler in ("g++", "clang++"):
+            if subprocess.run(["sh", "-c", f"command -v {compiler}"], capture_output=True).returncode:
+                print(f"skipped: {compiler} is not installed")
+                continue
+            report = json.loads(self.run_cli("compat-check", "old.cpp", "--json", "--compiler", compiler, code=1).stdout)
+            found = {entry["name"]: (entry["kind"], [place["line"] for place in entry["places"]]) for entry in report}
+            self.assertEqual(found["aclnnop/aclnn_softmax.h"], ("header", [2]), compiler)
+            self.assertEqual(found["other/thing.h"], ("header", [3]))
+            self.assertEqual(found["aclmdlDesc"][0], "name")
+            self.assertEqual(found["aclnnSoftmax"], ("name", [6, 7]))
+        self.assertIn("old.cpp:2", self.run_cli("compat-check", "old.cpp", code=1).stdout)
+
+    def test_bad_input(self):
+        self.refuse("compat-check", "missing.cpp")
+        self.refuse("compat-check", ".")
+        (self.folder / "fine.cpp").write_text("int main() {}\n")
+        self.run_cli("compat-check", "fine.cpp", "--compiler", "no-such-compiler", code=1)
+
+
+if __name__ == "__main__":
+    unittest.main()
