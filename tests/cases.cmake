@@ -15,6 +15,8 @@ endforeach()
 target_compile_options(openaclnn_case_support PRIVATE ${OPENACLNN_TEST_FLAGS})
 target_include_directories(openaclnn_case_support PUBLIC ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/include)
 target_link_libraries(openaclnn_case_support PRIVATE openaclnn_flags)
+# Programs name libopenaclnn.so before this library, which alone may need it; some linkers would have dropped it by then.
+target_link_options(openaclnn_case_support INTERFACE -Wl,--no-as-needed)
 
 # openaclnn_room_sources(what template_folder out): one source for each room that has the header <what>.h, made from
 # room_<what>.cc.in. `out` receives their names.
