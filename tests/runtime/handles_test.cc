@@ -181,7 +181,6 @@ TEST_F(HandlesTest, EveryExportedFunctionHasItsDoor) {
                                      "openaclnnCreateStreamFromNative",
                                      "openaclnnDescribe",
                                      "openaclnnReportMissing"};
-                                     "openaclnnReportMissing"};
   for (const Door& door : doors) functions.insert(door.function());
   std::ifstream symbols(OPENACLNN_EXPORTED_SYMBOLS);
   ASSERT_TRUE(symbols);
