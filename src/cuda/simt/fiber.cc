@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -114,7 +115,13 @@ Fiber::Fiber(void (*run)(Fiber& self)) : run_(run) {
   inside_ = saved;
 }
 
-Fiber::~Fiber() { munmap(memory_, kStackBytes + kGuardBytes); }
+Fiber::~Fiber() {
+#if defined(__SANITIZE_ADDRESS__)
+  // Marks of frames that were never left would be taken for those of what is mapped there next.
+  __asan_unpoison_memory_region(memory_, kStackBytes + kGuardBytes);
+#endif
+  munmap(memory_, kStackBytes + kGuardBytes);
+}
 
 void Fiber::main() {
   Fiber* const self = entered;
