@@ -2,7 +2,7 @@
 #   docker build -t openaclnn .
 #   docker run --rm -v "$PWD:/work" -w /work openaclnn sh -c 'cmake -S . -B build && cmake --build build && build/my_program'
 FROM debian:bookworm AS packages
-RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates git python3-venv
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates git
 COPY . /openaclnn
 WORKDIR /openaclnn
 RUN ./dev package
