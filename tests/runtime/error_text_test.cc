@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "openaclnn/openaclnn.h"
 #include "runtime/runtime_test.h"
 
 namespace {
@@ -32,6 +33,20 @@ TEST(ErrorTextTest, NewestFirstAndCleared) {
   EXPECT_EQ(lines[1].find("aclrtFree: devPtr is NULL"), 0u) << lines[1];
   EXPECT_NE(lines[1].find("[100000 ACL_ERROR_INVALID_PARAM]"), std::string::npos);
   EXPECT_EQ(aclGetRecentErrMsg(), nullptr);
+}
+
+TEST(ErrorTextTest, AMissingFunctionIsNamedWhateverItsNameIs) {
+  (void)aclGetRecentErrMsg();
+  const std::string long_name(5000, 'x');
+  for (const char* name : {"aclnnSoftmax", "", "two\nlines", long_name.c_str()})
+    EXPECT_EQ(openaclnnReportMissing(name), 561003);
+  EXPECT_EQ(openaclnnReportMissing(nullptr), 561003);
+  const std::vector<std::string> lines = taken_lines();
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_EQ(lines[0].find("unknown function: openaclnn does not have this operator"), 0u) << lines[0];
+  EXPECT_LE(lines[1].size(), 1023u);
+  EXPECT_EQ(lines[4].find("aclnnSoftmax: openaclnn does not have this operator"), 0u) << lines[4];
+  EXPECT_NE(lines[4].find("[561003 ACLNN_ERR_INNER_FIND_KERNEL_ERROR]"), std::string::npos) << lines[4];
 }
 
 TEST(ErrorTextTest, SuccessAddsNothing) {

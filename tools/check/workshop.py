@@ -3,6 +3,8 @@ import os
 import pathlib
 import re
 import subprocess
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 # A program of a layer reports with lines "figure NAME VALUE"; everything else that it prints is for people.
@@ -81,6 +83,18 @@ class Workshop:
             how = f"was killed by signal {-output.status}" if output.status < 0 else f"exited with {output.status}"
             raise Failure(f"{pathlib.Path(command[0]).name} {how}")
         return output
+
+    def run_shares(self, commands, seconds, env=None):
+        """Runs the shares of one job side by side. Returns their figures added up, and whether all exited with 0; of one that did not,
+        the end of what it printed is shown."""
+        with ThreadPoolExecutor(len(commands)) as pool:
+            outputs = list(pool.map(lambda command: self.run(command, seconds, env, accept=(0, 1)), commands))
+        total = Counter()
+        for output in outputs:
+            total.update({name: int(value) for name, value in output.figures().items()})
+            if output.status:
+                print(output.text[-6000:])
+        return total, all(output.status == 0 for output in outputs)
 
     def _dev(self, *words):
         if subprocess.run([str(self.root / "dev"), *words], stdin=subprocess.DEVNULL).returncode:

@@ -8,8 +8,6 @@ succeed when tried again, results must be those of the undisturbed run, and neit
 left over; what is kept for later calls must stay bounded when the call fails three hundred times in a row. A finding prints the one command that
 repeats it. Limits: failures of munmap, mprotect and of kernel resources beyond these, and glibc only.
 """
-from concurrent.futures import ThreadPoolExecutor
-
 from workshop import Result
 
 GOAL = "100 % of at least 10000 points survived, 0 leaks (--fast: 3000)"
@@ -21,19 +19,11 @@ def run(workshop):
     step = workshop.pick(4, 1, 1)
     program = workshop.program("release", "failures")
 
-    def part(k):
-        return workshop.run([program, "--share", f"{k}/2", "--step", step], seconds=600, accept=(0, 1), quiet=True)
-
-    with ThreadPoolExecutor(2) as pool:
-        outputs = list(pool.map(part, range(2)))
-    for output in outputs:
-        if output.status:
-            print(output.text[-4000:])
-    total = {name: int(sum(o.figures().get(name, 0) for o in outputs)) for name in
-             ("scenarios", "points", "survived", "leaks", "memory", "mappings", "threads", "files")}
+    shares = [[program, "--share", f"{k}/2", "--step", step] for k in range(2)]
+    total, passed = workshop.run_shares(shares, seconds=600)
     figure = (f"{total['survived']} of {total['points']} points survived ({total['scenarios']} scenarios; refused {total['memory']} "
               f"allocations, {total['mappings']} mappings, {total['threads']} threads, {total['files']} files), {total['leaks']} leaks")
     enough = workshop.pick(3000, 10000, 10000)
     kinds = all(total[kind] > 0 for kind in ("memory", "mappings", "threads", "files"))
     met = total["survived"] == total["points"] >= enough and total["leaks"] == 0 and kinds
-    return Result(figure, met and all(o.status == 0 for o in outputs))
+    return Result(figure, met and passed)
