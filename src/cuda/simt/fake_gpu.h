@@ -75,6 +75,7 @@ class FakeGpu {
   std::mutex mutex;
   std::condition_variable changed;  // a stream became idle, or a point was reached
   std::set<CUstream_st*> streams;
+  std::set<CUevent_st*> events;  // those of a lost device are never destroyed, and belong to the driver
   std::map<const char*, size_t> allocations;  // device and pinned memory
   size_t allocated_bytes = 0;
   bool exiting = false;

@@ -76,12 +76,15 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*function)(void*), voi
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   if (const cudaError_t error = gpu().enter("cudaEventCreate"); error != cudaSuccess) return error;
-  *event = new CUevent_st;
+  const Lock lock(gpu().mutex);
+  *event = *gpu().events.insert(new CUevent_st).first;
   return cudaSuccess;
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   if (const cudaError_t error = gpu().enter("cudaEventDestroy"); error != cudaSuccess) return error;
+  const Lock lock(gpu().mutex);
+  if (gpu().events.erase(event) == 0) return remember(cudaErrorInvalidResourceHandle);
   delete event;
   return cudaSuccess;
 }
