@@ -4,7 +4,7 @@
 
 C and C++ blocks are compiled as C99 or C++11 with warnings as errors; those with a main are run, and print the text block that
 follows. Commands run in a folder of their own; there ./dev only looks whether it could do what it is told, because
-this test is a part of it. Of a session the commands run, and each line printed must begin as a line of the page does.
+this test is a part of it. Where a page shows commands with their output, each line that it shows must begin as a line printed does.
 """
 import json
 import os
