@@ -145,6 +145,10 @@ class Facts(unittest.TestCase):
         rooms = re.findall(r"^OPENACLNN_OPERATOR\((\w+),", (ROOT / "src/ops/ops.def").read_text(), re.M)
         self.assertEqual([room for room in rooms if f"(src/ops/{room}/README.md)" not in TEXTS["README.md"]], [])
 
+    def test_the_picture_shows_the_figures_that_are_kept(self):
+        told = subprocess.run([sys.executable, "-B", ROOT / "bench" / "speed_svg.py", "--check"], capture_output=True, text=True)
+        self.assertEqual(told.returncode, 0, told.stdout + told.stderr)
+
     def test_every_page_is_listed(self):
         missing = [page for page in TEXTS if page.startswith("docs/") and page != "docs/index.md" and
                    f"({pathlib.Path(page).name})" not in TEXTS["docs/index.md"]]
