@@ -31,7 +31,7 @@ for word in "$@"; do
     {{ echo "./dev $*: nothing knows $word" >&2; exit 1; }}
 done
 grep -q "^  $1[ )|]" {pages.ROOT}/dev || {{ echo "./dev has no verb $1" >&2; exit 1; }}
-if [ "$1" = demo ]; then exec openaclnn-train $(sed -E 's/--steps [0-9]+/--steps 10/' <<<"${{*:2}}"); fi
+if [ "$1" = demo ]; then exec openaclnn-train --steps 10 $(sed -E 's/--steps [0-9]+//' <<<"${{*:2}}"); fi
 """
 
 
