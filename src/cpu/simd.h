@@ -144,6 +144,7 @@ HWY_INLINE void copy_out(const Storage (&buffer)[kElements], Storage* to, int64_
   }
 }
 
+// The last elements of a run, `count` <= F32::kLanes of them.
 template <class Storage>
 HWY_INLINE F32 load_first(const Storage* from, int64_t count) {
   Storage buffer[F32::kLanes];
