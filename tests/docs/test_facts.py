@@ -112,13 +112,12 @@ class Facts(unittest.TestCase):
 
     def test_functions_that_pages_name_exist(self):
         known = set(prototypes()) | matches(["src/compat"], {".cc"}, r"\b(aclnn\w+)\b")
-        operators = {name for name in known if name.startswith("aclnn")}
+        known |= matches(["include"], {".h"}, r"\b(acl[A-Z]\w+|aclrt[A-Z]\w+|aclnn[A-Z]\w+)\b")  # types, too
+        known |= {"aclnnXxx", "aclnnXxxGetWorkspaceSize", "aclnnScaledCopy"}  # any operator, and the one that CONTRIBUTING.md makes
         for page, text in TEXTS.items():
-            named = set(re.findall(r"`(?:::)?((?:aclnn|acl|aclrt|openaclnn)[A-Z]\w+)(?:\([^`]*\))?`", text))
-            types = matches(["include"], {".h"}, r"\b(acl[A-Z]\w+|aclrt[A-Z]\w+|aclnn[A-Z]\w+)\b")
             with self.subTest(page):
-                self.assertEqual(named - known - types - {"aclnnXxx", "aclnnXxxGetWorkspaceSize", "aclnnScaledCopy"}, set())
-        self.assertGreater(len(operators), 15)
+                named = set(re.findall(r"`(?:::)?((?:aclnn|acl|aclrt|openaclnn)[A-Z]\w+)(?:\([^`]*\))?`", text))
+                self.assertEqual(named - known, set())
 
     def test_settings_have_one_row_each(self):
         clean = {key: value for key, value in os.environ.items() if not key.startswith("OPENACLNN_")}
@@ -179,7 +178,8 @@ class Facts(unittest.TestCase):
     def test_codes_on_pages_exist(self):
         known = matches(["include"], {".h"}, r"\b([1-5]\d{5})\b")
         for page, text in TEXTS.items():
-            spoken = re.findall(r"\b(?:161|361|561|107|207|507)[01]\d\d\b|\b507899\b", re.sub(r"^\w+ out  .*$", "", text, flags=re.M))
+            text = re.sub(r"^\w+ out  .*$", "", text, flags=re.M)  # figures of `openaclnn check`, which may look like codes
+            spoken = re.findall(r"\b(?:161|361|561|107|207|507)[01]\d\d\b|\b507899\b", text)
             with self.subTest(page):
                 self.assertEqual(set(spoken) - known, set())
 
