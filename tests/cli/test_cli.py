@@ -117,6 +117,14 @@ class DoctorTest(CliTest):
             self.assertIn(word, text)
         self.assertTrue(all(problem["remedy"] for problem in found))
 
+    def test_gpus(self):
+        plugin = os.path.join(os.path.dirname(PROGRAM), "..", "lib", "libopenaclnn_simt.so")
+        plugin = os.path.abspath(plugin)
+        text = self.run_cli("doctor", OPENACLNN_CUDA_PLUGIN=plugin, LD_LIBRARY_PATH="", ASCEND_HOME_PATH="").stdout
+        self.assertRegex(text, r"(?m)^devices +1 \(cuda\)$")
+        self.assertRegex(text, r"(?m)^gpu +emulated GPU 0$")
+        self.assertIn("plugin file not found", self.run_cli("doctor", OPENACLNN_CUDA_PLUGIN="/nowhere.so", LD_LIBRARY_PATH="").stdout)
+
     def test_no_device(self):
         self.assertIn("no device", self.problems(1, OPENACLNN_DEVICE="cuda")[0]["problem"])
 
