@@ -1,0 +1,241 @@
+// NsaCompressWithCache on the CPU: slots and pages are read and checked once, then threads share the completed blocks and walk their
+// tokens in memory order. Every sum has the library's order of additions (cpu/rows.h).
+#include <algorithm>
+
+#include "base/planted.h"
+#include "cpu/float_types.h"
+#include "cpu/rows.h"
+#include "cpu/threads.h"
+#include "cpu/workspace.h"
+#include "ops/nsa_compress_with_cache/op.h"
+#include "ops/nsa_windows_cpu.h"
+
+namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
+
+namespace {
+
+// What the slots and pages in tensors were found to be.
+struct Found {
+  Fault fault;
+  int64_t jobs = 0;
+};
+
+bool is_inside(int64_t number, int64_t limit) {
+  return number >= 0 && (number < limit || planted(Bug::page_out_of_range_followed));
+}
+
+// Reads each slot and each page that the completed blocks need exactly once and leaves checked copies in the workspace: what other
+// threads do to the tensors afterwards cannot send an access out of bounds.
+class Reader {
+ public:
+  Reader(const CacheCompressionPlan& plan, const TaskIo& io)
+      : plan_(plan),
+        slots_(static_cast<const int32_t*>(io.data[static_cast<size_t>(plan.parameters.slot_mapping)]) +
+               plan.slot_offset),
+        jobs_(workspace_part<CacheJob>(io, plan.jobs)),
+        pages_(workspace_part<int64_t>(io, plan.block_pages)) {
+    if (plan.is_paged) {
+      table_ = static_cast<const int32_t*>(io.data[static_cast<size_t>(plan.parameters.block_table)]) +
+               plan.table_offset;
+    }
+  }
+
+  Found read() {
+    Found found;
+    found.fault.total = plan_.blocks;
+    for (int64_t block = 0; block < plan_.blocks; ++block) {
+      const CompletedBlock& completed = plan_items<CompletedBlock>(plan_)[block];
+      const int64_t slot = slots_[completed.sequence * plan_.slot_stride];
+      if (!is_inside(slot, plan_.slots)) {
+        add_fault(found.fault, completed, kSlotOutOfRange, 0, slot, plan_.slots);
+      } else if (read_pages(block, completed, found.fault)) {
+        jobs_[found.jobs++] = {slot, block};
+      }
+    }
+    found.jobs = keep_last_of_slots(found.jobs);
+    return found;
+  }
+
+ private:
+  static void add_fault(Fault& fault, const CompletedBlock& completed, CacheFaultKind kind, int64_t page,
+                        int64_t value, int64_t limit) {
+    if (fault.count++ > 0) return;
+    fault.kind = kind;
+    fault.position = completed.sequence;
+    fault.second_position = page;
+    fault.value = value;
+    fault.limit = limit;
+  }
+
+  bool read_pages(int64_t block, const CompletedBlock& completed, Fault& fault) {
+    int64_t* const pages = pages_ + block * plan_.pages_of_block;
+    if (!plan_.is_paged) {
+      pages[0] = 0;
+      return true;
+    }
+    const int64_t first = completed.first_token / plan_.page_tokens;
+    const int64_t last = (completed.first_token + plan_.block_size - 1) / plan_.page_tokens;
+    for (int64_t page = first; page <= last; ++page) {
+      const int64_t number =
+          table_[completed.sequence * plan_.table_strides[0] + page * plan_.table_strides[1]];
+      if (!is_inside(number, plan_.pages)) {
+        add_fault(fault, completed, kPageOutOfRange, page, number, plan_.pages);
+        return false;
+      }
+      pages[page - first] = number;
+    }
+    return true;
+  }
+
+  // Of blocks with the same slot the last one counts, as if they were compressed one after the other; threads must not meet there.
+  int64_t keep_last_of_slots(int64_t count) {
+    std::sort(jobs_, jobs_ + count, [](const CacheJob& a, const CacheJob& b) {
+      return a.slot != b.slot ? a.slot < b.slot : a.block < b.block;
+    });
+    int64_t kept = 0;
+    for (int64_t k = 0; k < count; ++k) {
+      if (k + 1 < count && jobs_[k + 1].slot == jobs_[k].slot) continue;
+      jobs_[kept++] = jobs_[k];
+    }
+    return kept;
+  }
+
+  const CacheCompressionPlan& plan_;
+  const int32_t* const slots_;
+  const int32_t* table_ = nullptr;
+  CacheJob* const jobs_;
+  int64_t* const pages_;
+};
+
+// Tokens that go through the accumulators together.
+constexpr int kTogether = 4;
+
+template <class T>
+class Compression {
+ public:
+  Compression(const CacheCompressionPlan& plan, const TaskIo& io)
+      : plan_(plan),
+        in_(plan.input_strides),
+        out_(plan.output_strides),
+        input_(static_cast<const T*>(io.data[static_cast<size_t>(plan.parameters.input)]) +
+               plan.input_offset),
+        output_(static_cast<T*>(io.data[static_cast<size_t>(plan.parameters.output_cache)]) +
+                plan.output_offset),
+        weights_(workspace_part<float>(io, plan.weights)),
+        jobs_(workspace_part<CacheJob>(io, plan.jobs)),
+        pages_(workspace_part<int64_t>(io, plan.block_pages)),
+        columns_each_(tile_columns(plan.columns)),
+        pieces_(ceil_div(plan.columns, columns_each_)),
+        heads_each_(std::clamp<int64_t>(kTileColumns / slots_for(columns_each_), 1, plan.heads)),
+        tiles_(ceil_div(plan.heads, heads_each_) * pieces_),
+        reads_in_pairs_(in_[3] == 1 && (plan.columns - 1) % columns_each_ + 1 >= F32x2::kLanes) {
+    const CompressionSizes sizes = {.tokens = 0,
+                                    .heads = plan.heads,
+                                    .columns = plan.columns,
+                                    .block_size = plan.block_size,
+                                    .stride = 0,
+                                    .windows = 0,
+                                    .sequences = 0};
+    widen_weights(
+        sizes,
+        static_cast<const T*>(io.data[static_cast<size_t>(plan.parameters.weight)]) + plan.weight_offset,
+        plan.weight_strides, weights_);
+  }
+
+  void run(int64_t jobs) const {
+    const int64_t parts = jobs * tiles_;
+    const int64_t bytes =
+        jobs * plan_.block_size * plan_.heads * plan_.columns * static_cast<int64_t>(sizeof(T));
+    const int64_t chunks = std::min(cpu::chunks_for(bytes), parts);
+    cpu::parallel_for(chunks, [&](int64_t chunk) {
+      const cpu::Range range = cpu::chunk_range(parts, chunks, chunk, 1);
+      RowAccumulators accumulators;
+      for (int64_t part = range.begin; part < range.end; ++part)
+        compress(jobs_[part / tiles_], part % tiles_, accumulators);
+    });
+  }
+
+ private:
+  // A part of the rows of a block: some whole heads, or a part of one head.
+  void compress(const CacheJob& job, int64_t tile, RowAccumulators& accumulators) const {
+    const int64_t first_head = tile / pieces_ * heads_each_;
+    const int64_t heads = std::min(plan_.heads - first_head, heads_each_);
+    const int64_t first_column = tile % pieces_ * columns_each_;
+    const int64_t columns = std::min(plan_.columns - first_column, columns_each_);
+    const int64_t slots = slots_for(columns);
+    const T* const base = input_ + first_head * in_[2] + first_column * in_[3];
+    const int64_t distance = rows_ahead<T>(heads * columns);
+    const auto add_terms = [&](float* window, int64_t begin, int64_t end) {
+      int64_t i = begin;
+      const auto add = [&]<int kTokens>() {
+        add_tokens<kTokens>(job, i, distance, base, first_head, heads, columns, window, i == begin);
+        i += kTokens;
+      };
+      while (i + kTogether <= end) add.template operator()<kTogether>();
+      while (i < end) add.template operator()<1>();
+    };
+    const float* const sums = sum_windows(plan_.block_size, add_terms, heads * slots, accumulators);
+    for (int64_t h = 0; h < heads; ++h) {
+      T* const to = output_ + job.slot * out_[0] + (first_head + h) * out_[1] + first_column * out_[2];
+      write_compressed(sums + h * slots, to, out_[2], columns, reads_in_pairs_);
+    }
+  }
+
+  // Terms [i, i + kTokens) of the heads' sums.
+  template <int kTokens>
+  void add_tokens(const CacheJob& job, int64_t i, int64_t distance, const T* base, int64_t first_head,
+                  int64_t heads, int64_t columns, float* window, bool is_first) const {
+    int64_t rows[kTokens], ahead[kTokens];
+    for (int r = 0; r < kTokens; ++r) {
+      rows[r] = row(job.block, i + r);
+      ahead[r] = row(job.block, std::min(i + r + distance, plan_.block_size - 1));
+    }
+    Meeting<1, kTokens, T> meeting;
+    meeting.is_first[0] = is_first;
+    for (int64_t h = 0; h < heads; ++h) {
+      for (int r = 0; r < kTokens; ++r) {
+        meeting.token[r] = base + rows[r] + h * in_[2];
+        meeting.ahead[r] = base + ahead[r] + h * in_[2];
+        meeting.weight[0][r] = F32(weights_[(i + r) * plan_.heads + first_head + h]);
+      }
+      meeting.accumulators[0] = window + h * slots_for(columns);
+      if (reads_in_pairs_) {
+        meeting.add_row(columns);
+      } else {
+        meeting.add_gathered_row(columns, in_[3]);
+      }
+    }
+  }
+
+  // Where token i of a block starts.
+  int64_t row(int64_t block, int64_t i) const {
+    const int64_t token = plan_items<CompletedBlock>(plan_)[block].first_token + i;
+    const int64_t first = token - i;
+    const int64_t page = token / plan_.page_tokens - first / plan_.page_tokens;
+    return pages_[block * plan_.pages_of_block + page] * in_[0] + token % plan_.page_tokens * in_[1];
+  }
+
+  const CacheCompressionPlan& plan_;
+  const std::array<int64_t, 4> in_;   // strides: page, token, head, column
+  const std::array<int64_t, 3> out_;  // slot, head, column
+  const T* const input_;
+  T* const output_;
+  float* const weights_;
+  const CacheJob* const jobs_;
+  const int64_t* const pages_;
+  const int64_t columns_each_, pieces_, heads_each_, tiles_;
+  const bool reads_in_pairs_;
+};
+
+}  // namespace
+
+Fault run_nsa_compress_with_cache(const void* opaque_plan, const TaskIo& io) {
+  const auto& plan = *static_cast<const CacheCompressionPlan*>(opaque_plan);
+  const Found found = Reader(plan, io).read();
+  if (found.jobs > 0 && !(found.fault.found() && io.check == CheckMode::strict)) {
+    with_float_type(plan.dtype, [&](auto type) { Compression<decltype(type)>(plan, io).run(found.jobs); });
+  }
+  return found.fault;
+}
+
+}  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE
