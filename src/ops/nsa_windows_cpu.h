@@ -1,4 +1,4 @@
-// What the CPU kernels of token compression and of its gradient share.
+// What the CPU kernels of token compression share: into windows, into a cache, and its gradient.
 #pragma once
 
 #include <algorithm>
@@ -19,12 +19,11 @@ struct HeadStrides {
 
 // weight[i, n] as a float at widened[i * N + n]. Each weight multiplies a whole row of a head, so it is converted only once.
 template <class T>
-inline void widen_weights(const CompressionSizes& sizes, const T* weight,
+inline void widen_weights(int64_t block_size, int64_t heads, const T* weight,
                           const std::array<int64_t, 2>& strides, float* widened) {
-  for (int64_t i = 0; i < sizes.block_size; ++i) {
-    for (int64_t n = 0; n < sizes.heads; ++n) {
-      widened[i * sizes.heads + n] = to_float(weight[i * strides[0] + n * strides[1]]);
-    }
+  for (int64_t i = 0; i < block_size; ++i) {
+    for (int64_t n = 0; n < heads; ++n)
+      widened[i * heads + n] = to_float(weight[i * strides[0] + n * strides[1]]);
   }
 }
 

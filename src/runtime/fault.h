@@ -13,9 +13,8 @@ namespace openaclnn {
 struct Fault {
   int64_t count = 0;  // faulty entries; 0: no fault
   int64_t position = 0;
-  int64_t second_position = 0;  // where a place has two numbers: the column
-  int64_t value = 0;            // what stands there, when it is an integer
-  double real_value = 0;        // what stands there, when `is_real`
+  int64_t value = 0;      // what stands there, when it is an integer
+  double real_value = 0;  // what stands there, when `is_real`
   bool is_real = false;
   int64_t limit = 0;  // first value that is too large
   int64_t total = 0;  // entries looked at

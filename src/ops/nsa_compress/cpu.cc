@@ -77,7 +77,8 @@ class Compression {
         overlapping_(ceil_div(sizes_.block_size, sizes_.stride)),
         tiles_(sizes_, std::min(overlapping_, kMostOpen)),
         reads_in_place_(in_.column == 1 && (sizes_.columns - 1) % tiles_.columns_each + 1 >= F32x2::kLanes) {
-    widen_weights(sizes_, static_cast<const T*>(io.data[kCompressWeight]) + plan.offsets[kCompressWeight],
+    widen_weights(sizes_.block_size, sizes_.heads,
+                  static_cast<const T*>(io.data[kCompressWeight]) + plan.offsets[kCompressWeight],
                   plan.weight_strides, weights_);
   }
 

@@ -101,16 +101,18 @@ inline std::vector<Case> nsa_compress_with_cache_cases() {
                                  page_tokens};
       cases.push_back(cache_case(dtype, shape, a, layout, std::string(dtype_name(dtype)) + " " + what));
     };
-    add("pages", {4, 128}, 40, 32, 16, 128);
-    add("packed", {4, 128}, 40, 32, 16, 0);
+    add("pages", {2, 128}, 8, 32, 16, 64);
+    add("packed", {4, 128}, 12, 32, 16, 0);
     add("blocks over many small pages", {3, 80}, 30, 24, 10, 5);
-    add("long blocks", {2, 65}, 12, 600, 70, 64);
-    add("wide heads", {3, 1037}, 9, 16, 16, 16);
-    add("heads in tiles", {70, 200}, 5, 20, 7, 8);
+    add("long blocks", {2, 65}, 5, 600, 70, 64);
+    add("wide heads", {2, 1037}, 3, 16, 16, 16);
+    add("heads in tiles", {45, 200}, 3, 10, 3, 8);
+    add("one head in tiles", {1, 9000}, 2, 7, 3, 4);
     add("narrow heads", {131, 3}, 25, 9, 4, 7);
-    add("one token", {5, 33}, 50, 1, 1, 4);
+    add("blocks of one token", {5, 33}, 50, 1, 1, 4);
     add("padded rows", {6, 50}, 20, 12, 6, 10, Layout::padded);
     add("rotated views, negative strides", {7, 40}, 15, 70, 4, 16, Layout::mixed);
+    add("packed, rotated views, negative strides", {7, 40}, 15, 20, 4, 0, Layout::mixed);
   }
   return cases;
 }
@@ -154,7 +156,7 @@ inline std::vector<Case> nsa_compress_with_cache_numerics_cases(int64_t elements
   for (const aclDataType dtype : {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}) {
     for (const Sums& s : sums) {
       const CacheAttributes a = {s.block_size, 1,
-                                 std::vector<int64_t>(static_cast<size_t>(s.sequences), s.block_size), 64};
+                                 std::vector<int64_t>(static_cast<size_t>(s.sequences), s.block_size), 0};
       const double each = static_cast<double>(s.sequences * s.shape.heads * s.shape.columns);
       const auto repeats = static_cast<int64_t>(static_cast<double>(elements) * s.share / each) + 1;
       for (int64_t n = 0; n < std::max<int64_t>(repeats, 3); ++n) {
@@ -166,6 +168,15 @@ inline std::vector<Case> nsa_compress_with_cache_numerics_cases(int64_t elements
     }
   }
   return cases;
+}
+
+// The judge of a call that was recorded.
+inline JudgeResults nsa_compress_with_cache_recorded_judge(const RecordedCall& call) {
+  CacheAttributes a = {call.integers.at("compressBlockSize"), call.integers.at("compressStride"), {}, 0};
+  if (const auto given = call.arrays.find("actSeqLenOptional"); given != call.arrays.end())
+    a.lengths = given->second;
+  if (call.tensors.contains("blockTableOptional")) a.page_tokens = call.integers.at("pageBlockSize");
+  return cache_judge(a);
 }
 
 }  // namespace openaclnn_test

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "base/planted.h"
-#include "cpu/float_types.h"
+#include "base/storage_types.h"
 #include "cpu/rows.h"
 #include "cpu/threads.h"
-#include "cpu/workspace.h"
 #include "ops/nsa_compress_with_cache/op.h"
 #include "ops/nsa_windows_cpu.h"
+#include "runtime/workspace_part.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
@@ -33,7 +33,7 @@ class Reader {
         slots_(static_cast<const int32_t*>(io.data[static_cast<size_t>(plan.parameters.slot_mapping)]) +
                plan.slot_offset),
         jobs_(workspace_part<CacheJob>(io, plan.jobs)),
-        pages_(workspace_part<int64_t>(io, plan.block_pages)) {
+        pages_(workspace_part<int32_t>(io, plan.block_pages)) {
     if (plan.is_paged) {
       table_ = static_cast<const int32_t*>(io.data[static_cast<size_t>(plan.parameters.block_table)]) +
                plan.table_offset;
@@ -47,7 +47,7 @@ class Reader {
       const CompletedBlock& completed = plan_items<CompletedBlock>(plan_)[block];
       const int64_t slot = slots_[completed.sequence * plan_.slot_stride];
       if (!is_inside(slot, plan_.slots)) {
-        add_fault(found.fault, completed, kSlotOutOfRange, 0, slot, plan_.slots);
+        add_fault(found.fault, kSlotOutOfRange, completed.sequence, slot, plan_.slots);
       } else if (read_pages(block, completed, found.fault)) {
         jobs_[found.jobs++] = {slot, block};
       }
@@ -57,32 +57,31 @@ class Reader {
   }
 
  private:
-  static void add_fault(Fault& fault, const CompletedBlock& completed, CacheFaultKind kind, int64_t page,
-                        int64_t value, int64_t limit) {
+  static void add_fault(Fault& fault, CacheFaultKind kind, int64_t position, int64_t value, int64_t limit) {
     if (fault.count++ > 0) return;
     fault.kind = kind;
-    fault.position = completed.sequence;
-    fault.second_position = page;
+    fault.position = position;
     fault.value = value;
     fault.limit = limit;
   }
 
   bool read_pages(int64_t block, const CompletedBlock& completed, Fault& fault) {
-    int64_t* const pages = pages_ + block * plan_.pages_of_block;
+    int32_t* const pages = pages_ + block * plan_.pages_of_block;
     if (!plan_.is_paged) {
       pages[0] = 0;
       return true;
     }
-    const int64_t first = completed.first_token / plan_.page_tokens;
-    const int64_t last = (completed.first_token + plan_.block_size - 1) / plan_.page_tokens;
-    for (int64_t page = first; page <= last; ++page) {
-      const int64_t number =
-          table_[completed.sequence * plan_.table_strides[0] + page * plan_.table_strides[1]];
-      if (!is_inside(number, plan_.pages)) {
-        add_fault(fault, completed, kPageOutOfRange, page, number, plan_.pages);
+    const int64_t used = (completed.first_in_page + plan_.block_size - 1) / plan_.page_tokens + 1;
+    for (int64_t k = 0; k < used; ++k) {
+      const int64_t column = completed.first_page + k;
+      const int32_t page =
+          table_[completed.sequence * plan_.table_strides[0] + column * plan_.table_strides[1]];
+      if (!is_inside(page, plan_.pages)) {
+        const int64_t position = completed.sequence * plan_.table_pages + column;
+        add_fault(fault, kPageOutOfRange, position, page, plan_.pages);
         return false;
       }
-      pages[page - first] = number;
+      pages[k] = page;
     }
     return true;
   }
@@ -104,7 +103,7 @@ class Reader {
   const int32_t* const slots_;
   const int32_t* table_ = nullptr;
   CacheJob* const jobs_;
-  int64_t* const pages_;
+  int32_t* const pages_;
 };
 
 // Tokens that go through the accumulators together.
@@ -123,21 +122,14 @@ class Compression {
                 plan.output_offset),
         weights_(workspace_part<float>(io, plan.weights)),
         jobs_(workspace_part<CacheJob>(io, plan.jobs)),
-        pages_(workspace_part<int64_t>(io, plan.block_pages)),
+        pages_(workspace_part<int32_t>(io, plan.block_pages)),
         columns_each_(tile_columns(plan.columns)),
         pieces_(ceil_div(plan.columns, columns_each_)),
         heads_each_(std::clamp<int64_t>(kTileColumns / slots_for(columns_each_), 1, plan.heads)),
         tiles_(ceil_div(plan.heads, heads_each_) * pieces_),
         reads_in_pairs_(in_[3] == 1 && (plan.columns - 1) % columns_each_ + 1 >= F32x2::kLanes) {
-    const CompressionSizes sizes = {.tokens = 0,
-                                    .heads = plan.heads,
-                                    .columns = plan.columns,
-                                    .block_size = plan.block_size,
-                                    .stride = 0,
-                                    .windows = 0,
-                                    .sequences = 0};
     widen_weights(
-        sizes,
+        plan.block_size, plan.heads,
         static_cast<const T*>(io.data[static_cast<size_t>(plan.parameters.weight)]) + plan.weight_offset,
         plan.weight_strides, weights_);
   }
@@ -209,10 +201,9 @@ class Compression {
 
   // Where token i of a block starts.
   int64_t row(int64_t block, int64_t i) const {
-    const int64_t token = plan_items<CompletedBlock>(plan_)[block].first_token + i;
-    const int64_t first = token - i;
-    const int64_t page = token / plan_.page_tokens - first / plan_.page_tokens;
-    return pages_[block * plan_.pages_of_block + page] * in_[0] + token % plan_.page_tokens * in_[1];
+    const int64_t place = plan_items<CompletedBlock>(plan_)[block].first_in_page + i;
+    const int64_t page = pages_[block * plan_.pages_of_block + place / plan_.page_tokens];
+    return page * in_[0] + place % plan_.page_tokens * in_[1];
   }
 
   const CacheCompressionPlan& plan_;
@@ -222,7 +213,7 @@ class Compression {
   T* const output_;
   float* const weights_;
   const CacheJob* const jobs_;
-  const int64_t* const pages_;
+  const int32_t* const pages_;
   const int64_t columns_each_, pieces_, heads_each_, tiles_;
   const bool reads_in_pairs_;
 };
@@ -231,10 +222,13 @@ class Compression {
 
 Fault run_nsa_compress_with_cache(const void* opaque_plan, const TaskIo& io) {
   const auto& plan = *static_cast<const CacheCompressionPlan*>(opaque_plan);
-  const Found found = Reader(plan, io).read();
-  if (found.jobs > 0 && !(found.fault.found() && io.check == CheckMode::strict)) {
-    with_float_type(plan.dtype, [&](auto type) { Compression<decltype(type)>(plan, io).run(found.jobs); });
+  Found found = Reader(plan, io).read();
+  if (found.fault.found() && io.check == CheckMode::strict) {
+    found.fault.kind |= kNothingWritten;
+    return found.fault;
   }
+  if (found.jobs > 0)
+    with_float_type(plan.dtype, [&](auto type) { Compression<decltype(type)>(plan, io).run(found.jobs); });
   return found.fault;
 }
 

@@ -2,6 +2,7 @@
 #include "ops/nsa_compress_with_cache/op.h"
 
 #include <algorithm>
+#include <bit>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,12 +22,12 @@ namespace {
 Status invalid(std::string sentence) { return {ACLNN_ERR_PARAM_INVALID, std::move(sentence)}; }
 
 std::string describe_fault(const Fault& fault) {
-  const std::string entry = fault.kind == kSlotOutOfRange ? text("slotMapping[", fault.position, "]")
-                                                          : text("blockTableOptional[", fault.position, "][",
-                                                                 fault.second_position, "]");
-  return text(entry, " = ", fault.value, " is outside [0, ", fault.limit, "), the ",
-              fault.kind == kSlotOutOfRange ? "slots of outputCache" : "pages of input", "; ", fault.count,
-              " of ", fault.total, " completed blocks were not compressed");
+  const bool is_slot = (fault.kind & kPageOutOfRange) == 0;
+  return text(
+      is_slot ? "slotMapping[" : "blockTableOptional[", fault.position, "] = ", fault.value,
+      " is outside [0, ", fault.limit, "), the ", is_slot ? "slots of outputCache" : "pages of input", "; ",
+      fault.count, " of ", fault.total, " completed blocks ",
+      (fault.kind & kNothingWritten) != 0 ? "are wrong and nothing was written" : "were not compressed");
 }
 
 int64_t sequences_of(const CacheCompressionArgs& args) { return args.slot_mapping.view.dims[0]; }
@@ -140,6 +141,14 @@ Status check_limits(const CacheCompressionArgs& args) {
     return invalid(
         text("pageBlockSize is ", args.page_block_size, "; OPENACLNN_LIMITS=vendor accepts 64 or 128"));
   }
+  const int64_t slots = args.output_cache.view.dims[0];
+  if (args.is_paged() && !args.input.view.is_empty()) {
+    const int64_t most = (args.input.view.dims[0] * args.page_block_size - args.block_size) / args.stride;
+    if (slots <= most) {
+      return invalid(text("outputCache has ", slots, " slots; OPENACLNN_LIMITS=vendor wants more than ", most,
+                          ", (pages * pageBlockSize - compressBlockSize) / compressStride"));
+    }
+  }
   for (const Argument* tensor : {&args.input, &args.slot_mapping, &args.output_cache}) {
     if (!tensor->view.is_empty()) continue;
     return invalid(text(tensor->name, " has shape ", shape_text(tensor->view.shape()),
@@ -151,14 +160,35 @@ Status check_limits(const CacheCompressionArgs& args) {
 // The sequences that the newest token completed a block of.
 RecycledVector<CompletedBlock> completed_blocks(const CacheCompressionArgs& args) {
   RecycledVector<CompletedBlock> blocks;
-  int64_t start = 0;  // of the sequence
+  int64_t start = 0;  // of the sequence, without pages
   for (int64_t b = 0; b < sequences_of(args); ++b) {
     const int64_t length = (*args.lengths)[static_cast<size_t>(b)];
-    if (length >= args.block_size && (length - args.block_size) % args.stride == 0)
-      blocks.push_back({b, start + length - args.block_size});
-    if (!args.is_paged()) start += length;
+    const int64_t first = length - args.block_size;
+    if (first >= 0 && first % args.stride == 0) {
+      blocks.push_back(args.is_paged()
+                           ? CompletedBlock{b, first / args.page_block_size, first % args.page_block_size}
+                           : CompletedBlock{b, 0, start + first});
+    }
+    start += args.is_paged() ? 0 : length;
   }
   return blocks;
+}
+
+// What kernels need besides tensors.
+Result<uint64_t> lay_out_workspace(CacheCompressionPlan& plan) {
+  WorkspaceLayout layout;
+  plan.block_pages = layout.reserve(Checked(plan.blocks) * plan.pages_of_block * int64_t{sizeof(int32_t)});
+  if (platform_kind() == PlatformKind::cuda) {
+    // At most half of the claims are taken, so that searches end soon.
+    plan.claim_count = static_cast<int64_t>(std::bit_ceil(2 * static_cast<uint64_t>(plan.blocks)));
+    plan.completed = layout.reserve(Checked(plan.blocks) * int64_t{sizeof(CompletedBlock)});
+    plan.block_slots = layout.reserve(Checked(plan.blocks) * int64_t{sizeof(int64_t)});
+    plan.claims = layout.reserve(Checked(plan.claim_count) * int64_t{sizeof(unsigned long long)});
+  } else {
+    plan.weights = layout.reserve(Checked(plan.block_size) * plan.heads * int64_t{sizeof(float)});
+    plan.jobs = layout.reserve(Checked(plan.blocks) * int64_t{sizeof(CacheJob)});
+  }
+  return layout.bytes(plan.blocks, " blocks of ", plan.block_size, " tokens");
 }
 
 }  // namespace
@@ -221,7 +251,6 @@ Result<Call> plan(const CacheCompressionArgs& args) {
   if (!call.nothing_to_do) {
     plan.dtype = args.input.dtype();
     plan.is_paged = args.is_paged();
-    plan.sequences = sequences_of(args);
     plan.blocks = static_cast<int64_t>(blocks.size());
     plan.slots = cache.dims[0];
     plan.heads = cache.dims[1];
@@ -229,18 +258,14 @@ Result<Call> plan(const CacheCompressionArgs& args) {
     plan.block_size = args.block_size;
     plan.pages = plan.is_paged ? input.dims[0] : 1;
     plan.page_tokens = plan.is_paged ? input.dims[1] : input.dims[0];
+    plan.table_pages = plan.is_paged ? args.block_table.view.dims[1] : 1;
     plan.pages_of_block = plan.is_paged ? (args.block_size - 1) / plan.page_tokens + 2 : 1;
     std::copy_n(input.strides, input.rank, plan.input_strides.end() - input.rank);
     std::copy_n(cache.strides, 3, plan.output_strides.begin());
     std::copy_n(args.weight.view.strides, 2, plan.weight_strides.begin());
     std::copy_n(args.block_table.view.strides, 2, plan.table_strides.begin());
     plan.slot_stride = args.slot_mapping.view.strides[0];
-    WorkspaceLayout layout;
-    plan.weights = layout.reserve(Checked(args.block_size) * plan.heads * 4);
-    plan.jobs = layout.reserve(Checked(plan.blocks) * int64_t{sizeof(CacheJob)});
-    plan.block_pages = layout.reserve(Checked(plan.blocks) * plan.pages_of_block * 8);
-    const Result<uint64_t> workspace_bytes =
-        layout.bytes(plan.blocks, " blocks of ", plan.block_size, " tokens");
+    const Result<uint64_t> workspace_bytes = lay_out_workspace(plan);
     if (!workspace_bytes.ok()) return workspace_bytes.status();
     call.workspace_bytes = *workspace_bytes;
   }
@@ -257,7 +282,7 @@ aclnnStatus aclnnNsaCompressWithCacheGetWorkspaceSize(
     const aclIntArray* actSeqLenOptional, const aclTensor* blockTableOptional, char* layoutOptional,
     int64_t compressBlockSize, int64_t compressStride, int64_t actSeqLenType, int64_t pageBlockSize,
     aclTensor* outputCache, uint64_t* workspaceSize, aclOpExecutor** executor) {
-  return phase1(__func__, workspaceSize, executor, [&]() -> Result<Call> {
+  const auto make = [&]() -> Result<Call> {
     CacheCompressionArgs args = {};
     args.layout = layoutOptional;
     args.block_size = compressBlockSize;
@@ -279,6 +304,13 @@ aclnnStatus aclnnNsaCompressWithCacheGetWorkspaceSize(
     };
     if (Status status = collect(); !status.ok()) return status;
     return plan(args);
+  };
+  return phase1(__func__, workspaceSize, executor, make, [&](CallRecord& record) {
+    record("input", input)("weight", weight)("slotMapping", slotMapping)(
+        "actSeqLenOptional", actSeqLenOptional)("blockTableOptional", blockTableOptional)(
+        "layoutOptional", layoutOptional)("compressBlockSize", compressBlockSize)(
+        "compressStride", compressStride)("actSeqLenType", actSeqLenType)("pageBlockSize", pageBlockSize)(
+        "outputCache", outputCache);
   });
 }
 

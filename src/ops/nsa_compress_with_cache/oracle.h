@@ -28,11 +28,17 @@ enum CacheTensor { kCacheInput, kCacheWeight, kCacheSlots, kCacheTable };
 
 // What a call must do to a cache.
 struct CachePlan {
-  std::vector<std::vector<int64_t>>
-      tokens;                          // of each slot, as rows of input; none: the slot keeps its values
+  // Of each slot, as rows of input; none: the slot keeps its values.
+  std::vector<std::vector<int64_t>> tokens;
   std::string fault;                   // how the sentence of the first fault begins; empty: none
   int64_t skipped = 0, completed = 0;  // blocks
 };
+
+// How the sentence of a fault begins; `position` in row-major order.
+inline std::string entry_text(const char* tensor, int64_t position, int64_t value, int64_t limit) {
+  return std::string(tensor) + "[" + std::to_string(position) + "] = " + std::to_string(value) +
+         " is outside [0, " + std::to_string(limit) + ")";
+}
 
 inline CachePlan plan_of_cache(const CacheAttributes& a, const std::vector<HostTensor>& tensors) {
   const auto number = [](const HostTensor& tensor, int64_t i) {
@@ -45,13 +51,9 @@ inline CachePlan plan_of_cache(const CacheAttributes& a, const std::vector<HostT
   for (size_t b = 0; b < a.lengths.size(); start += a.lengths[b++]) {
     if (!a.completes(a.lengths[b])) continue;
     ++plan.completed;
-    const std::string sequence = "[" + std::to_string(b) + "]";
-    const int64_t slot = number(tensors[kCacheSlots], static_cast<int64_t>(b));
-    std::string fault;
-    if (slot < 0 || slot >= slots) {
-      fault = "slotMapping" + sequence + " = " + std::to_string(slot) + " is outside [0, " +
-              std::to_string(slots) + ")";
-    }
+    const auto b_number = static_cast<int64_t>(b);
+    const int64_t slot = number(tensors[kCacheSlots], b_number);
+    std::string fault = slot < 0 || slot >= slots ? entry_text("slotMapping", b_number, slot, slots) : "";
     std::vector<int64_t> rows;
     for (int64_t t = a.lengths[b] - a.block_size; t < a.lengths[b] && fault.empty(); ++t) {
       if (!a.is_paged()) {
@@ -59,12 +61,9 @@ inline CachePlan plan_of_cache(const CacheAttributes& a, const std::vector<HostT
         continue;
       }
       const HostTensor& table = tensors[kCacheTable];
-      const int64_t column = t / a.page_tokens;
-      const int64_t page = number(table, static_cast<int64_t>(b) * table.dims()[1] + column);
-      if (page < 0 || page >= pages) {
-        fault = "blockTableOptional" + sequence + "[" + std::to_string(column) +
-                "] = " + std::to_string(page) + " is outside [0, " + std::to_string(pages) + ")";
-      }
+      const int64_t entry = b_number * table.dims()[1] + t / a.page_tokens;
+      const int64_t page = number(table, entry);
+      if (page < 0 || page >= pages) fault = entry_text("blockTableOptional", entry, page, pages);
       rows.push_back(page * a.page_tokens + t % a.page_tokens);
     }
     if (fault.empty()) {
