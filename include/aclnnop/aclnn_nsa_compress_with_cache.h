@@ -52,7 +52,8 @@ extern "C" {
  *         pageBlockSize is not as above, actSeqLenOptional has not B entries, one is negative, exceeds the tokens of P
  *         pages, or makes the sum exceed T, a rank is above 8, a format is not plain, or outputCache overlaps itself;
  *         with OPENACLNN_LIMITS=vendor also FLOAT, L, d or D that is no multiple of 16, L < d, L >= 128, N > 64, D >
- *         256, pageBlockSize other than 64 and 128, and empty tensors; 561000, 561101, 561103 see aclnn_base.h.
+ *         256, pageBlockSize other than 64 and 128, at most (pages * pageBlockSize - L) / d slots with pages, and empty
+ *         tensors; 561000, 561101, 561103 see aclnn_base.h.
  */
 ACLNN_API aclnnStatus aclnnNsaCompressWithCacheGetWorkspaceSize(
     const aclTensor* input, const aclTensor* weight, const aclTensor* slotMapping,
@@ -65,7 +66,8 @@ ACLNN_API aclnnStatus aclnnNsaCompressWithCacheGetWorkspaceSize(
  *
  * FAULT: the slot of a completed block that is not in [0, slots), or a page of its tokens that is not in [0, pages). That
  * block is skipped, all others are compressed (strict mode: nothing is written), and the next synchronise returns 507035
- * with the first such entry, its value, the limit and the count of skipped blocks.
+ * with the first such entry (sequence by sequence, its slot before its pages; positions in a table count row by row), its
+ * value, the limit and the count of skipped blocks. Each entry is read once: what changes afterwards misleads no access.
  *
  * Aliasing: outputCache must not overlap another tensor. Addresses for aclSetTensorAddr: the tensors in the order of
  * phase 1, without a blockTableOptional that was NULL; outputCache once more as output 0.
