@@ -107,8 +107,53 @@ class Reader {
   int32_t* const pages_;
 };
 
-// Tokens that go through the accumulators together.
+// Where the tokens of some jobs start in input, in elements: job by job, one token after the other. Behind the last one it stays there.
+class Walk {
+ public:
+  Walk(const CacheCompressionPlan& plan, const CacheJob* jobs, const int32_t* pages, cpu::Range range)
+      : plan_(plan), jobs_(jobs), pages_(pages), job_(range.begin), end_(range.end) {}
+
+  int64_t next() {
+    if (left_ == 0) {
+      if (job_ == end_) return token_;
+      open(jobs_[job_++].block);
+    }
+    --left_;
+    token_ = *page_ * plan_.input_strides[0] + in_page_ * plan_.input_strides[1];
+    if (++in_page_ == plan_.page_tokens) {
+      in_page_ = 0;
+      ++page_;
+    }
+    return token_;
+  }
+
+ private:
+  void open(int64_t block) {
+    page_ = pages_ + block * plan_.pages_of_block;
+    in_page_ = plan_items<CompletedBlock>(plan_)[block].first_in_page;
+    left_ = plan_.block_size;
+  }
+
+  const CacheCompressionPlan& plan_;
+  const CacheJob* const jobs_;
+  const int32_t* const pages_;
+  int64_t job_, end_;
+  int64_t token_ = 0;
+  int64_t left_ = 0;  // tokens of the open block
+  const int32_t* page_ = nullptr;
+  int64_t in_page_ = 0;
+};
+
+// A part of every row: some whole heads, or a part of one head.
+struct Tile {
+  int64_t first_head, heads;
+  int64_t first_column, columns;
+};
+
+// Narrow rows go together, which saves loads and stores of accumulators; wide ones one by one, because memory is fastest when it is
+// read in one stream.
 constexpr int kTogether = 4;
+constexpr int64_t kNarrowBytes = 1024;
 
 template <class T>
 class Compression {
@@ -136,75 +181,82 @@ class Compression {
   }
 
   void run(int64_t jobs) const {
-    const int64_t parts = jobs * tiles_;
+    const int64_t parts = tiles_ * jobs;
     const int64_t bytes =
         jobs * plan_.block_size * plan_.heads * plan_.columns * static_cast<int64_t>(sizeof(T));
     const int64_t chunks = std::min(cpu::chunks_for(bytes), parts);
     cpu::parallel_for(chunks, [&](int64_t chunk) {
-      const cpu::Range range = cpu::chunk_range(parts, chunks, chunk, 1);
+      cpu::Range range = cpu::chunk_range(parts, chunks, chunk, 1);
       RowAccumulators accumulators;
-      for (int64_t part = range.begin; part < range.end; ++part)
-        compress(jobs_[part / tiles_], part % tiles_, accumulators);
+      while (range.begin < range.end) {
+        const int64_t tile = range.begin / jobs;
+        const int64_t end = std::min(range.end, (tile + 1) * jobs);
+        compress(tile_at(tile), {range.begin - tile * jobs, end - tile * jobs}, accumulators);
+        range.begin = end;
+      }
     });
   }
 
  private:
-  // A part of the rows of a block: some whole heads, or a part of one head.
-  void compress(const CacheJob& job, int64_t tile, RowAccumulators& accumulators) const {
-    const int64_t first_head = tile / pieces_ * heads_each_;
-    const int64_t heads = std::min(plan_.heads - first_head, heads_each_);
-    const int64_t first_column = tile % pieces_ * columns_each_;
-    const int64_t columns = std::min(plan_.columns - first_column, columns_each_);
-    const int64_t slots = slots_for(columns);
-    const T* const base = input_ + first_head * in_[2] + first_column * in_[3];
-    const int64_t distance = rows_ahead<T>(heads * columns);
+  Tile tile_at(int64_t index) const {
+    const int64_t head = index / pieces_ * heads_each_;
+    const int64_t column = index % pieces_ * columns_each_;
+    return {head, std::min(plan_.heads - head, heads_each_), column,
+            std::min(plan_.columns - column, columns_each_)};
+  }
+
+  // A tile of the blocks of some jobs.
+  void compress(const Tile& tile, cpu::Range jobs, RowAccumulators& accumulators) const {
+    const int64_t slots = slots_for(tile.columns);
+    const bool narrow = tile.heads * tile.columns * static_cast<int64_t>(sizeof(T)) < kNarrowBytes;
+    Walk tokens(plan_, jobs_, pages_, jobs);
+    Walk ahead(plan_, jobs_, pages_, jobs);
+    for (int64_t k = rows_ahead<T>(tile.heads * tile.columns); k > 0; --k) ahead.next();
     const auto add_terms = [&](float* window, int64_t begin, int64_t end) {
       int64_t i = begin;
       const auto add = [&]<int kTokens>() {
-        add_tokens<kTokens>(job, i, distance, base, first_head, heads, columns, window, i == begin);
+        add_tokens<kTokens>(tile, i, tokens, ahead, window, i == begin);
         i += kTokens;
       };
-      while (i + kTogether <= end) add.template operator()<kTogether>();
+      while (narrow && i + kTogether <= end) add.template operator()<kTogether>();
       while (i < end) add.template operator()<1>();
     };
-    const float* const sums = sum_windows(plan_.block_size, add_terms, heads * slots, accumulators);
-    for (int64_t h = 0; h < heads; ++h) {
-      T* const to = output_ + job.slot * out_[0] + (first_head + h) * out_[1] + first_column * out_[2];
-      write_compressed(sums + h * slots, to, out_[2], columns, reads_in_pairs_);
+    for (int64_t job = jobs.begin; job < jobs.end; ++job) {
+      const float* const sums = sum_windows(plan_.block_size, add_terms, tile.heads * slots, accumulators);
+      T* const to = output_ + jobs_[job].slot * out_[0] + tile.first_column * out_[2];
+      for (int64_t h = 0; h < tile.heads; ++h) {
+        write_compressed(sums + h * slots, to + (tile.first_head + h) * out_[1], out_[2], tile.columns,
+                         reads_in_pairs_);
+      }
     }
   }
 
   // Terms [i, i + kTokens) of the heads' sums.
   template <int kTokens>
-  void add_tokens(const CacheJob& job, int64_t i, int64_t distance, const T* base, int64_t first_head,
-                  int64_t heads, int64_t columns, float* window, bool is_first) const {
-    int64_t rows[kTokens], ahead[kTokens];
+  void add_tokens(const Tile& tile, int64_t i, Walk& tokens, Walk& ahead, float* window,
+                  bool is_first) const {
+    const T* const base = input_ + tile.first_head * in_[2] + tile.first_column * in_[3];
+    const T* rows[kTokens];
+    const T* rows_ahead[kTokens];
     for (int r = 0; r < kTokens; ++r) {
-      rows[r] = row(job.block, i + r);
-      ahead[r] = row(job.block, std::min(i + r + distance, plan_.block_size - 1));
+      rows[r] = base + tokens.next();
+      rows_ahead[r] = base + ahead.next();
     }
     Meeting<1, kTokens, T> meeting;
     meeting.is_first[0] = is_first;
-    for (int64_t h = 0; h < heads; ++h) {
+    for (int64_t h = 0; h < tile.heads; ++h) {
       for (int r = 0; r < kTokens; ++r) {
-        meeting.token[r] = base + rows[r] + h * in_[2];
-        meeting.ahead[r] = base + ahead[r] + h * in_[2];
-        meeting.weight[0][r] = F32(weights_[(i + r) * plan_.heads + first_head + h]);
+        meeting.token[r] = rows[r] + h * in_[2];
+        meeting.ahead[r] = rows_ahead[r] + h * in_[2];
+        meeting.weight[0][r] = F32(weights_[(i + r) * plan_.heads + tile.first_head + h]);
       }
-      meeting.accumulators[0] = window + h * slots_for(columns);
+      meeting.accumulators[0] = window + h * slots_for(tile.columns);
       if (reads_in_pairs_) {
-        meeting.add_row(columns);
+        meeting.add_row(tile.columns);
       } else {
-        meeting.add_gathered_row(columns, in_[3]);
+        meeting.add_gathered_row(tile.columns, in_[3]);
       }
     }
-  }
-
-  // Where token i of a block starts.
-  int64_t row(int64_t block, int64_t i) const {
-    const int64_t place = plan_items<CompletedBlock>(plan_)[block].first_in_page + i;
-    const int64_t page = pages_[block * plan_.pages_of_block + place / plan_.page_tokens];
-    return page * in_[0] + place % plan_.page_tokens * in_[1];
   }
 
   const CacheCompressionPlan& plan_;
