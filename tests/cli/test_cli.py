@@ -156,6 +156,11 @@ class RunTest(CliTest):
         self.assertEqual(read_npy(self.folder / "c.npy")[1], (4, 1, 2))
         self.run_cli("run", "NsaCompressGrad", "--output-grad", "c.npy", "--input", "x.npy", "--weight", "w.npy", *windows,
                      "--act-seq-len", "4,8", "--out", "g.safetensors")
+        self.write("slots.npy", npy_bytes("<i4", (2,), struct.pack("<2i", 1, 0)))
+        self.write("cache.npy", npy_bytes("<f4", (2, 1, 2), floats(9, 9, 9, 9)))
+        self.run_cli("run", "NsaCompressWithCache", "--input", "x.npy", "--weight", "w.npy", *windows, "--slot-mapping", "slots.npy",
+                     "--act-seq-len", "4,3", "--output-cache", "cache.npy", "--out", "k.npy")
+        self.assertEqual(read_npy(self.folder / "k.npy")[2], floats(9, 9, 16, 19))
         self.run_cli("run", "GroupedBiasAddGrad", "--grad-y", "rows.npy", "--group-idx", "3,8", "--out", "b.npy")
         self.assertEqual(read_npy(self.folder / "b.npy")[2], floats(6, 9, 50, 55))
         self.run_cli("run", "GroupedBiasAddGradV2", "--grad-y", "rows.npy", "--group-idx", "3,5", "--group-idx-type", "1", "--out", "b2.npy")

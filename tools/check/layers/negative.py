@@ -13,7 +13,7 @@ from workshop import Result
 GOAL = "100 % of at least 9000 cells, at least 20000 pairs of faults in order"
 FAST = True
 ROOMS = ("apply_fused_ema_adam", "apply_fused_ema_adam_list", "embedding", "embedding_dense_backward", "grouped_bias_add_grad",
-         "nsa_compress", "nsa_compress_grad")
+         "nsa_compress", "nsa_compress_grad", "nsa_compress_with_cache")
 
 
 def run(workshop):
