@@ -282,7 +282,7 @@ aclnnStatus aclnnNsaCompressWithCacheGetWorkspaceSize(
     const aclIntArray* actSeqLenOptional, const aclTensor* blockTableOptional, char* layoutOptional,
     int64_t compressBlockSize, int64_t compressStride, int64_t actSeqLenType, int64_t pageBlockSize,
     aclTensor* outputCache, uint64_t* workspaceSize, aclOpExecutor** executor) {
-  const auto make = [&]() -> Result<Call> {
+  const auto make = [=]() -> Result<Call> {
     CacheCompressionArgs args = {};
     args.layout = layoutOptional;
     args.block_size = compressBlockSize;
@@ -305,7 +305,7 @@ aclnnStatus aclnnNsaCompressWithCacheGetWorkspaceSize(
     if (Status status = collect(); !status.ok()) return status;
     return plan(args);
   };
-  return phase1(__func__, workspaceSize, executor, make, [&](CallRecord& record) {
+  return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
     record("input", input)("weight", weight)("slotMapping", slotMapping)(
         "actSeqLenOptional", actSeqLenOptional)("blockTableOptional", blockTableOptional)(
         "layoutOptional", layoutOptional)("compressBlockSize", compressBlockSize)(
