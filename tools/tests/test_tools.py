@@ -225,8 +225,9 @@ class NewOp(unittest.TestCase):
         room = self.root / "src/ops/scaled_copy"
         flags = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-DOPENACLNN_ISA_NAMESPACE=isa_baseline",
                  *(f"-I{self.root / folder}" for folder in ("src", "include", "tests"))]
-        for source in ("op.cc", "cpu.cc", "test.cc"):
-            result = subprocess.run(["g++", *flags, str(room / source)], capture_output=True, text=True)
+        for source in ("op.cc", "cpu.cc", "test.cc", "cuda.cu"):
+            for_gpu = [f"-I{self.root / 'src/cuda/simt'}", "-Wno-unknown-pragmas", "-x", "c++"] if source == "cuda.cu" else []
+            result = subprocess.run(["g++", *flags, *for_gpu, str(room / source)], capture_output=True, text=True)
             self.assertEqual(result.returncode, 0, result.stderr)
         result = subprocess.run(["gcc", "-std=c99", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{self.root / 'include'}",
                                  "-x", "c", str(self.root / "include/aclnnop/aclnn_scaled_copy.h")], capture_output=True, text=True)

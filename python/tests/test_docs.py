@@ -1,0 +1,41 @@
+# The Python blocks of the pages run: each page from top to bottom, in an empty folder. tests/docs runs the other languages.
+import pathlib
+import sys
+
+import pytest
+
+from conftest import jax, torch, torch_version
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "docs"))
+import pages  # noqa: E402
+
+BLOCKS = {page: [block for block in pages.blocks(page) if block.language == "python"] for page in pages.pages()}
+# The pages speak of the newest versions; what older ones lack is said there and tested elsewhere.
+NEWEST_TORCH, NEWEST_JAX = (2, 4), (0, 5)
+
+
+def why_not(text):
+    """Why blocks with this text cannot run here, or None."""
+    if "torch" in text and torch_version() < NEWEST_TORCH:
+        return f"needs PyTorch {NEWEST_TORCH[0]}.{NEWEST_TORCH[1]} or later; here is {torch.__version__ if torch else 'none'}"
+    if "jax" in text and (jax is None or tuple(map(int, jax.__version__.split(".")[:2])) < NEWEST_JAX):
+        return f"needs JAX {NEWEST_JAX[0]}.{NEWEST_JAX[1]} or later; here is {jax.__version__ if jax else 'none'}"
+    return None
+
+
+@pytest.mark.parametrize("page", [page for page, blocks in BLOCKS.items() if blocks])
+def test_page(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "page"}
+    for block in BLOCKS[page]:
+        if "not run" in block.says:
+            print(f"{block}: {block.says['not run']}")
+            continue
+        text = block.says.get("with", "") + "\n" + block.text
+        if reason := why_not(text):
+            pytest.skip(f"{block}: {reason}")
+        exec(compile(text, str(block), "exec"), names)
+
+
+def test_there_are_blocks():
+    assert sum(map(len, BLOCKS.values())) >= 5

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# Compiles and runs the code and the commands of every page against a build, as a reader would, and lists what is not run and why.
+"""usage: test_blocks.py BUILD_FOLDER
+
+C and C++ blocks are compiled as C99 or C++11 with warnings as errors; those with a main are run, and print the text block that
+follows. Commands run in a folder of their own; there ./dev only looks whether it could do what it is told, because
+this test is a part of it. Where a page shows commands with their output, each line that it shows must begin as a line printed does.
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import pages
+
+BUILD = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith("-") else "build/release").resolve()
+INCLUDES = [f"-I{pages.ROOT / 'include' / part}" for part in ("", "aclnn", "aclnnop")]
+HEADERS = ["acl/acl.h", "openaclnn/openaclnn.h", *sorted(path.relative_to(pages.ROOT / "include").as_posix() for path in
+                                                       (pages.ROOT / "include" / "aclnnop").glob("aclnn_*.h"))]
+# It looks at what it is told and does nothing, but for the demo, which runs: 10 steps instead of those that are told.
+DEV = f"""#!/usr/bin/env bash
+for word in "$@"; do
+  case $word in --*) word=${{word%%=*}} ;; *) continue ;; esac
+  grep -rqF -e "$word" {pages.ROOT}/dev {pages.ROOT}/tools {pages.ROOT}/bench {pages.ROOT}/examples/train ||
+    {{ echo "./dev $*: nothing knows $word" >&2; exit 1; }}
+done
+grep -q "^  $1[ )|]" {pages.ROOT}/dev || {{ echo "./dev has no verb $1" >&2; exit 1; }}
+if [ "$1" = demo ]; then exec openaclnn-train --steps 10 $(sed -E 's/--steps [0-9]+//' <<<"${{*:2}}"); fi
+"""
+
+
+def write_npy(path, shape, values, code="<f4"):
+    header = f"{{'descr': '{code}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
+    header = header.ljust(117) + "\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() +
+                     struct.pack(f"<{len(values)}{'f' if code == '<f4' else 'q'}", *values))
+
+
+def make_needed(name, folder):
+    """A file or folder that a page speaks of and a reader would have."""
+    installed = pages.ROOT / "tests" / "install"
+    if name == "my_program":  # a project written for CANN
+        shutil.copy(installed / "host_program.cc", folder)
+        settings = (installed / "cann_cmake" / "CMakeLists.txt").read_text().replace("host_program ", "my_program ")
+        (folder / name).mkdir()
+        (folder / name / "CMakeLists.txt").write_text(settings)
+    elif name == "my_program.cc":
+        shutil.copy(installed / "host_program.cc", folder / name)
+    elif name == "table.npy":
+        write_npy(folder / name, (4, 2), [0, 1, 10, 11, 20, 21, 30, 31])
+    elif name == "ids.npy":
+        write_npy(folder / name, (3,), [2, 0, 3], "<i8")
+    elif name == "model.safetensors":
+        header = json.dumps({"wte.weight": {"dtype": "F32", "shape": [4, 2], "data_offsets": [0, 32]}}).encode()
+        (folder / name).write_bytes(struct.pack("<Q", len(header)) + header + struct.pack("<8f", *range(8)))
+    elif name.endswith(".npy"):
+        write_npy(folder / name, (3,), [0.5, 0.25, 2.0])
+    else:
+        raise ValueError(f"no test knows how to make {name}")
+
+
+def reader_folder(folder, needs, kept):
+    """What a reader sees: headers and a finished build, files of the page, and the programs on the path."""
+    shutil.copytree(pages.ROOT / "include", folder / "include")  # a copy, so that no command of a page can change the tree
+    (folder / "build").mkdir()
+    (folder / "build" / "release").symlink_to(BUILD)
+    (folder / "dev").write_text(DEV)
+    (folder / "dev").chmod(0o755)
+    for name, text in kept.items():
+        (folder / name).write_text(text)
+    for name in needs.split():
+        make_needed(name, folder)
+    settings = {key: value for key, value in os.environ.items() if not key.startswith("OPENACLNN_")}
+    settings["HOME"] = str(folder)
+    settings["PATH"] = f"{BUILD / 'bin'}:{settings['PATH']}"
+    return {"cwd": folder, "env": settings, "capture_output": True, "text": True, "timeout": 300}
+
+
+def as_program(block):
+    """A whole program, around the block where it is a part of one. Lines and lists that are left out with … are."""
+    if re.search(r"\bmain\(", block.text):
+        return block.text
+    text = re.sub(r"^\s*…\s*$", "", block.text, flags=re.M).replace("(…)", "(;;)")
+    includes = "".join(f"#include <{name}>\n" for name in ("stdio.h", *HEADERS))
+    return f"{includes}int block(void);\nint block(void) {{\n{block.says.get('with', '')}\n{text}\nreturn 0;\n}}\nint main(void) {{ return 0; }}\n"
+
+
+class Blocks(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_it(self, block, command, **how):
+        done = subprocess.run(command, **how)
+        self.assertEqual(done.returncode, 0, f"{block}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def try_c(self, block, following):
+        source = self.folder / f"block.{'c' if block.language == 'c' else 'cc'}"
+        source.write_text(as_program(block))
+        compiler = [os.environ.get("CC", "cc"), "-std=c99"] if block.language == "c" else [os.environ.get("CXX", "c++"), "-std=c++11"]
+        library = BUILD / "lib"
+        self.run_it(block, [*compiler, "-Wall", "-Wextra", "-Werror", "-Wno-unused", *INCLUDES, str(source), f"-L{library}", "-lopenaclnn",
+                            f"-Wl,-rpath,{library}", "-o", str(self.folder / "block")], capture_output=True, text=True)
+        printed = self.run_it(block, [str(self.folder / "block")], capture_output=True, text=True, timeout=120)
+        if following is not None:
+            self.assertEqual(printed, following.text, f"{block} does not print what {following} says")
+
+    def try_sh(self, block, kept):
+        how = reader_folder(self.folder, block.says.get("needs", ""), kept)
+        self.run_it(block, ["bash", "-euo", "pipefail", "-c", block.text], **how)
+
+    def try_console(self, block, kept):
+        how = reader_folder(self.folder, block.says.get("needs", ""), kept)
+        for part in re.split(r"^\$ ", block.text, flags=re.M)[1:]:
+            command, _, wanted = part.partition("\n")
+            lines = [line for line in wanted.splitlines() if line.split()]
+            done = subprocess.run(["bash", "-c", command], **how)
+            fails = bool(lines) and bool(re.search(r"\[\d{6} \w+\]$", lines[-1]))
+            self.assertEqual(done.returncode != 0, fails, f"{block}: {command}\n{done.stdout}{done.stderr}")
+            begin = {line.split()[0] for line in (done.stdout + done.stderr).splitlines() if line.split()}
+            missing = [line for line in lines if line.split()[0] not in begin and "…" not in line]
+            self.assertFalse(missing, f"{block}: {command} prints no line that begins as these do\n{done.stdout}{done.stderr}")
+
+    def test_pages(self):
+        done, left = 0, []
+        for page in pages.pages():
+            kept, found = {}, pages.blocks(page)
+            for block, following in zip(found, [*found[1:], None]):
+                if block.language not in pages.CODE:
+                    continue
+                if "file" in block.says:
+                    kept[block.says["file"]] = block.text
+                if "not run" in block.says:
+                    left.append(f"{block}: {block.says['not run']}")
+                elif block.language == "python":
+                    left.append(f"{block}: python/tests/test_docs.py runs it")
+                else:
+                    output = following if following and following.language == "text" and "main(" in block.text else None
+                    with self.subTest(str(block)):
+                        self.setUp()
+                        if block.language in ("c", "cpp"):
+                            self.try_c(block, output)
+                        elif block.language == "sh":
+                            self.try_sh(block, kept)
+                        elif block.language == "console":
+                            self.try_console(block, kept)
+                        else:
+                            self.fail(f"{block} is tried by nothing and does not say why")
+                    done += 1
+        print(f"{done} blocks were tried, {len(left)} were not:")
+        print("\n".join(left))
+        self.assertGreater(done, 10)
+
+
+class Reading(unittest.TestCase):
+    """The reader of pages itself."""
+
+    def test_comments_belong_to_the_next_block_only(self):
+        text = "<!-- not run: a reason -->\n```sh\nls\n```\n\ntext\n\n```c\nint x;\n```\n<!-- with:\nint a;\n-->\n<!-- needs: b -->\n```c\n```\n"
+        first, second, third = pages.blocks("page", text)
+        self.assertEqual((first.says, first.text, first.line), ({"not run": "a reason"}, "ls\n", 2))
+        self.assertEqual(second.says, {})
+        self.assertEqual(third.says, {"with": "int a;", "needs": "b"})
+
+    def test_sessions_and_endless_blocks(self):
+        self.assertEqual(pages.blocks("page", "```text\n$ ls\na\n```\n")[0].language, "console")
+        with self.assertRaises(ValueError):
+            pages.blocks("page", "```c\n")
+
+    def test_the_stand_in_of_dev_knows_verbs_and_options(self):
+        with tempfile.TemporaryDirectory() as name:
+            how = reader_folder(pathlib.Path(name), "", {})
+            for words, code in (("build", 0), ("test --fast", 0), ("fly", 1), ("test --fly", 1)):
+                self.assertEqual(subprocess.run(["./dev", *words.split()], **how).returncode, code, words)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# Compares what the pages say with the code: signatures, settings, verbs, commands, operators, codes, and the lists of pages.
+"""usage: test_facts.py BUILD_FOLDER
+
+Rows of docs/errors.md are compared with the headers by tests/cli. Each test also gets a wrong text and must object to it.
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+import pages
+
+ROOT = pages.ROOT
+BUILD = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith("-") else "build/release").resolve()
+TEXTS = {page: pages.read(page) for page in pages.pages()}
+# CMake's options and what macros are called have the prefix of settings, too.
+SETTING = re.compile(r"(?<![\w/])OPENACLNN_[A-Z][A-Z_]*[A-Z]\b")
+
+READS_SETTING = r"(?:getenv|environ\.get|environ\.setdefault)\(\"(OPENACLNN_\w+)\""
+# Read by the emulation of CUDA alone, which no package has.
+ONLY_FOR_TESTS = {"OPENACLNN_FAKE_CUDA", "OPENACLNN_SIMT_SCHEDULE"}
+
+
+def matches(folders, suffixes, pattern):
+    """What a pattern finds in the sources of folders."""
+    found = set()
+    for folder in folders:
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in suffixes or path.name in suffixes:
+                found |= set(re.findall(pattern, path.read_text(encoding="utf-8")))
+    return found
+
+
+def without_blanks(text):
+    return re.sub(r"\s*([*(),;])\s*", r"\1", re.sub(r"\s+", " ", text)).strip()
+
+
+def prototypes():
+    """{function: its prototype in the public headers}."""
+    found = {}
+    for header in (ROOT / "include").rglob("*.h"):
+        text = re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.S)
+        for match in re.finditer(r"(?:ACLNN_API|ACL_FUNC_VISIBILITY)\s+([\w\s*]+?\b(\w+)\([^;]*\);)", text):
+            found[match[2]] = without_blanks(match[1])
+    return found
+
+
+def wrong_prototypes(text, known):
+    """Prototypes on a page that no header has like that."""
+    found = re.findall(r"^((?:aclnnStatus|aclError) (\w+)\([^;]*\);)", text, re.M)
+    return [name for prototype, name in found if known.get(name) != without_blanks(prototype)]
+
+
+def tables_of_settings(texts):
+    """[(page, name, values, default)] of all rows that explain a setting."""
+    return [(page, *row) for page, text in texts.items()
+            for row in re.findall(r"^\| `(OPENACLNN_\w+)` \| ([^|]*) \| ([^|]*) \| [^|]* \|$", text, re.M)]
+
+
+def wrong_settings(rows, settings):
+    """Sentences about settings that the library reads and rows that do not agree. settings: name → (accepted, default)."""
+    wrong = []
+    for name, (accepted, default) in settings.items():
+        mine = [row for row in rows if row[1] == name]
+        if len(mine) != 1:
+            wrong.append(f"{name} has {len(mine)} rows in tables of settings; it must have one")
+            continue
+        values, says = re.findall(r"`([^`]+)`", mine[0][2]), mine[0][3].strip("`")
+        if "|" in accepted and values != accepted.split("|"):
+            wrong.append(f"{name} accepts {accepted}, its row says {mine[0][2]}")
+        if default and says != default:
+            wrong.append(f"{name} is '{default}' by default, its row says '{says}'")
+        if not default and "`" in mine[0][3]:
+            wrong.append(f"{name} has no default, its row says {mine[0][3]}")
+    return wrong + [f"{row[0]} explains {row[1]}, which nothing reads" for row in rows if row[1] not in settings]
+
+
+class Facts(unittest.TestCase):
+    def test_signatures_are_those_of_the_headers(self):
+        known = prototypes()
+        self.assertGreater(len(known), 100)
+        self.assertEqual({page: wrong for page, text in TEXTS.items() if (wrong := wrong_prototypes(text, known))}, {})
+        good = "aclError aclrtSetDevice(int32_t deviceId);"
+        self.assertEqual(wrong_prototypes(good, known), [])
+        self.assertEqual(wrong_prototypes(good.replace("int32_t", "int"), known), ["aclrtSetDevice"])
+
+    def test_functions_that_pages_name_exist(self):
+        known = set(prototypes()) | matches(["src/compat"], {".cc"}, r"\b(aclnn\w+)\b")
+        operators = {name for name in known if name.startswith("aclnn")}
+        for page, text in TEXTS.items():
+            named = set(re.findall(r"`(?:::)?((?:aclnn|acl|aclrt|openaclnn)[A-Z]\w+)(?:\([^`]*\))?`", text))
+            types = matches(["include"], {".h"}, r"\b(acl[A-Z]\w+|aclrt[A-Z]\w+|aclnn[A-Z]\w+)\b")
+            with self.subTest(page):
+                self.assertEqual(named - known - types - {"aclnnXxx", "aclnnXxxGetWorkspaceSize", "aclnnScaledCopy"}, set())
+        self.assertGreater(len(operators), 15)
+
+    def test_settings_have_one_row_each(self):
+        clean = {key: value for key, value in os.environ.items() if not key.startswith("OPENACLNN_")}
+        told = json.loads(subprocess.run([BUILD / "bin" / "openaclnn", "doctor", "--json"], env=clean, capture_output=True,
+                                         text=True).stdout)["library"]["environment"]
+        settings = {one["name"]: (one["accepted"], one["inForce"]) for one in told}
+        read = matches(["src", "cli", "python/src", "python/openaclnn"], {".cc", ".h", ".py"}, READS_SETTING) - ONLY_FOR_TESTS
+        self.assertEqual(read - set(settings), set())
+        rows = tables_of_settings(TEXTS)
+        self.assertEqual(wrong_settings(rows, settings), [])
+        name = rows[0][1]
+        for changed in (rows[1:], rows + rows[:1], [(*rows[0][:3], "`other`"), *rows[1:]], [("page", "OPENACLNN_NEW", "", ""), *rows]):
+            self.assertEqual(len(wrong_settings(changed, settings)), 1, name)
+
+    def test_pages_speak_of_no_other_setting(self):
+        known = {row[1] for row in tables_of_settings(TEXTS)}
+        words = matches(["src", "cmake", "tests", "CMakeLists.txt", "python"], {".h", ".cc", ".def", "CMakeLists.txt", ".cmake", ".in"}, SETTING)
+        words |= set(SETTING.findall((ROOT / "CMakeLists.txt").read_text())) | {"OPENACLNN_UPPER"}
+        for page, text in TEXTS.items():
+            with self.subTest(page):
+                self.assertEqual(set(SETTING.findall(text)) - known - words, set())
+
+    def test_verbs_of_dev(self):
+        text = (ROOT / "dev").read_text()
+        usage = set(re.findall(r"^  (\w+)(?: |$)", text[text.index("<<'HELP'"): text.index("\nHELP")], re.M))
+        self.assertEqual(usage, set(re.search(r'^verbs="(.*)"', text, re.M)[1].split(", ")))
+        spoken = {page: set(re.findall(r"\./dev (\w+)", text)) for page, text in TEXTS.items()}
+        self.assertEqual({page: named - usage for page, named in spoken.items() if named - usage}, {})
+        self.assertEqual(usage - spoken["CONTRIBUTING.md"], {"help"} - spoken["CONTRIBUTING.md"])
+
+    def test_commands_of_the_program(self):
+        told = subprocess.run([BUILD / "bin" / "openaclnn", "--help"], capture_output=True, text=True).stdout
+        commands = set(re.findall(r"^  ([\w-]+) {2,}\S", told.split("Subcommands:")[1], re.M))
+        page = TEXTS["docs/cli.md"]
+        rows = set(re.findall(r"^\| `([\w-]+)(?: [^`]*)?` \|", page.partition("## ")[0], re.M))
+        self.assertEqual(commands - rows, {"completion", "man"})
+        self.assertEqual(rows - commands, set())
+        for name, text in TEXTS.items():
+            with self.subTest(name):
+                commands_in_blocks = "\n".join(block.text for block in pages.blocks(name, text) if block.language in ("sh", "console"))
+                spoken = set(re.findall(r"`openaclnn ([a-z][\w-]*)", text)) | set(re.findall(r"^(?:\$ )?openaclnn ([a-z][\w-]*)",
+                                                                                             commands_in_blocks, re.M))
+                self.assertEqual(spoken - commands, set())
+
+    def test_every_operator_is_listed(self):
+        rooms = re.findall(r"^OPENACLNN_OPERATOR\((\w+),", (ROOT / "src/ops/ops.def").read_text(), re.M)
+        self.assertEqual([room for room in rooms if f"(src/ops/{room}/README.md)" not in TEXTS["README.md"]], [])
+
+    def test_the_picture_shows_the_figures_that_are_kept(self):
+        told = subprocess.run([sys.executable, "-B", ROOT / "bench" / "speed_svg.py", "--check"], capture_output=True, text=True)
+        self.assertEqual(told.returncode, 0, told.stdout + told.stderr)
+
+    def test_every_page_is_listed(self):
+        missing = [page for page in TEXTS if page.startswith("docs/") and page != "docs/index.md" and
+                   f"({pathlib.Path(page).name})" not in TEXTS["docs/index.md"]]
+        self.assertEqual(missing, [])
+
+    def test_codes_on_pages_exist(self):
+        known = matches(["include"], {".h"}, r"\b([1-5]\d{5})\b")
+        for page, text in TEXTS.items():
+            spoken = re.findall(r"\b(?:161|361|561|107|207|507)[01]\d\d\b|\b507899\b", re.sub(r"^\w+ out  .*$", "", text, flags=re.M))
+            with self.subTest(page):
+                self.assertEqual(set(spoken) - known, set())
+
+    def test_python_functions_on_pages_exist(self):
+        stub = (ROOT / "python/openaclnn/__init__.pyi").read_text()
+        known = set(re.findall(r"^def (\w+)", stub, re.M)) | {"AclnnError", "AclnnIndexError", "AclnnMemoryError", "__version__"}
+        modules = {path.stem if path.name != "__init__.py" else path.parent.name for path in (ROOT / "python/openaclnn").glob("**/*.py")}
+        for page, text in TEXTS.items():
+            with self.subTest(page):
+                spoken = set(re.findall(r"`openaclnn\.([a-zA-Z]\w+)", text))
+                self.assertEqual(spoken - known - modules - {"h"}, set())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
