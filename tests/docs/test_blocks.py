@@ -33,6 +33,18 @@ done
 grep -q "^  $1[ )|]" {pages.ROOT}/dev || {{ echo "./dev has no verb $1" >&2; exit 1; }}
 if [ "$1" = demo ]; then exec openaclnn-train --steps 10 $(sed -E 's/--steps [0-9]+//' <<<"${{*:2}}"); fi
 """
+# A program for CANN that needs what openaclnn does not have.
+OTHER_PROGRAM = """#include "acl/acl.h"
+#include "aclnnop/aclnn_embedding.h"
+#include "aclnnop/aclnn_matmul.h"
+int main() {
+  uint64_t bytes = 0;
+  aclOpExecutor* executor = nullptr;
+  aclmdlLoadFromFile("model.om", nullptr);
+  aclrtSetDevice(0);
+  return aclnnMatmulGetWorkspaceSize(nullptr, nullptr, nullptr, 0, &bytes, &executor);
+}
+"""
 
 
 def write_npy(path, shape, values, code="<f4"):
@@ -50,8 +62,10 @@ def make_needed(name, folder):
         settings = (installed / "cann_cmake" / "CMakeLists.txt").read_text().replace("host_program ", "my_program ")
         (folder / name).mkdir()
         (folder / name / "CMakeLists.txt").write_text(settings)
-    elif name == "my_program.cc":
+    elif name in ("my_program.cc", "ported.cc"):
         shutil.copy(installed / "host_program.cc", folder / name)
+    elif name == "other.cc":
+        (folder / name).write_text(OTHER_PROGRAM)
     elif name == "table.npy":
         write_npy(folder / name, (4, 2), [0, 1, 10, 11, 20, 21, 30, 31])
     elif name == "ids.npy":

@@ -55,6 +55,16 @@ def wrong_prototypes(text, known):
     return [name for prototype, name in found if known.get(name) != without_blanks(prototype)]
 
 
+def unnamed_parameters(page, prototype):
+    """Parameters of a phase 1 that the page of its operator does not name; `a … b` names those from a to b."""
+    names = [re.search(r"(\w+)$", part)[1] for part in prototype[prototype.index("(") + 1: -2].split(",")]
+    named = {name for name in names if re.search(rf"\b{name.removesuffix('Optional')}(?:Optional)?\b", page)}
+    for first, last in re.findall(r"\b(\w+) … (\w+)\b", page):
+        if first in names and last in names:
+            named |= set(names[names.index(first): names.index(last)])
+    return [name for name in names if name not in named | {"workspaceSize", "executor"}]
+
+
 def tables_of_settings(texts):
     """[(page, name, values, default)] of all rows that explain a setting."""
     return [(page, *row) for page, text in texts.items()
@@ -87,6 +97,18 @@ class Facts(unittest.TestCase):
         good = "aclError aclrtSetDevice(int32_t deviceId);"
         self.assertEqual(wrong_prototypes(good, known), [])
         self.assertEqual(wrong_prototypes(good.replace("int32_t", "int"), known), ["aclrtSetDevice"])
+
+    def test_pages_of_operators_name_every_parameter(self):
+        rooms = re.findall(r"^OPENACLNN_OPERATOR\((\w+), (\w+)\)", (ROOT / "src/ops/ops.def").read_text(), re.M)
+        known, seen = prototypes(), 0
+        for room, name in rooms:
+            for function, prototype in known.items():
+                if re.fullmatch(rf"(?:open)?aclnn{name}(?:V\d)?GetWorkspaceSize", function):
+                    seen += 1
+                    with self.subTest(function):
+                        self.assertEqual(unnamed_parameters(TEXTS[f"src/ops/{room}/README.md"], prototype), [])
+        self.assertGreaterEqual(seen, len(rooms))
+        self.assertEqual(unnamed_parameters("a … c, x", "f(int a,int b,int c,int xOptional,int y);"), ["y"])
 
     def test_functions_that_pages_name_exist(self):
         known = set(prototypes()) | matches(["src/compat"], {".cc"}, r"\b(aclnn\w+)\b")

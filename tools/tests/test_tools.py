@@ -170,7 +170,7 @@ class NewOp(unittest.TestCase):
 
     def test_refused_names_change_nothing(self):
         before = self.files()
-        for name, why in (("ScaledCopy", "did you mean scaled_copy?"), ("scaled copy", "did you mean scaled_copy?"),
+        for name, why in (("TestedCopy", "did you mean tested_copy?"), ("tested copy", "did you mean tested_copy?"),
                           ("9lives", "lower case with underscores"), ("", "lower case with underscores"),
                           ("_copy", "lower case"), ("scaled__copy", "lower case"), ("../copy", "did you mean copy?"),
                           ("embedding", "src/ops/embedding exists already"), ("aclnn_copy", "begins with aclnn"),
@@ -183,17 +183,17 @@ class NewOp(unittest.TestCase):
                 self.assertEqual(self.files(), before)
 
     def test_wrong_use(self):
-        for arguments in ((), ("--help",), ("scaled_copy", str(self.root / "src")), ("a", "b", "c")):
+        for arguments in ((), ("--help",), ("tested_copy", str(self.root / "src")), ("a", "b", "c")):
             with self.subTest(arguments=arguments):
                 result = subprocess.run([sys.executable, str(TOOLS / "new_op"), *arguments], capture_output=True)
                 self.assertEqual(result.returncode, 2)
 
     def test_an_operator_is_not_made_twice(self):
-        self.assertEqual(self.new_op("scaled_copy")[0], 0)
+        self.assertEqual(self.new_op("tested_copy")[0], 0)
         before = self.files()
-        code, output = self.new_op("scaled_copy")
+        code, output = self.new_op("tested_copy")
         self.assertEqual(code, 1)
-        self.assertIn("src/ops/scaled_copy exists already", output)
+        self.assertIn("src/ops/tested_copy exists already", output)
         self.assertEqual(self.files(), before)
 
     def test_every_list_has_it(self):
@@ -210,19 +210,19 @@ class NewOp(unittest.TestCase):
             self.assertNotRegex(text, rb"@[Nn][Aa][Mm][Ee]@", path)
 
     def test_the_scaffold_follows_the_rules(self):
-        self.new_op("scaled_copy")
+        self.new_op("tested_copy")
         for tool in ("check_layers", "check_style"):
             self.assertEqual(run(tool, self.root), (0, ""))
         if shutil.which("clang-format-14") or shutil.which("clang-format"):
             tool = shutil.which("clang-format-14") or "clang-format"
-            sources = [str(path) for path in (self.root / "src/ops/scaled_copy").iterdir() if path.suffix != ".md"]
+            sources = [str(path) for path in (self.root / "src/ops/tested_copy").iterdir() if path.suffix != ".md"]
             result = subprocess.run([tool, "--dry-run", "-Werror", *sources], capture_output=True, text=True)
             self.assertEqual(result.returncode, 0, result.stderr)
 
     @unittest.skipUnless(shutil.which("g++"), "needs g++")
     def test_the_scaffold_compiles(self):
-        self.new_op("scaled_copy")
-        room = self.root / "src/ops/scaled_copy"
+        self.new_op("tested_copy")
+        room = self.root / "src/ops/tested_copy"
         flags = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-DOPENACLNN_ISA_NAMESPACE=isa_baseline",
                  *(f"-I{self.root / folder}" for folder in ("src", "include", "tests"))]
         for source in ("op.cc", "cpu.cc", "test.cc", "cuda.cu"):
@@ -230,13 +230,13 @@ class NewOp(unittest.TestCase):
             result = subprocess.run(["g++", *flags, *for_gpu, str(room / source)], capture_output=True, text=True)
             self.assertEqual(result.returncode, 0, result.stderr)
         result = subprocess.run(["gcc", "-std=c99", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{self.root / 'include'}",
-                                 "-x", "c", str(self.root / "include/aclnnop/aclnn_scaled_copy.h")], capture_output=True, text=True)
+                                 "-x", "c", str(self.root / "include/aclnnop/aclnn_tested_copy.h")], capture_output=True, text=True)
         self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_the_scaffold_admits_that_it_is_unfinished(self):
-        self.new_op("scaled_copy")
-        self.assertIn("is not written", (self.root / "src/ops/scaled_copy/cpu.cc").read_text())
-        self.assertIn("the kernel of aclnnScaledCopy is not written", (self.root / "src/ops/scaled_copy/test.cc").read_text())
+        self.new_op("tested_copy")
+        self.assertIn("is not written", (self.root / "src/ops/tested_copy/cpu.cc").read_text())
+        self.assertIn("the kernel of aclnnTestedCopy is not written", (self.root / "src/ops/tested_copy/test.cc").read_text())
 
 
 @unittest.skipUnless(shutil.which("g++") and shutil.which("nm"), "needs g++ and nm")
