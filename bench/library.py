@@ -4,7 +4,7 @@ import ctypes
 import dataclasses
 import json
 
-ELEMENT_BYTES = {"f32": 4, "f16": 2, "bf16": 2, "i64": 8}
+ELEMENT_BYTES = {"f32": 4, "f16": 2, "bf16": 2, "i32": 4, "i64": 8}
 OURS, REFERENCE = 0, 1  # numbers of the contestants that the library holds
 
 

@@ -13,7 +13,7 @@ import rounds
 from library import OURS
 
 VERSION = f"PyTorch {torch.__version__}"
-DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i64": torch.int64}
+DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i32": torch.int32, "i64": torch.int64}
 # Relative differences (of L2 norms). PyTorch may round every step of a 16-bit computation, so that only gross
 # differences mean that something else was computed; above `INEXACT` the report says how large they are.
 WRONG = {"f32": 1e-2, "f16": 0.3, "bf16": 0.3}

@@ -39,7 +39,11 @@ int64_t product(const Dims& dims) {
 }
 
 aclDataType acl_dtype(const std::string& dtype) {
-  return dtype == "i64" ? ACL_INT64 : dtype == "f32" ? ACL_FLOAT : dtype == "f16" ? ACL_FLOAT16 : ACL_BF16;
+  return dtype == "i64"   ? ACL_INT64
+         : dtype == "i32" ? ACL_INT32
+         : dtype == "f32" ? ACL_FLOAT
+         : dtype == "f16" ? ACL_FLOAT16
+                          : ACL_BF16;
 }
 
 // xorshift64*: fast, and good enough to keep branches and caches honest.
@@ -55,7 +59,9 @@ struct Random {
 
 }  // namespace
 
-int64_t element_bytes(const std::string& dtype) { return dtype == "i64" ? 8 : dtype == "f32" ? 4 : 2; }
+int64_t element_bytes(const std::string& dtype) {
+  return dtype == "i64" ? 8 : dtype == "f32" || dtype == "i32" ? 4 : 2;
+}
 
 Tensor::Tensor(const TensorSpec& spec)
     : name_(spec.name),
@@ -93,7 +99,12 @@ void Tensor::fill(double low, double high) {
 }
 
 void Tensor::fill_integers(std::span<const int64_t> values) {
-  std::memcpy(data(), values.data(), values.size_bytes());
+  if (dtype_ == "i64") {
+    std::memcpy(data(), values.data(), values.size_bytes());
+    return;
+  }
+  auto* to = reinterpret_cast<int32_t*>(data());
+  for (const int64_t value : values) *to++ = static_cast<int32_t>(value);
 }
 
 Workload::Workload(const Description& description) {

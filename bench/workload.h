@@ -35,7 +35,7 @@ using Dims = std::vector<int64_t>;
 struct TensorSpec {
   std::string name;
   Dims dims;
-  std::string dtype;  // f32, f16, bf16 or i64
+  std::string dtype;  // f32, f16, bf16, i32 or i64
 };
 
 // A contiguous tensor with memory of its own.
@@ -54,7 +54,7 @@ class Tensor {
 
   // Numbers in [low, high), the same in every process.
   void fill(double low, double high);
-  void fill_integers(std::span<const int64_t> values);  // INT64 only
+  void fill_integers(std::span<const int64_t> values);  // INT32 and INT64 only
 
  private:
   std::string name_;
@@ -139,6 +139,7 @@ std::vector<Entry> ema_adam_list_workloads();
 std::vector<Entry> grouped_bias_workloads();
 std::vector<Entry> embedding_workloads();
 std::vector<Entry> nsa_compress_workloads();
+std::vector<Entry> nsa_compress_with_cache_workloads();
 std::vector<Entry> overhead_workloads();
 
 }  // namespace openaclnn_bench

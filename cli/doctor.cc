@@ -1,6 +1,7 @@
 // openaclnn doctor: what is installed, what the machine is, what is measured, and every problem with a remedy.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -38,9 +39,15 @@ void find_device_problems(const json& library, std::vector<Problem>& problems) {
                       "unset OPENACLNN_DEVICE, or set it to auto or cpu"});
 }
 
-std::string gpu_text() {
-  return has_nvidia_driver() ? "a driver of NVIDIA is loaded, but this build has the CPU device only"
-                             : "none: no driver of NVIDIA is loaded, and this build has the CPU device only";
+bool on_gpu(const json& library) { return library["platform"] == "cuda"; }
+
+// Used, or why not. A driver without a plugin is worth a hint, no problem: the CPU does the same.
+std::string gpu_text(const json& library) {
+  if (on_gpu(library)) {
+    return fmt::format("{}", fmt::join(library["deviceNames"].get<std::vector<std::string>>(), ", "));
+  }
+  return fmt::format("{}; {} driver of NVIDIA is loaded", library["whyNoCuda"].get<std::string>(),
+                     has_nvidia_driver() ? "a" : "no");
 }
 
 void line(const char* name, const std::string& text) {
@@ -48,7 +55,9 @@ void line(const char* name, const std::string& text) {
 }
 
 std::string instruction_sets(const json& library) {
-  std::string text = fmt::format("{} selected;", library["instructionSet"].get<std::string>());
+  std::string text = on_gpu(library)
+                         ? "the GPU computes;"
+                         : fmt::format("{} selected;", library["instructionSet"].get<std::string>());
   for (const json& set : library["instructionSets"]) {
     text += fmt::format(" {}{}", set["name"].get<std::string>(),
                         set["available"].get<bool>() ? "" : " (not on this machine)");
@@ -64,7 +73,7 @@ void print_report(const json& report) {
        fmt::format("{} ({})", library["devices"].get<int>(), library["platform"].get<std::string>()));
   line("cpu", machine["cpu"].get<std::string>());
   line("isa", instruction_sets(library));
-  line("threads", fmt::format("{}; {} CPUs by affinity, cgroup quota {}", library["threads"].get<int>(),
+  line("threads", fmt::format("{}; {} CPUs by affinity, cgroup quota {}", report["threads"].get<int>(),
                               machine["affinity"].get<int>(), machine["quota"].get<std::string>()));
   std::string sizes;
   for (const auto& [name, bytes] : machine["caches"].items())
@@ -73,7 +82,7 @@ void print_report(const json& report) {
   line("memory", machine["memory"].get<std::string>());
   line("copying",
        fmt::format("{:.1f} GB/s read and written by {} threads",
-                   machine["copyBytesPerSecond"].get<double>() / 1e9, library["threads"].get<int>()));
+                   machine["copyBytesPerSecond"].get<double>() / 1e9, report["threads"].get<int>()));
   line("gpu", report["gpu"].get<std::string>());
   for (const auto& [name, text] : report["python"].items()) line(name.c_str(), text.get<std::string>());
   for (const json& setting : library["environment"]) {
@@ -91,15 +100,16 @@ void print_report(const json& report) {
 }
 
 int examine(bool as_json) {
-  json report = {{"library", library_facts()}, {"libraryPath", library_path()}};
-  const int threads = report["library"]["threads"];
+  const json& library = library_facts();
+  const int threads = on_gpu(library) ? std::max(affinity_cpus(), 1) : library["threads"].get<int>();
+  json report = {{"library", library}, {"libraryPath", library_path()}, {"threads", threads}};
   std::vector<Problem> problems;
-  find_device_problems(report["library"], problems);
+  find_device_problems(library, problems);
   find_thread_problems(threads, problems);
-  find_setting_problems(report["library"]["environment"], problems);
+  find_setting_problems(library["environment"], problems);
   find_library_problems(library_path(), problems);
   report["machine"] = machine_facts(threads);
-  report["gpu"] = gpu_text();
+  report["gpu"] = gpu_text(library);
   report["python"] = python_facts();
   report["problems"] = json::array();
   for (const Problem& problem : problems)

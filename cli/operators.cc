@@ -13,6 +13,7 @@
 #include "aclnnop/aclnn_grouped_bias_add_grad.h"
 #include "aclnnop/aclnn_nsa_compress.h"
 #include "aclnnop/aclnn_nsa_compress_grad.h"
+#include "aclnnop/aclnn_nsa_compress_with_cache.h"
 #include "openaclnn/openaclnn.h"
 #include "prototype.h"
 
@@ -153,6 +154,12 @@ std::vector<Description> make_descriptions() {
                 number("compressBlockSize"), number("compressStride"), number("actSeqLenType", "0"),
                 optional("layoutOptionalOptional"), written("inputGradOut", like("input")),
                 written("weightGradOut", like("weight"))}),
+      describe("NsaCompressWithCache", "nsa_compress_with_cache", aclnnNsaCompressWithCacheGetWorkspaceSize,
+               aclnnNsaCompressWithCache,
+               {read("input"), read("weight"), read("slotMapping"), optional("actSeqLenOptional"),
+                optional("blockTableOptional"), optional("layoutOptional"), number("compressBlockSize"),
+                number("compressStride"), number("actSeqLenType", "1"), number("pageBlockSize", "0"),
+                updated("outputCache")}),
   };
 }
 

@@ -1,4 +1,4 @@
-# What `cmake --install` puts where, by component: library, dev, compat, and tools in cli/. An installation may be moved as a whole; CPack makes one Debian
+# What `cmake --install` puts where, by component: library, dev, compat, cuda where nvcc is, and tools in cli/. An installation may be moved as a whole; CPack makes one Debian
 # package of each component (cmake/packages.cmake).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -22,6 +22,10 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/openaclnn-config.cmake ${CMAKE_CURRENT
 file(RELATIVE_PATH OPENACLNN_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/openaclnn.pc.in openaclnn.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/openaclnn.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+
+if(TARGET openaclnn_cuda) # the library looks for it in its own folder
+  install(TARGETS openaclnn_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cuda)
+endif()
 
 if(OPENACLNN_STUB_TARGETS)
   install(TARGETS ${OPENACLNN_STUB_TARGETS} EXPORT openaclnn-compat LIBRARY DESTINATION ${compat}/lib64 COMPONENT compat)

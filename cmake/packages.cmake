@@ -63,4 +63,12 @@ file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/debian/shlibs "libopenaclnn 1 libopenacln
 set(CPACK_DEBIAN_COMPAT_PACKAGE_SHLIBDEPS OFF) # its libraries need nothing; they are filters
 
 set(CPACK_COMPONENTS_ALL library dev compat tools)
+if(TARGET openaclnn_cuda)
+  deb_package(cuda PACKAGE openaclnn-cuda SECTION libs DEPENDS library
+    SUMMARY "training operators of CANN's aclnn interface on NVIDIA GPUs"
+    TEXT "A plugin that libopenaclnn1 opens when a GPU and its driver answer. The same"
+         "programs then run on the GPU. It holds the CUDA runtime; only the driver has"
+         "to be installed.")
+  list(APPEND CPACK_COMPONENTS_ALL cuda)
+endif()
 include(CPack)

@@ -115,9 +115,10 @@ ACL_FUNC_VISIBILITY aclnnStatus openaclnnApplyFusedEmaAdamList(void* workspace, 
  * Describes the library and what it found: a JSON object with the members
  *
  *   version            of the library, "0.1.0"
- *   platform           "cpu", or "none"
- *   devices            how many devices there are, whyNone the reason when there is none
- *   threads            that compute
+ *   platform           "cpu", "cuda", or "none"
+ *   devices            how many devices there are, deviceNames their products, whyNone the reason when there is none
+ *   whyNoCuda          the reason why a GPU is not used, empty with platform "cuda"
+ *   threads            that compute on the CPU
  *   instructionSet     of the kernels; instructionSets: all that were built, whether available on this machine
  *   environment        each variable that the library reads: name, accepted, given, inForce, understood
  *   operators          the names of the operators

@@ -8,6 +8,7 @@
 #include "cpu/dispatch.h"
 #include "openaclnn/status.h"
 #include "ops/registry.h"
+#include "runtime/device_failure.h"
 #include "runtime/guard.h"
 
 using namespace openaclnn;
@@ -18,6 +19,24 @@ void describe_instruction_sets(Json& json) {
   json.key("instructionSets").open('[');
   for (const cpu::Isa isa : cpu::built_isas()) {
     json.open('{').field("name", cpu::isa_name(isa)).field("available", isa <= cpu::best_isa()).close('}');
+  }
+  json.close(']');
+}
+
+const char* platform_name(const Platform& found) {
+  if (found.devices.empty()) return "none";
+  return found.kind == PlatformKind::cuda ? "cuda" : "cpu";
+}
+
+// A device that does not tell its name any more tells why.
+void describe_devices(Json& json, const Platform& found) {
+  json.key("deviceNames").open('[');
+  for (const Device* const device : found.devices) {
+    try {
+      json.value(device->name());
+    } catch (const DeviceFailure& failure) {
+      json.value(failure.what());
+    }
   }
   json.close(']');
 }
@@ -36,8 +55,9 @@ std::string describe_library() {
   const Platform& found = platform();
   Json json;
   json.open('{').field("version", OPENACLNN_VERSION);
-  json.field("platform", found.devices.empty() ? "none" : "cpu").field("devices", found.devices.size());
-  json.field("whyNone", found.why_none).field("threads", found.threads);
+  json.field("platform", platform_name(found)).field("devices", found.devices.size());
+  describe_devices(json, found);
+  json.field("whyNone", found.why_none).field("whyNoCuda", found.why_no_cuda).field("threads", found.threads);
   json.field("instructionSet", found.instruction_set);
   describe_instruction_sets(json);
   describe_environment(json);

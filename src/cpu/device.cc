@@ -71,6 +71,7 @@ class CpuDevice final : public Device {
     return environment().guard_allocator ? guard_damage(address, bytes) : std::string();
   }
   MemoryInfo memory_info() const override { return cpu::memory_info(); }
+  std::string name() const override { return "CPU"; }
   bool can_access_peer(int) const override { return true; }
   void enable_peer_access(int) override {}
   std::shared_ptr<Queue> wrap_stream(void*) override { return nullptr; }

@@ -43,6 +43,12 @@ class CudaDevice final : public Device {
     return info;
   }
 
+  std::string name() const override {
+    const char* name = "";
+    driver_.call(&PluginTable::device_name, &name);
+    return name;
+  }
+
   bool can_access_peer(int peer) const override {
     int can = 0;
     driver_.call(&PluginTable::can_access_peer, peer, &can);

@@ -135,6 +135,12 @@ int device_count(const char** why_none) {
 
 const char* error_text() { return last_error; }
 
+Outcome device_name(int device, const char** name) {
+  thread_local cudaDeviceProp properties;
+  *name = properties.name;
+  return on_device(device, [&] { return cudaGetDeviceProperties(&properties, device); });
+}
+
 // ---- memory ----
 
 Outcome allocate(int device, size_t bytes, void** address) {
@@ -251,6 +257,7 @@ constexpr PluginTable kTable = {
     .build = OPENACLNN_CUDA_BUILD,
     .device_count = device_count,
     .error_text = error_text,
+    .device_name = device_name,
     .allocate = allocate,
     .free = free_memory,
     .allocate_host = allocate_host,

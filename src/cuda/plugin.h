@@ -41,6 +41,8 @@ struct PluginTable {
   int (*device_count)(const char** why_none);
   // "cudaErrorIllegalAddress: an illegal memory access was encountered", of the calling thread's last failure.
   const char* (*error_text)();
+  // "NVIDIA H200". The text stays until the calling thread asks again.
+  Outcome (*device_name)(int device, const char** name);
 
   // Memory. Host memory is pinned, and every device sees it under the same address.
   Outcome (*allocate)(int device, size_t bytes, void** address);

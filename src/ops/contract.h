@@ -85,16 +85,17 @@ Status run_phase1(uint64_t* workspace_bytes, aclOpExecutor** executor, const Mak
   return {};
 }
 
+// Takes a copy of what was captured, so that a call that is not recorded keeps its arguments in registers: they have no address then.
 template <class RecordArguments>
 [[gnu::noinline, gnu::cold]] std::shared_ptr<const CallRecord> make_record(const char* function,
-                                                                           const RecordArguments& arguments) {
+                                                                           RecordArguments arguments) {
   const auto record = std::make_shared<CallRecord>(function);
   arguments(*record);
   return record;
 }
 
 // Phase 1. `record_arguments` passes all arguments to a CallRecord, in the order of the signature; it is called only when calls
-// are recorded.
+// are recorded. Both functions capture by value.
 template <class Make, class RecordArguments>
 aclnnStatus phase1(const char* function, uint64_t* workspace_bytes, aclOpExecutor** executor,
                    const Make& make, const RecordArguments& record_arguments) noexcept {

@@ -19,16 +19,6 @@ Status invalid(std::string sentence) { return {ACLNN_ERR_PARAM_INVALID, std::mov
 
 constexpr int64_t kVendorMultiple = 16;  // of L, d and D
 
-// The caller's text for a sentence: cut, and without bytes that would break a line.
-std::string quoted(const char* string) {
-  constexpr size_t kMostShown = 16;
-  std::string shown(string, strnlen(string, kMostShown + 1));
-  const bool cut = shown.size() > kMostShown;
-  shown.resize(std::min(shown.size(), kMostShown));
-  for (char& c : shown) c = c >= 0x20 && c < 0x7F ? c : '?';
-  return text("\"", shown, cut ? "…" : "", "\"");
-}
-
 // Checks the entries one by one, and returns the length of each sequence.
 Result<RecycledVector<int64_t>> sequence_lengths(const CompressionArgs& args) {
   const int64_t tokens = args.tokens.view.dims[0];
@@ -69,13 +59,22 @@ Result<RecycledVector<int64_t>> sequence_lengths(const CompressionArgs& args) {
   return lengths;
 }
 
+}  // namespace
+
+std::string quoted(const char* string) {
+  constexpr size_t kMostShown = 16;
+  std::string shown(string, strnlen(string, kMostShown + 1));
+  const bool cut = shown.size() > kMostShown;
+  shown.resize(std::min(shown.size(), kMostShown));
+  for (char& c : shown) c = c >= 0x20 && c < 0x7F ? c : '?';
+  return text("\"", shown, cut ? "…" : "", "\"");
+}
+
 Status require_vendor_multiple(const char* what, int64_t value) {
   if (value % kVendorMultiple == 0) return {};
   return invalid(
       text(what, " is ", value, "; OPENACLNN_LIMITS=vendor accepts multiples of ", kVendorMultiple));
 }
-
-}  // namespace
 
 double work_bytes(const CompressionArgs& args) {
   const TensorView& windows = args.compressed.view;

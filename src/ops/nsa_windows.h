@@ -1,7 +1,9 @@
-// The windows of token compression in native sparse attention, for the operator and its gradient: the checks that both make.
+// The windows of token compression in native sparse attention, for the operator, its gradient and the operator that keeps its
+// results in a cache: the checks that they share.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "ops/contract.h"
 #include "ops/nsa_plan.h"
@@ -38,6 +40,11 @@ Status check_compressed_dims(const CompressionArgs& args);
 Status check_attributes(const CompressionArgs& args);
 // V10: the lengths; the sequences that have windows, in order.
 Result<RecycledVector<Sequence>> find_sequences(const CompressionArgs& args);
+// The caller's text for a sentence: cut, and without bytes that would break a line.
+std::string quoted(const char* string);
+
+// V11: multiples of 16.
+Status require_vendor_multiple(const char* what, int64_t value);
 // V11, the limits that both have. `tensors`: all of the call.
 Status check_vendor_limits(const CompressionArgs& args, std::initializer_list<const Argument*> tensors);
 

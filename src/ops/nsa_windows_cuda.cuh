@@ -1,6 +1,8 @@
-// What the CUDA kernels of token compression and of its gradient share: the sequences on the device, and packs of columns.
+// What the CUDA kernels of token compression share, of its gradient and of that into a cache too: the sequences on the device, packs
+// of columns, and weighted sums of tokens.
 #pragma once
 
+#include "base/sum_order.h"
 #include "cuda/float_types.cuh"
 #include "cuda/loops.cuh"
 #include "cuda/upload.cuh"
@@ -51,14 +53,46 @@ struct HeadColumns {
 
 // Packs of columns of all heads, numbered: pack k of head n is n * packs_of_head + k.
 template <int kCount>
-OPENACLNN_INLINE int64_t packs_of_row(const CompressionSizes& sizes) {
-  return sizes.heads * ((sizes.columns + kCount - 1) / kCount);
+OPENACLNN_INLINE int64_t packs_of_row(int64_t heads, int64_t columns) {
+  return heads * ((columns + kCount - 1) / kCount);
 }
 template <int kCount>
-__device__ __forceinline__ HeadColumns columns_at(const CompressionSizes& sizes, int64_t number) {
+__device__ __forceinline__ HeadColumns columns_at(int64_t columns, int64_t number) {
   int64_t pack = 0;
-  const int64_t head = divide(number, (sizes.columns + kCount - 1) / kCount, pack);
+  const int64_t head = divide(number, (columns + kCount - 1) / kCount, pack);
   return {head, pack * kCount};
+}
+
+// The weighted sum of a pack of columns over `terms` tokens, in the library's order of additions. token_at(i): where the pack lies
+// in token i.
+template <int kCount, class T, class TokenAt>
+__device__ __forceinline__ void sum_tokens(const WeightTensor<const T>& weights, int64_t head, int64_t terms,
+                                           const TokenAt& token_at, float (&sum)[kCount]) {
+  double total[kCount] = {};
+  float chunk[kCount] = {};
+  float window[kCount] = {};
+#pragma unroll 4
+  for (int64_t i = 0; i < terms; ++i) {
+    float x[kCount];
+    load_pack(token_at(i), x);
+    const float weight = to_fp32(*weights.at(i, head));
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) window[k] += weight * x[k];
+    if ((i + 1) % kWindowTerms != 0 && i + 1 < terms) continue;
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      chunk[k] += window[k];
+      window[k] = 0;
+    }
+    if ((i + 1) % kChunkTerms != 0 && i + 1 < terms) continue;
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      total[k] += static_cast<double>(chunk[k]);
+      chunk[k] = 0;
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < kCount; ++k) sum[k] = static_cast<float>(total[k]);
 }
 
 // The last sequence for which key(sequence) <= value, as an index; -1 when there is none. The keys ascend.

@@ -21,11 +21,16 @@ Platform* make(PlatformKind kind) {
 
 const Platform* choose_platform() {
   const DeviceChoice choice = environment().device;
-  if (choice == DeviceChoice::cpu) return make(PlatformKind::cpu);
+  const auto without_cuda = [](std::string why) {
+    std::unique_ptr<Platform> cpu(make(PlatformKind::cpu));
+    cpu->why_no_cuda = std::move(why);
+    return cpu.release();
+  };
+  if (choice == DeviceChoice::cpu) return without_cuda("not looked for: OPENACLNN_DEVICE is cpu");
   std::unique_ptr<Platform> cuda(make(PlatformKind::cuda));
   if (choice == DeviceChoice::cuda || !cuda->devices.empty()) return cuda.release();
   log_message(LogLevel::info, text("no CUDA platform: ", cuda->why_none));
-  return make(PlatformKind::cpu);
+  return without_cuda(cuda->why_none);
 }
 
 }  // namespace

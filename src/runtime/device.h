@@ -124,6 +124,7 @@ class Device {
   // A sentence about what the program wrote outside the memory, where that can be seen; else empty.
   virtual std::string damage(const void* address, size_t bytes) const = 0;
   virtual MemoryInfo memory_info() const = 0;
+  virtual std::string name() const = 0;  // of the product, for people
 
   // `peer` is the id of another device of the platform.
   virtual bool can_access_peer(int peer) const = 0;
@@ -154,6 +155,7 @@ struct Platform {
   PlatformKind kind;
   std::vector<Device*> devices;
   std::string why_none;                  // when `devices` is empty
+  std::string why_no_cuda = {};          // where another platform was chosen
   Status (*usability)() = nullptr;       // whether this process may use the devices; nullptr: always
   int threads = 1;                       // that compute
   const char* instruction_set = "none";  // of the kernels

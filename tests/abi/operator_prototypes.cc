@@ -11,6 +11,7 @@
 #include "aclnnop/aclnn_grouped_bias_add_grad.h"
 #include "aclnnop/aclnn_nsa_compress.h"
 #include "aclnnop/aclnn_nsa_compress_grad.h"
+#include "aclnnop/aclnn_nsa_compress_with_cache.h"
 #include "openaclnn/openaclnn.h"
 
 namespace {
@@ -60,6 +61,11 @@ static_assert(same<decltype(&aclnnNsaCompressGradGetWorkspaceSize),
                                    int64_t, int64_t, int64_t, char*, const aclTensor*, const aclTensor*,
                                    uint64_t*, aclOpExecutor**)>);
 static_assert(same<decltype(&aclnnNsaCompressGrad), Phase2>);
+static_assert(same<decltype(&aclnnNsaCompressWithCacheGetWorkspaceSize),
+                   aclnnStatus (*)(const aclTensor*, const aclTensor*, const aclTensor*, const aclIntArray*,
+                                   const aclTensor*, char*, int64_t, int64_t, int64_t, int64_t, aclTensor*,
+                                   uint64_t*, aclOpExecutor**)>);
+static_assert(same<decltype(&aclnnNsaCompressWithCache), Phase2>);
 static_assert(
     same<decltype(&openaclnnApplyFusedEmaAdamListGetWorkspaceSize),
          aclnnStatus (*)(const aclTensorList*, aclTensorList*, aclTensorList*, aclTensorList*, aclTensorList*,

@@ -10,8 +10,9 @@ import unittest
 
 PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()  # the first argument of every test program
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-OPERATORS = ["ApplyFusedEmaAdam", "ApplyFusedEmaAdamList", "Embedding", "EmbeddingDenseBackward", "GroupedBiasAddGrad",
-             "NsaCompress", "NsaCompressGrad"]
+TRAINING = ["ApplyFusedEmaAdam", "Embedding", "EmbeddingDenseBackward", "GroupedBiasAddGrad", "NsaCompress",
+            "NsaCompressGrad"]  # of the demo
+OPERATORS = [*TRAINING, "ApplyFusedEmaAdamList", "ApplyAdamW", "ApplyAdamWV2", "NsaCompressWithCache"]
 
 
 def npy_bytes(descr, shape, data, fortran=False, header=None):

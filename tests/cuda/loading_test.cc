@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "openaclnn/openaclnn.h"
 #include "runtime/runtime_test.h"
 #include "support/subprocess.h"
 
@@ -40,6 +41,16 @@ TEST_F(DISABLED_Works, AnOperatorRuns) {
   size_t free_bytes = 0, total_bytes = 0;
   expect(0, aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total_bytes));
   EXPECT_EQ(total_bytes == size_t{8} << 30, std::getenv("ON_FAKE_GPU") != nullptr);
+}
+
+// What the library says of itself to `openaclnn doctor`.
+class DISABLED_Described : public testing::Test {};
+TEST_F(DISABLED_Described, WithItsDevices) {
+  std::string text(1 << 16, '\0');
+  expect(0, openaclnnDescribe(text.data(), text.size(), nullptr));
+  const char* const expected = std::getenv("DESCRIBED");
+  ASSERT_NE(expected, nullptr);
+  EXPECT_NE(text.find(expected), std::string::npos) << text;
 }
 
 // Threads that come first together all find the same platform, and contexts of one device.
@@ -108,6 +119,12 @@ TEST_P(Refusals, OfCudaSayWhatIsMissing) {
 
 TEST_P(Refusals, LeaveTheCpuToAuto) { expect_suite("Works", environment("auto")); }
 
+TEST_P(Refusals, AreDescribed) {
+  Variables all = environment("auto");
+  all["DESCRIBED"] = GetParam().sentence;
+  expect_suite("Described", all);
+}
+
 INSTANTIATE_TEST_SUITE_P(Reasons, Refusals, testing::ValuesIn(kRefusals),
                          [](const auto& refusal) { return refusal.param.name; });
 
@@ -121,7 +138,24 @@ TEST(Loading, AutoTakesAGpuThatAnswers) {
   expect_suite("Works", {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN}, {"ON_FAKE_GPU", "1"}});
 }
 
+TEST(Loading, GpusAreDescribed) {
+  expect_suite("Described", {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN},
+                             {"OPENACLNN_FAKE_CUDA", "devices=2"},
+                             {"DESCRIBED",
+                              "\"platform\":\"cuda\",\"devices\":2,"
+                              "\"deviceNames\":[\"emulated GPU 0\",\"emulated GPU 1\"]"}});
+}
+
+TEST(Loading, AGpuWithoutNameIsDescribedByTheReason) {
+  expect_suite("Described", {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN},
+                             {"OPENACLNN_FAKE_CUDA", "fail=cudaGetDeviceProperties:1:1"},
+                             {"DESCRIBED", "\"deviceNames\":[\"device 0: cudaErrorInvalidValue"}});
+}
+
 TEST(Loading, CpuDoesNotLookAtThePlugin) {
+  expect_suite("Described", {{"OPENACLNN_DEVICE", "cpu"},
+                             {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN},
+                             {"DESCRIBED", "\"whyNoCuda\":\"not looked for: OPENACLNN_DEVICE is cpu\""}});
   expect_suite("Works", {{"OPENACLNN_DEVICE", "cpu"}, {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN}});
 }
 

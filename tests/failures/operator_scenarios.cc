@@ -11,6 +11,7 @@
 #include "aclnnop/aclnn_grouped_bias_add_grad.h"
 #include "aclnnop/aclnn_nsa_compress.h"
 #include "aclnnop/aclnn_nsa_compress_grad.h"
+#include "aclnnop/aclnn_nsa_compress_with_cache.h"
 #include "failures/attempt.h"
 #include "openaclnn/openaclnn.h"
 #include "support/nsa_windows.h"
@@ -44,8 +45,8 @@ class Prepared {
       tensors_.back().set(static_cast<int64_t>(k), static_cast<double>(values[k]));
     return made;
   }
-  aclTensor* random_whole(const Shape& dims, int64_t limit) {
-    aclTensor* const made = add(ACL_INT64, dims, 0, 1);
+  aclTensor* random_whole(const Shape& dims, int64_t limit, aclDataType dtype = ACL_INT64) {
+    aclTensor* const made = add(dtype, dims, 0, 1);
     for (int64_t k = 0; k < tensors_.back().numel(); ++k)
       tensors_.back().set(k, static_cast<double>(random_.below(limit)));
     return made;
@@ -258,6 +259,21 @@ void compress_grad(Prepared& p, int64_t size) {
       aclnnNsaCompressGrad);
 }
 
+void compress_with_cache(Prepared& p, int64_t size) {
+  aclTensor* const input = p.tensor({20, 5, 2, 17});
+  aclTensor* const weight = p.tensor({8, 2});
+  aclTensor* const slots = p.random_whole({size}, 9, ACL_INT32);
+  aclTensor* const table = p.random_whole({size, 4}, 20, ACL_INT32);
+  aclTensor* const cache = p.result({9, 2, 17});
+  const aclIntArray* const lengths = p.lengths(std::vector<int64_t>(static_cast<size_t>(size), 16));
+  p.call(
+      [=](uint64_t* bytes, aclOpExecutor** executor) {
+        return aclnnNsaCompressWithCacheGetWorkspaceSize(input, weight, slots, lengths, table, nullptr, 8, 4,
+                                                         1, 5, cache, bytes, executor);
+      },
+      aclnnNsaCompressWithCache);
+}
+
 struct Operator {
   const char* name;
   void (*prepare)(Prepared&, int64_t size);
@@ -271,7 +287,8 @@ constexpr Operator kOperators[] = {{"ApplyAdamW", adam_w},
                                    {"GroupedBiasAddGrad", bias_equal_groups},
                                    {"GroupedBiasAddGradV2", bias_groups},
                                    {"NsaCompress", compress},
-                                   {"NsaCompressGrad", compress_grad}};
+                                   {"NsaCompressGrad", compress_grad},
+                                   {"NsaCompressWithCache", compress_with_cache}};
 
 }  // namespace
 

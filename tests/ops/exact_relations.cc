@@ -123,6 +123,53 @@ void sequences_of_compression_are_independent(Draw& draw, Random& data) {
               tokens_of(nsa_compress_grad(output_grad, input, weight, w).input));
 }
 
+HostTensor numbers(const Shape& dims, const std::vector<int64_t>& values) {
+  HostTensor tensor(ACL_INT32, dims);
+  for (int64_t i = 0; i < tensor.numel(); ++i)
+    tensor.set(i, static_cast<double>(values[static_cast<size_t>(i)]));
+  return tensor;
+}
+
+// What goes into the cache is the last window of each sequence that ends with one, also when the tokens lie in pages in any order.
+void newest_windows_go_into_the_cache(Draw& draw, Random& data) {
+  const aclDataType dtype = any_dtype(draw);
+  const Windows w = any_windows(draw);
+  const int64_t heads = draw.between(1, 4), width = draw.between(1, 40), row = heads * width;
+  const HostTensor input = random_tensor(data, dtype, {w.tokens(), heads, width});
+  const HostTensor weight = random_tensor(data, dtype, {w.block, heads});
+  const HostTensor windows = nsa_compress(input, weight, w);
+  const auto sequences = static_cast<int64_t>(w.lengths.size());
+  const int64_t page = draw.between(1, 9), pages = *std::ranges::max_element(w.lengths) / page + 1;
+  const std::vector<int64_t> slots = random_order(data, sequences + 2);
+  const std::vector<int64_t> table = random_order(data, sequences * pages);
+  const HostTensor cache = random_tensor(data, dtype, {sequences + 2, heads, width});
+  HostTensor wanted = cache.copy(Layout::contiguous);
+  std::vector<int64_t> token_at(
+      static_cast<size_t>(sequences * pages * page));  // a place in the pages; unused ones repeat token 0
+  int64_t token = 0, window = 0;
+  for (int64_t b = 0; b < sequences; ++b) {
+    const int64_t length = w.lengths[static_cast<size_t>(b)];
+    for (int64_t t = 0; t < length; ++t) {
+      const int64_t place = table[static_cast<size_t>(b * pages + t / page)] * page + t % page;
+      token_at[static_cast<size_t>(place)] = token++;
+    }
+    window += w.of(length);
+    if (length < w.block || (length - w.block) % w.step != 0) continue;
+    for (int64_t i = 0; i < row; ++i)
+      wanted.set_bits(slots[static_cast<size_t>(b)] * row + i, windows.bits((window - 1) * row + i));
+  }
+  const HostTensor slot_mapping = numbers({sequences}, slots),
+                   block_table = numbers({sequences, pages}, table);
+  const HostTensor places = gather(input, 0, token_at);
+  const HostTensor paged(dtype, {sequences * pages, page, heads, width}, View{{page * row, row, width, 1}, 0},
+                         places, places.data());
+  const HostTensor other = cache.copy(Layout::contiguous);
+  nsa_compress_with_cache(input, weight, slot_mapping, nullptr, w, cache);
+  nsa_compress_with_cache(paged, weight, slot_mapping, &block_table, w, other);
+  expect_same(cache, wanted);
+  expect_same(other, wanted);
+}
+
 // Tokens behind the last sequence belong to no window.
 void tokens_of_no_sequence_change_nothing(Draw& draw, Random& data) {
   const aclDataType dtype = any_dtype(draw);
@@ -264,6 +311,7 @@ constexpr Relation kRelations[] = {
     {"positions_of_other_rows_change_nothing", positions_of_other_rows_change_nothing},
     {"heads_of_compression_are_independent", heads_of_compression_are_independent},
     {"sequences_of_compression_are_independent", sequences_of_compression_are_independent},
+    {"newest_windows_go_into_the_cache", newest_windows_go_into_the_cache},
     {"tokens_of_no_sequence_change_nothing", tokens_of_no_sequence_change_nothing},
     {"powers_of_two_pass_through_bias_gradients", powers_of_two_pass_through_bias_gradients},
     {"powers_of_two_pass_through_table_gradients", powers_of_two_pass_through_table_gradients},

@@ -178,6 +178,27 @@ TEST_F(Large, BiasGradientOfMoreThan31BitsOfRows) {
   }
 }
 
+// The last page goes into the last slot.
+TEST_F(Large, CacheOfMoreThan31BitsOfElements) {
+  constexpr int64_t kColumns = 1024, kPage = 64, kPages = (1 << 15) + 2, kSlots = (1 << 21) + 3;
+  HostTensor input = sparse_tensor(ACL_FLOAT16, {kPages, kPage, 1, kColumns});
+  const HostTensor cache = sparse_tensor(ACL_FLOAT16, {kSlots, 1, kColumns});
+  ASSERT_GT(std::min(input.numel(), cache.numel()), kBeyond);
+  set_row(input, (kPages - 1) * kPage + 7, kColumns, 2);
+  HostTensor weight(ACL_FLOAT16, {kPage, 1}), slots(ACL_INT32, {1}), table(ACL_INT32, {1, 1});
+  for (int64_t i = 0; i < kPage; ++i) weight.set(i, static_cast<double>(i + 1));
+  slots.set(0, kSlots - 1);
+  table.set(0, kPages - 1);
+  nsa_compress_with_cache(input, weight, slots, &table, {{kPage}, kPage, 1}, cache);
+  const int64_t last = (kSlots - 1) * kColumns;
+  for (int64_t i = 0; i < kColumns; ++i) ASSERT_EQ(cache.get(last + i), 2. * (7 + 1)) << "column " << i;
+  // Untouched memory is not there: some rows are looked at.
+  for (const int64_t row : {int64_t{0}, int64_t{1}, kSlots / 2, kSlots - 2}) {
+    const std::byte* const begin = cache.element(row * kColumns);
+    EXPECT_EQ(count_other_bytes(begin, begin + kColumns * 2, std::byte{0}), 0) << "slot " << row;
+  }
+}
+
 TEST_F(Large, CompressionOfMoreThan31BitsOfElements) {
   constexpr int64_t kColumns = 1024, kBlock = 64, kWindows = (1 << 15) + 2;
   const Windows w = {{kWindows * kBlock}, kBlock, kBlock};

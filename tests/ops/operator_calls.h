@@ -17,6 +17,7 @@
 #include "aclnnop/aclnn_grouped_bias_add_grad.h"
 #include "aclnnop/aclnn_nsa_compress.h"
 #include "aclnnop/aclnn_nsa_compress_grad.h"
+#include "aclnnop/aclnn_nsa_compress_with_cache.h"
 #include "openaclnn/openaclnn.h"
 #include "support/draw.h"
 #include "support/expect.h"
@@ -198,6 +199,22 @@ inline NsaGradients nsa_compress_grad(const HostTensor& output_grad, const HostT
   NsaGradients out = {HostTensor(input.dtype(), input.dims()), HostTensor(weight.dtype(), weight.dims())};
   nsa_compress_grad_into(output_grad, input, weight, w, out.input, out.weight);
   return out;
+}
+
+// Updates `cache`. input: with pages for a table of rank 2; without a table (nullptr) the sequences of `w` one behind the other.
+inline void nsa_compress_with_cache(const HostTensor& input, const HostTensor& weight,
+                                    const HostTensor& slots, const HostTensor* table, const Windows& w,
+                                    const HostTensor& cache) {
+  const LengthArray lengths({.lengths = w.lengths, .length_type = 1});
+  const int64_t page_tokens = table != nullptr ? input.dims()[1] : 0;
+  run(
+      {&input, &weight, &slots, table, &cache},
+      [&](Handles t, uint64_t* bytes, aclOpExecutor** executor) {
+        return aclnnNsaCompressWithCacheGetWorkspaceSize(t[0], t[1], t[2], lengths.get(), t[3], nullptr,
+                                                         w.block, w.step, 1, page_tokens, t[4], bytes,
+                                                         executor);
+      },
+      aclnnNsaCompressWithCache);
 }
 
 // ---- their data ----

@@ -9,6 +9,7 @@
 #include "aclnnop/aclnn_grouped_bias_add_grad.h"
 #include "aclnnop/aclnn_nsa_compress.h"
 #include "aclnnop/aclnn_nsa_compress_grad.h"
+#include "aclnnop/aclnn_nsa_compress_with_cache.h"
 #include "openaclnn/openaclnn.h"
 #include "runtime/runtime_test.h"
 
@@ -85,6 +86,12 @@ class AllocationTest : public RuntimeTest {
     integers_.push_back(std::move(values));
     const auto count = static_cast<int64_t>(integers_.back().size());
     tensors_.push_back(make_tensor({count}, ACL_INT64, integers_.back().data()));
+    return tensors_.back();
+  }
+
+  aclTensor* int32_zeros(int64_t count) {
+    integers_.emplace_back(static_cast<size_t>(count));
+    tensors_.push_back(make_tensor({count}, ACL_INT32, integers_.back().data()));
     return tensors_.back();
   }
 
@@ -176,6 +183,18 @@ class AllocationTest : public RuntimeTest {
         },
         aclnnNsaCompressGrad);
     expect(0, aclDestroyIntArray(lengths));
+
+    aclTensor* const slots = int32_zeros(2);
+    const int64_t halves[] = {n / 2, n / 2};
+    aclIntArray* const sequences = aclCreateIntArray(halves, 2);
+    expect_no_allocation(
+        "NsaCompressWithCache", rounds, calls_per_wait,
+        [&](uint64_t* bytes, aclOpExecutor** executor) {
+          return aclnnNsaCompressWithCacheGetWorkspaceSize(tokens, weight, slots, sequences, nullptr, nullptr,
+                                                           4, 4, 1, 0, compressed, bytes, executor);
+        },
+        aclnnNsaCompressWithCache);
+    expect(0, aclDestroyIntArray(sequences));
   }
 
   bool workers_take_part = true;

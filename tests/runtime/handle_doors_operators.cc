@@ -7,6 +7,7 @@
 #include "aclnnop/aclnn_grouped_bias_add_grad.h"
 #include "aclnnop/aclnn_nsa_compress.h"
 #include "aclnnop/aclnn_nsa_compress_grad.h"
+#include "aclnnop/aclnn_nsa_compress_with_cache.h"
 #include "openaclnn/openaclnn.h"
 #include "runtime/handle_doors.h"
 #include "support/schema_model.h"
@@ -103,6 +104,7 @@ Phase2 phase2_of(const std::string& phase1) {
       {"aclnnGroupedBiasAddGradV2", aclnnGroupedBiasAddGradV2},
       {"aclnnNsaCompress", aclnnNsaCompress},
       {"aclnnNsaCompressGrad", aclnnNsaCompressGrad},
+      {"aclnnNsaCompressWithCache", aclnnNsaCompressWithCache},
       {"openaclnnApplyFusedEmaAdamList", openaclnnApplyFusedEmaAdamList}};
   for (const auto& [name, function] : all) {
     if (phase1 == std::string(name) + "GetWorkspaceSize") return function;

@@ -1,6 +1,7 @@
 // The host interface of CUDA over the fake GPU: devices and memory. Device memory is host memory, each block on its own, so that
 // AddressSanitizer sees what leaves it.
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -73,6 +74,12 @@ cudaError_t cudaSetDevice(int device) {
   if (const cudaError_t error = gpu().enter("cudaSetDevice"); error != cudaSuccess) return error;
   if (device < 0 || device >= gpu().failures().devices) return remember(cudaErrorInvalidDevice);
   current_device = device;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  if (const cudaError_t error = gpu().enter("cudaGetDeviceProperties"); error != cudaSuccess) return error;
+  std::snprintf(properties->name, sizeof properties->name, "emulated GPU %d", device);
   return cudaSuccess;
 }
 

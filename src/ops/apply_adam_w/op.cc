@@ -193,7 +193,7 @@ aclnnStatus aclnnApplyAdamWGetWorkspaceSize(aclTensor* varRef, aclTensor* mRef, 
                                             const aclTensor* eps, const aclTensor* grad,
                                             const aclTensor* maxGradNormOptional, bool amsgrad, bool maximize,
                                             uint64_t* workspaceSize, aclOpExecutor** executor) {
-  const auto make = [&]() -> Result<Call> {
+  const auto make = [=]() -> Result<Call> {
     AdamWArgs args = {};
     args.version = AdamWVersion::first;
     args.amsgrad = amsgrad;
@@ -214,7 +214,7 @@ aclnnStatus aclnnApplyAdamWGetWorkspaceSize(aclTensor* varRef, aclTensor* mRef, 
                                  {{"maxGradNormOptional", maxGradNormOptional}, &t[kAdamWMaximum], amsgrad}}),
                         args);
   };
-  return phase1(__func__, workspaceSize, executor, make, [&](CallRecord& record) {
+  return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
     record("varRef", varRef)("mRef", mRef)("vRef", vRef)("beta1Power", beta1Power)("beta2Power", beta2Power)(
         "lr", lr)("weightDecay", weightDecay)("beta1", beta1)("beta2", beta2)("eps", eps)("grad", grad)(
         "maxGradNormOptional", maxGradNormOptional)("amsgrad", amsgrad)("maximize", maximize);
@@ -231,7 +231,7 @@ aclnnStatus aclnnApplyAdamWV2GetWorkspaceSize(aclTensor* varRef, aclTensor* mRef
                                               const aclTensor* step, float lr, float beta1, float beta2,
                                               float weightDecay, float eps, bool amsgrad, bool maximize,
                                               uint64_t* workspaceSize, aclOpExecutor** executor) {
-  const auto make = [&]() -> Result<Call> {
+  const auto make = [=]() -> Result<Call> {
     AdamWArgs args = {};
     args.version = AdamWVersion::second;
     args.numbers = {lr, beta1, beta2, weightDecay, eps};
@@ -247,7 +247,7 @@ aclnnStatus aclnnApplyAdamWV2GetWorkspaceSize(aclTensor* varRef, aclTensor* mRef
                  {{"step", step}, &args.step}}),
         args);
   };
-  return phase1(__func__, workspaceSize, executor, make, [&](CallRecord& record) {
+  return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
     record("varRef", varRef)("mRef", mRef)("vRef", vRef)("maxGradNormOptionalRef", maxGradNormOptionalRef)(
         "grad", grad)("step", step)("lr", lr)("beta1", beta1)("beta2", beta2)("weightDecay", weightDecay)(
         "eps", eps)("amsgrad", amsgrad)("maximize", maximize);

@@ -95,7 +95,7 @@ aclnnStatus aclnnApplyFusedEmaAdamGetWorkspaceSize(const aclTensor* grad, aclTen
                                                    double eps, int64_t mode, bool biasCorrection,
                                                    double weightDecay, uint64_t* workspaceSize,
                                                    aclOpExecutor** executor) {
-  const auto make = [&]() -> Result<Call> {
+  const auto make = [=]() -> Result<Call> {
     EmaAdamArgs args;
     args.attributes = {lr, emaDecay, beta1, beta2, eps, mode, biasCorrection, weightDecay};
     const Status resolved = resolve<6>({{{"grad", grad},
@@ -109,7 +109,7 @@ aclnnStatus aclnnApplyFusedEmaAdamGetWorkspaceSize(const aclTensor* grad, aclTen
     if (Status status = check(args); !status.ok()) return status;
     return plan(args);
   };
-  return phase1(__func__, workspaceSize, executor, make, [&](CallRecord& record) {
+  return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
     record("grad", grad)("varRef", varRef)("mRef", mRef)("vRef", vRef)("sRef", sRef)("step", step)("lr", lr)(
         "emaDecay", emaDecay)("beta1", beta1)("beta2", beta2)("eps", eps)("mode", mode)(
         "biasCorrection", biasCorrection)("weightDecay", weightDecay);

@@ -332,7 +332,7 @@ aclnnStatus openaclnnApplyFusedEmaAdamListGetWorkspaceSize(
     const aclTensor* gradScaleOptional, const aclTensor* foundInfOptional, double lr, double emaDecay,
     double beta1, double beta2, double eps, int64_t mode, bool biasCorrection, double weightDecay,
     uint64_t* workspaceSize, aclOpExecutor** executor) {
-  const auto make = [&]() -> Result<Call> {
+  const auto make = [=]() -> Result<Call> {
     const aclTensorList* const lists[kEmaLists] = {grads, varRefs, mRefs, vRefs, sRefs, varCopiesOptional};
     const NamedTensor tensors[kEmaListTensors] = {
         {"step", step}, {"gradScale", gradScaleOptional}, {"foundInf", foundInfOptional}};
@@ -352,7 +352,7 @@ aclnnStatus openaclnnApplyFusedEmaAdamListGetWorkspaceSize(
     if (Status status = require_equal_lengths(args); !status.ok()) return status;
     return check_and_plan(args);
   };
-  return phase1(__func__, workspaceSize, executor, make, [&](CallRecord& record) {
+  return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
     record("grads", grads)("varRefs", varRefs)("mRefs", mRefs)("vRefs", vRefs)("sRefs", sRefs)(
         "varCopiesOptional", varCopiesOptional)("step", step)("gradScaleOptional", gradScaleOptional)(
         "foundInfOptional", foundInfOptional)("lr", lr)("emaDecay", emaDecay)("beta1", beta1)("beta2", beta2)(

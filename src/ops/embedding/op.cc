@@ -100,7 +100,7 @@ using namespace openaclnn;
 aclnnStatus aclnnEmbeddingGetWorkspaceSize(const aclTensor* weight, const aclTensor* indices,
                                            const aclTensor* out, uint64_t* workspaceSize,
                                            aclOpExecutor** executor) {
-  const auto make = [&]() -> Result<Call> {
+  const auto make = [=]() -> Result<Call> {
     EmbeddingArgs args;
     const Status resolved = resolve<3>({{{"weight", weight}, {"indices", indices}, {"out", out}}},
                                        {&args.weight, &args.indices, &args.out});
@@ -109,7 +109,7 @@ aclnnStatus aclnnEmbeddingGetWorkspaceSize(const aclTensor* weight, const aclTen
     return plan(args);
   };
   return phase1(__func__, workspaceSize, executor, make,
-                [&](CallRecord& record) { record("weight", weight)("indices", indices)("out", out); });
+                [=](CallRecord& record) { record("weight", weight)("indices", indices)("out", out); });
 }
 
 aclnnStatus aclnnEmbedding(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,

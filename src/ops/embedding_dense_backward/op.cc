@@ -181,7 +181,7 @@ aclnnStatus aclnnEmbeddingDenseBackwardGetWorkspaceSize(const aclTensor* grad, c
                                                         uint64_t numWeights, uint64_t paddingIdx,
                                                         bool scaleGradByFreq, const aclTensor* out,
                                                         uint64_t* workspaceSize, aclOpExecutor** executor) {
-  const auto make = [&]() -> Result<Call> {
+  const auto make = [=]() -> Result<Call> {
     EmbeddingBackwardArgs args = {{}, {}, {}, numWeights, paddingIdx, scaleGradByFreq};
     const Status resolved = resolve<3>({{{"grad", grad}, {"indices", indices}, {"out", out}}},
                                        {&args.grad, &args.indices, &args.out});
@@ -189,7 +189,7 @@ aclnnStatus aclnnEmbeddingDenseBackwardGetWorkspaceSize(const aclTensor* grad, c
     if (Status status = check(args); !status.ok()) return status;
     return plan(args);
   };
-  return phase1(__func__, workspaceSize, executor, make, [&](CallRecord& record) {
+  return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
     record("grad", grad)("indices", indices)("numWeights", numWeights)("paddingIdx", paddingIdx)(
         "scaleGradByFreq", scaleGradByFreq)("out", out);
   });

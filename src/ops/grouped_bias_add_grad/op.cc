@@ -165,7 +165,7 @@ namespace {
 aclnnStatus phase1_of(const char* function, const aclTensor* grad_y, const aclTensor* group_index,
                       int64_t group_index_type, const aclTensor* out, uint64_t* workspace_bytes,
                       aclOpExecutor** executor) {
-  const auto make = [&]() -> Result<Call> {
+  const auto make = [=]() -> Result<Call> {
     GroupedBiasArgs args = {};
     args.group_index_type = group_index_type;
     const auto collect = [&]() -> Status {
@@ -178,7 +178,7 @@ aclnnStatus phase1_of(const char* function, const aclTensor* grad_y, const aclTe
     if (Status status = collect(); !status.ok()) return status;
     return plan(args);
   };
-  return phase1(function, workspace_bytes, executor, make, [&](CallRecord& record) {
+  return phase1(function, workspace_bytes, executor, make, [=](CallRecord& record) {
     record("gradY", grad_y)("groupIdxOptional", group_index)("groupIdxType", group_index_type)("out", out);
   });
 }

@@ -63,33 +63,6 @@ struct Tiles {
   int64_t count;
 };
 
-// Some tokens that meet some windows, in one head.
-template <int kWindows, int kTokens, class T>
-struct Meeting {
-  const T* token[kTokens];
-  const T* ahead[kTokens];  // to be fetched meanwhile
-  float* accumulators[kWindows];
-  bool is_first[kWindows];  // of a window of the order of additions
-  F32 weight[kWindows][kTokens];
-
-  // accumulators = (is_first ? +0 : accumulators) + weight * token, token by token.
-  HWY_INLINE void add(int64_t slot, int64_t column) const {
-    F32x2 x[kTokens];
-#pragma GCC unroll 8
-    for (int r = 0; r < kTokens; ++r) {
-      fetch_pair(ahead[r] + column);
-      x[r] = load2(token[r] + column);
-    }
-#pragma GCC unroll 8
-    for (int w = 0; w < kWindows; ++w) {
-      F32x2 sum = is_first[w] ? F32x2() : load2(accumulators[w] + slot);
-#pragma GCC unroll 8
-      for (int r = 0; r < kTokens; ++r) sum = sum + weight[w][r] * x[r];
-      store2_numbers(sum, accumulators[w] + slot);
-    }
-  }
-};
-
 template <class T>
 class Compression {
  public:
@@ -104,7 +77,8 @@ class Compression {
         overlapping_(ceil_div(sizes_.block_size, sizes_.stride)),
         tiles_(sizes_, std::min(overlapping_, kMostOpen)),
         reads_in_place_(in_.column == 1 && (sizes_.columns - 1) % tiles_.columns_each + 1 >= F32x2::kLanes) {
-    widen_weights(sizes_, static_cast<const T*>(io.data[kCompressWeight]) + plan.offsets[kCompressWeight],
+    widen_weights(sizes_.block_size, sizes_.heads,
+                  static_cast<const T*>(io.data[kCompressWeight]) + plan.offsets[kCompressWeight],
                   plan.weight_strides, weights_);
   }
 
@@ -212,29 +186,10 @@ class Compression {
           meeting.weight[w][r] = F32(weights_[(first_term + r) * sizes_.heads + head]);
       }
       if (reads_in_place_) {
-        for_each_pair(tile.columns, [&](int64_t slot, int64_t column) { meeting.add(slot, column); });
+        meeting.add_row(tile.columns);
       } else {
-        add_gathered(meeting, tile.columns);
+        meeting.add_gathered_row(tile.columns, in_.column);
       }
-    }
-  }
-
-  // The same a pair at a time through a buffer, for columns that are not contiguous or too few for a pair.
-  template <int kWindows, int kTokens>
-  void add_gathered(Meeting<kWindows, kTokens, T>& meeting, int64_t columns) const {
-    T buffer[kTokens][F32x2::kLanes];
-    const T* from[kTokens];
-    for (int r = 0; r < kTokens; ++r) {
-      from[r] = meeting.token[r];
-      meeting.token[r] = meeting.ahead[r] = buffer[r];
-    }
-    for (int64_t slot = 0; slot < columns; slot += F32x2::kLanes) {
-      const int64_t count = std::min(columns - slot, F32x2::kLanes);
-      for (int r = 0; r < kTokens; ++r) {
-        for (int64_t k = 0; k < F32x2::kLanes; ++k)
-          buffer[r][k] = k < count ? from[r][(slot + k) * in_.column] : T();
-      }
-      meeting.add(slot, 0);
     }
   }
 
@@ -253,18 +208,7 @@ class Compression {
       const float* const sums = (sizes_.block_size <= kWindowTerms ? open.window : open.chunk) + first_slot;
       T* const to =
           output_ + window * out_.row + (tile.first_head + h) * out_.head + tile.first_column * out_.column;
-      const auto write_pair = [&](int64_t slot, int64_t column) {
-        const int64_t count = std::min(tile.columns - column, F32x2::kLanes);
-        if (out_.column == 1 && count == F32x2::kLanes) return store2(load2(sums + slot), to + column);
-        T buffer[F32x2::kLanes];
-        store2(load2(sums + slot), buffer);
-        for (int64_t k = 0; k < count; ++k) to[(column + k) * out_.column] = buffer[k];
-      };
-      if (reads_in_place_) {
-        for_each_pair(tile.columns, write_pair);
-      } else {
-        for (int64_t slot = 0; slot < tile.columns; slot += F32x2::kLanes) write_pair(slot, slot);
-      }
+      write_compressed(sums, to, out_.column, tile.columns, reads_in_place_);
     }
   }
 

@@ -39,53 +39,22 @@ __device__ __forceinline__ void sum_short(const Compression<T>& c, const HeadCol
   }
 }
 
-// Any window, alone.
-template <int kCount, class T>
-__device__ __forceinline__ void sum_long(const Compression<T>& c, const HeadColumns& columns,
-                                         int64_t first_token, float (&sum)[kCount]) {
-  const int64_t terms = c.sizes.block_size;
-  double total[kCount] = {};
-  float chunk[kCount] = {};
-  float window[kCount] = {};
-#pragma unroll 4
-  for (int64_t i = 0; i < terms; ++i) {
-    float x[kCount];
-    load_pack(columns.at(c.input, first_token + i), x);
-    const float weight = to_fp32(*c.weight.at(i, columns.head));
-#pragma unroll
-    for (int k = 0; k < kCount; ++k) window[k] += weight * x[k];
-    if ((i + 1) % kWindowTerms != 0 && i + 1 < terms) continue;
-#pragma unroll
-    for (int k = 0; k < kCount; ++k) {
-      chunk[k] += window[k];
-      window[k] = 0;
-    }
-    if ((i + 1) % kChunkTerms != 0 && i + 1 < terms) continue;
-#pragma unroll
-    for (int k = 0; k < kCount; ++k) {
-      total[k] += static_cast<double>(chunk[k]);
-      chunk[k] = 0;
-    }
-  }
-#pragma unroll
-  for (int k = 0; k < kCount; ++k) sum[k] = static_cast<float>(total[k]);
-}
-
 // Windows [kWindows * g, …) for each pack of columns; kWindows 1: of any length.
 template <int kWindows, int kCount, class T>
 __global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
     compress(const __grid_constant__ Compression<T> c) {
   const CompressionSizes& sizes = c.sizes;
-  const int64_t packs = packs_of_row<kCount>(sizes);
+  const int64_t packs = packs_of_row<kCount>(sizes.heads, sizes.columns);
   const int64_t items = (sizes.windows + kWindows - 1) / kWindows * packs;
   for (int64_t item = thread_number(); item < items; item += thread_count()) {
     int64_t pack = 0;
     const int64_t first = divide(item, packs, pack) * kWindows;
-    const HeadColumns columns = columns_at<kCount>(sizes, pack);
+    const HeadColumns columns = columns_at<kCount>(sizes.columns, pack);
     const int64_t token = first_token_of(sizes, c.sequences, first);
     if constexpr (kWindows == 1) {
       float sum[kCount];
-      sum_long(c, columns, token, sum);
+      const auto token_at = [&](int64_t i) { return columns.at(c.input, token + i); };
+      sum_tokens(c.weight, columns.head, sizes.block_size, token_at, sum);
       store_pack(sum, columns.at(c.output, first));
     } else {
       const int64_t last = first + kWindows - 1;
@@ -109,7 +78,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
 
 template <int kWindows, int kCount, class T>
 cudaError_t launch_compress(const Compression<T>& c, cudaStream_t stream) {
-  const int64_t items = ceil_div(c.sizes.windows, kWindows) * packs_of_row<kCount>(c.sizes);
+  const int64_t items =
+      ceil_div(c.sizes.windows, kWindows) * packs_of_row<kCount>(c.sizes.heads, c.sizes.columns);
   return launch_kernel(compress<kWindows, kCount, T>, grid_of(blocks_for(items)), kThreads, 0, stream, c);
 }
 

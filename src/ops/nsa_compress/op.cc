@@ -121,7 +121,7 @@ aclnnStatus aclnnNsaCompressGetWorkspaceSize(const aclTensor* input, const aclTe
                                              int64_t compressBlockSize, int64_t compressStride,
                                              int64_t actSeqLenType, aclTensor* output,
                                              uint64_t* workspaceSize, aclOpExecutor** executor) {
-  const auto make = [&]() -> Result<Call> {
+  const auto make = [=]() -> Result<Call> {
     CompressionArgs args = {};
     args.lengths_name = "actSeqLenOptional";
     args.block_size = compressBlockSize;
@@ -145,7 +145,7 @@ aclnnStatus aclnnNsaCompressGetWorkspaceSize(const aclTensor* input, const aclTe
     if (Status status = collect(); !status.ok()) return status;
     return plan(args, sequences);
   };
-  return phase1(__func__, workspaceSize, executor, make, [&](CallRecord& record) {
+  return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
     record("input", input)("weight", weight)("actSeqLenOptional", actSeqLenOptional)(
         "layoutOptional", layoutOptional)("compressBlockSize", compressBlockSize)(
         "compressStride", compressStride)("actSeqLenType", actSeqLenType)("output", output);

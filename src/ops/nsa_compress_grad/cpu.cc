@@ -142,7 +142,8 @@ class CompressGradient {
     streams_ = down_.column == 1 && is_line(input_grad_) && is_line_stride(down_.row) &&
                is_line_stride(down_.head) && is_line_stride(plan.sizes.columns) &&
                cpu::exceeds_caches(plan.sizes.tokens * row_bytes);
-    widen_weights(plan.sizes, tensor<const T>(io, kGradWeight), plan.weight_strides, weights_);
+    widen_weights(plan.sizes.block_size, plan.sizes.heads, tensor<const T>(io, kGradWeight),
+                  plan.weight_strides, weights_);
   }
 
   void run() {

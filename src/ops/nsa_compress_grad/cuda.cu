@@ -64,12 +64,12 @@ template <int kTokens, int kCount, class T>
 __global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
     sum_input_grad(const __grid_constant__ Gradient<T> g) {
   const CompressionSizes& sizes = g.sizes;
-  const int64_t packs = packs_of_row<kCount>(sizes);
+  const int64_t packs = packs_of_row<kCount>(sizes.heads, sizes.columns);
   const int64_t items = (sizes.tokens + kTokens - 1) / kTokens * packs;
   for (int64_t item = thread_number(); item < items; item += thread_count()) {
     int64_t pack = 0;
     const int64_t token = divide(item, packs, pack) * kTokens;
-    const HeadColumns columns = columns_at<kCount>(sizes, pack);
+    const HeadColumns columns = columns_at<kCount>(sizes.columns, pack);
     const int tokens = static_cast<int>(sizes.tokens - token < kTokens ? sizes.tokens - token : kTokens);
     for (int begin = 0; begin < tokens;) {
       const Cover cover = cover_of(sizes, g.sequences, token + begin);
@@ -202,7 +202,8 @@ cudaError_t launch_weight_grad(const Gradient<T>& g, cudaStream_t stream) {
 
 template <int kTokens, int kCount, class T>
 cudaError_t launch_input_grad(const Gradient<T>& g, cudaStream_t stream) {
-  const int64_t items = ceil_div(g.sizes.tokens, kTokens) * packs_of_row<kCount>(g.sizes);
+  const int64_t items =
+      ceil_div(g.sizes.tokens, kTokens) * packs_of_row<kCount>(g.sizes.heads, g.sizes.columns);
   return launch_kernel(sum_input_grad<kTokens, kCount, T>, grid_of(blocks_for(items)), kThreads, 0, stream,
                        g);
 }

@@ -144,7 +144,7 @@ aclnnStatus aclnnNsaCompressGradGetWorkspaceSize(
     const aclIntArray* actSeqLenOptionalOptional, int64_t compressBlockSize, int64_t compressStride,
     int64_t actSeqLenType, char* layoutOptionalOptional, const aclTensor* inputGradOut,
     const aclTensor* weightGradOut, uint64_t* workspaceSize, aclOpExecutor** executor) {
-  const auto make = [&]() -> Result<Call> {
+  const auto make = [=]() -> Result<Call> {
     CompressionGradArgs args = {};
     CompressionArgs& forward = args.forward;
     forward.lengths_name = "actSeqLenOptionalOptional";
@@ -175,7 +175,7 @@ aclnnStatus aclnnNsaCompressGradGetWorkspaceSize(
     if (Status status = collect(); !status.ok()) return status;
     return plan(args, sequences);
   };
-  return phase1(__func__, workspaceSize, executor, make, [&](CallRecord& record) {
+  return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
     record("outputGrad", outputGrad)("input", input)("weight", weight)(
         "actSeqLenOptionalOptional", actSeqLenOptionalOptional)("compressBlockSize", compressBlockSize)(
         "compressStride", compressStride)("actSeqLenType", actSeqLenType)(

@@ -12,12 +12,10 @@ from workshop import Result
 
 GOAL = "100 % of at least 9000 cells, at least 20000 pairs of faults in order"
 FAST = True
-ROOMS = ("apply_fused_ema_adam", "apply_fused_ema_adam_list", "embedding", "embedding_dense_backward", "grouped_bias_add_grad",
-         "nsa_compress", "nsa_compress_grad")
 
 
 def run(workshop):
-    programs = [f"{room}_test" for room in ROOMS]
+    programs = sorted(f"{schema.parent.name}_test" for schema in workshop.root.glob("src/ops/*/schema.h"))
     workshop.build("release", "negative_test", *programs)
     table = workshop.run([workshop.program("release", "negative_test")], seconds=120, accept=(0, 1))
     if table.status:

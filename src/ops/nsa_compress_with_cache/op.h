@@ -1,0 +1,30 @@
+// NsaCompressWithCache: arguments and plan of the compression of the newest tokens of sequences into the slots of a cache.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/dispatch.h"
+#include "ops/nsa_compress_with_cache/plan.h"
+#include "ops/nsa_windows.h"
+
+namespace openaclnn {
+
+struct CacheCompressionArgs {
+  Argument input;         // [T, N, D], or with pages [pages, tokens of a page, N, D]
+  Argument weight;        // [L, N]
+  Argument slot_mapping;  // [B]
+  IntArray lengths;       // of the sequences
+  Argument block_table;   // optional: [B, pages of a sequence]
+  const char* layout;
+  int64_t block_size, stride, length_type, page_block_size;
+  Argument output_cache;  // [slots, N, D]
+
+  bool is_paged() const { return block_table.is_given; }
+};
+
+Status check(const CacheCompressionArgs& args);
+Result<Call> plan(const CacheCompressionArgs& args);
+
+}  // namespace openaclnn
+
+OPENACLNN_DECLARE_KERNEL(run_nsa_compress_with_cache)
