@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "library.h"
+#include "operators.h"
 #include "pages.h"
 #include "program.h"
 
@@ -50,6 +51,11 @@ const Room& find_room(const std::string& word) {
       if (simplified(name) == simplified(word)) return room;
     }
     names += (names.empty() ? "" : ", ") + room.name;
+  }
+  // Versions of a function, like ApplyAdamWV2, share a room.
+  for (const Description& description : descriptions()) {
+    const auto has_it = [&](const Room& room) { return room.folder == description.folder; };
+    if (simplified(description.name) == simplified(word)) return *std::ranges::find_if(rooms(), has_it);
   }
   throw BadInput(fmt::format("there is no operator '{}'; the operators are {}", word, names));
 }
