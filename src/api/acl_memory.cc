@@ -65,8 +65,11 @@ Status check_fill(void* devPtr, size_t maxCount, size_t count) {
   return count == 0 ? Status() : check_range("devPtr", devPtr, count, RangeOwner::device);
 }
 
-// Copies that belong to no stream run on the first device: any device reaches all memory that we hand out.
+// Copies that belong to no stream run on the current device, or on the first without one: any device reaches all memory that we
+// hand out, but the first use of a device takes memory on it.
 Result<Device*> any_device() {
+  if (Result<CurrentContext> current = current_context(); current.ok())
+    return platform().devices[static_cast<size_t>(current->context->device)];
   if (Status status = require_device(0); !status.ok()) return status;
   return platform().devices.front();
 }
@@ -77,7 +80,7 @@ Device& device_of(const Stream& stream) { return *platform().devices[static_cast
 // In stream order they may be what an earlier task still has to write; then that task is waited for first.
 Status enqueue_copy(const Stream& stream, void* dst, const void* src, size_t count) {
   const bool stage = count > 0 && !is_known(src);
-  if (stage && device_of(stream).has_pending_write({src, count}))
+  if (stage && stream.queue->can_be_awaited().ok() && device_of(stream).has_pending_write({src, count}))
     (void)stream.queue->synchronize(std::nullopt);
   return submit(stream, device_of(stream).copy_task(dst, src, count, stage), environment().blocking);
 }

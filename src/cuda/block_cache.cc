@@ -39,51 +39,64 @@ void BlockCache::free_now(void* address) noexcept {
 void* BlockCache::take(size_t bytes) {
   const auto found = idle_.find(bytes);
   if (found == idle_.end()) return nullptr;
-  void* const address = found->second;
+  void* const address = found->second.address;
   idle_.erase(found);
+  idle_bytes_ -= bytes;
   return address;
 }
 
-// Blocks whose tasks are done become idle. True when there were any.
-bool BlockCache::reap(bool wait) {
-  bool any = false;
+// Blocks whose tasks are done become idle.
+void BlockCache::reap(bool wait) {
   for (auto block = waiting_.begin(); block != waiting_.end();) {
-    if (wait) {
-      for (const std::shared_ptr<DeviceEvent>& point : block->fence)
-        (void)driver_.wait_for(*point, std::nullopt);
+    for (FencePoint& point : block->fence) {
+      if (point.to_ask != nullptr) point = point.to_ask->busy_until().value_or(FencePoint());
+      if (wait && point.event != nullptr) point.event->wait_until_over();
     }
-    const auto is_reached = [&](const auto& point) { return driver_.is_reached(*point); };
-    if (!std::ranges::all_of(block->fence, is_reached)) {
+    const auto is_over = [](const FencePoint& point) {
+      return point.to_ask == nullptr && (point.event == nullptr || point.event->is_over());
+    };
+    if (!std::ranges::all_of(block->fence, is_over)) {
       ++block;
       continue;
     }
-    any = true;
     if (kSanitized) {
       free_now(block->address);
     } else {
-      idle_.emplace(block->bytes, block->address);
+      idle_.emplace(block->bytes, Idle{block->address, became_idle_++});
+      idle_bytes_ += block->bytes;
     }
     block = waiting_.erase(block);
   }
-  return any;
 }
 
-bool BlockCache::free_idle() {
-  const bool any = !idle_.empty();
-  for (const auto& [bytes, address] : idle_) free_now(address);
+void BlockCache::free_idle() {
+  for (const auto& [bytes, block] : idle_) free_now(block.address);
   idle_.clear();
-  return any;
+  idle_bytes_ = 0;
+}
+
+// Pinned memory is lost for all programs of the machine, so not more of it is kept than a loop uses again.
+void BlockCache::free_oldest_idle() {
+  constexpr size_t kMostIdleHostBytes = size_t{256} << 20;
+  while (space_ == MemorySpace::host && idle_bytes_ > kMostIdleHostBytes) {
+    const auto oldest = std::ranges::min_element(
+        idle_, {}, [](const auto& entry) { return entry.second.since; });
+    free_now(oldest->second.address);
+    idle_bytes_ -= oldest->first;
+    idle_.erase(oldest);
+  }
 }
 
 void* BlockCache::allocate(size_t bytes) {
   driver_.require_usable();
   const size_t whole = rounded(bytes);
   const std::lock_guard lock(mutex_);
-  (void)reap(false);
+  reap(false);
   if (void* const kept = take(whole)) return kept;
+  free_oldest_idle();  // here, because it may wait and a free must not
   if (void* const fresh = ask_driver(whole)) return fresh;
-  (void)reap(true);
-  (void)free_idle();
+  reap(true);
+  free_idle();
   return ask_driver(whole);
 }
 
@@ -91,15 +104,17 @@ void BlockCache::put(void* address, size_t bytes, Fence fence) {
   driver_.require_usable();
   const std::lock_guard lock(mutex_);
   waiting_.push_back({address, rounded(bytes), std::move(fence)});
-  (void)reap(false);
+  try {
+    reap(false);
+  } catch (const std::exception&) {
+    // The block is noted, and the next allocation looks again.
+  }
 }
 
 size_t BlockCache::idle_bytes() {
   driver_.require_usable();
   const std::lock_guard lock(mutex_);
-  size_t sum = 0;
-  for (const auto& [bytes, address] : idle_) sum += bytes;
-  return sum;
+  return idle_bytes_;
 }
 
 }  // namespace openaclnn::cuda

@@ -7,12 +7,12 @@
 #include <mutex>
 #include <vector>
 
-#include "cuda/driver.h"
+#include "cuda/queue.h"
 
 namespace openaclnn::cuda {
 
 // Points that all have to be reached.
-using Fence = std::vector<std::shared_ptr<DeviceEvent>>;
+using Fence = std::vector<FencePoint>;
 
 class BlockCache {
  public:
@@ -20,7 +20,7 @@ class BlockCache {
 
   // nullptr when there is no memory. May wait for blocks that are still in use before it says so.
   void* allocate(size_t bytes);
-  // `bytes` as asked for. Throws std::bad_alloc and has changed nothing then.
+  // `bytes` as asked for. Throws std::bad_alloc and nothing else, and has changed nothing then.
   void put(void* address, size_t bytes, Fence fence);
   // Back to the driver at once, which may wait for all work of the device.
   void free_now(void* address) noexcept;
@@ -33,17 +33,24 @@ class BlockCache {
     size_t bytes;
     Fence fence;
   };
+  struct Idle {
+    void* address;
+    uint64_t since;  // counted, for the oldest goes first
+  };
 
   void* take(size_t bytes);
   void* ask_driver(size_t bytes);
-  bool reap(bool wait);
-  bool free_idle();
+  void reap(bool wait);
+  void free_idle();
+  void free_oldest_idle();
 
   Driver& driver_;
   const MemorySpace space_;
   std::mutex mutex_;
   std::list<Waiting> waiting_;
-  std::multimap<size_t, void*> idle_;  // by size
+  std::multimap<size_t, Idle> idle_;  // by size
+  size_t idle_bytes_ = 0;
+  uint64_t became_idle_ = 0;
 };
 
 }  // namespace openaclnn::cuda

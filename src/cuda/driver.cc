@@ -39,8 +39,7 @@ Status usability_of_process() {
 }
 
 bool Driver::is_usable() const noexcept {
-  return !fork_watch->forked.load(std::memory_order_relaxed) &&
-         lost_.load(std::memory_order_acquire) == nullptr;
+  return !fork_watch->forked.load(std::memory_order_relaxed) && !is_lost();
 }
 
 void Driver::require_usable() const {
@@ -66,6 +65,23 @@ bool Driver::judge(Outcome outcome) {
 
 DeviceEvent::~DeviceEvent() {
   if (handle != nullptr) driver_.give_back_event(handle, timed_);
+}
+
+bool DeviceEvent::is_over() const {
+  try {
+    return driver_.is_lost() || driver_.is_reached(*this);
+  } catch (const DeviceFailure&) {
+    if (driver_.is_lost()) return true;
+    throw;
+  }
+}
+
+void DeviceEvent::wait_until_over() const {
+  try {
+    if (!driver_.is_lost()) (void)driver_.wait_for(*this, std::nullopt);
+  } catch (const DeviceFailure&) {
+    if (!driver_.is_lost()) throw;
+  }
 }
 
 std::shared_ptr<DeviceEvent> Driver::take_event(bool timed) {

@@ -24,6 +24,10 @@ class DeviceEvent {
 
   void* handle = nullptr;
 
+  // Reached, or of a device that is lost, on which nothing runs any more.
+  bool is_over() const;
+  void wait_until_over() const;
+
  private:
   Driver& driver_;
   const bool timed_;
@@ -40,6 +44,7 @@ class Driver {
   // Throws when the device is lost, or when this is a forked child of a process that used CUDA.
   void require_usable() const;
   bool is_usable() const noexcept;
+  bool is_lost() const noexcept { return lost_.load(std::memory_order_acquire) != nullptr; }
 
   // Calls a function of the table. False: not ready. Throws DeviceFailure, or std::bad_alloc where memory is lacking.
   template <class... Parameters, class... Arguments>

@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -16,8 +17,12 @@ namespace openaclnn::cuda {
 
 namespace {
 
-constexpr int kNeededDriver =
-    CUDART_VERSION / 1000 * 1000;  // drivers run all minor versions of their major one
+// Drivers run all minor versions of their major one; but kernels take large parameters (kMostParameterBytes) since 12.1 only.
+constexpr int needed_driver(int cudart_version) {
+  return std::max(cudart_version / 1000 * 1000, 12010);
+}
+static_assert(needed_driver(12040) == 12010 && needed_driver(13020) == 13000);
+constexpr int kNeededDriver = needed_driver(CUDART_VERSION);
 
 thread_local char last_error[256];
 
@@ -113,7 +118,7 @@ std::string count_devices(int& count) {
     const std::string module = kernel_module_version();
     return "driver too old: " + (module.empty() ? "it" : "version " + module) + " supports CUDA " +
            cuda_version(driver) + " and this plugin needs CUDA " + cuda_version(kNeededDriver) + " (" +
-           (kNeededDriver >= 13000 ? "driver 580" : "driver 525") + " or later)";
+           (kNeededDriver >= 13000 ? "driver 580" : "driver 530") + " or later)";
   }
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error == cudaSuccess && count > 0) return {};
@@ -193,6 +198,12 @@ Outcome is_capturing(int device, void* stream, int* capturing) {
   return on_device(device, [&] {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     const cudaError_t error = cudaStreamIsCapturing(as_stream(stream), &status);
+    if (error == cudaErrorStreamCaptureImplicit) {
+      // CUDA's default stream, which waits for streams that are captured now: nothing can be recorded there either.
+      (void)cudaGetLastError();
+      *capturing = 1;
+      return cudaSuccess;
+    }
     *capturing = status != cudaStreamCaptureStatusNone ? 1 : 0;
     return error;
   });

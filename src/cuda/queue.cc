@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "acl/acl_rt.h"
+#include "base/text.h"
 
 namespace openaclnn::cuda {
 
@@ -41,13 +42,14 @@ double CudaMarker::milliseconds_since(const Marker& start) const {
 
 CudaQueue::~CudaQueue() {
   if (owner_ == Owner::library) driver_.call_quietly(&PluginTable::destroy_stream, stream_);
+  // What is pending here was not waited for, so it may still run. Slots stay with it, as they do with captured tasks: a graph may
+  // outlive the stream. A host function needs its task.
   for (size_t k = 0; k < pending_.size(); ++k) {
-    if (pending_[k]->slot != nullptr) slots_.give_back(pending_[k]->slot);
+    if (pending_[k]->task.on_host && driver_.is_usable()) (void)pending_[k].release();
   }
-  // Slots of captured tasks stay: a graph may outlive the stream.
 }
 
-// Only streams of the program can be captured: nobody else has the address of ours.
+// Only streams of the program can be captured: nobody else has the address of ours, and wait_for() lets them join no capture.
 bool CudaQueue::is_capturing() const {
   if (owner_ == Owner::library) return false;
   int capturing = 0;
@@ -60,6 +62,12 @@ std::optional<uint64_t> CudaQueue::enqueue(Task&& task) {
   const Lock lock(mutex_);
   if (closed_) return std::nullopt;
   const bool capturing = is_capturing();
+  if (capturing && task.on_host) {
+    throw DeviceFailure(
+        Status(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+               text("stream is being captured into a CUDA graph, which cannot take ", task.name,
+                    "; call it before the capture begins or after its end")));
+  }
   if (!capturing && tasks_ % kTasksPerMark == 0 && !pending_.empty()) {
     (void)mark(lock);
     settle(lock);
@@ -75,8 +83,7 @@ std::optional<uint64_t> CudaQueue::enqueue(Task&& task) {
   }
   // From here on it counts, even if it fails: part of it may have begun.
   ++tasks_;
-  ++appended_;
-  if (capturing) ++finished_;
+  if (!capturing) ++appended_;
   try {
     start(pending);
   } catch (...) {
@@ -139,6 +146,12 @@ void CudaQueue::settle(const Lock&) {
       pending_.pop_front();
     }
   }
+}
+
+// Replays write their slots as long as they run.
+void CudaQueue::harvest_replays() {
+  const Lock lock(mutex_);
+  if (captured_.empty() || !idle()) return;
   for (const std::unique_ptr<Pending>& replayed : captured_) {
     harvest(*replayed);
     if (replayed->slot != nullptr) *replayed->slot = Fault();
@@ -156,9 +169,13 @@ std::shared_ptr<Marker> CudaQueue::record() {
   driver_.require_usable();
   const Lock lock(mutex_);
   if (closed_) return nullptr;
+  const bool capturing = is_capturing();
   std::shared_ptr<DeviceEvent> event = driver_.record(stream_, true);
-  if (!is_capturing()) marks_.push_back({appended_, tasks_, event});
-  auto marker = make_recycled<CudaMarker>(driver_, std::move(event), weak_from_this());
+  // It is a mark if it is behind tasks that no other mark is behind of: so there are never more marks than tasks.
+  const uint64_t marked = marks_.empty() ? 0 : marks_.back().tasks;
+  if (!capturing && !pending_.empty() && pending_.back()->number > marked)
+    marks_.push_back({appended_, tasks_, event});
+  auto marker = make_recycled<CudaMarker>(driver_, std::move(event), weak_from_this(), capturing);
   marker->task_number = tasks_;
   marker->fault_cell = fault_cell;
   return marker;
@@ -169,10 +186,23 @@ bool CudaQueue::wait_for(std::shared_ptr<Marker> marker) {
   const Lock lock(mutex_);
   if (closed_) return false;
   const auto awaited = std::static_pointer_cast<CudaMarker>(std::move(marker));
+  // A stream that waits for a point in a graph is captured from there on.
+  if (awaited->captured_ && owner_ == Owner::library) {
+    throw DeviceFailure(
+        Status(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+               "event was recorded while a CUDA graph was captured, and stream cannot join the capture; only "
+               "streams that openaclnnCreateStreamFromNative returned can"));
+  }
   driver_.call(&PluginTable::wait_event, stream_, awaited->event_->handle);
-  ++appended_;
-  if (is_capturing()) ++finished_;
+  if (!is_capturing()) ++appended_;
   return true;
+}
+
+Status CudaQueue::can_be_awaited() const {
+  if (!driver_.is_usable() || !is_capturing()) return {};
+  return {ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+          "stream is being captured into a CUDA graph, so it cannot be waited for; end the capture and launch "
+          "the graph first"};
 }
 
 WaitResult CudaQueue::synchronize(Deadline deadline) {
@@ -180,18 +210,20 @@ WaitResult CudaQueue::synchronize(Deadline deadline) {
   std::shared_ptr<DeviceEvent> last;
   {
     const Lock lock(mutex_);
-    if (is_capturing()) {
-      throw DeviceFailure(
-          Status(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
-                 "stream is being captured into a CUDA graph, so it cannot be waited for; end "
-                 "the capture and launch the graph first"));
-    }
+    if (ended_) return WaitResult::done;
+    if (Status status = can_be_awaited(); !status.ok()) throw DeviceFailure(std::move(status));
     settle(lock);
-    if (finished_ == appended_ && owner_ == Owner::library) return WaitResult::done;
+    if (finished_ == appended_ && owner_ == Owner::library) {
+      ended_ = closed_;
+      return WaitResult::done;
+    }
     last = mark(lock);
   }
   if (driver_.wait_for(*last, deadline) == WaitResult::timed_out) return WaitResult::timed_out;
   settle();
+  harvest_replays();
+  const Lock lock(mutex_);
+  ended_ = closed_ && pending_.empty();
   return WaitResult::done;
 }
 
@@ -207,22 +239,34 @@ void CudaQueue::close(bool) {
   closed_ = true;
 }
 
-std::shared_ptr<DeviceEvent> CudaQueue::busy_until() {
+std::optional<FencePoint> CudaQueue::busy_until() {
+  try {
+    return find_busy_until();
+  } catch (const DeviceFailure&) {
+    if (driver_.is_lost()) return std::nullopt;  // nothing runs there any more
+    throw;
+  }
+}
+
+std::optional<FencePoint> CudaQueue::find_busy_until() {
   driver_.require_usable();
   const Lock lock(mutex_);
-  if (pending_.empty() || is_capturing()) return nullptr;
-  std::shared_ptr<DeviceEvent> last = mark(lock);
+  if (ended_ || (pending_.empty() && owner_ == Owner::library)) return std::nullopt;
+  // The program may end its stream after the handle.
+  if ((closed_ && owner_ == Owner::program) || is_capturing())
+    return FencePoint{nullptr, shared_from_this()};
+  std::shared_ptr<DeviceEvent> last = pending_.empty() ? driver_.record(stream_, false) : mark(lock);
   settle(lock);
-  return pending_.empty() ? nullptr : last;
+  if (pending_.empty() && driver_.is_reached(*last)) return std::nullopt;
+  return FencePoint{std::move(last)};
 }
 
 bool CudaQueue::has_pending_write(const MemoryRange& range) {
   driver_.require_usable();
   const Lock lock(mutex_);
-  if (is_capturing()) return false;
   for (size_t k = 0; k < pending_.size(); ++k) {
     if (!writes(pending_[k]->task, range)) continue;
-    (void)mark(lock);
+    if (!is_capturing()) (void)mark(lock);
     settle(lock);
     break;
   }

@@ -21,10 +21,18 @@ struct Transfer {
 
 class CudaQueue;
 
+// A point behind tasks of a queue: an event, or the queue to be asked for one later, for while a stream is captured nothing can be
+// recorded behind the tasks from before.
+struct FencePoint {
+  std::shared_ptr<DeviceEvent> event;
+  std::shared_ptr<CudaQueue> to_ask = nullptr;
+};
+
 class CudaMarker final : public Marker {
  public:
-  CudaMarker(Driver& driver, std::shared_ptr<DeviceEvent> event, std::weak_ptr<CudaQueue> queue)
-      : driver_(driver), event_(std::move(event)), queue_(std::move(queue)) {}
+  CudaMarker(Driver& driver, std::shared_ptr<DeviceEvent> event, std::weak_ptr<CudaQueue> queue,
+             bool captured)
+      : driver_(driver), event_(std::move(event)), queue_(std::move(queue)), captured_(captured) {}
 
   bool complete() const override { return driver_.is_reached(*event_); }
   WaitResult synchronize(Deadline deadline) override;
@@ -35,6 +43,7 @@ class CudaMarker final : public Marker {
   Driver& driver_;
   const std::shared_ptr<DeviceEvent> event_;
   const std::weak_ptr<CudaQueue> queue_;
+  const bool captured_;  // a point in a graph
 };
 
 // One lock for each queue. It is held while a task is handed to CUDA, so that numbers follow the order of the stream, but never
@@ -51,11 +60,13 @@ class CudaQueue final : public Queue, public std::enable_shared_from_this<CudaQu
   std::shared_ptr<Marker> record() override;
   bool wait_for(std::shared_ptr<Marker> marker) override;
   WaitResult synchronize(Deadline deadline) override;
+  Status can_be_awaited() const override;
   bool idle() const override;
   void close(bool drop) override;
 
-  // A point behind all tasks enqueued so far; nullptr when they are done. Those that a graph captured do not count.
-  std::shared_ptr<DeviceEvent> busy_until();
+  // A point behind all tasks enqueued so far, and behind the program's own work where it made the stream; nullopt when all is
+  // done. Tasks that a graph captured do not count.
+  std::optional<FencePoint> busy_until();
   bool has_pending_write(const MemoryRange& range);
   // Takes note of all tasks that are done.
   void settle();
@@ -79,9 +90,11 @@ class CudaQueue final : public Queue, public std::enable_shared_from_this<CudaQu
   };
 
   bool is_capturing() const;
+  std::optional<FencePoint> find_busy_until();
   void start(Pending& pending);
   std::shared_ptr<DeviceEvent> mark(const Lock& lock);
   void settle(const Lock& lock);
+  void harvest_replays();
   void harvest(const Pending& pending) noexcept;
   static void run_on_host(void* pending) noexcept;
 
@@ -91,8 +104,9 @@ class CudaQueue final : public Queue, public std::enable_shared_from_this<CudaQu
   const Owner owner_;
   std::mutex mutex_;
   bool closed_ = false;
+  bool ended_ = false;  // closed, and all was done then: the stream may be gone
   uint64_t tasks_ = 0;     // ever appended
-  uint64_t appended_ = 0;  // tasks and waits
+  uint64_t appended_ = 0;  // tasks and waits that no graph captured
   uint64_t finished_ = 0;  // of appended_, as far as is known
   Ring<std::unique_ptr<Pending>> pending_;
   Ring<Mark> marks_;

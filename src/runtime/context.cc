@@ -357,6 +357,9 @@ Result<void*> wrap_stream(void* native) {
 }
 
 Status destroy_stream(void* handle, bool drop_pending) {
+  // A stream that cannot be waited for now keeps its handle.
+  const std::shared_ptr<Stream> known = StreamTable::instance().find(handle);
+  if (known != nullptr && !known->is_default) OPENACLNN_TRY(known->queue->can_be_awaited());
   std::shared_ptr<Stream> stream = StreamTable::instance().remove_if(
       handle, [](const Stream& candidate) { return !candidate.is_default; });
   if (stream == nullptr) {

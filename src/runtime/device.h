@@ -99,6 +99,8 @@ class Queue {
   virtual bool wait_for(std::shared_ptr<Marker> marker) = 0;
   // Waits for everything enqueued before the call.
   virtual WaitResult synchronize(Deadline deadline) = 0;
+  // Not ok while nobody can wait for the queue, because its tasks are not run but collected.
+  virtual Status can_be_awaited() const { return {}; }
   virtual bool idle() const = 0;
   // Refuses further work; `drop` also discards what has not started (waits and records on it count as reached).
   virtual void close(bool drop) = 0;

@@ -2,6 +2,7 @@
 #include "runtime/executor.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "base/planted.h"
@@ -209,21 +210,21 @@ thread_local bool is_being_recorded = false;
 [[gnu::noinline, gnu::cold]] Status launch_recorded(const Operator& op, void* workspace,
                                                     uint64_t workspace_bytes, aclOpExecutor* executor,
                                                     aclrtStream stream) {
-  const Clock::time_point begin = Clock::now();
   std::optional<Executor> before;
-  ExecutorTable::instance().with(executor, [&](const std::shared_ptr<Executor>& live) {
-    if (live->call->record != nullptr) before = *live;
+  quietly([&] {
+    ExecutorTable::instance().with(executor, [&](const std::shared_ptr<Executor>& live) {
+      if (live->call->record != nullptr) before = *live;
+    });
   });
   struct Recorded {
     Recorded() { is_being_recorded = true; }
     ~Recorded() { is_being_recorded = false; }
   };
-  Status status = [&] {
+  const auto phase = [&] {
     const Recorded now;
     return launch(op, workspace, workspace_bytes, executor, stream);
-  }();
-  record_phase2(before ? &*before : nullptr, op.name, begin, status);
-  return status;
+  };
+  return record_phase2(before ? &*before : nullptr, op.name, std::ref(phase));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "acl/acl_rt.h"
 #include "base/planted.h"
 #include "base/text.h"
+#include "runtime/device_failure.h"
 #include "runtime/fork.h"
 
 namespace openaclnn {
@@ -30,13 +31,19 @@ class BlockTable final : public ForkGuarded {
     blocks_.emplace(reinterpret_cast<uintptr_t>(address), block);
   }
 
-  std::optional<Block> remove(void* address, MemorySpace space) {
+  using Entry = std::map<uintptr_t, Block>::node_type;
+
+  // Empty when there is none.
+  Entry remove(void* address, MemorySpace space) {
     const std::lock_guard lock(mutex_);
     const auto at = blocks_.find(reinterpret_cast<uintptr_t>(address));
-    if (at == blocks_.end() || at->second.space != space) return std::nullopt;
-    const Block block = at->second;
-    blocks_.erase(at);
-    return block;
+    if (at == blocks_.end() || at->second.space != space) return {};
+    return blocks_.extract(at);
+  }
+
+  void put_back(Entry&& entry) noexcept {
+    const std::lock_guard lock(mutex_);
+    blocks_.insert(std::move(entry));
   }
 
   // Bytes from `address` to the end of its block; nullopt when it lies in none.
@@ -92,21 +99,27 @@ Result<void*> allocate_block(int device, size_t requested_bytes, size_t usable_b
 Status free_block(void* address, MemorySpace space) {
   const bool host = space == MemorySpace::host;
   const char* const name = host ? "hostPtr" : "devPtr";
-  const std::optional<Block> block = BlockTable::instance().remove(address, space);
-  if (!block) {
+  BlockTable::Entry entry = BlockTable::instance().remove(address, space);
+  if (entry.empty()) {
     return {ACL_ERROR_RT_PARAM_INVALID,
             text(name, " is not the start of a live block; it must be an address that ",
                  host ? "aclrtMallocHost" : "aclrtMalloc", " returned and that was not freed yet")};
   }
-  Device& device = device_of(block->device);
+  const Block block = entry.mapped();
+  Device& device = device_of(block.device);
   std::string damage;
   try {
-    damage = device.damage(address, block->usable_bytes);
+    damage = device.damage(address, block.usable_bytes);
   } catch (...) {
-    device.release(address, block->usable_bytes, space);
+    device.release(address, block.usable_bytes, space);
     throw;
   }
-  device.release(address, block->usable_bytes, space);
+  try {
+    device.release(address, block.usable_bytes, space);
+  } catch (const DeviceFailure&) {
+    BlockTable::instance().put_back(std::move(entry));  // it is still the program's, which may try again
+    throw;
+  }
   if (damage.empty()) return {};
   // Many programs ignore what a free returns; this one is being debugged.
   damage = text(name, " (", address_text(address), ") is freed, but ", damage);

@@ -1,11 +1,10 @@
 // Collects what a call was made with, and passes it to the trace and to dumps.
 #include "runtime/recorder.h"
 
-#include <exception>
-
 #include "base/text.h"
 #include "runtime/dump.h"
 #include "runtime/executor.h"
+#include "runtime/guard.h"
 #include "runtime/tensor.h"
 #include "runtime/trace.h"
 
@@ -29,15 +28,6 @@ RecordedArgument::TensorText describe(const void* handle) {
   found.offset = tensor->view.offset;
   found.data = tensor->view.data;
   return found;
-}
-
-// What the recorder cannot do, for want of memory, must not change what the program sees.
-template <class Body>
-void quietly(const Body& body) noexcept {
-  try {
-    body();
-  } catch (const std::exception&) {
-  }
 }
 
 void add_tensor(Json& json, const char* name, const std::string& dtype, std::span<const int64_t> dims) {
@@ -176,8 +166,10 @@ void record_phase1(const CallRecord& record, const Status& status) noexcept {
   });
 }
 
-void record_phase2(const Executor* executor, const char* operator_name, Clock::time_point begin,
-                   const Status& status) noexcept {
+namespace {
+
+void record_end(const Executor* executor, const char* operator_name, Clock::time_point begin,
+                const Status& status) noexcept {
   const Clock::time_point end = Clock::now();
   quietly([&] {
     const bool is_refused = !status.ok() && status.code() != ACL_ERROR_RT_VECTOR_CORE_EXCEPTION;
@@ -194,12 +186,33 @@ void record_phase2(const Executor* executor, const char* operator_name, Clock::t
   });
 }
 
-void record_task(Task& task, const std::shared_ptr<const Call>& call, uint64_t stream_number) {
+}  // namespace
+
+Status record_phase2(const Executor* executor, const char* operator_name,
+                     const std::function<Status()>& phase) {
+  const Clock::time_point begin = Clock::now();
+  const auto record = [&](const Status& status) { record_end(executor, operator_name, begin, status); };
+  try {
+    Status status = phase();
+    record(status);
+    return status;
+  } catch (const DeviceFailure& failure) {
+    quietly([&] { record({failure.code(kLaunchWall.device), failure.what()}); });
+    throw;
+  } catch (const std::bad_alloc&) {
+    quietly([&] { record({kLaunchWall.allocation, kAllocationSentence}); });
+    throw;
+  }
+}
+
+void record_task(Task& task, const std::shared_ptr<const Call>& call, uint64_t stream_number) noexcept {
   // On a GPU the task is no host function, and its tensors are not in host memory: the phases alone are recorded.
   if (call->record == nullptr || platform_kind() != PlatformKind::cpu) return;
-  task.plan = std::make_shared<const RecordedTask>(
-      RecordedTask{task.run, task.describe, std::move(task.plan), call, stream_number});
-  task.run = run_recorded;
+  quietly([&] {
+    task.plan = std::make_shared<const RecordedTask>(
+        RecordedTask{task.run, task.describe, task.plan, call, stream_number});
+    task.run = run_recorded;
+  });
 }
 
 }  // namespace openaclnn

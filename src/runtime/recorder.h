@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -77,11 +79,21 @@ class CallRecord {
 // Phase 1 is over: `status` says how. Never fails; what there is no memory for is not recorded.
 [[gnu::cold]] void record_phase1(const CallRecord& record, const Status& status) noexcept;
 
-// Phase 2 is over. `executor`: as it was before; nullptr when there was none.
-void record_phase2(const Executor* executor, const char* operator_name, Clock::time_point begin,
-                   const Status& status) noexcept;
+// Runs phase 2 and records how it ended, also when by an exception. `executor`: as it is before; nullptr when there is none.
+[[gnu::cold]] Status record_phase2(const Executor* executor, const char* operator_name,
+                                   const std::function<Status()>& phase);
 
-// Makes the task record itself when it runs. `call` is what it was made from; throws std::bad_alloc.
-[[gnu::cold]] void record_task(Task& task, const std::shared_ptr<const Call>& call, uint64_t stream_number);
+// Makes the task record itself when it runs, if there is memory for that. `call` is what it was made from.
+[[gnu::cold]] void record_task(Task& task, const std::shared_ptr<const Call>& call,
+                               uint64_t stream_number) noexcept;
+
+// What the recorder cannot do, for want of memory, must not change what the program sees.
+template <class Body>
+void quietly(const Body& body) noexcept {
+  try {
+    body();
+  } catch (const std::exception&) {
+  }
+}
 
 }  // namespace openaclnn

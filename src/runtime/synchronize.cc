@@ -11,6 +11,7 @@ namespace openaclnn {
 
 Status submit(const Stream& stream, Task&& task, bool wait) {
   std::shared_ptr<FaultCell> report;
+  if (wait) OPENACLNN_TRY(stream.queue->can_be_awaited());
   if (wait) task.report = report = make_recycled<FaultCell>(stream.number);
   if (!stream.queue->enqueue(std::move(task)))
     return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being destroyed"};

@@ -15,10 +15,12 @@ int launch_on_stream(void* stream, Launch&& launch) {
   FakeGpu& gpu = FakeGpu::instance();
   if (const cudaError_t error = gpu.enter("launch"); error != cudaSuccess) return error;
   const Lock lock(gpu.mutex);
-  const auto work = [launch = std::make_shared<const Launch>(std::move(launch)), &gpu] {
-    if (gpu.may_launch()) run(*launch);
+  CUstream_st* const target = gpu.find(static_cast<CUstream_st*>(stream));
+  const auto work = [launch = std::make_shared<const Launch>(std::move(launch)), &gpu,
+                     device = target->device] {
+    if (gpu.may_launch(device)) run(*launch);
   };
-  return gpu.enqueue(lock, gpu.find(static_cast<CUstream_st*>(stream)), {work, nullptr});
+  return gpu.enqueue(lock, target, {work, nullptr});
 }
 
 thread_local cudaError_t last_error = cudaSuccess;
@@ -43,7 +45,7 @@ void FakeGpu::set_failures(const char* description) {
   failures_ = Failures();
   calls_of_.clear();
   calls_ = launches_ = 0;
-  sticky_ = cudaSuccess;
+  lost_device_ = -1;
   std::istringstream words(description != nullptr ? description : "");
   for (std::string word; words >> word;) {
     const size_t equals = word.find('=');
@@ -71,7 +73,7 @@ void FakeGpu::set_failures(const char* description) {
 }
 
 cudaError_t FakeGpu::enter(const char* function) {
-  if (const int sticky = sticky_; sticky != cudaSuccess) return remember(static_cast<cudaError_t>(sticky));
+  if (lost_device_ == device_of_this_thread()) return remember(cudaErrorIllegalAddress);
   const Lock lock(mutex);
   ++calls_;
   const unsigned long call = ++calls_of_[function];
@@ -80,10 +82,10 @@ cudaError_t FakeGpu::enter(const char* function) {
   return fails ? remember(failures_.error) : cudaSuccess;
 }
 
-bool FakeGpu::may_launch() {
+bool FakeGpu::may_launch(int device) {
   const Lock lock(mutex);
-  if (++launches_ == failures_.sticky_at_launch) sticky_ = cudaErrorIllegalAddress;
-  return sticky_ == cudaSuccess;
+  if (++launches_ == failures_.sticky_at_launch) lost_device_ = device;
+  return lost_device_ != device;
 }
 
 CUstream_st* FakeGpu::find(CUstream_st* stream) { return stream != nullptr ? stream : &default_stream_; }
@@ -151,8 +153,8 @@ bool FakeGpu::is_ours(const Lock&, const void* address) const {
 cudaError_t FakeGpu::refuse_during_capture(const Lock&) {
   if (mode_of_this_thread() == cudaStreamCaptureModeRelaxed) return cudaSuccess;
   for (CUstream_st* stream : streams) {
-    if (stream->capture == nullptr || stream->mode != cudaStreamCaptureModeGlobal) continue;
-    stream->invalidated = true;
+    if (stream->capture == nullptr || stream->capture->mode != cudaStreamCaptureModeGlobal) continue;
+    stream->capture->invalidated = true;
     return remember(cudaErrorStreamCaptureUnsupported);
   }
   return cudaSuccess;
@@ -161,6 +163,11 @@ cudaError_t FakeGpu::refuse_during_capture(const Lock&) {
 cudaError_t remember(cudaError_t error) {
   if (error != cudaSuccess && error != cudaErrorNotReady) last_error = error;
   return error;
+}
+
+int& device_of_this_thread() {
+  thread_local int device = 0;
+  return device;
 }
 
 cudaStreamCaptureMode& mode_of_this_thread() {

@@ -28,9 +28,17 @@ struct Work {
   std::shared_ptr<Point> point;
 };
 
+// A capture that is under way, of all streams that joined it. Guarded by the GPU's lock.
+struct Capture {
+  std::vector<Work> work;
+  cudaStreamCaptureMode mode;
+  bool invalidated = false;
+  bool ended = false;
+};
+
 struct CUevent_st {
   std::shared_ptr<Point> latest;
-  bool captured = false;  // the latest record belongs to a graph
+  std::shared_ptr<Capture> capture;  // that the latest record belongs to
 };
 
 struct CUgraph_st {
@@ -46,9 +54,9 @@ struct CUstream_st {
   std::deque<Work> work;
   bool running = false;
   bool ending = false;
-  std::unique_ptr<CUgraph_st> capture;  // what is captured at present
-  bool invalidated = false;             // the capture
-  cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
+  bool waits_for_default = false;  // made without cudaStreamNonBlocking
+  int device = 0;
+  std::shared_ptr<Capture> capture;  // nullptr: none at present
 
   bool is_idle() const { return work.empty() && !running; }
 };
@@ -91,7 +99,7 @@ class FakeGpu {
   // nullptr names the default stream.
   CUstream_st* find(CUstream_st* stream);
   void wait_until_idle(Lock& lock, const CUstream_st& stream);
-  bool may_launch();  // false once the context is destroyed
+  bool may_launch(int device);  // false once the device's context is destroyed
   bool is_ours(const Lock& lock, const void* address) const;
   // A call that may disturb a capture that is under way anywhere.
   cudaError_t refuse_during_capture(const Lock& lock);
@@ -106,11 +114,12 @@ class FakeGpu {
   std::map<std::string, unsigned long> calls_of_;
   unsigned long calls_ = 0;
   unsigned long launches_ = 0;
-  std::atomic<int> sticky_{cudaSuccess};
+  std::atomic<int> lost_device_{-1};
 };
 
 // Remembers the error for cudaGetLastError.
 cudaError_t remember(cudaError_t error);
 cudaStreamCaptureMode& mode_of_this_thread();
+int& device_of_this_thread();
 
 }  // namespace openaclnn::simt

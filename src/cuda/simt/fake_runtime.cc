@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "cuda/simt/fake_gpu.h"
 
@@ -12,8 +13,6 @@ using namespace openaclnn::simt;
 namespace {
 
 constexpr size_t kTotalBytes = size_t{8} << 30;
-
-thread_local int current_device = 0;
 
 FakeGpu& gpu() { return FakeGpu::instance(); }
 
@@ -66,15 +65,17 @@ cudaError_t cudaGetDeviceCount(int* count) {
 
 cudaError_t cudaGetDevice(int* device) {
   if (const cudaError_t error = gpu().enter("cudaGetDevice"); error != cudaSuccess) return error;
-  *device = current_device;
+  *device = device_of_this_thread();
   return cudaSuccess;
 }
 
+// The device that it leaves may be lost.
 cudaError_t cudaSetDevice(int device) {
-  if (const cudaError_t error = gpu().enter("cudaSetDevice"); error != cudaSuccess) return error;
   if (device < 0 || device >= gpu().failures().devices) return remember(cudaErrorInvalidDevice);
-  current_device = device;
-  return cudaSuccess;
+  const int before = std::exchange(device_of_this_thread(), device);
+  const cudaError_t error = gpu().enter("cudaSetDevice");
+  if (error != cudaSuccess) device_of_this_thread() = before;
+  return error;
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {

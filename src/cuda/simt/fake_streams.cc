@@ -1,4 +1,6 @@
 // The host interface of CUDA over the fake GPU: streams, events and graphs.
+#include <algorithm>
+
 #include "cuda/simt/fake_gpu.h"
 
 using namespace openaclnn::simt;
@@ -10,16 +12,18 @@ FakeGpu& gpu() { return FakeGpu::instance(); }
 // Asking a stream that captures spoils the capture.
 cudaError_t refuse_while_capturing(CUstream_st& stream) {
   if (stream.capture == nullptr) return cudaSuccess;
-  stream.invalidated = true;
+  stream.capture->invalidated = true;
   return remember(cudaErrorStreamCaptureUnsupported);
 }
 
 }  // namespace
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   if (const cudaError_t error = gpu().enter("cudaStreamCreate"); error != cudaSuccess) return error;
   const Lock lock(gpu().mutex);
   *stream = new CUstream_st;
+  (*stream)->waits_for_default = flags != cudaStreamNonBlocking;
+  (*stream)->device = device_of_this_thread();
   gpu().streams.insert(*stream);
   return cudaSuccess;
 }
@@ -58,12 +62,23 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   if (const cudaError_t error = gpu().enter("cudaStreamWaitEvent"); error != cudaSuccess) return error;
   const Lock lock(gpu().mutex);
-  if (event->latest == nullptr || event->captured) return cudaSuccess;
+  if (event->latest == nullptr) return cudaSuccess;
+  CUstream_st* const target = gpu().find(stream);
+  if (event->capture != nullptr) {
+    if (event->capture->ended) return remember(cudaErrorCapturedEvent);
+    // The stream joins the capture. Graphs of the fake run in the order of calls, so nothing else is to be noted.
+    if (target->capture == nullptr) target->capture = event->capture;
+    return target->capture == event->capture ? cudaSuccess : remember(cudaErrorStreamCaptureMerge);
+  }
+  if (target->capture != nullptr) {
+    target->capture->invalidated = true;  // a graph cannot wait for what is outside
+    return remember(cudaErrorStreamCaptureIsolation);
+  }
   const auto wait = [point = event->latest] {
     Lock waiting(gpu().mutex);
     gpu().changed.wait(waiting, [&] { return point->reached || gpu().exiting; });
   };
-  return gpu().enqueue(lock, gpu().find(stream), {wait, nullptr});
+  return gpu().enqueue(lock, target, {wait, nullptr});
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*function)(void*), void* argument) {
@@ -94,14 +109,14 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   const Lock lock(gpu().mutex);
   CUstream_st* const target = gpu().find(stream);
   event->latest = std::make_shared<Point>();
-  event->captured = target->capture != nullptr;
+  event->capture = target->capture;
   return gpu().enqueue(lock, target, {nullptr, event->latest});
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (const cudaError_t error = gpu().enter("cudaEventQuery"); error != cudaSuccess) return error;
   const Lock lock(gpu().mutex);
-  if (event->captured) return remember(cudaErrorCapturedEvent);
+  if (event->capture != nullptr) return remember(cudaErrorCapturedEvent);
   return event->latest == nullptr || event->latest->reached ? cudaSuccess : cudaErrorNotReady;
 }
 
@@ -109,7 +124,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (const cudaError_t error = gpu().enter("cudaEventSynchronize"); error != cudaSuccess) return error;
   {
     Lock lock(gpu().mutex);
-    if (event->captured) return remember(cudaErrorCapturedEvent);
+    if (event->capture != nullptr) return remember(cudaErrorCapturedEvent);
     const std::shared_ptr<Point> point = event->latest;
     gpu().changed.wait(lock, [&] { return point == nullptr || point->reached || gpu().exiting; });
   }
@@ -134,6 +149,11 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
   if (const cudaError_t error = gpu().enter("cudaStreamIsCapturing"); error != cudaSuccess) return error;
   const Lock lock(gpu().mutex);
+  const auto hinders_default = [](const CUstream_st* other) {
+    return other->waits_for_default && other->capture != nullptr;
+  };
+  if (stream == nullptr && std::ranges::any_of(gpu().streams, hinders_default))
+    return remember(cudaErrorStreamCaptureImplicit);
   *status =
       gpu().find(stream)->capture != nullptr ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
   return cudaSuccess;
@@ -141,16 +161,20 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
   const Lock lock(gpu().mutex);
-  stream->capture = std::make_unique<CUgraph_st>();
-  stream->invalidated = false;
-  stream->mode = mode;
+  stream->capture = std::make_shared<Capture>();
+  stream->capture->mode = mode;
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   const Lock lock(gpu().mutex);
-  *graph = stream->capture.release();
-  return stream->invalidated ? remember(cudaErrorStreamCaptureInvalidated) : cudaSuccess;
+  const std::shared_ptr<Capture> ended = stream->capture;
+  ended->ended = true;
+  for (CUstream_st* const joined : gpu().streams) {
+    if (joined->capture == ended) joined->capture = nullptr;
+  }
+  *graph = new CUgraph_st{std::move(ended->work)};
+  return ended->invalidated ? remember(cudaErrorStreamCaptureInvalidated) : cudaSuccess;
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {

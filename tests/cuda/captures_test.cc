@@ -1,0 +1,224 @@
+// What happens around streams that are being captured into a CUDA graph: what is refused, and what stays of earlier work.
+#include "cuda/cuda_api.h"
+#include "openaclnn/openaclnn.h"
+#include "support/subprocess.h"
+
+namespace {
+
+using namespace cuda_test;
+using namespace runtime_test;
+
+class Captures : public CudaTest {
+ protected:
+  void SetUp() override {
+    CudaTest::SetUp();
+    ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamCreateWithFlags)(&native, flags), cudaSuccess);
+    expect(0, openaclnnCreateStreamFromNative(native, &wrapped));
+  }
+  void TearDown() override {
+    if (wrapped != nullptr) expect(0, aclrtDestroyStream(wrapped));
+    EXPECT_EQ(OPENACLNN_CUDA_API(cudaStreamDestroy)(native), cudaSuccess);
+    CudaTest::TearDown();
+  }
+  void begin_capture() {
+    ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamBeginCapture)(native, cudaStreamCaptureModeGlobal), cudaSuccess);
+  }
+  // The graph is not needed.
+  void end_capture() {
+    cudaGraph_t graph = nullptr;
+    EXPECT_EQ(OPENACLNN_CUDA_API(cudaStreamEndCapture)(native, &graph), cudaSuccess)
+        << "the capture was spoilt";
+    EXPECT_EQ(OPENACLNN_CUDA_API(cudaGraphDestroy)(graph), cudaSuccess);
+  }
+  static void* allocate() {
+    void* memory = nullptr;
+    expect(0, aclrtMalloc(&memory, kBytes, ACL_MEM_MALLOC_HUGE_FIRST));
+    return memory;
+  }
+  // Frees the block while a stream may use it, and says whether the next allocation gets it.
+  static bool is_handed_out_after_free(void* memory) {
+    expect(0, aclrtFree(memory));
+    void* const next = allocate();
+    expect(0, aclrtFree(next));
+    return next == memory;
+  }
+
+  static constexpr size_t kBytes = 777777;
+  unsigned flags = cudaStreamNonBlocking;
+  cudaStream_t native = nullptr;
+  aclrtStream wrapped = nullptr;
+};
+
+TEST_F(Captures, AreNotJoinedByStreamsOfTheLibrary) {
+  const aclrtEvent event = new_event();
+  Counter captured, outside;
+  begin_capture();
+  expect(0, captured.add(wrapped));
+  expect(0, aclrtRecordEvent(event, wrapped));
+  expect(207000, aclrtStreamWaitEvent(stream, event), {"event was recorded while", "cannot join the capture"});
+  expect(0, outside.add(stream));
+  expect(0, aclrtSynchronizeStream(stream));
+  EXPECT_EQ(outside.value(), 1.0f);
+  end_capture();
+  expect(0, aclrtDestroyEvent(event));
+}
+
+TEST_F(Captures, AreJoinedByStreamsOfTheProgram) {
+  cudaStream_t second = nullptr;
+  ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamCreateWithFlags)(&second, cudaStreamNonBlocking), cudaSuccess);
+  aclrtStream joining = nullptr;
+  expect(0, openaclnnCreateStreamFromNative(second, &joining));
+  const aclrtEvent fork = new_event(), join = new_event();
+  Counter counter;
+  begin_capture();
+  expect(0, counter.add(wrapped, 1));
+  expect(0, aclrtRecordEvent(fork, wrapped));
+  expect(0, aclrtStreamWaitEvent(joining, fork));
+  expect(0, counter.add(joining, 1));
+  expect(207000, aclrtSynchronizeStream(joining), {"being captured into a CUDA graph"});
+  expect(0, aclrtRecordEvent(join, joining));
+  expect(0, aclrtStreamWaitEvent(wrapped, join));
+  end_capture();
+  expect(0, aclrtSynchronizeStream(joining));
+  EXPECT_EQ(counter.value(), 0.0f);
+  expect(0, aclrtDestroyEvent(fork));
+  expect(0, aclrtDestroyEvent(join));
+  expect(0, aclrtDestroyStream(joining));
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaStreamDestroy)(second), cudaSuccess);
+}
+
+TEST_F(Captures, KeepFreedMemoryOfEarlierTasks) {
+  fake("slow=30000");
+  void* const memory = allocate();
+  expect(0, aclrtMemsetAsync(memory, kBytes, 3, kBytes, wrapped));
+  begin_capture();
+  EXPECT_FALSE(is_handed_out_after_free(memory)) << "a task from before the capture still writes there";
+  end_capture();
+  expect(0, aclrtSynchronizeStream(wrapped));
+  if (kAddressSanitizer || kThreadSanitizer) return;  // blocks go back to the driver at once
+  void *one = allocate(), *other = allocate();
+  EXPECT_TRUE(one == memory || other == memory) << "the block was lost";
+  expect(0, aclrtFree(one));
+  expect(0, aclrtFree(other));
+}
+
+TEST_F(Captures, KeepMemoryEvenWhenTheHandleEndsFirst) {
+  void* const memory = allocate();
+  expect(0, aclrtMemsetAsync(memory, kBytes, 3, kBytes, wrapped));
+  begin_capture();
+  expect(0, aclrtFree(memory));
+  end_capture();
+  expect(0, aclrtDestroyStream(wrapped));
+  wrapped = nullptr;
+  expect(0, aclrtFree(allocate()));
+}
+
+TEST_F(Captures, FreedMemoryWaitsForKernelsOfTheProgram) {
+  fake("slow=30000");
+  void* const memory = allocate();
+  ASSERT_EQ(OPENACLNN_CUDA_API(cudaMemsetAsync)(memory, 5, kBytes, native), cudaSuccess);
+  EXPECT_FALSE(is_handed_out_after_free(memory)) << "the program's own work still writes there";
+  expect(0, aclrtSynchronizeStream(wrapped));
+}
+
+TEST_F(Captures, LeaveTheDefaultStreamAlone) {
+  cudaStream_t blocking = nullptr;
+  ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamCreateWithFlags)(&blocking, 0), cudaSuccess);
+  aclrtStream of_default = nullptr;
+  expect(0, openaclnnCreateStreamFromNative(nullptr, &of_default));
+  ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamBeginCapture)(blocking, cudaStreamCaptureModeGlobal), cudaSuccess);
+  expect(0, aclrtFree(allocate()));
+  expect(207000, aclrtSynchronizeStream(of_default), {"being captured"});
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaStreamEndCapture)(blocking, &graph), cudaSuccess);
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaGraphDestroy)(graph), cudaSuccess);
+  expect(0, aclrtDestroyStream(of_default));
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaStreamDestroy)(blocking), cudaSuccess);
+}
+
+TEST_F(Captures, TakeNoHostFunctions) {
+  const aclrtEvent event = new_event();
+  expect(0, aclrtRecordEvent(event, wrapped));
+  begin_capture();
+  expect(207000, aclrtResetEvent(event, wrapped), {"cannot take aclrtResetEvent"});
+  end_capture();
+  expect(0, aclrtResetEvent(event, wrapped));
+  expect(0, aclrtDestroyEvent(event));
+}
+
+TEST_F(Captures, KeepTheHandleOfTheirStream) {
+  begin_capture();
+  expect(207000, aclrtDestroyStream(wrapped), {"being captured into a CUDA graph"});
+  Counter counter;
+  expect(0, counter.add(wrapped));
+  end_capture();
+}
+
+// Not while the graph may write what is read.
+TEST_F(Captures, FaultsOfReplaysAreReadWhenTheStreamIsIdle) {
+  Lookup lookup({1, 55});
+  const aclrtEvent event = new_event();
+  begin_capture();
+  expect(0, lookup.enqueue(wrapped));
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamEndCapture)(native, &graph), cudaSuccess);
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(OPENACLNN_CUDA_API(cudaGraphInstantiate)(&exec, graph, 0), cudaSuccess);
+  ASSERT_EQ(OPENACLNN_CUDA_API(cudaGraphLaunch)(exec, native), cudaSuccess);
+  expect(0, aclrtRecordEvent(event, wrapped));
+  fake("slow=50000");
+  const auto nothing = [](void*) {};
+  ASSERT_EQ(OPENACLNN_CUDA_API(cudaLaunchHostFunc)(native, nothing, nullptr), cudaSuccess);
+  expect(0, aclrtSynchronizeEvent(event));  // the stream goes on
+  expect(507035, aclrtSynchronizeStream(wrapped), {"aclnnEmbedding", "indices[1] = 55"});
+  expect(0, aclrtDestroyEvent(event));
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaGraphExecDestroy)(exec), cudaSuccess);
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaGraphDestroy)(graph), cudaSuccess);
+}
+
+class DISABLED_Waiting : public Captures {};
+TEST_F(DISABLED_Waiting, CallsAreRefusedBeforeTheyBecomePartOfTheGraph) {
+  Counter counter;
+  begin_capture();
+  expect(207000, counter.add(wrapped), {"being captured into a CUDA graph"});
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamEndCapture)(native, &graph), cudaSuccess);
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(OPENACLNN_CUDA_API(cudaGraphInstantiate)(&exec, graph, 0), cudaSuccess);
+  ASSERT_EQ(OPENACLNN_CUDA_API(cudaGraphLaunch)(exec, native), cudaSuccess);
+  expect(0, aclrtSynchronizeStream(wrapped));
+  EXPECT_EQ(counter.value(), 0.0f) << "the refused call is in the graph";
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaGraphExecDestroy)(exec), cudaSuccess);
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaGraphDestroy)(graph), cudaSuccess);
+}
+
+TEST(CapturesOf, CallsThatWaitAreRefused) {
+  const openaclnn_test::ProcessResult result = openaclnn_test::run_suite(
+      "Waiting", {{"OPENACLNN_DEVICE", "cuda"},
+                  {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN},
+                  {"OPENACLNN_BLOCKING", "1"}});
+  EXPECT_TRUE(openaclnn_test::ran_and_passed(result)) << result.output;
+}
+
+// What is remembered of records goes when nothing is behind it.
+TEST_F(Captures, RecordsOfAStreamWithoutTasksTakeNoMemory) {
+  const aclrtEvent event = new_event();
+  expect(0, aclrtRecordEvent(event, wrapped));
+  fake("fail=cudaEventCreate:20");
+  for (int k = 0; k < 200; ++k) expect(0, aclrtRecordEvent(event, wrapped));
+  expect(0, aclrtDestroyEvent(event));
+}
+
+TEST_F(Captures, PinnedMemoryGoesBack) {
+  size_t before = 0, after = 0, total = 0;
+  expect(0, aclrtGetMemInfo(ACL_HBM_MEM, &before, &total));
+  for (size_t k = 0; k < 6; ++k) {
+    void* pinned = nullptr;
+    expect(0, aclrtMallocHost(&pinned, (size_t{1} << 29) + (k << 27)));
+    expect(0, aclrtFreeHost(pinned));
+  }
+  expect(0, aclrtGetMemInfo(ACL_HBM_MEM, &after, &total));
+  EXPECT_LE(before - after, size_t{3} << 29) << "more than the last block is kept";
+}
+
+}  // namespace
