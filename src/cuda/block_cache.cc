@@ -79,8 +79,8 @@ void BlockCache::free_idle() {
 void BlockCache::free_oldest_idle() {
   constexpr size_t kMostIdleHostBytes = size_t{256} << 20;
   while (space_ == MemorySpace::host && idle_bytes_ > kMostIdleHostBytes) {
-    const auto oldest = std::ranges::min_element(
-        idle_, {}, [](const auto& entry) { return entry.second.since; });
+    const auto oldest =
+        std::ranges::min_element(idle_, {}, [](const auto& entry) { return entry.second.since; });
     free_now(oldest->second.address);
     idle_bytes_ -= oldest->first;
     idle_.erase(oldest);

@@ -18,9 +18,7 @@ namespace openaclnn::cuda {
 namespace {
 
 // Drivers run all minor versions of their major one; but kernels take large parameters (kMostParameterBytes) since 12.1 only.
-constexpr int needed_driver(int cudart_version) {
-  return std::max(cudart_version / 1000 * 1000, 12010);
-}
+constexpr int needed_driver(int cudart_version) { return std::max(cudart_version / 1000 * 1000, 12010); }
 static_assert(needed_driver(12040) == 12010 && needed_driver(13020) == 13000);
 constexpr int kNeededDriver = needed_driver(CUDART_VERSION);
 

@@ -63,10 +63,9 @@ std::optional<uint64_t> CudaQueue::enqueue(Task&& task) {
   if (closed_) return std::nullopt;
   const bool capturing = is_capturing();
   if (capturing && task.on_host) {
-    throw DeviceFailure(
-        Status(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
-               text("stream is being captured into a CUDA graph, which cannot take ", task.name,
-                    "; call it before the capture begins or after its end")));
+    throw DeviceFailure(Status(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+                               text("stream is being captured into a CUDA graph, which cannot take ",
+                                    task.name, "; call it before the capture begins or after its end")));
   }
   if (!capturing && tasks_ % kTasksPerMark == 0 && !pending_.empty()) {
     (void)mark(lock);
@@ -126,8 +125,14 @@ std::shared_ptr<DeviceEvent> CudaQueue::mark(const Lock&) {
   if (!marks_.empty() && marks_.back().appended == appended_ && owner_ == Owner::library)
     return marks_.back().event;
   std::shared_ptr<DeviceEvent> event = driver_.record(stream_, false);
-  marks_.push_back({appended_, tasks_, event});
+  remember(event);
   return event;
+}
+
+// Only marks behind tasks that no other is behind of are needed: so there are never more than tasks.
+void CudaQueue::remember(const std::shared_ptr<DeviceEvent>& event) {
+  const uint64_t marked = marks_.empty() ? 0 : marks_.back().tasks;
+  if (!pending_.empty() && pending_.back()->number > marked) marks_.push_back({appended_, tasks_, event});
 }
 
 void CudaQueue::settle() {
@@ -171,10 +176,7 @@ std::shared_ptr<Marker> CudaQueue::record() {
   if (closed_) return nullptr;
   const bool capturing = is_capturing();
   std::shared_ptr<DeviceEvent> event = driver_.record(stream_, true);
-  // It is a mark if it is behind tasks that no other mark is behind of: so there are never more marks than tasks.
-  const uint64_t marked = marks_.empty() ? 0 : marks_.back().tasks;
-  if (!capturing && !pending_.empty() && pending_.back()->number > marked)
-    marks_.push_back({appended_, tasks_, event});
+  if (!capturing) remember(event);
   auto marker = make_recycled<CudaMarker>(driver_, std::move(event), weak_from_this(), capturing);
   marker->task_number = tasks_;
   marker->fault_cell = fault_cell;
@@ -200,14 +202,16 @@ bool CudaQueue::wait_for(std::shared_ptr<Marker> marker) {
 
 Status CudaQueue::can_be_awaited() const {
   if (!driver_.is_usable() || !is_capturing()) return {};
-  return {ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
-          "stream is being captured into a CUDA graph, so it cannot be waited for; end the capture and launch "
-          "the graph first"};
+  return {
+      ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+      "stream is being captured into a CUDA graph, so it cannot be waited for; end the capture and launch "
+      "the graph first"};
 }
 
 WaitResult CudaQueue::synchronize(Deadline deadline) {
   driver_.require_usable();
   std::shared_ptr<DeviceEvent> last;
+  uint64_t awaited = 0;
   {
     const Lock lock(mutex_);
     if (ended_) return WaitResult::done;
@@ -218,11 +222,13 @@ WaitResult CudaQueue::synchronize(Deadline deadline) {
       return WaitResult::done;
     }
     last = mark(lock);
+    awaited = appended_;
   }
   if (driver_.wait_for(*last, deadline) == WaitResult::timed_out) return WaitResult::timed_out;
   settle();
   harvest_replays();
   const Lock lock(mutex_);
+  finished_ = std::max(finished_, awaited);
   ended_ = closed_ && pending_.empty();
   return WaitResult::done;
 }
@@ -253,11 +259,10 @@ std::optional<FencePoint> CudaQueue::find_busy_until() {
   const Lock lock(mutex_);
   if (ended_ || (pending_.empty() && owner_ == Owner::library)) return std::nullopt;
   // The program may end its stream after the handle.
-  if ((closed_ && owner_ == Owner::program) || is_capturing())
-    return FencePoint{nullptr, shared_from_this()};
-  std::shared_ptr<DeviceEvent> last = pending_.empty() ? driver_.record(stream_, false) : mark(lock);
+  if ((closed_ && owner_ == Owner::program) || is_capturing()) return FencePoint{nullptr, shared_from_this()};
+  if (driver_.call(&PluginTable::query_stream, stream_)) return std::nullopt;
+  std::shared_ptr<DeviceEvent> last = mark(lock);
   settle(lock);
-  if (pending_.empty() && driver_.is_reached(*last)) return std::nullopt;
   return FencePoint{std::move(last)};
 }
 

@@ -93,6 +93,7 @@ class CudaQueue final : public Queue, public std::enable_shared_from_this<CudaQu
   std::optional<FencePoint> find_busy_until();
   void start(Pending& pending);
   std::shared_ptr<DeviceEvent> mark(const Lock& lock);
+  void remember(const std::shared_ptr<DeviceEvent>& event);
   void settle(const Lock& lock);
   void harvest_replays();
   void harvest(const Pending& pending) noexcept;
@@ -104,12 +105,12 @@ class CudaQueue final : public Queue, public std::enable_shared_from_this<CudaQu
   const Owner owner_;
   std::mutex mutex_;
   bool closed_ = false;
-  bool ended_ = false;  // closed, and all was done then: the stream may be gone
+  bool ended_ = false;     // closed, and all was done then: the stream may be gone
   uint64_t tasks_ = 0;     // ever appended
   uint64_t appended_ = 0;  // tasks and waits that no graph captured
   uint64_t finished_ = 0;  // of appended_, as far as is known
   Ring<std::unique_ptr<Pending>> pending_;
-  Ring<Mark> marks_;
+  Ring<Mark> marks_;  // each behind more tasks than the one before
   // Tasks that a CUDA graph holds now. It may run them at any time, so they stay as long as the queue.
   std::vector<std::unique_ptr<Pending>> captured_;
 };

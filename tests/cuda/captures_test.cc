@@ -55,7 +55,8 @@ TEST_F(Captures, AreNotJoinedByStreamsOfTheLibrary) {
   begin_capture();
   expect(0, captured.add(wrapped));
   expect(0, aclrtRecordEvent(event, wrapped));
-  expect(207000, aclrtStreamWaitEvent(stream, event), {"event was recorded while", "cannot join the capture"});
+  expect(207000, aclrtStreamWaitEvent(stream, event),
+         {"event was recorded while", "cannot join the capture"});
   expect(0, outside.add(stream));
   expect(0, aclrtSynchronizeStream(stream));
   EXPECT_EQ(outside.value(), 1.0f);
@@ -193,10 +194,10 @@ TEST_F(DISABLED_Waiting, CallsAreRefusedBeforeTheyBecomePartOfTheGraph) {
 }
 
 TEST(CapturesOf, CallsThatWaitAreRefused) {
-  const openaclnn_test::ProcessResult result = openaclnn_test::run_suite(
-      "Waiting", {{"OPENACLNN_DEVICE", "cuda"},
-                  {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN},
-                  {"OPENACLNN_BLOCKING", "1"}});
+  const openaclnn_test::ProcessResult result =
+      openaclnn_test::run_suite("Waiting", {{"OPENACLNN_DEVICE", "cuda"},
+                                            {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN},
+                                            {"OPENACLNN_BLOCKING", "1"}});
   EXPECT_TRUE(openaclnn_test::ran_and_passed(result)) << result.output;
 }
 
