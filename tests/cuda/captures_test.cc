@@ -12,7 +12,7 @@ class Captures : public CudaTest {
  protected:
   void SetUp() override {
     CudaTest::SetUp();
-    ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamCreateWithFlags)(&native, flags), cudaSuccess);
+    ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamCreateWithFlags)(&native, cudaStreamNonBlocking), cudaSuccess);
     expect(0, openaclnnCreateStreamFromNative(native, &wrapped));
   }
   void TearDown() override {
@@ -30,21 +30,24 @@ class Captures : public CudaTest {
         << "the capture was spoilt";
     EXPECT_EQ(OPENACLNN_CUDA_API(cudaGraphDestroy)(graph), cudaSuccess);
   }
-  static void* allocate() {
+  void* allocate() const {
     void* memory = nullptr;
-    expect(0, aclrtMalloc(&memory, kBytes, ACL_MEM_MALLOC_HUGE_FIRST));
+    expect(0, aclrtMalloc(&memory, bytes, ACL_MEM_MALLOC_HUGE_FIRST));
     return memory;
   }
   // Frees the block while a stream may use it, and says whether the next allocation gets it.
-  static bool is_handed_out_after_free(void* memory) {
+  bool is_handed_out_after_free(void* memory) const {
     expect(0, aclrtFree(memory));
     void* const next = allocate();
     expect(0, aclrtFree(next));
     return next == memory;
   }
 
-  static constexpr size_t kBytes = 777777;
-  unsigned flags = cudaStreamNonBlocking;
+  // Of blocks: a size of its own for each test, so that none gets a block that another left.
+  const size_t bytes = [] {
+    static size_t tests = 0;
+    return ++tests << 20;
+  }();
   cudaStream_t native = nullptr;
   aclrtStream wrapped = nullptr;
 };
@@ -91,7 +94,7 @@ TEST_F(Captures, AreJoinedByStreamsOfTheProgram) {
 TEST_F(Captures, KeepFreedMemoryOfEarlierTasks) {
   fake("slow=30000");
   void* const memory = allocate();
-  expect(0, aclrtMemsetAsync(memory, kBytes, 3, kBytes, wrapped));
+  expect(0, aclrtMemsetAsync(memory, bytes, 3, bytes, wrapped));
   begin_capture();
   EXPECT_FALSE(is_handed_out_after_free(memory)) << "a task from before the capture still writes there";
   end_capture();
@@ -105,7 +108,7 @@ TEST_F(Captures, KeepFreedMemoryOfEarlierTasks) {
 
 TEST_F(Captures, KeepMemoryEvenWhenTheHandleEndsFirst) {
   void* const memory = allocate();
-  expect(0, aclrtMemsetAsync(memory, kBytes, 3, kBytes, wrapped));
+  expect(0, aclrtMemsetAsync(memory, bytes, 3, bytes, wrapped));
   begin_capture();
   expect(0, aclrtFree(memory));
   end_capture();
@@ -117,7 +120,7 @@ TEST_F(Captures, KeepMemoryEvenWhenTheHandleEndsFirst) {
 TEST_F(Captures, FreedMemoryWaitsForKernelsOfTheProgram) {
   fake("slow=30000");
   void* const memory = allocate();
-  ASSERT_EQ(OPENACLNN_CUDA_API(cudaMemsetAsync)(memory, 5, kBytes, native), cudaSuccess);
+  ASSERT_EQ(OPENACLNN_CUDA_API(cudaMemsetAsync)(memory, 5, bytes, native), cudaSuccess);
   EXPECT_FALSE(is_handed_out_after_free(memory)) << "the program's own work still writes there";
   expect(0, aclrtSynchronizeStream(wrapped));
 }
