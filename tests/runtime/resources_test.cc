@@ -15,6 +15,7 @@
 #include "runtime/failing_resources.h"
 #include "runtime/gate.h"
 #include "runtime/runtime_test.h"
+#include "support/subprocess.h"
 
 namespace {
 
@@ -135,6 +136,25 @@ TEST_F(ResourcesTest, EachAllocationFailsOnce) {
   expect(0, aclDestroyAclOpExecutor(executor));
   // Calls keep their memory for the next ones, except in sanitized builds: those see every allocation fail.
   EXPECT_GT(failed_calls, kAddressSanitizer || kThreadSanitizer ? 60 : 50);
+}
+
+// With OPENACLNN_TRACE: a call that needs no memory succeeds, whatever the recorder lacks.
+class DISABLED_Traced : public ResourcesTest {};
+TEST_F(DISABLED_Traced, CallsDoNotFailWithTheRecorder) {
+  Counter counter;
+  aclOpExecutor* executor = counter.planned();
+  expect(0, aclSetAclOpExecutorRepeatable(executor));
+  const auto run = [&] { return aclnnApplyFusedEmaAdam(nullptr, 0, executor, stream); };
+  expect(0, run());
+  fail_each_allocation("phase 2", {}, run, [&] { expect(0, aclrtSynchronizeStream(stream)); });
+  expect(0, aclDestroyAclOpExecutor(executor));
+}
+
+TEST(Recording, LacksMemoryQuietly) {
+  if (kAddressSanitizer || kThreadSanitizer) GTEST_SKIP() << "calls of sanitized builds keep no memory";
+  const openaclnn_test::ProcessResult result =
+      openaclnn_test::run_suite("Traced", {{"OPENACLNN_TRACE", "/dev/null"}});
+  EXPECT_TRUE(openaclnn_test::ran_and_passed(result)) << result.output;
 }
 
 TEST_F(ResourcesTest, AFaultIsKeptWhenItsSentenceCannotBeMade) {
