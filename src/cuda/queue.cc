@@ -201,7 +201,7 @@ bool CudaQueue::wait_for(std::shared_ptr<Marker> marker) {
 }
 
 Status CudaQueue::can_be_awaited() const {
-  if (!driver_.is_usable() || !is_capturing()) return {};
+  if (ended_ || !driver_.is_usable() || !is_capturing()) return {};
   return {
       ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
       "stream is being captured into a CUDA graph, so it cannot be waited for; end the capture and launch "

@@ -1,6 +1,7 @@
 // Streams of the CUDA device. The order of tasks is kept by CUDA; the queue remembers what the host has to do when they are done.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -105,10 +106,10 @@ class CudaQueue final : public Queue, public std::enable_shared_from_this<CudaQu
   const Owner owner_;
   std::mutex mutex_;
   bool closed_ = false;
-  bool ended_ = false;     // closed, and all was done then: the stream may be gone
-  uint64_t tasks_ = 0;     // ever appended
-  uint64_t appended_ = 0;  // tasks and waits that no graph captured
-  uint64_t finished_ = 0;  // of appended_, as far as is known
+  std::atomic<bool> ended_{false};  // closed, and all was done then: the stream may be gone
+  uint64_t tasks_ = 0;              // ever appended
+  uint64_t appended_ = 0;           // tasks and waits that no graph captured
+  uint64_t finished_ = 0;           // of appended_, as far as is known
   Ring<std::unique_ptr<Pending>> pending_;
   Ring<Mark> marks_;  // each behind more tasks than the one before
   // Tasks that a CUDA graph holds now. It may run them at any time, so they stay as long as the queue.
