@@ -123,6 +123,74 @@ def test_checkpoints_are_exchanged_with_adamw():
     equal(second, third, 1e-5)
 
 
+def test_options_that_a_checkpoint_lacks_stay_those_of_the_group():
+    first, second = model(), model()
+    theirs = torch.optim.AdamW(first.parameters(), lr=0.01)
+    train(first, theirs, 2)
+    halves = list(second.parameters())
+    ours = FusedEmaAdamW([dict(params=halves, ema_decay=0.5, ema_warmup=False, bias_correction=False)], lr=0.3)
+    ours.load_state_dict(theirs.state_dict())
+    group = ours.param_groups[0]
+    assert (group["lr"], group["ema_decay"], group["ema_warmup"], group["bias_correction"]) == (0.01, 0.5, False, False)
+    assert group["ema_updates"] == 0
+
+
+def test_a_checkpoint_with_amsgrad_is_refused_and_changes_nothing():
+    first, second = model(), model()
+    theirs = torch.optim.AdamW(first.parameters(), lr=0.01, amsgrad=True)
+    train(first, theirs, 2)
+    ours = FusedEmaAdamW(second.parameters(), lr=0.3)
+    with pytest.raises(ValueError, match="has no amsgrad"):
+        ours.load_state_dict(theirs.state_dict())
+    assert ours.param_groups[0]["lr"] == 0.3 and not ours.param_groups[0]["amsgrad"] and not ours.state
+
+
+@pytest.mark.parametrize("has_averages", [False, True])
+def test_steps_of_groups_are_taken_for_their_parameters(has_averages):
+    """Checkpoints of apex and MindSpeed: one count for each group, none for a parameter; the last parameter has no state."""
+    network = model()
+    reference = FusedEmaAdamW(network.parameters(), lr=0.01)
+    train(network, reference, 3)
+    saved = copy.deepcopy(reference.state_dict())
+    for values in saved["state"].values():
+        del values["step"]
+        if not has_averages:
+            del values["ema_params"]
+    last = saved["param_groups"][0]["params"][-1]
+    del saved["state"][last], saved["param_groups"][0]["ema_updates"]
+    saved["param_groups"][0]["step"] = 3
+    before = copy.deepcopy(saved)
+    other = copy.deepcopy(network)
+    optimizer = FusedEmaAdamW(other.parameters(), lr=0.5)
+    optimizer.load_state_dict(saved)
+    assert saved["param_groups"] == before["param_groups"] and saved["state"].keys() == before["state"].keys()
+    assert all("step" not in values for values in saved["state"].values())
+    *others, joined = other.parameters()
+    assert all(int(optimizer.state[parameter]["step"]) == 3 for parameter in others) and joined not in optimizer.state
+    assert "step" not in optimizer.param_groups[0]
+    assert optimizer.param_groups[0]["ema_updates"] == (3 if has_averages else 0)
+    train(network, reference, 1, seed=8)
+    train(other, optimizer, 1, seed=8)
+    assert int(optimizer.state[joined]["step"]) == 1
+    for got, want in zip(others, network.parameters()):
+        assert torch.equal(got, want)
+
+
+def test_a_loaded_checkpoint_stays_as_it_is():
+    network = model()
+    optimizer = FusedEmaAdamW(network.parameters(), lr=0.01)
+    train(network, optimizer, 2)
+    saved = copy.deepcopy(optimizer.state_dict())
+    other = FusedEmaAdamW(model().parameters(), lr=0.5)
+    other.load_state_dict(saved)
+    for parameter in other.param_groups[0]["params"]:
+        parameter.grad = torch.ones_like(parameter)
+    other.step()
+    for key, values in optimizer.state_dict()["state"].items():
+        for name in values:
+            assert torch.equal(saved["state"][key][name], values[name]), name
+
+
 def test_groups_schedulers_and_closures():
     ours, theirs = model(), model()
 
@@ -156,6 +224,60 @@ def test_parameters_that_join_later_count_for_themselves():
         optimizer.step()
     assert int(optimizer.state[first]["step"]) == 3 and int(optimizer.state[second]["step"]) == 1
     assert torch.allclose(second.detach(), torch.full((3,), 0.9), atol=1e-5)
+
+
+def test_capturable_parameters_that_join_later_count_for_themselves():
+    """Counters stay unread, also when some steps were skipped and parameters come and go."""
+    def parameters():
+        return [torch.nn.Parameter(torch.ones(3)) for _ in range(4)]
+
+    ours, theirs = parameters(), parameters()
+    optimizer = FusedEmaAdamW(ours, lr=0.1, weight_decay=0.1, capturable=True, ema_warmup=False)
+    other = torch.optim.AdamW(theirs, lr=0.1, weight_decay=0.1)
+    generator = torch.Generator().manual_seed(1)
+    for step, present in enumerate(["13", "0", "013", "0123", "12", "0123"]):
+        for n, (parameter, copied) in enumerate(zip(ours, theirs)):
+            grad = torch.randn(3, generator=generator)
+            parameter.grad, copied.grad = (grad, grad.clone()) if str(n) in present else (None, None)
+        optimizer.found_inf = torch.tensor([float(step == 1)])
+        optimizer.step()
+        if step != 1:
+            other.step()
+        if step == 3:  # counters that a checkpoint brought along
+            optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    assert [int(optimizer.state[parameter]["step"]) for parameter in ours] == [3, 5, 3, 4]
+    for parameter, copied in zip(ours, theirs):
+        assert torch.allclose(parameter, copied, atol=1e-5)
+
+
+@pytest.mark.parametrize("options", [{}, dict(foreach=False), dict(capturable=True, ema_warmup=False)])
+def test_a_refused_step_counts_nothing(options):
+    first, second = torch.nn.Parameter(torch.ones(3)), torch.nn.Embedding(4, 2, sparse=True)
+    optimizer = FusedEmaAdamW([dict(params=[first]), dict(params=second.parameters())], lr=0.1, **options)
+    first.grad = torch.ones(3)
+    optimizer.step()
+    second(torch.tensor([1])).sum().backward()
+    before = first.detach().clone()
+    with pytest.raises(RuntimeError, match="sparse"):
+        optimizer.step()
+    assert torch.equal(first, before)
+    second.weight.grad = None
+    first.grad = torch.ones(3, dtype=torch.complex64).conj().imag
+    with pytest.raises(TypeError, match=r"grad\[0\] is a negative"):
+        optimizer.step()
+    assert int(optimizer.state[first]["step"]) == 1
+    assert [group["ema_updates"] for group in optimizer.param_groups] == [1, 1]
+
+
+def test_every_group_of_a_step_counts():
+    """Another process may have the gradients of a group."""
+    first, second = torch.nn.Parameter(torch.ones(3)), torch.nn.Parameter(torch.ones(3))
+    optimizer = FusedEmaAdamW([dict(params=[first]), dict(params=[second])], lr=0.1)
+    first.grad = torch.ones(3)
+    optimizer.step()
+    optimizer.found_inf = torch.ones(1)
+    optimizer.step()
+    assert [group["ema_updates"] for group in optimizer.param_groups] == [1, 1]
 
 
 @pytest.mark.parametrize("name", ["bfloat16", "float16"])
@@ -209,6 +331,27 @@ def test_swap_ema():
         optimizer.restore()
 
 
+def test_some_parameters_are_stored_and_others_restored():
+    network, other = model(), model()
+    optimizer = FusedEmaAdamW(network.parameters(), lr=0.05)
+    train(network, optimizer)
+    before = copy.deepcopy(network.state_dict())
+    optimizer.store(network.parameters())
+    optimizer.copy_to()
+    with pytest.raises(ValueError, match="parameters has 1 entries, but store\\(\\) kept 6"):
+        optimizer.restore([network[0].weight])
+    optimizer.restore(other.parameters())
+    for name, value in other.state_dict().items():
+        assert torch.equal(value, before[name])
+    optimizer.store([network[0].bias])
+    averages = [value.detach().clone() for value in network.parameters()]
+    with torch.no_grad():
+        for value in network.parameters():
+            value.zero_()
+    optimizer.restore()
+    assert torch.equal(network[0].bias, averages[1]) and network[0].weight.eq(0).all()
+
+
 @needs_newer_torch(2, 3)
 def test_gradient_scaler():
     ours, theirs = model(), model()
@@ -250,7 +393,8 @@ def test_capturable_counts_in_tensors():
 
 @pytest.mark.parametrize("options, error, text", [
     (dict(amsgrad=True), ValueError, "amsgrad"), (dict(lr=-1), ValueError, "lr is -1"),
-    (dict(betas=(0.9, 1.5)), ValueError, r"betas\[1\]"), (dict(ema_decay=2), ValueError, "ema_decay"),
+    (dict(betas=(0.9, 1.5)), ValueError, r"betas\[1\]"), (dict(betas=(1.0, 0.9)), ValueError, r"betas\[0\] is 1.0"),
+    (dict(betas=(0.9, 1.0)), ValueError, r"betas\[1\] is 1.0"), (dict(ema_decay=2), ValueError, "ema_decay"),
     (dict(capturable=True), ValueError, "ema_warmup=False")])
 def test_refused_options(options, error, text):
     with pytest.raises(error, match=text):
