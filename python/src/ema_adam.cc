@@ -116,8 +116,7 @@ nb::object apply_fused_ema_adam(nb::handle grad, nb::handle var, nb::handle m, n
       throw nb::type_error("grad, var, m, v and s must all be arrays, or all be lists of arrays");
     }
   }
-  const std::array<nb::object, 6> kept = {held(grad), held(var), held(m),
-                                          held(v),    held(s),   held(var_copy)};
+  const std::array<nb::object, 6> kept = {held(grad), held(var), held(m), held(v), held(s), held(var_copy)};
   std::array<Arrays, 5> arrays;
   for (size_t k = 0; k < arrays.size(); ++k) arrays[k] = describe_all(kept[k], kNames[k], k > 0);
   const Number<int64_t> step_number(step, "step", ACL_INT64);
