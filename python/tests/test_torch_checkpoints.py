@@ -120,3 +120,25 @@ def test_a_loaded_checkpoint_stays_as_it_is():
     for key, values in optimizer.state_dict()["state"].items():
         for name in values:
             assert torch.equal(saved["state"][key][name], values[name]), name
+
+
+@pytest.mark.parametrize("options", [{}, dict(capturable=True, ema_warmup=False)])
+def test_state_that_was_replaced_is_completed_again(options):
+    """As ZeroRedundancyOptimizer does when it loads a checkpoint: counters and dtypes are those of the file."""
+    ours = [torch.nn.Parameter(torch.ones(3)) for _ in range(2)]
+    theirs = [torch.nn.Parameter(torch.ones(3)) for _ in range(2)]
+    optimizer = FusedEmaAdamW(ours, lr=0.1, **options)
+    other = torch.optim.AdamW(theirs, lr=0.1)
+    for n in range(2):
+        if n == 1:
+            for count, (mine, copied) in zip((4, 9), zip(ours, theirs)):
+                for owner, parameter, dtype in ((optimizer, mine, torch.bfloat16), (other, copied, torch.float32)):
+                    owner.state[parameter] = {"step": torch.tensor(float(count)), "exp_avg": torch.full((3,), 0.5, dtype=dtype),
+                                              "exp_avg_sq": torch.full((3,), 0.25, dtype=dtype)}
+        for parameter in ours + theirs:
+            parameter.grad = torch.full((3,), 0.125)
+        optimizer.step()
+        other.step()
+    assert [int(optimizer.state[parameter]["step"]) for parameter in ours] == [5, 10]
+    for parameter, copied in zip(ours, theirs):
+        assert torch.allclose(parameter, copied, atol=1e-6)

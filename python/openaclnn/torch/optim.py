@@ -58,7 +58,8 @@ class FusedEmaAdamW(torch.optim.Optimizer):
                         bias_correction=bias_correction, state_dtype=state_dtype, ema_updates=0,
                         # what torch.optim.AdamW expects in a state dict that it loads
                         differentiable=False, fused=None)
-        self._stepped_with = {}  # of parameters whose state is complete: the same value for those with the same step count
+        # Of parameters whose state is complete: its counter, and a value that parameters with the same step count share.
+        self._stepped_with = {}
         super().__init__(params, defaults)
         self._swapped = None
         for group in self.param_groups:
@@ -152,7 +153,7 @@ class FusedEmaAdamW(torch.optim.Optimizer):
     def _calls(self, group, parameters, states):
         """The native calls of a group: positions of parameters with one step count, and the count of this step."""
         if group["capturable"]:  # counters stay unread
-            kinds = self._stepped_together(parameters)
+            kinds = self._stepped_together(parameters, states)
         else:
             kinds = [int(count) for count in torch.stack([state["step"] for state in states]).tolist()]
         calls = {}
@@ -161,12 +162,13 @@ class FusedEmaAdamW(torch.optim.Optimizer):
         return [(members, states[members[0]]["step"] + 1 if group["capturable"] else kinds[members[0]] + 1)
                 for members in calls.values()]
 
-    def _stepped_together(self, parameters):
+    def _stepped_together(self, parameters, states):
         """For each parameter a value that those share whose counters are equal, because they began alike and every step was
         taken with all of them."""
-        before = [self._stepped_with[parameter] for parameter in parameters]
+        before = [self._stepped_with[parameter][1] for parameter in parameters]
         after = {value: object() for value in set(before)}
-        self._stepped_with.update(zip(parameters, map(after.get, before)))
+        for parameter, state, value in zip(parameters, states, before):
+            self._stepped_with[parameter] = state["step"], after[value]
         return before
 
     @staticmethod
@@ -181,8 +183,8 @@ class FusedEmaAdamW(torch.optim.Optimizer):
 
     def _state_of(self, parameter, group):
         state = self.state[parameter]
-        if state and parameter in self._stepped_with:
-            return state
+        if parameter in self._stepped_with and self._stepped_with[parameter][0] is state.get("step"):
+            return state  # complete, and not replaced since
         kind = torch.int64 if group["capturable"] else torch.float32
         if "step" not in state:
             state["step"] = torch.zeros((), dtype=kind)
@@ -197,7 +199,7 @@ class FusedEmaAdamW(torch.optim.Optimizer):
         for name in _STATE:
             if state[name].dtype != dtype:
                 state[name] = state[name].to(dtype)
-        self._stepped_with[parameter] = int(state["step"])
+        self._stepped_with[parameter] = state["step"], int(state["step"])
         return state
 
     @staticmethod
