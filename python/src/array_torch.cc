@@ -169,8 +169,9 @@ bool has_flag(nb::handle object, PyObject* method) {
   return is_true(flag);
 }
 
-// Whether a layout can be that of the real or the imaginary parts of complex numbers: these are two elements apart.
-bool is_every_other_element(const Array& array) {
+// Whether elements can be the real or the imaginary parts of complex numbers: these are two elements apart.
+bool can_be_parts(const Array& array) {
+  if (array.dtype != ACL_FLOAT && array.dtype != ACL_DOUBLE && array.dtype != ACL_FLOAT16) return false;
   for (int k = 0; k < array.rank; ++k) {
     if (array.dims[k] > 1 && array.strides[k] % 2 != 0) return false;
   }
@@ -185,7 +186,7 @@ void require_plain(nb::handle object, const Name& name, const Array& array) {
   const bool is_complex = array.dtype == ACL_COMPLEX64 || array.dtype == ACL_COMPLEX128;
   if (is_complex && has_flag(object, is_conj))
     refuse(name, " is a conjugate that PyTorch has not computed yet; pass its .resolve_conj()");
-  if (is_every_other_element(array) && has_flag(object, is_neg))
+  if (can_be_parts(array) && has_flag(object, is_neg))
     refuse(name, " is a negative that PyTorch has not computed yet; pass its .resolve_neg()");
 }
 
