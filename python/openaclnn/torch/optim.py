@@ -123,8 +123,9 @@ class FusedEmaAdamW(torch.optim.Optimizer):
         return loss
 
     def _refuse_sparse_gradients(self, parameters):
-        if any(parameter.grad.is_sparse for parameter in parameters):
-            raise RuntimeError(f"gradients are sparse; {type(self).__name__} needs dense ones")
+        for parameter in parameters:
+            if parameter.grad.is_sparse:
+                raise RuntimeError(f"gradients are sparse; {type(self).__name__} needs dense ones")
 
     def _step_group(self, group, parameters, scale, found_inf):
         states = [self._state_of(parameter, group) for parameter in parameters]
@@ -167,8 +168,8 @@ class FusedEmaAdamW(torch.optim.Optimizer):
         taken with all of them."""
         before = [self._stepped_with[parameter][1] for parameter in parameters]
         after = {value: object() for value in set(before)}
-        for parameter, state, value in zip(parameters, states, before):
-            self._stepped_with[parameter] = state["step"], after[value]
+        self._stepped_with.update((parameter, (state["step"], after[value]))
+                                  for parameter, state, value in zip(parameters, states, before))
         return before
 
     @staticmethod
@@ -183,7 +184,8 @@ class FusedEmaAdamW(torch.optim.Optimizer):
 
     def _state_of(self, parameter, group):
         state = self.state[parameter]
-        if parameter in self._stepped_with and self._stepped_with[parameter][0] is state.get("step"):
+        known = self._stepped_with.get(parameter)
+        if known is not None and known[0] is state.get("step"):
             return state  # complete, and not replaced since
         kind = torch.int64 if group["capturable"] else torch.float32
         if "step" not in state:
