@@ -5,13 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "acl/acl.h"
 #include "base/dtype.h"
+#include "base/tensor_view.h"
+#include "library.h"
 #include "ops/room_cases.h"
 #include "program.h"
 
@@ -28,7 +30,7 @@ aclDataType dtype_named(const std::string& name) {
     const auto* const info = openaclnn::find_dtype(static_cast<aclDataType>(value));
     if (info != nullptr && name == info->name) return info->dtype;
   }
-  throw BadInput(fmt::format("it has a dtype '{}'", name));
+  throw BadInput(fmt::format("it has a dtype '{}'", shown(name)));
 }
 
 double real_of(const json& value) {
@@ -43,14 +45,14 @@ const Description& description_of(const json& call) {
   for (const Description& known : descriptions()) {
     if (function.ends_with("nn" + known.name + "GetWorkspaceSize")) return known;
   }
-  throw BadInput(fmt::format("it is of {}, which is no operator of this program", function));
+  throw BadInput(fmt::format("it is of {}, which is no operator of this program", shown(function)));
 }
 
 LoadedTensor load(const json& tensor, const std::string& folder, Use use) {
   const std::vector<int64_t> dims = tensor.at("shape");
   const aclDataType dtype = dtype_named(tensor.at("dtype"));
   if (tensor.contains("incomplete"))
-    throw BadInput("its data is incomplete: " + tensor.at("incomplete").get<std::string>());
+    throw BadInput("its data is incomplete: " + printable(tensor.at("incomplete")));
   if (tensor.contains("file")) {
     const std::string file = tensor.at("file");
     if (file.find('/') != std::string::npos) throw BadInput("it names a file outside its folder");
@@ -58,12 +60,16 @@ LoadedTensor load(const json& tensor, const std::string& folder, Use use) {
     // Of a tensor that stands for one number only that number is kept.
     const bool is_number = loaded.header.dims.empty();
     if (loaded.header.dtype != dtype || (loaded.header.dims != dims && !is_number))
-      throw BadInput(fmt::format("{} is not what call.json says", file));
+      throw BadInput(fmt::format("{} is not what call.json says", shown(file)));
     return loaded;
   }
+  if (dims.size() > openaclnn::kMaxRank)
+    throw BadInput(fmt::format("it has a tensor of {} dims", dims.size()));
   LoadedTensor made = make_tensor(dtype, dims);
   const bool has_no_data = use != Use::written && tensor.at("role") == "unknown";
-  if (has_no_data && made.header.bytes > 0) std::memset(made.memory->data, 0, made.header.bytes);
+  if (has_no_data && made.header.bytes > 0 &&
+      aclrtMemset(made.memory->data, made.header.bytes, 0, made.header.bytes) != 0)
+    throw Failure(error_text());
   return made;
 }
 
@@ -122,7 +128,7 @@ std::vector<HostTensor> snapshot(const Description& description, const Arguments
     if (!arguments.has(parameter.name)) continue;
     for (const LoadedTensor& tensor : arguments.tensors.at(parameter.name)) {
       HostTensor& copy = tensors.emplace_back(tensor.header.dtype, tensor.header.dims);
-      if (tensor.header.bytes > 0) std::memcpy(copy.element(0), tensor.memory->data, tensor.header.bytes);
+      if (tensor.header.bytes > 0) tensor.memory->get(copy.element(0), tensor.header.bytes);
     }
   }
   return tensors;
@@ -167,7 +173,7 @@ Replay replay(const std::string& folder, openaclnn_test::Judge& judge) {
     Arguments arguments = read_arguments(call, description, folder);
     Replay done;
     done.operator_name = description.name;
-    done.reason = call.at("reason");
+    done.reason = printable(call.at("reason"));
     const std::vector<HostTensor> before = snapshot(description, arguments);
     done.result = call_operator(description, arguments);
     if (done.result.code != 0) return done;

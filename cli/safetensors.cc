@@ -30,9 +30,6 @@ const char* name_of(aclDataType dtype) {
   return nullptr;
 }
 
-// Names in sentences are cut: a hostile file may have long ones.
-std::string shown(const std::string& name) { return name.size() > 80 ? name.substr(0, 80) + "…" : name; }
-
 // nlohmann keeps the last of two equal keys and nests without limit; both are refused.
 json parse_object(std::string_view text) {
   std::set<std::string> names;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -48,11 +49,23 @@ bool read_at(int file, void* to, size_t bytes, uint64_t at) {
   return true;
 }
 
+constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
+
+// Calls body(at, bytes) for pieces of a tensor that go through the host one by one.
+template <class Body>
+void for_each_piece(uint64_t bytes, const Body& body) {
+  for (uint64_t at = 0; at < bytes; at += kPieceBytes) body(at, std::min(kPieceBytes, bytes - at));
+}
+
 LoadedTensor read_elements(int file, StoredTensor header) {
   LoadedTensor loaded = {std::move(header), nullptr};
   loaded.memory = std::make_shared<DeviceMemory>(loaded.header.bytes);
-  if (!read_at(file, loaded.memory->data, loaded.header.bytes, loaded.header.begin))
-    throw BadInput("it cannot be read to its end");
+  std::string piece(std::min(kPieceBytes, loaded.header.bytes), '\0');
+  for_each_piece(loaded.header.bytes, [&](uint64_t at, uint64_t bytes) {
+    if (!read_at(file, piece.data(), bytes, loaded.header.begin + at))
+      throw BadInput("it cannot be read to its end");
+    loaded.memory->put(piece.data(), bytes, at);
+  });
   return loaded;
 }
 
@@ -61,7 +74,7 @@ StoredTensor choose(std::vector<StoredTensor> tensors, const std::string& name) 
   std::string names;
   for (StoredTensor& tensor : tensors) {
     if (tensor.name == name) return std::move(tensor);
-    if (names.size() < 300) names += (names.empty() ? "" : ", ") + tensor.name;
+    if (names.size() < 300) names += (names.empty() ? "" : ", ") + shown(tensor.name);
   }
   if (name.empty())
     throw BadInput(fmt::format("it has {} tensors; choose one with :NAME of {}", tensors.size(), names));
@@ -96,7 +109,7 @@ bool read_numbers(const std::string& text, LoadedTensor& loaded) {
     at = next + 1;
   }
   loaded = make_tensor(ACL_INT64, {static_cast<int64_t>(numbers.size())});
-  std::memcpy(loaded.memory->data, numbers.data(), loaded.header.bytes);
+  loaded.memory->put(numbers.data(), loaded.header.bytes);
   return true;
 }
 
@@ -145,7 +158,13 @@ void write_tensors(NewFile& file, const TensorOutput& output) {
   const std::string head = is_npy(output.path) ? openaclnn::npy_header(headers[0].dtype, headers[0].dims)
                                                : safetensors_header(headers);
   file.append(head.data(), head.size());
-  for (const LoadedTensor& tensor : output.tensors) file.append(tensor.memory->data, tensor.header.bytes);
+  for (const LoadedTensor& tensor : output.tensors) {
+    std::string piece(std::min(kPieceBytes, tensor.header.bytes), '\0');
+    for_each_piece(tensor.header.bytes, [&](uint64_t at, uint64_t bytes) {
+      tensor.memory->get(piece.data(), bytes, at);
+      file.append(piece.data(), bytes);
+    });
+  }
   file.sync();
 }
 
@@ -159,6 +178,18 @@ DeviceMemory::DeviceMemory(uint64_t bytes) {
 
 DeviceMemory::~DeviceMemory() {
   if (data != nullptr) aclrtFree(data);
+}
+
+void DeviceMemory::put(const void* from, uint64_t bytes, uint64_t at) {
+  if (bytes == 0) return;
+  if (aclrtMemcpy(static_cast<char*>(data) + at, bytes, from, bytes, ACL_MEMCPY_HOST_TO_DEVICE) != 0)
+    throw Failure(error_text());
+}
+
+void DeviceMemory::get(void* to, uint64_t bytes, uint64_t at) const {
+  if (bytes == 0) return;
+  if (aclrtMemcpy(to, bytes, static_cast<const char*>(data) + at, bytes, ACL_MEMCPY_DEVICE_TO_HOST) != 0)
+    throw Failure(error_text());
 }
 
 LoadedTensor make_tensor(aclDataType dtype, const std::vector<int64_t>& dims) {

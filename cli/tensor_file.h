@@ -10,12 +10,15 @@
 
 namespace openaclnn_cli {
 
-// Device memory that belongs to the tensor.
+// Device memory that belongs to the tensor. On a GPU the host reaches it by copies only.
 struct DeviceMemory {
   explicit DeviceMemory(uint64_t bytes);
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  void put(const void* from, uint64_t bytes, uint64_t at = 0);
+  void get(void* to, uint64_t bytes, uint64_t at = 0) const;
 
   void* data = nullptr;  // nullptr for 0 bytes
 };

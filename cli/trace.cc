@@ -31,12 +31,17 @@ json parse_events(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw BadInput(fmt::format("{}: it cannot be opened", path));
   std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  json events = json::parse(text, nullptr, false);
+  // Values that nest deeper than openaclnn writes them would take the stack of whoever frees or copies them.
+  const auto is_shallow = [&](int depth, json::parse_event_t, json&) {
+    if (depth > 12) throw BadInput(fmt::format("{}: it nests too deeply for a trace of openaclnn", path));
+    return true;
+  };
+  json events = json::parse(text, is_shallow, false);
   if (events.is_discarded()) {
     const size_t last_line = text.rfind(",\n");
-    events = json::parse(text + "]", nullptr, false);
+    events = json::parse(text + "]", is_shallow, false);
     if (events.is_discarded() && last_line != std::string::npos)
-      events = json::parse(text.substr(0, last_line) + "]", nullptr, false);
+      events = json::parse(text.substr(0, last_line) + "]", is_shallow, false);
   }
   if (!events.is_array()) throw BadInput(fmt::format("{}: it is no trace of openaclnn", path));
   return events;
@@ -47,10 +52,12 @@ std::map<std::string, Total> add_up(const json& events, const std::string& path)
   for (const json& event : events) {
     if (event.value("ph", "") != "X") continue;
     const std::string category = event.value("cat", ""), ending = "GetWorkspaceSize";
-    std::string name = event.value("name", "");
+    std::string name = printable(event.value("name", ""));
     if (name.ends_with(ending)) name.resize(name.size() - ending.size());
     const double duration = event.value("dur", 0.0);
-    const json arguments = event.value("args", json::object());
+    static const json kNone = json::object();
+    const auto found = event.find("args");
+    const json& arguments = found != event.end() ? *found : kNone;
     Total& total = totals[name];
     if (category == "task") {
       ++total.calls;

@@ -23,8 +23,8 @@ file(RELATIVE_PATH OPENACLNN_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/openaclnn.pc.in openaclnn.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/openaclnn.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 
-if(TARGET openaclnn_cuda) # the library looks for it in its own folder
-  install(TARGETS openaclnn_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cuda)
+if(TARGET openaclnn_cuda) # the library looks for it there
+  install(TARGETS openaclnn_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/openaclnn COMPONENT cuda)
 endif()
 
 if(OPENACLNN_STUB_TARGETS)

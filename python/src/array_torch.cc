@@ -163,6 +163,33 @@ void describe_by_methods(nb::handle object, const Name& name, Array& array) {
   set_layout(array, name, static_cast<int64_t>(rank), dims.data(), steps.data());
 }
 
+bool has_flag(nb::handle object, PyObject* method) {
+  const nb::object flag = nb::steal(PyObject_CallMethodNoArgs(object.ptr(), method));
+  if (!flag.is_valid()) throw nb::python_error();
+  return is_true(flag);
+}
+
+// Whether elements can be the real or the imaginary parts of complex numbers: these are two elements apart.
+bool can_be_parts(const Array& array) {
+  if (array.dtype != ACL_FLOAT && array.dtype != ACL_DOUBLE && array.dtype != ACL_FLOAT16) return false;
+  for (int k = 0; k < array.rank; ++k) {
+    if (array.dims[k] > 1 && array.strides[k] % 2 != 0) return false;
+  }
+  return true;
+}
+
+// A lazy conjugate is a flag on the memory of a complex tensor, and a lazy negative on its imaginary parts; only PyTorch's own
+// operators heed them. Asking costs as much as looking into the tensor, so only tensors that can have a flag are asked.
+void require_plain(nb::handle object, const Name& name, const Array& array) {
+  static PyObject* const is_conj = PyUnicode_InternFromString("is_conj");
+  static PyObject* const is_neg = PyUnicode_InternFromString("is_neg");
+  const bool is_complex = array.dtype == ACL_COMPLEX64 || array.dtype == ACL_COMPLEX128;
+  if (is_complex && has_flag(object, is_conj))
+    refuse(name, " is a conjugate that PyTorch has not computed yet; pass its .resolve_conj()");
+  if (can_be_parts(array) && has_flag(object, is_neg))
+    refuse(name, " is a negative that PyTorch has not computed yet; pass its .resolve_neg()");
+}
+
 }  // namespace
 
 bool describe_torch(nb::handle object, const Name& name, Array& array) {
@@ -182,6 +209,7 @@ bool describe_torch(nb::handle object, const Name& name, Array& array) {
     refuse(name, " has dtype " + nb::cast<std::string>(nb::str(object.attr("dtype"))) +
                      "; accepted are float32, float16, bfloat16, float64, bool, complex and integer types");
   }
+  require_plain(object, name, array);
   return true;
 }
 

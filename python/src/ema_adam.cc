@@ -50,21 +50,27 @@ using Arrays = std::vector<Array>;
 
 bool is_list(nb::handle object) { return PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()); }
 
-// The arrays of a list, or the one array as a list of its own.
+// What keeps the arrays of an argument alive: a list may be changed by another thread while the operator computes, or by an array's
+// own code while it is looked into, but a tuple of its entries may not.
+nb::object held(nb::handle object) {
+  return is_list(object) ? nb::object(nb::tuple(object)) : nb::borrow(object);
+}
+
+// The arrays of a held list, or the one array as a list of its own.
 Arrays describe_all(nb::handle object, const char* word, bool is_output) {
   Arrays arrays;
   if (object.is_none()) return arrays;
-  if (!is_list(object)) {
+  if (!PyTuple_Check(object.ptr())) {
     arrays.push_back(is_output ? describe_output(object, {word}) : describe(object, {word}));
     require_reachable(arrays.back(), {word});
     return arrays;
   }
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(object.ptr());
-  PyObject** const items = PySequence_Fast_ITEMS(object.ptr());
+  const Py_ssize_t count = PyTuple_GET_SIZE(object.ptr());
   arrays.reserve(static_cast<size_t>(count));
   for (Py_ssize_t n = 0; n < count; ++n) {
     const Name name = {word, n};
-    arrays.push_back(is_output ? describe_output(items[n], name) : describe(items[n], name));
+    const nb::handle item = PyTuple_GET_ITEM(object.ptr(), n);
+    arrays.push_back(is_output ? describe_output(item, name) : describe(item, name));
     require_reachable(arrays.back(), name);
   }
   return arrays;
@@ -110,8 +116,9 @@ nb::object apply_fused_ema_adam(nb::handle grad, nb::handle var, nb::handle m, n
       throw nb::type_error("grad, var, m, v and s must all be arrays, or all be lists of arrays");
     }
   }
+  const std::array<nb::object, 6> kept = {held(grad), held(var), held(m), held(v), held(s), held(var_copy)};
   std::array<Arrays, 5> arrays;
-  for (size_t k = 0; k < given.size(); ++k) arrays[k] = describe_all(given[k], kNames[k], k > 0);
+  for (size_t k = 0; k < arrays.size(); ++k) arrays[k] = describe_all(kept[k], kNames[k], k > 0);
   const Number<int64_t> step_number(step, "step", ACL_INT64);
   const Number<float> scale(grad_scale, "grad_scale", ACL_FLOAT), inf(found_inf, "found_inf", ACL_FLOAT);
   const Attributes attributes = {lr, ema_decay, beta1, beta2, eps, mode, bias_correction, weight_decay};
@@ -121,7 +128,7 @@ nb::object apply_fused_ema_adam(nb::handle grad, nb::handle var, nb::handle m, n
   if (has_one_dtype && var_copy.is_none() && !scale.is_given && !inf.is_given) {
     run_one(arrays, step_number, attributes);
   } else {
-    const Arrays copies = describe_all(var_copy, "var_copy", true);
+    const Arrays copies = describe_all(kept[5], "var_copy", true);
     run_list(arrays, var_copy.is_none() ? nullptr : &copies, step_number, scale, inf, attributes);
   }
   return nb::make_tuple(var, m, v, s);

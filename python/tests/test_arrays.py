@@ -1,6 +1,7 @@
 # What counts as an array: libraries, dtypes, strides, read-only memory, and objects that are refused with a sentence.
 import array
 import ctypes
+import weakref
 
 import numpy as np
 import pytest
@@ -182,3 +183,51 @@ def test_jax_arguments_give_jax_results(name):
 
 def test_bfloat16_needs_no_import_of_ml_dtypes_by_the_caller():
     assert openaclnn.grouped_bias_add_grad(np.ones((1, 2, 2), ml_dtypes.bfloat16)).dtype == ml_dtypes.bfloat16
+
+
+@needs_torch
+def test_lazy_conjugates_and_negatives_are_refused():
+    numbers = torch.tensor([[1 + 2j, 3 - 4j], [5j, 6 + 0j]])
+    with pytest.raises(TypeError, match="weight is a conjugate that PyTorch has not computed yet"):
+        openaclnn.embedding(numbers.conj(), torch.tensor([0]))
+    assert torch.equal(openaclnn.embedding(numbers.conj().resolve_conj(), torch.tensor([1])), numbers.conj()[1:])
+    negative = numbers.conj().imag  # the imaginary parts, with a flag
+    for view in (negative, negative[:1, :1], negative.t()[1:]):
+        assert view.is_neg()
+        with pytest.raises(TypeError, match="weight is a negative that PyTorch has not computed yet"):
+            openaclnn.embedding(view, torch.tensor([0]))
+    assert torch.equal(openaclnn.embedding(negative.resolve_neg(), torch.tensor([0])), -numbers.imag[:1])
+    assert torch.equal(openaclnn.embedding(numbers.imag, torch.tensor([0])), numbers.imag[:1])
+
+
+def test_entries_of_lists_live_as_long_as_the_call():
+    """A list that loses its entries while they are looked into, as by another thread while the operator computes."""
+    class Watching:
+        memory = np.ones(2, np.float32)
+
+        def __init__(self, then):
+            self.then = then
+
+        @property
+        def __array_interface__(self):
+            self.then()
+            return self.memory.__array_interface__
+
+    alive = []
+
+    def look():
+        alive.append(entry() is not None)
+        raise AttributeError  # ends the call
+
+    class Entry(np.ndarray):  # has weak references
+        pass
+
+    moments = [np.ones(2, np.float32).view(Entry)]
+    entry = weakref.ref(moments[0])
+    clearing, looking = Watching(moments.clear), Watching(look)
+    moments.append(clearing)
+    others = [np.ones(2, np.float32) for _ in range(4)]
+    with pytest.raises(TypeError, match=r"v\[1\]"):
+        openaclnn.apply_fused_ema_adam_(others[:2], others[2:], moments, [others[0], looking], others[:2], 1)
+    assert alive and all(alive) and not moments
+    assert entry() is None  # and no longer

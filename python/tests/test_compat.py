@@ -47,7 +47,29 @@ optimizer.copy_to()
 assert torch.equal(network.weight, optimizer.state[network.weight]["ema_params"])
 optimizer.restore()
 assert torch.equal(network.weight, before)
-assert FusedEmaAdamW(network.parameters(), adam_w_mode=False)._mode == 0
+optimizer.store(network.parameters())
+optimizer.copy_to()
+optimizer.restore(network.parameters())
+assert torch.equal(network.weight, before)
+
+import copy
+import pickle
+
+values = torch.nn.Parameter(torch.ones(3))
+with_l2 = FusedEmaAdamW([values], 0.1, weight_decay=0.5, adam_w_mode=False, set_grad_none=False)
+for other in (copy.deepcopy(with_l2), pickle.loads(pickle.dumps(with_l2))):
+    found = []
+    for optimizer in (with_l2, other):
+        (parameter,) = optimizer.param_groups[0]["params"]
+        parameter.grad = torch.full((3,), -0.1)
+        optimizer.step()
+        found.append(parameter.detach().clone())
+        optimizer.zero_grad()
+        assert parameter.grad.eq(0).all()
+        with torch.no_grad():
+            parameter.fill_(1)
+        optimizer.load_state_dict({**optimizer.state_dict(), "state": {}})
+    assert torch.equal(*found) and found[0][0] < 1, "weight decay of another mode"
 try:
     FusedEmaAdamW(network.parameters(), amsgrad=True)
 except ValueError as error:
@@ -90,6 +112,13 @@ for destroy, handle in ((acl.rt.destroy_event, start), (acl.rt.destroy_event, en
                         (acl.rt.destroy_context, context)):
     assert destroy(handle) == 0
 assert acl.rt.destroy_stream(stream) == 107017
+for wrong in (lambda: acl.rt.free(), lambda: acl.rt.free(device, 1), lambda: acl.rt.malloc(8), lambda: acl.rt.create_stream(0)):
+    try:
+        wrong()
+    except TypeError as error:
+        assert "aclrt" in str(error) and "argument" in str(error), error
+    else:
+        raise SystemExit("a wrong number of arguments was accepted")
 assert acl.rt.reset_device(0) == 0 and acl.finalize() == 0
 # the arrays' own functions work on after a finalize
 import openaclnn
@@ -125,3 +154,22 @@ def test_installed_packages_stay_what_they_are(module, tmp_path):
         pytest.importorskip("torch")
     (tmp_path / f"{module}.py").write_text("real = True\n")
     run(f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import openaclnn.compat.{module}, {module}; assert {module}.real")
+
+
+@pytest.mark.parametrize("module", ["acl", "torch_npu", "mindspeed"])
+def test_modules_that_are_loaded_already_stay(module):
+    """As PyTorch loads an installed torch_npu by itself."""
+    if module != "acl":
+        pytest.importorskip("torch")
+    run(f"import sys, types; real = sys.modules[{module!r}] = types.ModuleType({module!r}); before = dict(vars(real)); "
+        f"import openaclnn.compat.{module}, {module}; assert {module} is real and vars(real) == before; "
+        f"assert not [name for name in sys.modules if name.startswith({module + '.'!r})]")
+
+
+@needs_torch
+@pytest.mark.parametrize("comes", ["sys.modules['torch_npu'] = types.ModuleType('torch_npu')", "sys.path.insert(0, {folder!r})"])
+def test_beside_the_real_torch_npu_nothing_of_torch_changes(comes, tmp_path):
+    (tmp_path / "torch_npu.py").write_text("real = True\n")
+    run(f"import sys, types, torch; {comes.format(folder=str(tmp_path))}; import openaclnn.compat.torch_npu as compat; "
+        "assert not any(hasattr(where, 'npu') for where in (torch, torch.Tensor, torch.nn.Module)); "
+        "assert 'torch.npu' not in sys.modules and sys.modules.get('torch_npu') is not compat")

@@ -10,32 +10,57 @@ import pytest
 from conftest import needs_torch, torch, torch_version
 
 pytestmark = [needs_torch, pytest.mark.slow]
-CASES = {"data_parallel": (1, 13), "zero_redundancy": (1, 13), "fully_sharded": (2, 6), "vocabulary_parallel": (1, 13),
-         "counts_of_the_batch": (1, 13), "experts": (1, 13), "token_compression": (1, 13)}
+CASES = {"data_parallel": (1, 13), "zero_redundancy": (1, 13), "zero_redundancy_without_a_share": (1, 13),
+         "fully_sharded": (2, 6), "sequence_parallel": (2, 6), "vocabulary_parallel": (1, 13), "counts_of_the_batch": (1, 13),
+         "experts": (1, 13), "token_compression": (1, 13)}
 _runs = {}
 
 
+PROGRAM = pathlib.Path(__file__).with_name("ranks.py")
+
+
+def run_ranks(program, size, folder):
+    """Runs Python with the words `program` and each rank's arguments, up to the end or the limit of time."""
+    environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OPENACLNN_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+    started = []
+    for rank in range(size):
+        with open(folder / f"{rank}.log", "w") as log:
+            started.append(subprocess.Popen([sys.executable, *program, str(rank), str(size), str(folder)], stdout=log,
+                                            stderr=subprocess.STDOUT, env=environment))
+    try:
+        for process in started:
+            process.wait(timeout=240)
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        for process in started:
+            process.kill()
+
+
 def run(size, folder_of):
-    """Starts the processes once for each size; their results and the folder with what they saved."""
+    """Starts the processes once for each size; the folder with their results and what they saved."""
     if size not in _runs:
         folder = folder_of.mktemp(f"ranks{size}")
-        program = pathlib.Path(__file__).with_name("ranks.py")
-        environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OPENACLNN_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
-        started = []
-        for rank in range(size):
-            with open(folder / f"{rank}.log", "w") as log:
-                started.append(subprocess.Popen([sys.executable, str(program), str(rank), str(size), str(folder)], stdout=log,
-                                                stderr=subprocess.STDOUT, env=environment))
-        try:
-            for process in started:
-                process.wait(timeout=240)
-        except subprocess.TimeoutExpired:
-            pass
-        finally:
-            for process in started:
-                process.kill()
+        run_ranks([str(PROGRAM)], size, folder)
         _runs[size] = folder
     return _runs[size]
+
+
+def test_a_failing_rank_says_why(tmp_path):
+    program = f"""if True:
+        import pathlib, sys
+        sys.path.insert(0, {str(PROGRAM.parent)!r})
+        import ranks
+
+        def fully_sharded(*arguments):
+            raise ValueError("planted")
+
+        ranks.fully_sharded, ranks.CASES, ranks.NEEDS = fully_sharded, [fully_sharded], {{}}
+        ranks.main(int(sys.argv[1]), int(sys.argv[2]), pathlib.Path(sys.argv[3]))
+    """
+    run_ranks(["-c", program], 2, tmp_path)
+    for rank in range(2):
+        assert "ValueError: planted" in json.loads((tmp_path / f"{rank}.json").read_text())["fully_sharded"]
 
 
 @pytest.mark.parametrize("size", [2, 4])

@@ -68,3 +68,11 @@ def test_a_gpu_is_refused_with_a_sentence():
     run = subprocess.run([sys.executable, "-c", "import openaclnn"], env={**os.environ, "OPENACLNN_DEVICE": "cuda"},
                          capture_output=True, text=True)
     assert run.returncode != 0 and "ImportError: OPENACLNN_DEVICE is cuda, but the Python package computes on the CPU" in run.stderr
+
+
+def test_the_wheel_builds_no_other_part_of_the_project():
+    """Other parts need packages that the wheel's users need not have, such as CLI11 for the program."""
+    root = pathlib.Path(__file__).resolve().parents[2]
+    parts = re.findall(r"^option\((OPENACLNN_BUILD_\w+)", (root / "CMakeLists.txt").read_text(), re.MULTILINE)
+    decided = dict(re.findall(r'^(OPENACLNN_BUILD_\w+) = "(\w+)"', (root / "pyproject.toml").read_text(), re.MULTILINE))
+    assert {part: decided.get(part) for part in parts} == {part: "ON" if part.endswith("PYTHON") else "OFF" for part in parts}

@@ -1,39 +1,15 @@
-# The optimizers: the formula, conventions of torch.optim, checkpoints in both directions, mixed precision, averages.
+# The optimizers: the formula, conventions of torch.optim, mixed precision, averages.
 import copy
-import io
 
 import pytest
 
 from conftest import needs_newer_torch, needs_torch, torch, torch_version
+from training import equal, model, train
 
 if torch is not None:
     from openaclnn.torch import FusedEmaAdam, FusedEmaAdamW, optim
 
 pytestmark = needs_torch
-
-
-def model(dtype=None):
-    torch.manual_seed(3)
-    return torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.Tanh(), torch.nn.LayerNorm(8), torch.nn.Linear(8, 2)).to(dtype)
-
-
-def train(network, optimizer, steps=6, seed=5, before_step=None, scheduler=None):
-    generator = torch.Generator().manual_seed(seed)
-    for _ in range(steps):
-        values = torch.randn(16, 6, generator=generator).to(next(network.parameters()).dtype)
-        optimizer.zero_grad()
-        network(values).square().sum().backward()
-        if before_step is not None:
-            before_step()
-        optimizer.step()
-        if scheduler is not None:
-            scheduler.step()
-    return network
-
-
-def equal(a, b, tolerance=0.0):
-    for x, y in zip(a.parameters(), b.parameters()):
-        assert torch.allclose(x.float(), y.float(), rtol=tolerance, atol=tolerance), (x - y).abs().max()
 
 
 @pytest.mark.parametrize("foreach", [None, False])
@@ -73,28 +49,6 @@ def test_the_average_is_that_of_averaged_model():
         assert torch.allclose(optimizer.state[parameter]["ema_params"], average, atol=1e-5)
 
 
-def test_warm_up_counts_and_survives_a_checkpoint():
-    network = model()
-    optimizer = FusedEmaAdamW(network.parameters(), lr=0.01, ema_decay=0.9999)
-    whole = copy.deepcopy(network)
-    resumed = copy.deepcopy(network)
-    train(whole, FusedEmaAdamW(whole.parameters(), lr=0.01, ema_decay=0.9999), 3)
-    train(network, optimizer, 3)
-    saved = io.BytesIO()
-    torch.save({"model": network.state_dict(), "optimizer": optimizer.state_dict()}, saved)
-    saved.seek(0)
-    checkpoint = torch.load(saved)
-    assert checkpoint["optimizer"]["param_groups"][0]["ema_updates"] == 3
-    resumed.load_state_dict(checkpoint["model"])
-    second = FusedEmaAdamW(resumed.parameters(), lr=0.5)
-    second.load_state_dict(checkpoint["optimizer"])
-    train(network, optimizer, 3, seed=9)
-    train(resumed, second, 3, seed=9)
-    equal(network, resumed)
-    for a, b in zip(network.parameters(), resumed.parameters()):
-        assert torch.equal(optimizer.state[a]["ema_params"], second.state[b]["ema_params"])
-
-
 def test_one_update_of_the_warm_up():
     parameter = torch.nn.Parameter(torch.ones(3))
     optimizer = FusedEmaAdamW([parameter], lr=0.5, weight_decay=0, ema_decay=0.9999)
@@ -102,25 +56,6 @@ def test_one_update_of_the_warm_up():
     optimizer.step()
     decay = (1 + 1) / (10 + 1)
     assert torch.allclose(optimizer.state[parameter]["ema_params"], decay + (1 - decay) * parameter.detach())
-
-
-def test_checkpoints_are_exchanged_with_adamw():
-    first, second = model(), model()
-    theirs = torch.optim.AdamW(first.parameters(), lr=0.01)
-    train(first, theirs, 4)
-    second.load_state_dict(first.state_dict())
-    ours = FusedEmaAdamW(second.parameters(), lr=0.3)
-    ours.load_state_dict(copy.deepcopy(theirs.state_dict()))
-    train(first, theirs, 4, seed=8)
-    train(second, ours, 4, seed=8)
-    equal(first, second, 1e-5)
-    third = model()
-    third.load_state_dict(second.state_dict())
-    again = torch.optim.AdamW(third.parameters(), lr=0.3)
-    again.load_state_dict(copy.deepcopy(ours.state_dict()))
-    train(second, ours, 3, seed=4)
-    train(third, again, 3, seed=4)
-    equal(second, third, 1e-5)
 
 
 def test_groups_schedulers_and_closures():
@@ -156,6 +91,60 @@ def test_parameters_that_join_later_count_for_themselves():
         optimizer.step()
     assert int(optimizer.state[first]["step"]) == 3 and int(optimizer.state[second]["step"]) == 1
     assert torch.allclose(second.detach(), torch.full((3,), 0.9), atol=1e-5)
+
+
+def test_capturable_parameters_that_join_later_count_for_themselves():
+    """Counters stay unread, also when some steps were skipped and parameters come and go."""
+    def parameters():
+        return [torch.nn.Parameter(torch.ones(3)) for _ in range(4)]
+
+    ours, theirs = parameters(), parameters()
+    optimizer = FusedEmaAdamW(ours, lr=0.1, weight_decay=0.1, capturable=True, ema_warmup=False)
+    other = torch.optim.AdamW(theirs, lr=0.1, weight_decay=0.1)
+    generator = torch.Generator().manual_seed(1)
+    for step, present in enumerate(["13", "0", "013", "0123", "12", "0123"]):
+        for n, (parameter, copied) in enumerate(zip(ours, theirs)):
+            grad = torch.randn(3, generator=generator)
+            parameter.grad, copied.grad = (grad, grad.clone()) if str(n) in present else (None, None)
+        optimizer.found_inf = torch.tensor([float(step == 1)])
+        optimizer.step()
+        if step != 1:
+            other.step()
+        if step == 3:  # counters that a checkpoint brought along
+            optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    assert [int(optimizer.state[parameter]["step"]) for parameter in ours] == [3, 5, 3, 4]
+    for parameter, copied in zip(ours, theirs):
+        assert torch.allclose(parameter, copied, atol=1e-5)
+
+
+@pytest.mark.parametrize("options", [{}, dict(foreach=False), dict(capturable=True, ema_warmup=False)])
+def test_a_refused_step_counts_nothing(options):
+    first, second = torch.nn.Parameter(torch.ones(3)), torch.nn.Embedding(4, 2, sparse=True)
+    optimizer = FusedEmaAdamW([dict(params=[first]), dict(params=second.parameters())], lr=0.1, **options)
+    first.grad = torch.ones(3)
+    optimizer.step()
+    second(torch.tensor([1])).sum().backward()
+    before = first.detach().clone()
+    with pytest.raises(RuntimeError, match="sparse"):
+        optimizer.step()
+    assert torch.equal(first, before)
+    second.weight.grad = None
+    first.grad = torch.ones(3, dtype=torch.complex64).conj().imag
+    with pytest.raises(TypeError, match=r"grad\[0\] is a negative"):
+        optimizer.step()
+    assert int(optimizer.state[first]["step"]) == 1
+    assert [group["ema_updates"] for group in optimizer.param_groups] == [1, 1]
+
+
+def test_every_group_of_a_step_counts():
+    """Another process may have the gradients of a group."""
+    first, second = torch.nn.Parameter(torch.ones(3)), torch.nn.Parameter(torch.ones(3))
+    optimizer = FusedEmaAdamW([dict(params=[first]), dict(params=[second])], lr=0.1)
+    first.grad = torch.ones(3)
+    optimizer.step()
+    optimizer.found_inf = torch.ones(1)
+    optimizer.step()
+    assert [group["ema_updates"] for group in optimizer.param_groups] == [1, 1]
 
 
 @pytest.mark.parametrize("name", ["bfloat16", "float16"])
@@ -209,6 +198,27 @@ def test_swap_ema():
         optimizer.restore()
 
 
+def test_some_parameters_are_stored_and_others_restored():
+    network, other = model(), model()
+    optimizer = FusedEmaAdamW(network.parameters(), lr=0.05)
+    train(network, optimizer)
+    before = copy.deepcopy(network.state_dict())
+    optimizer.store(network.parameters())
+    optimizer.copy_to()
+    with pytest.raises(ValueError, match="parameters has 1 entries, but store\\(\\) kept 6"):
+        optimizer.restore([network[0].weight])
+    optimizer.restore(other.parameters())
+    for name, value in other.state_dict().items():
+        assert torch.equal(value, before[name])
+    optimizer.store([network[0].bias])
+    averages = [value.detach().clone() for value in network.parameters()]
+    with torch.no_grad():
+        for value in network.parameters():
+            value.zero_()
+    optimizer.restore()
+    assert torch.equal(network[0].bias, averages[1]) and network[0].weight.eq(0).all()
+
+
 @needs_newer_torch(2, 3)
 def test_gradient_scaler():
     ours, theirs = model(), model()
@@ -250,7 +260,8 @@ def test_capturable_counts_in_tensors():
 
 @pytest.mark.parametrize("options, error, text", [
     (dict(amsgrad=True), ValueError, "amsgrad"), (dict(lr=-1), ValueError, "lr is -1"),
-    (dict(betas=(0.9, 1.5)), ValueError, r"betas\[1\]"), (dict(ema_decay=2), ValueError, "ema_decay"),
+    (dict(betas=(0.9, 1.5)), ValueError, r"betas\[1\]"), (dict(betas=(1.0, 0.9)), ValueError, r"betas\[0\] is 1.0"),
+    (dict(betas=(0.9, 1.0)), ValueError, r"betas\[1\] is 1.0"), (dict(ema_decay=2), ValueError, "ema_decay"),
     (dict(capturable=True), ValueError, "ema_warmup=False")])
 def test_refused_options(options, error, text):
     with pytest.raises(error, match=text):

@@ -36,6 +36,9 @@ Result<std::string> plugin_path() {
     return Status(1, text("OPENACLNN_CUDA_PLUGIN is '", asked, "'; it must be an absolute path"));
   }
   const std::string folder = folder_of_library();
+  // Debian has it in a folder of its own, because it is no library to link with.
+  const std::string installed = folder + "openaclnn/" + kPluginFile;
+  if (!folder.empty() && access(installed.c_str(), F_OK) == 0) return installed;
   if (!folder.empty()) return folder + kPluginFile;
   return Status(1,
                 "the library was loaded by a relative path, so its CUDA plugin is not looked for; name it by "

@@ -16,7 +16,7 @@ std::array<MakePlatform, 2> platforms;
 
 Platform* make(PlatformKind kind) {
   const MakePlatform make_it = platforms[static_cast<size_t>(kind)];
-  return make_it != nullptr ? make_it() : new Platform{kind, {}, "this build has no CUDA device layer"};
+  return make_it != nullptr ? make_it() : new Platform(kind, "this build has no CUDA device layer");
 }
 
 const Platform* choose_platform() {

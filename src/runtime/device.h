@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/env.h"
@@ -150,6 +151,7 @@ enum class PlatformKind { cpu, cuda };
 
 // The devices that this process uses, in the order of their ids. The platform is chosen at first use.
 struct Platform {
+  explicit Platform(PlatformKind of, std::string without = {}) : kind(of), why_none(std::move(without)) {}
   ~Platform() {
     for (Device* device : devices) delete device;
   }
@@ -157,7 +159,7 @@ struct Platform {
   PlatformKind kind;
   std::vector<Device*> devices;
   std::string why_none;                  // when `devices` is empty
-  std::string why_no_cuda = {};          // where another platform was chosen
+  std::string why_no_cuda;               // where another platform was chosen
   Status (*usability)() = nullptr;       // whether this process may use the devices; nullptr: always
   int threads = 1;                       // that compute
   const char* instruction_set = "none";  // of the kernels

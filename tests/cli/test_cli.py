@@ -135,6 +135,21 @@ class RunTest(CliTest):
         self.run_cli("run", "Embedding", "--weight", "table.npy", "--indices", "ids.npy", "--out", "rows.npy")
         self.assertEqual(read_npy(self.folder / "rows.npy"), ("<f4", (3, 2), floats(20, 21, 0, 1, 30, 31)))
 
+    def test_names_of_files_do_not_reach_the_terminal_as_they_are(self):
+        tensors = {name: {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for name in ("\033[31m", "n" * 1000)}
+        self.write("x.safetensors", safetensors_bytes(tensors))
+        self.refuse("run", "Embedding", "--weight", "x.safetensors", "--indices", "0", contains="?[31m")
+        self.assertLess(len(self.run_cli("run", "Embedding", "--weight", "x.safetensors", "--indices", "0", code=2).stderr), 400)
+
+    def test_through_a_gpu_in_pieces(self):
+        plugin = PROGRAM.parent.parent / "lib" / "libopenaclnn_simt.so"
+        rows = 3 << 18  # 6 MiB of two columns
+        table = bytes(range(256)) * (rows * 8 // 256)
+        self.write("t.npy", npy_bytes("<f4", (rows, 2), table))
+        self.run_cli("run", "Embedding", "--weight", "t.npy", "--indices", f"{rows - 1},0", "--out", "o.npy",
+                     OPENACLNN_DEVICE="cuda", OPENACLNN_CUDA_PLUGIN=plugin)
+        self.assertEqual(read_npy(self.folder / "o.npy"), ("<f4", (2, 2), table[-8:] + table[:8]))
+
     def test_safetensors_in_and_out(self):
         self.write_table()
         words = [word for name in ("grad", "var", "m", "v", "s") for word in (f"--{name}", "table.npy")]
@@ -267,7 +282,10 @@ class CheckTest(CliTest):
         (self.folder / "dump").mkdir()
         for text in ("", "{}", '{"format": 1}', '{"format": 1, "function": "x", "operator": "x", "reason": "", "arguments": []}',
                      '{"format":1,"function":"aclnnEmbeddingGetWorkspaceSize","operator":"x","reason":"","arguments":[{"name":"weight","given":true,'
-                     '"tensor":{"given":true,"live":true,"dtype":"ACL_FLOAT","role":"input","shape":[1],"file":"../../x.npy"}}]}'):
+                     '"tensor":{"given":true,"live":true,"dtype":"ACL_FLOAT","role":"input","shape":[1],"file":"../../x.npy"}}]}',
+                     '{"format":1,"function":"aclnnEmbeddingGetWorkspaceSize","operator":"x","reason":"","arguments":[{"name":"weight","given":true,'
+                     '"tensor":{"given":true,"live":true,"dtype":"ACL_FLOAT","role":"input","shape":[1,1,1,1,1,1,1,1,1]}}]}',
+                     '{"format":1,"function":"\\u001b[31m","operator":"x","reason":"","arguments":[]}'):
             (self.folder / "dump" / "call.json").write_text(text)
             self.refuse("check", "--replay", "dump")
 
@@ -295,6 +313,13 @@ class TraceTest(CliTest):
         self.run_cli("trace", "--", demo, "--steps", "3", "--quiet")
         events = json.loads((self.folder / "openaclnn-trace.json").read_text())
         self.assertLessEqual({"aclnn" + name for name in TRAINING}, {event["name"] for event in events})
+
+    def test_hostile_traces(self):
+        nested = "[" * 200000 + "]" * 200000
+        (self.folder / "deep.json").write_text('[{"ph":"X","cat":"task","name":"a","args":{"x":' + nested + "}}]")
+        self.refuse("trace", "--summary", "deep.json", contains="nests too deeply")
+        (self.folder / "escape.json").write_text('[{"ph":"X","cat":"task","name":"a\\u001b[31m"}]')
+        self.assertIn("a?[31m", self.run_cli("trace", "--summary", "escape.json").stdout)
 
     def test_exit_codes_and_bad_files(self):
         self.assertIn("called no operator", self.run_cli("trace", "sh", "-c", "exit 7", code=7).stderr)

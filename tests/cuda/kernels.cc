@@ -27,7 +27,7 @@ namespace {
 
 // Without devices: all that phase 1 asks is the kind.
 openaclnn::Platform* const test_platform =
-    new openaclnn::Platform{PlatformKind::cpu, {}, "a test without devices"};
+    new openaclnn::Platform(PlatformKind::cpu, "a test without devices");
 
 // Instead of the platform that looks for a plugin, before anything asks for one.
 void use_test_platform() {

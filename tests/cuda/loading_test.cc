@@ -1,4 +1,7 @@
 // Choosing the platform: where the plugin is looked for, what is said when it does not serve, and that the CPU works without it.
+#include <unistd.h>
+
+#include <filesystem>
 #include <map>
 #include <string>
 #include <thread>
@@ -133,6 +136,16 @@ TEST(Loading, WithoutAPluginBesideTheLibraryCudaIsRefused) {
   expect_suite("Refused", {{"OPENACLNN_DEVICE", "cuda"}, {"SENTENCE", "plugin file not found at /"}});
 }
 #endif
+
+TEST(Loading, AnInstalledPluginIsFoundInItsFolder) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / ("openaclnn-installed-" + std::to_string(getpid()));
+  fs::create_directories(folder / "openaclnn");
+  fs::create_symlink(OPENACLNN_LIBRARY, folder / "libopenaclnn.so.1");
+  fs::create_symlink(OPENACLNN_SIMT_PLUGIN, folder / "openaclnn" / "libopenaclnn_cuda.so");
+  expect_suite("Works", {{"LD_LIBRARY_PATH", folder.string()}, {"ON_FAKE_GPU", "1"}});
+  fs::remove_all(folder);
+}
 
 TEST(Loading, AutoTakesAGpuThatAnswers) {
   expect_suite("Works", {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN}, {"ON_FAKE_GPU", "1"}});

@@ -17,12 +17,20 @@ ACL_MEM_MALLOC_HUGE_FIRST, ACL_MEM_MALLOC_HUGE_ONLY, ACL_MEM_MALLOC_NORMAL_ONLY 
 _POINTER, _SIZE, _INT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int32
 
 
+def _converted(name, types_of_arguments, arguments):
+    """The arguments as C takes them; ctypes itself would not notice a missing one."""
+    if len(arguments) != len(types_of_arguments):
+        kinds = ", ".join(kind.__name__ for kind in types_of_arguments)
+        raise TypeError(f"{name} takes {len(types_of_arguments)} arguments ({kinds}); {len(arguments)} were given")
+    return [kind(value) for kind, value in zip(types_of_arguments, arguments)]
+
+
 def _code(name, *types_of_arguments):
     """A function that returns its code."""
     function = getattr(_library, name)
 
     def call(*arguments):
-        return function(*(kind(value) for kind, value in zip(types_of_arguments, arguments)))
+        return function(*_converted(name, types_of_arguments, arguments))
 
     call.__doc__ = f"{name}({', '.join(kind.__name__ for kind in types_of_arguments)}) -> code"
     call.__name__ = name
@@ -35,7 +43,7 @@ def _gives(name, results, *types_of_arguments, last=False):
 
     def call(*arguments):
         made = [kind() for kind in results]
-        passed = [kind(value) for kind, value in zip(types_of_arguments, arguments)]
+        passed = _converted(name, types_of_arguments, arguments)
         addresses = [ctypes.byref(value) for value in made]
         code = function(*(passed + addresses if last else addresses + passed))
         return (*((value.value or 0) for value in made), code)
@@ -106,7 +114,8 @@ def _install():
     this = sys.modules[__name__]
     this.__path__ = []
     if compat.offer("acl", this):
-        sys.modules["acl.rt"], sys.modules["acl.util"] = rt, util
+        compat.offer("acl.rt", rt)
+        compat.offer("acl.util", util)
 
 
 _install()

@@ -3,8 +3,6 @@
 import sys
 import types
 
-import torch
-
 import openaclnn.torch
 from openaclnn import compat
 from openaclnn.compat.torch_npu import npu_apply_fused_ema_adamw
@@ -17,7 +15,8 @@ class FusedEmaAdamW(openaclnn.torch.FusedEmaAdamW):
 
     use_num_updates is ema_warmup; adam_w_mode=False joins weight decay to the gradient; set_grad_none is what zero_grad does
     by default. As there, state has the dtype of the parameters. Other than there, the number of updates is in the state
-    dict, so that the warm-up of the average goes on where a checkpoint was written. copy_to, store and restore are methods.
+    dict, so that the warm-up of the average goes on where a checkpoint was written. store, copy_to and restore take parameters,
+    as there; without them they mean all parameters of the optimizer.
     """
 
     def __init__(self, params, lr=1e-3, eps=1e-8, betas=(0.9, 0.999), weight_decay=1e-2, ema_decay=0.9999, amsgrad=False, *,
@@ -27,13 +26,11 @@ class FusedEmaAdamW(openaclnn.torch.FusedEmaAdamW):
         super().__init__(params, lr, betas, eps, weight_decay, ema_decay, amsgrad, maximize=maximize,
                          ema_warmup=use_num_updates, bias_correction=bias_correction, state_dtype="parameter")
 
+    def __getstate__(self):
+        return {**super().__getstate__(), "_mode": self._mode, "set_grad_none": self.set_grad_none}
+
     def zero_grad(self, set_to_none=None):
         super().zero_grad(self.set_grad_none if set_to_none is None else set_to_none)
-
-    @torch.no_grad()
-    def copy_to(self, *ignored):
-        """Writes the averages into the parameters."""
-        super().copy_to()
 
 
 def _install():

@@ -1,5 +1,5 @@
 # The functions of torch_npu that have an operator here, and .npu() for tensors and modules, on the device that is chosen.
-"""import openaclnn.compat.torch_npu in place of (or before) import torch_npu.
+"""import openaclnn.compat.torch_npu in place of (or before) import torch_npu. Beside the real torch_npu it changes nothing of torch.
 
 npu_nsa_compress, npu_nsa_compress_grad and npu_apply_fused_ema_adamw have the signatures of torch_npu. Tensor.npu() and
 Module.npu() go to the device of set_device(): the CPU, unless another one is chosen. torch.npu has the few functions that
@@ -51,6 +51,8 @@ def _npu(self, device=None, non_blocking=False):
 
 
 def _install():
+    if not compat.offer("torch_npu", sys.modules[__name__]):
+        return  # the real one has changed torch itself, or will
     torch.Tensor.npu = _npu
     torch.nn.Module.npu = lambda self, device=None: self.to(_device)
     if not hasattr(torch, "npu"):
@@ -64,7 +66,6 @@ def _install():
         npu.manual_seed = npu.manual_seed_all = lambda seed: torch.manual_seed(seed)
         torch.npu = npu
         sys.modules["torch.npu"] = npu
-    compat.offer("torch_npu", sys.modules[__name__])
 
 
 _install()

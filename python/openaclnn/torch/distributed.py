@@ -67,12 +67,20 @@ class VocabParallelEmbedding(torch.nn.Module):
     def __init__(self, num_embeddings, embedding_dim, padding_idx=None, group=None, scale_grad_by_freq=False, device=None,
                  dtype=None):
         super().__init__()
+        if padding_idx is not None:
+            if not -num_embeddings <= padding_idx < num_embeddings:
+                raise ValueError(f"padding_idx is {padding_idx}; it must be in [{-num_embeddings}, {num_embeddings}), negative ones "
+                                 "counted from the end")
+            padding_idx %= num_embeddings
         self.num_embeddings, self.embedding_dim, self.padding_idx = num_embeddings, embedding_dim, padding_idx
         self.group, self.scale_grad_by_freq = group, scale_grad_by_freq
         self.vocab_start, self.vocab_end = vocab_range(num_embeddings, group)
         rows = self.vocab_end - self.vocab_start
         self.weight = torch.nn.Parameter(torch.empty(rows, embedding_dim, device=device, dtype=dtype))
         torch.nn.init.normal_(self.weight)
+        if padding_idx is not None and self.vocab_start <= padding_idx < self.vocab_end:
+            with torch.no_grad():
+                self.weight[padding_idx - self.vocab_start].zero_()
 
     @torch.no_grad()
     def load_whole(self, table):

@@ -46,17 +46,20 @@ class FusedEmaAdamW(torch.optim.Optimizer):
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, ema_decay=0.9999, amsgrad=False, *,
                  maximize=False, foreach=None, capturable=False, ema_warmup=True, bias_correction=True, state_dtype=None):
-        for name, value, low, high in (("lr", float(lr), 0, float("inf")), ("eps", eps, 0, float("inf")),
-                                       ("betas[0]", betas[0], 0, 1), ("betas[1]", betas[1], 0, 1),
-                                       ("weight_decay", weight_decay, 0, float("inf")), ("ema_decay", ema_decay, 0, 1)):
-            if not low <= value <= high:
-                raise ValueError(f"{name} is {value}; it must be in [{low}, {high}]")
+        for name, value, high in (("lr", float(lr), float("inf")), ("eps", eps, float("inf")),
+                                  ("weight_decay", weight_decay, float("inf")), ("ema_decay", ema_decay, 1)):
+            if not 0 <= value <= high:
+                raise ValueError(f"{name} is {value}; it must be in [0, {high}]")
+        for n, value in enumerate(betas):
+            if not 0 <= value < 1:
+                raise ValueError(f"betas[{n}] is {value}; it must be in [0, 1)")
         defaults = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, ema_decay=ema_decay, amsgrad=amsgrad,
                         maximize=maximize, foreach=foreach, capturable=capturable, ema_warmup=ema_warmup,
                         bias_correction=bias_correction, state_dtype=state_dtype, ema_updates=0,
                         # what torch.optim.AdamW expects in a state dict that it loads
                         differentiable=False, fused=None)
-        self._prepared = set()  # parameters whose state is complete
+        # Of parameters whose state is complete: its counter, and a value that parameters with the same step count share.
+        self._stepped_with = {}
         super().__init__(params, defaults)
         self._swapped = None
         for group in self.param_groups:
@@ -89,7 +92,7 @@ class FusedEmaAdamW(torch.optim.Optimizer):
 
     def __setstate__(self, state):
         super().__setstate__(state)
-        self._swapped, self._prepared = None, set()
+        self._swapped, self._stepped_with = None, {}
         for group in self.param_groups:
             for name, value in self.defaults.items():
                 group.setdefault(name, value)
@@ -106,65 +109,84 @@ class FusedEmaAdamW(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         scale, found_inf = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
-        for group in self.param_groups:
-            parameters = [parameter for parameter in group["params"] if parameter.grad is not None]
-            if not parameters:
-                continue
-            if found_inf is not None and not group["capturable"] and found_inf.item() != 0:
+        work = [(group, [parameter for parameter in group["params"] if parameter.grad is not None]) for group in self.param_groups]
+        for _, parameters in work:
+            self._refuse_sparse_gradients(parameters)
+        is_read = found_inf is not None and not all(group["capturable"] for group in self.param_groups)
+        is_skipped = is_read and found_inf.item() != 0
+        for group, parameters in work:
+            if is_skipped and not group["capturable"]:
                 continue  # counts nothing
-            self._step_group(group, parameters, scale, found_inf if group["capturable"] else None)
+            if parameters:
+                self._step_group(group, parameters, scale, found_inf if group["capturable"] else None)
+            group["ema_updates"] += 1  # without gradients, too: other processes may have those of this group
         return loss
+
+    def _refuse_sparse_gradients(self, parameters):
+        for parameter in parameters:
+            if parameter.grad.is_sparse:
+                raise RuntimeError(f"gradients are sparse; {type(self).__name__} needs dense ones")
 
     def _step_group(self, group, parameters, scale, found_inf):
         states = [self._state_of(parameter, group) for parameter in parameters]
-        steps = [state["step"] for state in states]
-        group["ema_updates"] += 1
         decay = group["ema_decay"]
         if group["ema_warmup"]:
-            updates = group["ema_updates"]
+            updates = group["ema_updates"] + 1
             decay = min(decay, (1 + updates) / (10 + updates))
         if group["maximize"]:
             scale = -1.0 if scale is None else -scale
         numbers = (float(group["lr"]), decay, *map(float, group["betas"]), group["eps"], self._mode, group["bias_correction"],
                    group["weight_decay"])
-        for members, step in self._calls(group, steps):
+        for members, step in self._calls(group, parameters, states):
             grads, variables, *state = self._tensors([parameters[n] for n in members], [states[n] for n in members])
             _native.apply_fused_ema_adam_(grads, variables, *state, step, *numbers, grad_scale=scale, found_inf=found_inf)
             versions.increment_versions([*variables, *chain.from_iterable(state)])
-        if found_inf is not None:  # a skipped step is taken back, without looking at the flag
-            for step in steps:
-                step.sub_((found_inf != 0).to(step.dtype).reshape(()))
+            self._count_up([states[n]["step"] for n in members], found_inf)
 
-    def _calls(self, group, steps):
-        """The native calls of a group: positions of parameters with one step count, and that count. Counts go up here."""
-        versions.count_up(steps)
-        everyone = list(range(len(steps)))
+    @staticmethod
+    def _count_up(steps, found_inf):
+        """Counts a step that was taken; whether found_inf skipped it is not looked at."""
+        if found_inf is None:
+            versions.count_up(steps)
+        else:
+            torch._foreach_add_(steps, [(found_inf == 0).to(steps[0].dtype).reshape(())] * len(steps))
+
+    def _calls(self, group, parameters, states):
+        """The native calls of a group: positions of parameters with one step count, and the count of this step."""
         if group["capturable"]:  # counters stay unread
-            return [([n], steps[n]) for n in everyone] if group["foreach"] is False else [(everyone, steps[0])]
-        counts = [int(count) for count in torch.stack(steps).tolist()]
-        if group["foreach"] is False:
-            return [([n], counts[n]) for n in everyone]
+            kinds = self._stepped_together(parameters, states)
+        else:
+            kinds = [int(count) for count in torch.stack([state["step"] for state in states]).tolist()]
         calls = {}
-        for n in everyone:
-            calls.setdefault(counts[n], []).append(n)
-        return [(members, count) for count, members in calls.items()]
+        for n, kind in enumerate(kinds):
+            calls.setdefault(n if group["foreach"] is False else kind, []).append(n)
+        return [(members, states[members[0]]["step"] + 1 if group["capturable"] else kinds[members[0]] + 1)
+                for members in calls.values()]
+
+    def _stepped_together(self, parameters, states):
+        """For each parameter a value that those share whose counters are equal, because they began alike and every step was
+        taken with all of them."""
+        before = [self._stepped_with[parameter][1] for parameter in parameters]
+        after = {value: object() for value in set(before)}
+        self._stepped_with.update((parameter, (state["step"], after[value]))
+                                  for parameter, state, value in zip(parameters, states, before))
+        return before
 
     @staticmethod
     def _tensors(parameters, states):
         """The lists of the native call. Of sharded tensors each process has its own part."""
-        for parameter in parameters:
-            if parameter.grad.is_sparse:
-                raise RuntimeError("gradients are sparse; FusedEmaAdamW needs dense ones")
         lists = [[parameter.grad for parameter in parameters], parameters]
         lists += [[state[name] for state in states] for name in _STATE]
         if any(map(versions.is_dtensor, parameters)):
+            lists[0] = [versions.placed_as(grad, parameter) for grad, parameter in zip(*lists[:2])]
             return [[versions.local(tensor) for tensor in tensors] for tensors in lists]
         return lists
 
     def _state_of(self, parameter, group):
         state = self.state[parameter]
-        if state and parameter in self._prepared:
-            return state
+        known = self._stepped_with.get(parameter)
+        if known is not None and known[0] is state.get("step"):
+            return state  # complete, and not replaced since
         kind = torch.int64 if group["capturable"] else torch.float32
         if "step" not in state:
             state["step"] = torch.zeros((), dtype=kind)
@@ -179,7 +201,7 @@ class FusedEmaAdamW(torch.optim.Optimizer):
         for name in _STATE:
             if state[name].dtype != dtype:
                 state[name] = state[name].to(dtype)
-        self._prepared.add(parameter)
+        self._stepped_with[parameter] = state["step"], int(state["step"])
         return state
 
     @staticmethod
@@ -191,20 +213,38 @@ class FusedEmaAdamW(torch.optim.Optimizer):
     # ---- checkpoints
 
     def load_state_dict(self, state_dict):
-        """Loads a state of this class or of torch.optim.AdamW. Moments and averages keep the precision they were saved in
-        (torch.optim casts them to the parameters' dtype), up to state_dtype."""
+        """Loads a state of this class, of torch.optim.AdamW, or of optimizers that count steps in groups (apex, MindSpeed).
+        Options that it does not have stay those of this optimizer's groups. Moments and averages keep the precision they were
+        saved in (torch.optim casts them to the parameters' dtype), up to state_dtype."""
+        state_dict = {**state_dict, **self._completed(state_dict)}
         super().load_state_dict(state_dict)
-        self._prepared.clear()
+        self._stepped_with.clear()
         saved = chain.from_iterable(group["params"] for group in state_dict["param_groups"])
         present = ((parameter, group) for group in self.param_groups for parameter in group["params"])
         for key, (parameter, group) in zip(saved, present):
-            if key not in state_dict["state"]:
-                continue
+            values = state_dict["state"].get(key, {})
+            if isinstance(values.get("step"), torch.Tensor):
+                self.state[parameter]["step"] = values["step"].detach().clone()
             for name in _STATE:
-                value = state_dict["state"][key].get(name)
-                if value is not None:
+                if values.get(name) is not None:
                     dtype = self._state_dtype(parameter, group)
-                    self.state[parameter][name] = value.detach().to(device=parameter.device, dtype=dtype, copy=True)
+                    self.state[parameter][name] = values[name].detach().to(device=parameter.device, dtype=dtype, copy=True)
+
+    def _completed(self, state_dict):
+        """State and groups with what other optimizers leave out or keep elsewhere; what is given stays as it is."""
+        states, groups = dict(state_dict["state"]), list(state_dict["param_groups"])
+        for n, (saved, group) in enumerate(zip(groups, self.param_groups)):
+            options = {name: group[name] for name in self.defaults if name != "ema_updates"}
+            groups[n] = completed = {**options, **saved}
+            self._check_group({**completed, "params": group["params"]})
+            step, updates = completed.pop("step", None), 0
+            present = [key for key in saved["params"] if states.get(key)]
+            if step is not None:  # one for all parameters
+                states.update({key: {"step": torch.tensor(float(step)), **states[key]} for key in present})
+                if any("ema_params" in states[key] for key in present):
+                    updates = int(step)  # a warm-up that began anew would give up the averages
+            completed.setdefault("ema_updates", updates)
+        return {"state": states, "param_groups": groups}
 
     # ---- averages
 
@@ -225,11 +265,13 @@ class FusedEmaAdamW(torch.optim.Optimizer):
             self.restore()
 
     @torch.no_grad()
-    def store(self):
-        """Keeps a copy of the parameters for restore()."""
+    def store(self, parameters=None):
+        """Keeps a copy of the parameters, of all or of those given, for restore()."""
         if self._swapped is not None:
             raise RuntimeError("the parameters are stored already; restore() first")
-        self._swapped = [(parameter, parameter.detach().clone()) for parameter, _ in self._averages()]
+        if parameters is None:
+            parameters = (parameter for parameter, _ in self._averages())
+        self._swapped = [(parameter, parameter.detach().clone()) for parameter in parameters]
 
     @torch.no_grad()
     def copy_to(self):
@@ -239,11 +281,15 @@ class FusedEmaAdamW(torch.optim.Optimizer):
                 parameter.copy_(average)
 
     @torch.no_grad()
-    def restore(self):
-        """Writes back what store() kept."""
+    def restore(self, parameters=None):
+        """Writes back what store() kept, into those parameters or into as many others in the same order."""
         if self._swapped is None:
             raise RuntimeError("there is nothing to restore; store() first")
-        for parameter, kept in self._swapped:
+        stored, copies = zip(*self._swapped) if self._swapped else ((), ())
+        targets = stored if parameters is None else list(parameters)
+        if len(targets) != len(copies):
+            raise ValueError(f"parameters has {len(targets)} entries, but store() kept {len(copies)}; they must be equally many")
+        for parameter, kept in zip(targets, copies):
             parameter.copy_(kept)
         self._swapped = None
 

@@ -60,6 +60,14 @@ def is_dtensor(tensor):
     return type(tensor) not in (torch.Tensor, torch.nn.Parameter) and hasattr(tensor, "to_local")
 
 
+def placed_as(tensor, model):
+    """A tensor spread over processes as another one is, which may need their communication: sequence parallelism leaves gradients
+    of replicated parameters as parts of a sum."""
+    if is_dtensor(tensor) and is_dtensor(model) and tuple(tensor.placements) != tuple(model.placements):
+        return tensor.redistribute(placements=model.placements)
+    return tensor
+
+
 def local(tensor):
     """The part of a tensor that this process holds, the tensor itself where it is whole; shares memory."""
     return tensor.to_local() if is_dtensor(tensor) else tensor

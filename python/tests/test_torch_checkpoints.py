@@ -1,0 +1,144 @@
+# Checkpoints of the optimizers: saved and resumed, exchanged with torch.optim, taken from apex and MindSpeed.
+import copy
+import io
+
+import pytest
+
+from conftest import needs_torch, torch
+from training import equal, model, train
+
+if torch is not None:
+    from openaclnn.torch import FusedEmaAdamW
+
+pytestmark = needs_torch
+
+
+def test_warm_up_counts_and_survives_a_checkpoint():
+    network = model()
+    optimizer = FusedEmaAdamW(network.parameters(), lr=0.01, ema_decay=0.9999)
+    whole = copy.deepcopy(network)
+    resumed = copy.deepcopy(network)
+    train(whole, FusedEmaAdamW(whole.parameters(), lr=0.01, ema_decay=0.9999), 3)
+    train(network, optimizer, 3)
+    saved = io.BytesIO()
+    torch.save({"model": network.state_dict(), "optimizer": optimizer.state_dict()}, saved)
+    saved.seek(0)
+    checkpoint = torch.load(saved)
+    assert checkpoint["optimizer"]["param_groups"][0]["ema_updates"] == 3
+    resumed.load_state_dict(checkpoint["model"])
+    second = FusedEmaAdamW(resumed.parameters(), lr=0.5)
+    second.load_state_dict(checkpoint["optimizer"])
+    train(network, optimizer, 3, seed=9)
+    train(resumed, second, 3, seed=9)
+    equal(network, resumed)
+    for a, b in zip(network.parameters(), resumed.parameters()):
+        assert torch.equal(optimizer.state[a]["ema_params"], second.state[b]["ema_params"])
+
+
+def test_checkpoints_are_exchanged_with_adamw():
+    first, second = model(), model()
+    theirs = torch.optim.AdamW(first.parameters(), lr=0.01)
+    train(first, theirs, 4)
+    second.load_state_dict(first.state_dict())
+    ours = FusedEmaAdamW(second.parameters(), lr=0.3)
+    ours.load_state_dict(copy.deepcopy(theirs.state_dict()))
+    train(first, theirs, 4, seed=8)
+    train(second, ours, 4, seed=8)
+    equal(first, second, 1e-5)
+    third = model()
+    third.load_state_dict(second.state_dict())
+    again = torch.optim.AdamW(third.parameters(), lr=0.3)
+    again.load_state_dict(copy.deepcopy(ours.state_dict()))
+    train(second, ours, 3, seed=4)
+    train(third, again, 3, seed=4)
+    equal(second, third, 1e-5)
+
+
+def test_options_that_a_checkpoint_lacks_stay_those_of_the_group():
+    first, second = model(), model()
+    theirs = torch.optim.AdamW(first.parameters(), lr=0.01)
+    train(first, theirs, 2)
+    halves = list(second.parameters())
+    ours = FusedEmaAdamW([dict(params=halves, ema_decay=0.5, ema_warmup=False, bias_correction=False)], lr=0.3)
+    ours.load_state_dict(theirs.state_dict())
+    group = ours.param_groups[0]
+    assert (group["lr"], group["ema_decay"], group["ema_warmup"], group["bias_correction"]) == (0.01, 0.5, False, False)
+    assert group["ema_updates"] == 0
+
+
+def test_a_checkpoint_with_amsgrad_is_refused_and_changes_nothing():
+    first, second = model(), model()
+    theirs = torch.optim.AdamW(first.parameters(), lr=0.01, amsgrad=True)
+    train(first, theirs, 2)
+    ours = FusedEmaAdamW(second.parameters(), lr=0.3)
+    with pytest.raises(ValueError, match="has no amsgrad"):
+        ours.load_state_dict(theirs.state_dict())
+    assert ours.param_groups[0]["lr"] == 0.3 and not ours.param_groups[0]["amsgrad"] and not ours.state
+
+
+@pytest.mark.parametrize("has_averages", [False, True])
+def test_steps_of_groups_are_taken_for_their_parameters(has_averages):
+    """Checkpoints of apex and MindSpeed: one count for each group, none for a parameter; the last parameter has no state."""
+    network = model()
+    reference = FusedEmaAdamW(network.parameters(), lr=0.01)
+    train(network, reference, 3)
+    saved = copy.deepcopy(reference.state_dict())
+    for values in saved["state"].values():
+        del values["step"]
+        if not has_averages:
+            del values["ema_params"]
+    last = saved["param_groups"][0]["params"][-1]
+    del saved["state"][last], saved["param_groups"][0]["ema_updates"]
+    saved["param_groups"][0]["step"] = 3
+    before = copy.deepcopy(saved)
+    other = copy.deepcopy(network)
+    optimizer = FusedEmaAdamW(other.parameters(), lr=0.5)
+    optimizer.load_state_dict(saved)
+    assert saved["param_groups"] == before["param_groups"] and saved["state"].keys() == before["state"].keys()
+    assert all("step" not in values for values in saved["state"].values())
+    *others, joined = other.parameters()
+    assert all(int(optimizer.state[parameter]["step"]) == 3 for parameter in others) and joined not in optimizer.state
+    assert "step" not in optimizer.param_groups[0]
+    assert optimizer.param_groups[0]["ema_updates"] == (3 if has_averages else 0)
+    train(network, reference, 1, seed=8)
+    train(other, optimizer, 1, seed=8)
+    assert int(optimizer.state[joined]["step"]) == 1
+    for got, want in zip(others, network.parameters()):
+        assert torch.equal(got, want)
+
+
+def test_a_loaded_checkpoint_stays_as_it_is():
+    network = model()
+    optimizer = FusedEmaAdamW(network.parameters(), lr=0.01)
+    train(network, optimizer, 2)
+    saved = copy.deepcopy(optimizer.state_dict())
+    other = FusedEmaAdamW(model().parameters(), lr=0.5)
+    other.load_state_dict(saved)
+    for parameter in other.param_groups[0]["params"]:
+        parameter.grad = torch.ones_like(parameter)
+    other.step()
+    for key, values in optimizer.state_dict()["state"].items():
+        for name in values:
+            assert torch.equal(saved["state"][key][name], values[name]), name
+
+
+@pytest.mark.parametrize("options", [{}, dict(capturable=True, ema_warmup=False)])
+def test_state_that_was_replaced_is_completed_again(options):
+    """As ZeroRedundancyOptimizer does when it loads a checkpoint: counters and dtypes are those of the file."""
+    ours = [torch.nn.Parameter(torch.ones(3)) for _ in range(2)]
+    theirs = [torch.nn.Parameter(torch.ones(3)) for _ in range(2)]
+    optimizer = FusedEmaAdamW(ours, lr=0.1, **options)
+    other = torch.optim.AdamW(theirs, lr=0.1)
+    for n in range(2):
+        if n == 1:
+            for count, (mine, copied) in zip((4, 9), zip(ours, theirs)):
+                for owner, parameter, dtype in ((optimizer, mine, torch.bfloat16), (other, copied, torch.float32)):
+                    owner.state[parameter] = {"step": torch.tensor(float(count)), "exp_avg": torch.full((3,), 0.5, dtype=dtype),
+                                              "exp_avg_sq": torch.full((3,), 0.25, dtype=dtype)}
+        for parameter in ours + theirs:
+            parameter.grad = torch.full((3,), 0.125)
+        optimizer.step()
+        other.step()
+    assert [int(optimizer.state[parameter]["step"]) for parameter in ours] == [5, 10]
+    for parameter, copied in zip(ours, theirs):
+        assert torch.allclose(parameter, copied, atol=1e-6)
