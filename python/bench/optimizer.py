@@ -27,18 +27,22 @@ def shapes(width, layers=12, vocabulary=50257, positions=1024):
     return [(vocabulary, width), (positions, width), *layer * layers, (width,), (width,)]
 
 
-def parameters(options, grads):
+def parameters(options):
     dtype = getattr(torch, options.dtype)
     made = [torch.nn.Parameter(torch.randn(shape).mul_(0.02).to(dtype)) for shape in shapes(options.width)]
-    for parameter, grad in zip(made, grads):
-        parameter.grad = grad
+    for parameter in made:
+        parameter.grad = torch.randn(parameter.shape).mul_(1e-3).to(dtype)
     return made
 
 
-def torch_contestant(options, grads, **kind):
-    mine = parameters(options, grads)
+def torch_contestant(ours, **kind):
+    """PyTorch's optimizer and the average, on the very memory of ours: pages differ in how fast they are."""
+    mine = ours.param_groups[0]["params"]
     optimizer = torch.optim.AdamW(mine, lr=1e-4, weight_decay=0.01, **kind)
-    averages = [parameter.detach().clone() for parameter in mine]
+    for parameter in mine:
+        state = ours.state[parameter]
+        optimizer.state[parameter] = {"step": torch.tensor(1.0), "exp_avg": state["exp_avg"], "exp_avg_sq": state["exp_avg_sq"]}
+    averages = [ours.state[parameter]["ema_params"] for parameter in mine]
 
     def step():
         optimizer.step()
@@ -48,26 +52,28 @@ def torch_contestant(options, grads, **kind):
     return step
 
 
-def our_contestant(options, grads):
-    # The state that AdamW has too: of the parameters' dtype.
-    optimizer = FusedEmaAdamW(parameters(options, grads), lr=1e-4, weight_decay=0.01, ema_decay=EMA_DECAY, ema_warmup=False,
-                              state_dtype="parameter")
-    return optimizer.step
-
-
 def contestants(options):
     torch.manual_seed(1)
-    dtype = getattr(torch, options.dtype)
-    grads = [torch.randn(shape).mul_(1e-3).to(dtype) for shape in shapes(options.width)]
-    found = {"FusedEmaAdamW": our_contestant(options, grads)}
+    # The state that AdamW has too: of the parameters' dtype.
+    ours = FusedEmaAdamW(parameters(options), lr=1e-4, weight_decay=0.01, ema_decay=EMA_DECAY, ema_warmup=False,
+                         state_dtype="parameter")
+    ours.step()
+    found = {"FusedEmaAdamW": ours.step}
     for name, kind in (("AdamW(foreach) + EMA", dict(foreach=True)), ("AdamW(fused) + EMA", dict(fused=True))):
-        step = torch_contestant(options, grads, **kind)
         try:
+            step = torch_contestant(ours, **kind)
             step()
             found[name] = step
         except (RuntimeError, AttributeError, AssertionError) as error:  # older versions have no fused step on CPUs
             print(f"{name}: not in PyTorch {torch.__version__}: {str(error).splitlines()[0]}")
-    return found, sum(grad.numel() for grad in grads)
+    return found, sum(parameter.numel() for parameter in ours.param_groups[0]["params"])
+
+
+def settle():
+    """PyTorch's threads spin for a while after an operation. Busy, because a processor that slept begins slowly."""
+    end = time.perf_counter() + 0.02
+    while time.perf_counter() < end:
+        pass
 
 
 def measure(found, rounds, clock):
@@ -75,7 +81,7 @@ def measure(found, rounds, clock):
     for turn in range(rounds + 2):
         order = names[turn % len(names):] + names[:turn % len(names)]
         for name in order:
-            time.sleep(0.02)  # PyTorch's threads spin for a while after an operation
+            settle()
             start = clock()
             found[name]()
             if turn >= 2:

@@ -3,7 +3,7 @@
 
 #include <cstring>
 #include <memory>
-#include <vector>
+#include <span>
 
 #include "base/dtype.h"
 #include "base/text.h"
@@ -50,9 +50,9 @@ Result<void*> create_list(const Element* const* value, uint64_t size) {
   if (value == nullptr && size > 0) return missing("value");
   auto list = std::make_shared<HandleList>();
   for (uint64_t k = 0; k < size; ++k) {
-    const std::string name = text("value[", k, "]");
-    if (value[k] == nullptr) return missing(name.c_str());
-    if (ElementTable::instance().find(value[k]) == nullptr) return stale(name.c_str());
+    const auto named = [k] { return text("value[", k, "]"); };
+    if (value[k] == nullptr) return missing(named().c_str());
+    if (!ElementTable::instance().with(value[k], [](const auto&) {})) return stale(named().c_str());
     list->elements.push_back(value[k]);
   }
   return registered(ListTable::instance().insert(std::move(list)));
@@ -94,14 +94,15 @@ aclnnStatus with_object(const char* function, const char* name, const void* hand
 
 // The fresh array that the shape getters return; the caller frees it with delete[].
 aclnnStatus deliver_dims(const char* function, const aclTensor* tensor, const char* name, int64_t** dims,
-                         const char* count_name, uint64_t* count, std::vector<int64_t> Tensor::*member) {
+                         const char* count_name, uint64_t* count,
+                         std::span<const int64_t> (Tensor::*part)() const) {
   return guard(function, kMetaWall, [&]() -> Status {
     if (tensor == nullptr) return missing("tensor");
     if (dims == nullptr) return missing(name);
     if (count == nullptr) return missing(count_name);
     const auto object = TensorTable::instance().find(tensor);
     if (object == nullptr) return stale("tensor");
-    const std::vector<int64_t>& values = (*object).*member;
+    const std::span<const int64_t> values = ((*object).*part)();
     auto* copy = new int64_t[values.size()];
     std::copy(values.begin(), values.end(), copy);
     *dims = copy;
@@ -269,7 +270,7 @@ aclnnStatus aclInitTensor(aclTensor* tensor, const int64_t* viewDims, uint64_t v
 aclnnStatus aclSetRawTensorAddr(aclTensor* tensor, void* addr) {
   return guard(__func__, kMetaWall, [&] {
     return replace_tensor(tensor, [&](const Tensor& old) -> Result<std::shared_ptr<const Tensor>> {
-      auto updated = std::make_shared<Tensor>(old);
+      auto updated = make_recycled<Tensor>(old);
       updated->view.data = addr;
       return std::shared_ptr<const Tensor>(std::move(updated));
     });

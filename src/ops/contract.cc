@@ -23,7 +23,7 @@ Status look_up(const NamedTensor& tensor, Argument& argument) {
   const bool live =
       TensorTable::instance().with(tensor.handle, [&](const std::shared_ptr<const Tensor>& object) {
         argument.format = object->format;
-        argument.rank = object->dims.size();
+        argument.rank = object->rank;
         argument.view = object->view;
       });
   if (live || planted(Bug::stale_tensor_accepted)) return {};

@@ -23,8 +23,8 @@ RecordedArgument::TensorText describe(const void* handle) {
   found.is_live = tensor != nullptr;
   if (!found.is_live) return found;
   found.dtype = tensor->view.dtype;
-  found.dims = tensor->dims;
-  found.strides = tensor->strides;
+  found.dims.assign(tensor->dims().begin(), tensor->dims().end());
+  found.strides.assign(tensor->strides().begin(), tensor->strides().end());
   found.offset = tensor->view.offset;
   found.data = tensor->view.data;
   return found;

@@ -11,14 +11,12 @@ namespace openaclnn {
 namespace {
 
 // Strides of a row-major layout without gaps. Wraps instead of overflowing: phase 1 rejects such shapes by their extent.
-std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& dims) {
-  std::vector<int64_t> strides(dims.size());
+void set_contiguous_strides(std::span<const int64_t> dims, int64_t* strides) {
   uint64_t stride = 1;
   for (size_t k = dims.size(); k-- > 0;) {
     strides[k] = static_cast<int64_t>(stride);
     stride *= static_cast<uint64_t>(dims[k]);
   }
-  return strides;
 }
 
 Status require_dims(const char* name, const int64_t* dims, uint64_t count) {
@@ -42,23 +40,25 @@ Result<std::shared_ptr<const Tensor>> make_tensor(const int64_t* view_dims, uint
   if (Status status = require_dims("viewDims", view_dims, view_dims_num); !status.ok()) return status;
   if (Status status = require_dims("storageDims", storage_dims, storage_dims_num); !status.ok())
     return status;
-  auto tensor = std::make_shared<Tensor>();
-  if (view_dims_num > 0) tensor->dims.assign(view_dims, view_dims + view_dims_num);
-  if (strides != nullptr) {
-    tensor->strides.assign(strides, strides + view_dims_num);
-  } else {
-    tensor->strides = contiguous_strides(tensor->dims);
-  }
-  if (storage_dims_num > 0) tensor->storage_dims.assign(storage_dims, storage_dims + storage_dims_num);
+  auto tensor = make_recycled<Tensor>();
   tensor->format = format;
+  tensor->rank = view_dims_num;
+  tensor->numbers.resize(2 * view_dims_num + storage_dims_num);
+  int64_t* const numbers = tensor->numbers.data();
+  std::copy_n(view_dims, view_dims_num, numbers);
+  if (strides != nullptr) {
+    std::copy_n(strides, view_dims_num, numbers + view_dims_num);
+  } else {
+    set_contiguous_strides(tensor->dims(), numbers + view_dims_num);
+  }
+  std::copy_n(storage_dims, storage_dims_num, numbers + 2 * view_dims_num);
   TensorView& view = tensor->view;
   view.data = data;
   view.offset = offset;
   view.dtype = dtype;
-  const size_t rank = std::min<size_t>(tensor->dims.size(), kMaxRank);
-  view.rank = static_cast<int>(rank);
-  std::copy_n(tensor->dims.begin(), rank, view.dims);
-  std::copy_n(tensor->strides.begin(), rank, view.strides);
+  view.rank = static_cast<int>(std::min<size_t>(view_dims_num, kMaxRank));
+  std::copy_n(tensor->dims().begin(), view.rank, view.dims);
+  std::copy_n(tensor->strides().begin(), view.rank, view.strides);
   return std::shared_ptr<const Tensor>(std::move(tensor));
 }
 

@@ -4,12 +4,14 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "aclnn/acl_meta.h"
 #include "base/dtype.h"
 #include "base/tensor_view.h"
 #include "runtime/handle.h"
+#include "runtime/recycle.h"
 
 namespace openaclnn {
 
@@ -18,10 +20,15 @@ namespace openaclnn {
 struct Tensor {
   // The elements as an operator sees them. Dims beyond kMaxRank are cut off: operators refuse such tensors by their rank.
   TensorView view;
-  std::vector<int64_t> dims;     // all of them
-  std::vector<int64_t> strides;  // as given, or the contiguous strides of the view
-  std::vector<int64_t> storage_dims;
   aclFormat format = ACL_FORMAT_UNDEFINED;
+  // All dims, as many strides, and the dims of the storage, in one block: lists make thousands of descriptors in every call.
+  RecycledVector<int64_t> numbers;
+  size_t rank = 0;
+
+  std::span<const int64_t> dims() const { return {numbers.data(), rank}; }
+  // As given, or the contiguous strides of the view.
+  std::span<const int64_t> strides() const { return {numbers.data() + rank, rank}; }
+  std::span<const int64_t> storage_dims() const { return std::span(numbers).subspan(2 * rank); }
 };
 
 struct Scalar {

@@ -74,6 +74,16 @@ TEST_F(ResourcesTest, EachAllocationFailsOnce) {
                        [&] { expect(0, aclDestroyScalar(static_cast<aclScalar*>(made))); });
   fail_each_allocation("aclCreateIntArray", {561101}, creates([&] { return aclCreateIntArray(ints, 2); }),
                        [&] { expect(0, aclDestroyIntArray(static_cast<aclIntArray*>(made))); });
+  const float floats[] = {1, 2};
+  const bool bools[] = {true, false};
+  fail_each_allocation("aclCreateFloatArray", {561101},
+                       creates([&] { return aclCreateFloatArray(floats, 2); }),
+                       [&] { expect(0, aclDestroyFloatArray(static_cast<aclFloatArray*>(made))); });
+  fail_each_allocation("aclCreateBoolArray", {561101}, creates([&] { return aclCreateBoolArray(bools, 2); }),
+                       [&] { expect(0, aclDestroyBoolArray(static_cast<aclBoolArray*>(made))); });
+  fail_each_allocation("aclCreateScalarList", {561101},
+                       creates([&] { return aclCreateScalarList(nullptr, 0); }),
+                       [&] { expect(0, aclDestroyScalarList(static_cast<aclScalarList*>(made))); });
   fail_each_allocation("aclCreateTensorList", {561101},
                        creates([&] { return aclCreateTensorList(nullptr, 0); }),
                        [&] { expect(0, aclDestroyTensorList(static_cast<aclTensorList*>(made))); });

@@ -3,6 +3,7 @@
 import contextlib
 import warnings
 from itertools import chain
+from operator import itemgetter
 
 import torch
 
@@ -10,6 +11,7 @@ from openaclnn import _native
 from openaclnn.torch import versions
 
 _STATE = ("exp_avg", "exp_avg_sq", "ema_params")
+_tensors_of = itemgetter(*_STATE)
 _warned_about_frozen_averages = False
 
 
@@ -58,7 +60,8 @@ class FusedEmaAdamW(torch.optim.Optimizer):
                         bias_correction=bias_correction, state_dtype=state_dtype, ema_updates=0,
                         # what torch.optim.AdamW expects in a state dict that it loads
                         differentiable=False, fused=None)
-        # Of parameters whose state is complete: its counter, and a value that parameters with the same step count share.
+        # Of parameters whose state is complete, by their id: its counter, and a value that parameters with the same step count
+        # share. The counter also tells when an id was given to another parameter.
         self._stepped_with = {}
         super().__init__(params, defaults)
         self._swapped = None
@@ -109,26 +112,29 @@ class FusedEmaAdamW(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         scale, found_inf = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
-        work = [(group, [parameter for parameter in group["params"] if parameter.grad is not None]) for group in self.param_groups]
-        for _, parameters in work:
-            self._refuse_sparse_gradients(parameters)
+        work = [(group, *self._with_gradients(group)) for group in self.param_groups]
         is_read = found_inf is not None and not all(group["capturable"] for group in self.param_groups)
         is_skipped = is_read and found_inf.item() != 0
-        for group, parameters in work:
+        for group, parameters, grads in work:
             if is_skipped and not group["capturable"]:
                 continue  # counts nothing
             if parameters:
-                self._step_group(group, parameters, scale, found_inf if group["capturable"] else None)
+                self._step_group(group, parameters, grads, scale, found_inf if group["capturable"] else None)
             group["ema_updates"] += 1  # without gradients, too: other processes may have those of this group
         return loss
 
-    def _refuse_sparse_gradients(self, parameters):
-        for parameter in parameters:
-            if parameter.grad.is_sparse:
-                raise RuntimeError(f"gradients are sparse; {type(self).__name__} needs dense ones")
+    # What follows runs for every parameter in every step; with small tensors it takes longer than the arithmetic. So everything
+    # is looked up once, and the usual case, one call for the whole group, makes no lists of its own.
 
-    def _step_group(self, group, parameters, scale, found_inf):
-        states = [self._state_of(parameter, group) for parameter in parameters]
+    def _with_gradients(self, group):
+        """The parameters of a group that have a gradient, and the gradients."""
+        pairs = [(parameter, grad) for parameter in group["params"] if (grad := parameter.grad) is not None]
+        for _, grad in pairs:
+            if grad.is_sparse:
+                raise RuntimeError(f"gradients are sparse; {type(self).__name__} needs dense ones")
+        return tuple(zip(*pairs)) or ((), ())
+
+    def _step_group(self, group, parameters, grads, scale, found_inf):
         decay = group["ema_decay"]
         if group["ema_warmup"]:
             updates = group["ema_updates"] + 1
@@ -137,11 +143,12 @@ class FusedEmaAdamW(torch.optim.Optimizer):
             scale = -1.0 if scale is None else -scale
         numbers = (float(group["lr"]), decay, *map(float, group["betas"]), group["eps"], self._mode, group["bias_correction"],
                    group["weight_decay"])
-        for members, step in self._calls(group, parameters, states):
-            grads, variables, *state = self._tensors([parameters[n] for n in members], [states[n] for n in members])
-            _native.apply_fused_ema_adam_(grads, variables, *state, step, *numbers, grad_scale=scale, found_inf=found_inf)
-            versions.increment_versions([*variables, *chain.from_iterable(state)])
-            self._count_up([states[n]["step"] for n in members], found_inf)
+        states = self._states_of(parameters, group)
+        for step, parameters, grads, states in self._calls(group, parameters, grads, states):
+            grads, variables, m, v, ema = self._tensors(parameters, grads, states)
+            _native.apply_fused_ema_adam_(grads, variables, m, v, ema, step, *numbers, grad_scale=scale, found_inf=found_inf)
+            versions.increment_versions([*variables, *m, *v, *ema])
+            self._count_up([state["step"] for state in states], found_inf)
 
     @staticmethod
     def _count_up(steps, found_inf):
@@ -151,42 +158,55 @@ class FusedEmaAdamW(torch.optim.Optimizer):
         else:
             torch._foreach_add_(steps, [(found_inf == 0).to(steps[0].dtype).reshape(())] * len(steps))
 
-    def _calls(self, group, parameters, states):
-        """The native calls of a group: positions of parameters with one step count, and the count of this step."""
-        if group["capturable"]:  # counters stay unread
-            kinds = self._stepped_together(parameters, states)
+    def _calls(self, group, *members):
+        """The native calls of a group: for parameters with one step count the number of this step, and their part of each list
+        of members, of which the last are the states."""
+        *_, states = members
+        if group["foreach"] is False:
+            kinds = range(len(states))
+        elif group["capturable"]:  # counters stay unread
+            kinds = self._stepped_together(*members)
         else:
-            kinds = [int(count) for count in torch.stack([state["step"] for state in states]).tolist()]
-        calls = {}
-        for n, kind in enumerate(kinds):
-            calls.setdefault(n if group["foreach"] is False else kind, []).append(n)
-        return [(members, states[members[0]]["step"] + 1 if group["capturable"] else kinds[members[0]] + 1)
-                for members in calls.values()]
+            kinds = [state["step"].item() for state in states]
+        if kinds.count(kinds[0]) == len(kinds):
+            calls = [members]
+        else:
+            by_kind = {}
+            for kind, member in zip(kinds, zip(*members)):
+                by_kind.setdefault(kind, []).append(member)
+            calls = [tuple(zip(*chosen)) for chosen in by_kind.values()]
+        for call in calls:
+            count = call[-1][0]["step"]
+            yield count + 1 if group["capturable"] else int(count.item()) + 1, *call
 
-    def _stepped_together(self, parameters, states):
+    def _stepped_together(self, parameters, _, states):
         """For each parameter a value that those share whose counters are equal, because they began alike and every step was
         taken with all of them."""
-        before = [self._stepped_with[parameter][1] for parameter in parameters]
+        before = [self._stepped_with[id(parameter)][1] for parameter in parameters]
         after = {value: object() for value in set(before)}
-        self._stepped_with.update((parameter, (state["step"], after[value]))
+        self._stepped_with.update((id(parameter), (state["step"], after[value]))
                                   for parameter, state, value in zip(parameters, states, before))
         return before
 
     @staticmethod
-    def _tensors(parameters, states):
+    def _tensors(parameters, grads, states):
         """The lists of the native call. Of sharded tensors each process has its own part."""
-        lists = [[parameter.grad for parameter in parameters], parameters]
-        lists += [[state[name] for state in states] for name in _STATE]
-        if any(map(versions.is_dtensor, parameters)):
-            lists[0] = [versions.placed_as(grad, parameter) for grad, parameter in zip(*lists[:2])]
-            return [[versions.local(tensor) for tensor in tensors] for tensors in lists]
+        lists = grads, parameters, *zip(*map(_tensors_of, states))
+        if versions.any_dtensor(parameters):
+            grads = [versions.placed_as(grad, parameter) for grad, parameter in zip(grads, parameters)]
+            return [[versions.local(tensor) for tensor in tensors] for tensors in (grads, *lists[1:])]
         return lists
 
-    def _state_of(self, parameter, group):
-        state = self.state[parameter]
-        known = self._stepped_with.get(parameter)
-        if known is not None and known[0] is state.get("step"):
-            return state  # complete, and not replaced since
+    def _states_of(self, parameters, group):
+        """The states of parameters, completed where something is missing or was replaced."""
+        states = list(map(self.state.__getitem__, parameters))
+        for parameter, state in zip(parameters, states):
+            known = self._stepped_with.get(id(parameter))
+            if known is None or known[0] is not state.get("step"):
+                self._complete(state, parameter, group)
+        return states
+
+    def _complete(self, state, parameter, group):
         kind = torch.int64 if group["capturable"] else torch.float32
         if "step" not in state:
             state["step"] = torch.zeros((), dtype=kind)
@@ -201,8 +221,7 @@ class FusedEmaAdamW(torch.optim.Optimizer):
         for name in _STATE:
             if state[name].dtype != dtype:
                 state[name] = state[name].to(dtype)
-        self._stepped_with[parameter] = state["step"], int(state["step"])
-        return state
+        self._stepped_with[id(parameter)] = state["step"], int(state["step"])
 
     @staticmethod
     def _state_dtype(parameter, group):

@@ -60,6 +60,11 @@ def is_dtensor(tensor):
     return type(tensor) not in (torch.Tensor, torch.nn.Parameter) and hasattr(tensor, "to_local")
 
 
+def any_dtensor(tensors):
+    """Whether any of many tensors is; asks types, of which there are few."""
+    return any(hasattr(kind, "to_local") for kind in set(map(type, tensors)))
+
+
 def placed_as(tensor, model):
     """A tensor spread over processes as another one is, which may need their communication: sequence parallelism leaves gradients
     of replicated parameters as parts of a sum."""
