@@ -1,4 +1,6 @@
 // Memory where kernels write what they found wrong, and where the host reads it after the task: one slot for each task under way.
+// It lies on the host. A kernel's writes are there once CUDA reports the kernel, or an event behind it, as done, so kernels need no
+// fence of their own; nobody looks earlier.
 #pragma once
 
 #include <mutex>

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "cuda/cuda_api.h"
+#include "cuda/planned_case.h"
 #include "openaclnn/openaclnn.h"
 #include "ops/room_cases.h"
 #include "support/device_twin.h"
@@ -99,38 +100,28 @@ TEST_P(Device, RunsFromAGraph) {
     const std::vector<HostTensor> direct = make_tensors(c);
     ASSERT_TRUE(succeeded(run_case(c, direct)));
 
-    std::vector<HostTensor> tensors = make_tensors(c);
-    uint64_t workspace_bytes = 0;
-    aclOpExecutor* executor = nullptr;
-    {
-      std::vector<Descriptor> descriptors;
-      std::vector<aclTensor*> handles;
-      for (const HostTensor& tensor : tensors) {
-        descriptors.push_back(tensor.describe());
-        handles.push_back(descriptors.back().get());
-      }
-      ASSERT_EQ(c.phase1(handles, &workspace_bytes, &executor), 0) << take_error_text();
-    }
-    const GuardedBuffer workspace(workspace_bytes);
+    const PlannedCase planned(c);
+    ASSERT_NE(planned.executor, nullptr);
+    const GuardedBuffer workspace(planned.workspace_bytes);
     void* const scratch = workspace.address_for_library(workspace.data());
     ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamBeginCapture)(native, cudaStreamCaptureModeGlobal), cudaSuccess);
-    ASSERT_EQ(c.phase2(scratch, workspace_bytes, executor, stream), 0) << take_error_text();
+    ASSERT_EQ(c.phase2(scratch, planned.workspace_bytes, planned.executor, stream), 0) << take_error_text();
     cudaGraph_t graph = nullptr;
     ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamEndCapture)(native, &graph), cudaSuccess);
     cudaGraphExec_t exec = nullptr;
     ASSERT_EQ(OPENACLNN_CUDA_API(cudaGraphInstantiate)(&exec, graph, 0), cudaSuccess);
     for (int replay = 0; replay < 2; ++replay) {
       const std::vector<HostTensor> fresh = make_tensors(c);
-      for (size_t k = 0; k < tensors.size(); ++k) {
-        const auto bytes = static_cast<size_t>(element_bytes(tensors[k].dtype()));
-        for (int64_t i = 0; i < tensors[k].numel(); ++i)
-          std::memcpy(tensors[k].element(i), fresh[k].element(i), bytes);
+      for (size_t k = 0; k < planned.tensors.size(); ++k) {
+        const auto bytes = static_cast<size_t>(element_bytes(planned.tensors[k].dtype()));
+        for (int64_t i = 0; i < planned.tensors[k].numel(); ++i)
+          std::memcpy(planned.tensors[k].element(i), fresh[k].element(i), bytes);
       }
       DeviceTwin::upload_all();
       ASSERT_EQ(OPENACLNN_CUDA_API(cudaGraphLaunch)(exec, native), cudaSuccess);
       ASSERT_EQ(aclrtSynchronizeStream(stream), 0) << take_error_text();
       DeviceTwin::download_all();
-      EXPECT_EQ(hash_text_of(c, tensors), hash_text_of(c, direct)) << "replay " << replay;
+      EXPECT_EQ(hash_text_of(c, planned.tensors), hash_text_of(c, direct)) << "replay " << replay;
     }
     EXPECT_EQ(OPENACLNN_CUDA_API(cudaGraphExecDestroy)(exec), cudaSuccess);
     EXPECT_EQ(OPENACLNN_CUDA_API(cudaGraphDestroy)(graph), cudaSuccess);
