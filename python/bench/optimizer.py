@@ -1,11 +1,11 @@
 # The optimizer step of a language model with 148 parameter tensors: FusedEmaAdamW against AdamW of PyTorch with an average beside it.
 """usage: optimizer.py [--width N] [--rounds N] [--dtype float32|bfloat16] [--threads N] [--clock wall|cpu] [--check]
 
-Contestants take turns in one process, in an order that rotates; ratios are paired by rounds. The shapes are those of a
-GPT-2 with 12 layers; --width 768 is the small model of 124 million parameters. --check exits 1 below the goals: 2 times as
-fast as foreach AdamW and a foreach average, 1.15 times as fast as fused AdamW and a foreach average. float32 misses the
-latter: both move their bytes at the limit of memory, 40 for a parameter against our 36, which leaves 1.11. --clock cpu
-counts seconds of the processor: with one thread it says something on a machine that is busy with other things.
+Contestants take turns in one process and on the same tensors, in an order that rotates; ratios are paired by rounds. The shapes are
+those of a GPT-2 with 12 layers; --width 768 is the small model of 124 million parameters. --check exits 1 below the goals: 2 times as
+fast as foreach AdamW and a foreach average, 1.15 times as fast as fused AdamW and a foreach average. Where float32 with all threads
+is at the limit of memory it misses the latter: 40 bytes for a parameter against our 36 leave 1.11. --clock cpu counts seconds of the
+processor: with one thread it says something on a machine that is busy with other things.
 """
 import argparse
 import os

@@ -22,7 +22,7 @@ constexpr int kStreams = 2;  // of each thread
 constexpr int kCalls = 3;    // in each stream, before it is waited for
 constexpr int64_t kMostBytes = 1 << 20;
 
-// Rounds in a debugging session or a night: OPENACLNN_TEST_ROUNDS=1000.
+// OPENACLNN_TEST_ROUNDS=1000 for a longer run.
 int rounds() {
   const char* const text = std::getenv("OPENACLNN_TEST_ROUNDS");
   return text != nullptr ? std::atoi(text) : 3;
