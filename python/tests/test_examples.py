@@ -1,4 +1,5 @@
 # The examples, the notebook and the measurement of overhead run, and say what they promise; read from the tree.
+import os
 import pathlib
 import subprocess
 import sys
@@ -30,6 +31,16 @@ def test_every_example_is_run():
 def test_overhead_of_a_call():
     program = EXAMPLES.parents[1] / "python" / "bench" / "overhead.py"
     done = subprocess.run([sys.executable, "-W", "ignore", str(program), "--check"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_triton_peer_of_token_compression():
+    """What the GPU benchmark compares with computes the same, in Triton's interpreter."""
+    if optional("triton") is None:
+        pytest.skip("Triton is not installed")
+    program = EXAMPLES.parents[1] / "bench" / "gpu" / "triton_pool.py"
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, timeout=300,
+                          env={**os.environ, "TRITON_INTERPRET": "1"})
     assert done.returncode == 0, done.stdout + done.stderr
 
 
