@@ -49,7 +49,7 @@ void* BlockCache::take(size_t bytes) {
 void BlockCache::reap(bool wait) {
   for (auto block = waiting_.begin(); block != waiting_.end();) {
     for (FencePoint& point : block->fence) {
-      if (point.to_ask != nullptr) point = point.to_ask->busy_until().value_or(FencePoint());
+      if (point.to_ask != nullptr) point = point.to_ask->busy_until(wait).value_or(FencePoint());
       if (wait && point.event != nullptr) point.event->wait_until_over();
     }
     const auto is_over = [](const FencePoint& point) {

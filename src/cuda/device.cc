@@ -25,7 +25,7 @@ class CudaDevice final : public Device {
     try {
       Fence fence;
       for (const std::shared_ptr<CudaQueue>& queue : queues_->all()) {
-        if (std::optional<FencePoint> point = queue->busy_until()) fence.push_back(*std::move(point));
+        if (std::optional<FencePoint> point = queue->busy_until(false)) fence.push_back(*std::move(point));
       }
       cache(space).put(address, bytes, std::move(fence));
     } catch (const std::bad_alloc&) {

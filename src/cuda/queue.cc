@@ -245,18 +245,22 @@ void CudaQueue::close(bool) {
   closed_ = true;
 }
 
-std::optional<FencePoint> CudaQueue::busy_until() {
+std::optional<FencePoint> CudaQueue::busy_until(bool wait) {
   try {
-    return find_busy_until();
+    return find_busy_until(wait);
   } catch (const DeviceFailure&) {
     if (driver_.is_lost()) return std::nullopt;  // nothing runs there any more
     throw;
   }
 }
 
-std::optional<FencePoint> CudaQueue::find_busy_until() {
+std::optional<FencePoint> CudaQueue::find_busy_until(bool wait) {
   driver_.require_usable();
-  const Lock lock(mutex_);
+  Lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) {
+    if (!wait) return FencePoint{nullptr, shared_from_this()};
+    lock.lock();
+  }
   if (ended_ || (pending_.empty() && owner_ == Owner::library)) return std::nullopt;
   // The program may end its stream after the handle.
   if ((closed_ && owner_ == Owner::program) || is_capturing()) return FencePoint{nullptr, shared_from_this()};

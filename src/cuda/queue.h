@@ -22,8 +22,8 @@ struct Transfer {
 
 class CudaQueue;
 
-// A point behind tasks of a queue: an event, or the queue to be asked for one later, for while a stream is captured nothing can be
-// recorded behind the tasks from before.
+// A point behind tasks of a queue: an event, or the queue to be asked for one later: while a stream is captured nothing can be recorded
+// behind the tasks from before, and a queue that is being handed a task is not waited for.
 struct FencePoint {
   std::shared_ptr<DeviceEvent> event;
   std::shared_ptr<CudaQueue> to_ask = nullptr;
@@ -47,8 +47,8 @@ class CudaMarker final : public Marker {
   const bool captured_;  // a point in a graph
 };
 
-// One lock for each queue. It is held while a task is handed to CUDA, so that numbers follow the order of the stream, but never
-// while something is waited for.
+// One lock for each queue. It is held while a task is handed to CUDA, so that numbers follow the order of the stream. That returns at
+// once, but for copies of pageable memory.
 class CudaQueue final : public Queue, public std::enable_shared_from_this<CudaQueue> {
  public:
   enum class Owner { library, program };  // who made the stream, and destroys it
@@ -66,8 +66,9 @@ class CudaQueue final : public Queue, public std::enable_shared_from_this<CudaQu
   void close(bool drop) override;
 
   // A point behind all tasks enqueued so far, and behind the program's own work where it made the stream; nullopt when all is
-  // done. Tasks that a graph captured do not count.
-  std::optional<FencePoint> busy_until();
+  // done. Tasks that a graph captured do not count. Without `wait` it returns at once: CUDA may keep a copy from pageable memory,
+  // and with it the queue's lock, until the stream gets there.
+  std::optional<FencePoint> busy_until(bool wait);
   bool has_pending_write(const MemoryRange& range);
   // Takes note of all tasks that are done.
   void settle();
@@ -91,7 +92,7 @@ class CudaQueue final : public Queue, public std::enable_shared_from_this<CudaQu
   };
 
   bool is_capturing() const;
-  std::optional<FencePoint> find_busy_until();
+  std::optional<FencePoint> find_busy_until(bool wait);
   void start(Pending& pending);
   std::shared_ptr<DeviceEvent> mark(const Lock& lock);
   void remember(const std::shared_ptr<DeviceEvent>& event);

@@ -1,4 +1,9 @@
 // Streams that the program made with CUDA, and CUDA graphs captured from them.
+#include <chrono>
+#include <future>
+#include <thread>
+#include <vector>
+
 #include "cuda/cuda_api.h"
 #include "openaclnn/openaclnn.h"
 
@@ -41,6 +46,32 @@ TEST_F(NativeStreams, RunOperatorsInTheirOrder) {
   expect(0, aclrtSynchronizeStream(wrapped));
   EXPECT_EQ(called, 1);
   EXPECT_TRUE(is_idle(wrapped));
+}
+
+// CUDA takes pageable memory when the stream gets there, and the call that asked for the copy waits meanwhile. A free must not.
+TEST_F(NativeStreams, MemoryIsFreedBesideACopyThatWaits) {
+  static std::promise<void> opened;
+  opened = {};
+  const auto wait_for_gate = [](void*) { opened.get_future().wait(); };
+  ASSERT_EQ(OPENACLNN_CUDA_API(cudaLaunchHostFunc)(native, wait_for_gate, nullptr), cudaSuccess);
+  void *target = nullptr, *block = nullptr;
+  const std::vector<char> pageable(1 << 20, 'x');
+  expect(0, aclrtMalloc(&target, pageable.size(), ACL_MEM_MALLOC_HUGE_FIRST));
+  expect(0, aclrtMalloc(&block, 4096, ACL_MEM_MALLOC_HUGE_FIRST));
+  std::thread copying([&] {
+    expect(0, aclrtSetDevice(0));
+    expect(0, aclrtMemcpyAsync(target, pageable.size(), pageable.data(), pageable.size(),
+                               ACL_MEMCPY_HOST_TO_DEVICE, wrapped));
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // for the copy to begin
+  std::future<aclError> freed = std::async(std::launch::async, [&] { return aclrtFree(block); });
+  EXPECT_EQ(freed.wait_for(std::chrono::seconds(20)), std::future_status::ready)
+      << "the free waits for the copy";
+  opened.set_value();
+  copying.join();
+  expect(0, freed.get());
+  expect(0, aclrtSynchronizeStream(wrapped));
+  expect(0, aclrtFree(target));
 }
 
 TEST_F(NativeStreams, SurviveTheirHandle) {
