@@ -93,8 +93,10 @@ def test_parameters_that_join_later_count_for_themselves():
     assert torch.allclose(second.detach(), torch.full((3,), 0.9), atol=1e-5)
 
 
-def test_capturable_parameters_that_join_later_count_for_themselves():
-    """Counters stay unread, also when some steps were skipped and parameters come and go."""
+@pytest.mark.parametrize("single", [0, 1, 2, 3, 6])
+def test_capturable_parameters_that_join_later_count_for_themselves(single):
+    """Counters stay unread, also when some steps were skipped and parameters come and go; the first `single` steps are taken with
+    one call for each parameter."""
     def parameters():
         return [torch.nn.Parameter(torch.ones(3)) for _ in range(4)]
 
@@ -106,6 +108,7 @@ def test_capturable_parameters_that_join_later_count_for_themselves():
         for n, (parameter, copied) in enumerate(zip(ours, theirs)):
             grad = torch.randn(3, generator=generator)
             parameter.grad, copied.grad = (grad, grad.clone()) if str(n) in present else (None, None)
+        optimizer.param_groups[0]["foreach"] = False if step < single else None
         optimizer.found_inf = torch.tensor([float(step == 1)])
         optimizer.step()
         if step != 1:

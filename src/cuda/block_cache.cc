@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <optional>
 
 #include "base/sanitized.h"
+#include "runtime/recycle.h"
 
 namespace openaclnn::cuda {
 
@@ -18,6 +20,48 @@ size_t rounded(size_t bytes) {
   const size_t step = std::max<size_t>(std::bit_floor(bytes | 1) / 4, kSmallest);
   return (bytes + step - 1) / step * step;
 }
+
+// One look at all blocks that wait. Each queue is asked once, and when a point of it is not reached no later one is looked at.
+class Survey {
+ public:
+  bool is_over(FencePoint& point) {
+    if (point.queue == nullptr) return true;
+    Seen& seen = of(point.queue);
+    try {
+      if (point.event == nullptr && !resolve(point, seen)) return true;
+      if (point.event == nullptr || seen.is_behind) return false;
+      const EventState state = point.event->state();
+      if (state == EventState::captured) point.event = nullptr;  // it says nothing; the queue is asked again
+      seen.is_behind = state == EventState::ahead;
+      return state == EventState::over;
+    } catch (const DeviceFailure&) {
+      return false;  // one block must not spoil the allocation of others
+    }
+  }
+
+ private:
+  struct Seen {
+    const void* queue;
+    bool is_asked = false;
+    bool is_behind = false;
+    std::optional<FencePoint> answer = std::nullopt;
+  };
+
+  Seen& of(const void* queue) {
+    const auto found = std::ranges::find(seen_, queue, &Seen::queue);
+    return found != seen_.end() ? *found : seen_.emplace_back(Seen{queue});
+  }
+
+  // False when the queue has nothing to do.
+  static bool resolve(FencePoint& point, Seen& seen) {
+    if (!seen.is_asked) seen.answer = point.to_ask->busy_until(false);
+    seen.is_asked = true;
+    if (seen.answer) point = *seen.answer;
+    return seen.answer.has_value();
+  }
+
+  RecycledVector<Seen> seen_;
+};
 
 }  // namespace
 
@@ -46,16 +90,10 @@ void* BlockCache::take(size_t bytes) {
 }
 
 // Blocks whose tasks are done become idle.
-void BlockCache::reap(bool wait) {
+void BlockCache::reap() {
+  Survey survey;
   for (auto block = waiting_.begin(); block != waiting_.end();) {
-    for (FencePoint& point : block->fence) {
-      if (point.to_ask != nullptr) point = point.to_ask->busy_until(wait).value_or(FencePoint());
-      if (wait && point.event != nullptr) point.event->wait_until_over();
-    }
-    const auto is_over = [](const FencePoint& point) {
-      return point.to_ask == nullptr && (point.event == nullptr || point.event->is_over());
-    };
-    if (!std::ranges::all_of(block->fence, is_over)) {
+    if (!std::ranges::all_of(block->fence, [&](FencePoint& point) { return survey.is_over(point); })) {
       ++block;
       continue;
     }
@@ -69,33 +107,68 @@ void BlockCache::reap(bool wait) {
   }
 }
 
+// Without the lock: a free must not wait for somebody who has to.
+void BlockCache::wait_for_waiting() {
+  Fence points;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Waiting& block : waiting_) points.insert(points.end(), block.fence.begin(), block.fence.end());
+  }
+  for (FencePoint& point : points) {
+    try {
+      if (point.event == nullptr) point = point.to_ask->busy_until(true).value_or(FencePoint());
+      if (point.event != nullptr && point.event->state() == EventState::ahead)
+        (void)driver_.wait_for(*point.event, std::nullopt);
+    } catch (const DeviceFailure&) {
+      // That block stays; others may do.
+    }
+  }
+}
+
 void BlockCache::free_idle() {
-  for (const auto& [bytes, block] : idle_) free_now(block.address);
-  idle_.clear();
-  idle_bytes_ = 0;
+  std::multimap<size_t, Idle> idle;
+  {
+    const std::lock_guard lock(mutex_);
+    idle.swap(idle_);
+    idle_bytes_ = 0;
+  }
+  for (const auto& [bytes, block] : idle) free_now(block.address);
 }
 
 // Pinned memory is lost for all programs of the machine, so not more of it is kept than a loop uses again.
 void BlockCache::free_oldest_idle() {
   constexpr size_t kMostIdleHostBytes = size_t{256} << 20;
-  while (space_ == MemorySpace::host && idle_bytes_ > kMostIdleHostBytes) {
-    const auto oldest =
-        std::ranges::min_element(idle_, {}, [](const auto& entry) { return entry.second.since; });
-    free_now(oldest->second.address);
-    idle_bytes_ -= oldest->first;
-    idle_.erase(oldest);
+  while (space_ == MemorySpace::host) {
+    void* address = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (idle_bytes_ <= kMostIdleHostBytes) return;
+      const auto oldest =
+          std::ranges::min_element(idle_, {}, [](const auto& entry) { return entry.second.since; });
+      address = oldest->second.address;
+      idle_bytes_ -= oldest->first;
+      idle_.erase(oldest);
+    }
+    free_now(address);
   }
 }
 
+// A block that was freed, if one of this size is idle now.
+void* BlockCache::reap_and_take(size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  reap();
+  return take(bytes);
+}
+
+// Nothing that may wait happens under the lock.
 void* BlockCache::allocate(size_t bytes) {
   driver_.require_usable();
   const size_t whole = rounded(bytes);
-  const std::lock_guard lock(mutex_);
-  reap(false);
-  if (void* const kept = take(whole)) return kept;
-  free_oldest_idle();  // here, because it may wait and a free must not
+  if (void* const kept = reap_and_take(whole)) return kept;
+  free_oldest_idle();
   if (void* const fresh = ask_driver(whole)) return fresh;
-  reap(true);
+  wait_for_waiting();
+  if (void* const kept = reap_and_take(whole)) return kept;
   free_idle();
   return ask_driver(whole);
 }
@@ -105,7 +178,7 @@ void BlockCache::put(void* address, size_t bytes, Fence fence) {
   const std::lock_guard lock(mutex_);
   waiting_.push_back({address, rounded(bytes), std::move(fence)});
   try {
-    reap(false);
+    reap();
   } catch (const std::exception&) {
     // The block is noted, and the next allocation looks again.
   }

@@ -40,7 +40,9 @@ class BlockCache {
 
   void* take(size_t bytes);
   void* ask_driver(size_t bytes);
-  void reap(bool wait);
+  void* reap_and_take(size_t bytes);
+  void reap();
+  void wait_for_waiting();
   void free_idle();
   void free_oldest_idle();
 

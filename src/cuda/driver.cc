@@ -52,6 +52,7 @@ bool Driver::judge(Outcome outcome) {
     case Outcome::done: return true;
     case Outcome::not_ready: return false;
     case Outcome::out_of_memory: throw std::bad_alloc();
+    case Outcome::captured:
     case Outcome::refused: throw DeviceFailure(text("device ", device_, ": ", table_.error_text()));
     case Outcome::lost: break;
   }
@@ -67,21 +68,20 @@ DeviceEvent::~DeviceEvent() {
   if (handle != nullptr) driver_.give_back_event(handle, timed_);
 }
 
-bool DeviceEvent::is_over() const {
+EventState DeviceEvent::state() const {
   try {
-    return driver_.is_lost() || driver_.is_reached(*this);
+    return driver_.is_lost() ? EventState::over : driver_.state_of(*this);
   } catch (const DeviceFailure&) {
-    if (driver_.is_lost()) return true;
+    if (driver_.is_lost()) return EventState::over;
     throw;
   }
 }
 
-void DeviceEvent::wait_until_over() const {
-  try {
-    if (!driver_.is_lost()) (void)driver_.wait_for(*this, std::nullopt);
-  } catch (const DeviceFailure&) {
-    if (!driver_.is_lost()) throw;
-  }
+EventState Driver::state_of(const DeviceEvent& event) {
+  require_usable();
+  const Outcome outcome = table_.query_event(device_, event.handle);
+  if (outcome == Outcome::captured) return EventState::captured;
+  return judge(outcome) ? EventState::over : EventState::ahead;
 }
 
 std::shared_ptr<DeviceEvent> Driver::take_event(bool timed) {

@@ -14,6 +14,8 @@ namespace openaclnn::cuda {
 
 class Driver;
 
+enum class EventState { ahead, over, captured };  // captured: a point in a graph, which is never reached
+
 // An event of CUDA. When the last owner drops it, it waits in the driver's list for its next use.
 class DeviceEvent {
  public:
@@ -24,9 +26,8 @@ class DeviceEvent {
 
   void* handle = nullptr;
 
-  // Reached, or of a device that is lost, on which nothing runs any more.
-  bool is_over() const;
-  void wait_until_over() const;
+  // An event of a device that is lost is over: nothing runs there any more.
+  EventState state() const;
 
  private:
   Driver& driver_;
@@ -64,6 +65,7 @@ class Driver {
   // Records an event on the stream.
   std::shared_ptr<DeviceEvent> record(void* stream, bool timed);
   bool is_reached(const DeviceEvent& event) { return call(&PluginTable::query_event, event.handle); }
+  EventState state_of(const DeviceEvent& event);
   WaitResult wait_for(const DeviceEvent& event, Deadline deadline);
 
  private:

@@ -54,6 +54,7 @@ Outcome judge(cudaError_t error) {
   if (error == cudaErrorNotReady) return Outcome::not_ready;
   std::snprintf(last_error, sizeof last_error, "%s: %s", cudaGetErrorName(error), cudaGetErrorString(error));
   if (is_sticky(error)) return Outcome::lost;
+  if (error == cudaErrorCapturedEvent) return Outcome::captured;
   return error == cudaErrorMemoryAllocation ? Outcome::out_of_memory : Outcome::refused;
 }
 

@@ -18,6 +18,7 @@ enum class Outcome : int {
   done,
   not_ready,      // queries only: there is still work before this point
   out_of_memory,  // of the device, or of what the driver keeps for its own use
+  captured,       // refused, because the event is a point in a CUDA graph and not in time
   refused,        // this call failed, the device goes on
   lost,           // the device's context is destroyed: no later call on it can succeed
 };

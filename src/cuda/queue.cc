@@ -25,6 +25,13 @@ bool writes(const Task& task, const MemoryRange& range) {
          (task.lists != nullptr && std::ranges::any_of(task.lists->written, meets_range));
 }
 
+Status being_captured() {
+  return {
+      ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+      "stream is being captured into a CUDA graph, so it cannot be waited for; end the capture and launch "
+      "the graph first"};
+}
+
 }  // namespace
 
 WaitResult CudaMarker::synchronize(Deadline deadline) {
@@ -120,11 +127,13 @@ void CudaQueue::run_on_host(void* pending) noexcept {
   (void)task.run(task.plan.get(), TaskIo{task.data, task.workspace, task.check});
 }
 
-// A mark behind everything that was appended.
 std::shared_ptr<DeviceEvent> CudaQueue::mark(const Lock&) {
   if (!marks_.empty() && marks_.back().appended == appended_ && owner_ == Owner::library)
     return marks_.back().event;
+  if (is_capturing()) return nullptr;
   std::shared_ptr<DeviceEvent> event = driver_.record(stream_, false);
+  // The program may have begun a capture in between. To query an event that became part of it would spoil it.
+  if (is_capturing()) return nullptr;
   remember(event);
   return event;
 }
@@ -141,10 +150,14 @@ void CudaQueue::settle() {
 }
 
 void CudaQueue::settle(const Lock&) {
-  while (!marks_.empty() && driver_.is_reached(*marks_.front().event)) {
-    finished_ = std::max(finished_, marks_.front().appended);
-    const uint64_t passed = marks_.front().tasks;
+  while (!marks_.empty()) {
+    const EventState state = driver_.state_of(*marks_.front().event);
+    if (state == EventState::ahead) return;
+    const uint64_t appended = marks_.front().appended, passed = marks_.front().tasks;
     marks_.pop_front();
+    if (state == EventState::captured)
+      continue;  // by a capture as short as it took to make the mark; a later mark will tell
+    finished_ = std::max(finished_, appended);
     while (!pending_.empty() && pending_.front()->number <= passed) {
       harvest(*pending_.front());
       if (pending_.front()->slot != nullptr) slots_.give_back(pending_.front()->slot);
@@ -201,11 +214,7 @@ bool CudaQueue::wait_for(std::shared_ptr<Marker> marker) {
 }
 
 Status CudaQueue::can_be_awaited() const {
-  if (ended_ || !driver_.is_usable() || !is_capturing()) return {};
-  return {
-      ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
-      "stream is being captured into a CUDA graph, so it cannot be waited for; end the capture and launch "
-      "the graph first"};
+  return ended_ || !driver_.is_usable() || !is_capturing() ? Status() : being_captured();
 }
 
 WaitResult CudaQueue::synchronize(Deadline deadline) {
@@ -222,6 +231,7 @@ WaitResult CudaQueue::synchronize(Deadline deadline) {
       return WaitResult::done;
     }
     last = mark(lock);
+    if (last == nullptr) throw DeviceFailure(being_captured());
     awaited = appended_;
   }
   if (driver_.wait_for(*last, deadline) == WaitResult::timed_out) return WaitResult::timed_out;
@@ -258,16 +268,16 @@ std::optional<FencePoint> CudaQueue::find_busy_until(bool wait) {
   driver_.require_usable();
   Lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) {
-    if (!wait) return FencePoint{nullptr, shared_from_this()};
+    if (!wait) return FencePoint{this, nullptr, shared_from_this()};
     lock.lock();
   }
   if (ended_ || (pending_.empty() && owner_ == Owner::library)) return std::nullopt;
   // The program may end its stream after the handle.
-  if ((closed_ && owner_ == Owner::program) || is_capturing()) return FencePoint{nullptr, shared_from_this()};
-  if (driver_.call(&PluginTable::query_stream, stream_)) return std::nullopt;
+  if (closed_ && owner_ == Owner::program) return FencePoint{this, nullptr, shared_from_this()};
+  if (owner_ == Owner::library && driver_.call(&PluginTable::query_stream, stream_)) return std::nullopt;
   std::shared_ptr<DeviceEvent> last = mark(lock);
   settle(lock);
-  return FencePoint{std::move(last)};
+  return FencePoint{this, std::move(last), owner_ == Owner::program ? shared_from_this() : nullptr};
 }
 
 bool CudaQueue::has_pending_write(const MemoryRange& range) {
@@ -275,7 +285,7 @@ bool CudaQueue::has_pending_write(const MemoryRange& range) {
   const Lock lock(mutex_);
   for (size_t k = 0; k < pending_.size(); ++k) {
     if (!writes(pending_[k]->task, range)) continue;
-    if (!is_capturing()) (void)mark(lock);
+    (void)mark(lock);
     settle(lock);
     break;
   }

@@ -22,10 +22,13 @@ struct Transfer {
 
 class CudaQueue;
 
-// A point behind tasks of a queue: an event, or the queue to be asked for one later: while a stream is captured nothing can be recorded
-// behind the tasks from before, and a queue that is being handed a task is not waited for.
+// A point behind tasks of a queue. Points of one queue are reached in the order in which it gave them.
 struct FencePoint {
-  std::shared_ptr<DeviceEvent> event;
+  const void* queue = nullptr;  // to be compared
+  // nullptr: the queue has to be asked later, for it was being handed a task, or its stream is being captured and nothing can be
+  // recorded behind the tasks from before.
+  std::shared_ptr<DeviceEvent> event = nullptr;
+  // nullptr where the event will do: nobody captures a stream of the library.
   std::shared_ptr<CudaQueue> to_ask = nullptr;
 };
 
@@ -94,6 +97,7 @@ class CudaQueue final : public Queue, public std::enable_shared_from_this<CudaQu
   bool is_capturing() const;
   std::optional<FencePoint> find_busy_until(bool wait);
   void start(Pending& pending);
+  // A mark behind everything that was appended; nullptr while the stream is captured.
   std::shared_ptr<DeviceEvent> mark(const Lock& lock);
   void remember(const std::shared_ptr<DeviceEvent>& event);
   void settle(const Lock& lock);

@@ -25,7 +25,7 @@ constexpr int64_t kMostBytes = 1 << 20;
 // OPENACLNN_TEST_ROUNDS=1000 for a longer run.
 int rounds() {
   const char* const text = std::getenv("OPENACLNN_TEST_ROUNDS");
-  return text != nullptr ? std::atoi(text) : 3;
+  return text != nullptr ? std::max(std::atoi(text), 1) : 3;
 }
 
 std::vector<Case> small_cases() {

@@ -48,30 +48,78 @@ TEST_F(NativeStreams, RunOperatorsInTheirOrder) {
   EXPECT_TRUE(is_idle(wrapped));
 }
 
-// CUDA takes pageable memory when the stream gets there, and the call that asked for the copy waits meanwhile. A free must not.
-TEST_F(NativeStreams, MemoryIsFreedBesideACopyThatWaits) {
-  static std::promise<void> opened;
-  opened = {};
-  const auto wait_for_gate = [](void*) { opened.get_future().wait(); };
-  ASSERT_EQ(OPENACLNN_CUDA_API(cudaLaunchHostFunc)(native, wait_for_gate, nullptr), cudaSuccess);
+// CUDA takes pageable memory when the stream gets there, and the call that asked for the copy waits meanwhile. `block` is written by
+// a task before it.
+class CopyThatWaits : public NativeStreams {
+ protected:
+  static constexpr size_t kBytes = 1 << 20, kBlockBytes = 4096;
+
+  void SetUp() override {
+    NativeStreams::SetUp();
+    gate = {};
+    const auto wait_for_gate = [](void*) { gate.get_future().wait(); };
+    ASSERT_EQ(OPENACLNN_CUDA_API(cudaLaunchHostFunc)(native, wait_for_gate, nullptr), cudaSuccess);
+    expect(0, aclrtMalloc(&target, kBytes, ACL_MEM_MALLOC_HUGE_FIRST));
+    expect(0, aclrtMalloc(&block, kBlockBytes, ACL_MEM_MALLOC_HUGE_FIRST));
+    expect(0, aclrtMemsetAsync(block, kBlockBytes, 1, kBlockBytes, wrapped));
+    copying = std::thread([this] {
+      const std::vector<char> pageable(kBytes, 'x');
+      expect(0, aclrtSetDevice(0));
+      expect(0,
+             aclrtMemcpyAsync(target, kBytes, pageable.data(), kBytes, ACL_MEMCPY_HOST_TO_DEVICE, wrapped));
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // for the copy to begin
+  }
+  void TearDown() override {
+    gate.set_value();
+    copying.join();
+    expect(0, aclrtSynchronizeStream(wrapped));
+    expect(0, aclrtFree(target));
+    NativeStreams::TearDown();
+  }
+  // The future is the caller's: it must outlive the gate.
+  static std::future<aclError> freeing(void* memory) {
+    return std::async(std::launch::async, [memory] { return aclrtFree(memory); });
+  }
+  static bool returns(std::future<aclError>& call) {
+    return call.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+  }
+
+  static inline std::promise<void> gate;
   void *target = nullptr, *block = nullptr;
-  const std::vector<char> pageable(1 << 20, 'x');
-  expect(0, aclrtMalloc(&target, pageable.size(), ACL_MEM_MALLOC_HUGE_FIRST));
-  expect(0, aclrtMalloc(&block, 4096, ACL_MEM_MALLOC_HUGE_FIRST));
-  std::thread copying([&] {
-    expect(0, aclrtSetDevice(0));
-    expect(0, aclrtMemcpyAsync(target, pageable.size(), pageable.data(), pageable.size(),
-                               ACL_MEMCPY_HOST_TO_DEVICE, wrapped));
-  });
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // for the copy to begin
-  std::future<aclError> freed = std::async(std::launch::async, [&] { return aclrtFree(block); });
-  EXPECT_EQ(freed.wait_for(std::chrono::seconds(20)), std::future_status::ready)
-      << "the free waits for the copy";
-  opened.set_value();
-  copying.join();
+  std::thread copying;
+};
+
+TEST_F(CopyThatWaits, HoldsUpNoFree) {
+  static std::future<aclError> freed;
+  freed = freeing(block);
+  ASSERT_TRUE(returns(freed));
   expect(0, freed.get());
-  expect(0, aclrtSynchronizeStream(wrapped));
-  expect(0, aclrtFree(target));
+  void* next = nullptr;
+  expect(0, aclrtMalloc(&next, kBlockBytes, ACL_MEM_MALLOC_HUGE_FIRST));
+  EXPECT_NE(next, block) << "given out while a task still writes it";
+  expect(0, aclrtFree(next));
+}
+
+// An allocation for which there is no memory waits for blocks to come back; other threads need not.
+TEST_F(CopyThatWaits, HoldsUpNoFreeBesideAnAllocation) {
+  static std::future<aclError> freed, allocated;
+  void *large = nullptr, *other = nullptr;
+  size_t free_bytes = 0, total_bytes = 0;
+  expect(0, aclrtMalloc(&other, kBlockBytes, ACL_MEM_MALLOC_HUGE_FIRST));
+  expect(0, aclrtFree(block));
+  expect(0, aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total_bytes));
+  allocated = std::async(std::launch::async, [&] {
+    expect(0, aclrtSetDevice(0));
+    return aclrtMalloc(&large, total_bytes + 1, ACL_MEM_MALLOC_HUGE_FIRST);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // for the allocation to wait
+  freed = freeing(other);
+  EXPECT_TRUE(returns(freed));
+  gate.set_value();
+  expect(0, freed.get());
+  EXPECT_EQ(allocated.get(), 207001);
+  gate = {};
 }
 
 TEST_F(NativeStreams, SurviveTheirHandle) {

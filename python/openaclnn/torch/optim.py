@@ -162,12 +162,12 @@ class FusedEmaAdamW(torch.optim.Optimizer):
         """The native calls of a group: for parameters with one step count the number of this step, and their part of each list
         of members, of which the last are the states."""
         *_, states = members
+        if group["capturable"]:  # counters stay unread
+            kinds = self._stepped_together(*members)
+        elif group["foreach"] is not False:
+            kinds = [state["step"].item() for state in states]
         if group["foreach"] is False:
             kinds = range(len(states))
-        elif group["capturable"]:  # counters stay unread
-            kinds = self._stepped_together(*members)
-        else:
-            kinds = [state["step"].item() for state in states]
         if kinds.count(kinds[0]) == len(kinds):
             calls = [members]
         else:

@@ -16,6 +16,12 @@ cudaError_t refuse_while_capturing(CUstream_st& stream) {
   return remember(cudaErrorStreamCaptureUnsupported);
 }
 
+// So does asking a point of its graph.
+cudaError_t refuse_captured(CUevent_st& event) {
+  event.capture->invalidated = true;
+  return remember(cudaErrorCapturedEvent);
+}
+
 }  // namespace
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
@@ -116,7 +122,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (const cudaError_t error = gpu().enter("cudaEventQuery"); error != cudaSuccess) return error;
   const Lock lock(gpu().mutex);
-  if (event->capture != nullptr) return remember(cudaErrorCapturedEvent);
+  if (event->capture != nullptr) return refuse_captured(*event);
   return event->latest == nullptr || event->latest->reached ? cudaSuccess : cudaErrorNotReady;
 }
 
@@ -124,7 +130,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (const cudaError_t error = gpu().enter("cudaEventSynchronize"); error != cudaSuccess) return error;
   {
     Lock lock(gpu().mutex);
-    if (event->capture != nullptr) return remember(cudaErrorCapturedEvent);
+    if (event->capture != nullptr) return refuse_captured(*event);
     const std::shared_ptr<Point> point = event->latest;
     gpu().changed.wait(lock, [&] { return point == nullptr || point->reached || gpu().exiting; });
   }
