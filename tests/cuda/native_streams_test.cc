@@ -56,6 +56,8 @@ class CopyThatWaits : public NativeStreams {
 
   void SetUp() override {
     NativeStreams::SetUp();
+    if (kAddressSanitizer || kThreadSanitizer)
+      GTEST_SKIP() << "sanitized builds give memory back to the driver at once, which waits for all work";
     gate = {};
     const auto wait_for_gate = [](void*) { gate.get_future().wait(); };
     ASSERT_EQ(OPENACLNN_CUDA_API(cudaLaunchHostFunc)(native, wait_for_gate, nullptr), cudaSuccess);
@@ -71,10 +73,12 @@ class CopyThatWaits : public NativeStreams {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));  // for the copy to begin
   }
   void TearDown() override {
-    gate.set_value();
-    copying.join();
-    expect(0, aclrtSynchronizeStream(wrapped));
-    expect(0, aclrtFree(target));
+    if (copying.joinable()) {
+      gate.set_value();
+      copying.join();
+      expect(0, aclrtSynchronizeStream(wrapped));
+      expect(0, aclrtFree(target));
+    }
     NativeStreams::TearDown();
   }
   // The future is the caller's: it must outlive the gate.
