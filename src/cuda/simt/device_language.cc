@@ -24,9 +24,7 @@ constexpr unsigned kWarp = 32;
   std::abort();
 }
 
-std::string text_of(const Where& where) {
-  return std::string(where.file_name()) + ":" + std::to_string(where.line());
-}
+std::string text_of(const Where& where) { return std::string(where.file) + ":" + std::to_string(where.line); }
 
 Schedule schedule_of_environment() {
   const char* const value = std::getenv("OPENACLNN_SIMT_SCHEDULE");
@@ -180,7 +178,7 @@ void Block::report_deadlock() const {
     const Thread& thread = threads[t];
     if (thread.state != Thread::waits) continue;
     const bool as_before =
-        last != nullptr && last->operation == thread.operation && last->where.line() == thread.where.line();
+        last != nullptr && last->operation == thread.operation && last->where.line == thread.where.line;
     if (!as_before) {
       sentence += "; from thread " + std::to_string(t) + " on they wait in " + thread.operation + " at " +
                   text_of(thread.where);
@@ -198,7 +196,7 @@ void wait_for_block(const Where& where) {
   Block& b = block();
   if (b.at_barrier == 0) {
     b.barrier = where;
-  } else if (b.barrier.line() != where.line()) {
+  } else if (b.barrier.line != where.line) {
     report("threads of one block wait in __syncthreads at " + text_of(b.barrier) + " and at " +
            text_of(where));
   }
@@ -224,7 +222,7 @@ const uint64_t* exchange(const char* operation, unsigned mask, uint64_t value, c
   if (exchange.arrived == 0) {
     exchange.operation = operation;
     exchange.where = where;
-  } else if (exchange.where.line() != where.line() || std::strcmp(exchange.operation, operation) != 0) {
+  } else if (exchange.where.line != where.line || std::strcmp(exchange.operation, operation) != 0) {
     report("lanes of one warp diverge: thread " + std::to_string(b.current) + " of its block is in " +
            operation + " at " + text_of(where) + ", another lane in " + exchange.operation + " at " +
            text_of(exchange.where));

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <source_location>
 #include <type_traits>
 
 #define __global__
@@ -38,7 +37,15 @@ extern constinit thread_local dim3 blockDim, gridDim;
 
 namespace openaclnn::simt {
 
-using Where = std::source_location;
+// A place in a kernel: std::source_location, which clang 14 lacks.
+struct Where {
+  const char* file = "";
+  unsigned line = 0;
+
+  static constexpr Where current(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
 
 // A launch as data: what a stream of the emulation keeps until its turn.
 struct Launch {

@@ -88,9 +88,9 @@ class Reader {
 
   // Of blocks with the same slot the last one counts, as if they were compressed one after the other; threads must not meet there.
   int64_t keep_last_of_slots(int64_t count) {
-    const bool reversed = planted(Bug::first_of_equal_slots_kept);
-    std::sort(jobs_, jobs_ + count, [=](const CacheJob& a, const CacheJob& b) {
-      return a.slot != b.slot ? a.slot < b.slot : (a.block < b.block) != reversed;
+    std::sort(jobs_, jobs_ + count, [](const CacheJob& a, const CacheJob& b) {
+      if (a.slot != b.slot) return a.slot < b.slot;
+      return planted(Bug::first_of_equal_slots_kept) ? b.block < a.block : a.block < b.block;
     });
     int64_t kept = 0;
     for (int64_t k = 0; k < count; ++k) {
