@@ -46,6 +46,16 @@ function(openaclnn_add_plugin name)
   target_link_libraries(${name} PRIVATE openaclnn_includes Threads::Threads)
 endfunction()
 
+# openaclnn_simt_sources(): how the emulation's own sources are compiled in the folder that calls this. ThreadSanitizer watches what
+# kernels do, in the order that the emulation tells it, and not the emulation.
+function(openaclnn_simt_sources)
+  if(OPENACLNN_SANITIZE MATCHES thread)
+    set(simt ${PROJECT_SOURCE_DIR}/src/cuda/simt)
+    set_source_files_properties(${simt}/device_language.cc ${simt}/fiber.cc PROPERTIES
+      COMPILE_OPTIONS -fno-sanitize=thread COMPILE_DEFINITIONS OPENACLNN_SIMT_RACES)
+  endif()
+endfunction()
+
 # openaclnn_simt_objects(name sources…): an object library of what the C++ compiler compiles against the emulation of the device
 # language. Kernels of .cu files count as C++ in the folder that calls this.
 function(openaclnn_simt_objects name)
@@ -53,10 +63,7 @@ function(openaclnn_simt_objects name)
   add_library(${name} OBJECT ${ARGN})
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   target_compile_options(${name} PRIVATE -Wno-unknown-pragmas)
-  if(OPENACLNN_SANITIZE MATCHES thread)
-    # ThreadSanitizer would have to be told of every switch of fibers. It watches the runtime and the plugin around them.
-    target_compile_options(${name} PRIVATE -fno-sanitize=thread)
-  endif()
+  openaclnn_simt_sources()
   target_include_directories(${name} BEFORE PRIVATE ${PROJECT_SOURCE_DIR}/src/cuda/simt)
   target_link_libraries(${name} PRIVATE openaclnn_flags openaclnn_includes)
 endfunction()

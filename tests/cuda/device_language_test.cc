@@ -6,6 +6,9 @@
 
 #include "cuda/kernel.cuh"
 
+// A death test forks, and fork() takes more locks than the detector of deadlocks can count.
+extern "C" const char* __tsan_default_options() { return "detect_deadlocks=0"; }
+
 namespace openaclnn::cuda {
 namespace {
 
@@ -73,6 +76,19 @@ void use_part_of_a_warp(int*) {
   if (threadIdx.x % kWarp < 16) __syncwarp(0xFFFF);
 }
 
+// Each thread writes its place of an array and then reads its neighbour's, with an operation in between.
+enum class Between { nothing, shuffle, warp_barrier, barrier };
+template <Between between>
+void read_of_neighbour(int* out) {
+  __shared__ int numbers[kThreads];
+  const unsigned own = threadIdx.x;
+  numbers[own] = static_cast<int>(own);
+  if (between == Between::shuffle) __shfl_sync(kAllLanes, 0, 0);
+  if (between == Between::warp_barrier) __syncwarp();
+  if (between == Between::barrier) __syncthreads();
+  out[own] = numbers[own ^ 1];
+}
+
 class DeviceLanguage : public testing::TestWithParam<simt::Schedule> {};
 
 TEST_P(DeviceLanguage, BlocksShareMemoryAndBarriers) {
@@ -114,6 +130,22 @@ TEST(DeviceLanguageDeathTest, SaysWhatNoGpuWouldRun) {
                "lanes of one warp diverge: .*__syncwarp.*__ballot_sync|"
                "lanes of one warp diverge: .*__ballot_sync.*__syncwarp");
   EXPECT_DEATH(launch(use_part_of_a_warp), "a mask in __syncwarp at .* leaves out lanes");
+}
+
+TEST(DeviceLanguageDeathTest, TellsThreadSanitizerWhatOrdersMemory) {
+#if !defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "this build is not watched by ThreadSanitizer";
+#else
+  std::vector<int> out(kThreads);
+  const auto launch = [&](void (*kernel)(int*)) {
+    for (const simt::Schedule schedule : {simt::Schedule::forward, simt::Schedule::reverse})
+      run(kernel, 1, kThreads, out.data(), schedule);
+  };
+  launch(read_of_neighbour<Between::warp_barrier>);
+  launch(read_of_neighbour<Between::barrier>);
+  EXPECT_DEATH(launch(read_of_neighbour<Between::nothing>), "data race");
+  EXPECT_DEATH(launch(read_of_neighbour<Between::shuffle>), "data race");
+#endif
 }
 
 TEST(DeviceLanguageLaunch, RefusesShapesOfNoGpu) {

@@ -12,10 +12,16 @@ namespace {
 using openaclnn::CheckMode;
 using openaclnn::PlatformKind;
 
-#if defined(__SANITIZE_ADDRESS__)
+// ThreadSanitizer compares every access with those of 255 other threads: it sees some cases of each kernel.
+#if defined(__SANITIZE_THREAD__)
+constexpr int kRandomRuns = 4;
+constexpr size_t kCaseStride = 12;
+#elif defined(__SANITIZE_ADDRESS__)
 constexpr int kRandomRuns = 15;
+constexpr size_t kCaseStride = 1;
 #else
 constexpr int kRandomRuns = 60;
+constexpr size_t kCaseStride = 1;
 #endif
 constexpr int64_t kElements = 4000;
 constexpr CheckMode kModes[] = {CheckMode::report, CheckMode::strict, CheckMode::silent};
@@ -45,8 +51,9 @@ class Kernels : public testing::TestWithParam<std::string> {
  protected:
   static std::vector<Case> cases() {
     std::vector<Case> kept;
+    size_t n = 0;
     for (Case& c : all_cases()) {
-      if (c.operator_name() == GetParam()) kept.push_back(std::move(c));
+      if (c.operator_name() == GetParam() && n++ % kCaseStride == 0) kept.push_back(std::move(c));
     }
     return kept;
   }

@@ -117,5 +117,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 
 // Begins anew with injected failures as OPENACLNN_FAKE_CUDA describes them (fake_failures.cc). Returns the calls since the last time.
 unsigned long openaclnn_fake_cuda(const char* failures);
+// Pinned memory that is not given back.
+size_t openaclnn_fake_cuda_pinned_bytes();
 }
 #pragma GCC visibility pop

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cuda/simt/fiber.h"
+#include "cuda/simt/races.h"
 
 constinit thread_local uint3 threadIdx = {}, blockIdx = {};
 constinit thread_local dim3 blockDim = {}, gridDim = {};
@@ -60,6 +61,7 @@ struct Exchange {
 };
 struct Warp {
   Exchange exchanges[2];
+  MeetingPoint points[2];
   uint64_t generation = 0;
   unsigned lanes = 0;  // those that exist
 };
@@ -72,8 +74,9 @@ struct Block {
   std::vector<Warp> warps;
   uint64_t generation = 0;  // barriers passed
   size_t at_barrier = 0;
-  Where barrier;       // of those who wait there
-  size_t started = 0;  // in the order of the schedule
+  Where barrier;                         // of those who wait there
+  MeetingPoint begin, barriers[2], end;  // two take turns, as those of warps
+  size_t started = 0;                    // in the order of the schedule
   size_t done = 0;
   size_t current = 0;
   std::vector<std::unique_ptr<Fiber>> fibers;
@@ -111,11 +114,13 @@ void run_fiber(Fiber& self) {
     Block& b = block();
     do {
       b.threads[b.current].fiber = &self;
+      b.begin.observe();
       b.launch->thread();
+      b.end.publish();
       b.threads[b.current].state = Thread::done;
       ++b.done;
-    } while (b.begin_next());
-    b.idle.push_back(&self);
+    } while (!kWatchesRaces && b.begin_next());
+    if (!kWatchesRaces) b.idle.push_back(&self);
     self.leave();
   }
 }
@@ -126,9 +131,14 @@ void Block::start() {
   warps.assign((count + kWarp - 1) / kWarp, Warp());
   for (size_t t = 0; t < count; ++t) warps[t / kWarp].lanes |= 1u << t % kWarp;
   at_barrier = started = done = 0;
+  if (kWatchesRaces) {  // what two threads of a block do on one fiber would count as ordered
+    idle.clear();
+    for (const auto& fiber : fibers) idle.push_back(fiber.get());
+  }
   // Fresh for every block and filled, so that nobody relies on what it holds.
   shared.reset(launch->shared_bytes > 0 ? new std::byte[launch->shared_bytes] : nullptr);
   std::fill_n(shared.get(), launch->shared_bytes, std::byte{0xCD});
+  begin.publish();
 }
 
 // Passes over the threads until all are done. A pass in which nobody can go on is a deadlock.
@@ -157,6 +167,7 @@ void Block::run_threads() {
     }
     if (!progress) report_deadlock();
   }
+  end.observe();
 }
 
 void Block::wait(const char* operation, const uint64_t& generation_of, const Where& where) {
@@ -200,12 +211,24 @@ void wait_for_block(const Where& where) {
     report("threads of one block wait in __syncthreads at " + text_of(b.barrier) + " and at " +
            text_of(where));
   }
+  MeetingPoint& point = b.barriers[b.generation % 2];
+  point.publish();
   if (++b.at_barrier < b.threads.size()) {
     b.wait("__syncthreads", b.generation, where);
   } else {
     b.at_barrier = 0;
     ++b.generation;
   }
+  point.observe();
+}
+
+// The only operation of a warp that orders memory.
+void wait_for_warp(unsigned mask, const Where& where) {
+  Block& b = block();
+  MeetingPoint& point = b.warps[b.current / kWarp].points[b.threads[b.current].collectives % 2];
+  point.publish();
+  exchange("__syncwarp", mask, 0, where);
+  point.observe();
 }
 
 unsigned lane() { return static_cast<unsigned>(block().current % kWarp); }

@@ -4,7 +4,8 @@
 // Every CUDA thread is a fiber. The blocks of a launch run one after the other on the calling thread, the fibers of a block in turns
 // that end at barriers and warp operations only; OPENACLNN_SIMT_SCHEDULE=reverse turns the order of blocks and threads around, so
 // that a missing barrier shows. A barrier or warp operation that not all threads reach ends the process with a sentence that says
-// who waits where. Warp operations take whole warps: masks of parts of a warp are refused.
+// who waits where. Warp operations take whole warps: masks of parts of a warp are refused. ThreadSanitizer sees every CUDA thread
+// as a thread (races.h) and reports accesses of one block that no barrier orders.
 #pragma once
 
 #include <atomic>
@@ -72,6 +73,7 @@ void set_schedule(Schedule schedule);
 std::byte* dynamic_shared_memory();
 
 void wait_for_block(const Where& where);
+void wait_for_warp(unsigned mask, const Where& where);
 
 // What each lane of the warp passed as `value`, once all have come; `operation` must be the same in all.
 const uint64_t* exchange(const char* operation, unsigned mask, uint64_t value, const Where& where);
@@ -109,7 +111,7 @@ inline void __syncthreads(openaclnn::simt::Where where = openaclnn::simt::Where:
 }
 inline void __syncwarp(unsigned mask = 0xFFFFFFFFu,
                        openaclnn::simt::Where where = openaclnn::simt::Where::current()) {
-  openaclnn::simt::exchange("__syncwarp", mask, 0, where);
+  openaclnn::simt::wait_for_warp(mask, where);
 }
 template <class T>
 T __shfl_sync(unsigned mask, T value, int source, int width = 32,

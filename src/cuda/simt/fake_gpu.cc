@@ -39,13 +39,14 @@ FakeGpu::FakeGpu() {
   std::atexit([] { instance().shut_down(); });
 }
 
-// Words: driver=VERSION devices=N fail=FUNCTION:CALL[:ERROR] sticky=LAUNCH slow=MICROSECONDS. The call counts from 1 and among
-// the calls of that function; "any" counts them all, and "launch" launches of kernels.
+// Words: driver=VERSION devices=N fail=FUNCTION:CALL[:ERROR] sticky=LAUNCH slow=MICROSECONDS held. The call counts from 1 and
+// among the calls of that function; "any" counts them all, and "launch" launches of kernels.
 void FakeGpu::set_failures(const char* description) {
   failures_ = Failures();
   calls_of_.clear();
   calls_ = launches_ = 0;
   lost_device_ = -1;
+  changed.notify_all();
   std::istringstream words(description != nullptr ? description : "");
   for (std::string word; words >> word;) {
     const size_t equals = word.find('=');
@@ -58,6 +59,8 @@ void FakeGpu::set_failures(const char* description) {
       failures_.sticky_at_launch = std::stoul(value);
     } else if (name == "slow") {
       failures_.delay_microseconds = static_cast<unsigned>(std::stoul(value));
+    } else if (name == "held") {
+      failures_.holds_work = true;
     } else if (name == "fail") {
       std::istringstream parts(value);
       std::string call, error;
@@ -105,7 +108,10 @@ cudaError_t FakeGpu::enqueue(const Lock&, CUstream_st* stream, Work work) {
 void FakeGpu::serve(CUstream_st& stream) {
   Lock lock(mutex);
   for (;;) {
-    changed.wait(lock, [&] { return !stream.work.empty() || stream.ending || exiting; });
+    changed.wait(lock, [&] {
+      return (!stream.work.empty() && !failures_.holds_work) || (stream.work.empty() && stream.ending) ||
+             exiting;
+    });
     if (stream.work.empty() || exiting) return;
     const Work work = std::move(stream.work.front());
     stream.work.pop_front();
@@ -147,7 +153,7 @@ bool FakeGpu::is_ours(const Lock&, const void* address) const {
   auto after = allocations.upper_bound(static_cast<const char*>(address));
   if (after == allocations.begin()) return false;
   --after;
-  return static_cast<size_t>(static_cast<const char*>(address) - after->first) < after->second;
+  return static_cast<size_t>(static_cast<const char*>(address) - after->first) < after->second.bytes;
 }
 
 cudaError_t FakeGpu::refuse_during_capture(const Lock&) {
@@ -181,6 +187,12 @@ using namespace openaclnn::simt;
 
 cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
 cudaError_t cudaPeekAtLastError() { return last_error; }
+
+size_t openaclnn_fake_cuda_pinned_bytes() {
+  FakeGpu& gpu = FakeGpu::instance();
+  const Lock lock(gpu.mutex);
+  return gpu.pinned_bytes;
+}
 
 unsigned long openaclnn_fake_cuda(const char* failures) {
   FakeGpu& gpu = FakeGpu::instance();

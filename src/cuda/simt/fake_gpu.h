@@ -74,6 +74,7 @@ struct Failures {
   cudaError_t error = cudaErrorMemoryAllocation;
   unsigned long sticky_at_launch = 0;  // this launch destroys the context; 0: none
   unsigned delay_microseconds = 0;     // before every piece of work
+  bool holds_work = false;             // no piece of work begins
 };
 
 class FakeGpu {
@@ -84,8 +85,12 @@ class FakeGpu {
   std::condition_variable changed;  // a stream became idle, or a point was reached
   std::set<CUstream_st*> streams;
   std::set<CUevent_st*> events;  // those of a lost device are never destroyed, and belong to the driver
-  std::map<const char*, size_t> allocations;  // device and pinned memory
-  size_t allocated_bytes = 0;
+  struct Allocation {
+    size_t bytes;
+    size_t* sum;  // that it counts in
+  };
+  std::map<const char*, Allocation> allocations;
+  size_t device_bytes = 0, pinned_bytes = 0;
   bool exiting = false;
 
   // What every call begins with: counts it, and returns the error that it must fail with.

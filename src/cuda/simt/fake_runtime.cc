@@ -16,18 +16,19 @@ constexpr size_t kTotalBytes = size_t{8} << 30;
 
 FakeGpu& gpu() { return FakeGpu::instance(); }
 
-cudaError_t allocate(const char* function, void** address, size_t bytes) {
+// `sum` is that of memory of its kind.
+cudaError_t allocate(const char* function, void** address, size_t bytes, size_t& sum) {
   if (const cudaError_t error = gpu().enter(function); error != cudaSuccess) return error;
   const Lock lock(gpu().mutex);
   if (const cudaError_t error = gpu().refuse_during_capture(lock); error != cudaSuccess) return error;
   constexpr size_t kAlignment = 256;
   void* memory = nullptr;
-  const bool fits = bytes <= kTotalBytes - std::min(kTotalBytes, gpu().allocated_bytes);
+  const bool fits = bytes <= kTotalBytes - std::min(kTotalBytes, sum);
   if (!fits || posix_memalign(&memory, kAlignment, std::max<size_t>(bytes, 1)) != 0)
     return remember(cudaErrorMemoryAllocation);
   if (constexpr size_t kMostFilled = size_t{1} << 20; bytes <= kMostFilled) std::memset(memory, 0xCD, bytes);
-  gpu().allocations.emplace(static_cast<char*>(memory), bytes);
-  gpu().allocated_bytes += bytes;
+  gpu().allocations.emplace(static_cast<char*>(memory), FakeGpu::Allocation{bytes, &sum});
+  sum += bytes;
   *address = memory;
   return cudaSuccess;
 }
@@ -44,7 +45,7 @@ cudaError_t release(const char* function, void* address) {
     return gpu().exiting ||
            std::ranges::all_of(gpu().streams, [](const CUstream_st* stream) { return stream->is_idle(); });
   });
-  gpu().allocated_bytes -= block->second;
+  *block->second.sum -= block->second.bytes;
   gpu().allocations.erase(block);
   free(address);
   return cudaSuccess;
@@ -114,9 +115,11 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
 }
 cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return gpu().enter("cudaDeviceEnablePeerAccess"); }
 
-cudaError_t cudaMalloc(void** address, size_t bytes) { return allocate("cudaMalloc", address, bytes); }
+cudaError_t cudaMalloc(void** address, size_t bytes) {
+  return allocate("cudaMalloc", address, bytes, gpu().device_bytes);
+}
 cudaError_t cudaHostAlloc(void** address, size_t bytes, unsigned) {
-  return allocate("cudaHostAlloc", address, bytes);
+  return allocate("cudaHostAlloc", address, bytes, gpu().pinned_bytes);
 }
 cudaError_t cudaFree(void* address) { return release("cudaFree", address); }
 cudaError_t cudaFreeHost(void* address) { return release("cudaFreeHost", address); }
@@ -125,7 +128,7 @@ cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
   if (const cudaError_t error = gpu().enter("cudaMemGetInfo"); error != cudaSuccess) return error;
   const Lock lock(gpu().mutex);
   *total_bytes = kTotalBytes;
-  *free_bytes = kTotalBytes - std::min(kTotalBytes, gpu().allocated_bytes);
+  *free_bytes = kTotalBytes - std::min(kTotalBytes, gpu().device_bytes);
   return cudaSuccess;
 }
 

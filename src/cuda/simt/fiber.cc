@@ -1,4 +1,4 @@
-// Fibers: a switch of stacks in a few instructions, told to AddressSanitizer.
+// Fibers: a switch of stacks in a few instructions, told to the sanitizers.
 #include "cuda/simt/fiber.h"
 
 #include <sys/mman.h>
@@ -132,12 +132,14 @@ void Fiber::main() {
 void Fiber::enter() {
   entered = this;
   before_switch(&callers_fake_stack_, static_cast<char*>(memory_) + kGuardBytes, kStackBytes);
+  race_context_.enter();
   openaclnn_simt_switch(&outside_, inside_);
   after_switch(callers_fake_stack_, nullptr, nullptr);
 }
 
 void Fiber::leave() {
   before_switch(&fake_stack_, callers_stack_, callers_stack_bytes_);
+  race_context_.leave();
   openaclnn_simt_switch(&inside_, outside_);
   after_switch(fake_stack_, &callers_stack_, &callers_stack_bytes_);
 }

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include "cuda/simt/races.h"
+
 namespace openaclnn::simt {
 
 class Fiber {
@@ -29,6 +31,7 @@ class Fiber {
   void* callers_fake_stack_ = nullptr;
   const void* callers_stack_ = nullptr;
   size_t callers_stack_bytes_ = 0;
+  RaceContext race_context_;
 };
 
 }  // namespace openaclnn::simt

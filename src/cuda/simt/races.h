@@ -1,0 +1,53 @@
+// What ThreadSanitizer is told about CUDA threads: each is a thread of its own to it, and two accesses are ordered only where CUDA
+// says so. It then reports a race between two threads of a block even when the emulation's order happens to give the right bits.
+#pragma once
+
+#if defined(OPENACLNN_SIMT_RACES)
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace openaclnn::simt {
+
+#if defined(OPENACLNN_SIMT_RACES)
+inline constexpr bool kWatchesRaces = true;
+#else
+inline constexpr bool kWatchesRaces = false;
+#endif
+
+// A place where threads meet: what happened in one before publish() comes before what happens in another after observe().
+class MeetingPoint {
+ public:
+#if defined(OPENACLNN_SIMT_RACES)
+  void publish() { __tsan_release(this); }
+  void observe() { __tsan_acquire(this); }
+#else
+  void publish() {}
+  void observe() {}
+#endif
+};
+
+// ThreadSanitizer's record of a fiber.
+class RaceContext {
+ public:
+#if defined(OPENACLNN_SIMT_RACES)
+  RaceContext() : context_(__tsan_create_fiber(0)) {}
+  ~RaceContext() { __tsan_destroy_fiber(context_); }
+  RaceContext(const RaceContext&) = delete;
+  RaceContext& operator=(const RaceContext&) = delete;
+  // Around the switch of stacks; neither orders anything.
+  void enter() {
+    callers_ = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(context_, __tsan_switch_to_fiber_no_sync);
+  }
+  void leave() { __tsan_switch_to_fiber(callers_, __tsan_switch_to_fiber_no_sync); }
+
+ private:
+  void* const context_;
+  void* callers_ = nullptr;
+#else
+  void enter() {}
+  void leave() {}
+#endif
+};
+
+}  // namespace openaclnn::simt
