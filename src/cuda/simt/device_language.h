@@ -158,8 +158,6 @@ inline int __all_sync(unsigned mask, bool predicate,
 
 inline int __ffs(int word) { return __builtin_ffs(word); }
 
-inline void __threadfence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
-
 template <class T>
 T __ldg(const T* from) {
   return *from;
