@@ -15,6 +15,7 @@ from openaclnn._native import (
     nsa_compress,
     nsa_compress_grad,
     nsa_windows,
+    synchronize,
 )
 from openaclnn._doctor import doctor, version as _version
 from openaclnn.errors import AclnnError, AclnnIndexError, AclnnMemoryError
@@ -34,4 +35,5 @@ __all__ = [
     "nsa_compress",
     "nsa_compress_grad",
     "nsa_windows",
+    "synchronize",
 ]

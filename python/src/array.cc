@@ -15,12 +15,64 @@ std::string package_of(nb::handle object) {
   return name.substr(0, name.find('.'));
 }
 
+Library library_of(const std::string& package) {
+  if (package == "jax" || package == "jaxlib") return Library::jax;
+  return package == "cupy" ? Library::cupy : Library::other;
+}
+
+// What makes arrays on the device of `like`. `module` is NULL for a library in memory of the host that has no array API standard.
+struct Maker {
+  nb::object module;
+  nb::dict options;
+};
+
+Maker maker_of(nb::handle like, const Array& model, aclDataType dtype) {
+  Maker maker;
+  if (model.library == Library::torch || model.library == Library::cupy) {
+    maker.module = nb::module_::import_(model.library == Library::torch ? "torch" : "cupy");
+  } else if (nb::hasattr(like, "__array_namespace__")) {
+    maker.module = like.attr("__array_namespace__")();
+  } else if (static_cast<Memory>(model.memory) == Memory::cuda) {
+    throw nb::type_error(("arrays of type " + nb::cast<std::string>(nb::str(like.type())) +
+                          " on a GPU cannot be made here; give all outputs, or use PyTorch or CuPy")
+                             .c_str());
+  } else {
+    return maker;
+  }
+  maker.options["dtype"] = dtype == model.dtype ? nb::object(like.attr("dtype"))
+                                                : nb::object(maker.module.attr(dtype_word(dtype)));
+  // CuPy's functions take the current device.
+  if (model.library != Library::cupy) maker.options["device"] = like.attr("device");
+  return maker;
+}
+
 bool is_jax_tracer(nb::handle object) {
   const nb::object core = imported_module("jax.core");
   return core.is_valid() && nb::isinstance(object, core.attr("Tracer"));
 }
 
 }  // namespace
+
+const char* dtype_word(aclDataType dtype) {
+  switch (dtype) {
+    case ACL_FLOAT: return "float32";
+    case ACL_FLOAT16: return "float16";
+    case ACL_BF16: return "bfloat16";
+    case ACL_DOUBLE: return "float64";
+    case ACL_INT8: return "int8";
+    case ACL_INT16: return "int16";
+    case ACL_INT32: return "int32";
+    case ACL_INT64: return "int64";
+    case ACL_UINT8: return "uint8";
+    case ACL_UINT16: return "uint16";
+    case ACL_UINT32: return "uint32";
+    case ACL_UINT64: return "uint64";
+    case ACL_BOOL: return "bool";
+    case ACL_COMPLEX64: return "complex64";
+    case ACL_COMPLEX128: return "complex128";
+    default: return nullptr;
+  }
+}
 
 int64_t Array::numel() const {
   int64_t product = 1;
@@ -64,7 +116,7 @@ Array describe(nb::handle object, const Name& name) {
             .c_str());
   }
   if (describe_dlpack(object, name, array)) {
-    array.library = package == "jax" || package == "jaxlib" ? Library::jax : Library::other;
+    array.library = library_of(package);
     if (array.library == Library::jax) array.is_writable = false;
     return array;
   }
@@ -88,18 +140,21 @@ Array describe_output(nb::handle object, const Name& name) {
 }
 
 nb::object allocate(nb::handle like, const Array& model, aclDataType dtype, std::span<const int64_t> dims) {
-  if (model.library == Library::torch) return allocate_torch(like, dtype, dims);
-  if (model.library != Library::other) return allocate_numpy(dtype, dims);
-  // The array API standard has `empty`; the dtype is the one of `like` where it is the same.
+  const bool is_on_gpu = static_cast<Memory>(model.memory) == Memory::cuda;
+  if (model.library == Library::numpy || model.library == Library::jax) return allocate_numpy(dtype, dims);
+  if (!is_on_gpu && model.library != Library::torch && dtype != model.dtype)
+    return allocate_numpy(dtype, dims);
   const nb::object shape = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(dims.size())));
   for (size_t k = 0; k < dims.size(); ++k)
     PyTuple_SET_ITEM(shape.ptr(), static_cast<Py_ssize_t>(k), PyLong_FromLongLong(dims[k]));
-  if (dtype == model.dtype && nb::hasattr(like, "__array_namespace__")) {
-    using namespace nb::literals;
-    return like.attr("__array_namespace__")().attr("empty")(shape, "dtype"_a = like.attr("dtype"),
-                                                            "device"_a = like.attr("device"));
-  }
-  return allocate_numpy(dtype, dims);
+  const Maker maker = maker_of(like, model, dtype);
+  if (!maker.module.is_valid()) return allocate_numpy(dtype, dims);
+  return maker.module.attr("empty")(shape, **maker.options);
+}
+
+nb::object allocate_full(nb::handle like, const Array& model, aclDataType dtype, const nb::object& value) {
+  const Maker maker = maker_of(like, model, dtype);
+  return maker.module.attr("full")(nb::make_tuple(1), value, **maker.options);
 }
 
 nb::object finished(nb::object array, Library library) {

@@ -20,7 +20,7 @@ namespace nb = nanobind;
 inline constexpr int kMostDims = 8;
 
 // Which library an array belongs to decides how results are allocated that the caller did not provide.
-enum class Library { numpy, torch, jax, other };
+enum class Library { numpy, torch, jax, cupy, other };
 
 // Kinds of memory, numbered as in DLPack.
 enum class Memory : int32_t { cpu = 1, cuda = 2, cuda_host = 3 };
@@ -57,8 +57,11 @@ Array describe(nb::handle object, const Name& name);
 // The same for an array that is written: ValueError when it is read-only.
 Array describe_output(nb::handle object, const Name& name);
 
-// An array of the library, dtype's kind and device of `like`, not initialised.
+// An array of the library and device of `like`, not initialised.
 nb::object allocate(nb::handle like, const Array& model, aclDataType dtype, std::span<const int64_t> dims);
+
+// The same with one element, whose value is given. For libraries that have GPUs.
+nb::object allocate_full(nb::handle like, const Array& model, aclDataType dtype, const nb::object& value);
 
 // What the caller gets for an array of `allocate`, once it is written: JAX's arrays cannot be written, so its results are made
 // of NumPy arrays.

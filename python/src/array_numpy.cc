@@ -109,6 +109,7 @@ bool describe_buffer(nb::handle object, const Name& name, Array& array) {
   array.keeper = nb::steal(PyArray_FromAny(object.ptr(), nullptr, 0, 0, 0, nullptr));
   if (!array.keeper.is_valid()) throw nb::python_error();
   fill(reinterpret_cast<PyArrayObject*>(array.keeper.ptr()), name, array);
+  if (PyArray_CheckScalar(object.ptr())) array.is_writable = false;  // what NumPy gives is a copy
   return true;
 }
 

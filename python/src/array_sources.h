@@ -15,10 +15,12 @@ bool describe_buffer(nb::handle object, const Name& name, Array& array);
 // PyTorch. Newer versions have a table of C functions for looking into tensors, which takes some nanoseconds; older ones are asked
 // through Python.
 bool describe_torch(nb::handle object, const Name& name, Array& array);
-nb::object allocate_torch(nb::handle like, aclDataType dtype, std::span<const int64_t> dims);
 
 // Everything else that has __dlpack__: JAX, CuPy, …
 bool describe_dlpack(nb::handle object, const Name& name, Array& array);
+
+// The name of a dtype in PyTorch, CuPy and the array API standard; NULL when no operator has it.
+const char* dtype_word(aclDataType dtype);
 
 // The dtype of DLPack's code, bits and lanes; ACL_DT_UNDEFINED when no operator has it.
 aclDataType dtype_of_dlpack(uint8_t code, uint8_t bits, uint16_t lanes);

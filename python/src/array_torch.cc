@@ -80,27 +80,6 @@ const TypeFacts& facts_of(PyTypeObject* type) {
   return last_facts;
 }
 
-const char* dtype_word(aclDataType dtype) {
-  switch (dtype) {
-    case ACL_FLOAT: return "float32";
-    case ACL_FLOAT16: return "float16";
-    case ACL_BF16: return "bfloat16";
-    case ACL_DOUBLE: return "float64";
-    case ACL_INT8: return "int8";
-    case ACL_INT16: return "int16";
-    case ACL_INT32: return "int32";
-    case ACL_INT64: return "int64";
-    case ACL_UINT8: return "uint8";
-    case ACL_UINT16: return "uint16";
-    case ACL_UINT32: return "uint32";
-    case ACL_UINT64: return "uint64";
-    case ACL_BOOL: return "bool";
-    case ACL_COMPLEX64: return "complex64";
-    case ACL_COMPLEX128: return "complex128";
-    default: return nullptr;
-  }
-}
-
 aclDataType dtype_of_word(std::string_view word) {
   for (int code = ACL_FLOAT; code <= ACL_BF16; ++code) {
     const char* const name = dtype_word(static_cast<aclDataType>(code));
@@ -148,6 +127,8 @@ void describe_by_methods(nb::handle object, const Name& name, Array& array) {
   if (device != "cpu" && device != "cuda")
     refuse(name, " is on " + device + "; a tensor in memory is needed");
   array.memory = static_cast<int32_t>(device == "cpu" ? Memory::cpu : Memory::cuda);
+  const nb::object index = object.attr("device").attr("index");
+  array.device = index.is_none() ? 0 : static_cast<int32_t>(integer(index));
   const std::string dtype = text_of(object.attr("dtype"));  // "torch.float32"
   array.dtype = dtype_of_word(std::string_view(dtype).substr(dtype.find('.') + 1));
   const nb::object address = object.attr("data_ptr")();
@@ -211,15 +192,6 @@ bool describe_torch(nb::handle object, const Name& name, Array& array) {
   }
   require_plain(object, name, array);
   return true;
-}
-
-nb::object allocate_torch(nb::handle like, aclDataType dtype, std::span<const int64_t> dims) {
-  using namespace nb::literals;
-  const nb::object torch = nb::module_::import_("torch");
-  nb::list shape;
-  for (const int64_t dim : dims) shape.append(dim);
-  return torch.attr("empty")(shape, "dtype"_a = torch.attr(dtype_word(dtype)),
-                             "device"_a = like.attr("device"));
 }
 
 }  // namespace openaclnn::python

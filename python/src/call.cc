@@ -56,6 +56,14 @@ class Workspace {
   void* memory_ = nullptr;
 };
 
+// Somebody finalised the library: the stream is gone.
+bool is_stale(int code) { return code == ACL_ERROR_RT_INVALID_HANDLE || code == ACL_ERROR_RT_CONTEXT_NULL; }
+
+int again() {
+  (void)aclGetRecentErrMsg();
+  return kAgain;
+}
+
 }  // namespace
 
 int run_and_wait(const Prepared& prepared, Phase2 phase2) {
@@ -69,10 +77,36 @@ int run_and_wait(const Prepared& prepared, Phase2 phase2) {
   } else {
     (void)aclDestroyAclOpExecutor(prepared.executor);
   }
-  const bool is_stale = code == ACL_ERROR_RT_INVALID_HANDLE || code == ACL_ERROR_RT_CONTEXT_NULL;
-  if (!is_stale || !thread_stream.forget()) return code;
-  (void)aclGetRecentErrMsg();
-  return kAgain;
+  return is_stale(code) && thread_stream.forget() ? again() : code;
+}
+
+int require_current(const Place& place) {
+  aclrtStream stream = nullptr;
+  return place.get_stream(&stream);
+}
+
+int enqueue(const Place& place, const Prepared& prepared, Phase2 phase2) {
+  aclrtStream stream = nullptr;
+  nb::object workspace;  // its library uses the memory again for what comes later in the stream
+  Array memory;
+  int code = 0;
+  try {
+    code = place.get_stream(&stream);
+    if (code == 0 && prepared.workspace_bytes > 0) {
+      workspace = place.allocate_bytes(prepared.workspace_bytes);
+      memory = describe(workspace, {"workspace"});
+    }
+  } catch (...) {
+    (void)aclDestroyAclOpExecutor(prepared.executor);
+    throw;
+  }
+  if (code == 0) {
+    const nb::gil_scoped_release unlocked;
+    code = phase2(memory.data, prepared.workspace_bytes, prepared.executor, stream);
+  } else {
+    (void)aclDestroyAclOpExecutor(prepared.executor);
+  }
+  return is_stale(code) && place.forget_stream() ? again() : code;
 }
 
 Tensor make_tensor(const Array& array) {
@@ -95,16 +129,6 @@ TensorList make_list(std::span<const Array> arrays) {
 IntArray make_int_array(std::span<const int64_t> numbers) {
   if (numbers.empty()) return {};
   return IntArray(aclCreateIntArray(numbers.data(), numbers.size()));
-}
-
-void require_reachable(const Array& array, const Name& name) {
-  const auto memory = static_cast<Memory>(array.memory);
-  if (memory == Memory::cpu || memory == Memory::cuda_host || array.numel() == 0) return;
-  const std::string place = memory == Memory::cuda ? "cuda:" + std::to_string(array.device)
-                                                   : "DLPack device type " + std::to_string(array.memory);
-  throw nb::value_error(
-      (name.text() + " is on " + place + ", but this openaclnn computes on the CPU; copy it there first")
-          .c_str());
 }
 
 }  // namespace openaclnn::python

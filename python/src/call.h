@@ -11,6 +11,7 @@
 #include "aclnn/aclnn_base.h"
 #include "array.h"
 #include "failure.h"
+#include "place.h"
 
 namespace openaclnn::python {
 
@@ -47,9 +48,6 @@ TensorList make_list(std::span<const Array> arrays);
 // NULL for no numbers.
 IntArray make_int_array(std::span<const int64_t> numbers);
 
-// Refuses memory that the library's device cannot reach.
-void require_reachable(const Array& array, const Name& name);
-
 using Phase2 = aclnnStatus (*)(void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
                                aclrtStream stream);
 
@@ -77,12 +75,25 @@ int run_without_python(Phase1&& phase1, Phase2 phase2) {
   return code;
 }
 
+// On a GPU: enqueues phase 2 in the place's stream, with memory for the workspace from the arrays' library. Holds Python's lock but
+// for phase 2. Returns a code, or kAgain as run_and_wait does.
+int enqueue(const Place& place, const Prepared& prepared, Phase2 phase2);
+// What must be current before phase 1.
+int require_current(const Place& place);
+
 // The same for callers that do: it is released while the operator computes. Throws Failure. `ignored` is a code that counts as
-// success.
+// success. On a GPU the results are there when the stream of the arrays' library gets there.
 template <class Phase1>
-void run(Phase1&& phase1, Phase2 phase2, int ignored = 0) {
-  int code = 0;
-  {
+void run(const Place& place, Phase1&& phase1, Phase2 phase2, int ignored = 0) {
+  int code = kAgain;
+  if (computes_on_gpu()) {
+    for (int attempt = 0; attempt < 2 && code == kAgain; ++attempt) {
+      Prepared prepared;
+      code = require_current(place);
+      if (code == 0) code = phase1(&prepared.workspace_bytes, &prepared.executor);
+      if (code == 0) code = enqueue(place, prepared, phase2);
+    }
+  } else {
     const nb::gil_scoped_release unlocked;
     code = run_without_python(std::forward<Phase1>(phase1), phase2);
   }

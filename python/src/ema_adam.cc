@@ -21,23 +21,41 @@ struct Attributes {
   double weight_decay;
 };
 
-// A number that may be an array in memory or a Python number, which is then kept here.
+void convert(nb::handle object, const char* name, int64_t& value) {
+  int overflows = 0;
+  if (PyLong_Check(object.ptr())) value = PyLong_AsLongLongAndOverflow(object.ptr(), &overflows);
+  if (PyLong_Check(object.ptr()) && overflows == 0) return;
+  const std::string text = nb::cast<std::string>(nb::str(object));
+  throw nb::type_error(
+      (std::string(name) + " is " + text + "; an int of 64 bits or an int64 array is needed").c_str());
+}
+
+void convert(nb::handle object, const char*, float& value) {
+  const double number = PyFloat_AsDouble(object.ptr());
+  if (number == -1.0 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  value = static_cast<float>(number);
+}
+
+// A number that may be an array in memory or a Python number, which is then kept here or, for a GPU, there.
 template <class T>
 struct Number {
   T value = 0;
   Array array;
+  nb::object kept;
   bool is_given = false;
 
-  Number(nb::handle object, const char* name, aclDataType dtype) {
+  Number(Place& place, nb::handle object, const char* name, aclDataType dtype) {
     if (object.is_none()) return;
     is_given = true;
-    if (PyLong_Check(object.ptr()) || PyFloat_Check(object.ptr())) {
-      value = nb::cast<T>(object);
+    const bool is_array = !PyLong_Check(object.ptr()) && !PyFloat_Check(object.ptr());
+    if (!is_array) convert(object, name, value);
+    if (!is_array && !computes_on_gpu()) {
       array.data = &value;
       array.dtype = dtype;
     } else {
-      array = describe(object, {name});
-      require_reachable(array, {name});
+      kept = is_array ? nb::borrow(object) : place.allocate_number(nb::cast(value), dtype);
+      array = describe(kept, {name});
+      place.require(kept, array, {name});
     }
   }
   Number(const Number&) = delete;
@@ -57,12 +75,11 @@ nb::object held(nb::handle object) {
 }
 
 // The arrays of a held list, or the one array as a list of its own.
-Arrays describe_all(nb::handle object, const char* word, bool is_output) {
+Arrays describe_all(Place& place, nb::handle object, const char* word, bool is_output) {
   Arrays arrays;
-  if (object.is_none()) return arrays;
   if (!PyTuple_Check(object.ptr())) {
     arrays.push_back(is_output ? describe_output(object, {word}) : describe(object, {word}));
-    require_reachable(arrays.back(), {word});
+    place.require(object, arrays.back(), {word});
     return arrays;
   }
   const Py_ssize_t count = PyTuple_GET_SIZE(object.ptr());
@@ -71,16 +88,18 @@ Arrays describe_all(nb::handle object, const char* word, bool is_output) {
     const Name name = {word, n};
     const nb::handle item = PyTuple_GET_ITEM(object.ptr(), n);
     arrays.push_back(is_output ? describe_output(item, name) : describe(item, name));
-    require_reachable(arrays.back(), name);
+    place.require(item, arrays.back(), name);
   }
   return arrays;
 }
 
-void run_one(const std::array<Arrays, 5>& arrays, const Number<int64_t>& step, const Attributes& a) {
+void run_one(const Place& place, const std::array<Arrays, 5>& arrays, const Number<int64_t>& step,
+             const Attributes& a) {
   const Tensor grad = make_tensor(arrays[0][0]), var = make_tensor(arrays[1][0]),
                m = make_tensor(arrays[2][0]), v = make_tensor(arrays[3][0]), s = make_tensor(arrays[4][0]),
                step_tensor = step.tensor();
   run(
+      place,
       [&](uint64_t* bytes, aclOpExecutor** executor) {
         return aclnnApplyFusedEmaAdamGetWorkspaceSize(
             grad.get(), var.get(), m.get(), v.get(), s.get(), step_tensor.get(), a.lr, a.ema_decay, a.beta1,
@@ -89,13 +108,15 @@ void run_one(const std::array<Arrays, 5>& arrays, const Number<int64_t>& step, c
       aclnnApplyFusedEmaAdam);
 }
 
-void run_list(const std::array<Arrays, 5>& arrays, const Arrays* copies, const Number<int64_t>& step,
-              const Number<float>& grad_scale, const Number<float>& found_inf, const Attributes& a) {
+void run_list(const Place& place, const std::array<Arrays, 5>& arrays, const Arrays* copies,
+              const Number<int64_t>& step, const Number<float>& grad_scale, const Number<float>& found_inf,
+              const Attributes& a) {
   const TensorList grads = make_list(arrays[0]), vars = make_list(arrays[1]), ms = make_list(arrays[2]),
                    vs = make_list(arrays[3]), ss = make_list(arrays[4]),
                    var_copies = copies != nullptr ? make_list(*copies) : TensorList();
   const Tensor step_tensor = step.tensor(), scale = grad_scale.tensor(), inf = found_inf.tensor();
   run(
+      place,
       [&](uint64_t* bytes, aclOpExecutor** executor) {
         return openaclnnApplyFusedEmaAdamListGetWorkspaceSize(
             grads.get(), vars.get(), ms.get(), vs.get(), ss.get(), var_copies.get(), step_tensor.get(),
@@ -117,19 +138,21 @@ nb::object apply_fused_ema_adam(nb::handle grad, nb::handle var, nb::handle m, n
     }
   }
   const std::array<nb::object, 6> kept = {held(grad), held(var), held(m), held(v), held(s), held(var_copy)};
+  Place place;
   std::array<Arrays, 5> arrays;
-  for (size_t k = 0; k < arrays.size(); ++k) arrays[k] = describe_all(kept[k], kNames[k], k > 0);
-  const Number<int64_t> step_number(step, "step", ACL_INT64);
-  const Number<float> scale(grad_scale, "grad_scale", ACL_FLOAT), inf(found_inf, "found_inf", ACL_FLOAT);
+  for (size_t k = 0; k < arrays.size(); ++k) arrays[k] = describe_all(place, kept[k], kNames[k], k > 0);
+  const Number<int64_t> step_number(place, step, "step", ACL_INT64);
+  const Number<float> scale(place, grad_scale, "grad_scale", ACL_FLOAT),
+      inf(place, found_inf, "found_inf", ACL_FLOAT);
   const Attributes attributes = {lr, ema_decay, beta1, beta2, eps, mode, bias_correction, weight_decay};
   const bool has_one_dtype = !is_list(grad) && std::ranges::all_of(arrays, [&](const Arrays& list) {
     return list[0].dtype == arrays[0][0].dtype;
   });
   if (has_one_dtype && var_copy.is_none() && !scale.is_given && !inf.is_given) {
-    run_one(arrays, step_number, attributes);
+    run_one(place, arrays, step_number, attributes);
   } else {
-    const Arrays copies = describe_all(kept[5], "var_copy", true);
-    run_list(arrays, var_copy.is_none() ? nullptr : &copies, step_number, scale, inf, attributes);
+    const Arrays copies = var_copy.is_none() ? Arrays() : describe_all(place, kept[5], "var_copy", true);
+    run_list(place, arrays, var_copy.is_none() ? nullptr : &copies, step_number, scale, inf, attributes);
   }
   return nb::make_tuple(var, m, v, s);
 }
@@ -185,11 +208,11 @@ C function: aclnnApplyFusedEmaAdam; with lists, mixed dtypes or a keyword argume
 
 void add_ema_adam(nb::module_& module) {
   using namespace nb::literals;
-  module.def("apply_fused_ema_adam_", &apply_fused_ema_adam, "grad"_a, "var"_a, "m"_a, "v"_a, "s"_a, "step"_a,
-             "lr"_a = 1e-3, "ema_decay"_a = 0.9999, "beta1"_a = 0.9, "beta2"_a = 0.999, "eps"_a = 1e-8,
-             "mode"_a = 1, "bias_correction"_a = true, "weight_decay"_a = 0.0, nb::kw_only(),
-             "var_copy"_a = nb::none(), "grad_scale"_a = nb::none(), "found_inf"_a = nb::none(),
-             nb::sig(kSignature), kDoc);
+  module.def("apply_fused_ema_adam_", &apply_fused_ema_adam, "grad"_a.none(), "var"_a.none(), "m"_a.none(),
+             "v"_a.none(), "s"_a.none(), "step"_a.none(), "lr"_a = 1e-3, "ema_decay"_a = 0.9999,
+             "beta1"_a = 0.9, "beta2"_a = 0.999, "eps"_a = 1e-8, "mode"_a = 1, "bias_correction"_a = true,
+             "weight_decay"_a = 0.0, nb::kw_only(), "var_copy"_a = nb::none(), "grad_scale"_a = nb::none(),
+             "found_inf"_a = nb::none(), nb::sig(kSignature), kDoc);
 }
 
 }  // namespace openaclnn::python

@@ -6,6 +6,7 @@
 
 #include "aclnnop/aclnn_embedding.h"
 #include "aclnnop/aclnn_embedding_dense_backward.h"
+#include "array_sources.h"
 #include "call.h"
 #include "operators.h"
 
@@ -43,7 +44,11 @@ struct LocalIndices {
 
   LocalIndices(const Array& indices, int64_t start, int64_t end, Bound vocab_size) {
     if (start < 0 || end < start || (vocab_size && *vocab_size < end)) {
-      throw nb::value_error("vocab_start, vocab_end and vocab_size must be 0 <= start <= end <= size");
+      throw nb::value_error(("vocab_start is " + std::to_string(start) + ", vocab_end " +
+                             std::to_string(end) +
+                             (vocab_size ? ", vocab_size " + std::to_string(*vocab_size) : std::string()) +
+                             "; they must be 0 <= vocab_start <= vocab_end <= vocab_size")
+                                .c_str());
     }
     int64_t wrong_position = -1, wrong_value = 0;
     values.resize(static_cast<size_t>(indices.numel()));
@@ -80,6 +85,7 @@ std::optional<LocalIndices> localise(const Array& indices, Bound start, Bound en
   }
   if (!start || !end)
     throw nb::value_error("vocab_start and vocab_end belong together; one of them is missing");
+  Place::require_host("a part of the table, given by vocab_start and vocab_end,");
   return std::optional<LocalIndices>(std::in_place, indices, *start, *end, vocab_size);
 }
 
@@ -96,8 +102,9 @@ void require_rows(const char* name, Bound start, Bound end, int64_t rows) {
 nb::object embedding(nb::handle weight, nb::handle indices, nb::handle out, Bound vocab_start,
                      Bound vocab_end, Bound vocab_size) {
   const Array weight_array = describe(weight, {"weight"}), index_array = describe(indices, {"indices"});
-  require_reachable(weight_array, {"weight"});
-  require_reachable(index_array, {"indices"});
+  Place place;
+  place.require(weight, weight_array, {"weight"});
+  place.require(indices, index_array, {"indices"});
   const std::optional<LocalIndices> local = localise(index_array, vocab_start, vocab_end, vocab_size);
   if (weight_array.rank == 2) require_rows("weight", vocab_start, vocab_end, weight_array.dims[0]);
   nb::object result = nb::borrow(out);
@@ -107,10 +114,11 @@ nb::object embedding(nb::handle weight, nb::handle indices, nb::handle out, Boun
     result = allocate(weight, weight_array, weight_array.dtype, dims);
   }
   const Array out_array = describe_output(result, {"out"});
-  require_reachable(out_array, {"out"});
+  place.require(result, out_array, {"out"});
   const Tensor table = make_tensor(weight_array), positions = make_tensor(local ? local->array : index_array),
                rows = make_tensor(out_array);
   run(
+      place,
       [&](uint64_t* bytes, aclOpExecutor** executor) {
         return aclnnEmbeddingGetWorkspaceSize(table.get(), positions.get(), rows.get(), bytes, executor);
       },
@@ -125,8 +133,9 @@ nb::object embedding_dense_backward(nb::handle grad, nb::handle indices, int64_t
     throw nb::value_error(
         ("num_weights is " + std::to_string(num_weights) + "; it must not be negative").c_str());
   const Array grad_array = describe(grad, {"grad"}), index_array = describe(indices, {"indices"});
-  require_reachable(grad_array, {"grad"});
-  require_reachable(index_array, {"indices"});
+  Place place;
+  place.require(grad, grad_array, {"grad"});
+  place.require(indices, index_array, {"indices"});
   const std::optional<LocalIndices> local = localise(index_array, vocab_start, vocab_end, vocab_size);
   require_rows("num_weights, the table,", vocab_start, vocab_end, num_weights);
   nb::object result = nb::borrow(out);
@@ -135,12 +144,13 @@ nb::object embedding_dense_backward(nb::handle grad, nb::handle indices, int64_t
     result = allocate(grad, grad_array, grad_array.dtype, dims);
   }
   const Array out_array = describe_output(result, {"out"});
-  require_reachable(out_array, {"out"});
+  place.require(result, out_array, {"out"});
   // padding_idx is a row of the whole table.
   const int64_t padding = local && padding_idx >= 0 ? padding_idx - *vocab_start : padding_idx;
   const Tensor grads = make_tensor(grad_array), positions = make_tensor(local ? local->array : index_array),
                table = make_tensor(out_array);
   run(
+      place,
       [&](uint64_t* bytes, aclOpExecutor** executor) {
         return aclnnEmbeddingDenseBackwardGetWorkspaceSize(
             grads.get(), positions.get(), static_cast<uint64_t>(num_weights), static_cast<uint64_t>(padding),
@@ -154,15 +164,18 @@ nb::object embedding_counts(nb::handle indices, int64_t num_weights, nb::handle 
   if (num_weights < 0)
     throw nb::value_error(
         ("num_weights is " + std::to_string(num_weights) + "; it must not be negative").c_str());
+  Place::require_host("embedding_counts");
   const Array index_array = describe(indices, {"indices"});
-  require_reachable(index_array, {"indices"});
+  Place place;
+  place.require(indices, index_array, {"indices"});
   nb::object result =
       out.is_none() ? allocate(indices, index_array, ACL_INT64, {&num_weights, 1}) : nb::borrow(out);
   const Array out_array = describe_output(result, {"out"});
-  require_reachable(out_array, {"out"});
+  place.require(result, out_array, {"out"});
   if (out_array.dtype != ACL_INT64 || out_array.rank != 1 || out_array.dims[0] != num_weights) {
-    throw nb::value_error(("out has shape " + shape_text(out_array.shape()) +
-                           "; it must be int64 of shape [" + std::to_string(num_weights) + "]")
+    throw nb::value_error(("out has dtype " + std::string(dtype_word(out_array.dtype)) + " and shape " +
+                           shape_text(out_array.shape()) + "; it must be int64 of shape [" +
+                           std::to_string(num_weights) + "]")
                               .c_str());
   }
   auto* const counts = static_cast<int64_t*>(out_array.data);
@@ -248,19 +261,21 @@ out. Summed over all processes it is the `counts` of openaclnn.torch.embedding_d
 
 void add_embedding(nb::module_& module) {
   using namespace nb::literals;
-  module.def("embedding", &embedding, "weight"_a, "indices"_a, nb::kw_only(), "out"_a = nb::none(),
-             "vocab_start"_a = nb::none(), "vocab_end"_a = nb::none(), "vocab_size"_a = nb::none(),
+  module.def("embedding", &embedding, "weight"_a.none(), "indices"_a.none(), nb::kw_only(),
+             "out"_a = nb::none(), "vocab_start"_a = nb::none(), "vocab_end"_a = nb::none(),
+             "vocab_size"_a = nb::none(),
              nb::sig("def embedding(weight, indices, *, out=None, vocab_start=None, vocab_end=None, "
                      "vocab_size=None)"),
              kEmbeddingDoc);
   module.def(
-      "embedding_dense_backward", &embedding_dense_backward, "grad"_a, "indices"_a, "num_weights"_a,
-      "padding_idx"_a = -1, "scale_grad_by_freq"_a = false, nb::kw_only(), "out"_a = nb::none(),
-      "vocab_start"_a = nb::none(), "vocab_end"_a = nb::none(), "vocab_size"_a = nb::none(),
+      "embedding_dense_backward", &embedding_dense_backward, "grad"_a.none(), "indices"_a.none(),
+      "num_weights"_a, "padding_idx"_a = -1, "scale_grad_by_freq"_a = false, nb::kw_only(),
+      "out"_a = nb::none(), "vocab_start"_a = nb::none(), "vocab_end"_a = nb::none(),
+      "vocab_size"_a = nb::none(),
       nb::sig("def embedding_dense_backward(grad, indices, num_weights, padding_idx=-1, "
               "scale_grad_by_freq=False, *, out=None, vocab_start=None, vocab_end=None, vocab_size=None)"),
       kBackwardDoc);
-  module.def("embedding_counts", &embedding_counts, "indices"_a, "num_weights"_a, nb::kw_only(),
+  module.def("embedding_counts", &embedding_counts, "indices"_a.none(), "num_weights"_a, nb::kw_only(),
              "out"_a = nb::none(), nb::sig("def embedding_counts(indices, num_weights, *, out=None)"),
              kCountsDoc);
 }

@@ -12,10 +12,11 @@ namespace {
 nb::object grouped_bias_add_grad(nb::handle grad_y, nb::handle group_idx, int64_t group_idx_type,
                                  nb::handle out) {
   const Array grad_array = describe(grad_y, {"grad_y"});
-  require_reachable(grad_array, {"grad_y"});
+  Place place;
+  place.require(grad_y, grad_array, {"grad_y"});
   const bool has_groups = !group_idx.is_none();
   const Array group_array = has_groups ? describe(group_idx, {"group_idx"}) : Array();
-  if (has_groups) require_reachable(group_array, {"group_idx"});
+  if (has_groups) place.require(group_idx, group_array, {"group_idx"});
   nb::object result = nb::borrow(out);
   if (out.is_none()) {
     const Array& groups = has_groups ? group_array : grad_array;
@@ -24,10 +25,11 @@ nb::object grouped_bias_add_grad(nb::handle grad_y, nb::handle group_idx, int64_
     result = allocate(grad_y, grad_array, grad_array.dtype, dims);
   }
   const Array out_array = describe_output(result, {"out"});
-  require_reachable(out_array, {"out"});
+  place.require(result, out_array, {"out"});
   const Tensor rows = make_tensor(grad_array), groups = has_groups ? make_tensor(group_array) : Tensor(),
                sums = make_tensor(out_array);
   run(
+      place,
       [&](uint64_t* bytes, aclOpExecutor** executor) {
         return aclnnGroupedBiasAddGradV2GetWorkspaceSize(rows.get(), groups.get(), group_idx_type, sums.get(),
                                                          bytes, executor);
@@ -66,7 +68,7 @@ Source: the derivative of y[i, :] = x[i, :] + bias[j, :]. C function: aclnnGroup
 
 void add_grouped_bias(nb::module_& module) {
   using namespace nb::literals;
-  module.def("grouped_bias_add_grad", &grouped_bias_add_grad, "grad_y"_a, "group_idx"_a = nb::none(),
+  module.def("grouped_bias_add_grad", &grouped_bias_add_grad, "grad_y"_a.none(), "group_idx"_a = nb::none(),
              "group_idx_type"_a = 0, nb::kw_only(), "out"_a = nb::none(),
              nb::sig("def grouped_bias_add_grad(grad_y, group_idx=None, group_idx_type=0, *, out=None)"),
              kDoc);

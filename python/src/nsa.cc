@@ -41,8 +41,9 @@ nb::object nsa_compress(nb::handle input, nb::handle weight, int64_t compress_bl
                         int64_t compress_stride, nb::handle actual_seq_len, int64_t actual_seq_len_type,
                         nb::handle out) {
   const Array input_array = describe(input, {"input"}), weight_array = describe(weight, {"weight"});
-  require_reachable(input_array, {"input"});
-  require_reachable(weight_array, {"weight"});
+  Place place;
+  place.require(input, input_array, {"input"});
+  place.require(weight, weight_array, {"weight"});
   const Lengths lengths = lengths_of(actual_seq_len);
   nb::object result = nb::borrow(out);
   if (out.is_none()) {
@@ -52,11 +53,12 @@ nb::object nsa_compress(nb::handle input, nb::handle weight, int64_t compress_bl
     result = allocate(input, input_array, input_array.dtype, dims);
   }
   const Array out_array = describe_output(result, {"out"});
-  require_reachable(out_array, {"out"});
+  place.require(result, out_array, {"out"});
   const Tensor tokens = make_tensor(input_array), weights = make_tensor(weight_array),
                compressed = make_tensor(out_array);
   const IntArray ends = make_int_array(lengths);
   run(
+      place,
       [&](uint64_t* bytes, aclOpExecutor** executor) {
         return aclnnNsaCompressGetWorkspaceSize(tokens.get(), weights.get(), ends.get(), nullptr,
                                                 compress_block_size, compress_stride, actual_seq_len_type,
@@ -71,9 +73,10 @@ nb::object nsa_compress_grad(nb::handle grad, nb::handle input, nb::handle weigh
                              int64_t actual_seq_len_type, nb::handle out) {
   const Array grad_array = describe(grad, {"grad"}), input_array = describe(input, {"input"}),
               weight_array = describe(weight, {"weight"});
-  require_reachable(grad_array, {"grad"});
-  require_reachable(input_array, {"input"});
-  require_reachable(weight_array, {"weight"});
+  Place place;
+  place.require(grad, grad_array, {"grad"});
+  place.require(input, input_array, {"input"});
+  place.require(weight, weight_array, {"weight"});
   nb::object input_grad, weight_grad;
   if (out.is_none()) {
     input_grad = allocate(input, input_array, input_array.dtype, input_array.shape());
@@ -86,13 +89,14 @@ nb::object nsa_compress_grad(nb::handle grad, nb::handle input, nb::handle weigh
   }
   const Array input_out = describe_output(input_grad, {"out", 0}),
               weight_out = describe_output(weight_grad, {"out", 1});
-  require_reachable(input_out, {"out", 0});
-  require_reachable(weight_out, {"out", 1});
+  place.require(input_grad, input_out, {"out", 0});
+  place.require(weight_grad, weight_out, {"out", 1});
   const Tensor grads = make_tensor(grad_array), tokens = make_tensor(input_array),
                weights = make_tensor(weight_array), token_grads = make_tensor(input_out),
                weight_grads = make_tensor(weight_out);
   const IntArray ends = make_int_array(lengths_of(actual_seq_len));
   run(
+      place,
       [&](uint64_t* bytes, aclOpExecutor** executor) {
         return aclnnNsaCompressGradGetWorkspaceSize(
             grads.get(), tokens.get(), weights.get(), ends.get(), compress_block_size, compress_stride,
@@ -156,12 +160,13 @@ Source: the derivatives of nsa_compress. C function: aclnnNsaCompressGrad.)";
 void add_nsa(nb::module_& module) {
   using namespace nb::literals;
   module.def(
-      "nsa_compress", &nsa_compress, "input"_a, "weight"_a, "compress_block_size"_a, "compress_stride"_a,
-      nb::kw_only(), "actual_seq_len"_a = nb::none(), "actual_seq_len_type"_a = 0, "out"_a = nb::none(),
+      "nsa_compress", &nsa_compress, "input"_a.none(), "weight"_a.none(), "compress_block_size"_a,
+      "compress_stride"_a, nb::kw_only(), "actual_seq_len"_a = nb::none(), "actual_seq_len_type"_a = 0,
+      "out"_a = nb::none(),
       nb::sig("def nsa_compress(input, weight, compress_block_size, compress_stride, *, actual_seq_len=None, "
               "actual_seq_len_type=0, out=None)"),
       kCompressDoc);
-  module.def("nsa_compress_grad", &nsa_compress_grad, "grad"_a, "input"_a, "weight"_a,
+  module.def("nsa_compress_grad", &nsa_compress_grad, "grad"_a.none(), "input"_a.none(), "weight"_a.none(),
              "compress_block_size"_a, "compress_stride"_a, nb::kw_only(), "actual_seq_len"_a = nb::none(),
              "actual_seq_len_type"_a = 0, "out"_a = nb::none(),
              nb::sig("def nsa_compress_grad(grad, input, weight, compress_block_size, compress_stride, *, "

@@ -55,9 +55,21 @@ nb::dict inspect(nb::handle object) {
   return facts;
 }
 
+constexpr const char* kSynchronizeDoc =
+    R"(Waits for all work of this package on GPUs.
+
+With OPENACLNN_DEVICE=cuda the functions return when their work is in the stream of the arrays' library;
+with the CPU they return when it is done, and there is nothing to wait for.
+
+Raises
+------
+AclnnIndexError (an IndexError) : bad data that an operator found since the last call, such as an index
+    outside a table. AclnnError : the GPU failed.)";
+
 }  // namespace
 
 void add_runtime(nb::module_& module) {
+  module.def("synchronize", &synchronize, nb::sig("def synchronize()"), kSynchronizeDoc);
   module.def("interface_version", &interface_version, "The version of the C interface, three numbers.");
   module.def("library_path", &library_path, "The file of libopenaclnn that is loaded.");
   module.def("device_count", &device_count, "How many devices the library shows.");

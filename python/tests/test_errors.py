@@ -57,6 +57,27 @@ def test_an_index_out_of_range_is_an_index_error():
     openaclnn.embedding(table, np.array([0, 1]))  # nothing is left over
 
 
+def test_numbers_and_arrays_are_named():
+    arrays = [np.ones(2, np.float32) for _ in range(5)]
+    for step in (1.5, 2**70, -2**64):
+        with pytest.raises(TypeError, match=f"step is .*{str(step)[-3:]}; an int of 64 bits or an int64 array is needed"):
+            openaclnn.apply_fused_ema_adam_(*arrays, step)
+    with pytest.raises(TypeError, match="indices is of type <class 'NoneType'>; an array"):
+        openaclnn.embedding(np.ones((2, 2), np.float32), None)
+    with pytest.raises(ValueError, match="out has dtype int32 and shape \\[3\\]; it must be int64 of shape \\[3\\]"):
+        openaclnn.embedding_counts(np.array([1]), 3, out=np.zeros(3, np.int32))
+
+
+def test_scalars_of_numpy_are_no_outputs():
+    """NumPy shows a copy of them, so that an update would be lost."""
+    a = [np.array(value, np.float32) for value in (1, 1, 0, 1)]
+    with pytest.raises(ValueError, match="v is read-only"):
+        openaclnn.apply_fused_ema_adam_(*a[:3], np.float32(0), a[3], 1)
+    with pytest.raises(ValueError, match=r"s\[0\] is read-only"):
+        openaclnn.apply_fused_ema_adam_(*([x] for x in a), [np.float32(0)], 1)
+    openaclnn.apply_fused_ema_adam_(np.float32(1), *a, np.int64(1))
+
+
 def test_limits_of_a_part_of_a_table():
     table, indices = np.ones((2, 2), np.float32), np.array([0, 3, 8])
     with pytest.raises(IndexError, match=r"indices\[2\] = 8 is outside \[0, 8\)"):
@@ -65,7 +86,7 @@ def test_limits_of_a_part_of_a_table():
         openaclnn.embedding(table, np.array([-2]), vocab_start=2, vocab_end=4)
     with pytest.raises(ValueError, match="belong together"):
         openaclnn.embedding(table, indices, vocab_start=2)
-    with pytest.raises(ValueError, match="0 <= start <= end <= size"):
+    with pytest.raises(ValueError, match="vocab_start is 4, vocab_end 2; they must be"):
         openaclnn.embedding(table, indices, vocab_start=4, vocab_end=2)
     with pytest.raises(ValueError, match="vocab_end - vocab_start is 3"):
         openaclnn.embedding(table, indices, vocab_start=2, vocab_end=5)

@@ -1,0 +1,185 @@
+# Runs in a process of its own: CuPy and PyTorch as far as the package looks at them, with arrays on the emulated GPU, whose memory is the host's.
+"""usage: fake_gpu.py LIBRARY FILE: computes what test_gpu.py compares into an .npz file, or prints what failed. LIBRARY: cupy or torch."""
+import ctypes
+import os
+import sys
+import types
+
+import numpy as np
+
+import openaclnn
+
+CUDA = 2  # DLPack's number
+
+
+class Device(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int32), ("index", ctypes.c_int32)]
+
+
+class DLTensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("device", Device), ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8),
+                ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
+
+
+class Managed(ctypes.Structure):
+    _fields_ = [("tensor", DLTensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+
+new_capsule = ctypes.pythonapi.PyCapsule_New
+new_capsule.restype, new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+
+
+class FakeArray:
+    """An array on GPU `index` whose elements are those of a NumPy array."""
+
+    def __init__(self, host, index=0):
+        self.host, self.index = host, index
+        self.dtype, self.shape = host.dtype, host.shape
+
+    def __dlpack__(self, **options):
+        """A capsule that lives no longer than this array."""
+        numbers = ctypes.c_int64 * max(self.host.ndim, 1)
+        code = {"i": 0, "u": 1, "f": 2}[self.host.dtype.kind]
+        self.kept = managed = Managed()
+        self.shape_of, self.strides_of = numbers(*self.shape), numbers(*(s // self.host.itemsize for s in self.host.strides))
+        managed.tensor = DLTensor(self.host.ctypes.data, Device(CUDA, self.index), self.host.ndim, code, self.host.itemsize * 8, 1,
+                                  self.shape_of, self.strides_of, 0)
+        return new_capsule(ctypes.addressof(managed), b"dltensor", None)
+
+    def __dlpack_device__(self):
+        return CUDA, self.index
+
+
+class FakeTensor(FakeArray):
+    """The same in the words of PyTorch."""
+    is_sparse = is_quantized = False
+    __dlpack__ = __dlpack_device__ = None
+
+    def __init__(self, host, index=0):
+        super().__init__(host, index)
+        self.dtype, self.device = f"torch.{host.dtype}", types.SimpleNamespace(type="cuda", index=index)
+
+    def data_ptr(self):
+        return self.host.ctypes.data
+
+    def stride(self):
+        return [s // self.host.itemsize for s in self.host.strides]
+
+    def is_conj(self):
+        return False
+
+    is_neg = is_conj
+
+
+def fake_library(name, stream):
+    """The module cupy or torch: its array type, what makes arrays, and its current stream."""
+    library = types.ModuleType(name)
+    array = FakeArray if name == "cupy" else FakeTensor
+    array.__module__ = name
+    library.array = array
+    library.kept = []  # memory serves the stream's work after its array is gone; here it is never given out again
+
+    def full(shape, value, dtype, **place):
+        library.kept.append(np.full(shape, value, str(dtype).removeprefix("torch.")))
+        return array(library.kept[-1])
+
+    library.full, library.empty = full, lambda shape, **options: full(shape, 77, **options)
+    for dtype in ("float32", "float16", "int64", "int32", "uint8"):
+        setattr(library, dtype, dtype)
+    if name == "torch":
+        library.Tensor = FakeTensor
+        library.cuda = types.SimpleNamespace(current_stream=lambda device: types.SimpleNamespace(cuda_stream=stream))
+    else:
+        library.cuda = types.SimpleNamespace(get_current_stream=lambda: types.SimpleNamespace(ptr=stream))
+    sys.modules[name] = library
+    return library
+
+
+def inputs():
+    random = np.random.default_rng(5)
+    floats = lambda *shape: random.standard_normal(shape).astype(np.float32)  # noqa: E731
+    return {"table": floats(50, 24)[:, ::2], "indices": random.integers(0, 50, (7, 9)), "rows": floats(7, 9, 12), "x": floats(40, 6),
+            "ends": np.array([3, 3, 31]), "tokens": floats(40, 2, 8), "weight": floats(6, 2), "windows": floats(9, 2, 8),
+            "grad": floats(1000), "state": [np.abs(floats(1000)) for _ in range(4)]}
+
+
+def results(make, host):
+    """Every function on arrays that make() makes; host() gives what an array holds, once it is computed."""
+    a = {name: [make(x) for x in value] if isinstance(value, list) else make(value) for name, value in inputs().items()}
+    outputs = {
+        "embedding": openaclnn.embedding(a["table"], a["indices"]),
+        "embedding_grad": openaclnn.embedding_dense_backward(a["rows"], a["indices"], 50),
+        "bias_grad": openaclnn.grouped_bias_add_grad(a["x"], a["ends"]),
+        "compressed": openaclnn.nsa_compress(a["tokens"], a["weight"], 6, 4, actual_seq_len=[17, 40]),
+    }
+    outputs["tokens_grad"], outputs["weight_grad"] = openaclnn.nsa_compress_grad(a["windows"], a["tokens"], a["weight"], 6, 4)
+    state = a["state"]
+    openaclnn.apply_fused_ema_adam_(a["grad"], *state, 3)
+    openaclnn.apply_fused_ema_adam_([a["grad"]], *([x] for x in state), make(np.array([4])), grad_scale=2.0)
+    outputs.update({f"state{k}": x for k, x in enumerate(state)})
+    openaclnn.synchronize()
+    return {name: host(x) for name, x in outputs.items()}
+
+
+def expect(kind, words, call):
+    try:
+        call()
+    except Exception as failure:  # noqa: BLE001
+        assert isinstance(failure, kind), repr(failure)
+        assert words in str(failure), failure
+        return
+    raise AssertionError(f"no error that says {words!r}")
+
+
+def check_refusals(library):
+    table, indices = library.array(np.ones((3, 2), np.float32)), library.array(np.array([1, 2]))
+    expect(ValueError, "indices is in memory of the host, but OPENACLNN_DEVICE is cuda", lambda: openaclnn.embedding(table, np.array([1])))
+    expect(ValueError, "indices is on cuda:1, but arrays before it are on cuda:0",
+           lambda: openaclnn.embedding(table, library.array(np.array([1, 2]), 1)))
+    expect(ValueError, "embedding_counts is computed by the host", lambda: openaclnn.embedding_counts(indices, 3))
+    expect(ValueError, "vocab_start and vocab_end, is computed by the host",
+           lambda: openaclnn.embedding(table, indices, vocab_start=0, vocab_end=3))
+
+
+def check_order(library, stream, gpu):
+    """Work waits in the library's stream, and faults come with synchronize()."""
+    table, out = library.array(np.ones((3, 2), np.float32)), library.array(np.zeros((2, 2), np.float32))
+    gpu.openaclnn_fake_cuda(b"held")
+    openaclnn.embedding(table, library.array(np.array([1, 2])), out=out)
+    assert not out.host.any(), "the call waited, or used another stream"
+    gpu.openaclnn_fake_cuda(b"")
+    assert gpu.cudaStreamSynchronize(ctypes.c_void_p(stream)) == 0
+    assert out.host.all()
+    openaclnn.embedding(table, library.array(np.array([1, 3])), out=out)
+    expect(openaclnn.AclnnIndexError, "indices[1] = 3", openaclnn.synchronize)
+    openaclnn.synchronize()
+
+
+def check_capture(library, stream, gpu):
+    """A call becomes part of a CUDA graph, with its workspace and its numbers, and computes when the graph is launched."""
+    handle, graph, launchable = ctypes.c_void_p(stream), ctypes.c_void_p(), ctypes.c_void_p()
+    state = [library.array(np.ones(8, np.float32)) for _ in range(4)]
+    assert gpu.cudaStreamBeginCapture(handle, 0) == 0
+    openaclnn.apply_fused_ema_adam_(library.array(np.ones(8, np.float32)), *state, 1)
+    assert gpu.cudaStreamEndCapture(handle, ctypes.byref(graph)) == 0
+    assert gpu.cudaGraphInstantiate(ctypes.byref(launchable), graph, ctypes.c_ulonglong(0)) == 0
+    assert all((x.host == 1).all() for x in state), "the call was not captured"
+    assert gpu.cudaGraphLaunch(launchable, handle) == 0
+    openaclnn.synchronize()
+    assert all((x.host != 1).all() for x in state[:1])
+
+
+def main(name, path):
+    stream = ctypes.c_void_p()
+    gpu = ctypes.CDLL(os.environ["OPENACLNN_CUDA_PLUGIN"])
+    assert gpu.cudaStreamCreateWithFlags(ctypes.byref(stream), 1) == 0
+    library = fake_library(name, stream.value)
+    np.savez(path, **results(library.array, lambda x: x.host))
+    check_refusals(library)
+    check_order(library, stream.value, gpu)
+    check_capture(library, stream.value, gpu)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,48 @@
+# The package on GPUs: arrays of CuPy and PyTorch that lie there, on the emulated GPU that the C++ tests use.
+import os
+import pathlib
+import subprocess
+import sys
+
+import fake_gpu
+import numpy as np
+import pytest
+
+import openaclnn
+
+HERE = pathlib.Path(__file__).resolve().parent
+PLUGIN = HERE.parents[1] / "build" / "release" / "lib" / "libopenaclnn_simt.so"
+
+
+def run(arguments, plugin):
+    return subprocess.run([sys.executable, "-W", "ignore", *map(str, arguments)], capture_output=True, text=True, timeout=300,
+                          env={**os.environ, "OPENACLNN_DEVICE": "cuda", "OPENACLNN_CUDA_PLUGIN": str(plugin)})
+
+
+@pytest.mark.skipif(not PLUGIN.exists(), reason=f"the emulated GPU is not built: ./dev build release makes {PLUGIN.name}")
+@pytest.mark.parametrize("library", ["cupy", "torch"])
+def test_arrays_on_a_gpu_are_used_where_they_lie(library, tmp_path):
+    """Results, order in the library's stream, faults and refusals; nothing here tells about a real GPU."""
+    path = tmp_path / "results.npz"
+    done = run([HERE / "fake_gpu.py", library, path], PLUGIN)
+    assert done.returncode == 0, done.stdout + done.stderr
+    expected = fake_gpu.results(lambda x: x.copy(), lambda x: x)
+    found = np.load(path)
+    assert set(found) == set(expected)
+    for name, values in expected.items():
+        if name == "weight_grad":  # whose order of additions is the device's own
+            np.testing.assert_allclose(found[name], values, rtol=1e-5)
+        else:
+            assert found[name].tobytes() == values.tobytes(), name
+
+
+def test_without_a_gpu_calls_say_what_is_missing():
+    program = ("import numpy as np, openaclnn\n"
+               "try: openaclnn.embedding(np.zeros((0, 2), np.float32), np.zeros(0, np.int64))\n"
+               "except openaclnn.AclnnError as failure: print(failure.code, failure)")
+    done = run(["-c", program], "/nowhere/libopenaclnn_cuda.so")
+    assert done.stdout.startswith("207004 ") and "/nowhere/libopenaclnn_cuda.so" in done.stdout, done.stdout + done.stderr
+
+
+def test_on_the_cpu_there_is_nothing_to_wait_for():
+    assert openaclnn.synchronize() is None
