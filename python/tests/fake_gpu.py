@@ -1,5 +1,7 @@
 # Runs in a process of its own: CuPy and PyTorch as far as the package looks at them, with arrays on the emulated GPU, whose memory is the host's.
-"""usage: fake_gpu.py LIBRARY FILE: computes what test_gpu.py compares into an .npz file, or prints what failed. LIBRARY: cupy or torch."""
+"""usage: fake_gpu.py LIBRARY FILE: computes what test_gpu.py compares into an .npz file, or prints what failed.
+
+LIBRARY: cupy or torch, both fake; or real, which is PyTorch on a real GPU."""
 import ctypes
 import os
 import sys
@@ -171,6 +173,12 @@ def check_capture(library, stream, gpu):
 
 
 def main(name, path):
+    if name == "real":
+        import torch
+
+        with torch.cuda.stream(torch.cuda.Stream()):
+            np.savez(path, **results(lambda x: torch.from_numpy(x).cuda(), lambda x: x.cpu().numpy()))
+        return
     stream = ctypes.c_void_p()
     gpu = ctypes.CDLL(os.environ["OPENACLNN_CUDA_PLUGIN"])
     assert gpu.cudaStreamCreateWithFlags(ctypes.byref(stream), 1) == 0

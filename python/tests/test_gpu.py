@@ -7,11 +7,14 @@ import sys
 import fake_gpu
 import numpy as np
 import pytest
+from conftest import torch
 
 import openaclnn
 
 HERE = pathlib.Path(__file__).resolve().parent
-PLUGIN = HERE.parents[1] / "build" / "release" / "lib" / "libopenaclnn_simt.so"
+BUILDS = HERE.parents[1] / "build"
+EMULATED = BUILDS / "release" / "lib" / "libopenaclnn_simt.so"
+PLUGIN = BUILDS / "cuda" / "lib" / "libopenaclnn_cuda.so"
 
 
 def run(arguments, plugin):
@@ -19,12 +22,8 @@ def run(arguments, plugin):
                           env={**os.environ, "OPENACLNN_DEVICE": "cuda", "OPENACLNN_CUDA_PLUGIN": str(plugin)})
 
 
-@pytest.mark.skipif(not PLUGIN.exists(), reason=f"the emulated GPU is not built: ./dev build release makes {PLUGIN.name}")
-@pytest.mark.parametrize("library", ["cupy", "torch"])
-def test_arrays_on_a_gpu_are_used_where_they_lie(library, tmp_path):
-    """Results, order in the library's stream, faults and refusals; nothing here tells about a real GPU."""
-    path = tmp_path / "results.npz"
-    done = run([HERE / "fake_gpu.py", library, path], PLUGIN)
+def compare(library, plugin, path):
+    done = run([HERE / "fake_gpu.py", library, path], plugin)
     assert done.returncode == 0, done.stdout + done.stderr
     expected = fake_gpu.results(lambda x: x.copy(), lambda x: x)
     found = np.load(path)
@@ -34,6 +33,19 @@ def test_arrays_on_a_gpu_are_used_where_they_lie(library, tmp_path):
             np.testing.assert_allclose(found[name], values, rtol=1e-5)
         else:
             assert found[name].tobytes() == values.tobytes(), name
+
+
+@pytest.mark.skipif(not EMULATED.exists(), reason=f"the emulated GPU is not built: ./dev build release makes {EMULATED.name}")
+@pytest.mark.parametrize("library", ["cupy", "torch"])
+def test_arrays_on_a_gpu_are_used_where_they_lie(library, tmp_path):
+    """Results, order in the library's stream, faults, refusals and graphs; nothing here tells about a real GPU."""
+    compare(library, EMULATED, tmp_path / "results.npz")
+
+
+@pytest.mark.skipif(torch is None or not torch.cuda.is_available(), reason="PyTorch sees no GPU here")
+@pytest.mark.skipif(not PLUGIN.exists(), reason=f"./dev build cuda has not made {PLUGIN.name}")
+def test_tensors_on_a_real_gpu(tmp_path):
+    compare("real", PLUGIN, tmp_path / "results.npz")
 
 
 def test_without_a_gpu_calls_say_what_is_missing():
