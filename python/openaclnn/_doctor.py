@@ -5,6 +5,8 @@ import os
 import platform
 
 from openaclnn import _native
+from openaclnn._platform import computes_on_gpu
+from openaclnn.errors import AclnnError
 
 
 def version():
@@ -35,8 +37,16 @@ def _bfloat16_check():
 def _torch_check():
     import torch
 
-    table = torch.arange(8, dtype=torch.float32).reshape(4, 2)
-    return torch.equal(_native.embedding(table, torch.tensor([2, 0])), table[[2, 0]])
+    device = "cuda" if computes_on_gpu else "cpu"
+    table = torch.arange(8, dtype=torch.float32, device=device).reshape(4, 2)
+    return torch.equal(_native.embedding(table, torch.tensor([2, 0], device=device)), table[[2, 0]])
+
+
+def _cupy_check():
+    import cupy
+
+    table = cupy.arange(8, dtype=cupy.float32).reshape(4, 2)
+    return bool((_native.embedding(table, cupy.array([2, 0])) == table[[2, 0]]).all())
 
 
 def _jax_check():
@@ -48,7 +58,10 @@ def _jax_check():
     return numpy.array_equal(rows, numpy.asarray(table)[[2, 0]])
 
 
-_CHECKS = {"numpy": _numpy_check, "ml_dtypes": _bfloat16_check, "torch": _torch_check, "jax": _jax_check}
+if computes_on_gpu:
+    _CHECKS = {"cupy": _cupy_check, "torch": _torch_check}
+else:
+    _CHECKS = {"numpy": _numpy_check, "ml_dtypes": _bfloat16_check, "torch": _torch_check, "jax": _jax_check}
 
 
 def _library_line(name, check):
@@ -63,20 +76,27 @@ def _library_line(name, check):
     return right, f"{name} {module.__version__}: {'works' if right else 'computes something else'}"
 
 
+def _devices_line():
+    try:
+        free, total = _native.memory_info()
+    except AclnnError as error:
+        return False, f"devices: none: {error}"
+    return True, (f"devices: {_native.device_count()} ({_native.soc_name()}), {free / 2**30:.1f} of {total / 2**30:.1f} GiB free, "
+                  f"{os.cpu_count()} CPUs, {platform.machine()}")
+
+
 def doctor():
     """Prints versions, devices and settings, and tries each library of arrays that can be imported.
 
     Returns True when everything that is installed works.
     """
-    free, total = _native.memory_info()
     interface = ".".join(str(number) for number in _native.interface_version())
     settings = {name: value for name, value in sorted(os.environ.items()) if name.startswith("OPENACLNN_")}
     print(f"openaclnn {version()}, interface {interface}, Python {platform.python_version()}")
     print(f"library: {_native.library_path()}")
-    print(f"devices: {_native.device_count()} ({_native.soc_name()}), "
-          f"{free / 2**30:.1f} of {total / 2**30:.1f} GiB free, {os.cpu_count()} CPUs, {platform.machine()}")
+    healthy, line = _devices_line()
+    print(line)
     print("settings: " + (", ".join(f"{name}={value}" for name, value in settings.items()) or "none"))
-    healthy = True
     for name, check in _CHECKS.items():
         right, line = _library_line(name, check)
         healthy = healthy and right

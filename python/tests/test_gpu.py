@@ -56,5 +56,11 @@ def test_without_a_gpu_calls_say_what_is_missing():
     assert done.stdout.startswith("207004 ") and "/nowhere/libopenaclnn_cuda.so" in done.stdout, done.stdout + done.stderr
 
 
+def test_the_doctor_says_what_is_missing():
+    done = run(["-c", "import openaclnn; print(openaclnn.doctor())"], "/nowhere/libopenaclnn_cuda.so")
+    assert "devices: none: aclrtSetDevice: no CUDA device: plugin file not found" in done.stdout, done.stdout + done.stderr
+    assert done.stdout.endswith("False\n")
+
+
 def test_on_the_cpu_there_is_nothing_to_wait_for():
     assert openaclnn.synchronize() is None
