@@ -7,7 +7,7 @@ import platform
 from openaclnn import _native
 
 
-def version():
+def version() -> str:
     """The version of the installed package."""
     try:
         return importlib.metadata.version("openaclnn")
@@ -63,7 +63,7 @@ def _library_line(name, check):
     return right, f"{name} {module.__version__}: {'works' if right else 'computes something else'}"
 
 
-def doctor():
+def doctor() -> bool:
     """Prints versions, devices and settings, and tries each library of arrays that can be imported.
 
     Returns True when everything that is installed works.
