@@ -61,7 +61,8 @@ torch.npu.manual_seed_all(5)
 drawn = torch.rand(3, generator=one, device="npu")
 assert torch.equal(drawn, torch.rand(3, generator=two)) and torch.equal(drawn, torch.rand(3))
 
-for context in (torch.autocast("npu"), torch.autocast(device_type="npu", dtype=torch.bfloat16), amp.autocast(), torch.npu.amp.autocast()):
+for context in (torch.autocast("npu"), torch.autocast(device_type="npu", dtype=torch.bfloat16), amp.autocast(),
+                torch.npu.amp.autocast()):
     with context:
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
 optimizer = torch.optim.SGD(layer.parameters(), lr=0.5)
@@ -133,8 +134,8 @@ UNCHANGED = """
 import sys
 import torch
 def found():
-    names = {where: dict(vars(where)) for where in (torch, torch.Tensor, torch.nn.Module, torch.autocast, torch.fft, torch.distributed)}
-    return {(where, name): value for where, all_of in names.items() for name, value in all_of.items()}
+    places = torch, torch.Tensor, torch.nn.Module, torch.autocast, torch.fft, torch.distributed
+    return {(where, name): value for where in places for name, value in vars(where).items()}
 before = found()
 import openaclnn.compat.torch_npu as compat
 assert torch.ones(2, device="npu").is_npu and before != found()

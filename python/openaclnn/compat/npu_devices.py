@@ -1,4 +1,4 @@
-# What the device "npu" means without an NPU: PyTorch's functions that take a device get the chosen one instead, the CPU by default.
+# What the device "npu" means without an NPU: PyTorch's functions that take a device get the chosen one, the CPU by default.
 """install() and uninstall() are called by openaclnn.compat.torch_npu.
 
 No backend is registered. "npu", "npu:0" or a bare number, as scripts for torch_npu write them, are replaced where a device is an
@@ -21,10 +21,10 @@ _index = 0
 _replaced: list[tuple[Any, str, Any]] = []  # where, name, and what stood there; None: nothing, it was inherited
 _is_registered = False
 
-_MAKERS = """arange as_tensor asarray bartlett_window blackman_window empty empty_like empty_permuted empty_strided eye from_file full
-full_like hamming_window hann_window kaiser_window linspace logspace normal ones ones_like rand rand_like randint randint_like
-randn randn_like randperm range scalar_tensor sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor
-sparse_csc_tensor sparse_csr_tensor tensor tril_indices triu_indices zeros zeros_like""".split()
+_MAKERS = """arange as_tensor asarray bartlett_window blackman_window empty empty_like empty_permuted empty_strided eye
+from_file full full_like hamming_window hann_window kaiser_window linspace logspace normal ones ones_like rand rand_like randint
+randint_like randn randn_like randperm range scalar_tensor sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
+sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor tensor tril_indices triu_indices zeros zeros_like""".split()
 _METHODS = "new_empty new_empty_strided new_full new_ones new_tensor new_zeros".split()
 
 
@@ -51,7 +51,7 @@ def index() -> int:
 
 
 def set_device(device: torch.device | str | int) -> None:
-    """Chooses what an NPU means: a torch.device or its name. An NPU's own name or number only becomes the current one's number."""
+    """Chooses what an NPU means: a torch.device or its name. Of an NPU's own name or number only the number is kept."""
     global _chosen, _index
     if not is_npu(device):
         _chosen = torch.device(device)
@@ -70,8 +70,8 @@ def _backend_meant(backend: Any) -> Any:
 
 
 class _StandIn(type):
-    """The type of classes that stand for one of C, which cannot be derived from. They make objects of it, or give the chosen device,
-    and are equal to it wherever Python asks: isinstance, ==, keys of dictionaries."""
+    """The type of classes that stand for one of C, which cannot be derived from. They make objects of it, or give the chosen
+    device, and are equal to it wherever Python asks: isinstance, ==, keys of dictionaries."""
 
     original: Any
 
