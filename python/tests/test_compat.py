@@ -30,6 +30,7 @@ DEVICES = """
 import openaclnn.compat.torch_npu
 # from here on the script as it was
 import io
+import pickle
 import torch
 import torch_npu
 from torch_npu.npu import amp
@@ -48,6 +49,8 @@ for where in ("npu", "npu:0", device, torch.device("npu:0"), torch.device(type="
 assert torch.ones(2).to("npu:0", torch.float16, non_blocking=True).dtype == torch.float16
 assert torch.ones(2).to(device="npu", dtype=torch.float16).npu(0, non_blocking=True).dtype == torch.float16
 assert not torch.empty(2, device="meta").is_npu and torch.empty(2, device=torch.device("meta")).is_meta
+for function in (torch.ones, torch.fft.fftfreq, torch.nn.Module.to, torch.device, torch.Generator):
+    assert pickle.loads(pickle.dumps(function)) is function
 for wrong in ("npu:x", "npux"):
     try:
         torch.device(wrong)

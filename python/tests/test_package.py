@@ -136,6 +136,11 @@ optimizer.store(optimizer.param_groups)
 text: str = acl.get_recent_err_msg()
 code: int = acl.init()
 '''
+REFUSED_WITH_TORCH = '''
+torch_npu.npu_fusion_attention(table)
+npu.graphs
+npu.set_device(1.5)
+'''
 WITH_JAX = '''
 import jax
 import jax.numpy as jnp
@@ -159,7 +164,7 @@ oj.apply_fused_ema_adam([table], [table], [table], [table], [table], 1)
 
 @pytest.mark.parametrize("accepted, refused", [
     pytest.param(ACCEPTED, REFUSED, id="numpy"),
-    pytest.param(WITH_TORCH, "", id="torch", marks=pytest.mark.slow),
+    pytest.param(WITH_TORCH, REFUSED_WITH_TORCH, id="torch", marks=pytest.mark.slow),
     pytest.param(WITH_JAX, REFUSED_WITH_JAX, id="jax", marks=pytest.mark.slow),
 ])
 def test_types(accepted, refused, tmp_path):

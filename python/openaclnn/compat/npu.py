@@ -9,7 +9,7 @@ import resource
 import time
 import types
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -26,9 +26,10 @@ matmul = types.SimpleNamespace(allow_hf32=False)
 conv = types.SimpleNamespace(allow_hf32=False)
 
 
-def __getattr__(name: str) -> Any:
-    raise AttributeError(f"torch.npu.{name} is not there: openaclnn.compat.torch_npu stands in for torch_npu and has the "
-                         "parts that docs/from_torch_npu.md lists", name=name)
+if not TYPE_CHECKING:  # type checkers would take every name for known
+    def __getattr__(name):
+        raise AttributeError(f"torch.npu.{name} is not there: openaclnn.compat.torch_npu stands in for torch_npu and has the "
+                             "parts that docs/from_torch_npu.md lists", name=name)
 
 
 # ---- devices

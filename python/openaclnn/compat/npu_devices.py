@@ -125,7 +125,11 @@ def _translate(where: Any, name: str, at: int | None, keyword: str = "device", b
     function = getattr(where, name, None)
     if function is None:  # of another version of PyTorch
         return
-    _replace(where, name, _translating(function, at, keyword, by))
+    call = _translating(function, at, keyword, by)
+    # Pickles hold a function's name; that of PyTorch's own may lead past the one in its place.
+    is_class = isinstance(where, type)
+    call.__module__, call.__qualname__ = (where.__module__, f"{where.__qualname__}.{name}") if is_class else (where.__name__, name)
+    _replace(where, name, call)
 
 
 def _stand_in_for(name: str) -> None:

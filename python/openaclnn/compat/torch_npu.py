@@ -5,7 +5,7 @@ npu_nsa_compress, npu_nsa_compress_grad and npu_apply_fused_ema_adamw have the s
 set_device(), the CPU unless another one is chosen: openaclnn.compat.npu_devices says where. torch.npu is openaclnn.compat.npu.
 """
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -20,9 +20,10 @@ __version__ = torch.__version__.partition("+")[0]  # torch_npu has that of the P
 __path__: list[str] = []  # so that an import of a part that is missing gets openaclnn.compat's sentence
 
 
-def __getattr__(name: str) -> Any:
-    raise AttributeError(f"torch_npu.{name} is not there: openaclnn.compat.torch_npu stands in for torch_npu and has the "
-                         "parts that docs/from_torch_npu.md lists", name=name)
+if not TYPE_CHECKING:  # type checkers would take every name for known
+    def __getattr__(name):
+        raise AttributeError(f"torch_npu.{name} is not there: openaclnn.compat.torch_npu stands in for torch_npu and has the "
+                             "parts that docs/from_torch_npu.md lists", name=name)
 
 
 def npu_nsa_compress(input: torch.Tensor, weight: torch.Tensor, compress_block_size: int, compress_stride: int, *,
