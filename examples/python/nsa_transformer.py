@@ -2,7 +2,8 @@
 """usage: nsa_transformer.py [--seconds N] [--plot FILE] [--text FILE]
 
 Every token attends to the tokens of its own window and, through NsaCompress, to summaries of all windows before it. The
-text is that of the C++ demo; the model predicts its next character.
+model predicts the next character of a text: that of the C++ demo, or, where this file was copied without the project, the
+reference that Python's help() shows.
 """
 import argparse
 import math
@@ -13,7 +14,7 @@ import torch
 
 from openaclnn.torch import Embedding, FusedEmaAdamW, NsaCompress
 
-TEXT = pathlib.Path(__file__).resolve().parents[1] / "train" / "data" / "pride_and_prejudice.txt"
+TEXT = pathlib.Path(__file__).resolve().parent.parent / "train" / "data" / "pride_and_prejudice.txt"
 LENGTH, WIDTH, HEADS, BLOCK, STRIDE, LAYERS, BATCH = 128, 96, 4, 16, 8, 2, 16
 
 
@@ -76,6 +77,18 @@ def loss_of(model, ids, starts):
     return torch.nn.functional.cross_entropy(scores.reshape(-1, scores.shape[-1]), rows[:, 1:].reshape(-1))
 
 
+def text_to_learn(file):
+    """The text of a file, or of the project, or of Python."""
+    if file is not None and not pathlib.Path(file).is_file():
+        raise SystemExit(f"--text is {file}, which is no file; it must be a text in UTF-8 of more than {LENGTH} characters")
+    if file is not None or TEXT.is_file():
+        return pathlib.Path(file or TEXT).read_text(encoding="utf-8")
+    from pydoc_data.topics import topics
+
+    print(f"{TEXT} is not there; learning Python's own reference instead")
+    return "\n".join(topics.values())
+
+
 def plot(losses, file):
     import matplotlib
 
@@ -94,10 +107,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--plot", metavar="FILE", help="writes a picture of the loss (needs matplotlib)")
-    parser.add_argument("--text", default=TEXT)
+    parser.add_argument("--text", metavar="FILE", help="learns this text")
     options = parser.parse_args()
     torch.manual_seed(0)
-    text = pathlib.Path(options.text).read_text(encoding="utf-8")
+    text = text_to_learn(options.text)
     alphabet = {character: n for n, character in enumerate(sorted(set(text)))}
     ids = torch.tensor([alphabet[character] for character in text])
     model = Model(len(alphabet))

@@ -1,26 +1,42 @@
 # Types of the package; docstrings are those of the functions themselves (help(openaclnn.embedding)).
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, Protocol, SupportsIndex, TypeVar
+
+from typing_extensions import Buffer
 
 from openaclnn.errors import AclnnError as AclnnError
 from openaclnn.errors import AclnnIndexError as AclnnIndexError
 from openaclnn.errors import AclnnMemoryError as AclnnMemoryError
 
-# An array of NumPy, PyTorch, CuPy or JAX, or of another library with __dlpack__, a buffer or __array_interface__.
-Array = Any
+# Arrays of NumPy, PyTorch, CuPy and JAX, and others, are known by what they offer. Lists of numbers and texts are none.
+class _HasDLPack(Protocol):
+    def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class _HasArrayInterface(Protocol):
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+
+_Array = _HasDLPack | _HasArrayInterface | Buffer
+_Arrays = _Array | Sequence[_HasDLPack] | Sequence[_HasArrayInterface] | Sequence[Buffer]
+_Numbers = Sequence[int] | _Array
+
+_A = TypeVar("_A", bound=_Array)
+_B = TypeVar("_B", bound=_Array)
 # Arrays, or a list of them, one for each parameter of a model.
-A = TypeVar("A")
-Numbers = Sequence[int] | Array
+_Var = TypeVar("_Var", bound=_Arrays)
+_M = TypeVar("_M", bound=_Arrays)
+_V = TypeVar("_V", bound=_Arrays)
+_S = TypeVar("_S", bound=_Arrays)
 
 __version__: str
 
 def apply_fused_ema_adam_(
-    grad: Array | Sequence[Array],
-    var: A,
-    m: A,
-    v: A,
-    s: A,
-    step: int | Array,
+    grad: _Arrays,
+    var: _Var,
+    m: _M,
+    v: _V,
+    s: _S,
+    step: SupportsIndex | _Array,
     lr: float = 1e-3,
     ema_decay: float = 0.9999,
     beta1: float = 0.9,
@@ -30,61 +46,62 @@ def apply_fused_ema_adam_(
     bias_correction: bool = True,
     weight_decay: float = 0.0,
     *,
-    var_copy: Array | Sequence[Array] | None = None,
-    grad_scale: float | Array | None = None,
-    found_inf: float | Array | None = None,
-) -> tuple[A, A, A, A]: ...
+    var_copy: _Arrays | None = None,
+    grad_scale: float | _Array | None = None,
+    found_inf: float | _Array | None = None,
+) -> tuple[_Var, _M, _V, _S]: ...
 def embedding(
-    weight: A,
-    indices: Array,
+    weight: _A,
+    indices: _Array,
     *,
-    out: A | None = None,
-    vocab_start: int | None = None,
-    vocab_end: int | None = None,
-    vocab_size: int | None = None,
-) -> A: ...
+    out: _A | None = None,
+    vocab_start: SupportsIndex | None = None,
+    vocab_end: SupportsIndex | None = None,
+    vocab_size: SupportsIndex | None = None,
+) -> _A: ...
 def embedding_dense_backward(
-    grad: A,
-    indices: Array,
-    num_weights: int,
-    padding_idx: int = -1,
+    grad: _A,
+    indices: _Array,
+    num_weights: SupportsIndex,
+    padding_idx: SupportsIndex = -1,
     scale_grad_by_freq: bool = False,
     *,
-    out: A | None = None,
-    vocab_start: int | None = None,
-    vocab_end: int | None = None,
-    vocab_size: int | None = None,
-) -> A: ...
-def embedding_counts(indices: A, num_weights: int, *, out: A | None = None) -> A: ...
+    out: _A | None = None,
+    vocab_start: SupportsIndex | None = None,
+    vocab_end: SupportsIndex | None = None,
+    vocab_size: SupportsIndex | None = None,
+) -> _A: ...
+def embedding_counts(indices: _A, num_weights: SupportsIndex, *, out: _A | None = None) -> _A: ...
 def grouped_bias_add_grad(
-    grad_y: A, group_idx: Array | None = None, group_idx_type: int = 0, *, out: A | None = None
-) -> A: ...
+    grad_y: _A, group_idx: _Array | None = None, group_idx_type: int = 0, *, out: _A | None = None
+) -> _A: ...
 def nsa_compress(
-    input: A,
-    weight: A,
-    compress_block_size: int,
-    compress_stride: int,
+    input: _A,
+    weight: _Array,
+    compress_block_size: SupportsIndex,
+    compress_stride: SupportsIndex,
     *,
-    actual_seq_len: Numbers | None = None,
+    actual_seq_len: _Numbers | None = None,
     actual_seq_len_type: int = 0,
-    out: A | None = None,
-) -> A: ...
+    out: _A | None = None,
+) -> _A: ...
 def nsa_compress_grad(
-    grad: A,
-    input: A,
-    weight: A,
-    compress_block_size: int,
-    compress_stride: int,
+    grad: _Array,
+    input: _A,
+    weight: _B,
+    compress_block_size: SupportsIndex,
+    compress_stride: SupportsIndex,
     *,
-    actual_seq_len: Numbers | None = None,
+    actual_seq_len: _Numbers | None = None,
     actual_seq_len_type: int = 0,
-    out: tuple[A, A] | None = None,
-) -> tuple[A, A]: ...
+    out: tuple[_A, _B] | None = None,
+) -> tuple[_A, _B]: ...
 def nsa_windows(
-    actual_seq_len: Numbers | None,
-    tokens: int,
-    compress_block_size: int,
-    compress_stride: int,
+    actual_seq_len: _Numbers | None,
+    tokens: SupportsIndex,
+    compress_block_size: SupportsIndex,
+    compress_stride: SupportsIndex,
     actual_seq_len_type: int = 0,
 ) -> int: ...
+def synchronize() -> None: ...
 def doctor() -> bool: ...

@@ -9,7 +9,7 @@ from openaclnn._platform import computes_on_gpu
 from openaclnn.errors import AclnnError
 
 
-def version():
+def version() -> str:
     """The version of the installed package."""
     try:
         return importlib.metadata.version("openaclnn")
@@ -85,7 +85,7 @@ def _devices_line():
                   f"{os.cpu_count()} CPUs, {platform.machine()}")
 
 
-def doctor():
+def doctor() -> bool:
     """Prints versions, devices and settings, and tries each library of arrays that can be imported.
 
     Returns True when everything that is installed works.

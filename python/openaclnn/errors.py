@@ -12,13 +12,13 @@ class AclnnError(RuntimeError):
     what is accepted.
     """
 
-    def __init__(self, code, name, message):
+    def __init__(self, code: int, name: str, message: str) -> None:
         super().__init__(code, name, message)
         self.code = code
         self.name = name
         self.message = message
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.message} [{self.code} {self.name}]"
 
 
@@ -30,7 +30,7 @@ class AclnnMemoryError(AclnnError, MemoryError):
     """The library could not allocate memory (207001, 561101)."""
 
 
-def error_of(code, name, message):
+def error_of(code: int, name: str, message: str) -> AclnnError:
     """The exception for a code, of the most precise class."""
     kind = AclnnIndexError if code in _INDEX_CODES else AclnnMemoryError if code in _MEMORY_CODES else AclnnError
     return kind(code, name, message)

@@ -1,13 +1,18 @@
 # openaclnn for JAX: the operators as foreign functions of XLA, for jax.jit, with gradients; the optimizer step updates in place.
 """Functions of JAX arrays on the CPU that can be compiled and differentiated. Wrong data, such as an index out of range, and
-refused arguments raise JAX's runtime error with this library's sentence, when the result is waited for."""
+refused arguments raise JAX's runtime error with this library's sentence, when the result is waited for. What is known before,
+such as shapes and static arguments, raises at once where nothing later would look at it."""
 import functools
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from openaclnn import _native
+
+Array = jax.Array | np.ndarray[Any, Any]
 
 _targets = _native.jax_targets()
 if not _targets:
@@ -16,29 +21,49 @@ for _name, _capsule in _targets.items():
     jax.ffi.register_ffi_target(_name, _capsule, platform="cpu")
 
 
-def _call(name, results, **more):
+def _call(name: str, results: Any, **more: Any) -> Callable[..., Any]:
     return jax.ffi.ffi_call(f"openaclnn_{name}", results, vmap_method="sequential", **more)
 
 
-def _like(array, shape=None):
+def _like(array: Array, shape: Sequence[int] | None = None) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(array.shape if shape is None else tuple(shape), array.dtype)
+
+
+def _require_arrays(**arrays: object) -> None:
+    for name, value in arrays.items():
+        if not isinstance(value, (jax.Array, np.ndarray)):
+            raise TypeError(f"{name} is of type {type(value).__name__}; openaclnn.jax takes one array of JAX or NumPy "
+                            "(for a list of arrays: jax.tree.map)")
+
+
+def _require_rank(name: str, array: Array, dims: str) -> None:
+    rank = len(dims.split(","))
+    if array.ndim != rank:
+        raise ValueError(f"{name} has shape {list(array.shape)}; its rank must be {rank}: {dims}")
 
 
 # ---- embedding
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(2, 3))
-def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False):
+def embedding(weight: Array, indices: Array, padding_idx: int = -1, scale_grad_by_freq: bool = False) -> jax.Array:
     """Rows of a table, weight[indices], with the deterministic gradient of embedding_dense_backward.
 
     weight [V, D], indices int32 or int64 of any shape; the result has the shape of indices followed by D. Under jax.vmap
     over indices the rows are looked up one batch after another.
     """
+    _require_arrays(weight=weight, indices=indices)
+    _require_rank("weight", weight, "[V, D]")
+    found: jax.Array = _embedding(weight, indices, int(padding_idx), bool(scale_grad_by_freq))
+    return found
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(2, 3))
+def _embedding(weight, indices, padding_idx, scale_grad_by_freq):
     return _call("embedding", _like(weight, (*indices.shape, weight.shape[1])))(weight, indices)
 
 
 def _embedding_forward(weight, indices, padding_idx, scale_grad_by_freq):
-    return embedding(weight, indices, padding_idx, scale_grad_by_freq), (indices, weight.shape[0])
+    return _embedding(weight, indices, padding_idx, scale_grad_by_freq), (indices, weight.shape[0])
 
 
 def _embedding_backward(padding_idx, scale_grad_by_freq, saved, grad):
@@ -46,60 +71,130 @@ def _embedding_backward(padding_idx, scale_grad_by_freq, saved, grad):
     return embedding_dense_backward(grad, indices, rows, padding_idx, scale_grad_by_freq), None
 
 
-embedding.defvjp(_embedding_forward, _embedding_backward)
+_embedding.defvjp(_embedding_forward, _embedding_backward)
 
 
-def embedding_dense_backward(grad, indices, num_weights, padding_idx=-1, scale_grad_by_freq=False):
+def embedding_dense_backward(grad: Array, indices: Array, num_weights: int, padding_idx: int = -1,
+                             scale_grad_by_freq: bool = False) -> jax.Array:
     """The gradient of a table: openaclnn.embedding_dense_backward. num_weights and the arguments after it are static."""
+    _require_arrays(grad=grad, indices=indices)
+    if grad.ndim < 1:
+        raise ValueError("grad has shape []; it must have the shape of indices followed by D")
     call = _call("embedding_dense_backward", _like(grad, (int(num_weights), grad.shape[-1])))
-    return call(grad, indices, padding_idx=np.int64(padding_idx), scale=np.int64(scale_grad_by_freq))
+    rows: jax.Array = call(grad, indices, padding_idx=np.int64(padding_idx), scale=np.int64(scale_grad_by_freq))
+    return rows
 
 
 # ---- biases of groups
 
+_FLOATS = ("float32", "float16", "bfloat16")
+
+
+def grouped_bias_add(x: Array, bias: Array, group_idx: Array, group_idx_type: int = 0) -> jax.Array:
+    """x [R, H] plus the bias [G, H] of each row's group; group_idx [G] as in openaclnn.grouped_bias_add_grad.
+
+    x and bias are float32, float16 or bfloat16, also different ones; the result has x's dtype. group_idx_type is static.
+    Values of group_idx are checked here when they are known. Traced ones, under jax.jit or jax.vmap, are checked by the
+    gradient alone; what wrong ones give without it is not specified.
+    """
+    _require_arrays(x=x, bias=bias, group_idx=group_idx)
+    _require_rank("x", x, "[R, H]")
+    _require_rank("bias", bias, "[G, H]")
+    for name, array in (("x", x), ("bias", bias)):
+        if str(array.dtype) not in _FLOATS:
+            raise TypeError(f"{name} has dtype {array.dtype}; it must be one of {', '.join(_FLOATS)}")
+    _check_groups(group_idx, group_idx_type)
+    if bias.shape != (group_idx.shape[0], x.shape[1]):
+        raise ValueError(f"bias has shape {list(bias.shape)}; it must be {[group_idx.shape[0], x.shape[1]]}, one row for each "
+                         f"of the {group_idx.shape[0]} groups of group_idx, as wide as x")
+    if not isinstance(group_idx, jax.core.Tracer):
+        _check_ends(np.asarray(group_idx), group_idx_type, x.shape[0])
+    added: jax.Array = _grouped_bias_add(x, bias, group_idx, group_idx_type)
+    return added
+
+
+def _check_groups(group_idx: Array, group_idx_type: int) -> None:
+    """What is known of group_idx before its values."""
+    _require_rank("group_idx", group_idx, "[G]")
+    if str(group_idx.dtype) not in ("int32", "int64"):
+        raise TypeError(f"group_idx has dtype {group_idx.dtype}; it must be int32 or int64")
+    if group_idx_type not in (0, 1):
+        raise ValueError(f"group_idx_type is {group_idx_type}; it must be 0 (group_idx holds the end row of each group) or "
+                         "1 (group_idx holds the size of each group)")
+
+
+def _check_ends(group_idx: np.ndarray[Any, Any], group_idx_type: int, rows: int) -> None:
+    start = 0
+    for group, entry in enumerate(group_idx.tolist()):
+        end = start + entry if group_idx_type == 1 else entry
+        if not start <= end <= rows:
+            raise IndexError(f"group_idx[{group}] = {entry}: group {group} would end at row {end}; it must end in "
+                             f"[{start}, {rows}]")
+        start = end
+
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(3,))
-def grouped_bias_add(x, bias, group_idx, group_idx_type=0):
-    """x [R, H] plus the bias [G, H] of each row's group; group_idx [G] as in openaclnn.grouped_bias_add_grad."""
+def _grouped_bias_add(x, bias, group_idx, group_idx_type):
+    groups = bias.shape[0]
+    if groups == 0:
+        return jnp.asarray(x)
     ends = jnp.cumsum(group_idx) if group_idx_type == 1 else group_idx
     group_of_row = jnp.searchsorted(ends, jnp.arange(x.shape[0]), side="right")
-    added = jnp.take(bias, jnp.minimum(group_of_row, bias.shape[0] - 1), axis=0)
-    return x + jnp.where((group_of_row < bias.shape[0])[:, None], added, 0).astype(x.dtype)
+    added = jnp.take(bias, jnp.minimum(group_of_row, groups - 1), axis=0)
+    return (x + jnp.where((group_of_row < groups)[:, None], added, 0)).astype(x.dtype)
 
 
 def _bias_forward(x, bias, group_idx, group_idx_type):
-    return grouped_bias_add(x, bias, group_idx, group_idx_type), group_idx
+    # The bias's dtype is kept as that of an array without elements, because what is saved must be arrays.
+    return _grouped_bias_add(x, bias, group_idx, group_idx_type), (group_idx, jnp.zeros((0,), bias.dtype))
 
 
-def _bias_backward(group_idx_type, group_idx, grad):
-    return grad, grouped_bias_add_grad(grad, group_idx, group_idx_type), None
+def _bias_backward(group_idx_type, saved, grad):
+    group_idx, of_bias_dtype = saved
+    return grad, grouped_bias_add_grad(grad.astype(of_bias_dtype.dtype), group_idx, group_idx_type), None
 
 
-grouped_bias_add.defvjp(_bias_forward, _bias_backward)
+_grouped_bias_add.defvjp(_bias_forward, _bias_backward)
 
 
-def grouped_bias_add_grad(grad_y, group_idx, group_idx_type=0):
-    """Sums of rows by groups: openaclnn.grouped_bias_add_grad. group_idx_type is static."""
+def grouped_bias_add_grad(grad_y: Array, group_idx: Array, group_idx_type: int = 0) -> jax.Array:
+    """Sums of rows by groups: openaclnn.grouped_bias_add_grad with group_idx. group_idx_type is static."""
+    _require_arrays(grad_y=grad_y, group_idx=group_idx)
+    _require_rank("grad_y", grad_y, "[R, H]")
+    _check_groups(group_idx, group_idx_type)
     call = _call("grouped_bias_add_grad", _like(grad_y, (group_idx.shape[0], grad_y.shape[-1])))
-    return call(grad_y, group_idx, type=np.int64(group_idx_type))
+    sums: jax.Array = call(grad_y, group_idx, type=np.int64(group_idx_type))
+    return sums
 
 
 # ---- token compression
 
 
-def nsa_compress(input, weight, compress_block_size, compress_stride, *, actual_seq_len=None, actual_seq_len_type=0):
-    """Token compression of native sparse attention, with gradients: openaclnn.nsa_compress. All but the arrays is static."""
+def nsa_compress(input: Array, weight: Array, compress_block_size: int, compress_stride: int, *,
+                 actual_seq_len: Sequence[int] | Array | None = None, actual_seq_len_type: int = 0) -> jax.Array:
+    """Token compression of native sparse attention, with gradients: openaclnn.nsa_compress. All but the arrays is static.
+
+    Where there is no window, refused arguments raise AclnnError at once, because XLA would drop the call.
+    """
+    _require_arrays(input=input, weight=weight)
+    if isinstance(actual_seq_len, jax.core.Tracer):
+        raise TypeError("actual_seq_len is traced; the result's shape follows from it, so it must be static: a list of ints")
     lengths = tuple(int(length) for length in actual_seq_len) if actual_seq_len is not None else ()
-    return _nsa_compress(input, weight, int(compress_block_size), int(compress_stride), lengths, int(actual_seq_len_type))
+    windows: jax.Array = _nsa_compress(input, weight, int(compress_block_size), int(compress_stride), lengths,
+                                       int(actual_seq_len_type))
+    return windows
 
 
-def _nsa_attributes(block, stride, lengths, kind):
+def _nsa_attributes(block: int, stride: int, lengths: tuple[int, ...], kind: int) -> dict[str, Any]:
     return dict(block=np.int64(block), stride=np.int64(stride), lengths=np.array(lengths, np.int64), type=np.int64(kind))
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(2, 3, 4, 5))
 def _nsa_compress(input, weight, block, stride, lengths, kind):
-    windows = _native.nsa_windows(list(lengths), input.shape[0], block, stride, kind)
+    windows = _native.nsa_windows(list(lengths), input.shape[0], block, stride, kind) if input.ndim else 0
+    if windows == 0:  # none, or wrong arguments: XLA would drop the call, so the function on arrays looks at stand-ins
+        of_shape = [np.broadcast_to(np.zeros((), array.dtype), array.shape) for array in (input, weight)]
+        _native.nsa_compress(*of_shape, block, stride, actual_seq_len=list(lengths), actual_seq_len_type=kind)
     call = _call("nsa_compress", _like(input, (windows, *input.shape[1:])))
     return call(input, weight, **_nsa_attributes(block, stride, lengths, kind))
 
@@ -119,16 +214,21 @@ _nsa_compress.defvjp(_nsa_forward, _nsa_backward)
 # ---- the optimizer
 
 
-def apply_fused_ema_adam(grad, var, m, v, s, step, lr=1e-3, ema_decay=0.9999, beta1=0.9, beta2=0.999, eps=1e-8, mode=1,
-                         bias_correction=True, weight_decay=0.0):
+def apply_fused_ema_adam(grad: Array, var: Array, m: Array, v: Array, s: Array, step: int | Array,
+                         lr: float | Array = 1e-3, ema_decay: float = 0.9999, beta1: float = 0.9, beta2: float = 0.999,
+                         eps: float = 1e-8, mode: int = 1, bias_correction: bool = True, weight_decay: float = 0.0,
+                         ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
     """One step of Adam or AdamW with an average of the parameter: the new (var, m, v, s).
 
     The formula is that of openaclnn.apply_fused_ema_adam_. step (from 1 on) and lr may be traced, so that a schedule does
     not compile again; the other numbers are static. Results are written into the memory of var, m, v and s when these are
-    donated (jax.jit(…, donate_argnums=…)), else into copies that XLA makes. For a tree of parameters: jax.tree.map.
+    donated (jax.jit(…, donate_argnums=…)), else into copies that XLA makes. All five arrays have one dtype: float32, float16
+    or bfloat16. For a tree of parameters: jax.tree.map.
     """
+    _require_arrays(grad=grad, var=var, m=m, v=v, s=s)
     call = _call("apply_fused_ema_adam", tuple(_like(array) for array in (var, m, v, s)),
                  input_output_aliases={1: 0, 2: 1, 3: 2, 4: 3})
-    return tuple(call(grad, var, m, v, s, jnp.asarray(step, jnp.int32), jnp.asarray(lr, jnp.float32),
-                      ema_decay=np.float64(ema_decay), beta1=np.float64(beta1), beta2=np.float64(beta2), eps=np.float64(eps),
-                      mode=np.int64(mode), bias_correction=np.int64(bias_correction), weight_decay=np.float64(weight_decay)))
+    var, m, v, s = call(grad, var, m, v, s, jnp.asarray(step, jnp.int32), jnp.asarray(lr, jnp.float32),
+                        ema_decay=np.float64(ema_decay), beta1=np.float64(beta1), beta2=np.float64(beta2), eps=np.float64(eps),
+                        mode=np.int64(mode), bias_correction=np.int64(bias_correction), weight_decay=np.float64(weight_decay))
+    return var, m, v, s

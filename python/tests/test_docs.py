@@ -23,6 +23,16 @@ def why_not(text):
     return None
 
 
+@pytest.fixture
+def torch_as_it_was():
+    """A page may make this process's PyTorch know NPUs; other tests want PyTorch as it is."""
+    yield
+    compat = sys.modules.pop("openaclnn.compat.torch_npu", None)
+    if compat is not None:
+        compat.uninstall()
+
+
+@pytest.mark.usefixtures("torch_as_it_was")
 @pytest.mark.parametrize("page", [page for page, blocks in BLOCKS.items() if blocks])
 def test_page(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -1,6 +1,7 @@
 # The examples, the notebook and the measurement of overhead run, and say what they promise; read from the tree.
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -22,6 +23,15 @@ def test_example(name, tmp_path):
                           timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "--plot" not in arguments or (tmp_path / "loss.png").stat().st_size > 1000
+
+
+def test_the_compressed_transformer_learns_without_the_project(tmp_path):
+    """Copied alone it has a text; a text that is not there is refused with a sentence."""
+    program = shutil.copy(EXAMPLES / "nsa_transformer.py", tmp_path)
+    for arguments, code, sentence in (["--seconds", "4"], 0, "learning Python's own reference"), (["--text", "no.txt"], 1, "no file"):
+        done = subprocess.run([sys.executable, "-W", "ignore", program, *arguments], capture_output=True, text=True,
+                              timeout=300, cwd=tmp_path)
+        assert done.returncode == code and sentence in done.stdout + done.stderr, done.stdout + done.stderr
 
 
 def test_every_example_is_run():

@@ -90,3 +90,77 @@ def test_errors_carry_the_sentence():
         jax.block_until_ready(oj.embedding(values((7, 4)), jnp.array([9])))
     with pytest.raises(Exception, match="weight has shape"):
         jax.block_until_ready(oj.nsa_compress(values((8, 1, 2)), values((3, 1)), 2, 1))
+
+
+@pytest.mark.parametrize("change, sentence", [
+    ({"actual_seq_len": [8, 99]}, r"\[1\] = 99 exceeds 16"), ({"actual_seq_len": [16, 8]}, r"\[1\] = 8 is below"),
+    ({"compress_stride": 0}, "is 0; it must be at least 1"), ({"compress_stride": -1}, "is -1; it must be at least 1"),
+    ({"compress_block_size": 0}, "is 0; it must be at least 1"),
+    ({"actual_seq_len": [8, 99], "actual_seq_len_type": 1}, "exceed"),
+])
+def test_refused_compression_raises_where_the_result_would_be_empty(change, sentence):
+    arguments = {"input": values((16, 2, 3)), "weight": values((4, 2)), "compress_block_size": 4, "compress_stride": 2, **change}
+    for call in (lambda: oj.nsa_compress(**arguments), jax.jit(lambda: oj.nsa_compress(**arguments))):
+        with pytest.raises(openaclnn.AclnnError, match=sentence):
+            call()
+
+
+def test_compression_without_windows_is_empty():
+    tokens, weight = values((3, 2, 5)), values((4, 2))
+    assert oj.nsa_compress(tokens, weight, 4, 2).shape == (0, 2, 5)
+    gradients = jax.grad(lambda t, w: oj.nsa_compress(t, w, 4, 2).sum(), (0, 1))(tokens, weight)
+    assert all((gradient == 0).all() for gradient in gradients)
+    with pytest.raises(TypeError, match="actual_seq_len is traced"):
+        jax.jit(lambda ends: oj.nsa_compress(tokens, weight, 4, 2, actual_seq_len=ends))(jnp.array([3]))
+
+
+@pytest.mark.parametrize("change, error, sentence", [
+    ({"group_idx": [4, 2]}, IndexError, r"group_idx\[1\] = 2: group 1 would end at row 2; it must end in \[4, 5\]"),
+    ({"group_idx": [4, 9]}, IndexError, r"must end in \[4, 5\]"),
+    ({"group_idx": [4, -2], "group_idx_type": 1}, IndexError, "would end at row 2"),
+    ({"group_idx": [4, 3], "group_idx_type": 1}, IndexError, "would end at row 7"),
+    ({"group_idx_type": 7}, ValueError, "group_idx_type is 7; it must be 0"),
+    ({"group_idx": np.array([2, 2], np.int8), "group_idx_type": 1}, TypeError, "group_idx has dtype int8; it must be int32 or int64"),
+    ({"group_idx": [2.0, 4.0]}, TypeError, "group_idx has dtype float32"),
+    ({"group_idx": [[2, 4]]}, ValueError, "group_idx has shape"),
+    ({"bias": np.ones((1, 3), np.float32)}, ValueError, r"bias has shape \[1, 3\]; it must be \[2, 3\]"),
+    ({"bias": np.ones((2, 1), np.float32)}, ValueError, r"it must be \[2, 3\]"),
+    ({"bias": np.ones(3, np.float32)}, ValueError, "bias has shape"),
+    ({"x": np.ones((1, 5, 3), np.float32)}, ValueError, "x has shape"),
+    ({"x": np.ones((5, 3), np.int32)}, TypeError, "x has dtype int32; it must be one of float32"),
+])
+def test_refused_groups(change, error, sentence):
+    arguments = {"x": values((5, 3)), "bias": values((2, 3)), "group_idx": [2, 4], "group_idx_type": 0, **change}
+    if isinstance(arguments["group_idx"], list):
+        arguments["group_idx"] = jnp.asarray(arguments["group_idx"])
+    with pytest.raises(error, match=sentence):
+        oj.grouped_bias_add(**arguments)
+    if error is not IndexError and not {"bias", "x"} & set(change):
+        with pytest.raises(error, match=sentence):
+            oj.grouped_bias_add_grad(arguments["x"], arguments["group_idx"], arguments["group_idx_type"])
+
+
+def test_traced_groups_are_checked_by_the_gradient():
+    gradient = jax.jit(jax.grad(lambda bias, ends: oj.grouped_bias_add(jnp.zeros((5, 1)), bias, ends).sum()))
+    assert (gradient(jnp.ones((2, 1)), jnp.array([2, 5])).ravel() == jnp.array([2, 3])).all()
+    with pytest.raises(Exception, match="exceeds 5"):
+        jax.block_until_ready(gradient(jnp.ones((2, 1)), jnp.array([2, 9])))
+
+
+def test_bias_of_another_dtype_and_no_groups():
+    x, bias, ends = values((5, 3), "bfloat16"), values((2, 3)), jnp.array([2, 4])
+    out = oj.grouped_bias_add(x, bias, ends)
+    assert out.dtype == jnp.bfloat16
+    same(out[:2], (x[:2].astype(jnp.float32) + bias[0]).astype(jnp.bfloat16))
+    assert jax.grad(lambda b: oj.grouped_bias_add(x, b, ends).astype(jnp.float32).sum())(bias).dtype == jnp.float32
+    same(oj.grouped_bias_add(x, jnp.zeros((0, 3)), jnp.zeros(0, jnp.int32)), x)
+
+
+def test_lists_are_refused_with_the_way_around():
+    arrays = [values((4,), seed=seed) for seed in range(5)]
+    with pytest.raises(TypeError, match="grad is of type list; .*jax.tree.map"):
+        oj.apply_fused_ema_adam(*([array] for array in arrays), 1)
+    with pytest.raises(TypeError, match="weight is of type list"):
+        oj.embedding([[1.0]], jnp.array([0]))
+    with pytest.raises(ValueError, match=r"weight has shape \[4\]; its rank must be 2: \[V, D\]"):
+        oj.embedding(arrays[0], jnp.array([0]))

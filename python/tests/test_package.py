@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import openaclnn
+from conftest import jax, optional, torch
 
 FOLDER = pathlib.Path(openaclnn.__file__).parent
 FUNCTIONS = [name for name in openaclnn.__all__ if name[0].islower() and name != "doctor"]
@@ -70,3 +71,106 @@ def test_the_wheel_builds_no_other_part_of_the_project():
     parts = re.findall(r"^option\((OPENACLNN_BUILD_\w+)", (root / "CMakeLists.txt").read_text(), re.MULTILINE)
     decided = dict(re.findall(r'^(OPENACLNN_BUILD_\w+) = "(\w+)"', (root / "pyproject.toml").read_text(), re.MULTILINE))
     assert {part: decided.get(part) for part in parts} == {part: "ON" if part.endswith("PYTHON") else "OFF" for part in parts}
+
+
+# What a user writes; every line of REFUSED is wrong.
+ACCEPTED = '''
+import array
+import numpy as np
+import numpy.typing as npt
+import openaclnn
+from openaclnn.errors import AclnnIndexError
+
+table: npt.NDArray[np.float32] = np.zeros((4, 3), np.float32)
+found = np.array([0, 1])
+rows: npt.NDArray[np.float32] = openaclnn.embedding(table, found)
+rows = openaclnn.embedding(table, array.array("q", [0, 1]), out=rows)
+rows = openaclnn.embedding_dense_backward(rows, found, np.int64(4), out=table)
+counts = openaclnn.embedding_counts(found, 4)
+wide: npt.NDArray[np.float32]
+narrow: npt.NDArray[np.float16]
+narrow, wide, *_ = openaclnn.apply_fused_ema_adam_(table, np.zeros(2, np.float16), table, table, table, 1, grad_scale=2.0)
+openaclnn.apply_fused_ema_adam_([table], [table], [table], [table], [table], found, lr=1)
+tokens, weight = openaclnn.nsa_compress_grad(rows, rows, table, 4, 2, actual_seq_len=[4])
+tokens = openaclnn.nsa_compress(rows, table, 4, 2, actual_seq_len=found)
+windows: int = openaclnn.nsa_windows([4], 4, 2, 1)
+try:
+    openaclnn.grouped_bias_add_grad(rows, found, 1)
+except AclnnIndexError as error:
+    code: int = error.code
+    text: str = error.name + error.message
+healthy: bool = openaclnn.doctor()
+version: str = openaclnn.__version__
+'''
+REFUSED = '''
+openaclnn.embedding("abc", found)
+openaclnn.embedding(table, [0, 1])
+openaclnn.embedding(table)
+openaclnn.embedding(table, found, ouut=table)
+openaclnn.embedding_dense_backward(rows, found, 4.5)
+openaclnn.grouped_bias_add_grad(rows, None, "ends")
+openaclnn.nsa_compress(rows, table, 4.5, 2)
+openaclnn.apply_fused_ema_adam_(table, table, table, table, "average", 1)
+openaclnn.apply_fused_ema_adam_(table, table, table, table, [1.0], 1)
+openaclnn.embeding(table, found)
+openaclnn.AclnnError("161002", "NAME", "sentence")
+'''
+WITH_TORCH = '''
+import torch
+import openaclnn
+from openaclnn.compat import acl, mindspeed, npu, torch_npu
+
+table = torch.zeros(4, 3)
+tensor: torch.Tensor = openaclnn.embedding(table, torch.zeros(2, dtype=torch.int64))
+tensor, weight = torch_npu.npu_nsa_compress_grad(tensor, tensor, table, 4, 2, actual_seq_len=[4])
+npu.set_device("npu:0")
+milliseconds: float = npu.Event(enable_timing=True).elapsed_time(npu.Event(enable_timing=True))
+optimizer = mindspeed.FusedEmaAdamW([table], lr=0.1, use_num_updates=False)
+optimizer.store(optimizer.param_groups)
+text: str = acl.get_recent_err_msg()
+code: int = acl.init()
+'''
+REFUSED_WITH_TORCH = '''
+torch_npu.npu_fusion_attention(table)
+npu.graphs
+npu.set_device(1.5)
+'''
+WITH_JAX = '''
+import jax
+import jax.numpy as jnp
+import openaclnn
+import openaclnn.jax as oj
+
+table = jnp.zeros((4, 3))
+rows: jax.Array = oj.embedding(table, jnp.array([0]), padding_idx=1)
+rows = openaclnn.embedding(table, jnp.array([0]))
+rows = oj.grouped_bias_add(table, table, jnp.array([4]))
+rows = oj.nsa_compress(rows, table, 4, 2, actual_seq_len=[4])
+var, m, v, s = oj.apply_fused_ema_adam(table, table, table, table, table, jnp.int32(1), lr=jnp.float32(0.1))
+'''
+REFUSED_WITH_JAX = '''
+oj.embedding("abc", jnp.array([0]))
+oj.embedding(table, [0])
+oj.nsa_compress(rows, table, 4, 2, actual_seq_len=4)
+oj.apply_fused_ema_adam([table], [table], [table], [table], [table], 1)
+'''
+
+
+@pytest.mark.parametrize("accepted, refused", [
+    pytest.param(ACCEPTED, REFUSED, id="numpy"),
+    pytest.param(WITH_TORCH, REFUSED_WITH_TORCH, id="torch", marks=pytest.mark.slow),
+    pytest.param(WITH_JAX, REFUSED_WITH_JAX, id="jax", marks=pytest.mark.slow),
+])
+def test_types(accepted, refused, tmp_path):
+    """mypy accepts programs that are right and refuses each line that is wrong."""
+    for library, module in (("mypy", optional("mypy")), ("torch", torch), ("jax", jax)):
+        if module is None and (library == "mypy" or f"import {library}\n" in accepted):
+            pytest.skip(f"{library} is not installed, so the types are not checked with it")
+    (tmp_path / "user.py").write_text(accepted + "# wrong from here on" + refused)
+    installed = "site-packages" in str(FOLDER) or "dist-packages" in str(FOLDER)
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--no-error-summary", "user.py"],
+                          env={**os.environ, "MYPYPATH": "" if installed else str(FOLDER.parent)}, cwd=tmp_path,
+                          capture_output=True, text=True, timeout=600)
+    lines = len(accepted.splitlines())
+    found = {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line}
+    assert found == set(range(lines + 2, lines + 1 + len(refused.splitlines()))), done.stdout + done.stderr

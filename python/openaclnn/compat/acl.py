@@ -4,6 +4,8 @@ handles and addresses are ints, 0 is none. Codes: docs/errors.md."""
 import ctypes
 import sys
 import types
+from collections.abc import Callable
+from typing import Any
 
 from openaclnn import _native, compat
 
@@ -17,7 +19,7 @@ ACL_MEM_MALLOC_HUGE_FIRST, ACL_MEM_MALLOC_HUGE_ONLY, ACL_MEM_MALLOC_NORMAL_ONLY 
 _POINTER, _SIZE, _INT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int32
 
 
-def _converted(name, types_of_arguments, arguments):
+def _converted(name: str, types_of_arguments: tuple[Any, ...], arguments: tuple[Any, ...]) -> list[Any]:
     """The arguments as C takes them; ctypes itself would not notice a missing one."""
     if len(arguments) != len(types_of_arguments):
         kinds = ", ".join(kind.__name__ for kind in types_of_arguments)
@@ -25,11 +27,11 @@ def _converted(name, types_of_arguments, arguments):
     return [kind(value) for kind, value in zip(types_of_arguments, arguments)]
 
 
-def _code(name, *types_of_arguments):
+def _code(name: str, *types_of_arguments: Any) -> Callable[..., int]:
     """A function that returns its code."""
     function = getattr(_library, name)
 
-    def call(*arguments):
+    def call(*arguments: Any) -> int:
         return function(*_converted(name, types_of_arguments, arguments))
 
     call.__doc__ = f"{name}({', '.join(kind.__name__ for kind in types_of_arguments)}) -> code"
@@ -37,11 +39,11 @@ def _code(name, *types_of_arguments):
     return call
 
 
-def _gives(name, results, *types_of_arguments, last=False):
+def _gives(name: str, results: list[Any], *types_of_arguments: Any, last: bool = False) -> Callable[..., tuple[Any, ...]]:
     """A function that gives values, of these ctypes, and then its code. Where C has the results behind the arguments: last."""
     function = getattr(_library, name)
 
-    def call(*arguments):
+    def call(*arguments: Any) -> tuple[Any, ...]:
         made = [kind() for kind in results]
         passed = _converted(name, types_of_arguments, arguments)
         addresses = [ctypes.byref(value) for value in made]
@@ -53,17 +55,17 @@ def _gives(name, results, *types_of_arguments, last=False):
     return call
 
 
-def init(config_path=None):
+def init(config_path: Any = None) -> int:
     """aclInit; None or the path of a JSON file. -> code"""
     return _library.aclInit(None if config_path is None else str(config_path).encode())
 
 
-def get_soc_name():
+def get_soc_name() -> str:
     """The name of the device."""
     return _library.aclrtGetSocName().decode()
 
 
-def get_recent_err_msg():
+def get_recent_err_msg() -> str:
     """This thread's messages, newest first, now cleared; empty when there are none."""
     return (_library.aclGetRecentErrMsg() or b"").decode()
 
@@ -110,7 +112,7 @@ util.ptr_to_bytes = lambda address, size: ctypes.string_at(address, size)
 util.numpy_to_ptr = lambda array: array.ctypes.data
 
 
-def _install():
+def _install() -> None:
     this = sys.modules[__name__]
     this.__path__ = []
     if compat.offer("acl", this):

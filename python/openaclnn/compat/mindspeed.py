@@ -2,6 +2,10 @@
 """import openaclnn.compat.mindspeed before a script's own imports from mindspeed."""
 import sys
 import types
+from collections.abc import Iterable
+from typing import Any
+
+import torch
 
 import openaclnn.torch
 from openaclnn import compat
@@ -15,25 +19,44 @@ class FusedEmaAdamW(openaclnn.torch.FusedEmaAdamW):
 
     use_num_updates is ema_warmup; adam_w_mode=False joins weight decay to the gradient; set_grad_none is what zero_grad does
     by default. As there, state has the dtype of the parameters. Other than there, the number of updates is in the state
-    dict, so that the warm-up of the average goes on where a checkpoint was written. store, copy_to and restore take parameters,
-    as there; without them they mean all parameters of the optimizer.
+    dict, so that the warm-up of the average goes on where a checkpoint was written. store and restore take groups of
+    parameters, such as optimizer.param_groups, as there; they also take parameters, and without an argument mean all of the
+    optimizer. copy_to takes nothing, as there.
     """
 
-    def __init__(self, params, lr=1e-3, eps=1e-8, betas=(0.9, 0.999), weight_decay=1e-2, ema_decay=0.9999, amsgrad=False, *,
-                 maximize=False, use_num_updates=True, bias_correction=True, adam_w_mode=True, set_grad_none=True):
+    def __init__(self, params: Any, lr: float | torch.Tensor = 1e-3, eps: float = 1e-8,
+                 betas: tuple[float, float] = (0.9, 0.999), weight_decay: float = 1e-2, ema_decay: float = 0.9999,
+                 amsgrad: bool = False, *, maximize: bool = False, use_num_updates: bool = True, bias_correction: bool = True,
+                 adam_w_mode: bool = True, set_grad_none: bool = True) -> None:
         self._mode = 1 if adam_w_mode else 0
         self.set_grad_none = set_grad_none
         super().__init__(params, lr, betas, eps, weight_decay, ema_decay, amsgrad, maximize=maximize,
                          ema_warmup=use_num_updates, bias_correction=bias_correction, state_dtype="parameter")
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_mode": self._mode, "set_grad_none": self.set_grad_none}
 
-    def zero_grad(self, set_to_none=None):
+    def zero_grad(self, set_to_none: bool | None = None) -> None:
+        """Clears gradients, as set_grad_none says unless it is said here."""
         super().zero_grad(self.set_grad_none if set_to_none is None else set_to_none)
 
+    def store(self, parameters: "Iterable[dict[str, Any]] | Iterable[torch.Tensor] | None" = None) -> None:
+        """Keeps a copy of the parameters, of all or of those given, for restore()."""
+        super().store(_flat(parameters))
 
-def _install():
+    def restore(self, parameters: "Iterable[dict[str, Any]] | Iterable[torch.Tensor] | None" = None) -> None:
+        """Writes back what store() kept, into those parameters or into as many others in the same order."""
+        super().restore(_flat(parameters))
+
+
+def _flat(parameters: Any) -> list[torch.Tensor] | None:
+    """The parameters of groups, or those given."""
+    if parameters is None:
+        return None
+    return [one for entry in parameters for one in (entry["params"] if isinstance(entry, dict) else [entry])]
+
+
+def _install() -> None:
     this = sys.modules[__name__]
     compat.offer("mindspeed.optimizer.ema_adamw", this)
     compat.offer("mindspeed.core.optimizer.fused_ema_adamw.fused_ema_adamw", this)

@@ -1,43 +1,52 @@
-# The functions of torch_npu that have an operator here, and .npu() for tensors and modules, on the device that is chosen.
+# torch_npu without an NPU: its functions that have an operator here, its devices, and torch.npu, on the device that is chosen.
 """import openaclnn.compat.torch_npu in place of (or before) import torch_npu. Beside the real torch_npu it changes nothing of torch.
 
-npu_nsa_compress, npu_nsa_compress_grad and npu_apply_fused_ema_adamw have the signatures of torch_npu. Tensor.npu() and
-Module.npu() go to the device of set_device(): the CPU, unless another one is chosen. torch.npu has the few functions that
-scripts call around their work.
+npu_nsa_compress, npu_nsa_compress_grad and npu_apply_fused_ema_adamw have the signatures of torch_npu. The device "npu" is that of
+set_device(), the CPU unless another one is chosen: openaclnn.compat.npu_devices says where. torch.npu is openaclnn.compat.npu.
 """
 import sys
-import types
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 import openaclnn.torch
 from openaclnn import _native, compat
+from openaclnn.compat import npu as npu
+from openaclnn.compat import npu_devices
+from openaclnn.compat.npu_devices import set_device as set_device
 from openaclnn.torch import versions
 
-_device = torch.device("cpu")
+__version__ = torch.__version__.partition("+")[0]  # torch_npu has that of the PyTorch that it is for
+__path__: list[str] = []  # so that an import of a part that is missing gets openaclnn.compat's sentence
 
 
-def set_device(device):
-    """Chooses what .npu() means: a torch.device, its name, or an "npu:0" of a script, which keeps the choice."""
-    global _device
-    if isinstance(device, int) or str(device).startswith("npu"):
-        return
-    _device = torch.device(device)
+if not TYPE_CHECKING:  # type checkers would take every name for known
+    def __getattr__(name):
+        raise AttributeError(f"torch_npu.{name} is not there: openaclnn.compat.torch_npu stands in for torch_npu and has the "
+                             "parts that docs/from_torch_npu.md lists", name=name)
 
 
-def npu_nsa_compress(input, weight, compress_block_size, compress_stride, *, actual_seq_len=None):
+def npu_nsa_compress(input: torch.Tensor, weight: torch.Tensor, compress_block_size: int, compress_stride: int, *,
+                     actual_seq_len: Any = None) -> torch.Tensor:
     """Token compression of native sparse attention; with gradients. See openaclnn.nsa_compress."""
-    return openaclnn.torch.nsa_compress(input, weight, compress_block_size, compress_stride, actual_seq_len=actual_seq_len)
+    windows: torch.Tensor = openaclnn.torch.nsa_compress(input, weight, compress_block_size, compress_stride,
+                                                         actual_seq_len=actual_seq_len)
+    return windows
 
 
-def npu_nsa_compress_grad(grad, input, weight, compress_block_size, compress_stride, *, actual_seq_len=None):
+def npu_nsa_compress_grad(grad: torch.Tensor, input: torch.Tensor, weight: torch.Tensor, compress_block_size: int,
+                          compress_stride: int, *, actual_seq_len: Any = None) -> tuple[torch.Tensor, torch.Tensor]:
     """Its gradients for tokens and weights. See openaclnn.nsa_compress_grad."""
-    return openaclnn.torch.nsa_compress_grad(grad, input, weight, compress_block_size, compress_stride,
-                                             actual_seq_len=actual_seq_len)
+    of_tokens, of_weight = openaclnn.torch.nsa_compress_grad(grad, input, weight, compress_block_size, compress_stride,
+                                                             actual_seq_len=actual_seq_len)
+    return of_tokens, of_weight
 
 
-def npu_apply_fused_ema_adamw(grad, var, m, v, s, step, lr=1e-3, ema_decay=0.9999, beta1=0.9, beta2=0.999, eps=1e-8, mode=1,
-                              bias_correction=True, weight_decay=0.0):
+def npu_apply_fused_ema_adamw(grad: torch.Tensor, var: torch.Tensor, m: torch.Tensor, v: torch.Tensor, s: torch.Tensor,
+                              step: torch.Tensor | int, lr: float = 1e-3, ema_decay: float = 0.9999, beta1: float = 0.9,
+                              beta2: float = 0.999, eps: float = 1e-8, mode: int = 1, bias_correction: bool = True,
+                              weight_decay: float = 0.0,
+                              ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """One optimizer step in place; returns (var, m, v, s). See openaclnn.apply_fused_ema_adam_."""
     with torch.no_grad():
         _native.apply_fused_ema_adam_(grad, var, m, v, s, step, lr, ema_decay, beta1, beta2, eps, mode, bias_correction,
@@ -46,26 +55,23 @@ def npu_apply_fused_ema_adamw(grad, var, m, v, s, step, lr=1e-3, ema_decay=0.999
     return var, m, v, s
 
 
-def _npu(self, device=None, non_blocking=False):
-    return self.to(_device)
-
-
-def _install():
+def _install() -> None:
     if not compat.offer("torch_npu", sys.modules[__name__]):
         return  # the real one has changed torch itself, or will
-    torch.Tensor.npu = _npu
-    torch.nn.Module.npu = lambda self, device=None: self.to(_device)
+    compat.offer("torch_npu.npu", npu)
+    compat.offer("torch_npu.npu.amp", npu.amp)
+    npu_devices.install()
     if not hasattr(torch, "npu"):
-        npu = types.ModuleType("torch.npu", "What scripts call around their work; by openaclnn.compat.torch_npu.")
-        npu.is_available = lambda: True
-        npu.device_count = _native.device_count
-        npu.current_device = lambda: 0
-        npu.set_device = set_device
-        npu.synchronize = lambda device=None: None  # operators wait before they return
-        npu.empty_cache = lambda: None
-        npu.manual_seed = npu.manual_seed_all = lambda seed: torch.manual_seed(seed)
-        torch.npu = npu
-        sys.modules["torch.npu"] = npu
+        compat.offer("torch.npu", npu, beside=True)
+        compat.offer("torch.npu.amp", npu.amp, beside=True)
+
+
+def uninstall() -> None:
+    """Takes back what the import did: torch_npu, torch.npu and the meaning of "npu" are gone."""
+    npu_devices.uninstall()
+    if getattr(torch, "npu", None) is npu:
+        del torch.npu
+    compat.withdraw("torch.npu", "torch_npu")
 
 
 _install()
