@@ -11,9 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from openaclnn import _native
+from openaclnn._platform import computes_on_gpu
 
 Array = jax.Array | np.ndarray[Any, Any]
 
+if computes_on_gpu:
+    raise ImportError("OPENACLNN_DEVICE is cuda, but openaclnn.jax computes on the CPU; unset it before the program starts")
 _targets = _native.jax_targets()
 if not _targets:
     raise ImportError("this openaclnn was built without jaxlib, so openaclnn.jax is missing; install jaxlib and build again")

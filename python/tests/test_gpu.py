@@ -7,7 +7,7 @@ import sys
 import fake_gpu
 import numpy as np
 import pytest
-from conftest import torch
+from conftest import needs_jax, torch
 
 import openaclnn
 
@@ -54,6 +54,12 @@ def test_without_a_gpu_calls_say_what_is_missing():
                "except openaclnn.AclnnError as failure: print(failure.code, failure)")
     done = run(["-c", program], "/nowhere/libopenaclnn_cuda.so")
     assert done.stdout.startswith("207004 ") and "/nowhere/libopenaclnn_cuda.so" in done.stdout, done.stdout + done.stderr
+
+
+@needs_jax
+def test_jax_stays_on_the_cpu():
+    done = run(["-c", "import openaclnn.jax"], EMULATED)
+    assert done.returncode != 0 and "ImportError: OPENACLNN_DEVICE is cuda, but openaclnn.jax computes on the CPU" in done.stderr
 
 
 def test_the_doctor_says_what_is_missing():

@@ -13,10 +13,11 @@ from typing import Any
 import torch
 from torch.jit import _builtins  # the table of functions that TorchScript knows; it has no public name
 
+from openaclnn._platform import computes_on_gpu
 from openaclnn.torch import versions
 
 _DEVICE = torch.device
-_chosen = torch.device("cpu")
+_chosen = torch.device("cuda" if computes_on_gpu else "cpu")
 _index = 0
 _replaced: list[tuple[Any, str, Any]] = []  # where, name, and what stood there; None: nothing, it was inherited
 _is_registered = False
