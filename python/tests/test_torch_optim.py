@@ -7,7 +7,7 @@ from conftest import needs_newer_torch, needs_torch, torch, torch_version
 from training import equal, model, train
 
 if torch is not None:
-    from openaclnn.torch import FusedEmaAdam, FusedEmaAdamW, optim
+    from openaclnn.torch import FusedEmaAdam, FusedEmaAdamW, options
 
 pytestmark = needs_torch
 
@@ -170,7 +170,7 @@ def test_16_bit_parameters_have_float32_state_and_keep_it(name):
 
 
 def test_frozen_averages_are_warned_of_once(monkeypatch):
-    monkeypatch.setattr(optim, "_warned_about_frozen_averages", False)
+    monkeypatch.setattr(options, "_is_warned_about_frozen_averages", False)
     parameter = torch.nn.Parameter(torch.ones(3, dtype=torch.bfloat16))
     with pytest.warns(UserWarning, match="stands still"):
         FusedEmaAdamW([parameter], state_dtype="parameter")

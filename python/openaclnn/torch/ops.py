@@ -36,7 +36,8 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad
 
     Raises
     ------
-    AclnnIndexError (an IndexError) : an index is not in [0, V). AclnnError : a shape or dtype is not as above.
+    AclnnIndexError (an IndexError) : an index is not in [0, V).
+    AclnnError : a shape or dtype is not as above.
 
     Source: the formulas of aten::embedding and aten::embedding_dense_backward.
     """
@@ -64,7 +65,8 @@ def embedding_dense_backward(grad_output: Tensor, indices: Tensor, num_weights: 
 
     Raises
     ------
-    AclnnIndexError (an IndexError) : an index is not in [0, V). AclnnError : a shape or dtype is not as above.
+    AclnnIndexError (an IndexError) : an index is not in [0, V).
+    AclnnError : a shape or dtype is not as above.
     ValueError : counts together with scale_grad_by_freq, or counts of another shape.
 
     Source: the formula of aten::embedding_dense_backward.
