@@ -2,6 +2,7 @@
 """enable_embedding_backward() and disable_embedding_backward()."""
 from __future__ import annotations
 
+import importlib
 import sys
 import warnings
 
@@ -20,14 +21,16 @@ def _embedding_backward(grad, indices, num_weights, padding_idx, scale_grad_by_f
     return torch.ops.openaclnn.embedding_dense_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
 
 
-def _forget_compiled(tag, other):
+def _forget_compiled(tag):
     """Compiled functions hold the gradient that there was: those of this process are made anew, and those that PyTorch keeps in
-    files have a mark in their names."""
+    files have a mark in their names. What tracing found out about operators is forgotten, too."""
+    for name in ("embedding_backward", "embedding_dense_backward"):
+        getattr(getattr(torch.ops.aten, name).default, "_dispatch_cache", {}).clear()
     if "torch._dynamo" in sys.modules:
         torch._dynamo.reset()
-    settings = getattr(getattr(torch, "compiler", None), "config", None)
+    settings = importlib.import_module("torch.compiler.config") if versions.VERSION >= (2, 7) else None
     if hasattr(settings, "cache_key_tag"):
-        settings.cache_key_tag = settings.cache_key_tag.replace(other, "") + tag
+        settings.cache_key_tag = settings.cache_key_tag.replace(_TAG, "") + tag
 
 
 def enable_embedding_backward() -> None:
@@ -47,7 +50,7 @@ def enable_embedding_backward() -> None:
             library.impl("embedding_dense_backward", kernels.embedding_dense_backward, "CPU")
             library.impl("embedding_backward", _embedding_backward, "AutogradCPU")
         _override = library
-        _forget_compiled(_TAG, _TAG)
+        _forget_compiled(_TAG)
 
 
 def disable_embedding_backward() -> None:
@@ -60,4 +63,4 @@ def disable_embedding_backward() -> None:
         else:
             _override.m = None  # what holds the kernels
         _override = None
-        _forget_compiled("", _TAG)
+        _forget_compiled("")
