@@ -159,13 +159,12 @@ def _register(name, formulas):
     function = type(name, (formulas, torch.autograd.Function), members)
 
     def kernel(*inputs):
-        inputs = (*inputs, *defaults[len(inputs):])
-        if not versions.in_functorch():
-            return function.apply(*inputs)
-        if versions.any_derivative(inputs):
+        if not versions.any_derivative(inputs):
+            return forward(*inputs)
+        if versions.in_functorch():
             raise RuntimeError(f"torch.ops.openaclnn.{name} has no derivatives inside transforms of torch.func; "
                                f"openaclnn.torch.{name} has")
-        return forward(*inputs)
+        return function.apply(*inputs, *defaults[len(inputs):])
 
     _functions[name] = function
     kernels.library.impl(name, kernel, "Autograd")

@@ -43,17 +43,18 @@ def count_up(steps):
 
 
 @contextlib.contextmanager
-def below_autograd():
-    """Inside, operators go to their kernels: autograd was dealt with. The guard of older versions lives as long as its object."""
-    guard = torch._C._AutoDispatchBelowAutograd()
-    if not hasattr(guard, "__enter__"):
-        try:
-            yield
-        finally:
-            del guard
-    else:
-        with guard:
-            yield
+def _older_below_autograd():
+    guard = torch._C._AutoDispatchBelowAutograd()  # guards as long as it lives
+    try:
+        yield
+    finally:
+        del guard
+
+
+# Inside, operators go to their kernels: autograd was dealt with.
+below_autograd = torch._C._AutoDispatchBelowAutograd
+if not hasattr(below_autograd, "__enter__"):
+    below_autograd = _older_below_autograd
 
 
 def in_functorch():
@@ -65,9 +66,11 @@ def in_functorch():
 
 def any_derivative(values):
     """Whether one of the tensors among values has a gradient or a tangent to pass on."""
-    return any(isinstance(value, torch.Tensor) and (value.requires_grad or
-                                                    torch.autograd.forward_ad.unpack_dual(value).tangent is not None)
-               for value in values)
+    if torch.is_grad_enabled() and any(isinstance(value, torch.Tensor) and value.requires_grad for value in values):
+        return True
+    forward = torch.autograd.forward_ad
+    return forward._current_level >= 0 and any(isinstance(value, torch.Tensor) and forward.unpack_dual(value).tangent is not None
+                                               for value in values)
 
 
 def sym_max(a, b):
