@@ -34,7 +34,7 @@ def _forget_compiled(tag):
 
 
 def enable_embedding_backward() -> None:
-    """From now on the gradient of every dense embedding of the program on the CPU is openaclnn's, also in functions of torch.compile.
+    """From now on openaclnn computes the gradient of every dense embedding on the CPU, also in functions of torch.compile.
 
     aten::embedding_backward and aten::embedding_dense_backward are overridden. Results then have the same bits in every run
     and for any number of threads. Functions that were compiled before are compiled again when they are called next. float64

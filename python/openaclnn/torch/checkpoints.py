@@ -1,4 +1,4 @@
-# State dicts of the optimizers: those of other optimizers completed, state in the precision that it was saved in, hooks of users kept.
+# State dicts of the optimizers: what other optimizers leave out is completed, precision and hooks of users are kept.
 """The two halves of FusedEmaAdamW.load_state_dict, around that of torch.optim.Optimizer."""
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ STATE = ("exp_avg", "exp_avg_sq", "ema_params")
 def load(optimizer, state_dict, load_as_torch):
     """load_as_torch(state_dict), which casts, between a completion before it and the saved precision after it.
 
-    Hooks of users see what torch.optim shows them: those before the load the dict as it was given, those after it the loaded state,
-    and what either changes stays. So the halves are hooks themselves, the last before and the first after.
+    Hooks of users see what torch.optim shows them: those before the load the dict as it was given, those after it the
+    loaded state, and what either changes stays. So the halves are hooks themselves, the last before and the first after.
     """
     taken = state_dict
 

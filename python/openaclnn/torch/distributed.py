@@ -106,7 +106,8 @@ class VocabParallelEmbedding(torch.nn.Module):
 
     def _require_dtype(self) -> None:
         if self.weight.dtype not in kernels.FLOATS:
-            raise TypeError(f"the table is {self.weight.dtype}; VocabParallelEmbedding has gradients of float32, float16 and bfloat16")
+            raise TypeError(f"the table is {self.weight.dtype}; VocabParallelEmbedding has gradients of float32, float16 and "
+                            "bfloat16")
 
     @torch.no_grad()
     def load_whole(self, table: Tensor) -> None:
@@ -116,7 +117,10 @@ class VocabParallelEmbedding(torch.nn.Module):
         self.weight.copy_(table[self.vocab_start:self.vocab_end])
 
     def forward(self, input: Tensor, counts: Tensor | None = None) -> Tensor:
-        """Rows of the whole table: the shape of input, int32 or int64, followed by embedding_dim. counts: int64 [num_embeddings]."""
+        """Rows of the whole table: the shape of input, int32 or int64, followed by embedding_dim.
+
+        counts: int64 [num_embeddings], for scale_grad_by_freq.
+        """
         self._require_dtype()
         if self.scale_grad_by_freq and counts is None:
             counts = _native.embedding_counts(input, self.num_embeddings)

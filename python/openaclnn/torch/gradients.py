@@ -1,6 +1,6 @@
 # Derivatives of the operators: reverse and forward mode, of any order, also inside torch.func.
-"""Every operator with a derivative gets an autograd.Function, on the key Autograd of its PyTorch operator. All of them are linear
-in each floating operand, so the formulas are the operators themselves."""
+"""Every operator with a derivative gets an autograd.Function, on the key Autograd of its PyTorch operator. All of them are
+linear in each floating operand, so the formulas are the operators themselves."""
 from __future__ import annotations
 
 import torch
@@ -15,8 +15,8 @@ class _Ints(list):
 
 
 def call(name, *arguments):
-    """The operator with all of its arguments. Transforms of torch.func look for derivatives above PyTorch's dispatcher, so they are
-    given the function and not the operator."""
+    """The operator with all of its arguments. Transforms of torch.func look for derivatives above PyTorch's dispatcher, so
+    they are given the function and not the operator."""
     if versions.in_functorch():
         return _functions[name].apply(*(_Ints(value) if isinstance(value, list) else value for value in arguments))
     return getattr(torch.ops.openaclnn, name)(*arguments)

@@ -1,4 +1,4 @@
-# The operators as PyTorch operators: schemas, kernels for CPU tensors, shapes for tracing. Importing this registers torch.ops.openaclnn.*.
+# The operators as PyTorch operators: schemas, kernels for CPU tensors, shapes for tracing; registered as torch.ops.openaclnn.*.
 """What autograd makes of them is in openaclnn.torch.gradients, the functions for programs in openaclnn.torch.ops."""
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-# The operators for programs: functions of tensors with gradients, also of higher order, inside torch.compile and inside torch.func.
+# The operators for programs: functions of tensors with gradients of any order, inside torch.compile and inside torch.func.
 """The same operators are torch.ops.openaclnn.*. They run on CPU tensors. Importing this registers them.
 
 Indices are int32 or int64, other tensors float32, float16 or bfloat16, where a function does not say more. AclnnError and its
@@ -146,7 +146,8 @@ def nsa_compress(input: Tensor, weight: Tensor, compress_block_size: int, compre
     input : tokens of all sequences one after the other, [T, N, D]: N heads of D numbers.
     weight : [L, N], input's dtype; L is compress_block_size. Under torch.autocast both are cast to its dtype.
     compress_block_size, compress_stride : tokens of a window, and from the start of a window to that of the next.
-    actual_seq_len : the sequences; None: one. Ints, or an array of them, which is read by Python: inside torch.compile give ints.
+    actual_seq_len : the sequences; None: one. Ints, or an array of them, which is read by Python: inside torch.compile
+        give ints.
     actual_seq_len_type : 0: each entry is the token after the last of a sequence; 1: the number of its tokens.
 
     Returns

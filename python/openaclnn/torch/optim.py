@@ -111,8 +111,8 @@ class FusedEmaAdamW(torch.optim.Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Takes one step with the gradients that parameters have. closure: computes the loss again; its value is returned.
 
-        RuntimeError: a gradient is sparse, or the parameters are swapped for their averages. TypeError, AclnnError: a gradient has
-        another dtype or shape than its parameter; nothing is counted then.
+        RuntimeError: a gradient is sparse, or the parameters are swapped for their averages. TypeError, AclnnError: a
+        gradient has another dtype or shape than its parameter; nothing is counted then.
         """
         if self._swapped is not None:
             raise RuntimeError("step() inside swap_ema(): the parameters are the averages now")
@@ -288,8 +288,8 @@ class FusedEmaAdamW(torch.optim.Optimizer):
     def copy_to(self, parameters: Iterable[Tensor] | None = None) -> None:
         """Writes the averages into the parameters, all or those given.
 
-        ValueError: one that is given is not a parameter of this optimizer. RuntimeError: store() kept some parameters and not one of
-        these, which restore() could not bring back. Without store() the averages replace the parameters for good.
+        ValueError: one that is given is not a parameter of this optimizer. RuntimeError: store() kept some parameters and
+        not one of these, which restore() could not bring back. Without store() the averages replace the parameters for good.
         """
         averages = dict(self._averages())
         chosen = list(averages if parameters is None else parameters)
@@ -301,8 +301,8 @@ class FusedEmaAdamW(torch.optim.Optimizer):
             kept = {parameter for parameter, _ in self._swapped}
             lost = sum(parameter not in kept for parameter in chosen)
             if lost:
-                raise RuntimeError(f"copy_to() would overwrite {lost} parameters that store() did not keep and restore() could not "
-                                   "bring back; store() them, or give copy_to() those that are kept")
+                raise RuntimeError(f"copy_to() would overwrite {lost} parameters that store() did not keep and restore() could "
+                                   "not bring back; store() them, or give copy_to() those that are kept")
         for parameter in chosen:
             parameter.copy_(averages[parameter])
 
