@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from conftest import needs_torch, torch
+from conftest import needs_newer_torch, needs_torch, torch
 from training import equal, model, train
 
 if torch is not None:
@@ -142,3 +142,64 @@ def test_state_that_was_replaced_is_completed_again(options):
     assert [int(optimizer.state[parameter]["step"]) for parameter in ours] == [5, 10]
     for parameter, copied in zip(ours, theirs):
         assert torch.allclose(parameter, copied, atol=1e-6)
+
+
+@needs_newer_torch(2, 1)
+def test_hooks_of_a_load_have_the_last_word():
+    """As in torch.optim: a hook before the load changes what is loaded, one after it what was loaded."""
+    network = model()
+    optimizer = FusedEmaAdamW(network.parameters(), lr=0.01)
+    train(network, optimizer, 2)
+    saved = copy.deepcopy(optimizer.state_dict())
+    other = FusedEmaAdamW(model().parameters(), lr=0.5)
+    first = other.param_groups[0]["params"][0]
+    seen = []
+
+    def before(_, state_dict):
+        seen.append(state_dict)
+        states = {key: {**values, "exp_avg": torch.full_like(values["exp_avg"], 42)} for key, values in state_dict["state"].items()}
+        return {**state_dict, "state": states}
+
+    def after(loaded):
+        loaded.state[first]["exp_avg_sq"].fill_(7)
+
+    other.register_load_state_dict_pre_hook(before)
+    other.register_load_state_dict_post_hook(after)
+    other.load_state_dict(saved)
+    assert seen[0].keys() == saved.keys()
+    assert other.state[first]["exp_avg"].eq(42).all() and other.state[first]["exp_avg_sq"].eq(7).all()
+    assert torch.equal(other.state[first]["ema_params"], saved["state"][0]["ema_params"])
+    other.load_state_dict(saved)
+    assert len(seen) == 2 and len(other._optimizer_load_state_dict_pre_hooks) == 1
+    assert len(other._optimizer_load_state_dict_post_hooks) == 1
+
+
+def test_capturable_is_no_part_of_a_checkpoint():
+    first, second = model(), model()
+    ours = FusedEmaAdamW(first.parameters(), lr=0.01, capturable=True, ema_warmup=False)
+    train(first, ours, 2)
+    second.load_state_dict(first.state_dict())
+    theirs = torch.optim.AdamW(second.parameters())
+    theirs.load_state_dict(copy.deepcopy(ours.state_dict()))
+    third = copy.deepcopy(first)
+    again = FusedEmaAdamW(third.parameters(), capturable=True, ema_warmup=False)
+    again.load_state_dict(copy.deepcopy(ours.state_dict()))
+    for network, optimizer in ((first, ours), (second, theirs), (third, again)):
+        train(network, optimizer, 2, seed=8)
+    equal(first, second, 1e-5)
+    equal(first, third)
+    assert again.param_groups[0]["capturable"] and again.state[third[0].weight]["step"].dtype == torch.int64
+    state = torch.optim.AdamW(model().parameters()).state_dict()
+    state["param_groups"][0]["capturable"] = True  # as on other devices
+    plain = FusedEmaAdamW(model().parameters())
+    plain.load_state_dict(state)
+    assert not plain.param_groups[0]["capturable"] and plain.param_groups[0]["ema_warmup"]
+
+
+def test_a_checkpoint_with_numbers_out_of_range_is_refused():
+    optimizer = FusedEmaAdamW(model().parameters(), lr=0.3)
+    state = copy.deepcopy(optimizer.state_dict())
+    state["param_groups"][0]["ema_decay"] = 7
+    with pytest.raises(ValueError, match="ema_decay is 7"):
+        optimizer.load_state_dict(state)
+    assert optimizer.param_groups[0]["ema_decay"] == 0.9999

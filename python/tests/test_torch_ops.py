@@ -1,4 +1,4 @@
-# The operators of PyTorch: gradients, opcheck, torch.compile without graph breaks, modules, the override of aten.
+# The operators of PyTorch: opcheck, torch.compile without graph breaks, modules, refused arguments.
 import numpy as np
 import pytest
 
@@ -28,11 +28,11 @@ def examples():
         "embedding_counts": (library.embedding_counts, (ids, 7)),
         "grouped_bias_add": (library.grouped_bias_add, (rows, bias, ends, 0)),
         "grouped_bias_add sizes": (library.grouped_bias_add, (rows, bias, torch.tensor([2, 0, 6]), 1)),
-        "grouped_bias_add_grad": (library.grouped_bias_add_grad, (rows.detach(), ends, 0)),
+        "grouped_bias_add_grad": (library.grouped_bias_add_grad, (rows, ends, 0)),
+        "grouped_bias_add_grad of equal groups": (library.grouped_bias_add_grad, (tokens, None, 0)),
         "nsa_compress": (library.nsa_compress, (tokens, weight, 4, 2, None, 0)),
         "nsa_compress sequences": (library.nsa_compress, (tokens, weight, 4, 2, [9, 20], 0)),
-        "nsa_compress_grad": (library.nsa_compress_grad,
-                              (torch.randn(9, 2, 3), tokens.detach(), weight.detach(), 4, 2, None, 0)),
+        "nsa_compress_grad": (library.nsa_compress_grad, (torch.randn(9, 2, 3), tokens, weight, 4, 2, None, 0)),
         "apply_fused_ema_adam_": (library.apply_fused_ema_adam_, (*states, torch.tensor([1]))),
         "apply_fused_ema_adam_list_": (library.apply_fused_ema_adam_list_, (*lists, torch.tensor([1]), None, None)),
     }
@@ -70,63 +70,11 @@ def test_compile_without_graph_breaks(name):
         assert torch.equal(a, b)
 
 
-def gradients(function, *inputs):
-    """Gradients of a random projection of the result; the same projection in every call."""
-    inputs = [value.detach().clone().requires_grad_() for value in inputs]
-    out = function(*inputs)
-    generator = torch.Generator().manual_seed(7)
-    (out * torch.randn(out.shape, generator=generator)).sum().backward()
-    return out.detach(), [value.grad for value in inputs]
-
-
-def check_against(ours, theirs, *inputs):
-    out, grads = gradients(ours, *inputs)
-    expected, wanted = gradients(theirs, *inputs)
-    assert torch.allclose(out, expected, atol=1e-5)
-    for got, want in zip(grads, wanted):
-        assert torch.allclose(got, want, atol=1e-4)
-
-
-@pytest.mark.parametrize("padding, scale", [(-1, False), (2, False), (2, True)])
-def test_embedding_against_torch(padding, scale):
-    ids = torch.randint(0, 6, (4, 5))
-    check_against(lambda table: oat.embedding(table, ids, padding, scale),
-                  lambda table: torch.nn.functional.embedding(ids, table, padding if padding >= 0 else None,
-                                                              scale_grad_by_freq=scale), torch.randn(6, 3))
-
-
-def test_grouped_bias_add_against_torch():
-    group_of_row = torch.tensor([0, 0, 2, 2, 2])
-    check_against(lambda x, bias: oat.grouped_bias_add(x, bias, torch.tensor([2, 2, 5])),
-                  lambda x, bias: x + bias[group_of_row], torch.randn(5, 3), torch.randn(3, 3))
-    x = torch.randn(5, 3)
-    assert torch.equal(oat.grouped_bias_add(x, torch.ones(1, 3), torch.tensor([2]))[2:], x[2:])
-    with pytest.raises(IndexError, match=r"group_idx\[1\] = 1"):
-        oat.grouped_bias_add(x, torch.ones(2, 3), torch.tensor([2, 1]))
-
-
-def test_nsa_compress_against_torch():
-    def formula(tokens, weight):
-        pieces = [tokens[s:e].unfold(0, 4, 2) for s, e in ((0, 9), (9, 20))]
-        return torch.einsum("jndl,ln->jnd", torch.cat(pieces), weight)
-
-    check_against(lambda tokens, weight: oat.nsa_compress(tokens, weight, 4, 2, actual_seq_len=[9, 20]), formula,
-                  torch.randn(20, 2, 3), torch.randn(4, 2))
-
-
-def test_second_derivative_of_embedding():
-    ids = torch.tensor([0, 2, 2])
-    grad, direction = torch.randn(3, 2, requires_grad=True), torch.randn(4, 2)
-    oat.embedding_dense_backward(grad, ids, 4, 0).backward(direction)
-    assert torch.equal(grad.grad, direction[ids] * torch.tensor([[0.0], [1.0], [1.0]]))
-    with pytest.raises(NotImplementedError, match="second derivative"):
-        oat.embedding_dense_backward(grad, ids, 4, 0, True).backward(direction)
-
-
-def test_in_place_updates_are_seen_by_autograd():
-    var = torch.ones(3, requires_grad=True)
+@pytest.mark.parametrize("shape", [(3,), ()])
+def test_in_place_updates_are_seen_by_autograd(shape):
+    var = torch.ones(shape, requires_grad=True)
     product = (var * var).sum()
-    states = [torch.zeros(3) for _ in range(4)]
+    states = [torch.zeros(shape) for _ in range(4)]
     with torch.no_grad():
         torch.ops.openaclnn.apply_fused_ema_adam_(states[0], var, *states[1:], torch.tensor([1]))
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
@@ -157,29 +105,56 @@ def test_counts_of_a_whole_batch_have_the_bits_of_one_call():
     assert torch.equal(whole, counted)
 
 
-@needs_newer_torch(2, 1)
-def test_override_of_aten():
-    ids, weight = torch.randint(0, 50, (600,)), torch.randn(50, 8)
-
-    def gradient():
-        table = weight.clone().requires_grad_()
-        torch.nn.functional.embedding(ids, table, padding_idx=3, scale_grad_by_freq=True).sin().sum().backward()
-        return table.grad
-
-    before = gradient()
-    grad = torch.cos(torch.nn.functional.embedding(ids, weight))
-    oat.enable_embedding_backward()
-    try:
-        assert torch.equal(gradient(), oat.embedding_dense_backward(grad, ids, 50, 3, True))
-        double = torch.nn.functional.embedding(ids, weight.double().requires_grad_(), padding_idx=3)
-        double.sum().backward()
-    finally:
-        oat.disable_embedding_backward()
-    assert torch.equal(gradient(), before) and torch.allclose(before, oat.embedding_dense_backward(grad, ids, 50, 3, True),
-                                                              atol=1e-5)
-
-
 def test_functions_take_no_gradient_of_indices():
     with pytest.raises((IndexError, RuntimeError)):
         oat.embedding(torch.ones(3, 2), torch.tensor([5]))
     assert np.isfinite(oat.embedding(torch.ones(3, 2), torch.tensor([2])).sum().item())
+
+
+@pytest.mark.parametrize("arguments, error, text", [
+    (lambda: (torch.ones(5, 3), torch.ones(3), torch.tensor([5])), ValueError, r"bias has shape \[3\]; it must be \[G, H\]"),
+    (lambda: (torch.ones(2, 5, 3), torch.ones(1, 3), torch.tensor([5])), ValueError, r"x has shape \[2, 5, 3\]"),
+    (lambda: (torch.ones(5, 3), torch.ones(1, 2), torch.tensor([5])), ValueError, "bias has rows of 2 numbers"),
+    (lambda: (torch.ones(5, 3), torch.ones(2, 3), torch.tensor([5])), ValueError, "bias has 2 rows, but group_idx has 1 entries"),
+    (lambda: (torch.ones(5, 3).double(), torch.ones(1, 3), torch.tensor([5])), TypeError, "x is torch.float64; it must be"),
+    (lambda: (torch.ones(5, 3), torch.ones(1, 3), torch.tensor([5.0])), TypeError, "group_idx is torch.float32; it must be"),
+    (lambda: (torch.ones(5, 3), torch.ones(1, 3), torch.tensor([[5]])), ValueError, r"group_idx has shape \[1, 1\]"),
+    (lambda: (torch.ones(5, 3), torch.ones(1, 3), torch.tensor([5]), 7), ValueError, "group_idx_type is 7"),
+    (lambda: (torch.ones(5, 3), torch.ones(2, 3), torch.tensor([2, -1]), 1), IndexError, r"group_idx\[1\] = -1")])
+def test_refused_biases(arguments, error, text):
+    with pytest.raises(error, match=text):
+        oat.grouped_bias_add(*arguments())
+
+
+def test_counts_of_another_shape_are_refused():
+    grad, ids = torch.ones(2, 3), torch.tensor([0, 1])
+    with pytest.raises(ValueError, match=r"counts has shape \[3\]; it must be \[4\]"):
+        oat.embedding_dense_backward(grad, ids, 4, counts=torch.ones(3, dtype=torch.int64))
+    with pytest.raises(ValueError, match="scale_grad_by_freq is True and counts are given"):
+        oat.embedding_dense_backward(grad, ids, 4, -1, True, counts=torch.ones(4, dtype=torch.int64))
+
+
+def test_the_embedding_replaces_that_of_torch():
+    table = torch.randn(5, 3)
+    for frozen in (False, True):
+        made = oat.Embedding.from_pretrained(table, freeze=frozen, padding_idx=1, scale_grad_by_freq=True)
+        assert made.weight.requires_grad is not frozen and made.padding_idx == 1 and made.scale_grad_by_freq
+    ours, theirs = oat.Embedding(4, 3, 1, dtype=torch.float64), torch.nn.Embedding(4, 3, 1, dtype=torch.float64)
+    theirs.load_state_dict(ours.state_dict())
+    for module in (ours, theirs):
+        module(torch.tensor([[0, 1, 0]])).square().sum().backward()
+    assert ours.weight.grad.dtype == torch.float64 and torch.allclose(ours.weight.grad, theirs.weight.grad)
+    with pytest.raises(TypeError, match="paddingidx"):
+        oat.Embedding(5, 3, paddingidx=1)
+
+
+def test_modules_under_autocast():
+    compress, bias = oat.NsaCompress(2, 4, 2), oat.GroupedBiasAdd(1, 3)
+    for tokens in (torch.randn(8, 2, 3), torch.randn(8, 2, 3).bfloat16()):
+        with torch.autocast("cpu", torch.bfloat16):
+            out = compress(tokens)
+            rows = bias(tokens[:, 0], torch.tensor([8]))
+        assert out.dtype == torch.bfloat16 and rows.dtype == tokens.dtype
+        assert torch.equal(out, oat.nsa_compress(tokens.bfloat16(), compress.weight.bfloat16(), 4, 2))
+        (out.float().sum() + rows.float().sum()).backward()
+        assert compress.weight.grad.dtype == bias.bias.grad.dtype == torch.float32

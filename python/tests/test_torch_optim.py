@@ -1,5 +1,6 @@
 # The optimizers: the formula, conventions of torch.optim, mixed precision, averages.
 import copy
+import warnings
 
 import pytest
 
@@ -7,7 +8,7 @@ from conftest import needs_newer_torch, needs_torch, torch, torch_version
 from training import equal, model, train
 
 if torch is not None:
-    from openaclnn.torch import FusedEmaAdam, FusedEmaAdamW, optim
+    from openaclnn.torch import FusedEmaAdam, FusedEmaAdamW, options
 
 pytestmark = needs_torch
 
@@ -169,57 +170,15 @@ def test_16_bit_parameters_have_float32_state_and_keep_it(name):
     assert torch.equal(other.state[other.param_groups[0]["params"][0]]["exp_avg_sq"], state["exp_avg_sq"])
 
 
-def test_frozen_averages_are_warned_of_once(monkeypatch):
-    monkeypatch.setattr(optim, "_warned_about_frozen_averages", False)
+@pytest.mark.parametrize("chosen", [lambda: "parameter", lambda: torch.bfloat16], ids=["parameter", "bfloat16"])
+def test_frozen_averages_are_warned_of_once(monkeypatch, chosen):
+    monkeypatch.setattr(options, "_is_warned_about_frozen_averages", False)
     parameter = torch.nn.Parameter(torch.ones(3, dtype=torch.bfloat16))
     with pytest.warns(UserWarning, match="stands still"):
-        FusedEmaAdamW([parameter], state_dtype="parameter")
-    import warnings
-
+        FusedEmaAdamW([parameter], state_dtype=chosen())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        FusedEmaAdamW([parameter], state_dtype="parameter")
-
-
-def test_swap_ema():
-    network = model()
-    optimizer = FusedEmaAdamW(network.parameters(), lr=0.05)
-    train(network, optimizer)
-    before = copy.deepcopy(network.state_dict())
-    averages = optimizer.ema_state_dict(network)
-    with optimizer.swap_ema():
-        for name, value in network.state_dict().items():
-            assert torch.equal(value, averages[name])
-        with pytest.raises(RuntimeError, match="inside swap_ema"):
-            optimizer.step()
-        with pytest.raises(RuntimeError, match="stored already"):
-            optimizer.store()
-    for name, value in network.state_dict().items():
-        assert torch.equal(value, before[name])
-        assert not torch.equal(value, averages[name])
-    with pytest.raises(RuntimeError, match="nothing to restore"):
-        optimizer.restore()
-
-
-def test_some_parameters_are_stored_and_others_restored():
-    network, other = model(), model()
-    optimizer = FusedEmaAdamW(network.parameters(), lr=0.05)
-    train(network, optimizer)
-    before = copy.deepcopy(network.state_dict())
-    optimizer.store(network.parameters())
-    optimizer.copy_to()
-    with pytest.raises(ValueError, match="parameters has 1 entries, but store\\(\\) kept 6"):
-        optimizer.restore([network[0].weight])
-    optimizer.restore(other.parameters())
-    for name, value in other.state_dict().items():
-        assert torch.equal(value, before[name])
-    optimizer.store([network[0].bias])
-    averages = [value.detach().clone() for value in network.parameters()]
-    with torch.no_grad():
-        for value in network.parameters():
-            value.zero_()
-    optimizer.restore()
-    assert torch.equal(network[0].bias, averages[1]) and network[0].weight.eq(0).all()
+        FusedEmaAdamW([parameter], state_dtype=chosen())
 
 
 @needs_newer_torch(2, 3)
@@ -269,6 +228,32 @@ def test_capturable_counts_in_tensors():
 def test_refused_options(options, error, text):
     with pytest.raises(error, match=text):
         FusedEmaAdamW([torch.nn.Parameter(torch.ones(2))], **options)
+
+
+@pytest.mark.parametrize("options, error, text", [
+    (dict(lr=-1), ValueError, "lr is -1"), (dict(ema_decay=7), ValueError, "ema_decay is 7"),
+    (dict(betas=(0.9, 0.99, 0.9)), ValueError, "two numbers"), (dict(state_dtype="fp32"), ValueError, "state_dtype is 'fp32'"),
+    (dict(state_dtype="float64"), ValueError, "state_dtype is torch.float64"),
+    (dict(state_dtype="bfloat16"), TypeError, "a parameter is torch.float32"), (dict(amsgrad=True), ValueError, "amsgrad")])
+def test_a_refused_group_is_not_added(options, error, text):
+    if options.get("state_dtype") in ("float64", "bfloat16"):
+        options = dict(state_dtype=getattr(torch, options["state_dtype"]))
+    optimizer = FusedEmaAdamW([torch.nn.Parameter(torch.ones(2))])
+    with pytest.raises(error, match=text):
+        optimizer.add_param_group(dict(params=[torch.nn.Parameter(torch.ones(2))], **options))
+    with pytest.raises(TypeError, match="float64"):
+        optimizer.add_param_group(dict(params=[torch.nn.Parameter(torch.ones(2, dtype=torch.float64))]))
+    assert len(optimizer.param_groups) == 1
+    with pytest.raises(error, match=text):
+        FusedEmaAdamW([dict(params=[torch.nn.Parameter(torch.ones(2))], **options)])
+
+
+def test_state_in_the_16_bits_of_the_parameters():
+    parameter = torch.nn.Parameter(torch.ones(3, dtype=torch.bfloat16))
+    optimizer = FusedEmaAdamW([parameter], ema_decay=0.9, state_dtype=torch.bfloat16)
+    parameter.grad = torch.ones_like(parameter)
+    optimizer.step()
+    assert optimizer.state[parameter]["ema_params"].dtype == torch.bfloat16
 
 
 def test_refused_parameters_and_gradients():

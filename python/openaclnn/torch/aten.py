@@ -1,49 +1,66 @@
-# Opt-in: the gradient of every torch.nn.Embedding on the CPU computed by openaclnn, by overriding aten's kernel.
+# Opt-in: the gradient of every torch.nn.Embedding on the CPU computed by openaclnn, by overriding aten's kernels.
 """enable_embedding_backward() and disable_embedding_backward()."""
+from __future__ import annotations
+
+import importlib
+import sys
 import warnings
 
 import torch
 
-from openaclnn import _native
+from openaclnn.torch import kernels, versions
 
 _override = None
-_SUPPORTED = (torch.float32, torch.float16, torch.bfloat16)
+_TAG = "openaclnn.embedding_backward"
 
 
-def _embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
-    if grad_output.dtype in _SUPPORTED:
-        return _native.embedding_dense_backward(grad_output, indices, int(num_weights), int(padding_idx),
-                                                scale_grad_by_freq)
-    # float64: what aten does, by operators that are not overridden.
-    flat, rows = indices.reshape(-1), grad_output.reshape(-1, grad_output.shape[-1])
-    keep = flat != padding_idx
-    if scale_grad_by_freq:
-        rows = rows / torch.bincount(flat, minlength=int(num_weights))[flat].unsqueeze(1).to(rows.dtype)
-    out = rows.new_zeros(int(num_weights), rows.shape[1])
-    return out.index_add_(0, flat[keep], rows[keep])
+def _embedding_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse):
+    """aten's operator of this name with openaclnn's in it. Compilers see the latter; aten's they would take apart."""
+    if sparse:
+        return torch.ops.aten.embedding_sparse_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
+    return torch.ops.openaclnn.embedding_dense_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
 
 
-def enable_embedding_backward():
-    """From now on aten::embedding_dense_backward on CPU tensors is openaclnn's: all dense embeddings of the program.
+def _forget_compiled(tag):
+    """Compiled functions hold the gradient that there was: those of this process are made anew, and those that PyTorch keeps in
+    files have a mark in their names. What tracing found out about operators is forgotten, too."""
+    for name in ("embedding_backward", "embedding_dense_backward"):
+        getattr(getattr(torch.ops.aten, name).default, "_dispatch_cache", {}).clear()
+    if "torch._dynamo" in sys.modules:
+        torch._dynamo.reset()
+    settings = importlib.import_module("torch.compiler.config") if versions.VERSION >= (2, 7) else None
+    if hasattr(settings, "cache_key_tag"):
+        settings.cache_key_tag = settings.cache_key_tag.replace(_TAG, "") + tag
 
-    Results then have the same bits in every run and for any number of threads. PyTorch says once that a kernel was
-    overridden; that is the intention.
+
+def enable_embedding_backward() -> None:
+    """From now on openaclnn computes the gradient of every dense embedding on the CPU, also in functions of torch.compile.
+
+    aten::embedding_backward and aten::embedding_dense_backward are overridden. Results then have the same bits in every run
+    and for any number of threads. Functions that were compiled before are compiled again when they are called next. float64
+    gradients are added one row after the other; sparse ones stay aten's.
+
+    Source: the formula of aten::embedding_dense_backward.
     """
     global _override
     if _override is None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             library = torch.library.Library("aten", "IMPL")
-            library.impl("embedding_dense_backward", _embedding_dense_backward, "CPU")
+            library.impl("embedding_dense_backward", kernels.embedding_dense_backward, "CPU")
+            library.impl("embedding_backward", _embedding_backward, "AutogradCPU")
         _override = library
+        _forget_compiled(_TAG)
 
 
-def disable_embedding_backward():
-    """Gives aten its own kernel back. Needs PyTorch 2.1."""
-    from openaclnn.torch import versions
-
+def disable_embedding_backward() -> None:
+    """Gives aten its own kernels back. Needs PyTorch 2.1; older versions raise RuntimeError."""
     global _override
     if _override is not None:
         versions.require((2, 1), "disable_embedding_backward")
-        _override._destroy()
+        if versions.VERSION >= (2, 2):
+            _override._destroy()
+        else:
+            _override.m = None  # what holds the kernels
         _override = None
+        _forget_compiled("")

@@ -1,15 +1,28 @@
 # Help for many processes: embeddings whose table is spread over processes, counts of a whole batch, and pieces of sequences.
 """Operators work on what a process holds; torch.distributed communicates. DDP, ZeroRedundancyOptimizer, FSDP2 and DTensor
 need nothing from here: openaclnn.torch.FusedEmaAdamW updates the part of a parameter that a process has."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import torch
 import torch.distributed as dist
+from torch.autograd.function import once_differentiable
 
 from openaclnn import _native
-from openaclnn.torch import ops
+from openaclnn.torch import kernels, ops
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["VocabParallelEmbedding", "global_counts", "nsa_piece", "vocab_range"]
 
 
-def vocab_range(num_embeddings, group=None):
-    """The rows [start, end) of a table that this process holds: equal parts, the first ones a row longer if need be."""
+def vocab_range(num_embeddings: int, group: dist.ProcessGroup | None = None) -> tuple[int, int]:
+    """The rows [start, end) of a table that this process holds: equal parts, the first ones a row longer if need be.
+
+    group: the processes; None: all.
+    """
     rank, size = dist.get_rank(group), dist.get_world_size(group)
     share, rest = divmod(num_embeddings, size)
     start = rank * share + min(rank, rest)
@@ -26,6 +39,7 @@ class _VocabParallel(torch.autograd.Function):
         return _native.embedding(weight.detach(), indices, **ctx.limits)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx, grad):
         indices, counts = ctx.saved_tensors
         rows = ctx.limits["vocab_end"] - ctx.limits["vocab_start"]
@@ -58,14 +72,21 @@ class VocabParallelEmbedding(torch.nn.Module):
 
     Parameters
     ----------
-    num_embeddings, embedding_dim, padding_idx, device, dtype : of the whole table, as in torch.nn.Embedding.
+    num_embeddings, embedding_dim, padding_idx, device, dtype : of the whole table, as in torch.nn.Embedding; dtype is
+        float32, float16 or bfloat16.
     group : the processes; None: all.
     scale_grad_by_freq : divide a row's gradient by how often it occurs, in `counts` of forward where given (global_counts:
         where batches differ between processes), else in the indices.
+
+    ValueError: padding_idx is no row. TypeError: another dtype. AclnnIndexError: an index outside the whole table. A second
+    derivative raises RuntimeError. Source: the formulas of aten::embedding and aten::embedding_dense_backward.
     """
 
-    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, group=None, scale_grad_by_freq=False, device=None,
-                 dtype=None):
+    weight: torch.nn.Parameter
+
+    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
+                 group: dist.ProcessGroup | None = None, scale_grad_by_freq: bool = False,
+                 device: torch.device | str | int | None = None, dtype: torch.dtype | None = None) -> None:
         super().__init__()
         if padding_idx is not None:
             if not -num_embeddings <= padding_idx < num_embeddings:
@@ -77,27 +98,41 @@ class VocabParallelEmbedding(torch.nn.Module):
         self.vocab_start, self.vocab_end = vocab_range(num_embeddings, group)
         rows = self.vocab_end - self.vocab_start
         self.weight = torch.nn.Parameter(torch.empty(rows, embedding_dim, device=device, dtype=dtype))
+        self._require_dtype()
         torch.nn.init.normal_(self.weight)
         if padding_idx is not None and self.vocab_start <= padding_idx < self.vocab_end:
             with torch.no_grad():
                 self.weight[padding_idx - self.vocab_start].zero_()
 
+    def _require_dtype(self) -> None:
+        if self.weight.dtype not in kernels.FLOATS:
+            raise TypeError(f"the table is {self.weight.dtype}; VocabParallelEmbedding has gradients of float32, float16 and "
+                            "bfloat16")
+
     @torch.no_grad()
-    def load_whole(self, table):
-        """Takes this process's rows of the whole table."""
+    def load_whole(self, table: Tensor) -> None:
+        """Takes this process's rows of the whole table, [num_embeddings, embedding_dim]; ValueError: it has another shape."""
+        if tuple(table.shape) != (self.num_embeddings, self.embedding_dim):
+            raise ValueError(f"table has shape {list(table.shape)}; it must be [{self.num_embeddings}, {self.embedding_dim}]")
         self.weight.copy_(table[self.vocab_start:self.vocab_end])
 
-    def forward(self, input, counts=None):
+    def forward(self, input: Tensor, counts: Tensor | None = None) -> Tensor:
+        """Rows of the whole table: the shape of input, int32 or int64, followed by embedding_dim.
+
+        counts: int64 [num_embeddings], for scale_grad_by_freq.
+        """
+        self._require_dtype()
         if self.scale_grad_by_freq and counts is None:
             counts = _native.embedding_counts(input, self.num_embeddings)
         local_counts = counts[self.vocab_start:self.vocab_end] if self.scale_grad_by_freq else None
         padding = -1 if self.padding_idx is None else self.padding_idx
         rows = _VocabParallel.apply(self.weight, input, self.vocab_start, self.vocab_end, self.num_embeddings, padding,
                                     local_counts)
-        return _SumOfRanks.apply(rows, self.group)
+        whole: Tensor = _SumOfRanks.apply(rows, self.group)
+        return whole
 
 
-def global_counts(indices, num_embeddings, group=None):
+def global_counts(indices: Tensor, num_embeddings: int, group: dist.ProcessGroup | None = None) -> Tensor:
     """How often each row occurs in the indices of all processes: int64 [num_embeddings], the same on all.
 
     PyTorch divides by the counts of each process's own batch when scale_grad_by_freq meets a batch that is spread over
@@ -108,7 +143,8 @@ def global_counts(indices, num_embeddings, group=None):
     return counts
 
 
-def nsa_piece(tokens, compress_block_size, compress_stride, group=None):
+def nsa_piece(tokens: int, compress_block_size: int, compress_stride: int,
+              group: dist.ProcessGroup | None = None) -> tuple[int, int, int, int]:
     """Where this process's piece of one sequence of `tokens` tokens begins and ends, and its windows.
 
     Windows are shared out in equal parts. Returns (first token, token after the last, first window, window after the last);

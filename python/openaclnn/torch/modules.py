@@ -1,23 +1,40 @@
 # Modules of PyTorch around the operators: Embedding, GroupedBiasAdd, NsaCompress.
 """They are used like those of torch.nn."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Sequence
+
 import torch
 
 from openaclnn.torch import ops
+
+if TYPE_CHECKING:
+    import numpy
+    from torch import Tensor
+
+__all__ = ["Embedding", "GroupedBiasAdd", "NsaCompress"]
 
 
 class Embedding(torch.nn.Embedding):
     """torch.nn.Embedding whose gradient is that of openaclnn: the same bits in every run, for any number of threads.
 
-    Arguments as torch.nn.Embedding; sparse gradients and max_norm are not offered.
+    Arguments and shapes as torch.nn.Embedding; sparse gradients and max_norm are not offered, and raise ValueError. An index
+    that is not in [0, num_embeddings) raises AclnnIndexError. The formula is that of embedding.
     """
 
-    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, **options):
-        for name in ("sparse", "max_norm"):
-            if options.get(name):
-                raise ValueError(f"{name} is not offered by openaclnn.torch.Embedding; use torch.nn.Embedding")
-        super().__init__(num_embeddings, embedding_dim, padding_idx, **options)
+    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, max_norm: float | None = None,
+                 norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
+                 _weight: Tensor | None = None, _freeze: bool = False, device: torch.device | str | int | None = None,
+                 dtype: torch.dtype | None = None) -> None:
+        for name, value in (("sparse", sparse), ("max_norm", max_norm)):
+            if value:
+                raise ValueError(f"{name} is {value}; openaclnn.torch.Embedding does not offer it, torch.nn.Embedding does")
+        more: dict[str, Any] = {"_freeze": True} if _freeze else {}  # since 2.0
+        super().__init__(num_embeddings, embedding_dim, padding_idx, norm_type=norm_type, scale_grad_by_freq=scale_grad_by_freq,
+                         _weight=_weight, device=device, dtype=dtype, **more)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
+        """Rows of the table: the shape of input, int32 or int64, followed by embedding_dim."""
         padding = -1 if self.padding_idx is None else self.padding_idx
         return ops.embedding(self.weight, input, padding, self.scale_grad_by_freq)
 
@@ -25,36 +42,54 @@ class Embedding(torch.nn.Embedding):
 class GroupedBiasAdd(torch.nn.Module):
     """Adds to each row the bias of its group, such as the expert that the row was sent to.
 
-    groups: G; features: H. forward(x, group_idx, group_idx_type=0) as grouped_bias_add.
+    Parameters
+    ----------
+    groups, features : G and H; the biases, [G, H], begin as zeros.
+    device, dtype : of the biases: float32, float16 or bfloat16.
+
+    The formula and the errors are those of grouped_bias_add.
     """
 
-    def __init__(self, groups, features, device=None, dtype=None):
+    bias: torch.nn.Parameter
+
+    def __init__(self, groups: int, features: int, device: torch.device | str | int | None = None,
+                 dtype: torch.dtype | None = None) -> None:
         super().__init__()
         self.bias = torch.nn.Parameter(torch.zeros(groups, features, device=device, dtype=dtype))
 
-    def forward(self, x, group_idx, group_idx_type=0):
+    def forward(self, x: Tensor, group_idx: Tensor, group_idx_type: int = 0) -> Tensor:
+        """x [R, H] with biases added; group_idx [G] and group_idx_type as grouped_bias_add."""
         return ops.grouped_bias_add(x, self.bias, group_idx, group_idx_type)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return "groups={}, features={}".format(*self.bias.shape)
 
 
 class NsaCompress(torch.nn.Module):
     """Windows of tokens become one token each, by learnt weights: the compression of native sparse attention.
 
-    heads: N; compress_block_size: tokens of a window; compress_stride: distance of windows. The weights, [L, N], begin as
-    the mean. forward(input [T, N, D], actual_seq_len=None) gives [J, N, D].
+    Parameters
+    ----------
+    heads : N.
+    compress_block_size, compress_stride : tokens of a window, L, and from the start of a window to that of the next.
+    device, dtype : of the weights, [L, N]: float32, float16 or bfloat16. They begin as the mean.
+
+    The formula and the errors are those of nsa_compress. Under torch.autocast tokens and weights are cast to its dtype.
     """
 
-    def __init__(self, heads, compress_block_size, compress_stride, device=None, dtype=None):
+    weight: torch.nn.Parameter
+
+    def __init__(self, heads: int, compress_block_size: int, compress_stride: int,
+                 device: torch.device | str | int | None = None, dtype: torch.dtype | None = None) -> None:
         super().__init__()
         self.compress_block_size, self.compress_stride = compress_block_size, compress_stride
         weight = torch.full((compress_block_size, heads), 1.0 / compress_block_size, device=device, dtype=dtype)
         self.weight = torch.nn.Parameter(weight)
 
-    def forward(self, input, actual_seq_len=None):
+    def forward(self, input: Tensor, actual_seq_len: Sequence[int] | Tensor | numpy.ndarray | None = None) -> Tensor:
+        """input [T, N, D] as one token of each window, [J, N, D]; actual_seq_len: ends of the sequences, as nsa_compress."""
         return ops.nsa_compress(input, self.weight, self.compress_block_size, self.compress_stride,
                                 actual_seq_len=actual_seq_len)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"heads={self.weight.shape[1]}, block={self.compress_block_size}, stride={self.compress_stride}"

@@ -1,18 +1,25 @@
 # FusedEmaAdamW and FusedEmaAdam: Adam with an average of the parameters, one native call per group of parameters.
 """Optimizers by the conventions of torch.optim; state and checkpoints can be exchanged with torch.optim.AdamW."""
+from __future__ import annotations
+
 import contextlib
-import warnings
-from itertools import chain
 from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, TypeVar, overload
 
 import torch
 
 from openaclnn import _native
-from openaclnn.torch import versions
+from openaclnn.torch import checkpoints, options, versions
 
-_STATE = ("exp_avg", "exp_avg_sq", "ema_params")
-_tensors_of = itemgetter(*_STATE)
-_warned_about_frozen_averages = False
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    Parameters = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+
+__all__ = ["FusedEmaAdam", "FusedEmaAdamW"]
+_tensors_of = itemgetter(*checkpoints.STATE)
+_Self = TypeVar("_Self", bound="FusedEmaAdamW")
+_Loss = TypeVar("_Loss")
 
 
 class FusedEmaAdamW(torch.optim.Optimizer):
@@ -22,7 +29,8 @@ class FusedEmaAdamW(torch.optim.Optimizer):
 
     Parameters
     ----------
-    params, lr, betas, eps, weight_decay, maximize : as in torch.optim.AdamW; each can differ between groups.
+    params, lr, betas, eps, weight_decay, maximize : as in torch.optim.AdamW; each can differ between groups. Parameters are
+        float32, float16 or bfloat16, of any shape and strides.
     ema_decay : d in ema = d * ema + (1 - d) * parameter.
     ema_warmup : True: the n-th update uses min(ema_decay, (1 + n) / (10 + n)); n is the group's "ema_updates", part of the
         state dict, so that it survives a checkpoint.
@@ -31,8 +39,9 @@ class FusedEmaAdamW(torch.optim.Optimizer):
     foreach : False: one native call for each parameter instead of one for the group. Results are the same.
     capturable : step counters are int64 tensors that the operator reads, and found_inf of a gradient scaler is read by the
         operator too, never by Python. Needs ema_warmup=False, because the warm-up is computed by Python.
-    state_dtype : dtype of moments and average. None: float32, also for 16-bit parameters; "parameter": the parameter's,
-        which needs less memory, but an average in 16 bits with a decay near 1 stands still.
+    state_dtype : dtype of moments and average. None, torch.float32: float32, also for 16-bit parameters; "parameter", or the
+        16-bit dtype of the group's parameters: theirs, which needs less memory, but an average in 16 bits with a decay
+        near 1 stands still.
 
     State of a parameter: "step", "exp_avg", "exp_avg_sq", as in torch.optim.AdamW, and "ema_params". A state dict of
     torch.optim.AdamW can be loaded (averages then start at the parameters), and AdamW can load this one's.
@@ -40,60 +49,50 @@ class FusedEmaAdamW(torch.optim.Optimizer):
     Works with closures, schedulers, torch.amp.GradScaler (gradients are divided inside the update), FSDP2 and DTensor
     (each process updates its shard) and ZeroRedundancyOptimizer.
 
+    ValueError, TypeError: an option is out of range, a parameter has another dtype.
+
     Source: Kingma and Ba, "Adam" (2015); Loshchilov and Hutter, "Decoupled Weight Decay Regularization" (2019).
     """
 
     _mode = 1  # weight decay joins the update
     _step_supports_amp_scaling = True
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, ema_decay=0.9999, amsgrad=False, *,
-                 maximize=False, foreach=None, capturable=False, ema_warmup=True, bias_correction=True, state_dtype=None):
-        for name, value, high in (("lr", float(lr), float("inf")), ("eps", eps, float("inf")),
-                                  ("weight_decay", weight_decay, float("inf")), ("ema_decay", ema_decay, 1)):
-            if not 0 <= value <= high:
-                raise ValueError(f"{name} is {value}; it must be in [0, {high}]")
-        for n, value in enumerate(betas):
-            if not 0 <= value < 1:
-                raise ValueError(f"betas[{n}] is {value}; it must be in [0, 1)")
-        defaults = dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, ema_decay=ema_decay, amsgrad=amsgrad,
-                        maximize=maximize, foreach=foreach, capturable=capturable, ema_warmup=ema_warmup,
-                        bias_correction=bias_correction, state_dtype=state_dtype, ema_updates=0,
-                        # what torch.optim.AdamW expects in a state dict that it loads
-                        differentiable=False, fused=None)
+    def __init__(self, params: Parameters, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 1e-2, ema_decay: float = 0.9999, amsgrad: bool = False, *,
+                 maximize: bool = False, foreach: bool | None = None, capturable: bool = False, ema_warmup: bool = True,
+                 bias_correction: bool = True, state_dtype: torch.dtype | str | None = None) -> None:
+        defaults: dict[str, Any] = dict(
+            lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, ema_decay=ema_decay, amsgrad=amsgrad, maximize=maximize,
+            foreach=foreach, capturable=capturable, ema_warmup=ema_warmup, bias_correction=bias_correction,
+            state_dtype=state_dtype, ema_updates=0,
+            # what torch.optim.AdamW expects in a state dict that it loads
+            differentiable=False, fused=None)
+        options.require_numbers(defaults)
         # Of parameters whose state is complete, by their id: its counter, and a value that parameters with the same step count
         # share. The counter also tells when an id was given to another parameter.
-        self._stepped_with = {}
+        self._stepped_with: dict[int, tuple[Any, Any]] = {}
+        self._swapped: list[tuple[Tensor, Tensor]] | None = None
         super().__init__(params, defaults)
-        self._swapped = None
-        for group in self.param_groups:
-            self._check_group(group)
 
-    def add_param_group(self, param_group):
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Adds parameters with options of their own, as torch.optim does. A group that is refused is not added."""
         super().add_param_group(param_group)
-        self._check_group(self.param_groups[-1])
+        try:
+            options.require_group(self.param_groups[-1], type(self).__name__)
+        except (TypeError, ValueError):
+            del self.param_groups[-1]
+            raise
 
-    def _check_group(self, group):
-        name = type(self).__name__
-        if group["amsgrad"]:
-            raise ValueError(f"{name} has no amsgrad; use torch.optim.AdamW for it")
-        if group["capturable"] and group["ema_warmup"]:
-            raise ValueError("capturable=True needs ema_warmup=False: the warm-up is computed by Python in every step")
-        for parameter in group["params"]:
-            if parameter.dtype not in (torch.float32, torch.float16, torch.bfloat16):
-                raise TypeError(f"{name} updates float32, float16 and bfloat16 parameters; one is {parameter.dtype}")
-        if group["state_dtype"] == "parameter" and group["ema_decay"] >= 0.99:
-            self._warn_about_frozen_averages(group)
+    def __getstate__(self) -> dict[str, Any]:
+        self._require_own_parameters("a copy of the optimizer or a pickle")
+        return super().__getstate__()
 
-    @staticmethod
-    def _warn_about_frozen_averages(group):
-        global _warned_about_frozen_averages
-        if _warned_about_frozen_averages or all(parameter.dtype == torch.float32 for parameter in group["params"]):
-            return
-        _warned_about_frozen_averages = True
-        warnings.warn(f"an average in 16 bits with decay {group['ema_decay']} stands still: its changes are smaller than half a "
-                      "step of the format; state_dtype=None keeps it in float32", stacklevel=4)
+    def _require_own_parameters(self, what: str) -> None:
+        if self._swapped is not None:
+            raise RuntimeError(f"{what} between store() and restore(), as inside swap_ema(), would lose the parameters that are "
+                               "stored; restore() first")
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self._swapped, self._stepped_with = None, {}
         for group in self.param_groups:
@@ -102,9 +101,19 @@ class FusedEmaAdamW(torch.optim.Optimizer):
 
     # ---- the step
 
+    @overload
+    def step(self, closure: None = None) -> float | None: ...
+
+    @overload
+    def step(self, closure: Callable[[], _Loss]) -> _Loss: ...
+
     @torch.no_grad()
-    def step(self, closure=None):
-        """Takes one step. closure: computes the loss again; its value is returned."""
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Takes one step with the gradients that parameters have. closure: computes the loss again; its value is returned.
+
+        RuntimeError: a gradient is sparse, or the parameters are swapped for their averages. TypeError, AclnnError: a
+        gradient has another dtype or shape than its parameter; nothing is counted then.
+        """
         if self._swapped is not None:
             raise RuntimeError("step() inside swap_ema(): the parameters are the averages now")
         loss = None
@@ -212,70 +221,53 @@ class FusedEmaAdamW(torch.optim.Optimizer):
             state["step"] = torch.zeros((), dtype=kind)
         elif not isinstance(state["step"], torch.Tensor) or state["step"].dtype != kind:
             state["step"] = torch.as_tensor(state["step"]).to(kind)
-        dtype = self._state_dtype(parameter, group)
+        dtype = options.state_dtype(parameter, group)
         for name in ("exp_avg", "exp_avg_sq"):
             if name not in state:
                 state[name] = torch.zeros_like(parameter, dtype=dtype, memory_format=torch.preserve_format)
         if "ema_params" not in state:
             state["ema_params"] = parameter.detach().to(dtype, copy=True)
-        for name in _STATE:
+        for name in checkpoints.STATE:
             if state[name].dtype != dtype:
                 state[name] = state[name].to(dtype)
         self._stepped_with[id(parameter)] = state["step"], int(state["step"])
 
-    @staticmethod
-    def _state_dtype(parameter, group):
-        if group["state_dtype"] == "parameter":
-            return parameter.dtype
-        return group["state_dtype"] or torch.float32
-
     # ---- checkpoints
 
-    def load_state_dict(self, state_dict):
-        """Loads a state of this class, of torch.optim.AdamW, or of optimizers that count steps in groups (apex, MindSpeed).
-        Options that it does not have stay those of this optimizer's groups. Moments and averages keep the precision they were
-        saved in (torch.optim casts them to the parameters' dtype), up to state_dtype."""
-        state_dict = {**state_dict, **self._completed(state_dict)}
-        super().load_state_dict(state_dict)
-        self._stepped_with.clear()
-        saved = chain.from_iterable(group["params"] for group in state_dict["param_groups"])
-        present = ((parameter, group) for group in self.param_groups for parameter in group["params"])
-        for key, (parameter, group) in zip(saved, present):
-            values = state_dict["state"].get(key, {})
-            if isinstance(values.get("step"), torch.Tensor):
-                self.state[parameter]["step"] = values["step"].detach().clone()
-            for name in _STATE:
-                if values.get(name) is not None:
-                    dtype = self._state_dtype(parameter, group)
-                    self.state[parameter][name] = values[name].detach().to(device=parameter.device, dtype=dtype, copy=True)
+    def state_dict(self) -> dict[str, Any]:
+        """The state in the form of torch.optim.AdamW, which can load it. capturable is no part of it, but how an optimizer runs:
+        it is False there, and counters are float32."""
+        saved: dict[str, Any] = super().state_dict()
+        return checkpoints.exchangeable(saved) if any(group["capturable"] for group in saved["param_groups"]) else saved
 
-    def _completed(self, state_dict):
-        """State and groups with what other optimizers leave out or keep elsewhere; what is given stays as it is."""
-        states, groups = dict(state_dict["state"]), list(state_dict["param_groups"])
-        for n, (saved, group) in enumerate(zip(groups, self.param_groups)):
-            options = {name: group[name] for name in self.defaults if name != "ema_updates"}
-            groups[n] = completed = {**options, **saved}
-            self._check_group({**completed, "params": group["params"]})
-            step, updates = completed.pop("step", None), 0
-            present = [key for key in saved["params"] if states.get(key)]
-            if step is not None:  # one for all parameters
-                states.update({key: {"step": torch.tensor(float(step)), **states[key]} for key in present})
-                if any("ema_params" in states[key] for key in present):
-                    updates = int(step)  # a warm-up that began anew would give up the averages
-            completed.setdefault("ema_updates", updates)
-        return {"state": states, "param_groups": groups}
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Loads a state of this class, of torch.optim.AdamW, or of optimizers that count steps in groups (apex, MindSpeed).
+
+        Options that it does not have stay those of this optimizer's groups, and so does capturable. Moments and averages keep the
+        precision they were saved in (torch.optim casts them to the parameters' dtype), up to state_dtype. Hooks of torch.optim
+        before and after a load work.
+
+        ValueError, TypeError: a group has amsgrad, a number out of range, or other parameters; nothing is loaded then.
+        RuntimeError: the parameters are swapped for their averages.
+        """
+        self._require_own_parameters("load_state_dict()")
+        checkpoints.load(self, state_dict, super().load_state_dict)
+        self._stepped_with.clear()
 
     # ---- averages
 
-    def _averages(self):
+    def _averages(self) -> Iterator[tuple[Tensor, Tensor]]:
         """Pairs of a parameter and its average. A parameter that never had a gradient is its own average."""
         for group in self.param_groups:
             for parameter in group["params"]:
                 yield parameter, self.state[parameter].get("ema_params", parameter) if parameter in self.state else parameter
 
     @contextlib.contextmanager
-    def swap_ema(self):
-        """with optimizer.swap_ema(): the parameters are their averages inside, and themselves again after it."""
+    def swap_ema(self: _Self) -> Iterator[_Self]:
+        """with optimizer.swap_ema(): the parameters are their averages inside, and themselves again after it.
+
+        Inside, step(), load_state_dict(), copies of the optimizer and another swap raise RuntimeError.
+        """
         self.store()
         try:
             self.copy_to()
@@ -284,8 +276,8 @@ class FusedEmaAdamW(torch.optim.Optimizer):
             self.restore()
 
     @torch.no_grad()
-    def store(self, parameters=None):
-        """Keeps a copy of the parameters, of all or of those given, for restore()."""
+    def store(self, parameters: Iterable[Tensor] | None = None) -> None:
+        """Keeps a copy of the parameters, of all or of those given, for restore(). RuntimeError: there is one already."""
         if self._swapped is not None:
             raise RuntimeError("the parameters are stored already; restore() first")
         if parameters is None:
@@ -293,15 +285,33 @@ class FusedEmaAdamW(torch.optim.Optimizer):
         self._swapped = [(parameter, parameter.detach().clone()) for parameter in parameters]
 
     @torch.no_grad()
-    def copy_to(self):
-        """Writes the averages into the parameters."""
-        for parameter, average in self._averages():
-            if average is not parameter:
-                parameter.copy_(average)
+    def copy_to(self, parameters: Iterable[Tensor] | None = None) -> None:
+        """Writes the averages into the parameters, all or those given.
+
+        ValueError: one that is given is not a parameter of this optimizer. RuntimeError: store() kept some parameters and
+        not one of these, which restore() could not bring back. Without store() the averages replace the parameters for good.
+        """
+        averages = dict(self._averages())
+        chosen = list(averages if parameters is None else parameters)
+        for n, parameter in enumerate(chosen):
+            if parameter not in averages:
+                raise ValueError(f"parameters[{n}] is no parameter of this optimizer; it has no average")
+        chosen = [parameter for parameter in chosen if averages[parameter] is not parameter]
+        if self._swapped is not None:
+            kept = {parameter for parameter, _ in self._swapped}
+            lost = sum(parameter not in kept for parameter in chosen)
+            if lost:
+                raise RuntimeError(f"copy_to() would overwrite {lost} parameters that store() did not keep and restore() could "
+                                   "not bring back; store() them, or give copy_to() those that are kept")
+        for parameter in chosen:
+            parameter.copy_(averages[parameter])
 
     @torch.no_grad()
-    def restore(self, parameters=None):
-        """Writes back what store() kept, into those parameters or into as many others in the same order."""
+    def restore(self, parameters: Iterable[Tensor] | None = None) -> None:
+        """Writes back what store() kept, into those parameters or into as many others in the same order.
+
+        RuntimeError: nothing is stored. ValueError: parameters are not as many as store() kept.
+        """
         if self._swapped is None:
             raise RuntimeError("there is nothing to restore; store() first")
         stored, copies = zip(*self._swapped) if self._swapped else ((), ())
@@ -312,15 +322,15 @@ class FusedEmaAdamW(torch.optim.Optimizer):
             parameter.copy_(kept)
         self._swapped = None
 
-    def ema_state_dict(self, model):
-        """model.state_dict() with the averages in place of the parameters, in the averages' dtype; buffers are the model's."""
+    def ema_state_dict(self, model: torch.nn.Module) -> dict[str, Any]:
+        """model.state_dict() with the averages in place of the parameters, in the averages' dtype; tied parameters under each of
+        their names. Buffers are the model's."""
         averages = dict(self._averages())
-        result = model.state_dict()
-        names = {id(parameter): name for name, parameter in model.named_parameters(remove_duplicate=False)} \
-            if versions.VERSION >= (2, 0) else {id(parameter): name for name, parameter in model.named_parameters()}
-        for parameter, average in averages.items():
-            if id(parameter) in names:
-                result[names[id(parameter)]] = average.detach().clone()
+        result: dict[str, Any] = model.state_dict()
+        for prefix, module in model.named_modules(remove_duplicate=False):
+            for name, parameter in module._parameters.items():
+                if parameter is not None and parameter in averages:
+                    result[f"{prefix}.{name}" if prefix else name] = averages[parameter].detach().clone()
         return result
 
 
@@ -329,6 +339,9 @@ class FusedEmaAdam(FusedEmaAdamW):
 
     _mode = 0
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0, ema_decay=0.9999, amsgrad=False,
-                 **options):
-        super().__init__(params, lr, betas, eps, weight_decay, ema_decay, amsgrad, **options)
+    def __init__(self, params: Parameters, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
+                 eps: float = 1e-8, weight_decay: float = 0.0, ema_decay: float = 0.9999, amsgrad: bool = False, *,
+                 maximize: bool = False, foreach: bool | None = None, capturable: bool = False, ema_warmup: bool = True,
+                 bias_correction: bool = True, state_dtype: torch.dtype | str | None = None) -> None:
+        super().__init__(params, lr, betas, eps, weight_decay, ema_decay, amsgrad, maximize=maximize, foreach=foreach,
+                         capturable=capturable, ema_warmup=ema_warmup, bias_correction=bias_correction, state_dtype=state_dtype)

@@ -1,5 +1,7 @@
 # What differs between versions of PyTorch, from 1.13 up, and the sentence for what a version does not have.
 """Everything else in openaclnn.torch is written for all versions."""
+from __future__ import annotations
+
 import contextlib
 
 import torch
@@ -29,8 +31,7 @@ def increment_versions(tensors):
             torch.autograd.graph.increment_version(tensor)
     else:  # an operation in place on no element of it
         for tensor in tensors:
-            if tensor.dim():
-                tensor[:0].zero_()
+            tensor.unsqueeze(0)[:0].zero_()
 
 
 def count_up(steps):
@@ -42,17 +43,50 @@ def count_up(steps):
 
 
 @contextlib.contextmanager
-def below_autograd():
-    """Inside, operators go to their kernels: autograd was dealt with. The guard of older versions lives as long as its object."""
-    guard = torch._C._AutoDispatchBelowAutograd()
-    if not hasattr(guard, "__enter__"):
-        try:
-            yield
-        finally:
-            del guard
+def _older_below_autograd():
+    guard = torch._C._AutoDispatchBelowAutograd()  # guards as long as it lives
+    try:
+        yield
+    finally:
+        del guard
+
+
+# Inside, operators go to their kernels: autograd was dealt with.
+below_autograd = torch._C._AutoDispatchBelowAutograd
+if not hasattr(below_autograd, "__enter__"):
+    below_autograd = _older_below_autograd
+
+
+def in_functorch():
+    """Whether a transform of torch.func is at work; PyTorch can be asked since 2.1. A compiler traces operators only."""
+    if VERSION < (2, 1) or (VERSION >= (2, 4) and torch.compiler.is_compiling()):
+        return False
+    return torch._C._are_functorch_transforms_active()
+
+
+def any_derivative(values):
+    """Whether one of the tensors among values has a gradient or a tangent to pass on."""
+    if torch.is_grad_enabled() and any(isinstance(value, torch.Tensor) and value.requires_grad for value in values):
+        return True
+    forward = torch.autograd.forward_ad
+    return forward._current_level >= 0 and any(isinstance(value, torch.Tensor) and forward.unpack_dual(value).tangent is not None
+                                               for value in values)
+
+
+def sym_max(a, b):
+    """The larger of two ints, of which a compiler may know symbols only."""
+    return torch.sym_max(a, b) if VERSION >= (2, 1) else max(a, b)
+
+
+def as_autocast(input, weight, dtypes):
+    """Operands of a product as torch.autocast would cast those of PyTorch's own: those with one of dtypes, where it is on."""
+    if VERSION >= (2, 4):
+        dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else None
     else:
-        with guard:
-            yield
+        dtype = torch.get_autocast_cpu_dtype() if torch.is_autocast_cpu_enabled() else None
+    if dtype is None:
+        return input, weight
+    return tuple(tensor.to(dtype) if tensor.dtype in dtypes else tensor for tensor in (input, weight))
 
 
 def is_dtensor(tensor):

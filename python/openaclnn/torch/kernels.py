@@ -1,0 +1,176 @@
+# The operators as PyTorch operators: schemas, kernels for CPU tensors, shapes for tracing; registered as torch.ops.openaclnn.*.
+"""What autograd makes of them is in openaclnn.torch.gradients, the functions for programs in openaclnn.torch.ops."""
+from __future__ import annotations
+
+import torch
+
+from openaclnn import _native
+from openaclnn.torch import versions
+
+library = torch.library.Library("openaclnn", "DEF")
+library.define("embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor")
+library.define("embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, int padding_idx, "
+               "bool scale_grad_by_freq) -> Tensor")
+library.define("embedding_counts(Tensor indices, SymInt num_weights) -> Tensor")
+library.define("grouped_bias_add(Tensor x, Tensor bias, Tensor group_idx, int group_idx_type=0) -> Tensor")
+library.define("grouped_bias_add_grad(Tensor grad_y, Tensor? group_idx=None, int group_idx_type=0) -> Tensor")
+# SymInt: a compiled function is not compiled again for every batch of packed sequences.
+library.define("nsa_compress(Tensor input, Tensor weight, int compress_block_size, int compress_stride, "
+               "SymInt[]? actual_seq_len=None, int actual_seq_len_type=0) -> Tensor")
+library.define("nsa_compress_grad(Tensor grad, Tensor input, Tensor weight, int compress_block_size, int compress_stride, "
+               "SymInt[]? actual_seq_len=None, int actual_seq_len_type=0) -> (Tensor, Tensor)")
+# `adam_mode` is mode of the C function: an argument named mode collides with one of torch.compile.
+_NUMBERS = ("float lr=1e-3, float ema_decay=0.9999, float beta1=0.9, float beta2=0.999, float eps=1e-8, int adam_mode=1, "
+            "bool bias_correction=True, float weight_decay=0.0")
+library.define("apply_fused_ema_adam_(Tensor grad, Tensor(a!) var, Tensor(b!) m, Tensor(c!) v, Tensor(d!) s, Tensor step, "
+               f"{_NUMBERS}) -> ()")
+library.define("apply_fused_ema_adam_list_(Tensor[] grads, Tensor(a!)[] vars, Tensor(b!)[] ms, Tensor(c!)[] vs, "
+               f"Tensor(d!)[] ss, Tensor step, Tensor? grad_scale, Tensor? found_inf, {_NUMBERS}) -> ()")
+
+FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+_INTEGERS = (torch.int32, torch.int64)
+
+
+# ---- kernels
+
+
+def _embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False):
+    return _native.embedding(weight, indices)
+
+
+def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
+    """The kernel of openaclnn::embedding_dense_backward, and of aten's operator while it is overridden."""
+    if grad_output.dtype in FLOATS:
+        return _native.embedding_dense_backward(grad_output, indices, int(num_weights), int(padding_idx), scale_grad_by_freq)
+    # float64 and complex: one row after the other, as index_add_ does on the CPU
+    flat, rows = indices.reshape(-1), grad_output.reshape(-1, grad_output.shape[-1])
+    keep = flat != padding_idx
+    if scale_grad_by_freq:
+        rows = rows / torch.bincount(flat, minlength=int(num_weights))[flat].unsqueeze(1).to(rows.dtype)
+    return rows.new_zeros(int(num_weights), rows.shape[1]).index_add_(0, flat[keep], rows[keep])
+
+
+def _require_biases(x, bias, group_idx, group_idx_type):
+    for name, tensor, shape, dtypes in (("x", x, "[R, H]", FLOATS), ("bias", bias, "[G, H]", FLOATS),
+                                        ("group_idx", group_idx, "[G]", _INTEGERS)):
+        if tensor.dim() != shape.count(",") + 1:
+            raise ValueError(f"{name} has shape {list(tensor.shape)}; it must be {shape}")
+        if tensor.dtype not in dtypes:
+            names = [str(dtype).replace("torch.", "") for dtype in dtypes]
+            raise TypeError(f"{name} is {tensor.dtype}; it must be {', '.join(names[:-1])} or {names[-1]}")
+    if bias.shape[1] != x.shape[1]:
+        raise ValueError(f"bias has rows of {bias.shape[1]} numbers, but those of x have {x.shape[1]}; they must be equal")
+    if bias.shape[0] != group_idx.shape[0]:
+        raise ValueError(f"bias has {bias.shape[0]} rows, but group_idx has {group_idx.shape[0]} entries; each group must have "
+                         "one of both")
+    if group_idx_type not in (0, 1):
+        raise ValueError(f"group_idx_type is {group_idx_type}; it must be 0 (ends of groups) or 1 (their sizes)")
+
+
+def _grouped_bias_add(x, bias, group_idx, group_idx_type=0):
+    _require_biases(x, bias, group_idx, group_idx_type)
+    out, start = torch.empty_like(x, memory_format=torch.contiguous_format), 0
+    for group, entry in enumerate(group_idx.tolist()):
+        end = start + entry if group_idx_type == 1 else entry
+        if not start <= end <= len(x):
+            raise IndexError(f"group_idx[{group}] = {entry}: group {group} would end at row {end}; it must end in "
+                             f"[{start}, {len(x)}]")
+        torch.add(x[start:end], bias[group], out=out[start:end])
+        start = end
+    out[start:] = x[start:]
+    return out
+
+
+def _grouped_bias_add_grad(grad_y, group_idx=None, group_idx_type=0):
+    return _native.grouped_bias_add_grad(grad_y, group_idx, group_idx_type)
+
+
+def _nsa_compress(input, weight, block, stride, actual_seq_len=None, actual_seq_len_type=0):
+    return _native.nsa_compress(input, weight, block, stride, actual_seq_len=actual_seq_len,
+                                actual_seq_len_type=actual_seq_len_type)
+
+
+def _nsa_compress_grad(grad, input, weight, block, stride, actual_seq_len=None, actual_seq_len_type=0):
+    return _native.nsa_compress_grad(grad, input, weight, block, stride, actual_seq_len=actual_seq_len,
+                                     actual_seq_len_type=actual_seq_len_type)
+
+
+def _apply_fused_ema_adam(grad, var, m, v, s, step, *numbers):
+    _native.apply_fused_ema_adam_(grad, var, m, v, s, step, *numbers)
+    versions.increment_versions([var, m, v, s])
+
+
+def _apply_fused_ema_adam_list(grads, vars, ms, vs, ss, step, grad_scale, found_inf, *numbers):
+    _native.apply_fused_ema_adam_(grads, vars, ms, vs, ss, step, *numbers, grad_scale=grad_scale, found_inf=found_inf)
+    versions.increment_versions([*vars, *ms, *vs, *ss])
+
+
+# ---- shapes, for tracing
+
+
+def _fake_embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False):
+    return weight.new_empty([*indices.shape, weight.shape[1]])
+
+
+def _fake_embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
+    return grad_output.new_empty([num_weights, grad_output.shape[-1]])
+
+
+def _fake_embedding_counts(indices, num_weights):
+    return indices.new_empty([num_weights], dtype=torch.int64)
+
+
+def _fake_grouped_bias_add(x, bias, group_idx, group_idx_type=0):
+    _require_biases(x, bias, group_idx, group_idx_type)
+    return torch.empty_like(x, memory_format=torch.contiguous_format)
+
+
+def _fake_grouped_bias_add_grad(grad_y, group_idx=None, group_idx_type=0):
+    groups = grad_y.shape[0] if group_idx is None else group_idx.shape[0]
+    return grad_y.new_empty([groups, grad_y.shape[-1]])
+
+
+def _fake_nsa_compress(input, weight, block, stride, actual_seq_len=None, actual_seq_len_type=0):
+    entries = actual_seq_len or [input.shape[0]]
+    lengths = entries
+    if actual_seq_len_type == 0:
+        lengths = [entry - before for entry, before in zip(entries, [0, *entries])]
+    # Without a question about a length, which would be part of what a compiled function depends on.
+    windows = sum(versions.sym_max(length - block + stride, 0) // stride for length in lengths)
+    return input.new_empty([windows, *input.shape[1:]])
+
+
+def _fake_nsa_compress_grad(grad, input, weight, block, stride, actual_seq_len=None, actual_seq_len_type=0):
+    return (torch.empty_like(input, memory_format=torch.contiguous_format),
+            torch.empty_like(weight, memory_format=torch.contiguous_format))
+
+
+def _fake_nothing(*arguments):
+    return None
+
+
+_KERNELS = {
+    "embedding": (_embedding, _fake_embedding),
+    "embedding_dense_backward": (embedding_dense_backward, _fake_embedding_dense_backward),
+    "embedding_counts": (_native.embedding_counts, _fake_embedding_counts),
+    "grouped_bias_add": (_grouped_bias_add, _fake_grouped_bias_add),
+    "grouped_bias_add_grad": (_grouped_bias_add_grad, _fake_grouped_bias_add_grad),
+    "nsa_compress": (_nsa_compress, _fake_nsa_compress),
+    "nsa_compress_grad": (_nsa_compress_grad, _fake_nsa_compress_grad),
+    "apply_fused_ema_adam_": (_apply_fused_ema_adam, _fake_nothing),
+    "apply_fused_ema_adam_list_": (_apply_fused_ema_adam_list, _fake_nothing),
+}
+
+
+def _register():
+    for name, (kernel, fake) in _KERNELS.items():
+        library.impl(name, kernel, "CPU")
+        if versions.VERSION >= (2, 4):
+            torch.library.register_fake(f"openaclnn::{name}", fake, lib=library)
+        elif versions.VERSION >= (2, 2):
+            torch.library.impl_abstract(f"openaclnn::{name}", fake, lib=library)
+        else:
+            library.impl(name, fake, "Meta")
+
+
+_register()

@@ -1,0 +1,121 @@
+# torch.compile beyond single operators: the override of aten's gradient of embeddings, packed sequences, autocast.
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+
+from conftest import needs_newer_torch, needs_torch, torch
+
+if torch is not None:
+    import openaclnn.torch as oat
+
+pytestmark = needs_torch
+
+
+@needs_newer_torch(2, 1)
+def test_override_of_aten():
+    ids, weight = torch.randint(0, 50, (600,)), torch.randn(50, 8)
+
+    def gradient():
+        table = weight.clone().requires_grad_()
+        torch.nn.functional.embedding(ids, table, padding_idx=3, scale_grad_by_freq=True).sin().sum().backward()
+        return table.grad
+
+    before = gradient()
+    grad = torch.cos(torch.nn.functional.embedding(ids, weight))
+    oat.enable_embedding_backward()
+    try:
+        assert torch.equal(gradient(), oat.embedding_dense_backward(grad, ids, 50, 3, True))
+        double = torch.nn.functional.embedding(ids, weight.double().requires_grad_(), padding_idx=3)
+        double.sum().backward()
+    finally:
+        oat.disable_embedding_backward()
+    assert torch.equal(gradient(), before) and torch.allclose(before, oat.embedding_dense_backward(grad, ids, 50, 3, True),
+                                                              atol=1e-5)
+
+
+@needs_newer_torch(2, 1)
+def test_sparse_gradients_stay_those_of_aten():
+    table = torch.nn.Embedding(5, 3, sparse=True)
+    oat.enable_embedding_backward()
+    try:
+        table(torch.tensor([1, 1])).sum().backward()
+    finally:
+        oat.disable_embedding_backward()
+    assert table.weight.grad.is_sparse and table.weight.grad.to_dense()[1].eq(2).all()
+
+
+INDUCTOR = """if True:
+    import torch
+    import openaclnn.torch as oat
+
+    torch.manual_seed(0)
+    module = torch.nn.Embedding(50, 8)
+    ids, grad = torch.randint(0, 3, (5000,)), torch.randn(5000, 8)
+    compiled = torch.compile(module)
+
+    def gradient(function):
+        module.weight.grad = None
+        function(ids).backward(grad)
+        return module.weight.grad
+
+    want = oat.embedding_dense_backward(grad, ids, 50)
+    gradient(compiled)  # PyTorch's, in the memory and in the files of the compiler
+    oat.enable_embedding_backward()
+    assert torch.equal(gradient(module), want), "without the compiler"
+    assert torch.equal(gradient(compiled), want), "compiled"
+    oat.disable_embedding_backward()
+    calls = []
+    oat.kernels._native.embedding_dense_backward = lambda *given: calls.append(given)
+    gradient(compiled)
+    assert not calls, "compiled, after it was given back"
+    print("three gradients")
+"""
+
+
+@needs_newer_torch(2, 4)
+@pytest.mark.slow
+def test_override_of_aten_in_compiled_functions(tmp_path):
+    """In a process of its own, with the files of a compiler of its own: what is kept there must not come back."""
+    environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path), "PYTHONWARNINGS": "ignore"}
+    done = subprocess.run([sys.executable, "-c", INDUCTOR], capture_output=True, text=True, env=environment)
+    if "No working C++ compiler" in done.stderr or "InvalidCxxCompiler" in done.stderr:
+        pytest.skip("torch.compile finds no C++ compiler")
+    assert "three gradients" in done.stdout, done.stdout + done.stderr[-3000:]
+
+
+@needs_newer_torch(2, 4)
+@pytest.mark.slow
+def test_packed_sequences_are_compiled_once_for_a_number_of_sequences():
+    compiled = []
+
+    def backend(graph, inputs):
+        compiled.append(graph)
+        return torch._dynamo.lookup_backend("aot_eager")(graph, inputs)
+
+    def compress(tokens, weight, lengths):
+        return oat.nsa_compress(tokens, weight, 4, 2, actual_seq_len=lengths) * 2
+
+    torch._dynamo.reset()
+    function = torch.compile(compress, backend=backend, fullgraph=True)
+    values = [torch.randn(64, 2, 3, requires_grad=True), torch.randn(4, 2, requires_grad=True)]
+    for _ in range(20):
+        ends = [*sorted(random.sample(range(1, 64), 2)), 64]
+        got, want = function(*values, ends), compress(*values, ends)
+        assert torch.equal(got, want)
+        for a, b in zip(*(torch.autograd.grad(out.square().sum(), values) for out in (got, want))):
+            assert torch.equal(a, b)
+    assert len(compiled) <= 2  # for these numbers, then for any
+    function(*values, [30, 64, 64])  # two sequences and an empty one
+    assert len(compiled) <= 2
+
+
+@needs_newer_torch(2, 4)
+@pytest.mark.slow
+def test_autocast_in_compiled_functions():
+    torch._dynamo.reset()
+    module, tokens = oat.NsaCompress(2, 4, 2), torch.randn(8, 2, 3)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert torch.equal(torch.compile(module, backend="aot_eager", fullgraph=True)(tokens), module(tokens))
