@@ -7,7 +7,7 @@ import sys
 import fake_gpu
 import numpy as np
 import pytest
-from conftest import needs_jax, torch
+from conftest import needs_jax, needs_torch, torch
 
 import openaclnn
 
@@ -54,6 +54,15 @@ def test_without_a_gpu_calls_say_what_is_missing():
                "except openaclnn.AclnnError as failure: print(failure.code, failure)")
     done = run(["-c", program], "/nowhere/libopenaclnn_cuda.so")
     assert done.stdout.startswith("207004 ") and "/nowhere/libopenaclnn_cuda.so" in done.stdout, done.stdout + done.stderr
+
+
+@needs_torch
+def test_operators_of_pytorch_are_those_of_the_gpu():
+    program = ("import torch, openaclnn.torch as ot\n"
+               "print(torch._C._dispatch_has_kernel_for_dispatch_key('openaclnn::nsa_compress', 'CUDA'))\n"
+               "ot.embedding(torch.zeros(2, 2), torch.tensor([1]))")
+    done = run(["-c", program], EMULATED)
+    assert done.stdout.startswith("True") and "Could not run 'openaclnn::embedding' with arguments from the 'CPU'" in done.stderr
 
 
 @needs_jax

@@ -1,10 +1,11 @@
-# The operators as PyTorch operators: schemas, kernels for CPU tensors, shapes for tracing; registered as torch.ops.openaclnn.*.
+# The operators as PyTorch operators: schemas, kernels, shapes for tracing; registered as torch.ops.openaclnn.*.
 """What autograd makes of them is in openaclnn.torch.gradients, the functions for programs in openaclnn.torch.ops."""
 from __future__ import annotations
 
 import torch
 
 from openaclnn import _native
+from openaclnn._platform import computes_on_gpu
 from openaclnn.torch import versions
 
 library = torch.library.Library("openaclnn", "DEF")
@@ -48,6 +49,12 @@ def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, sca
     if scale_grad_by_freq:
         rows = rows / torch.bincount(flat, minlength=int(num_weights))[flat].unsqueeze(1).to(rows.dtype)
     return rows.new_zeros(int(num_weights), rows.shape[1]).index_add_(0, flat[keep], rows[keep])
+
+
+def _embedding_counts(indices, num_weights):
+    if not computes_on_gpu:
+        return _native.embedding_counts(indices, num_weights)
+    return torch.bincount(indices[(indices >= 0) & (indices < num_weights)], minlength=num_weights)
 
 
 def _require_biases(x, bias, group_idx, group_idx_type):
@@ -152,7 +159,7 @@ def _fake_nothing(*arguments):
 _KERNELS = {
     "embedding": (_embedding, _fake_embedding),
     "embedding_dense_backward": (embedding_dense_backward, _fake_embedding_dense_backward),
-    "embedding_counts": (_native.embedding_counts, _fake_embedding_counts),
+    "embedding_counts": (_embedding_counts, _fake_embedding_counts),
     "grouped_bias_add": (_grouped_bias_add, _fake_grouped_bias_add),
     "grouped_bias_add_grad": (_grouped_bias_add_grad, _fake_grouped_bias_add_grad),
     "nsa_compress": (_nsa_compress, _fake_nsa_compress),
@@ -164,7 +171,7 @@ _KERNELS = {
 
 def _register():
     for name, (kernel, fake) in _KERNELS.items():
-        library.impl(name, kernel, "CPU")
+        library.impl(name, kernel, "CUDA" if computes_on_gpu else "CPU")
         if versions.VERSION >= (2, 4):
             torch.library.register_fake(f"openaclnn::{name}", fake, lib=library)
         elif versions.VERSION >= (2, 2):
