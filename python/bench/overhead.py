@@ -33,10 +33,10 @@ def direct_library(folder):
     return library
 
 
-def seconds(call):
+def seconds(function, *arguments, **more):
     start = time.thread_time()  # as in direct.c
     for _ in range(CALLS):
-        call()
+        function(*arguments, **more)
     return time.thread_time() - start
 
 
@@ -49,11 +49,11 @@ def contestants(library):
     operators = {
         "embedding": {
             "C": lambda: library.embedding_seconds(count, pointer(table), pointer(ids), pointer(rows)),
-            "NumPy": lambda: seconds(lambda: openaclnn.embedding(table, ids, out=rows)),
+            "NumPy": lambda: seconds(openaclnn.embedding, table, ids, out=rows),
         },
         "apply_fused_ema_adam_": {
             "C": lambda: library.ema_adam_seconds(count, pointer(data), pointer(step)),
-            "NumPy": lambda: seconds(lambda: openaclnn.apply_fused_ema_adam_(*arrays, step)),
+            "NumPy": lambda: seconds(openaclnn.apply_fused_ema_adam_, *arrays, step),
         },
     }
     try:
@@ -62,8 +62,8 @@ def contestants(library):
         print("PyTorch is not installed")
         return operators, False
     tensors = [torch.from_numpy(array) for array in (table, ids, rows, *arrays, step)]
-    operators["embedding"]["PyTorch"] = lambda: seconds(lambda: openaclnn.embedding(*tensors[:2], out=tensors[2]))
-    operators["apply_fused_ema_adam_"]["PyTorch"] = lambda: seconds(lambda: openaclnn.apply_fused_ema_adam_(*tensors[3:]))
+    operators["embedding"]["PyTorch"] = lambda: seconds(openaclnn.embedding, *tensors[:2], out=tensors[2])
+    operators["apply_fused_ema_adam_"]["PyTorch"] = lambda: seconds(openaclnn.apply_fused_ema_adam_, *tensors[3:])
     return operators, hasattr(torch.Tensor, "__dlpack_c_exchange_api__")
 
 

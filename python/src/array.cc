@@ -108,7 +108,8 @@ nb::object imported_module(const char* name) { return nb::borrow(PyImport_GetMod
 
 Array describe(nb::handle object, const Name& name) {
   Array array;
-  if (describe_numpy(object, name, array) || describe_torch(object, name, array)) return array;
+  if (!is_exactly_numpy(object) && describe_torch(object, name, array)) return array;
+  if (describe_numpy(object, name, array)) return array;
   const std::string package = package_of(object);
   if (is_jax_tracer(object)) {
     throw nb::type_error(

@@ -12,10 +12,11 @@ aclDataType dtype_of_dlpack(uint8_t code, uint8_t bits, uint16_t lanes) {
     aclDataType dtype;
   };
   static constexpr Row kRows[] = {
-      {0, 8, ACL_INT8},       {0, 16, ACL_INT16},       {0, 32, ACL_INT32},  {0, 64, ACL_INT64},
-      {1, 8, ACL_UINT8},      {1, 16, ACL_UINT16},      {1, 32, ACL_UINT32}, {1, 64, ACL_UINT64},
-      {2, 16, ACL_FLOAT16},   {2, 32, ACL_FLOAT},       {2, 64, ACL_DOUBLE}, {4, 16, ACL_BF16},
-      {5, 64, ACL_COMPLEX64}, {5, 128, ACL_COMPLEX128}, {6, 8, ACL_BOOL},
+      // The most frequent ones first: this is looked through for every tensor.
+      {2, 32, ACL_FLOAT},       {4, 16, ACL_BF16},   {0, 64, ACL_INT64},     {2, 16, ACL_FLOAT16},
+      {0, 32, ACL_INT32},       {2, 64, ACL_DOUBLE}, {0, 8, ACL_INT8},       {0, 16, ACL_INT16},
+      {1, 8, ACL_UINT8},        {1, 16, ACL_UINT16}, {1, 32, ACL_UINT32},    {1, 64, ACL_UINT64},
+      {5, 128, ACL_COMPLEX128}, {6, 8, ACL_BOOL},    {5, 64, ACL_COMPLEX64},
   };
   for (const Row& row : kRows) {
     if (row.code == code && row.bits == bits && lanes == 1) return row.dtype;

@@ -98,6 +98,8 @@ void import_numpy() {
   if (_import_array() < 0) throw nb::python_error();
 }
 
+bool is_exactly_numpy(nb::handle object) { return PyArray_CheckExact(object.ptr()); }
+
 bool describe_numpy(nb::handle object, const Name& name, Array& array) {
   if (!PyArray_Check(object.ptr())) return false;
   fill(reinterpret_cast<PyArrayObject*>(object.ptr()), name, array);

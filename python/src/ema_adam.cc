@@ -74,30 +74,31 @@ nb::object held(nb::handle object) {
   return is_list(object) ? nb::object(nb::tuple(object)) : nb::borrow(object);
 }
 
+Array describe_one(Place& place, nb::handle object, const Name& name, bool is_output) {
+  Array array = is_output ? describe_output(object, name) : describe(object, name);
+  place.require(object, array, name);
+  return array;
+}
+
 // The arrays of a held list, or the one array as a list of its own.
 Arrays describe_all(Place& place, nb::handle object, const char* word, bool is_output) {
   Arrays arrays;
   if (!PyTuple_Check(object.ptr())) {
-    arrays.push_back(is_output ? describe_output(object, {word}) : describe(object, {word}));
-    place.require(object, arrays.back(), {word});
+    arrays.push_back(describe_one(place, object, {word}, is_output));
     return arrays;
   }
   const Py_ssize_t count = PyTuple_GET_SIZE(object.ptr());
   arrays.reserve(static_cast<size_t>(count));
   for (Py_ssize_t n = 0; n < count; ++n) {
-    const Name name = {word, n};
-    const nb::handle item = PyTuple_GET_ITEM(object.ptr(), n);
-    arrays.push_back(is_output ? describe_output(item, name) : describe(item, name));
-    place.require(item, arrays.back(), name);
+    arrays.push_back(describe_one(place, PyTuple_GET_ITEM(object.ptr(), n), {word, n}, is_output));
   }
   return arrays;
 }
 
-void run_one(const Place& place, const std::array<Arrays, 5>& arrays, const Number<int64_t>& step,
+void run_one(const Place& place, const std::array<Array, 5>& arrays, const Number<int64_t>& step,
              const Attributes& a) {
-  const Tensor grad = make_tensor(arrays[0][0]), var = make_tensor(arrays[1][0]),
-               m = make_tensor(arrays[2][0]), v = make_tensor(arrays[3][0]), s = make_tensor(arrays[4][0]),
-               step_tensor = step.tensor();
+  const Tensor grad = make_tensor(arrays[0]), var = make_tensor(arrays[1]), m = make_tensor(arrays[2]),
+               v = make_tensor(arrays[3]), s = make_tensor(arrays[4]), step_tensor = step.tensor();
   run(
       place,
       [&](uint64_t* bytes, aclOpExecutor** executor) {
@@ -137,21 +138,24 @@ nb::object apply_fused_ema_adam(nb::handle grad, nb::handle var, nb::handle m, n
       throw nb::type_error("grad, var, m, v and s must all be arrays, or all be lists of arrays");
     }
   }
-  const std::array<nb::object, 6> kept = {held(grad), held(var), held(m), held(v), held(s), held(var_copy)};
   Place place;
-  std::array<Arrays, 5> arrays;
-  for (size_t k = 0; k < arrays.size(); ++k) arrays[k] = describe_all(place, kept[k], kNames[k], k > 0);
-  const Number<int64_t> step_number(place, step, "step", ACL_INT64);
-  const Number<float> scale(place, grad_scale, "grad_scale", ACL_FLOAT),
-      inf(place, found_inf, "found_inf", ACL_FLOAT);
   const Attributes attributes = {lr, ema_decay, beta1, beta2, eps, mode, bias_correction, weight_decay};
-  const bool has_one_dtype = !is_list(grad) && std::ranges::all_of(arrays, [&](const Arrays& list) {
-    return list[0].dtype == arrays[0][0].dtype;
-  });
-  if (has_one_dtype && var_copy.is_none() && !scale.is_given && !inf.is_given) {
-    run_one(place, arrays, step_number, attributes);
+  const bool is_plain = !is_list(grad) && var_copy.is_none() && grad_scale.is_none() && found_inf.is_none();
+  std::array<Array, 5> ones;  // without memory of its own: small models make many small calls
+  if (is_plain) {
+    for (size_t k = 0; k < ones.size(); ++k) ones[k] = describe_one(place, given[k], {kNames[k]}, k > 0);
+  }
+  if (is_plain &&
+      std::ranges::all_of(ones, [&](const Array& array) { return array.dtype == ones[0].dtype; })) {
+    run_one(place, ones, Number<int64_t>(place, step, "step", ACL_INT64), attributes);
   } else {
+    const std::array<nb::object, 6> kept = {held(grad), held(var), held(m), held(v), held(s), held(var_copy)};
+    std::array<Arrays, 5> arrays;
+    for (size_t k = 0; k < arrays.size(); ++k) arrays[k] = describe_all(place, kept[k], kNames[k], k > 0);
     const Arrays copies = var_copy.is_none() ? Arrays() : describe_all(place, kept[5], "var_copy", true);
+    const Number<int64_t> step_number(place, step, "step", ACL_INT64);
+    const Number<float> scale(place, grad_scale, "grad_scale", ACL_FLOAT),
+        inf(place, found_inf, "found_inf", ACL_FLOAT);
     run_list(place, arrays, var_copy.is_none() ? nullptr : &copies, step_number, scale, inf, attributes);
   }
   return nb::make_tuple(var, m, v, s);
