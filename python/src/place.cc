@@ -139,12 +139,21 @@ int Place::get_stream(aclrtStream* stream) const {
 
 bool Place::forget_stream() const { return wrapped_streams().forget(array_.device, native_stream()); }
 
+// Empty arrays may lie anywhere, so that a call need not have one on a GPU.
+void Place::require_array() const {
+  if (!object_.is_valid())
+    throw nb::value_error(
+        "no array of the call is on a GPU, but OPENACLNN_DEVICE is cuda; at least one must be");
+}
+
 nb::object Place::allocate_bytes(uint64_t bytes) const {
+  require_array();
   const int64_t count = static_cast<int64_t>(bytes);
   return allocate(object_, array_, ACL_UINT8, {&count, 1});
 }
 
 nb::object Place::allocate_number(const nb::object& value, aclDataType dtype) const {
+  require_array();
   return allocate_full(object_, array_, dtype, value);
 }
 

@@ -30,6 +30,7 @@ class Place {
 
  private:
   void* native_stream() const;
+  void require_array() const;
 
   nb::handle object_;
   Array array_;  // rank and layout mean nothing

@@ -1,7 +1,7 @@
 # Runs in a process of its own: CuPy and PyTorch as far as the package looks at them, with arrays on the emulated GPU, whose memory is the host's.
 """usage: fake_gpu.py LIBRARY FILE: computes what test_gpu.py compares into an .npz file, or prints what failed.
 
-LIBRARY: cupy or torch, both fake; or real, which is PyTorch on a real GPU."""
+LIBRARY: cupy or torch, both fake; or real-cupy, real-torch, on a real GPU."""
 import ctypes
 import os
 import sys
@@ -173,7 +173,13 @@ def check_capture(library, stream, gpu):
 
 
 def main(name, path):
-    if name == "real":
+    if name == "real-cupy":
+        import cupy
+
+        with cupy.cuda.Stream(non_blocking=True):
+            np.savez(path, **results(cupy.asarray, cupy.asnumpy))
+        return
+    if name == "real-torch":
         import torch
 
         with torch.cuda.stream(torch.cuda.Stream()):

@@ -7,7 +7,7 @@ import sys
 import fake_gpu
 import numpy as np
 import pytest
-from conftest import needs_jax, needs_torch, torch
+from conftest import needs_jax, needs_torch, optional, torch
 
 import openaclnn
 
@@ -42,10 +42,28 @@ def test_arrays_on_a_gpu_are_used_where_they_lie(library, tmp_path):
     compare(library, EMULATED, tmp_path / "results.npz")
 
 
+@pytest.mark.skipif(not EMULATED.exists(), reason=f"the emulated GPU is not built: ./dev build release makes {EMULATED.name}")
+def test_a_call_without_an_array_on_the_gpu_is_refused():
+    """Empty arrays may lie anywhere, but a number needs memory of some library."""
+    program = ("import numpy as np, openaclnn\n"
+               "arrays = [np.zeros(0, np.float32) for _ in range(5)]\n"
+               "for more in ({}, {'grad_scale': 2.0}):\n"
+               "    try: openaclnn.apply_fused_ema_adam_(*arrays, 1, **more)\n"
+               "    except ValueError as failure: print(failure)")
+    done = run(["-c", program], EMULATED)
+    assert done.stdout.count("no array of the call is on a GPU, but OPENACLNN_DEVICE is cuda") == 2, done.stdout + done.stderr
+
+
 @pytest.mark.skipif(torch is None or not torch.cuda.is_available(), reason="PyTorch sees no GPU here")
 @pytest.mark.skipif(not PLUGIN.exists(), reason=f"./dev build cuda has not made {PLUGIN.name}")
 def test_tensors_on_a_real_gpu(tmp_path):
-    compare("real", PLUGIN, tmp_path / "results.npz")
+    compare("real-torch", PLUGIN, tmp_path / "results.npz")
+
+
+@pytest.mark.skipif(optional("cupy") is None, reason="CuPy is not installed; it needs an NVIDIA GPU")
+@pytest.mark.skipif(not PLUGIN.exists(), reason=f"./dev build cuda has not made {PLUGIN.name}")
+def test_arrays_of_cupy_on_a_real_gpu(tmp_path):
+    compare("real-cupy", PLUGIN, tmp_path / "results.npz")
 
 
 def test_without_a_gpu_calls_say_what_is_missing():
