@@ -1,6 +1,7 @@
 // PyTorch's tensors: through the table of C functions that DLPack 1.3 defines where PyTorch has it, else through their methods.
 #include <nanobind/ndarray.h>
 
+#include <atomic>
 #include <mutex>
 #include <unordered_map>
 
@@ -53,31 +54,37 @@ TypeFacts examine(nb::handle type) {
   return facts;
 }
 
-// A type is examined once. It is kept alive, so that its address is not given to another one.
-TypeFacts look_up(PyTypeObject* type) {
-  static auto& known = *new std::unordered_map<PyTypeObject*, TypeFacts>;
+struct KnownType {
+  PyTypeObject* type;
+  TypeFacts facts;
+};
+
+// A type is examined once. It is kept alive, so that its address is not given to another one, and so is what is known of it.
+// NULL: no type of PyTorch, or none yet, since PyTorch may be imported later.
+const KnownType* look_up(PyTypeObject* type) {
+  static auto& known = *new std::unordered_map<PyTypeObject*, KnownType>;
   static auto& mutex = *new std::mutex;  // for Pythons without a lock of their own
   {
     const std::lock_guard lock(mutex);
-    if (const auto found = known.find(type); found != known.end()) return found->second;
+    if (const auto found = known.find(type); found != known.end()) return &found->second;
   }
   const nb::handle handle(reinterpret_cast<PyObject*>(type));
   const TypeFacts facts = examine(handle);
-  if (facts.kind == Kind::foreign) return facts;  // torch may be imported later
+  if (facts.kind == Kind::foreign) return nullptr;
   const std::lock_guard lock(mutex);
-  if (known.emplace(type, facts).second) handle.inc_ref();
-  return facts;
+  const auto [place, is_new] = known.emplace(type, KnownType{type, facts});
+  if (is_new) handle.inc_ref();
+  return &place->second;
 }
 
-// The arguments of a call mostly have one type.
-const TypeFacts& facts_of(PyTypeObject* type) {
-  thread_local PyTypeObject* last = nullptr;
-  thread_local TypeFacts last_facts;
-  if (type != last) {
-    last_facts = look_up(type);
-    last = last_facts.kind == Kind::foreign ? nullptr : type;
-  }
-  return last_facts;
+// The tensors of a program mostly have one type: the one that was asked for last needs no lock.
+const KnownType* known_type(PyTypeObject* type) {
+  static std::atomic<const KnownType*> last = nullptr;
+  const KnownType* known = last.load(std::memory_order_acquire);
+  if (known != nullptr && known->type == type) return known;
+  known = look_up(type);
+  if (known != nullptr) last.store(known, std::memory_order_release);
+  return known;
 }
 
 aclDataType dtype_of_word(std::string_view word) {
@@ -174,8 +181,9 @@ void require_plain(nb::handle object, const Name& name, const Array& array) {
 }  // namespace
 
 bool describe_torch(nb::handle object, const Name& name, Array& array) {
-  const TypeFacts& facts = facts_of(Py_TYPE(object.ptr()));
-  if (facts.kind == Kind::foreign) return false;
+  const KnownType* const known = known_type(Py_TYPE(object.ptr()));
+  if (known == nullptr) return false;
+  const TypeFacts& facts = known->facts;
   if (facts.kind == Kind::wrapper) {
     refuse(name, " is of type " + nb::cast<std::string>(nb::str(object.type())) +
                      ", which holds other tensors; pass these (for a DTensor its .to_local())");
