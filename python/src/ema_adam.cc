@@ -1,14 +1,12 @@
 // apply_fused_ema_adam_: one optimizer step for an array, or for lists of arrays in one call.
-#include <nanobind/stl/optional.h>
-
 #include <algorithm>
 #include <array>
-#include <optional>
 
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
 #include "call.h"
 #include "openaclnn/openaclnn.h"
 #include "operators.h"
+#include "scalars.h"
 
 namespace openaclnn::python {
 
@@ -128,9 +126,10 @@ void run_list(const Place& place, const std::array<Arrays, 5>& arrays, const Arr
 }
 
 nb::object apply_fused_ema_adam(nb::handle grad, nb::handle var, nb::handle m, nb::handle v, nb::handle s,
-                                nb::handle step, double lr, double ema_decay, double beta1, double beta2,
-                                double eps, int64_t mode, bool bias_correction, double weight_decay,
-                                nb::handle var_copy, nb::handle grad_scale, nb::handle found_inf) {
+                                nb::handle step, nb::handle lr, nb::handle ema_decay, nb::handle beta1,
+                                nb::handle beta2, nb::handle eps, nb::handle mode, nb::handle bias_correction,
+                                nb::handle weight_decay, nb::handle var_copy, nb::handle grad_scale,
+                                nb::handle found_inf) {
   const std::array<nb::handle, 5> given = {grad, var, m, v, s};
   static constexpr const char* kNames[5] = {"grad", "var", "m", "v", "s"};
   for (size_t k = 1; k < given.size(); ++k) {
@@ -139,7 +138,14 @@ nb::object apply_fused_ema_adam(nb::handle grad, nb::handle var, nb::handle m, n
     }
   }
   Place place;
-  const Attributes attributes = {lr, ema_decay, beta1, beta2, eps, mode, bias_correction, weight_decay};
+  const Attributes attributes = {to_real(lr, "lr"),
+                                 to_real(ema_decay, "ema_decay"),
+                                 to_real(beta1, "beta1"),
+                                 to_real(beta2, "beta2"),
+                                 to_real(eps, "eps"),
+                                 to_integer(mode, "mode"),
+                                 to_flag(bias_correction, "bias_correction"),
+                                 to_real(weight_decay, "weight_decay")};
   const bool is_plain = !is_list(grad) && var_copy.is_none() && grad_scale.is_none() && found_inf.is_none();
   std::array<Array, 5> ones;  // without memory of its own: small models make many small calls
   if (is_plain) {
@@ -213,10 +219,11 @@ C function: aclnnApplyFusedEmaAdam; with lists, mixed dtypes or a keyword argume
 void add_ema_adam(nb::module_& module) {
   using namespace nb::literals;
   module.def("apply_fused_ema_adam_", &apply_fused_ema_adam, "grad"_a.none(), "var"_a.none(), "m"_a.none(),
-             "v"_a.none(), "s"_a.none(), "step"_a.none(), "lr"_a = 1e-3, "ema_decay"_a = 0.9999,
-             "beta1"_a = 0.9, "beta2"_a = 0.999, "eps"_a = 1e-8, "mode"_a = 1, "bias_correction"_a = true,
-             "weight_decay"_a = 0.0, nb::kw_only(), "var_copy"_a = nb::none(), "grad_scale"_a = nb::none(),
-             "found_inf"_a = nb::none(), nb::sig(kSignature), kDoc);
+             "v"_a.none(), "s"_a.none(), "step"_a.none(), "lr"_a.none() = 1e-3, "ema_decay"_a.none() = 0.9999,
+             "beta1"_a.none() = 0.9, "beta2"_a.none() = 0.999, "eps"_a.none() = 1e-8, "mode"_a.none() = 1,
+             "bias_correction"_a.none() = true, "weight_decay"_a.none() = 0.0, nb::kw_only(),
+             "var_copy"_a = nb::none(), "grad_scale"_a = nb::none(), "found_inf"_a = nb::none(),
+             nb::sig(kSignature), kDoc);
 }
 
 }  // namespace openaclnn::python

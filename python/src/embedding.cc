@@ -1,6 +1,4 @@
 // embedding, embedding_dense_backward and embedding_counts: rows of a table, or of the part of a table that one process holds.
-#include <nanobind/stl/optional.h>
-
 #include <optional>
 #include <vector>
 
@@ -9,12 +7,23 @@
 #include "array_sources.h"
 #include "call.h"
 #include "operators.h"
+#include "scalars.h"
 
 namespace openaclnn::python {
 
 namespace {
 
 using Bound = std::optional<int64_t>;
+
+// The rows [start, end) of a table of `size` rows; none of them given: the whole table.
+struct Part {
+  Bound start, end, size;
+
+  Part(nb::handle vocab_start, nb::handle vocab_end, nb::handle vocab_size)
+      : start(to_optional_integer(vocab_start, "vocab_start")),
+        end(to_optional_integer(vocab_end, "vocab_end")),
+        size(to_optional_integer(vocab_size, "vocab_size")) {}
+};
 
 // Calls visit(position, value) for every integer of an array in row-major order; false: the dtype is no INT32 or INT64.
 template <class Visit>
@@ -78,35 +87,43 @@ struct LocalIndices {
   }
 };
 
-std::optional<LocalIndices> localise(const Array& indices, Bound start, Bound end, Bound vocab_size) {
-  if (!start && !end) {
-    if (vocab_size) throw nb::value_error("vocab_size has a meaning with vocab_start and vocab_end only");
+std::optional<LocalIndices> localise(const Array& indices, const Part& part) {
+  if (!part.start && !part.end) {
+    if (part.size) throw nb::value_error("vocab_size has a meaning with vocab_start and vocab_end only");
     return std::nullopt;
   }
-  if (!start || !end)
+  if (!part.start || !part.end)
     throw nb::value_error("vocab_start and vocab_end belong together; one of them is missing");
   Place::require_host("a part of the table, given by vocab_start and vocab_end,");
-  return std::optional<LocalIndices>(std::in_place, indices, *start, *end, vocab_size);
+  return std::optional<LocalIndices>(std::in_place, indices, *part.start, *part.end, part.size);
 }
 
 constexpr int kSkippedAreExpected = ACL_ERROR_RT_VECTOR_CORE_EXCEPTION;
 
-void require_rows(const char* name, Bound start, Bound end, int64_t rows) {
-  if (!start || *end - *start == rows) return;
+void require_rows(const char* name, const Part& part, int64_t rows) {
+  if (!part.start || *part.end - *part.start == rows) return;
   throw nb::value_error((std::string(name) + " has " + std::to_string(rows) +
-                         " rows but vocab_end - vocab_start is " + std::to_string(*end - *start) +
+                         " rows but vocab_end - vocab_start is " + std::to_string(*part.end - *part.start) +
                          "; they must be equal")
                             .c_str());
 }
 
-nb::object embedding(nb::handle weight, nb::handle indices, nb::handle out, Bound vocab_start,
-                     Bound vocab_end, Bound vocab_size) {
+int64_t row_count(nb::handle num_weights) {
+  const int64_t rows = to_integer(num_weights, "num_weights");
+  if (rows < 0)
+    throw nb::value_error(("num_weights is " + std::to_string(rows) + "; it must not be negative").c_str());
+  return rows;
+}
+
+nb::object embedding(nb::handle weight, nb::handle indices, nb::handle out, nb::handle vocab_start,
+                     nb::handle vocab_end, nb::handle vocab_size) {
+  const Part part(vocab_start, vocab_end, vocab_size);
   const Array weight_array = describe(weight, {"weight"}), index_array = describe(indices, {"indices"});
   Place place;
   place.require(weight, weight_array, {"weight"});
   place.require(indices, index_array, {"indices"});
-  const std::optional<LocalIndices> local = localise(index_array, vocab_start, vocab_end, vocab_size);
-  if (weight_array.rank == 2) require_rows("weight", vocab_start, vocab_end, weight_array.dims[0]);
+  const std::optional<LocalIndices> local = localise(index_array, part);
+  if (weight_array.rank == 2) require_rows("weight", part, weight_array.dims[0]);
   nb::object result = nb::borrow(out);
   if (out.is_none()) {
     std::vector<int64_t> dims(index_array.shape().begin(), index_array.shape().end());
@@ -126,56 +143,54 @@ nb::object embedding(nb::handle weight, nb::handle indices, nb::handle out, Boun
   return out.is_none() ? finished(std::move(result), weight_array.library) : result;
 }
 
-nb::object embedding_dense_backward(nb::handle grad, nb::handle indices, int64_t num_weights,
-                                    int64_t padding_idx, bool scale_grad_by_freq, nb::handle out,
-                                    Bound vocab_start, Bound vocab_end, Bound vocab_size) {
-  if (num_weights < 0)
-    throw nb::value_error(
-        ("num_weights is " + std::to_string(num_weights) + "; it must not be negative").c_str());
+nb::object embedding_dense_backward(nb::handle grad, nb::handle indices, nb::handle num_weights,
+                                    nb::handle padding_idx, nb::handle scale_grad_by_freq, nb::handle out,
+                                    nb::handle vocab_start, nb::handle vocab_end, nb::handle vocab_size) {
+  const int64_t row_total = row_count(num_weights), padding_row = to_integer(padding_idx, "padding_idx");
+  const bool scales = to_flag(scale_grad_by_freq, "scale_grad_by_freq");
+  const Part part(vocab_start, vocab_end, vocab_size);
   const Array grad_array = describe(grad, {"grad"}), index_array = describe(indices, {"indices"});
   Place place;
   place.require(grad, grad_array, {"grad"});
   place.require(indices, index_array, {"indices"});
-  const std::optional<LocalIndices> local = localise(index_array, vocab_start, vocab_end, vocab_size);
-  require_rows("num_weights, the table,", vocab_start, vocab_end, num_weights);
+  const std::optional<LocalIndices> local = localise(index_array, part);
+  require_rows("num_weights, the table,", part, row_total);
   nb::object result = nb::borrow(out);
   if (out.is_none()) {
-    const int64_t dims[] = {num_weights, grad_array.rank > 0 ? grad_array.dims[grad_array.rank - 1] : 1};
+    const int64_t dims[] = {row_total, grad_array.rank > 0 ? grad_array.dims[grad_array.rank - 1] : 1};
     result = allocate(grad, grad_array, grad_array.dtype, dims);
   }
   const Array out_array = describe_output(result, {"out"});
   place.require(result, out_array, {"out"});
   // padding_idx is a row of the whole table.
-  const int64_t padding = local && padding_idx >= 0 ? padding_idx - *vocab_start : padding_idx;
+  const int64_t padding = local && padding_row >= 0 ? padding_row - *part.start : padding_row;
   const Tensor grads = make_tensor(grad_array), positions = make_tensor(local ? local->array : index_array),
                table = make_tensor(out_array);
   run(
       place,
       [&](uint64_t* bytes, aclOpExecutor** executor) {
         return aclnnEmbeddingDenseBackwardGetWorkspaceSize(
-            grads.get(), positions.get(), static_cast<uint64_t>(num_weights), static_cast<uint64_t>(padding),
-            scale_grad_by_freq, table.get(), bytes, executor);
+            grads.get(), positions.get(), static_cast<uint64_t>(row_total), static_cast<uint64_t>(padding),
+            scales, table.get(), bytes, executor);
       },
       aclnnEmbeddingDenseBackward, local ? kSkippedAreExpected : 0);
   return out.is_none() ? finished(std::move(result), grad_array.library) : result;
 }
 
-nb::object embedding_counts(nb::handle indices, int64_t num_weights, nb::handle out) {
-  if (num_weights < 0)
-    throw nb::value_error(
-        ("num_weights is " + std::to_string(num_weights) + "; it must not be negative").c_str());
+nb::object embedding_counts(nb::handle indices, nb::handle num_weights, nb::handle out) {
+  const int64_t row_total = row_count(num_weights);
   Place::require_host("embedding_counts");
   const Array index_array = describe(indices, {"indices"});
   Place place;
   place.require(indices, index_array, {"indices"});
   nb::object result =
-      out.is_none() ? allocate(indices, index_array, ACL_INT64, {&num_weights, 1}) : nb::borrow(out);
+      out.is_none() ? allocate(indices, index_array, ACL_INT64, {&row_total, 1}) : nb::borrow(out);
   const Array out_array = describe_output(result, {"out"});
   place.require(result, out_array, {"out"});
-  if (out_array.dtype != ACL_INT64 || out_array.rank != 1 || out_array.dims[0] != num_weights) {
+  if (out_array.dtype != ACL_INT64 || out_array.rank != 1 || out_array.dims[0] != row_total) {
     throw nb::value_error(("out has dtype " + std::string(dtype_word(out_array.dtype)) + " and shape " +
                            shape_text(out_array.shape()) + "; it must be int64 of shape [" +
-                           std::to_string(num_weights) + "]")
+                           std::to_string(row_total) + "]")
                               .c_str());
   }
   auto* const counts = static_cast<int64_t*>(out_array.data);
@@ -183,9 +198,9 @@ nb::object embedding_counts(nb::handle indices, int64_t num_weights, nb::handle 
   bool are_integers = false;
   {
     const nb::gil_scoped_release unlocked;
-    for (int64_t w = 0; w < num_weights; ++w) counts[w * stride] = 0;
+    for (int64_t w = 0; w < row_total; ++w) counts[w * stride] = 0;
     are_integers = for_each_integer(index_array, [&](int64_t, int64_t index) {
-      if (index >= 0 && index < num_weights) ++counts[index * stride];
+      if (index >= 0 && index < row_total) ++counts[index * stride];
     });
   }
   if (!are_integers) throw nb::type_error("indices must be int32 or int64");
@@ -269,13 +284,13 @@ void add_embedding(nb::module_& module) {
              kEmbeddingDoc);
   module.def(
       "embedding_dense_backward", &embedding_dense_backward, "grad"_a.none(), "indices"_a.none(),
-      "num_weights"_a, "padding_idx"_a = -1, "scale_grad_by_freq"_a = false, nb::kw_only(),
-      "out"_a = nb::none(), "vocab_start"_a = nb::none(), "vocab_end"_a = nb::none(),
+      "num_weights"_a.none(), "padding_idx"_a.none() = -1, "scale_grad_by_freq"_a.none() = false,
+      nb::kw_only(), "out"_a = nb::none(), "vocab_start"_a = nb::none(), "vocab_end"_a = nb::none(),
       "vocab_size"_a = nb::none(),
       nb::sig("def embedding_dense_backward(grad, indices, num_weights, padding_idx=-1, "
               "scale_grad_by_freq=False, *, out=None, vocab_start=None, vocab_end=None, vocab_size=None)"),
       kBackwardDoc);
-  module.def("embedding_counts", &embedding_counts, "indices"_a.none(), "num_weights"_a, nb::kw_only(),
+  module.def("embedding_counts", &embedding_counts, "indices"_a.none(), "num_weights"_a.none(), nb::kw_only(),
              "out"_a = nb::none(), nb::sig("def embedding_counts(indices, num_weights, *, out=None)"),
              kCountsDoc);
 }

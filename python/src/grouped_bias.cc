@@ -4,13 +4,15 @@
 #include "aclnnop/aclnn_grouped_bias_add_grad.h"
 #include "call.h"
 #include "operators.h"
+#include "scalars.h"
 
 namespace openaclnn::python {
 
 namespace {
 
-nb::object grouped_bias_add_grad(nb::handle grad_y, nb::handle group_idx, int64_t group_idx_type,
+nb::object grouped_bias_add_grad(nb::handle grad_y, nb::handle group_idx, nb::handle group_idx_type,
                                  nb::handle out) {
+  const int64_t type = to_integer(group_idx_type, "group_idx_type");
   const Array grad_array = describe(grad_y, {"grad_y"});
   Place place;
   place.require(grad_y, grad_array, {"grad_y"});
@@ -31,8 +33,8 @@ nb::object grouped_bias_add_grad(nb::handle grad_y, nb::handle group_idx, int64_
   run(
       place,
       [&](uint64_t* bytes, aclOpExecutor** executor) {
-        return aclnnGroupedBiasAddGradV2GetWorkspaceSize(rows.get(), groups.get(), group_idx_type, sums.get(),
-                                                         bytes, executor);
+        return aclnnGroupedBiasAddGradV2GetWorkspaceSize(rows.get(), groups.get(), type, sums.get(), bytes,
+                                                         executor);
       },
       aclnnGroupedBiasAddGradV2);
   return out.is_none() ? finished(std::move(result), grad_array.library) : result;
@@ -69,7 +71,7 @@ Source: the derivative of y[i, :] = x[i, :] + bias[j, :]. C function: aclnnGroup
 void add_grouped_bias(nb::module_& module) {
   using namespace nb::literals;
   module.def("grouped_bias_add_grad", &grouped_bias_add_grad, "grad_y"_a.none(), "group_idx"_a = nb::none(),
-             "group_idx_type"_a = 0, nb::kw_only(), "out"_a = nb::none(),
+             "group_idx_type"_a.none() = 0, nb::kw_only(), "out"_a = nb::none(),
              nb::sig("def grouped_bias_add_grad(grad_y, group_idx=None, group_idx_type=0, *, out=None)"),
              kDoc);
 }

@@ -7,12 +7,22 @@
 #include "aclnnop/aclnn_nsa_compress_grad.h"
 #include "call.h"
 #include "operators.h"
+#include "scalars.h"
 
 namespace openaclnn::python {
 
 namespace {
 
 using Lengths = std::vector<int64_t>;
+
+struct Windowing {
+  int64_t block, stride, type;
+
+  Windowing(nb::handle compress_block_size, nb::handle compress_stride, nb::handle actual_seq_len_type)
+      : block(to_integer(compress_block_size, "compress_block_size")),
+        stride(to_integer(compress_stride, "compress_stride")),
+        type(to_integer(actual_seq_len_type, "actual_seq_len_type")) {}
+};
 
 // A list of ints, or any array of them.
 Lengths lengths_of(nb::handle object) {
@@ -24,22 +34,23 @@ Lengths lengths_of(nb::handle object) {
 }
 
 // The number of windows; 0 where the lengths are wrong, which the operator then explains.
-int64_t count_windows(const Lengths& lengths, int64_t type, int64_t tokens, int64_t block, int64_t stride) {
-  if (stride < 1 || block < 1) return 0;
+int64_t count_windows(const Lengths& lengths, int64_t tokens, const Windowing& w) {
+  if (w.stride < 1 || w.block < 1) return 0;
   const Lengths whole = {tokens};
   int64_t windows = 0, end = 0;
   for (const int64_t entry : lengths.empty() ? whole : lengths) {
-    const int64_t length = type == 1 || lengths.empty() ? entry : entry - end;
+    const int64_t length = w.type == 1 || lengths.empty() ? entry : entry - end;
     if (length < 0 || length > tokens) return 0;
     end += length;
-    if (length >= block) windows += (length - block) / stride + 1;
+    if (length >= w.block) windows += (length - w.block) / w.stride + 1;
   }
   return end > tokens ? 0 : windows;
 }
 
-nb::object nsa_compress(nb::handle input, nb::handle weight, int64_t compress_block_size,
-                        int64_t compress_stride, nb::handle actual_seq_len, int64_t actual_seq_len_type,
+nb::object nsa_compress(nb::handle input, nb::handle weight, nb::handle compress_block_size,
+                        nb::handle compress_stride, nb::handle actual_seq_len, nb::handle actual_seq_len_type,
                         nb::handle out) {
+  const Windowing w(compress_block_size, compress_stride, actual_seq_len_type);
   const Array input_array = describe(input, {"input"}), weight_array = describe(weight, {"weight"});
   Place place;
   place.require(input, input_array, {"input"});
@@ -48,8 +59,7 @@ nb::object nsa_compress(nb::handle input, nb::handle weight, int64_t compress_bl
   nb::object result = nb::borrow(out);
   if (out.is_none()) {
     std::vector<int64_t> dims(input_array.shape().begin(), input_array.shape().end());
-    if (!dims.empty())
-      dims[0] = count_windows(lengths, actual_seq_len_type, dims[0], compress_block_size, compress_stride);
+    if (!dims.empty()) dims[0] = count_windows(lengths, dims[0], w);
     result = allocate(input, input_array, input_array.dtype, dims);
   }
   const Array out_array = describe_output(result, {"out"});
@@ -60,17 +70,17 @@ nb::object nsa_compress(nb::handle input, nb::handle weight, int64_t compress_bl
   run(
       place,
       [&](uint64_t* bytes, aclOpExecutor** executor) {
-        return aclnnNsaCompressGetWorkspaceSize(tokens.get(), weights.get(), ends.get(), nullptr,
-                                                compress_block_size, compress_stride, actual_seq_len_type,
-                                                compressed.get(), bytes, executor);
+        return aclnnNsaCompressGetWorkspaceSize(tokens.get(), weights.get(), ends.get(), nullptr, w.block,
+                                                w.stride, w.type, compressed.get(), bytes, executor);
       },
       aclnnNsaCompress);
   return out.is_none() ? finished(std::move(result), input_array.library) : result;
 }
 
 nb::object nsa_compress_grad(nb::handle grad, nb::handle input, nb::handle weight,
-                             int64_t compress_block_size, int64_t compress_stride, nb::handle actual_seq_len,
-                             int64_t actual_seq_len_type, nb::handle out) {
+                             nb::handle compress_block_size, nb::handle compress_stride,
+                             nb::handle actual_seq_len, nb::handle actual_seq_len_type, nb::handle out) {
+  const Windowing w(compress_block_size, compress_stride, actual_seq_len_type);
   const Array grad_array = describe(grad, {"grad"}), input_array = describe(input, {"input"}),
               weight_array = describe(weight, {"weight"});
   Place place;
@@ -98,9 +108,9 @@ nb::object nsa_compress_grad(nb::handle grad, nb::handle input, nb::handle weigh
   run(
       place,
       [&](uint64_t* bytes, aclOpExecutor** executor) {
-        return aclnnNsaCompressGradGetWorkspaceSize(
-            grads.get(), tokens.get(), weights.get(), ends.get(), compress_block_size, compress_stride,
-            actual_seq_len_type, nullptr, token_grads.get(), weight_grads.get(), bytes, executor);
+        return aclnnNsaCompressGradGetWorkspaceSize(grads.get(), tokens.get(), weights.get(), ends.get(),
+                                                    w.block, w.stride, w.type, nullptr, token_grads.get(),
+                                                    weight_grads.get(), bytes, executor);
       },
       aclnnNsaCompressGrad);
   const Library library = out.is_none() ? input_array.library : Library::other;
@@ -160,25 +170,25 @@ Source: the derivatives of nsa_compress. C function: aclnnNsaCompressGrad.)";
 void add_nsa(nb::module_& module) {
   using namespace nb::literals;
   module.def(
-      "nsa_compress", &nsa_compress, "input"_a.none(), "weight"_a.none(), "compress_block_size"_a,
-      "compress_stride"_a, nb::kw_only(), "actual_seq_len"_a = nb::none(), "actual_seq_len_type"_a = 0,
-      "out"_a = nb::none(),
+      "nsa_compress", &nsa_compress, "input"_a.none(), "weight"_a.none(), "compress_block_size"_a.none(),
+      "compress_stride"_a.none(), nb::kw_only(), "actual_seq_len"_a = nb::none(),
+      "actual_seq_len_type"_a.none() = 0, "out"_a = nb::none(),
       nb::sig("def nsa_compress(input, weight, compress_block_size, compress_stride, *, actual_seq_len=None, "
               "actual_seq_len_type=0, out=None)"),
       kCompressDoc);
   module.def("nsa_compress_grad", &nsa_compress_grad, "grad"_a.none(), "input"_a.none(), "weight"_a.none(),
-             "compress_block_size"_a, "compress_stride"_a, nb::kw_only(), "actual_seq_len"_a = nb::none(),
-             "actual_seq_len_type"_a = 0, "out"_a = nb::none(),
+             "compress_block_size"_a.none(), "compress_stride"_a.none(), nb::kw_only(),
+             "actual_seq_len"_a = nb::none(), "actual_seq_len_type"_a.none() = 0, "out"_a = nb::none(),
              nb::sig("def nsa_compress_grad(grad, input, weight, compress_block_size, compress_stride, *, "
                      "actual_seq_len=None, actual_seq_len_type=0, out=None)"),
              kGradDoc);
   module.def(
       "nsa_windows",
-      [](nb::handle actual_seq_len, int64_t tokens, int64_t block, int64_t stride, int64_t type) {
-        return count_windows(lengths_of(actual_seq_len), type, tokens, block, stride);
+      [](nb::handle actual_seq_len, nb::handle tokens, nb::handle block, nb::handle stride, nb::handle type) {
+        return count_windows(lengths_of(actual_seq_len), to_integer(tokens, "tokens"), {block, stride, type});
       },
-      "actual_seq_len"_a.none(), "tokens"_a, "compress_block_size"_a, "compress_stride"_a,
-      "actual_seq_len_type"_a = 0,
+      "actual_seq_len"_a.none(), "tokens"_a.none(), "compress_block_size"_a.none(),
+      "compress_stride"_a.none(), "actual_seq_len_type"_a.none() = 0,
       nb::sig("def nsa_windows(actual_seq_len, tokens, compress_block_size, compress_stride, "
               "actual_seq_len_type=0)"),
       "The number of windows J of nsa_compress for sequences and a number of tokens.");

@@ -68,6 +68,37 @@ def test_numbers_and_arrays_are_named():
         openaclnn.embedding_counts(np.array([1]), 3, out=np.zeros(3, np.int32))
 
 
+@pytest.mark.parametrize("options, sentence", [
+    (dict(lr="x"), "lr is of type str; a number is needed"),
+    (dict(beta1=10**400), "beta1 is 10+; a number of float64's range is needed"),
+    (dict(mode=1.5), "mode is of type float; an int is needed"),
+    (dict(mode=2**64), "mode is 18446744073709551616; an int of 64 bits is needed"),
+    (dict(bias_correction=None), "bias_correction is of type NoneType; a bool is needed"),
+    (dict(bias_correction=2), "bias_correction is 2; a bool is needed"),
+])
+def test_scalars_are_named(options, sentence):
+    with pytest.raises((TypeError, ValueError), match=f"^{sentence}$"):
+        openaclnn.apply_fused_ema_adam_(*arrays(3), 1, **options)
+
+
+def test_scalars_of_other_functions_are_named():
+    table = np.ones((2, 2), np.float32)
+    for call, name in ((lambda: openaclnn.embedding(table, np.array([0]), vocab_start="0", vocab_end=2), "vocab_start"),
+                       (lambda: openaclnn.embedding_dense_backward(table, np.array([0, 1]), None), "num_weights"),
+                       (lambda: openaclnn.embedding_counts(np.array([0]), 2.0), "num_weights"),
+                       (lambda: openaclnn.grouped_bias_add_grad(table, np.array([2]), "ends"), "group_idx_type"),
+                       (lambda: openaclnn.nsa_compress(np.ones((2, 1, 2), np.float32), table[:, :1], 2, None), "compress_stride")):
+        with pytest.raises(TypeError, match=f"^{name} is of type .*; an int is needed$"):
+            call()
+
+
+def test_scalars_of_numpy_are_numbers():
+    plain, theirs = arrays(3), arrays(3)
+    openaclnn.apply_fused_ema_adam_(*plain, 1, lr=0.5, mode=0, bias_correction=False)
+    openaclnn.apply_fused_ema_adam_(*theirs, np.int64(1), lr=np.float32(0.5), mode=np.int8(0), bias_correction=np.bool_(False))
+    assert all(np.array_equal(mine, other) for mine, other in zip(plain, theirs))
+
+
 def test_scalars_of_numpy_are_no_outputs():
     """NumPy shows a copy of them, so that an update would be lost."""
     a = [np.array(value, np.float32) for value in (1, 1, 0, 1)]
