@@ -107,19 +107,22 @@ Status free_block(void* address, MemorySpace space) {
   }
   const Block block = entry.mapped();
   Device& device = device_of(block.device);
+  const auto release = [&] {
+    try {
+      device.release(address, block.usable_bytes, space);
+    } catch (const DeviceFailure&) {
+      BlockTable::instance().put_back(std::move(entry));  // it is still the program's, which may try again
+      throw;
+    }
+  };
   std::string damage;
   try {
     damage = device.damage(address, block.usable_bytes);
   } catch (...) {
-    device.release(address, block.usable_bytes, space);
+    release();
     throw;
   }
-  try {
-    device.release(address, block.usable_bytes, space);
-  } catch (const DeviceFailure&) {
-    BlockTable::instance().put_back(std::move(entry));  // it is still the program's, which may try again
-    throw;
-  }
+  release();
   if (damage.empty()) return {};
   // Many programs ignore what a free returns; this one is being debugged.
   damage = text(name, " (", address_text(address), ") is freed, but ", damage);
