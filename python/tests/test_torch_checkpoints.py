@@ -107,12 +107,16 @@ def test_steps_of_groups_are_taken_for_their_parameters(has_averages):
         assert torch.equal(got, want)
 
 
-def test_a_loaded_checkpoint_stays_as_it_is():
+def trained_and_new():
+    """An optimizer that has made two steps, its checkpoint, and a new optimizer for an equal model."""
     network = model()
     optimizer = FusedEmaAdamW(network.parameters(), lr=0.01)
     train(network, optimizer, 2)
-    saved = copy.deepcopy(optimizer.state_dict())
-    other = FusedEmaAdamW(model().parameters(), lr=0.5)
+    return optimizer, copy.deepcopy(optimizer.state_dict()), FusedEmaAdamW(model().parameters(), lr=0.5)
+
+
+def test_a_loaded_checkpoint_stays_as_it_is():
+    optimizer, saved, other = trained_and_new()
     other.load_state_dict(saved)
     for parameter in other.param_groups[0]["params"]:
         parameter.grad = torch.ones_like(parameter)
@@ -147,11 +151,7 @@ def test_state_that_was_replaced_is_completed_again(options):
 @needs_newer_torch(2, 1)
 def test_hooks_of_a_load_have_the_last_word():
     """As in torch.optim: a hook before the load changes what is loaded, one after it what was loaded."""
-    network = model()
-    optimizer = FusedEmaAdamW(network.parameters(), lr=0.01)
-    train(network, optimizer, 2)
-    saved = copy.deepcopy(optimizer.state_dict())
-    other = FusedEmaAdamW(model().parameters(), lr=0.5)
+    optimizer, saved, other = trained_and_new()
     first = other.param_groups[0]["params"][0]
     seen = []
 
