@@ -4,11 +4,14 @@
 #include "ops/nsa_compress/schema.h"
 #include "support/expect.h"
 #include "support/subprocess.h"
+#include "support/windows_lengths.h"
 
 namespace openaclnn_test {
 namespace {
 
 using namespace nsa_compress_schema;
+
+WindowsCall windows_call(const Schema& test) { return {test, kPhase1, kOutput, "output"}; }
 
 TEST(NsaCompressPhase1, EveryFaultHasItsCodeAndSentence) {
   const Schema test = compress_test();
@@ -25,93 +28,17 @@ TEST(NsaCompressPhase1, AcceptsExactlyTheListedDtypes) {
   expect_exactly_these_dtypes(compress_test(), {kOutput}, of_input);
 }
 TEST(NsaCompressPhase1, RefusesExtentsThatLeaveInt64) { expect_extents_within_int64(compress_test()); }
-TEST(NsaCompressPhase1, RefusesEveryOtherAttribute) {
-  const auto says = [](const char* name) {
-    return [name](int64_t value) { return name + (" is " + std::to_string(value)) + ";"; };
-  };
-  const Schema test = compress_test();
-  expect_refused_numbers(test, kLengthType, {-1, 2, int64_t{1} << 32, (int64_t{1} << 32) + 1},
-                         says("actSeqLenType"));
-  for (const int64_t value : {int64_t{0}, int64_t{-1}, -(int64_t{1} << 32) + 16, INT64_MIN}) {
-    for (const auto& [number, name] :
-         {std::pair(kBlockSize, "compressBlockSize"), {kStride, "compressStride"}}) {
-      CallArguments arguments = test.valid;
-      arguments.numbers[number] = value;
-      EXPECT_TRUE(failed_in_phase1(test.run(arguments), kPhase1, kInvalid, {says(name)(value)}));
-    }
-  }
-}
+TEST(NsaCompressPhase1, RefusesEveryOtherAttribute) { expect_refused_windows(windows_call(compress_test())); }
 TEST(NsaCompressPhase1, AcceptsExactlyThePlainFormats) { expect_exactly_the_plain_formats(compress_test()); }
 TEST(NsaCompressPhase1, RefusesAnOutputThatOverlapsItselfButNotInputs) {
   expect_distinct_outputs(compress_test());
 }
 
-// How the same two sequences, or one of all tokens, can be described.
-struct Lengths {
-  bool is_given;
-  int64_t type;
-  std::vector<int64_t> entries;
-  int64_t windows;
-  std::string sentence = "";  // empty: accepted
-};
-
-void expect_lengths(const Schema& test, const Lengths& lengths) {
-  CallArguments arguments = test.valid;
-  arguments.array->handle = lengths.is_given ? Handle::live : Handle::null;
-  arguments.array->values = lengths.entries;
-  arguments.numbers[kLengthType] = lengths.type;
-  arguments.tensors[kOutput].dims[0] = lengths.windows;
-  const Outcome outcome = test.run(arguments);
-  const std::string entries = testing::PrintToString(lengths.entries);
-  if (lengths.sentence.empty()) {
-    EXPECT_EQ(outcome.phase1, 0) << outcome.error << " with " << entries;
-  } else {
-    EXPECT_TRUE(failed_in_phase1(outcome, kPhase1, kInvalid, {lengths.sentence})) << "V10: " << entries;
-  }
-}
-
 TEST(NsaCompressPhase1, AcceptsEveryWayToGiveTheLengths) {
-  for (const Lengths& lengths : {Lengths{false, 0, {}, 5},
-                                 {false, 1, {}, 5},
-                                 {true, 0, {}, 5},
-                                 {true, 1, {}, 5},
-                                 {true, 0, {96}, 5},
-                                 {true, 0, {0, 96}, 5},
-                                 {true, 0, {0, 0, 96, 96}, 5},
-                                 {true, 1, {96}, 5},
-                                 {true, 1, {0, 96, 0}, 5},
-                                 {true, 0, {48, 96}, 4},
-                                 {true, 0, {0, 48, 96}, 4},
-                                 {true, 1, {48, 48}, 4},
-                                 {true, 1, {64, 32}, 4},
-                                 {true, 1, {31, 65}, 3},
-                                 {true, 0, {48, 95}, 3},  // tokens left over
-                                 {true, 1, {48}, 2},
-                                 {true, 1, {31, 31, 31}, 0},
-                                 {true, 0, {0}, 0}}) {
-    expect_lengths(compress_test(), lengths);
-  }
+  expect_every_way_to_give_lengths(windows_call(compress_test()));
 }
-
 TEST(NsaCompressPhase1, RefusesWrongLengthsByTheirFirstFault) {
-  constexpr int64_t kMost = INT64_MAX;
-  const std::string sum = " makes the sum of the sequence lengths exceed 96, the number of tokens of input";
-  for (const Lengths& lengths :
-       {Lengths{true, 0, {-1}, 4, "actSeqLenOptional[0] = -1 is negative"},
-        {true, 1, {48, -48}, 4, "actSeqLenOptional[1] = -48 is negative"},
-        {true, 1, {48, INT64_MIN}, 4, "actSeqLenOptional[1] = -9223372036854775808 is"},
-        // a negative entry is found before one that decreases, and that before the total
-        {true, 0, {200, 5, -3}, 4, "actSeqLenOptional[2] = -3 is negative"},
-        {true, 0, {200, 5, 3}, 4, "[1] = 5 is below actSeqLenOptional[0] = 200"},
-        {true, 0, {48, kMost}, 4, "actSeqLenOptional[1] = 9223372036854775807 exceeds 96"},
-        {true, 1, {48, 49}, 4, "actSeqLenOptional[1] = 49" + sum},
-        {true, 1, {97}, 4, "actSeqLenOptional[0] = 97" + sum},
-        {true, 1, {48, kMost, kMost}, 4, "actSeqLenOptional[1] = 9223372036854775807" + sum},
-        {true, 1, {48, 48}, 5, "output has 5 windows in dim 0"},
-        {true, 1, {48, 48}, 0, "output has 0 windows in dim 0"},
-        {false, 0, {}, 4, "the sequences have 5 windows of 32 tokens, 16 apart"}}) {
-    expect_lengths(compress_test(), lengths);
-  }
+  expect_first_fault_of_lengths(windows_call(compress_test()));
 }
 
 // V7: the text is read in phase 1 only, NULL is accepted, and a sentence shows the start of any text without breaking its line.
@@ -174,11 +101,12 @@ TEST(DISABLED_NsaCompressStrictPhase1, EveryTokenBelongsToASequence) {
   test.faults.insert(test.faults.end() - 2, rest);
   expect_every_fault_is_found(test);
   EXPECT_GT(expect_first_of_two_faults_decides(test), 900);
-  expect_lengths(test,
+  expect_lengths(windows_call(test),
                  {true, 1, {48, 47}, 3, "actSeqLenOptional[1] = 47 ends the last sequence at token 95"});
-  expect_lengths(test, {true, 0, {0}, 0, "actSeqLenOptional[0] = 0 ends the last sequence at token 0"});
-  expect_lengths(test, {true, 1, {}, 5});
-  expect_lengths(test, {false, 0, {}, 5});
+  expect_lengths(windows_call(test),
+                 {true, 0, {0}, 0, "actSeqLenOptional[0] = 0 ends the last sequence at token 0"});
+  expect_lengths(windows_call(test), {true, 1, {}, 5});
+  expect_lengths(windows_call(test), {false, 0, {}, 5});
 }
 
 // V11, in the order of the list of limits. A fault that changes the number of windows cannot be combined with other lengths.
