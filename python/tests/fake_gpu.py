@@ -4,6 +4,7 @@
 LIBRARY: cupy or torch, both fake; or real-cupy, real-torch, on a real GPU."""
 import ctypes
 import os
+import subprocess
 import sys
 import types
 
@@ -122,6 +123,21 @@ def results(make, host):
     outputs.update({f"state{k}": x for k, x in enumerate(state)})
     openaclnn.synchronize()
     return {name: host(x) for name, x in outputs.items()}
+
+
+def compare(library, plugin, path):
+    """Runs this file for a library of arrays in a process that computes on GPUs; what it finds must be what the CPU finds here."""
+    done = subprocess.run([sys.executable, "-W", "ignore", __file__, library, str(path)], capture_output=True, text=True, timeout=300,
+                          env={**os.environ, "OPENACLNN_DEVICE": "cuda", "OPENACLNN_CUDA_PLUGIN": str(plugin)})
+    assert done.returncode == 0, done.stdout + done.stderr
+    expected = results(lambda x: x.copy(), lambda x: x)
+    found = np.load(path)
+    assert set(found) == set(expected)
+    for name, values in expected.items():
+        if name == "weight_grad":  # whose order of additions is the device's own
+            np.testing.assert_allclose(found[name], values, rtol=1e-5)
+        else:
+            assert found[name].tobytes() == values.tobytes(), name
 
 
 def expect(kind, words, call):

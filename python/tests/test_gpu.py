@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import fake_gpu
-import numpy as np
 import pytest
 from conftest import needs_jax, needs_torch, optional, torch
 
@@ -22,24 +21,11 @@ def run(arguments, plugin):
                           env={**os.environ, "OPENACLNN_DEVICE": "cuda", "OPENACLNN_CUDA_PLUGIN": str(plugin)})
 
 
-def compare(library, plugin, path):
-    done = run([HERE / "fake_gpu.py", library, path], plugin)
-    assert done.returncode == 0, done.stdout + done.stderr
-    expected = fake_gpu.results(lambda x: x.copy(), lambda x: x)
-    found = np.load(path)
-    assert set(found) == set(expected)
-    for name, values in expected.items():
-        if name == "weight_grad":  # whose order of additions is the device's own
-            np.testing.assert_allclose(found[name], values, rtol=1e-5)
-        else:
-            assert found[name].tobytes() == values.tobytes(), name
-
-
 @pytest.mark.skipif(not EMULATED.exists(), reason=f"the emulated GPU is not built: ./dev build release makes {EMULATED.name}")
 @pytest.mark.parametrize("library", ["cupy", "torch"])
 def test_arrays_on_a_gpu_are_used_where_they_lie(library, tmp_path):
     """Results, order in the library's stream, faults, refusals and graphs; nothing here tells about a real GPU."""
-    compare(library, EMULATED, tmp_path / "results.npz")
+    fake_gpu.compare(library, EMULATED, tmp_path / "results.npz")
 
 
 @pytest.mark.skipif(not EMULATED.exists(), reason=f"the emulated GPU is not built: ./dev build release makes {EMULATED.name}")
@@ -57,13 +43,13 @@ def test_a_call_without_an_array_on_the_gpu_is_refused():
 @pytest.mark.skipif(torch is None or not torch.cuda.is_available(), reason="PyTorch sees no GPU here")
 @pytest.mark.skipif(not PLUGIN.exists(), reason=f"./dev build cuda has not made {PLUGIN.name}")
 def test_tensors_on_a_real_gpu(tmp_path):
-    compare("real-torch", PLUGIN, tmp_path / "results.npz")
+    fake_gpu.compare("real-torch", PLUGIN, tmp_path / "results.npz")
 
 
 @pytest.mark.skipif(optional("cupy") is None, reason="CuPy is not installed; it needs an NVIDIA GPU")
 @pytest.mark.skipif(not PLUGIN.exists(), reason=f"./dev build cuda has not made {PLUGIN.name}")
 def test_arrays_of_cupy_on_a_real_gpu(tmp_path):
-    compare("real-cupy", PLUGIN, tmp_path / "results.npz")
+    fake_gpu.compare("real-cupy", PLUGIN, tmp_path / "results.npz")
 
 
 def test_without_a_gpu_calls_say_what_is_missing():
