@@ -1,0 +1,142 @@
+# Runs commands within a time limit: output goes into logs, results into summary.md, and what hangs is killed with all it started.
+import dataclasses
+import os
+import pathlib
+import shlex
+import signal
+import subprocess
+import time
+import typing
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LAST_LINES = 12  # of a failed command, in the summary
+MOST_SHOWN = 3  # failed tests of a program whose last lines are shown
+HANGS = 20  # a test that has not ended after so many seconds fails; with less time it tells nothing
+
+
+@dataclasses.dataclass
+class End:
+    why: str  # how the command failed; empty when it did not
+    code: typing.Optional[int] = None
+    text: str = ""  # what it printed
+
+    def last_lines(self):
+        lines = self.text.rstrip().splitlines()[-LAST_LINES:]
+        return ["```", *lines, "```"] if lines else []
+
+
+def how_it_ended(code):
+    if code >= 0:
+        return f"exit code {code}" if code else ""
+    try:
+        return f"killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"killed by signal {-code}"
+
+
+def kill(process):
+    """Ends a command that hangs or is no longer wanted, and whatever it started: compilers, the program under a sanitizer."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(10)
+    except (ProcessLookupError, subprocess.TimeoutExpired):
+        pass  # a process that waits in the driver dies when the driver lets it
+
+
+def names_of(listing):
+    """The full names in what --gtest_list_tests prints."""
+    names, suite = [], None
+    for line in listing.splitlines():
+        word = line.split("#")[0].rstrip()
+        if line.startswith("  ") and suite:
+            names.append(suite + word.strip())
+        elif word.endswith(".") and " " not in word:
+            suite = word
+    return names
+
+
+class Run:
+    def __init__(self, out, minutes, path):
+        self.out, self.path, self.deadline = out, path, time.monotonic() + 60 * minutes
+        self.lines, self.failed = [], False
+
+    def left(self):
+        return self.deadline - time.monotonic()
+
+    def say(self, *lines):
+        """Prints and keeps lines. The summary is written each time: nobody knows when a limit from outside ends this program."""
+        for line in lines:
+            print(line, flush=True)
+        self.lines += lines
+        (self.out / "summary.md").write_text("\n".join(self.lines) + "\n")
+
+    def fail(self, *lines):
+        self.failed = True
+        self.say(*lines)
+
+    def execute(self, log, command, seconds, **environment):
+        """Runs a command to its end, or as long as it may take."""
+        command = [str(word) for word in command]
+        seconds = min(seconds, self.left())
+        if seconds < 1:
+            return End("the time is used up (--minutes)")
+        path = self.out / f"{log}.log"
+        with path.open("ab") as file:
+            file.write(f"== {shlex.join(command)}\n".encode())
+            file.flush()
+            begin, code = file.tell(), None
+            try:
+                process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
+                                           env={**os.environ, "PATH": self.path, **environment}, start_new_session=True)
+            except OSError as error:
+                return End(f"{error.strerror}: {command[0]}")
+            try:
+                code = process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                pass
+            finally:
+                if code is None:
+                    kill(process)
+        with path.open("rb") as file:
+            file.seek(begin)
+            text = file.read().decode(errors="replace")
+        return End(f"no end in {seconds:.0f} s" if code is None else how_it_ended(code), code, text)
+
+    def step(self, name, log, command, seconds, **environment):
+        """A command that is a step by itself, told in one line."""
+        begin = time.monotonic()
+        end = self.execute(log, command, seconds, **environment)
+        if end.why:
+            self.fail(f"{name}: FAILED ({end.why}), {log}.log", *end.last_lines())
+        else:
+            self.say(f"{name}: passed in {time.monotonic() - begin:.0f} s, {log}.log")
+        return end
+
+    def tests(self, name, log, program, seconds, pattern="*", wrapper=(), **environment):
+        """Every test of a GoogleTest program in a process of its own: a GPU that one of them loses is lost for its whole process."""
+        begin = time.monotonic()
+        listed = self.execute(log, [program, "--gtest_list_tests", f"--gtest_filter={pattern}"], seconds, **environment)
+        names = names_of(listed.text)
+        if listed.why or not names:
+            self.fail(f"{name}: FAILED, it does not list its tests ({listed.why or 'none'}), {log}.log", *listed.last_lines())
+            return
+        failed, unfinished, skipped = [], [], 0
+        for test in names:
+            left = min(seconds - (time.monotonic() - begin), self.left())
+            if left < 2:
+                unfinished.append(test)
+                continue
+            # A test that hangs leaves half of the time to the others.
+            end = self.execute(log, [*wrapper, program, f"--gtest_filter={test}"], left / 2, **environment)
+            skipped += "[  SKIPPED ]" in end.text
+            if end.code is None and left / 2 < HANGS:
+                unfinished.append(test)
+            elif end.why:
+                failed.append((test, end))
+        passed = len(names) - len(failed) - len(unfinished) - skipped
+        self.say(f"{name}: {passed} of {len(names)} tests passed in {time.monotonic() - begin:.0f} s"
+                 f"{f', {skipped} skipped themselves' if skipped else ''}, {log}.log")
+        for at, (test, end) in enumerate(failed):
+            self.fail(f"{name}: {test} FAILED ({end.why})", *(end.last_lines() if at < MOST_SHOWN else []))
+        if unfinished:
+            self.fail(f"{name}: not finished in the time for it: {', '.join(unfinished)}")
