@@ -64,6 +64,8 @@ struct cudaDeviceProp {
   char name[256];
 };
 
+#define cudaStreamLegacy (reinterpret_cast<cudaStream_t>(1))
+#define cudaStreamPerThread (reinterpret_cast<cudaStream_t>(2))
 inline constexpr unsigned cudaStreamNonBlocking = 1;
 inline constexpr unsigned cudaEventDefault = 0, cudaEventDisableTiming = 2;
 inline constexpr unsigned cudaHostAllocPortable = 1, cudaHostAllocMapped = 2;

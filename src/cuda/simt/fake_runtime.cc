@@ -96,6 +96,7 @@ const char* cudaGetErrorName(cudaError_t error) {
     case cudaErrorInvalidResourceHandle: return "cudaErrorInvalidResourceHandle";
     case cudaErrorIllegalAddress: return "cudaErrorIllegalAddress";
     case cudaErrorLaunchOutOfResources: return "cudaErrorLaunchOutOfResources";
+    case cudaErrorContextIsDestroyed: return "cudaErrorContextIsDestroyed";
     case cudaErrorStreamCaptureUnsupported: return "cudaErrorStreamCaptureUnsupported";
     case cudaErrorCapturedEvent: return "cudaErrorCapturedEvent";
     default: return "cudaErrorUnknown";
@@ -113,7 +114,12 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   *can = device != peer ? 1 : 0;
   return cudaSuccess;
 }
-cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return gpu().enter("cudaDeviceEnablePeerAccess"); }
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
+  if (const cudaError_t error = gpu().enter("cudaDeviceEnablePeerAccess"); error != cudaSuccess) return error;
+  const Lock lock(gpu().mutex);
+  const bool added = gpu().peers.emplace(device_of_this_thread(), peer).second;
+  return added ? cudaSuccess : remember(cudaErrorPeerAccessAlreadyEnabled);
+}
 
 cudaError_t cudaMalloc(void** address, size_t bytes) {
   return allocate("cudaMalloc", address, bytes, gpu().device_bytes);
@@ -139,6 +145,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   constexpr size_t kTakenAtOnce = size_t{64} << 10;
   Lock lock(gpu().mutex);
   CUstream_st* const target = gpu().find(stream);
+  if (target == nullptr) return remember(cudaErrorContextIsDestroyed);
   if (target->capture != nullptr || gpu().is_ours(lock, from)) {
     if (const cudaError_t error =
             gpu().enqueue(lock, target, {[=] { std::memcpy(to, from, bytes); }, nullptr});

@@ -9,10 +9,11 @@ namespace {
 
 FakeGpu& gpu() { return FakeGpu::instance(); }
 
-// Asking a stream that captures spoils the capture.
-cudaError_t refuse_while_capturing(CUstream_st& stream) {
-  if (stream.capture == nullptr) return cudaSuccess;
-  stream.capture->invalidated = true;
+// Asking a stream that captures spoils the capture; asking one that is gone says so.
+cudaError_t refuse_to_ask(const CUstream_st* stream) {
+  if (stream == nullptr) return remember(cudaErrorContextIsDestroyed);
+  if (stream->capture == nullptr) return cudaSuccess;
+  stream->capture->invalidated = true;
   return remember(cudaErrorStreamCaptureUnsupported);
 }
 
@@ -20,6 +21,11 @@ cudaError_t refuse_while_capturing(CUstream_st& stream) {
 cudaError_t refuse_captured(CUevent_st& event) {
   event.capture->invalidated = true;
   return remember(cudaErrorCapturedEvent);
+}
+
+void begin_capture(CUstream_st& stream, cudaStreamCaptureMode mode) {
+  stream.capture = std::make_shared<Capture>();
+  stream.capture->mode = mode;
 }
 
 }  // namespace
@@ -49,18 +55,18 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   if (const cudaError_t error = gpu().enter("cudaStreamQuery"); error != cudaSuccess) return error;
   const Lock lock(gpu().mutex);
-  CUstream_st& asked = *gpu().find(stream);
-  if (const cudaError_t error = refuse_while_capturing(asked); error != cudaSuccess) return error;
-  return asked.is_idle() ? cudaSuccess : cudaErrorNotReady;
+  const CUstream_st* const asked = gpu().find(stream);
+  if (const cudaError_t error = refuse_to_ask(asked); error != cudaSuccess) return error;
+  return asked->is_idle() ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   if (const cudaError_t error = gpu().enter("cudaStreamSynchronize"); error != cudaSuccess) return error;
   {
     Lock lock(gpu().mutex);
-    CUstream_st& awaited = *gpu().find(stream);
-    if (const cudaError_t error = refuse_while_capturing(awaited); error != cudaSuccess) return error;
-    gpu().wait_until_idle(lock, awaited);
+    const CUstream_st* const awaited = gpu().find(stream);
+    if (const cudaError_t error = refuse_to_ask(awaited); error != cudaSuccess) return error;
+    gpu().wait_until_idle(lock, *awaited);
   }
   return gpu().enter("after a wait");
 }
@@ -68,8 +74,9 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   if (const cudaError_t error = gpu().enter("cudaStreamWaitEvent"); error != cudaSuccess) return error;
   const Lock lock(gpu().mutex);
-  if (event->latest == nullptr) return cudaSuccess;
   CUstream_st* const target = gpu().find(stream);
+  if (target == nullptr) return remember(cudaErrorContextIsDestroyed);
+  if (event->latest == nullptr) return cudaSuccess;
   if (event->capture != nullptr) {
     if (event->capture->ended) return remember(cudaErrorCapturedEvent);
     // The stream joins the capture. Graphs of the fake run in the order of calls, so nothing else is to be noted.
@@ -114,6 +121,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (const cudaError_t error = gpu().enter("cudaEventRecord"); error != cudaSuccess) return error;
   const Lock lock(gpu().mutex);
   CUstream_st* const target = gpu().find(stream);
+  if (target == nullptr) return remember(cudaErrorContextIsDestroyed);
+  if (gpu().captures_now(lock)) begin_capture(*target, cudaStreamCaptureModeGlobal);
   event->latest = std::make_shared<Point>();
   event->capture = target->capture;
   return gpu().enqueue(lock, target, {nullptr, event->latest});
@@ -160,15 +169,17 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
   };
   if (stream == nullptr && std::ranges::any_of(gpu().streams, hinders_default))
     return remember(cudaErrorStreamCaptureImplicit);
-  *status =
-      gpu().find(stream)->capture != nullptr ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  const CUstream_st* const asked = gpu().find(stream);
+  if (asked == nullptr) return remember(cudaErrorContextIsDestroyed);
+  *status = asked->capture != nullptr ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
   const Lock lock(gpu().mutex);
-  stream->capture = std::make_shared<Capture>();
-  stream->capture->mode = mode;
+  CUstream_st* const target = gpu().find(stream);
+  if (target == nullptr) return remember(cudaErrorContextIsDestroyed);
+  begin_capture(*target, mode);
   return cudaSuccess;
 }
 
