@@ -34,7 +34,17 @@ Status being_captured() {
 
 }  // namespace
 
+// CUDA would refuse the question, too, and spoil the capture if it is still under way.
+void CudaMarker::require_time() const {
+  if (!captured_) return;
+  throw DeviceFailure(Status(
+      ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+      "event was recorded while a CUDA graph was captured, so it is a point in the graph and not in time; "
+      "record it outside of captures to ask for it, wait for it or measure with it"));
+}
+
 WaitResult CudaMarker::synchronize(Deadline deadline) {
+  require_time();
   if (driver_.wait_for(*event_, deadline) == WaitResult::timed_out) return WaitResult::timed_out;
   if (const std::shared_ptr<CudaQueue> queue = queue_.lock()) queue->settle();
   return WaitResult::done;
@@ -187,8 +197,10 @@ std::shared_ptr<Marker> CudaQueue::record() {
   driver_.require_usable();
   const Lock lock(mutex_);
   if (closed_) return nullptr;
-  const bool capturing = is_capturing();
+  bool capturing = is_capturing();
   std::shared_ptr<DeviceEvent> event = driver_.record(stream_, true);
+  // As in mark(): the program may have begun a capture in between, which no stream of the library may join.
+  capturing = is_capturing() || capturing;
   if (!capturing) remember(event);
   auto marker = make_recycled<CudaMarker>(driver_, std::move(event), weak_from_this(), capturing);
   marker->task_number = tasks_;
@@ -214,7 +226,11 @@ bool CudaQueue::wait_for(std::shared_ptr<Marker> marker) {
 }
 
 Status CudaQueue::can_be_awaited() const {
-  return ended_ || !driver_.is_usable() || !is_capturing() ? Status() : being_captured();
+  try {
+    return ended_ || !driver_.is_usable() || !is_capturing() ? Status() : being_captured();
+  } catch (const DeviceFailure&) {
+    return {};  // the wait will say why, and lets the handle of a stream that is gone end
+  }
 }
 
 WaitResult CudaQueue::synchronize(Deadline deadline) {
