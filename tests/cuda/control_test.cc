@@ -3,6 +3,7 @@
 #include <thread>
 #include <vector>
 
+#include "aclnnop/aclnn_embedding_dense_backward.h"
 #include "cuda/fake_cuda.h"
 
 namespace {
@@ -175,6 +176,28 @@ TEST_F(Control, ManyTasksWithoutAWait) {
   for (int k = 0; k < 2000; ++k) expect(0, counter.add(stream));
   expect(0, aclrtSynchronizeStream(stream));
   EXPECT_EQ(counter.value(), 2000.0f);
+}
+
+// The program may have left an error behind, which CUB asks for after its launches.
+TEST_F(Control, ErrorsOfTheProgramAreNotThoseOfASort) {
+  constexpr int64_t kPositions = 9000;
+  std::vector<float> grad(kPositions, 1.0f), out(1);
+  std::vector<int64_t> indices(kPositions);
+  aclTensor* const tensors[] = {make_tensor({kPositions, 1}, ACL_FLOAT, grad.data()),
+                                make_tensor({kPositions}, ACL_INT64, indices.data()),
+                                make_tensor({1, 1}, ACL_FLOAT, out.data())};
+  uint64_t workspace_bytes = 0;
+  aclOpExecutor* executor = nullptr;
+  expect(0, aclnnEmbeddingDenseBackwardGetWorkspaceSize(tensors[0], tensors[1], 1, 1, false, tensors[2],
+                                                        &workspace_bytes, &executor));
+  void* workspace = nullptr;
+  expect(0, aclrtMalloc(&workspace, workspace_bytes, ACL_MEM_MALLOC_HUGE_FIRST));
+  EXPECT_EQ(OPENACLNN_FAKE(cudaSetDevice)(99), cudaErrorInvalidDevice);
+  expect(0, aclnnEmbeddingDenseBackward(workspace, workspace_bytes, executor, stream));
+  expect(0, aclrtSynchronizeStream(stream));
+  EXPECT_EQ(out[0], static_cast<float>(kPositions));
+  expect(0, aclrtFree(workspace));
+  for (const aclTensor* tensor : tensors) (void)aclDestroyTensor(tensor);
 }
 
 TEST_F(Control, ThreadsShareStreamsAndMemory) {
