@@ -27,9 +27,14 @@ thread_local char last_error[256];
 cudaStream_t as_stream(void* stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t as_event(void* event) { return static_cast<cudaEvent_t>(event); }
 
-// Errors after which every call of this process on the device fails, as the CUDA runtime's reference says of each.
+// Errors after which every call of this process on the device fails, as the CUDA runtime's reference says of each. By number: those
+// that headers of CUDA 12 may lack.
 bool is_sticky(cudaError_t error) {
-  switch (error) {
+  switch (static_cast<int>(error)) {
+    case 226:  // cudaErrorContained
+    case 721:  // cudaErrorTensorMemoryLeak
+    case 810:  // cudaErrorMpsClientTerminated
+    case 911:  // cudaErrorExternalDevice
     case cudaErrorCudartUnloading:
     case cudaErrorECCUncorrectable:
     case cudaErrorNvlinkUncorrectable:
@@ -48,11 +53,27 @@ bool is_sticky(cudaError_t error) {
   }
 }
 
+// Whether the current device does what has nothing to do with any stream or event.
+bool device_answers() {
+  size_t free_bytes = 0, total_bytes = 0;
+  const bool answers = cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess;
+  (void)cudaGetLastError();
+  return answers;
+}
+
+// Where the device of the failed call is current.
 Outcome judge(cudaError_t error) {
   if (error == cudaSuccess) return Outcome::done;
   (void)cudaGetLastError();  // the program around us may look for errors of its own
   if (error == cudaErrorNotReady) return Outcome::not_ready;
   std::snprintf(last_error, sizeof last_error, "%s: %s", cudaGetErrorName(error), cudaGetErrorString(error));
+  // A stream that the program has destroyed has this error, too.
+  if (error == cudaErrorContextIsDestroyed && device_answers()) {
+    std::snprintf(last_error, sizeof last_error,
+                  "%s: the program has destroyed the stream or event of this call, or reset the device",
+                  cudaGetErrorName(error));
+    return Outcome::refused;
+  }
   if (is_sticky(error)) return Outcome::lost;
   if (error == cudaErrorCapturedEvent) return Outcome::captured;
   return error == cudaErrorMemoryAllocation ? Outcome::out_of_memory : Outcome::refused;
@@ -72,7 +93,7 @@ class DeviceScope {
   }
   ~DeviceScope() {
     if (exchanged_) (void)cudaThreadExchangeStreamCaptureMode(&mode_);
-    if (restore_) (void)cudaSetDevice(before_);
+    if (restore_ && cudaSetDevice(before_) != cudaSuccess) (void)cudaGetLastError();
   }
   DeviceScope(const DeviceScope&) = delete;
   DeviceScope& operator=(const DeviceScope&) = delete;
@@ -170,7 +191,9 @@ Outcome can_access_peer(int device, int peer, int* can) {
 Outcome enable_peer_access(int device, int peer) {
   return on_device(device, [&] {
     const cudaError_t error = cudaDeviceEnablePeerAccess(peer, 0);
-    return error == cudaErrorPeerAccessAlreadyEnabled ? cudaSuccess : error;
+    if (error != cudaErrorPeerAccessAlreadyEnabled) return error;
+    (void)cudaGetLastError();
+    return cudaSuccess;
   });
 }
 

@@ -206,6 +206,21 @@ TEST_F(DISABLED_Lost, EveryLaterCallReturnsTheSameCode) {
   expect(507899, aclrtSetDevice(0), lost);
 }
 
+// The other errors after which CUDA's reference wants the process to end.
+class DISABLED_Ending : public DISABLED_Process {};
+TEST_F(DISABLED_Ending, ErrorsOfTheDeviceLoseIt) {
+  fake((std::string("fail=launch:1:") + std::getenv("ERROR")).c_str());
+  expect(507899, counter.add(stream), {"device 0 is lost"});
+  fake("");
+  expect(507899, aclrtSynchronizeStream(stream), {"device 0 is lost"});
+}
+
+class DISABLED_Peers : public DISABLED_Process {};
+TEST_F(DISABLED_Peers, ReachedTwiceLeaveTheProgramNoError) {
+  for (int k = 0; k < 2; ++k) expect(0, aclrtDeviceEnablePeerAccess(1, 0));
+  EXPECT_EQ(OPENACLNN_FAKE(cudaPeekAtLastError)(), cudaSuccess);
+}
+
 // Two devices, of which the second gets lost while the first works on.
 class DISABLED_LostOther : public DISABLED_Process {};
 TEST_F(DISABLED_LostOther, FreesMemoryOfOthers) {
@@ -284,6 +299,11 @@ void expect_suite(const std::string& name, std::map<std::string, std::string> mo
 }
 
 TEST(Processes, ALostDeviceStaysLost) { expect_suite("Lost"); }
+TEST(Processes, ErrorsThatEndAProcessLoseTheDevice) {
+  for (const int error : {226, 700, 721, 810, 911})
+    expect_suite("Ending", {{"ERROR", std::to_string(error)}});
+}
+TEST(Processes, PeersAreReachedTwice) { expect_suite("Peers", {{"OPENACLNN_FAKE_CUDA", "devices=2"}}); }
 TEST(Processes, ALostDeviceLeavesTheOthers) {
   expect_suite("LostOther", {{"OPENACLNN_FAKE_CUDA", "devices=2"}});
 }
