@@ -40,7 +40,7 @@ FakeGpu::FakeGpu() {
   std::atexit([] { instance().shut_down(); });
 }
 
-// Words: driver=VERSION devices=N fail=FUNCTION:CALL[:ERROR] sticky=LAUNCH capture=RECORD slow=MICROSECONDS held. The call counts
+// Words: driver=VERSION devices=N capability=MAJOR_AND_MINOR fail=FUNCTION:CALL[:ERROR] sticky=LAUNCH capture=RECORD slow=MICROSECONDS held. The call counts
 // from 1 and among the calls of that function; "any" counts them all, and "launch" launches of kernels. The program begins a capture
 // of the stream of that record (of an event) just before it.
 void FakeGpu::set_failures(const char* description) {
@@ -57,6 +57,8 @@ void FakeGpu::set_failures(const char* description) {
       failures_.driver_version = std::stoi(value);
     } else if (name == "devices") {
       failures_.devices = std::stoi(value);
+    } else if (name == "capability") {
+      failures_.capability = std::stoi(value);
     } else if (name == "sticky") {
       failures_.sticky_at_launch = std::stoul(value);
     } else if (name == "capture") {
@@ -108,6 +110,7 @@ cudaError_t FakeGpu::enqueue(const Lock&, CUstream_st* stream, Work work) {
   if (stream == nullptr) return remember(cudaErrorContextIsDestroyed);
   if (stream->capture != nullptr) {
     stream->capture->work.push_back(std::move(work));
+    ++stream->capture->behind[stream][stream];
     return cudaSuccess;
   }
   if (exiting) return remember(cudaErrorCudartUnloading);

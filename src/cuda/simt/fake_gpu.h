@@ -29,8 +29,13 @@ struct Work {
   std::shared_ptr<Point> point;
 };
 
+// What a stream's next work comes after: of each stream of a capture, how much of its work.
+using Clock = std::map<const CUstream_st*, size_t>;
+
 // A capture that is under way, of all streams that joined it. Guarded by the GPU's lock.
 struct Capture {
+  const CUstream_st* origin = nullptr;
+  std::map<const CUstream_st*, Clock> behind;
   std::vector<Work> work;
   cudaStreamCaptureMode mode;
   bool invalidated = false;
@@ -40,6 +45,7 @@ struct Capture {
 struct CUevent_st {
   std::shared_ptr<Point> latest;
   std::shared_ptr<Capture> capture;  // that the latest record belongs to
+  Clock behind;                      // where in it
 };
 
 struct CUgraph_st {
@@ -70,6 +76,7 @@ using Lock = std::unique_lock<std::mutex>;
 struct Failures {
   int driver_version = CUDART_VERSION;
   int devices = 1;
+  int capability = 90;   // 10 * major + minor, of all devices
   std::string function;  // its call number `call` fails with `error`
   unsigned long call = 0;
   cudaError_t error = cudaErrorMemoryAllocation;

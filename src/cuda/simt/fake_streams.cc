@@ -26,6 +26,21 @@ cudaError_t refuse_captured(CUevent_st& event) {
 void begin_capture(CUstream_st& stream, cudaStreamCaptureMode mode) {
   stream.capture = std::make_shared<Capture>();
   stream.capture->mode = mode;
+  stream.capture->origin = &stream;
+}
+
+size_t work_before(const Clock& clock, const CUstream_st* stream) {
+  const auto found = clock.find(stream);
+  return found != clock.end() ? found->second : 0;
+}
+
+// Whether the stream that began the capture waits for everything in the others.
+bool all_joined(const Capture& capture) {
+  const auto origin = capture.behind.find(capture.origin);
+  const Clock known = origin != capture.behind.end() ? origin->second : Clock();
+  return std::ranges::all_of(capture.behind, [&](const auto& entry) {
+    return work_before(known, entry.first) == work_before(entry.second, entry.first);
+  });
 }
 
 }  // namespace
@@ -81,7 +96,12 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     if (event->capture->ended) return remember(cudaErrorCapturedEvent);
     // The stream joins the capture. Graphs of the fake run in the order of calls, so nothing else is to be noted.
     if (target->capture == nullptr) target->capture = event->capture;
-    return target->capture == event->capture ? cudaSuccess : remember(cudaErrorStreamCaptureMerge);
+    if (target->capture != event->capture) return remember(cudaErrorStreamCaptureMerge);
+    for (const auto& [before, work] : event->behind) {
+      size_t& known = target->capture->behind[target][before];
+      known = std::max(known, work);
+    }
+    return cudaSuccess;
   }
   if (target->capture != nullptr) {
     target->capture->invalidated = true;  // a graph cannot wait for what is outside
@@ -125,7 +145,9 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (gpu().captures_now(lock)) begin_capture(*target, cudaStreamCaptureModeGlobal);
   event->latest = std::make_shared<Point>();
   event->capture = target->capture;
-  return gpu().enqueue(lock, target, {nullptr, event->latest});
+  const cudaError_t error = gpu().enqueue(lock, target, {nullptr, event->latest});
+  if (target->capture != nullptr) event->behind = target->capture->behind[target];
+  return error;
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
@@ -150,6 +172,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
   if (const cudaError_t error = gpu().enter("cudaEventElapsedTime"); error != cudaSuccess) return error;
   const Lock lock(gpu().mutex);
   if (start->latest == nullptr || end->latest == nullptr) return remember(cudaErrorInvalidResourceHandle);
+  if (!start->latest->reached || !end->latest->reached) return cudaErrorNotReady;
   *milliseconds = std::chrono::duration<float, std::milli>(end->latest->time - start->latest->time).count();
   return cudaSuccess;
 }
@@ -186,12 +209,17 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mo
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   const Lock lock(gpu().mutex);
   const std::shared_ptr<Capture> ended = stream->capture;
+  *graph = nullptr;
+  if (ended == nullptr || ended->origin != stream) return remember(cudaErrorStreamCaptureUnmatched);
+  const bool is_joined = all_joined(*ended);
   ended->ended = true;
   for (CUstream_st* const joined : gpu().streams) {
     if (joined->capture == ended) joined->capture = nullptr;
   }
+  if (ended->invalidated) return remember(cudaErrorStreamCaptureInvalidated);
+  if (!is_joined) return remember(cudaErrorStreamCaptureUnjoined);
   *graph = new CUgraph_st{std::move(ended->work)};
-  return ended->invalidated ? remember(cudaErrorStreamCaptureInvalidated) : cudaSuccess;
+  return cudaSuccess;
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
