@@ -22,6 +22,9 @@ constexpr int needed_driver(int cudart_version) { return std::max(cudart_version
 static_assert(needed_driver(12040) == 12010 && needed_driver(13020) == 13000);
 constexpr int kNeededDriver = needed_driver(CUDART_VERSION);
 
+// Of the code that src/CMakeLists.txt asks for, as 10 * major + minor.
+constexpr int kLeastCapability = 80;
+
 thread_local char last_error[256];
 
 cudaStream_t as_stream(void* stream) { return static_cast<cudaStream_t>(stream); }
@@ -128,6 +131,46 @@ std::string cuda_version(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
+std::string no_answer(cudaError_t error) {
+  return std::string("the driver does not answer: ") + cudaGetErrorName(error) + ": " +
+         cudaGetErrorString(error);
+}
+
+// 10 * major + minor.
+cudaError_t get_capability(int device, int& capability) {
+  int major = 0, minor = 0;
+  cudaError_t error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+  capability = 10 * major + minor;
+  return error;
+}
+
+std::string too_old(int device, int capability) {
+  cudaDeviceProp properties = {};
+  if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) (void)cudaGetLastError();
+  const auto text_of = [](int number) {
+    return std::to_string(number / 10) + "." + std::to_string(number % 10);
+  };
+  return "GPU too old: device " + std::to_string(device) + " (" + properties.name +
+         ") has compute capability " + text_of(capability) + " and this plugin needs " +
+         text_of(kLeastCapability) + " or later";
+}
+
+// Drivers run GPUs that this plugin has no code for. Ids stay those of CUDA, which shows the fastest GPU first: so the devices before
+// the first old one remain. When there are none, the reason.
+std::string leave_out_old(int& count) {
+  for (int device = 0; device < count; ++device) {
+    int capability = 0;
+    const cudaError_t error = get_capability(device, capability);
+    if (error == cudaSuccess && capability >= kLeastCapability) continue;
+    if (error != cudaSuccess) (void)cudaGetLastError();
+    count = device;
+    if (device > 0) return {};
+    return error != cudaSuccess ? no_answer(error) : too_old(device, capability);
+  }
+  return {};
+}
+
 // Why there is no device, or an empty text and their number.
 std::string count_devices(int& count) {
   int driver = 0;
@@ -141,12 +184,11 @@ std::string count_devices(int& count) {
            (kNeededDriver >= 13000 ? "driver 580" : "driver 530") + " or later)";
   }
   const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error == cudaSuccess && count > 0) return {};
+  if (error == cudaSuccess && count > 0) return leave_out_old(count);
   (void)cudaGetLastError();
   count = 0;
-  if (error == cudaSuccess || error == cudaErrorNoDevice) return "no GPU: the driver sees no CUDA device";
-  return std::string("the driver does not answer: ") + cudaGetErrorName(error) + ": " +
-         cudaGetErrorString(error);
+  if (error != cudaSuccess && error != cudaErrorNoDevice) return no_answer(error);
+  return "no GPU: the driver sees no CUDA device";
 }
 
 int device_count(const char** why_none) {

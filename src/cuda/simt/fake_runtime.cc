@@ -80,9 +80,9 @@ cudaError_t cudaSetDevice(int device) {
   return error;
 }
 
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   if (const cudaError_t error = gpu().enter("cudaDeviceGetAttribute"); error != cudaSuccess) return error;
-  const int capability = gpu().failures().capability;
+  const int capability = device < gpu().failures().modern_devices ? 90 : gpu().failures().capability;
   *value = attribute == cudaDevAttrComputeCapabilityMajor ? capability / 10 : capability % 10;
   return cudaSuccess;
 }
