@@ -123,6 +123,35 @@ TEST_F(Captures, MayBeginWhileAnEventIsRecorded) {
   expect(0, aclrtDestroyEvent(event));
 }
 
+// The emulation stands for CUDA here: what it lets pass, no other test can find.
+TEST_F(Captures, AreJudgedByTheFakeAsByCuda) {
+  cudaStream_t forked = nullptr;
+  cudaEvent_t event = nullptr;
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamCreateWithFlags)(&forked, cudaStreamNonBlocking), cudaSuccess);
+  ASSERT_EQ(OPENACLNN_CUDA_API(cudaEventCreateWithFlags)(&event, cudaEventDefault), cudaSuccess);
+  void* nothing = &graph;
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaMalloc)(&nothing, 0), cudaSuccess);
+  EXPECT_EQ(nothing, nullptr);
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaMemsetAsync)(&graph, 0, sizeof graph, native), cudaErrorInvalidValue);
+  fake("held");
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaEventRecord)(event, native), cudaSuccess);
+  float milliseconds = 0;
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaEventElapsedTime)(&milliseconds, event, event), cudaErrorNotReady);
+  fake("");
+  const auto note = [](void*) {};
+  begin_capture();
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaEventRecord)(event, native), cudaSuccess);
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaStreamWaitEvent)(forked, event, 0), cudaSuccess);
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaLaunchHostFunc)(forked, note, nullptr), cudaSuccess);
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaStreamEndCapture)(forked, &graph), cudaErrorStreamCaptureUnmatched);
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaStreamEndCapture)(native, &graph), cudaErrorStreamCaptureUnjoined);
+  EXPECT_EQ(graph, nullptr);
+  EXPECT_EQ(OPENACLNN_FAKE(cudaGetLastError)(), cudaErrorStreamCaptureUnjoined);
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaEventDestroy)(event), cudaSuccess);
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaStreamDestroy)(forked), cudaSuccess);
+}
+
 TEST_F(Captures, AreJoinedByStreamsOfTheProgram) {
   cudaStream_t second = nullptr;
   ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamCreateWithFlags)(&second, cudaStreamNonBlocking), cudaSuccess);
