@@ -86,7 +86,8 @@ class CudaDevice final : public Device {
 
   void copy(void* destination, const void* source, size_t bytes) override {
     void* const stream = transfer_stream();
-    driver_.call(&PluginTable::copy_async, stream, destination, source, bytes);
+    int is_pageable = 0;
+    driver_.call(&PluginTable::copy_async, stream, destination, source, bytes, &is_pageable);
     driver_.call(&PluginTable::synchronize_stream, stream);
   }
   void fill(void* destination, uint8_t value, size_t bytes) override {
@@ -95,7 +96,7 @@ class CudaDevice final : public Device {
     driver_.call(&PluginTable::synchronize_stream, stream);
   }
 
-  // The plugin takes the contents of pageable memory at once, and other memory need not be staged.
+  // Queues wait for copies of pageable memory, and other memory need not be staged.
   Task copy_task(void* destination, const void* source, size_t bytes, bool) override {
     Task task = transfer("aclrtMemcpyAsync", {bytes, false, 0});
     task.data = {destination, const_cast<void*>(source)};

@@ -272,8 +272,16 @@ Outcome is_capturing(int device, void* stream, int* capturing) {
     return error;
   });
 }
-Outcome copy_async(int device, void* stream, void* destination, const void* source, size_t bytes) {
+bool is_pageable(const void* address) {
+  cudaPointerAttributes attributes = {};
+  const cudaError_t error = cudaPointerGetAttributes(&attributes, address);
+  if (error != cudaSuccess) (void)cudaGetLastError();
+  return error != cudaSuccess || attributes.type == cudaMemoryTypeUnregistered;
+}
+Outcome copy_async(int device, void* stream, void* destination, const void* source, size_t bytes,
+                   int* pageable) {
   return on_device(device, [&] {
+    *pageable = is_pageable(destination) || is_pageable(source) ? 1 : 0;
     return cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDefault, as_stream(stream));
   });
 }

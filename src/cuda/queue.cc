@@ -101,7 +101,7 @@ std::optional<uint64_t> CudaQueue::enqueue(Task&& task) {
   ++tasks_;
   if (!capturing) ++appended_;
   try {
-    start(pending);
+    start(pending, lock);
   } catch (...) {
     pending.task.check = CheckMode::silent;  // the caller hears of it now
     throw;
@@ -109,7 +109,7 @@ std::optional<uint64_t> CudaQueue::enqueue(Task&& task) {
   return pending.number;
 }
 
-void CudaQueue::start(Pending& pending) {
+void CudaQueue::start(Pending& pending, const Lock& lock) {
   Task& task = pending.task;
   if (task.on_host) {
     driver_.call(&PluginTable::call_async, stream_, run_on_host, static_cast<void*>(&pending));
@@ -120,7 +120,10 @@ void CudaQueue::start(Pending& pending) {
       driver_.call(&PluginTable::fill_async, stream_, task.data[0], static_cast<int>(transfer.value),
                    transfer.bytes);
     } else {
-      driver_.call(&PluginTable::copy_async, stream_, task.data[0], task.data[1], transfer.bytes);
+      int is_pageable = 0;
+      driver_.call(&PluginTable::copy_async, stream_, task.data[0], task.data[1], transfer.bytes,
+                   &is_pageable);
+      if (is_pageable != 0) wait_for_copy(lock);
     }
   } else {
     const OperatorTask launched{task.name,   task.plan.get(),
@@ -129,6 +132,11 @@ void CudaQueue::start(Pending& pending) {
                                 pending.slot};
     driver_.call(&PluginTable::run, stream_, &launched);
   }
+}
+
+// The caller may reuse or read the memory when its call returns. A graph copies when it runs.
+void CudaQueue::wait_for_copy(const Lock& lock) {
+  if (const std::shared_ptr<DeviceEvent> last = mark(lock)) (void)driver_.wait_for(*last, std::nullopt);
 }
 
 // On a thread of the driver, which must not call CUDA.

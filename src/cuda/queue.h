@@ -101,7 +101,8 @@ class CudaQueue final : public Queue, public std::enable_shared_from_this<CudaQu
 
   bool is_capturing() const;
   std::optional<FencePoint> find_busy_until(bool wait);
-  void start(Pending& pending);
+  void start(Pending& pending, const Lock& lock);
+  void wait_for_copy(const Lock& lock);
   // A mark behind everything that was appended; nullptr while the stream is captured.
   std::shared_ptr<DeviceEvent> mark(const Lock& lock);
   void remember(const std::shared_ptr<DeviceEvent>& event);

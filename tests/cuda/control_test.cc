@@ -123,6 +123,34 @@ TEST_F(Control, CopiesAndFillsReachTheirMemory) {
   expect(0, aclrtFreeHost(pinned));
 }
 
+// CUDA may read and write pageable memory when the stream gets there: the call waits for that.
+TEST_F(Control, CopiesOfPageableMemoryAreDoneOnReturn) {
+  fake("slow=20000");
+  char from[100], to[100] = {};
+  std::memset(from, 5, sizeof from);
+  void* device = nullptr;
+  expect(0, aclrtMalloc(&device, sizeof from, ACL_MEM_MALLOC_HUGE_FIRST));
+  expect(0, aclrtMemcpyAsync(device, sizeof from, from, sizeof from, ACL_MEMCPY_HOST_TO_DEVICE, stream));
+  std::memset(from, 1, sizeof from);
+  expect(0, aclrtMemcpyAsync(to, sizeof to, device, sizeof to, ACL_MEMCPY_DEVICE_TO_HOST, stream));
+  EXPECT_EQ(std::string(to, sizeof to), std::string(sizeof to, 5));
+  expect(0, aclrtFree(device));
+}
+
+// Of pinned memory they go on while the program does, even when the copy is of a part.
+TEST_F(Control, CopiesOfPinnedMemoryDoNotWait) {
+  fake("held");
+  void *device = nullptr, *pinned = nullptr;
+  expect(0, aclrtMalloc(&device, 1000, ACL_MEM_MALLOC_HUGE_FIRST));
+  expect(0, aclrtMallocHost(&pinned, 1000));
+  expect(0, aclrtMemcpyAsync(device, 500, static_cast<char*>(pinned) + 100, 500, ACL_MEMCPY_DEFAULT, stream));
+  EXPECT_FALSE(is_idle(stream));
+  fake("");
+  expect(0, aclrtSynchronizeStream(stream));
+  expect(0, aclrtFree(device));
+  expect(0, aclrtFreeHost(pinned));
+}
+
 TEST_F(Control, FreedMemoryServesTheTasksBeforeTheFree) {
   fake("held");
   constexpr size_t kBytes = 4096;
