@@ -155,10 +155,11 @@ ACL_FUNC_VISIBILITY aclnnStatus openaclnnReportMissing(const char* function);
  * The native stream must belong to the current context's device and live longer than the handle, which
  * aclrtDestroyStream ends: that waits for the work of the stream and leaves the native stream as it is.
  *
- * @param nativeStream a cudaStream_t. NULL: the default stream of CUDA. Other values are not checked.
+ * @param nativeStream a cudaStream_t. NULL: the default stream of CUDA. cudaStreamPerThread is refused, for on each
+ *        thread it is another stream. Other values are not checked.
  * @param stream receives the handle.
  * @return 0; 100000 stream is NULL; 107002 no current context; 207000 the platform is the CPU, which has no such
- *         streams; 207001 no memory; 207008 every stream number is in use; 507899 see acl/acl_rt.h.
+ *         streams, or cudaStreamPerThread; 207001 no memory; 207008 every stream number is in use; 507899 see acl/acl_rt.h.
  */
 ACL_FUNC_VISIBILITY aclError openaclnnCreateStreamFromNative(void* nativeStream, aclrtStream* stream);
 

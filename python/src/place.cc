@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,37 +19,65 @@ namespace openaclnn::python {
 
 namespace {
 
-// Handles over the streams of other libraries, by device and address. PyTorch's live as long as the process; where another library
-// destroys one and CUDA gives its address to the next, the handle means that one.
+// Handles over the streams of other libraries, by device and address. PyTorch's live as long as the process. CuPy destroys one with
+// its last reference, and CUDA may crash when it is asked about a stream that is gone: so there is a reference beside the handle.
 class WrappedStreams {
  public:
-  int get(int32_t device, void* native, aclrtStream* stream) {
+  struct Wrapped {
+    int32_t device;
+    void* address;
+    aclrtStream handle;
+  };
+
+  int get(int32_t device, const NativeStream& native, aclrtStream* stream) {
     const std::lock_guard lock(mutex_);
-    aclrtStream& kept = streams_[{device, native}];
-    if (kept == nullptr) {
-      if (const int code = openaclnnCreateStreamFromNative(native, &kept); code != 0) return code;
+    Kept& kept = streams_[{device, native.address}];
+    if (!kept.owner.is_valid()) kept.owner = native.owner;
+    if (kept.handle == nullptr) {
+      if (const int code = openaclnnCreateStreamFromNative(native.address, &kept.handle); code != 0)
+        return code;
     }
-    *stream = kept;
+    *stream = kept.handle;
     return 0;
   }
 
-  bool forget(int32_t device, void* native) {
-    const std::lock_guard lock(mutex_);
-    return streams_.erase({device, native}) > 0;
+  bool forget(int32_t device, void* address) { return take(device, address, false).has_value(); }
+
+  // Ends the handle of a stream that nothing but this map refers to any more, and with it the stream. Returns a code.
+  int end_unused(const Wrapped& stream) {
+    const std::optional<Kept> unused = take(stream.device, stream.address, true);
+    return unused ? aclrtDestroyStream(unused->handle) : 0;
   }
 
-  std::vector<std::pair<int32_t, aclrtStream>> all() {
+  std::vector<Wrapped> all() {
     const std::lock_guard lock(mutex_);
-    std::vector<std::pair<int32_t, aclrtStream>> streams;
-    for (const auto& [key, stream] : streams_) {
-      if (stream != nullptr) streams.emplace_back(key.first, stream);
+    std::vector<Wrapped> streams;
+    for (const auto& [key, kept] : streams_) {
+      if (kept.handle != nullptr) streams.push_back({key.first, key.second, kept.handle});
     }
     return streams;
   }
 
  private:
+  struct Kept {
+    aclrtStream handle = nullptr;
+    nb::object owner;
+  };
+
+  // Whoever gets it drops the reference without the lock: Python may then run anything.
+  std::optional<Kept> take(int32_t device, void* address, bool only_unused) {
+    const std::lock_guard lock(mutex_);
+    const auto found = streams_.find({device, address});
+    if (found == streams_.end()) return std::nullopt;
+    const nb::object& owner = found->second.owner;
+    if (only_unused && (!owner.is_valid() || Py_REFCNT(owner.ptr()) > 1)) return std::nullopt;
+    std::optional<Kept> kept = std::move(found->second);
+    streams_.erase(found);
+    return kept;
+  }
+
   std::mutex mutex_;
-  std::map<std::pair<int32_t, void*>, aclrtStream> streams_;
+  std::map<std::pair<int32_t, void*>, Kept> streams_;
 };
 
 WrappedStreams& wrapped_streams() {
@@ -117,19 +147,23 @@ void Place::require_host(const char* what) {
       (std::string(what) + " is computed by the host and not available with OPENACLNN_DEVICE=cuda").c_str());
 }
 
-void* Place::native_stream() const {
+NativeStream Place::native_stream() const {
   nb::object address;
+  nb::object owner;
   if (array_.library == Library::torch) {
     const nb::object torch = nb::module_::import_("torch");
     address = torch.attr("cuda").attr("current_stream")(array_.device).attr("cuda_stream");
   } else if (array_.library == Library::cupy) {
-    address = nb::module_::import_("cupy").attr("cuda").attr("get_current_stream")().attr("ptr");
+    owner = nb::module_::import_("cupy").attr("cuda").attr("get_current_stream")();
+    address = owner.attr("ptr");
+    // Such a stream ends with something else than its object.
+    if (nb::cast<std::string>(nb::type_name(owner.type())).ends_with("ExternalStream")) owner.reset();
   } else {
-    return nullptr;  // others speak of no stream: CUDA's default one, which waits for all that are not told otherwise
+    return {};  // others speak of no stream: CUDA's default one, which waits for all that are not told otherwise
   }
   void* const native = PyLong_AsVoidPtr(address.ptr());
   if (native == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
-  return native;
+  return {native, std::move(owner)};
 }
 
 int Place::get_stream(aclrtStream* stream) const {
@@ -137,7 +171,7 @@ int Place::get_stream(aclrtStream* stream) const {
   return wrapped_streams().get(array_.device, native_stream(), stream);
 }
 
-bool Place::forget_stream() const { return wrapped_streams().forget(array_.device, native_stream()); }
+bool Place::forget_stream() const { return wrapped_streams().forget(array_.device, native_stream().address); }
 
 // Empty arrays may lie anywhere, so that a call need not have one on a GPU.
 void Place::require_array() const {
@@ -158,14 +192,15 @@ nb::object Place::allocate_number(const nb::object& value, aclDataType dtype) co
 }
 
 void synchronize() {
-  for (const auto& [device, stream] : wrapped_streams().all()) {
+  for (const WrappedStreams::Wrapped& stream : wrapped_streams().all()) {
     int code = 0;
     {
       const nb::gil_scoped_release unlocked;
-      code = bind(device);
-      if (code == 0) code = aclrtSynchronizeStream(stream);
+      code = bind(stream.device);
+      if (code == 0) code = aclrtSynchronizeStream(stream.handle);
     }
     require_success(code);
+    require_success(wrapped_streams().end_unused(stream));
   }
 }
 

@@ -10,6 +10,12 @@ namespace openaclnn::python {
 // Whether the package computes on GPUs. openaclnn/_platform.py settles OPENACLNN_DEVICE before the library looks at it.
 bool computes_on_gpu();
 
+// A stream of CUDA, and the object that destroys it with its last reference; invalid where there is none.
+struct NativeStream {
+  void* address = nullptr;
+  nb::object owner;
+};
+
 class Place {
  public:
   // Refuses memory that the device cannot reach, and a second GPU. The first array that has elements says which GPU it is and which
@@ -29,7 +35,7 @@ class Place {
   nb::object allocate_number(const nb::object& value, aclDataType dtype) const;
 
  private:
-  void* native_stream() const;
+  NativeStream native_stream() const;
   void require_array() const;
 
   nb::handle object_;

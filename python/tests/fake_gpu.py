@@ -94,7 +94,8 @@ def fake_library(name, stream):
         library.Tensor = FakeTensor
         library.cuda = types.SimpleNamespace(current_stream=lambda device: types.SimpleNamespace(cuda_stream=stream))
     else:
-        library.cuda = types.SimpleNamespace(get_current_stream=lambda: types.SimpleNamespace(ptr=stream))
+        library.cuda = types.SimpleNamespace(get_current_stream=lambda: library.stream)
+        library.stream = types.SimpleNamespace(ptr=stream)
     sys.modules[name] = library
     return library
 
@@ -188,6 +189,45 @@ def check_capture(library, stream, gpu):
     assert all((x.host != 1).all() for x in state[:1])
 
 
+class OwnStream:
+    """A stream of CuPy's, which is destroyed with its last reference."""
+
+    def __init__(self, gpu):
+        handle = ctypes.c_void_p()
+        assert gpu.cudaStreamCreateWithFlags(ctypes.byref(handle), 1) == 0
+        self.gpu, self.ptr = gpu, handle.value
+
+    def __del__(self):
+        OwnStream.destroyed += 1
+        assert self.gpu.cudaStreamDestroy(ctypes.c_void_p(self.ptr)) == 0
+
+    destroyed = 0
+
+
+def check_own_streams(library, gpu):
+    """A stream whose last reference the program drops lives until its work is waited for, and not much longer."""
+    table, indices = library.array(np.ones((3, 2), np.float32)), library.array(np.array([1, 2]))
+    before = library.stream
+    for _ in range(3):
+        library.stream = OwnStream(gpu)
+        out = openaclnn.embedding(table, indices)
+        library.stream = before
+        assert OwnStream.destroyed == 0, "the stream of a call is gone before its work"
+    openaclnn.synchronize()
+    assert out.host.all() and OwnStream.destroyed == 3, OwnStream.destroyed
+    library.stream = OwnStream(gpu)
+    for _ in range(2):
+        openaclnn.embedding(table, library.array(np.array([1, 3])))
+        expect(openaclnn.AclnnIndexError, "indices[1] = 3", openaclnn.synchronize)
+        openaclnn.synchronize()
+        assert OwnStream.destroyed == 3, "the program still has the stream"
+    library.stream = types.SimpleNamespace(ptr=2)
+    expect(openaclnn.AclnnError, "nativeStream is cudaStreamPerThread (0x2)", lambda: openaclnn.embedding(table, indices))
+    library.stream = before
+    openaclnn.synchronize()
+    assert OwnStream.destroyed == 4
+
+
 def main(name, path):
     if name == "real-cupy":
         import cupy
@@ -209,6 +249,8 @@ def main(name, path):
     check_refusals(library)
     check_order(library, stream.value, gpu)
     check_capture(library, stream.value, gpu)
+    if name == "cupy":  # PyTorch's streams live as long as the process
+        check_own_streams(library, gpu)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include <new>
 #include <optional>
 
+#include "base/env.h"
 #include "base/sanitized.h"
 #include "runtime/recycle.h"
 
@@ -13,10 +14,13 @@ namespace openaclnn::cuda {
 
 namespace {
 
+// Tools that look for accesses outside of blocks, such as compute-sanitizer, must see each block as the program asked for it.
+bool recycles() { return !kSanitized && !environment().guard_allocator; }
+
 // Four sizes per power of two waste at most a quarter; loops that ask for nearly the same size find their block again.
 size_t rounded(size_t bytes) {
   constexpr size_t kSmallest = 512;
-  if (kSanitized || bytes > PTRDIFF_MAX / 2) return bytes;
+  if (!recycles() || bytes > PTRDIFF_MAX / 2) return bytes;
   const size_t step = std::max<size_t>(std::bit_floor(bytes | 1) / 4, kSmallest);
   return (bytes + step - 1) / step * step;
 }
@@ -97,7 +101,7 @@ void BlockCache::reap() {
       ++block;
       continue;
     }
-    if (kSanitized) {
+    if (!recycles()) {
       free_now(block->address);
     } else {
       idle_.emplace(block->bytes, Idle{block->address, became_idle_++});

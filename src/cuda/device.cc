@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "acl/acl_rt.h"
 #include "base/first_use.h"
 #include "cuda/block_cache.h"
 #include "cuda/driver.h"
@@ -12,6 +13,9 @@
 namespace openaclnn::cuda {
 
 namespace {
+
+// cudaStreamPerThread, of whose header the library knows nothing.
+void* const kPerThreadStream = reinterpret_cast<void*>(2);
 
 class CudaDevice final : public Device {
  public:
@@ -63,6 +67,13 @@ class CudaDevice final : public Device {
   }
   std::shared_ptr<Queue> wrap_stream(void* stream) override {
     driver_.require_usable();
+    // Memory is freed behind events that any thread records: by this name each would record on a stream of its own.
+    if (stream == kPerThreadStream) {
+      throw DeviceFailure(
+          Status(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+                 "nativeStream is cudaStreamPerThread (0x2), which is another stream on each "
+                 "thread; it must be one of cudaStreamCreate or NULL, CUDA's default stream"));
+    }
     return add_queue(stream, CudaQueue::Owner::program);
   }
 
@@ -75,7 +86,8 @@ class CudaDevice final : public Device {
 
   void copy(void* destination, const void* source, size_t bytes) override {
     void* const stream = transfer_stream();
-    driver_.call(&PluginTable::copy_async, stream, destination, source, bytes);
+    int is_pageable = 0;
+    driver_.call(&PluginTable::copy_async, stream, destination, source, bytes, &is_pageable);
     driver_.call(&PluginTable::synchronize_stream, stream);
   }
   void fill(void* destination, uint8_t value, size_t bytes) override {
@@ -84,7 +96,7 @@ class CudaDevice final : public Device {
     driver_.call(&PluginTable::synchronize_stream, stream);
   }
 
-  // The plugin takes the contents of pageable memory at once, and other memory need not be staged.
+  // Queues wait for copies of pageable memory, and other memory need not be staged.
   Task copy_task(void* destination, const void* source, size_t bytes, bool) override {
     Task task = transfer("aclrtMemcpyAsync", {bytes, false, 0});
     task.data = {destination, const_cast<void*>(source)};

@@ -57,6 +57,7 @@ inline int64_t multiprocessors() {
   int count = 0;
   const bool known = cudaGetDevice(&device) == cudaSuccess &&
                      cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device) == cudaSuccess;
+  if (!known) (void)cudaGetLastError();
   return known && count > 0 ? count : 1;
 #else
   return 1;  // so that loops over grids go round in tests, too

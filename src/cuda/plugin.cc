@@ -22,14 +22,22 @@ constexpr int needed_driver(int cudart_version) { return std::max(cudart_version
 static_assert(needed_driver(12040) == 12010 && needed_driver(13020) == 13000);
 constexpr int kNeededDriver = needed_driver(CUDART_VERSION);
 
+// Of the code that src/CMakeLists.txt asks for, as 10 * major + minor.
+constexpr int kLeastCapability = 80;
+
 thread_local char last_error[256];
 
 cudaStream_t as_stream(void* stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t as_event(void* event) { return static_cast<cudaEvent_t>(event); }
 
-// Errors after which every call of this process on the device fails, as the CUDA runtime's reference says of each.
+// Errors after which every call of this process on the device fails, as the CUDA runtime's reference says of each. By number: those
+// that headers of CUDA 12 may lack.
 bool is_sticky(cudaError_t error) {
-  switch (error) {
+  switch (static_cast<int>(error)) {
+    case 226:  // cudaErrorContained
+    case 721:  // cudaErrorTensorMemoryLeak
+    case 810:  // cudaErrorMpsClientTerminated
+    case 911:  // cudaErrorExternalDevice
     case cudaErrorCudartUnloading:
     case cudaErrorECCUncorrectable:
     case cudaErrorNvlinkUncorrectable:
@@ -48,11 +56,27 @@ bool is_sticky(cudaError_t error) {
   }
 }
 
+// Whether the current device does what has nothing to do with any stream or event.
+bool device_answers() {
+  size_t free_bytes = 0, total_bytes = 0;
+  const bool answers = cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess;
+  (void)cudaGetLastError();
+  return answers;
+}
+
+// Where the device of the failed call is current.
 Outcome judge(cudaError_t error) {
   if (error == cudaSuccess) return Outcome::done;
   (void)cudaGetLastError();  // the program around us may look for errors of its own
   if (error == cudaErrorNotReady) return Outcome::not_ready;
   std::snprintf(last_error, sizeof last_error, "%s: %s", cudaGetErrorName(error), cudaGetErrorString(error));
+  // A stream that the program has destroyed has this error, too.
+  if (error == cudaErrorContextIsDestroyed && device_answers()) {
+    std::snprintf(last_error, sizeof last_error,
+                  "%s: the program has destroyed the stream or event of this call, or reset the device",
+                  cudaGetErrorName(error));
+    return Outcome::refused;
+  }
   if (is_sticky(error)) return Outcome::lost;
   if (error == cudaErrorCapturedEvent) return Outcome::captured;
   return error == cudaErrorMemoryAllocation ? Outcome::out_of_memory : Outcome::refused;
@@ -72,7 +96,7 @@ class DeviceScope {
   }
   ~DeviceScope() {
     if (exchanged_) (void)cudaThreadExchangeStreamCaptureMode(&mode_);
-    if (restore_) (void)cudaSetDevice(before_);
+    if (restore_ && cudaSetDevice(before_) != cudaSuccess) (void)cudaGetLastError();
   }
   DeviceScope(const DeviceScope&) = delete;
   DeviceScope& operator=(const DeviceScope&) = delete;
@@ -107,6 +131,46 @@ std::string cuda_version(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
+std::string no_answer(cudaError_t error) {
+  return std::string("the driver does not answer: ") + cudaGetErrorName(error) + ": " +
+         cudaGetErrorString(error);
+}
+
+// 10 * major + minor.
+cudaError_t get_capability(int device, int& capability) {
+  int major = 0, minor = 0;
+  cudaError_t error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+  capability = 10 * major + minor;
+  return error;
+}
+
+std::string too_old(int device, int capability) {
+  cudaDeviceProp properties = {};
+  if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) (void)cudaGetLastError();
+  const auto text_of = [](int number) {
+    return std::to_string(number / 10) + "." + std::to_string(number % 10);
+  };
+  return "GPU too old: device " + std::to_string(device) + " (" + properties.name +
+         ") has compute capability " + text_of(capability) + " and this plugin needs " +
+         text_of(kLeastCapability) + " or later";
+}
+
+// Drivers run GPUs that this plugin has no code for. Ids stay those of CUDA, which shows the fastest GPU first: so the devices before
+// the first old one remain. When there are none, the reason.
+std::string leave_out_old(int& count) {
+  for (int device = 0; device < count; ++device) {
+    int capability = 0;
+    const cudaError_t error = get_capability(device, capability);
+    if (error == cudaSuccess && capability >= kLeastCapability) continue;
+    if (error != cudaSuccess) (void)cudaGetLastError();
+    count = device;
+    if (device > 0) return {};
+    return error != cudaSuccess ? no_answer(error) : too_old(device, capability);
+  }
+  return {};
+}
+
 // Why there is no device, or an empty text and their number.
 std::string count_devices(int& count) {
   int driver = 0;
@@ -120,12 +184,11 @@ std::string count_devices(int& count) {
            (kNeededDriver >= 13000 ? "driver 580" : "driver 530") + " or later)";
   }
   const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error == cudaSuccess && count > 0) return {};
+  if (error == cudaSuccess && count > 0) return leave_out_old(count);
   (void)cudaGetLastError();
   count = 0;
-  if (error == cudaSuccess || error == cudaErrorNoDevice) return "no GPU: the driver sees no CUDA device";
-  return std::string("the driver does not answer: ") + cudaGetErrorName(error) + ": " +
-         cudaGetErrorString(error);
+  if (error != cudaSuccess && error != cudaErrorNoDevice) return no_answer(error);
+  return "no GPU: the driver sees no CUDA device";
 }
 
 int device_count(const char** why_none) {
@@ -170,7 +233,9 @@ Outcome can_access_peer(int device, int peer, int* can) {
 Outcome enable_peer_access(int device, int peer) {
   return on_device(device, [&] {
     const cudaError_t error = cudaDeviceEnablePeerAccess(peer, 0);
-    return error == cudaErrorPeerAccessAlreadyEnabled ? cudaSuccess : error;
+    if (error != cudaErrorPeerAccessAlreadyEnabled) return error;
+    (void)cudaGetLastError();
+    return cudaSuccess;
   });
 }
 
@@ -207,8 +272,16 @@ Outcome is_capturing(int device, void* stream, int* capturing) {
     return error;
   });
 }
-Outcome copy_async(int device, void* stream, void* destination, const void* source, size_t bytes) {
+bool is_pageable(const void* address) {
+  cudaPointerAttributes attributes = {};
+  const cudaError_t error = cudaPointerGetAttributes(&attributes, address);
+  if (error != cudaSuccess) (void)cudaGetLastError();
+  return error != cudaSuccess || attributes.type == cudaMemoryTypeUnregistered;
+}
+Outcome copy_async(int device, void* stream, void* destination, const void* source, size_t bytes,
+                   int* pageable) {
   return on_device(device, [&] {
+    *pageable = is_pageable(destination) || is_pageable(source) ? 1 : 0;
     return cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDefault, as_stream(stream));
   });
 }

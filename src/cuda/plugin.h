@@ -54,14 +54,15 @@ struct PluginTable {
   Outcome (*can_access_peer)(int device, int peer, int* can);
   Outcome (*enable_peer_access)(int device, int peer);
 
-  // Streams do not wait for the default stream of CUDA, nor it for them. Copies find out themselves where memory lies; the
-  // contents of pageable host memory are taken before copy_async() returns.
+  // Streams do not wait for the default stream of CUDA, nor it for them. Copies find out themselves where memory lies. CUDA promises
+  // nothing about when it reads or writes pageable host memory: copies say whether there is some, for the caller to wait for them.
   Outcome (*create_stream)(int device, void** stream);
   Outcome (*destroy_stream)(int device, void* stream);
   Outcome (*query_stream)(int device, void* stream);
   Outcome (*synchronize_stream)(int device, void* stream);
   Outcome (*is_capturing)(int device, void* stream, int* capturing);  // into a CUDA graph
-  Outcome (*copy_async)(int device, void* stream, void* destination, const void* source, size_t bytes);
+  Outcome (*copy_async)(int device, void* stream, void* destination, const void* source, size_t bytes,
+                        int* is_pageable);
   Outcome (*fill_async)(int device, void* stream, void* destination, int value, size_t bytes);
   Outcome (*call_async)(int device, void* stream, void (*function)(void*), void* argument);  // on the host
   Outcome (*run)(int device, void* stream, const OperatorTask* task);

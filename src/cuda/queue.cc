@@ -34,7 +34,17 @@ Status being_captured() {
 
 }  // namespace
 
+// CUDA would refuse the question, too, and spoil the capture if it is still under way.
+void CudaMarker::require_time() const {
+  if (!captured_) return;
+  throw DeviceFailure(Status(
+      ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+      "event was recorded while a CUDA graph was captured, so it is a point in the graph and not in time; "
+      "record it outside of captures to ask for it, wait for it or measure with it"));
+}
+
 WaitResult CudaMarker::synchronize(Deadline deadline) {
+  require_time();
   if (driver_.wait_for(*event_, deadline) == WaitResult::timed_out) return WaitResult::timed_out;
   if (const std::shared_ptr<CudaQueue> queue = queue_.lock()) queue->settle();
   return WaitResult::done;
@@ -91,7 +101,7 @@ std::optional<uint64_t> CudaQueue::enqueue(Task&& task) {
   ++tasks_;
   if (!capturing) ++appended_;
   try {
-    start(pending);
+    start(pending, lock);
   } catch (...) {
     pending.task.check = CheckMode::silent;  // the caller hears of it now
     throw;
@@ -99,7 +109,7 @@ std::optional<uint64_t> CudaQueue::enqueue(Task&& task) {
   return pending.number;
 }
 
-void CudaQueue::start(Pending& pending) {
+void CudaQueue::start(Pending& pending, const Lock& lock) {
   Task& task = pending.task;
   if (task.on_host) {
     driver_.call(&PluginTable::call_async, stream_, run_on_host, static_cast<void*>(&pending));
@@ -110,7 +120,10 @@ void CudaQueue::start(Pending& pending) {
       driver_.call(&PluginTable::fill_async, stream_, task.data[0], static_cast<int>(transfer.value),
                    transfer.bytes);
     } else {
-      driver_.call(&PluginTable::copy_async, stream_, task.data[0], task.data[1], transfer.bytes);
+      int is_pageable = 0;
+      driver_.call(&PluginTable::copy_async, stream_, task.data[0], task.data[1], transfer.bytes,
+                   &is_pageable);
+      if (is_pageable != 0) wait_for_copy(lock);
     }
   } else {
     const OperatorTask launched{task.name,   task.plan.get(),
@@ -119,6 +132,11 @@ void CudaQueue::start(Pending& pending) {
                                 pending.slot};
     driver_.call(&PluginTable::run, stream_, &launched);
   }
+}
+
+// The caller may reuse or read the memory when its call returns. A graph copies when it runs.
+void CudaQueue::wait_for_copy(const Lock& lock) {
+  if (const std::shared_ptr<DeviceEvent> last = mark(lock)) (void)driver_.wait_for(*last, std::nullopt);
 }
 
 // On a thread of the driver, which must not call CUDA.
@@ -187,8 +205,10 @@ std::shared_ptr<Marker> CudaQueue::record() {
   driver_.require_usable();
   const Lock lock(mutex_);
   if (closed_) return nullptr;
-  const bool capturing = is_capturing();
+  bool capturing = is_capturing();
   std::shared_ptr<DeviceEvent> event = driver_.record(stream_, true);
+  // As in mark(): the program may have begun a capture in between, which no stream of the library may join.
+  capturing = is_capturing() || capturing;
   if (!capturing) remember(event);
   auto marker = make_recycled<CudaMarker>(driver_, std::move(event), weak_from_this(), capturing);
   marker->task_number = tasks_;
@@ -214,7 +234,11 @@ bool CudaQueue::wait_for(std::shared_ptr<Marker> marker) {
 }
 
 Status CudaQueue::can_be_awaited() const {
-  return ended_ || !driver_.is_usable() || !is_capturing() ? Status() : being_captured();
+  try {
+    return ended_ || !driver_.is_usable() || !is_capturing() ? Status() : being_captured();
+  } catch (const DeviceFailure&) {
+    return {};  // the wait will say why, and lets the handle of a stream that is gone end
+  }
 }
 
 WaitResult CudaQueue::synchronize(Deadline deadline) {

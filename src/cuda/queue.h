@@ -38,12 +38,17 @@ class CudaMarker final : public Marker {
              bool captured)
       : driver_(driver), event_(std::move(event)), queue_(std::move(queue)), captured_(captured) {}
 
-  bool complete() const override { return driver_.is_reached(*event_); }
+  bool complete() const override {
+    require_time();
+    return driver_.is_reached(*event_);
+  }
   WaitResult synchronize(Deadline deadline) override;
   double milliseconds_since(const Marker& start) const override;
 
  private:
   friend class CudaQueue;
+  void require_time() const;
+
   Driver& driver_;
   const std::shared_ptr<DeviceEvent> event_;
   const std::weak_ptr<CudaQueue> queue_;
@@ -96,7 +101,8 @@ class CudaQueue final : public Queue, public std::enable_shared_from_this<CudaQu
 
   bool is_capturing() const;
   std::optional<FencePoint> find_busy_until(bool wait);
-  void start(Pending& pending);
+  void start(Pending& pending, const Lock& lock);
+  void wait_for_copy(const Lock& lock);
   // A mark behind everything that was appended; nullptr while the stream is captured.
   std::shared_ptr<DeviceEvent> mark(const Lock& lock);
   void remember(const std::shared_ptr<DeviceEvent>& event);

@@ -65,6 +65,8 @@ cudaError_t sort_positions(const SortBuffers<Word>& buffers, int64_t count, int 
     const int64_t blocks = ceil_div(count * kLanesOfKey, kThreads);
     return launch_kernel(sort_by_counting<Word>, grid_of(blocks), kThreads, 0, stream, buffers, count);
   }
+  // CUB asks for the thread's last error after its launches, and would take one that the program left behind for its own.
+  (void)cudaGetLastError();
 #if defined(__CUDACC__)
   cub::DoubleBuffer<Word> keys(buffers.keys[0], buffers.keys[1]);
   cub::DoubleBuffer<Word> positions(buffers.positions[0], buffers.positions[1]);
@@ -81,7 +83,8 @@ cudaError_t sort_positions(const SortBuffers<Word>& buffers, int64_t count, int 
 #else
   (void)key_bits;
   (void)scratch;
-  return launch_kernel(sort_on_host<Word>, grid_of(1), 1, 0, stream, buffers, count);
+  OPENACLNN_CUDA_TRY(launch_kernel(sort_on_host<Word>, grid_of(1), 1, 0, stream, buffers, count));
+  return cudaPeekAtLastError();  // as CUB's launches end
 #endif
 }
 

@@ -90,6 +90,68 @@ TEST_F(Captures, AreNotJoinedByStreamsOfTheLibrary) {
   expect(0, aclrtDestroyEvent(event));
 }
 
+// A graph is not spoilt by questions about its events: they are answered without CUDA.
+TEST_F(Captures, EventsOfAGraphAreNoPointsInTime) {
+  const aclrtEvent before = new_event(), captured = new_event();
+  expect(0, aclrtRecordEvent(before, wrapped));
+  expect(0, aclrtSynchronizeEvent(before));
+  begin_capture();
+  expect(0, aclrtRecordEvent(captured, wrapped));
+  const auto why = {std::string_view("event was recorded while a CUDA graph was captured")};
+  aclrtEventRecordedStatus status = ACL_EVENT_RECORDED_STATUS_COMPLETE;
+  float milliseconds = 0;
+  expect(207000, aclrtQueryEventStatus(captured, &status), why);
+  expect(207000, aclrtSynchronizeEvent(captured), why);
+  expect(207000, aclrtSynchronizeEventWithTimeout(captured, 10), why);
+  expect(207000, aclrtEventElapsedTime(&milliseconds, before, captured), why);
+  expect(207000, aclrtEventElapsedTime(&milliseconds, captured, before), why);
+  end_capture();
+  expect(207000, aclrtSynchronizeEvent(captured), why);
+  expect(0, aclrtRecordEvent(captured, wrapped));
+  expect(0, aclrtSynchronizeEvent(captured));
+  expect(0, aclrtDestroyEvent(before));
+  expect(0, aclrtDestroyEvent(captured));
+}
+
+TEST_F(Captures, MayBeginWhileAnEventIsRecorded) {
+  const aclrtEvent event = new_event();
+  fake("capture=1");
+  expect(0, aclrtRecordEvent(event, wrapped));
+  expect(207000, aclrtStreamWaitEvent(stream, event), {"cannot join the capture"});
+  expect(207000, aclrtSynchronizeEvent(event), {"recorded while a CUDA graph was captured"});
+  end_capture();
+  expect(0, aclrtDestroyEvent(event));
+}
+
+// The emulation stands for CUDA here: what it lets pass, no other test can find.
+TEST_F(Captures, AreJudgedByTheFakeAsByCuda) {
+  cudaStream_t forked = nullptr;
+  cudaEvent_t event = nullptr;
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamCreateWithFlags)(&forked, cudaStreamNonBlocking), cudaSuccess);
+  ASSERT_EQ(OPENACLNN_CUDA_API(cudaEventCreateWithFlags)(&event, cudaEventDefault), cudaSuccess);
+  void* nothing = &graph;
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaMalloc)(&nothing, 0), cudaSuccess);
+  EXPECT_EQ(nothing, nullptr);
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaMemsetAsync)(&graph, 0, sizeof graph, native), cudaErrorInvalidValue);
+  fake("held");
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaEventRecord)(event, native), cudaSuccess);
+  float milliseconds = 0;
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaEventElapsedTime)(&milliseconds, event, event), cudaErrorNotReady);
+  fake("");
+  const auto note = [](void*) {};
+  begin_capture();
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaEventRecord)(event, native), cudaSuccess);
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaStreamWaitEvent)(forked, event, 0), cudaSuccess);
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaLaunchHostFunc)(forked, note, nullptr), cudaSuccess);
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaStreamEndCapture)(forked, &graph), cudaErrorStreamCaptureUnmatched);
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaStreamEndCapture)(native, &graph), cudaErrorStreamCaptureUnjoined);
+  EXPECT_EQ(graph, nullptr);
+  EXPECT_EQ(OPENACLNN_FAKE(cudaGetLastError)(), cudaErrorStreamCaptureUnjoined);
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaEventDestroy)(event), cudaSuccess);
+  EXPECT_EQ(OPENACLNN_CUDA_API(cudaStreamDestroy)(forked), cudaSuccess);
+}
+
 TEST_F(Captures, AreJoinedByStreamsOfTheProgram) {
   cudaStream_t second = nullptr;
   ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamCreateWithFlags)(&second, cudaStreamNonBlocking), cudaSuccess);

@@ -3,6 +3,7 @@
 #include <thread>
 #include <vector>
 
+#include "aclnnop/aclnn_embedding_dense_backward.h"
 #include "cuda/fake_cuda.h"
 
 namespace {
@@ -122,6 +123,34 @@ TEST_F(Control, CopiesAndFillsReachTheirMemory) {
   expect(0, aclrtFreeHost(pinned));
 }
 
+// CUDA may read and write pageable memory when the stream gets there: the call waits for that.
+TEST_F(Control, CopiesOfPageableMemoryAreDoneOnReturn) {
+  fake("slow=20000");
+  char from[100], to[100] = {};
+  std::memset(from, 5, sizeof from);
+  void* device = nullptr;
+  expect(0, aclrtMalloc(&device, sizeof from, ACL_MEM_MALLOC_HUGE_FIRST));
+  expect(0, aclrtMemcpyAsync(device, sizeof from, from, sizeof from, ACL_MEMCPY_HOST_TO_DEVICE, stream));
+  std::memset(from, 1, sizeof from);
+  expect(0, aclrtMemcpyAsync(to, sizeof to, device, sizeof to, ACL_MEMCPY_DEVICE_TO_HOST, stream));
+  EXPECT_EQ(std::string(to, sizeof to), std::string(sizeof to, 5));
+  expect(0, aclrtFree(device));
+}
+
+// Of pinned memory they go on while the program does, even when the copy is of a part.
+TEST_F(Control, CopiesOfPinnedMemoryDoNotWait) {
+  fake("held");
+  void *device = nullptr, *pinned = nullptr;
+  expect(0, aclrtMalloc(&device, 1000, ACL_MEM_MALLOC_HUGE_FIRST));
+  expect(0, aclrtMallocHost(&pinned, 1000));
+  expect(0, aclrtMemcpyAsync(device, 500, static_cast<char*>(pinned) + 100, 500, ACL_MEMCPY_DEFAULT, stream));
+  EXPECT_FALSE(is_idle(stream));
+  fake("");
+  expect(0, aclrtSynchronizeStream(stream));
+  expect(0, aclrtFree(device));
+  expect(0, aclrtFreeHost(pinned));
+}
+
 TEST_F(Control, FreedMemoryServesTheTasksBeforeTheFree) {
   fake("held");
   constexpr size_t kBytes = 4096;
@@ -175,6 +204,28 @@ TEST_F(Control, ManyTasksWithoutAWait) {
   for (int k = 0; k < 2000; ++k) expect(0, counter.add(stream));
   expect(0, aclrtSynchronizeStream(stream));
   EXPECT_EQ(counter.value(), 2000.0f);
+}
+
+// The program may have left an error behind, which CUB asks for after its launches.
+TEST_F(Control, ErrorsOfTheProgramAreNotThoseOfASort) {
+  constexpr int64_t kPositions = 9000;
+  std::vector<float> grad(kPositions, 1.0f), out(1);
+  std::vector<int64_t> indices(kPositions);
+  aclTensor* const tensors[] = {make_tensor({kPositions, 1}, ACL_FLOAT, grad.data()),
+                                make_tensor({kPositions}, ACL_INT64, indices.data()),
+                                make_tensor({1, 1}, ACL_FLOAT, out.data())};
+  uint64_t workspace_bytes = 0;
+  aclOpExecutor* executor = nullptr;
+  expect(0, aclnnEmbeddingDenseBackwardGetWorkspaceSize(tensors[0], tensors[1], 1, 1, false, tensors[2],
+                                                        &workspace_bytes, &executor));
+  void* workspace = nullptr;
+  expect(0, aclrtMalloc(&workspace, workspace_bytes, ACL_MEM_MALLOC_HUGE_FIRST));
+  EXPECT_EQ(OPENACLNN_FAKE(cudaSetDevice)(99), cudaErrorInvalidDevice);
+  expect(0, aclnnEmbeddingDenseBackward(workspace, workspace_bytes, executor, stream));
+  expect(0, aclrtSynchronizeStream(stream));
+  EXPECT_EQ(out[0], static_cast<float>(kPositions));
+  expect(0, aclrtFree(workspace));
+  for (const aclTensor* tensor : tensors) (void)aclDestroyTensor(tensor);
 }
 
 TEST_F(Control, ThreadsShareStreamsAndMemory) {

@@ -206,6 +206,21 @@ TEST_F(DISABLED_Lost, EveryLaterCallReturnsTheSameCode) {
   expect(507899, aclrtSetDevice(0), lost);
 }
 
+// The other errors after which CUDA's reference wants the process to end.
+class DISABLED_Ending : public DISABLED_Process {};
+TEST_F(DISABLED_Ending, ErrorsOfTheDeviceLoseIt) {
+  fake((std::string("fail=launch:1:") + std::getenv("ERROR")).c_str());
+  expect(507899, counter.add(stream), {"device 0 is lost"});
+  fake("");
+  expect(507899, aclrtSynchronizeStream(stream), {"device 0 is lost"});
+}
+
+class DISABLED_Peers : public DISABLED_Process {};
+TEST_F(DISABLED_Peers, ReachedTwiceLeaveTheProgramNoError) {
+  for (int k = 0; k < 2; ++k) expect(0, aclrtDeviceEnablePeerAccess(1, 0));
+  EXPECT_EQ(OPENACLNN_FAKE(cudaPeekAtLastError)(), cudaSuccess);
+}
+
 // Two devices, of which the second gets lost while the first works on.
 class DISABLED_LostOther : public DISABLED_Process {};
 TEST_F(DISABLED_LostOther, FreesMemoryOfOthers) {
@@ -270,6 +285,18 @@ TEST_F(DISABLED_Fork, IsRefusedInTheChild) {
   expect(0, aclFinalize());
 }
 
+// With OPENACLNN_ALLOCATOR=guard, for compute-sanitizer: blocks end where they should, and are gone when they are freed.
+class DISABLED_Guarded : public DISABLED_Process {};
+TEST_F(DISABLED_Guarded, BlocksAreNeitherRoundedNorKept) {
+  const auto pinned_bytes = OPENACLNN_FAKE(openaclnn_fake_cuda_pinned_bytes);
+  const size_t before = pinned_bytes();
+  void* block = nullptr;
+  expect(0, aclrtMallocHost(&block, 1001));
+  EXPECT_EQ(pinned_bytes() - before, 1001u);
+  expect(0, aclrtFreeHost(block));
+  EXPECT_EQ(pinned_bytes(), before);
+}
+
 class DISABLED_Exit : public DISABLED_Process {};
 TEST_F(DISABLED_Exit, WithQueuedWorkEnds) {
   fake("slow=20000");
@@ -284,6 +311,11 @@ void expect_suite(const std::string& name, std::map<std::string, std::string> mo
 }
 
 TEST(Processes, ALostDeviceStaysLost) { expect_suite("Lost"); }
+TEST(Processes, ErrorsThatEndAProcessLoseTheDevice) {
+  for (const int error : {226, 700, 721, 810, 911})
+    expect_suite("Ending", {{"ERROR", std::to_string(error)}});
+}
+TEST(Processes, PeersAreReachedTwice) { expect_suite("Peers", {{"OPENACLNN_FAKE_CUDA", "devices=2"}}); }
 TEST(Processes, ALostDeviceLeavesTheOthers) {
   expect_suite("LostOther", {{"OPENACLNN_FAKE_CUDA", "devices=2"}});
 }
@@ -297,6 +329,7 @@ TEST(Processes, FailuresAreTraced) {
   std::remove(path.c_str());
 }
 TEST(Processes, AForkedChildIsRefused) { expect_suite("Fork"); }
+TEST(Processes, GuardedBlocksAreExact) { expect_suite("Guarded", {{"OPENACLNN_ALLOCATOR", "guard"}}); }
 TEST(Processes, ExitWithQueuedWork) { expect_suite("Exit"); }
 
 }  // namespace

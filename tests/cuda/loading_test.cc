@@ -100,6 +100,9 @@ const Refusal kRefusals[] = {
      {{"OPENACLNN_FAKE_CUDA", "driver=12040"}},
      "supports CUDA 12.4 and this plugin needs CUDA 13.0"},
     {"NoGpu", {{"OPENACLNN_FAKE_CUDA", "devices=0"}}, "no GPU: the driver sees no CUDA device"},
+    {"OldGpu",
+     {{"OPENACLNN_FAKE_CUDA", "capability=75"}},
+     "GPU too old: device 0 (emulated GPU 0) has compute capability 7.5 and this plugin needs 8.0 or later"},
     {"DriverError",
      {{"OPENACLNN_FAKE_CUDA", "fail=cudaGetDeviceCount:1:999"}},
      "the driver does not answer: "},
@@ -157,6 +160,13 @@ TEST(Loading, GpusAreDescribed) {
                              {"DESCRIBED",
                               "\"platform\":\"cuda\",\"devices\":2,"
                               "\"deviceNames\":[\"emulated GPU 0\",\"emulated GPU 1\"]"}});
+}
+
+// Ids stay those of CUDA.
+TEST(Loading, GpusBeforeAnOldOneAreUsed) {
+  expect_suite("Described", {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN},
+                             {"OPENACLNN_FAKE_CUDA", "devices=3 capability=75 modern=2"},
+                             {"DESCRIBED", "\"deviceNames\":[\"emulated GPU 0\",\"emulated GPU 1\"]"}});
 }
 
 TEST(Loading, AGpuWithoutNameIsDescribedByTheReason) {

@@ -144,7 +144,41 @@ TEST_F(NativeStreams, TheDefaultStreamOfCudaIsOne) {
   expect(0, aclrtSynchronizeStream(of_default));
   EXPECT_EQ(counter.value(), 1.0f);
   expect(0, aclrtDestroyStream(of_default));
+  expect(0, openaclnnCreateStreamFromNative(cudaStreamLegacy, &of_default));
+  expect(0, counter.add(of_default));
+  expect(0, aclrtDestroyStream(of_default));
+  EXPECT_EQ(counter.value(), 2.0f);
   expect(100000, openaclnnCreateStreamFromNative(native, nullptr), {"stream is NULL"});
+}
+
+// Each thread would mean another stream by it.
+TEST_F(NativeStreams, TheDefaultStreamOfEachThreadIsNone) {
+  aclrtStream of_thread = nullptr;
+  expect(207000, openaclnnCreateStreamFromNative(cudaStreamPerThread, &of_thread),
+         {"nativeStream is cudaStreamPerThread (0x2)", "cudaStreamCreate"});
+  EXPECT_EQ(of_thread, nullptr);
+}
+
+// A mistake of the program, which must not be taken for the end of the device.
+TEST_F(NativeStreams, DestroyedBeforeTheirHandleLoseNoDevice) {
+  cudaStream_t gone = nullptr;
+  ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamCreateWithFlags)(&gone, cudaStreamNonBlocking), cudaSuccess);
+  aclrtStream handle = nullptr;
+  expect(0, openaclnnCreateStreamFromNative(gone, &handle));
+  ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamDestroy)(gone), cudaSuccess);
+  const auto why = {std::string_view("cudaErrorContextIsDestroyed"),
+                    std::string_view("destroyed the stream")};
+  expect(507000, aclrtSynchronizeStream(handle), why);
+  Counter counter;
+  expect(361001, counter.add(handle), why);
+  expect(507000, aclrtDestroyStream(handle), why);  // the handle has ended all the same
+  expect(107017, aclrtSynchronizeStream(handle), {"not a live stream"});
+  expect(0, counter.add(stream));
+  expect(0, aclrtSynchronizeStream(stream));
+  EXPECT_EQ(counter.value(), 1.0f);
+  void* memory = nullptr;
+  expect(0, aclrtMalloc(&memory, 100, ACL_MEM_MALLOC_HUGE_FIRST));
+  expect(0, aclrtFree(memory));
 }
 
 // Everything that the library does for itself meanwhile (memory, other streams) must stay out of the capture.

@@ -16,6 +16,7 @@ int launch_on_stream(void* stream, Launch&& launch) {
   if (const cudaError_t error = gpu.enter("launch"); error != cudaSuccess) return error;
   const Lock lock(gpu.mutex);
   CUstream_st* const target = gpu.find(static_cast<CUstream_st*>(stream));
+  if (target == nullptr) return remember(cudaErrorContextIsDestroyed);
   const auto work = [launch = std::make_shared<const Launch>(std::move(launch)), &gpu,
                      device = target->device] {
     if (gpu.may_launch(device)) run(*launch);
@@ -39,8 +40,9 @@ FakeGpu::FakeGpu() {
   std::atexit([] { instance().shut_down(); });
 }
 
-// Words: driver=VERSION devices=N fail=FUNCTION:CALL[:ERROR] sticky=LAUNCH slow=MICROSECONDS held. The call counts from 1 and
-// among the calls of that function; "any" counts them all, and "launch" launches of kernels.
+// Words: driver=VERSION devices=N capability=MAJOR_AND_MINOR modern=N fail=FUNCTION:CALL[:ERROR] sticky=LAUNCH capture=RECORD
+// slow=MICROSECONDS held. The call counts from 1 and among the calls of that function; "any" counts them all, and "launch" launches of
+// kernels. The program begins a capture of the stream of that record (of an event) just before it.
 void FakeGpu::set_failures(const char* description) {
   failures_ = Failures();
   calls_of_.clear();
@@ -55,8 +57,14 @@ void FakeGpu::set_failures(const char* description) {
       failures_.driver_version = std::stoi(value);
     } else if (name == "devices") {
       failures_.devices = std::stoi(value);
+    } else if (name == "capability") {
+      failures_.capability = std::stoi(value);
+    } else if (name == "modern") {
+      failures_.modern_devices = std::stoi(value);
     } else if (name == "sticky") {
       failures_.sticky_at_launch = std::stoul(value);
+    } else if (name == "capture") {
+      failures_.capture_at_record = std::stoul(value);
     } else if (name == "slow") {
       failures_.delay_microseconds = static_cast<unsigned>(std::stoul(value));
     } else if (name == "held") {
@@ -91,11 +99,20 @@ bool FakeGpu::may_launch(int device) {
   return lost_device_ != device;
 }
 
-CUstream_st* FakeGpu::find(CUstream_st* stream) { return stream != nullptr ? stream : &default_stream_; }
+CUstream_st* FakeGpu::find(CUstream_st* stream) {
+  if (stream == nullptr || stream == cudaStreamLegacy) return &default_stream_;
+  return streams.contains(stream) ? stream : nullptr;
+}
+
+bool FakeGpu::captures_now(const Lock&) {
+  return failures_.capture_at_record != 0 && calls_of_["cudaEventRecord"] == failures_.capture_at_record;
+}
 
 cudaError_t FakeGpu::enqueue(const Lock&, CUstream_st* stream, Work work) {
+  if (stream == nullptr) return remember(cudaErrorContextIsDestroyed);
   if (stream->capture != nullptr) {
     stream->capture->work.push_back(std::move(work));
+    ++stream->capture->behind[stream][stream];
     return cudaSuccess;
   }
   if (exiting) return remember(cudaErrorCudartUnloading);

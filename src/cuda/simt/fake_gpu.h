@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 // A record of an event. Guarded by the GPU's lock.
@@ -28,8 +29,13 @@ struct Work {
   std::shared_ptr<Point> point;
 };
 
+// What a stream's next work comes after: of each stream of a capture, how much of its work.
+using Clock = std::map<const CUstream_st*, size_t>;
+
 // A capture that is under way, of all streams that joined it. Guarded by the GPU's lock.
 struct Capture {
+  const CUstream_st* origin = nullptr;
+  std::map<const CUstream_st*, Clock> behind;
   std::vector<Work> work;
   cudaStreamCaptureMode mode;
   bool invalidated = false;
@@ -39,6 +45,7 @@ struct Capture {
 struct CUevent_st {
   std::shared_ptr<Point> latest;
   std::shared_ptr<Capture> capture;  // that the latest record belongs to
+  Clock behind;                      // where in it
 };
 
 struct CUgraph_st {
@@ -69,12 +76,16 @@ using Lock = std::unique_lock<std::mutex>;
 struct Failures {
   int driver_version = CUDART_VERSION;
   int devices = 1;
-  std::string function;  // its call number `call` fails with `error`
+  int capability = 90;     // 10 * major + minor
+  int modern_devices = 0;  // so many, the first, have 9.0 whatever that says
+  std::string function;    // its call number `call` fails with `error`
   unsigned long call = 0;
   cudaError_t error = cudaErrorMemoryAllocation;
   unsigned long sticky_at_launch = 0;  // this launch destroys the context; 0: none
-  unsigned delay_microseconds = 0;     // before every piece of work
-  bool holds_work = false;             // no piece of work begins
+  unsigned long capture_at_record =
+      0;  // this record of an event finds that its stream has just begun a capture; 0: none
+  unsigned delay_microseconds = 0;  // before every piece of work
+  bool holds_work = false;          // no piece of work begins
 };
 
 class FakeGpu {
@@ -90,6 +101,7 @@ class FakeGpu {
     size_t* sum;  // that it counts in
   };
   std::map<const char*, Allocation> allocations;
+  std::set<std::pair<int, int>> peers;  // which device may reach which
   size_t device_bytes = 0, pinned_bytes = 0;
   bool exiting = false;
 
@@ -101,10 +113,12 @@ class FakeGpu {
 
   // Puts work on a stream, or into the graph that it captures.
   cudaError_t enqueue(const Lock& lock, CUstream_st* stream, Work work);
-  // nullptr names the default stream.
+  // A live stream. nullptr for what is none, such as one that was destroyed; the default stream has two names.
   CUstream_st* find(CUstream_st* stream);
   void wait_until_idle(Lock& lock, const CUstream_st& stream);
   bool may_launch(int device);  // false once the device's context is destroyed
+  // A test asked for a capture that begins at this record.
+  bool captures_now(const Lock& lock);
   bool is_ours(const Lock& lock, const void* address) const;
   // A call that may disturb a capture that is under way anywhere.
   cudaError_t refuse_during_capture(const Lock& lock);

@@ -19,13 +19,14 @@ FakeGpu& gpu() { return FakeGpu::instance(); }
 // `sum` is that of memory of its kind.
 cudaError_t allocate(const char* function, void** address, size_t bytes, size_t& sum) {
   if (const cudaError_t error = gpu().enter(function); error != cudaSuccess) return error;
+  *address = nullptr;
+  if (bytes == 0) return cudaSuccess;
   const Lock lock(gpu().mutex);
   if (const cudaError_t error = gpu().refuse_during_capture(lock); error != cudaSuccess) return error;
   constexpr size_t kAlignment = 256;
   void* memory = nullptr;
   const bool fits = bytes <= kTotalBytes - std::min(kTotalBytes, sum);
-  if (!fits || posix_memalign(&memory, kAlignment, std::max<size_t>(bytes, 1)) != 0)
-    return remember(cudaErrorMemoryAllocation);
+  if (!fits || posix_memalign(&memory, kAlignment, bytes) != 0) return remember(cudaErrorMemoryAllocation);
   if (constexpr size_t kMostFilled = size_t{1} << 20; bytes <= kMostFilled) std::memset(memory, 0xCD, bytes);
   gpu().allocations.emplace(static_cast<char*>(memory), FakeGpu::Allocation{bytes, &sum});
   sum += bytes;
@@ -79,6 +80,13 @@ cudaError_t cudaSetDevice(int device) {
   return error;
 }
 
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  if (const cudaError_t error = gpu().enter("cudaDeviceGetAttribute"); error != cudaSuccess) return error;
+  const int capability = device < gpu().failures().modern_devices ? 90 : gpu().failures().capability;
+  *value = attribute == cudaDevAttrComputeCapabilityMajor ? capability / 10 : capability % 10;
+  return cudaSuccess;
+}
+
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (const cudaError_t error = gpu().enter("cudaGetDeviceProperties"); error != cudaSuccess) return error;
   std::snprintf(properties->name, sizeof properties->name, "emulated GPU %d", device);
@@ -96,6 +104,7 @@ const char* cudaGetErrorName(cudaError_t error) {
     case cudaErrorInvalidResourceHandle: return "cudaErrorInvalidResourceHandle";
     case cudaErrorIllegalAddress: return "cudaErrorIllegalAddress";
     case cudaErrorLaunchOutOfResources: return "cudaErrorLaunchOutOfResources";
+    case cudaErrorContextIsDestroyed: return "cudaErrorContextIsDestroyed";
     case cudaErrorStreamCaptureUnsupported: return "cudaErrorStreamCaptureUnsupported";
     case cudaErrorCapturedEvent: return "cudaErrorCapturedEvent";
     default: return "cudaErrorUnknown";
@@ -113,7 +122,12 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   *can = device != peer ? 1 : 0;
   return cudaSuccess;
 }
-cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return gpu().enter("cudaDeviceEnablePeerAccess"); }
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
+  if (const cudaError_t error = gpu().enter("cudaDeviceEnablePeerAccess"); error != cudaSuccess) return error;
+  const Lock lock(gpu().mutex);
+  const bool added = gpu().peers.emplace(device_of_this_thread(), peer).second;
+  return added ? cudaSuccess : remember(cudaErrorPeerAccessAlreadyEnabled);
+}
 
 cudaError_t cudaMalloc(void** address, size_t bytes) {
   return allocate("cudaMalloc", address, bytes, gpu().device_bytes);
@@ -132,33 +146,23 @@ cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
   return cudaSuccess;
 }
 
-// Memory that CUDA does not know is pageable: its contents are taken before the call returns, at once when they are few and after
-// the stream's work when not; and what is copied there is there when the call returns.
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address) {
+  if (const cudaError_t error = gpu().enter("cudaPointerGetAttributes"); error != cudaSuccess) return error;
+  const Lock lock(gpu().mutex);
+  attributes->type = gpu().is_ours(lock, address) ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered;
+  return cudaSuccess;
+}
+
+// Pageable memory is read and written when the stream gets there: CUDA says no more than that such copies may be synchronous.
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
   if (const cudaError_t error = gpu().enter("cudaMemcpyAsync"); error != cudaSuccess) return error;
-  constexpr size_t kTakenAtOnce = size_t{64} << 10;
-  Lock lock(gpu().mutex);
-  CUstream_st* const target = gpu().find(stream);
-  if (target->capture != nullptr || gpu().is_ours(lock, from)) {
-    if (const cudaError_t error =
-            gpu().enqueue(lock, target, {[=] { std::memcpy(to, from, bytes); }, nullptr});
-        error != cudaSuccess)
-      return error;
-  } else {
-    if (bytes > kTakenAtOnce) gpu().wait_until_idle(lock, *target);
-    const auto* const begin = static_cast<const char*>(from);
-    const auto taken = std::make_shared<const std::vector<char>>(begin, begin + bytes);
-    if (const cudaError_t error =
-            gpu().enqueue(lock, target, {[=] { std::memcpy(to, taken->data(), taken->size()); }, nullptr});
-        error != cudaSuccess)
-      return error;
-  }
-  if (target->capture == nullptr && !gpu().is_ours(lock, to)) gpu().wait_until_idle(lock, *target);
-  return cudaSuccess;
+  const Lock lock(gpu().mutex);
+  return gpu().enqueue(lock, gpu().find(stream), {[=] { std::memcpy(to, from, bytes); }, nullptr});
 }
 
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
   if (const cudaError_t error = gpu().enter("cudaMemsetAsync"); error != cudaSuccess) return error;
   const Lock lock(gpu().mutex);
+  if (!gpu().is_ours(lock, to)) return remember(cudaErrorInvalidValue);
   return gpu().enqueue(lock, gpu().find(stream), {[=] { std::memset(to, value, bytes); }, nullptr});
 }

@@ -9,10 +9,11 @@ namespace {
 
 FakeGpu& gpu() { return FakeGpu::instance(); }
 
-// Asking a stream that captures spoils the capture.
-cudaError_t refuse_while_capturing(CUstream_st& stream) {
-  if (stream.capture == nullptr) return cudaSuccess;
-  stream.capture->invalidated = true;
+// Asking a stream that captures spoils the capture; asking one that is gone says so.
+cudaError_t refuse_to_ask(const CUstream_st* stream) {
+  if (stream == nullptr) return remember(cudaErrorContextIsDestroyed);
+  if (stream->capture == nullptr) return cudaSuccess;
+  stream->capture->invalidated = true;
   return remember(cudaErrorStreamCaptureUnsupported);
 }
 
@@ -20,6 +21,26 @@ cudaError_t refuse_while_capturing(CUstream_st& stream) {
 cudaError_t refuse_captured(CUevent_st& event) {
   event.capture->invalidated = true;
   return remember(cudaErrorCapturedEvent);
+}
+
+void begin_capture(CUstream_st& stream, cudaStreamCaptureMode mode) {
+  stream.capture = std::make_shared<Capture>();
+  stream.capture->mode = mode;
+  stream.capture->origin = &stream;
+}
+
+size_t work_before(const Clock& clock, const CUstream_st* stream) {
+  const auto found = clock.find(stream);
+  return found != clock.end() ? found->second : 0;
+}
+
+// Whether the stream that began the capture waits for everything in the others.
+bool all_joined(const Capture& capture) {
+  const auto origin = capture.behind.find(capture.origin);
+  const Clock known = origin != capture.behind.end() ? origin->second : Clock();
+  return std::ranges::all_of(capture.behind, [&](const auto& entry) {
+    return work_before(known, entry.first) == work_before(entry.second, entry.first);
+  });
 }
 
 }  // namespace
@@ -49,18 +70,18 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
   if (const cudaError_t error = gpu().enter("cudaStreamQuery"); error != cudaSuccess) return error;
   const Lock lock(gpu().mutex);
-  CUstream_st& asked = *gpu().find(stream);
-  if (const cudaError_t error = refuse_while_capturing(asked); error != cudaSuccess) return error;
-  return asked.is_idle() ? cudaSuccess : cudaErrorNotReady;
+  const CUstream_st* const asked = gpu().find(stream);
+  if (const cudaError_t error = refuse_to_ask(asked); error != cudaSuccess) return error;
+  return asked->is_idle() ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   if (const cudaError_t error = gpu().enter("cudaStreamSynchronize"); error != cudaSuccess) return error;
   {
     Lock lock(gpu().mutex);
-    CUstream_st& awaited = *gpu().find(stream);
-    if (const cudaError_t error = refuse_while_capturing(awaited); error != cudaSuccess) return error;
-    gpu().wait_until_idle(lock, awaited);
+    const CUstream_st* const awaited = gpu().find(stream);
+    if (const cudaError_t error = refuse_to_ask(awaited); error != cudaSuccess) return error;
+    gpu().wait_until_idle(lock, *awaited);
   }
   return gpu().enter("after a wait");
 }
@@ -68,13 +89,19 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   if (const cudaError_t error = gpu().enter("cudaStreamWaitEvent"); error != cudaSuccess) return error;
   const Lock lock(gpu().mutex);
-  if (event->latest == nullptr) return cudaSuccess;
   CUstream_st* const target = gpu().find(stream);
+  if (target == nullptr) return remember(cudaErrorContextIsDestroyed);
+  if (event->latest == nullptr) return cudaSuccess;
   if (event->capture != nullptr) {
     if (event->capture->ended) return remember(cudaErrorCapturedEvent);
     // The stream joins the capture. Graphs of the fake run in the order of calls, so nothing else is to be noted.
     if (target->capture == nullptr) target->capture = event->capture;
-    return target->capture == event->capture ? cudaSuccess : remember(cudaErrorStreamCaptureMerge);
+    if (target->capture != event->capture) return remember(cudaErrorStreamCaptureMerge);
+    for (const auto& [before, work] : event->behind) {
+      size_t& known = target->capture->behind[target][before];
+      known = std::max(known, work);
+    }
+    return cudaSuccess;
   }
   if (target->capture != nullptr) {
     target->capture->invalidated = true;  // a graph cannot wait for what is outside
@@ -114,9 +141,13 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (const cudaError_t error = gpu().enter("cudaEventRecord"); error != cudaSuccess) return error;
   const Lock lock(gpu().mutex);
   CUstream_st* const target = gpu().find(stream);
+  if (target == nullptr) return remember(cudaErrorContextIsDestroyed);
+  if (gpu().captures_now(lock)) begin_capture(*target, cudaStreamCaptureModeGlobal);
   event->latest = std::make_shared<Point>();
   event->capture = target->capture;
-  return gpu().enqueue(lock, target, {nullptr, event->latest});
+  const cudaError_t error = gpu().enqueue(lock, target, {nullptr, event->latest});
+  if (target->capture != nullptr) event->behind = target->capture->behind[target];
+  return error;
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
@@ -141,6 +172,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
   if (const cudaError_t error = gpu().enter("cudaEventElapsedTime"); error != cudaSuccess) return error;
   const Lock lock(gpu().mutex);
   if (start->latest == nullptr || end->latest == nullptr) return remember(cudaErrorInvalidResourceHandle);
+  if (!start->latest->reached || !end->latest->reached) return cudaErrorNotReady;
   *milliseconds = std::chrono::duration<float, std::milli>(end->latest->time - start->latest->time).count();
   return cudaSuccess;
 }
@@ -160,27 +192,34 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
   };
   if (stream == nullptr && std::ranges::any_of(gpu().streams, hinders_default))
     return remember(cudaErrorStreamCaptureImplicit);
-  *status =
-      gpu().find(stream)->capture != nullptr ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  const CUstream_st* const asked = gpu().find(stream);
+  if (asked == nullptr) return remember(cudaErrorContextIsDestroyed);
+  *status = asked->capture != nullptr ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
   const Lock lock(gpu().mutex);
-  stream->capture = std::make_shared<Capture>();
-  stream->capture->mode = mode;
+  CUstream_st* const target = gpu().find(stream);
+  if (target == nullptr) return remember(cudaErrorContextIsDestroyed);
+  begin_capture(*target, mode);
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   const Lock lock(gpu().mutex);
   const std::shared_ptr<Capture> ended = stream->capture;
+  *graph = nullptr;
+  if (ended == nullptr || ended->origin != stream) return remember(cudaErrorStreamCaptureUnmatched);
+  const bool is_joined = all_joined(*ended);
   ended->ended = true;
   for (CUstream_st* const joined : gpu().streams) {
     if (joined->capture == ended) joined->capture = nullptr;
   }
+  if (ended->invalidated) return remember(cudaErrorStreamCaptureInvalidated);
+  if (!is_joined) return remember(cudaErrorStreamCaptureUnjoined);
   *graph = new CUgraph_st{std::move(ended->work)};
-  return ended->invalidated ? remember(cudaErrorStreamCaptureInvalidated) : cudaSuccess;
+  return cudaSuccess;
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
