@@ -1,0 +1,35 @@
+// Shapes for paths of the CUDA kernels that the cases of the rooms do not reach: the bits of the CPU's kernels, whatever the order of
+// threads.
+#include <gtest/gtest.h>
+
+#include "kernels.h"
+#include "ops/embedding_dense_backward/cases.h"
+#include "ops/grouped_bias_add_grad/cases.h"
+#include "ops/nsa_compress_grad/cases.h"
+#include "ops/room_cases.h"
+
+namespace openaclnn_test {
+namespace {
+
+using openaclnn::CheckMode;
+using openaclnn::PlatformKind;
+
+constexpr aclDataType kFloats[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+
+// A thread sums up to 16 taps and loads 8 together: all the ways in which the last ones can be fewer.
+TEST(KernelsOfCompressGrad, SumAnyNumberOfTaps) {
+  for (const aclDataType dtype : kFloats) {
+    for (const int64_t taps : {1, 2, 7, 8, 9, 11, 15, 16, 17, 25, 31}) {
+      const Case c = compress_grad_case(dtype, {70, 2, 24}, {taps, 5, {}, 0, false}, Layout::contiguous,
+                                        dtype_name(dtype) + std::string(" of ") + std::to_string(taps));
+      ASSERT_EQ(difference(c, CheckMode::report), "") << c.name;
+      const KernelRun run = run_kernel(c, {.platform = PlatformKind::cuda});
+      Judge judge;
+      judge_case(c, before_call(c, make_tensors(c)), run.tensors, judge);
+      ASSERT_TRUE(judge.ok()) << c.name << ": " << judge.messages();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace openaclnn_test
