@@ -122,10 +122,12 @@ __device__ __forceinline__ void write_sum(const SumTargets<Out>& targets, const 
 inline constexpr int kWorkersOfChunk = kChunkTerms / kWindowTerms;
 inline constexpr int kMostChunks = kWarp;  // of a block
 
-// How a launch shares out the work: `lanes` threads are a worker, `chunks` chunks belong to a block.
+// How a launch shares out the work: `lanes` threads are a worker, `chunks` chunks belong to a block. These are neighbours where rows
+// are narrow, so that a block's reads and writes are; else they lie far apart, so that the chunks of one long group meet many blocks.
 struct SumShape {
   int lanes;
   int chunks;
+  bool neighbours;
 };
 
 // kCount columns to a thread: those of a pack where rows are contiguous and aligned, else one.
@@ -141,12 +143,15 @@ __global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
   const int worker = static_cast<int>(threadIdx.x) / shape.lanes;
   const int workers = kThreads / shape.lanes;
   const int64_t items = targets.groups.items();
-  for (int64_t first = static_cast<int64_t>(blockIdx.x) * shape.chunks; first < items;
-       first += static_cast<int64_t>(gridDim.x) * shape.chunks) {
+  const int64_t blocks = gridDim.x;
+  const int64_t distance = shape.neighbours ? 1 : blocks;
+  for (int64_t first = int64_t{blockIdx.x} * (shape.neighbours ? shape.chunks : 1); first < items;
+       first += blocks * shape.chunks) {
     if (threadIdx.x < kWarp) {
       const int own = static_cast<int>(threadIdx.x);
+      const int64_t item = first + own * distance;
       TermChunk chunk = {-1, 0, 0, false};
-      if (own < shape.chunks && first + own < items) chunk = find_chunk(targets.groups, first + own);
+      if (own < shape.chunks && item < items) chunk = find_chunk(targets.groups, item);
       chunks[own] = chunk;
       const unsigned mask = __ballot_sync(kAllLanes, chunk.end - chunk.begin > kWindowTerms);
       if (own == 0) long_chunks = mask;
@@ -267,6 +272,7 @@ cudaError_t launch_sum_chunks(const Terms& terms, const SumTargets<Out>& targets
   const int64_t chunks =
       std::clamp<int64_t>(items / wanted * std::min<int64_t>(strips, kMostChunks), 1, kMostChunks);
   shape.chunks = static_cast<int>(chunks);
+  shape.neighbours = strips == 1;
   const int64_t blocks = std::min(ceil_div(items, chunks), kMostInX);
   const int64_t strip_blocks = std::clamp<int64_t>(ceil_div(wanted, blocks), 1, std::min(strips, kMostInY));
   return launch_kernel(sum_chunks<kCount, Terms, Out>, grid_of(blocks, strip_blocks), kThreads, 0, stream,

@@ -16,6 +16,18 @@ using openaclnn::PlatformKind;
 
 constexpr aclDataType kFloats[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
 
+// All indices are equal, and rows are wide: the chunks of one sum are shared out to many blocks, each of which has other rows as well.
+TEST(KernelsOfEmbeddingBackward, AddOneWideRowInManyBlocks) {
+  const Spoil equal_indices = [](const Case&, std::vector<HostTensor>& tensors) {
+    for (int64_t i = 0; i < tensors[kIndices].numel(); ++i) tensors[kIndices].set_bits(i, 77);
+  };
+  for (const aclDataType dtype : kFloats) {
+    const Case c = backward_case(dtype, dtype, ACL_INT32, {2148}, 520, {.table_rows = 200, .scale = true},
+                                 Layout::contiguous, std::string(dtype_name(dtype)) + " with equal indices");
+    ASSERT_EQ(difference(c, CheckMode::report, equal_indices), "") << c.name;
+  }
+}
+
 // A thread sums up to 16 taps and loads 8 together: all the ways in which the last ones can be fewer.
 TEST(KernelsOfCompressGrad, SumAnyNumberOfTaps) {
   for (const aclDataType dtype : kFloats) {
