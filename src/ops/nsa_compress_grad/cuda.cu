@@ -186,12 +186,26 @@ __global__ void __launch_bounds__(kThreads, kPacked ? kBlocksWithRegisters : 1)
   }
 }
 
+// In the order of the stretches, several on their way at once.
 template <class T>
-__global__ void __launch_bounds__(kThreads) join_weight_sums(const __grid_constant__ Gradient<T> g) {
+__global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
+    join_weight_sums(const __grid_constant__ Gradient<T> g) {
+  constexpr int kTogether = 16;
   const int64_t weights = g.sizes.block_size * g.sizes.heads;
   for (int64_t k = thread_number(); k < weights; k += thread_count()) {
     double total = 0;
-    for (int64_t stretch = 0; stretch < g.stretches; ++stretch) total += g.weight_sums[stretch * weights + k];
+    for (int64_t first = 0; first < g.stretches; first += kTogether) {
+      const int count = static_cast<int>(std::min<int64_t>(g.stretches - first, kTogether));
+      double sums[kTogether] = {};
+#pragma unroll
+      for (int i = 0; i < kTogether; ++i) {
+        if (i < count) sums[i] = g.weight_sums[(first + i) * weights + k];
+      }
+#pragma unroll
+      for (int i = 0; i < kTogether; ++i) {
+        if (i < count) total += sums[i];
+      }
+    }
     int64_t head = 0;
     const int64_t i = divide(k, g.sizes.heads, head);
     *g.weight_grad.at(i, head) = from_fp32<T>(static_cast<float>(total));
