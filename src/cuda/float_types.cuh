@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #if defined(__CUDACC__)
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #endif
 
@@ -25,13 +26,17 @@ __device__ __forceinline__ float to_fp32(T x) {
   return to_float(x);
 }
 
-// To nearest even, with one canonical NaN.
+// To nearest even, with one canonical NaN. On the device the GPU's own conversions, which differ from the CPU's for NaN only.
 template <class T>
 __device__ __forceinline__ T from_fp32(float x) {
   if constexpr (std::is_same_v<T, float>) {
     return x != x ? std::bit_cast<float>(kCanonicalNanF32) : x;
   } else if constexpr (std::is_same_v<T, Bfloat16>) {
+#if defined(__CUDA_ARCH__)
+    return {x != x ? kCanonicalNanBf16 : __bfloat16_as_ushort(__float2bfloat16_rn(x))};
+#else
     return narrow_bf16(x);
+#endif
   } else {
 #if defined(__CUDA_ARCH__)
     return {x != x ? kCanonicalNanF16 : __half_as_ushort(__float2half_rn(x))};
