@@ -28,6 +28,17 @@ TEST(KernelsOfEmbeddingBackward, AddOneWideRowInManyBlocks) {
   }
 }
 
+// Groups of few chunks are joined by a warp each, those of more than 32 by a block: both beside each other, at their limits.
+TEST(KernelsOfGroupedBias, JoinFewAndManyChunks) {
+  const std::vector<int64_t> sizes = {3,  600, 16384, 513, 16385, 0,   1,    512, 513,  514,
+                                      77, 513, 900,   513, 1500,  513, 5000, 513, 17000};
+  for (const aclDataType dtype : kFloats) {
+    const Case c = bias_case(dtype, ACL_INT64, {.grouped = true, .index_type = 1}, {sizes, 41},
+                             Layout::contiguous, std::string(dtype_name(dtype)) + " of few and many chunks");
+    ASSERT_EQ(difference(c, CheckMode::report), "") << c.name;
+  }
+}
+
 // A thread sums up to 16 taps and loads 8 together: all the ways in which the last ones can be fewer.
 TEST(KernelsOfCompressGrad, SumAnyNumberOfTaps) {
   for (const aclDataType dtype : kFloats) {
