@@ -1,11 +1,14 @@
 // Storage types on the device: widening and rounding with the CPU's bits, one element or a pack of neighbours at a time.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <initializer_list>
 #include <type_traits>
 
 #if defined(__CUDACC__)
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #endif
 
@@ -23,13 +26,17 @@ __device__ __forceinline__ float to_fp32(T x) {
   return to_float(x);
 }
 
-// To nearest even, with one canonical NaN.
+// To nearest even, with one canonical NaN. On the device the GPU's own conversions, which differ from the CPU's for NaN only.
 template <class T>
 __device__ __forceinline__ T from_fp32(float x) {
   if constexpr (std::is_same_v<T, float>) {
     return x != x ? std::bit_cast<float>(kCanonicalNanF32) : x;
   } else if constexpr (std::is_same_v<T, Bfloat16>) {
+#if defined(__CUDA_ARCH__)
+    return {x != x ? kCanonicalNanBf16 : __bfloat16_as_ushort(__float2bfloat16_rn(x))};
+#else
     return narrow_bf16(x);
+#endif
   } else {
 #if defined(__CUDA_ARCH__)
     return {x != x ? kCanonicalNanF16 : __half_as_ushort(__float2half_rn(x))};
@@ -56,12 +63,37 @@ __device__ __forceinline__ void load_pack(const T* from, float (&to)[kCount]) {
   for (int k = 0; k < kCount; ++k) to[k] = to_fp32(pack.lane[k]);
 }
 
+// To global memory. On the device packs of 8 bytes and more are stored by PTX: where lanes are computed one by one, nvcc (13.0) makes
+// of an assignment stores of 2 or 4 bytes, and a warp whose stores are 16 bytes apart writes up to eight times as many sectors.
+template <int kCount, class T>
+__device__ __forceinline__ void store_vectors(const Pack<T, kCount>& pack, T* to) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(pack) >= 8) {
+    constexpr int kWords = sizeof(pack) / 4;
+    const auto words = std::bit_cast<std::array<uint32_t, kWords>>(pack);
+    const size_t address = __cvta_generic_to_global(to);
+    if constexpr (kWords == 2) {
+      asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(address), "r"(words[0]), "r"(words[1])
+                   : "memory");
+    } else {
+#pragma unroll
+      for (int k = 0; k < kWords; k += 4)
+        asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address + 4 * k), "r"(words[k]),
+                     "r"(words[k + 1]), "r"(words[k + 2]), "r"(words[k + 3])
+                     : "memory");
+    }
+    return;
+  }
+#endif
+  *reinterpret_cast<Pack<T, kCount>*>(to) = pack;
+}
+
 template <int kCount, class T>
 __device__ __forceinline__ void store_pack(const float (&from)[kCount], T* to) {
   Pack<T, kCount> pack;
 #pragma unroll
   for (int k = 0; k < kCount; ++k) pack.lane[k] = from_fp32<T>(from[k]);
-  *reinterpret_cast<Pack<T, kCount>*>(to) = pack;
+  store_vectors(pack, to);
 }
 
 // Whether packs of kCount columns are aligned in every row: address and strides in elements of T.

@@ -122,10 +122,12 @@ __device__ __forceinline__ void write_sum(const SumTargets<Out>& targets, const 
 inline constexpr int kWorkersOfChunk = kChunkTerms / kWindowTerms;
 inline constexpr int kMostChunks = kWarp;  // of a block
 
-// How a launch shares out the work: `lanes` threads are a worker, `chunks` chunks belong to a block.
+// How a launch shares out the work: `lanes` threads are a worker, `chunks` chunks belong to a block. These are neighbours where rows
+// are narrow, so that a block's reads and writes are; else they lie far apart, so that the chunks of one long group meet many blocks.
 struct SumShape {
   int lanes;
   int chunks;
+  bool neighbours;
 };
 
 // kCount columns to a thread: those of a pack where rows are contiguous and aligned, else one.
@@ -141,12 +143,15 @@ __global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
   const int worker = static_cast<int>(threadIdx.x) / shape.lanes;
   const int workers = kThreads / shape.lanes;
   const int64_t items = targets.groups.items();
-  for (int64_t first = static_cast<int64_t>(blockIdx.x) * shape.chunks; first < items;
-       first += static_cast<int64_t>(gridDim.x) * shape.chunks) {
+  const int64_t blocks = gridDim.x;
+  const int64_t distance = shape.neighbours ? 1 : blocks;
+  for (int64_t first = int64_t{blockIdx.x} * (shape.neighbours ? shape.chunks : 1); first < items;
+       first += blocks * shape.chunks) {
     if (threadIdx.x < kWarp) {
       const int own = static_cast<int>(threadIdx.x);
+      const int64_t item = first + own * distance;
       TermChunk chunk = {-1, 0, 0, false};
-      if (own < shape.chunks && first + own < items) chunk = find_chunk(targets.groups, first + own);
+      if (own < shape.chunks && item < items) chunk = find_chunk(targets.groups, item);
       chunks[own] = chunk;
       const unsigned mask = __ballot_sync(kAllLanes, chunk.end - chunk.begin > kWindowTerms);
       if (own == 0) long_chunks = mask;
@@ -197,60 +202,117 @@ __global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
   }
 }
 
-inline constexpr int kJoinWorkers = kThreads / kWarp;
-inline constexpr int kJoinChunks = 4 * kJoinWorkers;  // on their way at once
+// A group of several chunks; group -1: none.
+struct LongGroup {
+  int64_t group;
+  int64_t begin, end;
+  int64_t chunks;
+};
 
-// The chunk sums of long groups, in double from left to right. A group of more than one chunk has exactly one term whose number is
-// a multiple of kChunkTerms and at most that far behind the group's begin: the block of that term joins the group.
+// A group of more than one chunk has exactly one term whose number is a multiple of kChunkTerms and at most that far behind the
+// group's begin: the one that `stretch` counts these multiples to.
+__device__ __forceinline__ LongGroup find_long_group(const TermGroups& groups, int64_t stretch) {
+  const int64_t term = stretch * kChunkTerms;
+  int64_t group = 0;  // the first that ends behind the term
+  for (int64_t high = groups.count; group < high;) {
+    const int64_t middle = group + (high - group) / 2;
+    if (groups.end(middle) > term) {
+      high = middle;
+    } else {
+      group = middle + 1;
+    }
+  }
+  if (group == groups.count) return {-1, 0, 0, 0};
+  const int64_t begin = groups.begin(group);
+  const int64_t end = groups.end(group);
+  if (begin >= term || term - begin > kChunkTerms || end - begin <= kChunkTerms) return {-1, 0, 0, 0};
+  return {group, begin, end, (end - begin + kChunkTerms - 1) / kChunkTerms};
+}
+
 template <class Out>
-__global__ void __launch_bounds__(kThreads) join_chunks(const __grid_constant__ SumTargets<Out> targets) {
+__device__ __forceinline__ float read_chunk_sum(const SumTargets<Out>& targets, const LongGroup& group,
+                                                int64_t chunk, int64_t column) {
+  const int64_t begin = group.begin + chunk * kChunkTerms;
+  const int64_t end = begin + kChunkTerms < group.end ? begin + kChunkTerms : group.end;
+  return targets.chunk_sums[slot_of(begin, end) * targets.columns + column];
+}
+
+template <class Out>
+__device__ __forceinline__ void write_total(const SumTargets<Out>& targets, const LongGroup& group,
+                                            int64_t column, double total) {
+  targets.out[group.group * targets.out_row_stride + column * targets.out_column_stride] =
+      from_fp32<Out>(targets.scaled(static_cast<float>(total), group.end - group.begin));
+}
+
+inline constexpr int kJoinWarps = kThreads / kWarp;
+inline constexpr int kJoinTogether = 4;                         // chunk sums on their way to a thread
+inline constexpr int kJoinChunks = kJoinTogether * kJoinWarps;  // to a block
+
+// One column of a group of few chunks, by one thread. Behind the last chunk its sum is read once more: a condition would become a
+// branch round each load.
+template <class Out>
+__device__ __forceinline__ void join_few(const SumTargets<Out>& targets, const LongGroup& group,
+                                         int64_t column) {
+  double total = 0;
+  for (int64_t first = 0; first < group.chunks; first += kJoinTogether) {
+    float sums[kJoinTogether];
+#pragma unroll
+    for (int k = 0; k < kJoinTogether; ++k) {
+      const int64_t chunk = first + k < group.chunks ? first + k : group.chunks - 1;
+      sums[k] = read_chunk_sum(targets, group, chunk, column);
+    }
+#pragma unroll
+    for (int k = 0; k < kJoinTogether; ++k) {
+      if (first + k < group.chunks) total += static_cast<double>(sums[k]);
+    }
+  }
+  write_total(targets, group, column, total);
+}
+
+// A column of a group of many chunks by each lane of the first warp, for which all warps of the block read. All of them call.
+template <class Out>
+__device__ __forceinline__ void join_many(const SumTargets<Out>& targets, const LongGroup& group,
+                                          int64_t column, int warp, float (&sums)[kJoinChunks][kWarp]) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const bool has_column = column < targets.columns;
+  double total = 0;
+  for (int64_t first = 0; first < group.chunks; first += kJoinChunks) {
+    for (int k = warp; has_column && k < kJoinChunks && first + k < group.chunks; k += kJoinWarps)
+      sums[k][lane] = read_chunk_sum(targets, group, first + k, column);
+    __syncthreads();
+    for (int k = 0; warp == 0 && has_column && k < kJoinChunks && first + k < group.chunks; ++k)
+      total += static_cast<double>(sums[k][lane]);
+    __syncthreads();
+  }
+  if (warp == 0 && has_column) write_total(targets, group, column, total);
+}
+
+// The chunk sums of long groups, in double from left to right. Each warp looks for a group and joins it when its chunks are few;
+// those of many are joined by all warps together.
+template <class Out>
+__global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
+    join_chunks(const __grid_constant__ SumTargets<Out> targets) {
   if (targets.faults != nullptr && *targets.faults > 0) return;
   __shared__ float sums[kJoinChunks][kWarp];
-  const TermGroups& groups = targets.groups;
+  __shared__ LongGroup found[kJoinWarps];
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const int worker = static_cast<int>(threadIdx.x) / kWarp;
-  for (int64_t stretch = 1 + static_cast<int64_t>(blockIdx.x); stretch <= groups.most_terms / kChunkTerms;
-       stretch += gridDim.x) {
-    const int64_t term = stretch * kChunkTerms;
-    int64_t group = 0;  // the first that ends behind the term
-    for (int64_t high = groups.count; group < high;) {
-      const int64_t middle = group + (high - group) / 2;
-      if (groups.end(middle) > term) {
-        high = middle;
-      } else {
-        group = middle + 1;
-      }
-    }
-    if (group == groups.count) continue;
-    const int64_t begin = groups.begin(group);
-    const int64_t end = groups.end(group);
-    if (begin >= term || term - begin > kChunkTerms || end - begin <= kChunkTerms) continue;
-
-    const int64_t chunks = (end - begin + kChunkTerms - 1) / kChunkTerms;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  const int64_t stretches = targets.groups.most_terms / kChunkTerms;
+  for (int64_t first = static_cast<int64_t>(blockIdx.x) * kJoinWarps; first < stretches;
+       first += static_cast<int64_t>(gridDim.x) * kJoinWarps) {
+    LongGroup own = {-1, 0, 0, 0};
+    if (first + warp < stretches) own = find_long_group(targets.groups, first + warp + 1);
+    if (lane == 0) found[warp] = own;
+    __syncthreads();
     for (int64_t strip = blockIdx.y; strip * kWarp < targets.columns; strip += gridDim.y) {
       const int64_t column = strip * kWarp + lane;
-      const bool has_column = column < targets.columns;
-      double total = 0;
-      for (int64_t first = 0; first < chunks; first += kJoinChunks) {
-        for (int k = worker; k < kJoinChunks; k += kJoinWorkers) {
-          const int64_t chunk_begin = begin + (first + k) * kChunkTerms;
-          if (!has_column || chunk_begin >= end) continue;
-          const int64_t chunk_end = chunk_begin + kChunkTerms < end ? chunk_begin + kChunkTerms : end;
-          sums[k][lane] = targets.chunk_sums[slot_of(chunk_begin, chunk_end) * targets.columns + column];
-        }
-        __syncthreads();
-        if (worker == 0 && has_column) {
-          for (int k = 0; k < kJoinChunks && first + k < chunks; ++k)
-            total += static_cast<double>(sums[k][lane]);
-        }
-        __syncthreads();
-      }
-      if (worker == 0 && has_column) {
-        const float sum = targets.scaled(static_cast<float>(total), end - begin);
-        targets.out[group * targets.out_row_stride + column * targets.out_column_stride] =
-            from_fp32<Out>(sum);
+      if (own.group >= 0 && own.chunks <= kJoinChunks && column < targets.columns)
+        join_few(targets, own, column);
+      for (int k = 0; k < kJoinWarps; ++k) {
+        if (found[k].chunks > kJoinChunks) join_many(targets, found[k], column, warp, sums);
       }
     }
+    __syncthreads();
   }
 }
 
@@ -267,6 +329,7 @@ cudaError_t launch_sum_chunks(const Terms& terms, const SumTargets<Out>& targets
   const int64_t chunks =
       std::clamp<int64_t>(items / wanted * std::min<int64_t>(strips, kMostChunks), 1, kMostChunks);
   shape.chunks = static_cast<int>(chunks);
+  shape.neighbours = strips == 1;
   const int64_t blocks = std::min(ceil_div(items, chunks), kMostInX);
   const int64_t strip_blocks = std::clamp<int64_t>(ceil_div(wanted, blocks), 1, std::min(strips, kMostInY));
   return launch_kernel(sum_chunks<kCount, Terms, Out>, grid_of(blocks, strip_blocks), kThreads, 0, stream,
@@ -281,9 +344,10 @@ cudaError_t sum_rows(const Terms& terms, const SumTargets<Out>& targets, bool pa
   OPENACLNN_CUDA_TRY(packed ? launch_sum_chunks<kLanes<typename Terms::In>>(terms, targets, stream)
                             : launch_sum_chunks<1>(terms, targets, stream));
   if (longest <= kChunkTerms) return cudaSuccess;
-  const int64_t stretches = std::min<int64_t>(targets.groups.most_terms / kChunkTerms, 0x7FFFFFFF);
+  const int64_t stretches = targets.groups.most_terms / kChunkTerms;
+  const int64_t blocks = std::clamp<int64_t>(ceil_div(stretches, kJoinWarps), 1, 0x7FFFFFFF);
   const int64_t strips = std::min<int64_t>(ceil_div(targets.columns, kWarp), 0xFFFF);
-  return launch_kernel(join_chunks<Out>, grid_of(stretches, strips), kThreads, 0, stream, targets);
+  return launch_kernel(join_chunks<Out>, grid_of(blocks, strips), kThreads, 0, stream, targets);
 }
 
 }  // namespace openaclnn::cuda

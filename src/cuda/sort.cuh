@@ -15,7 +15,7 @@
 
 namespace openaclnn::cuda {
 
-// Keys and their positions, and room for the same again. Word is uint32_t or uint64_t.
+// Keys and their positions, and room for the same again, each at a multiple of 16 bytes. Word is uint32_t or uint64_t.
 template <class Word>
 struct SortBuffers {
   Word* keys[2];
@@ -24,19 +24,47 @@ struct SortBuffers {
 
 inline constexpr int kLanesOfKey = 8;
 
+template <class Word>
+inline constexpr uint32_t kKeysOfPack = 16 / sizeof(Word);
+
+// For how many keys of packs [begin, end) `counts` holds, where a lane looks at every eighth pack.
+template <class Word, class Counts>
+__device__ __forceinline__ uint32_t count_keys(const Word* keys, uint32_t begin, uint32_t end, uint32_t lane,
+                                               const Counts& counts) {
+  struct alignas(16) Keys {
+    Word key[kKeysOfPack<Word>];
+  };
+  uint32_t count = 0;
+  for (uint32_t pack = begin + lane; pack < end; pack += kLanesOfKey) {
+    const Keys read = reinterpret_cast<const Keys*>(keys)[pack];
+#pragma unroll
+    for (uint32_t i = 0; i < kKeysOfPack<Word>; ++i) count += counts(read.key[i]) ? 1 : 0;
+  }
+  return count;
+}
+
 // Eight lanes count the keys that come before one key: those that are smaller, and equal ones at lower positions.
 template <class Word>
-__global__ void __launch_bounds__(kThreads) sort_by_counting(SortBuffers<Word> buffers, int64_t count) {
-  const int64_t own = thread_number() / kLanesOfKey;
-  const Word key = own < count ? buffers.keys[0][own] : Word(0);
-  int64_t before = 0;
-  for (int64_t k = thread_number() % kLanesOfKey; own < count && k < count; k += kLanesOfKey) {
-    const Word other = buffers.keys[0][k];
-    before += other < key || (other == key && k < own) ? 1 : 0;
+__global__ void __launch_bounds__(kThreads) sort_by_counting(SortBuffers<Word> buffers, uint32_t count) {
+  const Word* const keys = buffers.keys[0];
+  const uint32_t own = static_cast<uint32_t>(thread_number()) / kLanesOfKey;
+  const uint32_t lane = threadIdx.x % kLanesOfKey;
+  const Word key = own < count ? keys[own] : Word(0);
+  uint32_t before = 0;
+  if (own < count) {
+    const uint32_t own_pack = own / kKeysOfPack<Word>;
+    const uint32_t packs = count / kKeysOfPack<Word>;
+    before = count_keys(keys, 0, own_pack, lane, [&](Word other) { return other <= key; }) +
+             count_keys(keys, own_pack, packs, lane, [&](Word other) { return other < key; });
+    // What is left, a key to a lane: equal ones of the own pack, and those behind the last whole pack.
+    const uint32_t near = own_pack * kKeysOfPack<Word> + lane;
+    const uint32_t last = packs * kKeysOfPack<Word> + lane;
+    if (near < own && keys[near] == key) ++before;
+    if (last < count && keys[last] < key) ++before;
   }
   for (int distance = kLanesOfKey / 2; distance > 0; distance /= 2)
     before += __shfl_xor_sync(kAllLanes, before, distance);
-  if (own >= count || thread_number() % kLanesOfKey != 0) return;
+  if (own >= count || lane != 0) return;
   buffers.keys[1][before] = key;
   buffers.positions[1][before] = buffers.positions[0][own];
 }
@@ -63,7 +91,8 @@ cudaError_t sort_positions(const SortBuffers<Word>& buffers, int64_t count, int 
   sorted = 1;
   if (count <= kMostSortedByCounting) {
     const int64_t blocks = ceil_div(count * kLanesOfKey, kThreads);
-    return launch_kernel(sort_by_counting<Word>, grid_of(blocks), kThreads, 0, stream, buffers, count);
+    return launch_kernel(sort_by_counting<Word>, grid_of(blocks), kThreads, 0, stream, buffers,
+                         static_cast<uint32_t>(count));
   }
   // CUB asks for the thread's last error after its launches, and would take one that the program left behind for its own.
   (void)cudaGetLastError();

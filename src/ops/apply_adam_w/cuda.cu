@@ -68,7 +68,7 @@ __device__ __forceinline__ void update(const AdamWPlan& plan, const AdamWCoeffic
 
 // Elements in packs of kCount; what is left over at the end of a single run goes one by one.
 template <int kCount, class S, class G, class M>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
     update_all(const __grid_constant__ AdamWPlan plan, const __grid_constant__ AdamWTensors<S, G, M> tensors,
                const __grid_constant__ AdamWNumberAddresses addresses, bool strict, Fault* fault) {
   __shared__ AdamWPrepared prepared;

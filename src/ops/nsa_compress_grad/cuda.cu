@@ -105,17 +105,24 @@ struct TapShape {
   int lanes;  // threads of a head: a power of two
 };
 
-// kCount neighbouring columns as far as they exist; the others are +0. kPacked changes no bits.
+// kCount neighbouring columns as far as they exist, of which `columns` are left; the others are +0. kPacked changes no bits.
 template <bool kPacked, int kCount, class T>
-__device__ __forceinline__ void load_columns(const HeadTensor<const T>& tensor, int64_t index, int64_t head,
-                                             int64_t column, int64_t columns, float (&to)[kCount]) {
-  if constexpr (kPacked) {
-    load_pack(tensor.at(index, head, column), to);
-  } else {
+__device__ __forceinline__ Pack<T, kCount> read_columns(const T* at, int64_t column_stride, int64_t columns) {
+  if constexpr (kPacked) return *reinterpret_cast<const Pack<T, kCount>*>(at);
+  Pack<T, kCount> pack = {};
 #pragma unroll
-    for (int k = 0; k < kCount; ++k)
-      to[k] = column + k < columns ? to_fp32(*tensor.at(index, head, column + k)) : 0.0f;
+  for (int k = 0; k < kCount; ++k) {
+    if (k < columns) pack.lane[k] = at[k * column_stride];
   }
+  return pack;
+}
+
+template <int kCount, class T>
+__device__ __forceinline__ float dot(const Pack<T, kCount>& a, const Pack<T, kCount>& b) {
+  float sum = to_fp32(a.lane[0]) * to_fp32(b.lane[0]);
+#pragma unroll
+  for (int k = 1; k < kCount; ++k) sum += to_fp32(a.lane[k]) * to_fp32(b.lane[k]);
+  return sum;
 }
 
 // Blocks along x share taps and heads, blocks along y the stretches of windows. A thread adds the products of its columns window by
@@ -124,6 +131,7 @@ template <bool kPacked, class T>
 __global__ void __launch_bounds__(kThreads, kPacked ? kBlocksWithRegisters : 1)
     sum_weight_grad(const __grid_constant__ Gradient<T> g, TapShape shape) {
   constexpr int kCount = kLanes<T>;
+  constexpr int kTogether = kPacked ? 8 : 1;  // loads of single columns are many as it is
   __shared__ float sums[kTaps][kThreads];
   const CompressionSizes& sizes = g.sizes;
   const int64_t tap_blocks = (sizes.block_size + kTaps - 1) / kTaps;
@@ -141,17 +149,24 @@ __global__ void __launch_bounds__(kThreads, kPacked ? kBlocksWithRegisters : 1)
     for (int64_t window = begin; head < sizes.heads && window < end; ++window) {
       const int64_t token = first_token_of(sizes, g.sequences, window) + first_tap;
       for (int64_t column = lane * kCount; column < sizes.columns; column += shape.lanes * kCount) {
-        float gradient[kCount];
-        load_columns<kPacked>(g.output_grad, window, head, column, sizes.columns, gradient);
+        const auto read = [&](const HeadTensor<const T>& tensor, const T* at) {
+          return read_columns<kPacked, kCount>(at, tensor.column, sizes.columns - column);
+        };
+        const Pack<T, kCount> gradient = read(g.output_grad, g.output_grad.at(window, head, column));
+        // Several tokens on their way at once. A condition for each would be a branch round each load, so behind the last tap its
+        // token is read once more; no one reads the sums that this adds to.
+        const T* at = g.input.at(token, head, column);
 #pragma unroll
-        for (int i = 0; i < kTaps; ++i) {
-          if (i >= taps) continue;
-          float x[kCount];
-          load_columns<kPacked>(g.input, token + i, head, column, sizes.columns, x);
-          float dot = gradient[0] * x[0];
+        for (int first = 0; first < kTaps; first += kTogether) {
+          if (first >= taps) break;
+          Pack<T, kCount> x[kTogether];
 #pragma unroll
-          for (int k = 1; k < kCount; ++k) dot += gradient[k] * x[k];
-          tap_sums[i] += dot;
+          for (int i = 0; i < kTogether; ++i) {
+            x[i] = read(g.input, at);
+            if (first + i + 1 < taps) at += g.input.row;
+          }
+#pragma unroll
+          for (int i = 0; i < kTogether; ++i) tap_sums[first + i] += dot(gradient, x[i]);
         }
       }
     }
@@ -171,12 +186,26 @@ __global__ void __launch_bounds__(kThreads, kPacked ? kBlocksWithRegisters : 1)
   }
 }
 
+// In the order of the stretches, several on their way at once.
 template <class T>
-__global__ void __launch_bounds__(kThreads) join_weight_sums(const __grid_constant__ Gradient<T> g) {
+__global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
+    join_weight_sums(const __grid_constant__ Gradient<T> g) {
+  constexpr int kTogether = 16;
   const int64_t weights = g.sizes.block_size * g.sizes.heads;
   for (int64_t k = thread_number(); k < weights; k += thread_count()) {
     double total = 0;
-    for (int64_t stretch = 0; stretch < g.stretches; ++stretch) total += g.weight_sums[stretch * weights + k];
+    for (int64_t first = 0; first < g.stretches; first += kTogether) {
+      const int count = static_cast<int>(std::min<int64_t>(g.stretches - first, kTogether));
+      double sums[kTogether] = {};
+#pragma unroll
+      for (int i = 0; i < kTogether; ++i) {
+        if (i < count) sums[i] = g.weight_sums[(first + i) * weights + k];
+      }
+#pragma unroll
+      for (int i = 0; i < kTogether; ++i) {
+        if (i < count) total += sums[i];
+      }
+    }
     int64_t head = 0;
     const int64_t i = divide(k, g.sizes.heads, head);
     *g.weight_grad.at(i, head) = from_fp32<T>(static_cast<float>(total));

@@ -1,0 +1,54 @@
+// For tests of pieces of kernels: nvcc compiles them for a real GPU, the C++ compiler for the emulation.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "cuda/kernel.cuh"
+
+namespace openaclnn::cuda {
+
+#if defined(__CUDACC__)
+inline constexpr bool kOnGpu = true;
+#else
+inline constexpr bool kOnGpu = false;
+#endif
+
+// Memory of zeros that kernels and the test reach.
+template <class T>
+class TestArray {
+ public:
+#if defined(__CUDACC__)
+  explicit TestArray(size_t count) {
+    void* data = nullptr;
+    EXPECT_EQ(cudaMallocManaged(&data, count * sizeof(T)), cudaSuccess);
+    EXPECT_EQ(cudaMemset(data, 0, count * sizeof(T)), cudaSuccess);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    data_ = static_cast<T*>(data);
+  }
+  ~TestArray() { (void)cudaFree(data_); }
+#else
+  explicit TestArray(size_t count) : data_(new (std::align_val_t(256)) T[count]()) {}
+  ~TestArray() { ::operator delete[](data_, std::align_val_t(256)); }
+#endif
+  TestArray(const TestArray&) = delete;
+  TestArray& operator=(const TestArray&) = delete;
+
+  T* data() const { return data_; }
+  T& operator[](size_t i) const { return data_[i]; }
+
+ private:
+  T* data_;
+};
+
+// To the end of what was launched.
+inline void finish(cudaError_t launched) {
+  ASSERT_EQ(launched, cudaSuccess);
+#if defined(__CUDACC__)
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+#endif
+}
+
+}  // namespace openaclnn::cuda
