@@ -17,10 +17,6 @@ namespace openaclnn::cuda {
 
 }  // namespace openaclnn::cuda
 
-// Without a device there are no errors of its calls, which sorts ask for.
-cudaError_t cudaGetLastError() { return cudaSuccess; }
-cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
-
 namespace openaclnn_test {
 
 using openaclnn::CheckMode;
