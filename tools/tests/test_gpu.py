@@ -21,6 +21,7 @@ esac
 """
 HANGS = "--gtest_filter=*Two) sleep 300 & echo $! >{root}/child; wait ;;"
 COPY = '{"operator": "copy", "case": "", "dtype": "", "bytes": 3000000, "microseconds": 1.0}'
+WRITE = '{"operator": "write", "case": "", "dtype": "", "bytes": 1500000, "microseconds": 1.0}'
 ADAM = '{"operator": "ApplyFusedEmaAdam", "case": "64 Mi elements", "dtype": "fp32", "bytes": 2970000, "microseconds": 1.0}'
 
 
@@ -164,11 +165,12 @@ class Gpu(unittest.TestCase):
 
     def test_a_bench_that_ends_half_way_has_its_rows_told(self):
         self.carry()
-        self.stub("build/cuda/bin/openaclnn_gpu_bench", f"#!/bin/sh\necho '{COPY}'\necho '{ADAM}'\nprintf '{ADAM[:40]}'\nkill -SEGV $$\n")
+        self.stub("build/cuda/bin/openaclnn_gpu_bench", f"#!/bin/sh\necho '{COPY}'\necho '{WRITE}'\necho '{ADAM}'\nprintf '{ADAM[:40]}'\nkill -SEGV $$\n")
         code, output = self.gpu("--only", "speed")
         self.assertEqual(code, 1)
         self.assertIn("speed: FAILED (killed by SIGSEGV)", output)
         self.assertEqual(output.count("| 64 Mi elements |"), 1)
+        self.assertIn("write alone: 1500 GB/s", output)
         self.assertIn("PyTorch's part of the goals was not measured: the bench did not end well", output)
 
     def test_sanitizers_watch_one_test_at_a_time_with_exact_blocks(self):
