@@ -40,7 +40,7 @@ def test_every_example_is_run():
 
 def test_overhead_of_a_call():
     program = EXAMPLES.parents[1] / "python" / "bench" / "overhead.py"
-    for _ in range(3):  # whatever else the machine does can only add time
+    for _ in range(5):  # whatever else the machine does can only add time
         done = subprocess.run([sys.executable, "-W", "ignore", str(program), "--check"], capture_output=True, text=True, timeout=300)
         if done.returncode == 0:
             break
