@@ -329,7 +329,7 @@ TEST_F(DISABLED_Waiting, CallsAreRefusedBeforeTheyBecomePartOfTheGraph) {
 TEST(CapturesOf, CallsThatWaitAreRefused) {
   const openaclnn_test::ProcessResult result =
       openaclnn_test::run_suite("Waiting", {{"OPENACLNN_DEVICE", "cuda"},
-                                            {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN},
+                                            {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN},
                                             {"OPENACLNN_BLOCKING", "1"}});
   EXPECT_TRUE(openaclnn_test::ran_and_passed(result)) << result.output;
 }

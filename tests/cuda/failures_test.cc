@@ -305,7 +305,7 @@ TEST_F(DISABLED_Exit, WithQueuedWorkEnds) {
 
 // Suites in the environment of the fake, each in a process of its own.
 void expect_suite(const std::string& name, std::map<std::string, std::string> more = {}) {
-  more.insert({{"OPENACLNN_DEVICE", "cuda"}, {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN}});
+  more.insert({{"OPENACLNN_DEVICE", "cuda"}, {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN}});
   const openaclnn_test::ProcessResult result = openaclnn_test::run_suite(name, more);
   EXPECT_TRUE(openaclnn_test::ran_and_passed(result)) << result.output;
 }

@@ -112,7 +112,7 @@ class Refusals : public testing::TestWithParam<Refusal> {
  protected:
   Variables environment(const char* device) const {
     Variables all = GetParam().environment;
-    all.insert({{"OPENACLNN_DEVICE", device}, {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN}});
+    all.insert({{"OPENACLNN_DEVICE", device}, {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN}});
     return all;
   }
 };
@@ -145,17 +145,17 @@ TEST(Loading, AnInstalledPluginIsFoundInItsFolder) {
   const fs::path folder = fs::path(testing::TempDir()) / ("openaclnn-installed-" + std::to_string(getpid()));
   fs::create_directories(folder / "openaclnn");
   fs::create_symlink(OPENACLNN_LIBRARY, folder / "libopenaclnn.so.1");
-  fs::create_symlink(OPENACLNN_SIMT_PLUGIN, folder / "openaclnn" / "libopenaclnn_cuda.so");
+  fs::create_symlink(OPENACLNN_FAKE_PLUGIN, folder / "openaclnn" / "libopenaclnn_cuda.so");
   expect_suite("Works", {{"LD_LIBRARY_PATH", folder.string()}, {"ON_FAKE_GPU", "1"}});
   fs::remove_all(folder);
 }
 
 TEST(Loading, AutoTakesAGpuThatAnswers) {
-  expect_suite("Works", {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN}, {"ON_FAKE_GPU", "1"}});
+  expect_suite("Works", {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN}, {"ON_FAKE_GPU", "1"}});
 }
 
 TEST(Loading, GpusAreDescribed) {
-  expect_suite("Described", {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN},
+  expect_suite("Described", {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN},
                              {"OPENACLNN_FAKE_CUDA", "devices=2"},
                              {"DESCRIBED",
                               "\"platform\":\"cuda\",\"devices\":2,"
@@ -164,26 +164,26 @@ TEST(Loading, GpusAreDescribed) {
 
 // Ids stay those of CUDA.
 TEST(Loading, GpusBeforeAnOldOneAreUsed) {
-  expect_suite("Described", {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN},
+  expect_suite("Described", {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN},
                              {"OPENACLNN_FAKE_CUDA", "devices=3 capability=75 modern=2"},
                              {"DESCRIBED", "\"deviceNames\":[\"emulated GPU 0\",\"emulated GPU 1\"]"}});
 }
 
 TEST(Loading, AGpuWithoutNameIsDescribedByTheReason) {
-  expect_suite("Described", {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN},
+  expect_suite("Described", {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN},
                              {"OPENACLNN_FAKE_CUDA", "fail=cudaGetDeviceProperties:1:1"},
                              {"DESCRIBED", "\"deviceNames\":[\"device 0: cudaErrorInvalidValue"}});
 }
 
 TEST(Loading, CpuDoesNotLookAtThePlugin) {
   expect_suite("Described", {{"OPENACLNN_DEVICE", "cpu"},
-                             {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN},
+                             {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN},
                              {"DESCRIBED", "\"whyNoCuda\":\"not looked for: OPENACLNN_DEVICE is cpu\""}});
-  expect_suite("Works", {{"OPENACLNN_DEVICE", "cpu"}, {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN}});
+  expect_suite("Works", {{"OPENACLNN_DEVICE", "cpu"}, {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN}});
 }
 
 TEST(Loading, FirstUseByManyThreads) {
-  expect_suite("FirstUse", {{"OPENACLNN_DEVICE", "cuda"}, {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_SIMT_PLUGIN}});
+  expect_suite("FirstUse", {{"OPENACLNN_DEVICE", "cuda"}, {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN}});
 }
 
 }  // namespace

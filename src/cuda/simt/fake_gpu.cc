@@ -11,19 +11,6 @@ namespace openaclnn::simt {
 
 namespace {
 
-int launch_on_stream(void* stream, Launch&& launch) {
-  FakeGpu& gpu = FakeGpu::instance();
-  if (const cudaError_t error = gpu.enter("launch"); error != cudaSuccess) return error;
-  const Lock lock(gpu.mutex);
-  CUstream_st* const target = gpu.find(static_cast<CUstream_st*>(stream));
-  if (target == nullptr) return remember(cudaErrorContextIsDestroyed);
-  const auto work = [launch = std::make_shared<const Launch>(std::move(launch)), &gpu,
-                     device = target->device] {
-    if (gpu.may_launch(device)) run(*launch);
-  };
-  return gpu.enqueue(lock, target, {work, nullptr});
-}
-
 thread_local cudaError_t last_error = cudaSuccess;
 
 }  // namespace
@@ -36,7 +23,6 @@ FakeGpu& FakeGpu::instance() {
 FakeGpu::FakeGpu() {
   streams.insert(&default_stream_);
   set_failures(std::getenv("OPENACLNN_FAKE_CUDA"));
-  set_launch_hook(launch_on_stream);
   std::atexit([] { instance().shut_down(); });
 }
 
@@ -106,6 +92,17 @@ CUstream_st* FakeGpu::find(CUstream_st* stream) {
 
 bool FakeGpu::captures_now(const Lock&) {
   return failures_.capture_at_record != 0 && calls_of_["cudaEventRecord"] == failures_.capture_at_record;
+}
+
+cudaError_t FakeGpu::launch(CUstream_st* stream, std::function<void()> kernel) {
+  if (const cudaError_t error = enter("launch"); error != cudaSuccess) return error;
+  const Lock lock(mutex);
+  CUstream_st* const target = find(stream);
+  if (target == nullptr) return remember(cudaErrorContextIsDestroyed);
+  const auto work = [this, kernel = std::move(kernel), device = target->device] {
+    if (may_launch(device)) kernel();
+  };
+  return enqueue(lock, target, {work, nullptr});
 }
 
 cudaError_t FakeGpu::enqueue(const Lock&, CUstream_st* stream, Work work) {

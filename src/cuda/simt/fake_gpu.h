@@ -111,6 +111,8 @@ class FakeGpu {
   const Failures& failures() const { return failures_; }
   unsigned long calls() const { return calls_; }
 
+  // Puts a kernel on a stream: what runs it, when its turn comes.
+  cudaError_t launch(CUstream_st* stream, std::function<void()> kernel);
   // Puts work on a stream, or into the graph that it captures.
   cudaError_t enqueue(const Lock& lock, CUstream_st* stream, Work work);
   // A live stream. nullptr for what is none, such as one that was destroyed; the default stream has two names.

@@ -1,0 +1,71 @@
+// Memory that kernels touch, and what a GPU's sanitizer would say about it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace openaclnn::ptx {
+
+// Where global memory is. The addresses are those of the host.
+class AddressMap {
+ public:
+  struct Range {
+    uint64_t begin;
+    uint64_t bytes;
+  };
+  explicit AddressMap(std::vector<Range> ranges);
+
+  bool holds(uint64_t address, uint64_t bytes) const {
+    const auto is_in = [&](const Range& range) {
+      return address - range.begin < range.bytes && range.bytes - (address - range.begin) >= bytes;
+    };
+    return is_in(latest_) || (find(address) && is_in(latest_));
+  }
+
+ private:
+  bool find(uint64_t address) const;
+
+  std::vector<Range> ranges_;
+  mutable Range latest_ = {0, 0};
+};
+
+enum class Touch : uint8_t { read, write, atomic };
+
+// A thread of the block, and when: barriers of the block and of its warp that it had passed.
+struct Moment {
+  uint16_t thread = 0;
+  uint16_t warp = 0;
+  uint32_t block_time = 0, warp_time = 0;
+};
+
+// The shared memory of a block. Remembers who touched each byte, so that two accesses that no barrier orders are told, and the read of
+// what nobody wrote.
+class SharedMemory {
+ public:
+  void begin_block(size_t bytes);
+
+  size_t bytes() const { return memory_.size(); }
+  std::byte* at(uint64_t offset) { return memory_.data() + offset; }
+
+  // nullptr, or what is wrong with an access that lies inside.
+  const char* touch(uint64_t offset, size_t bytes, Touch kind, const Moment& now);
+
+ private:
+  struct Record {
+    Moment when;
+    bool is_there = false;
+    bool is_atomic = false;
+    bool has_others = false;  // several threads of the warp did it since its last barrier
+    bool has_other_warps = false;
+  };
+  struct Byte {
+    Record write, read;
+  };
+  static bool is_ordered(const Record& before, const Moment& now);
+
+  std::vector<std::byte> memory_;
+  std::vector<Byte> bytes_;
+};
+
+}  // namespace openaclnn::ptx
