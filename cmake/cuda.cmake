@@ -67,3 +67,22 @@ function(openaclnn_simt_objects name)
   target_include_directories(${name} BEFORE PRIVATE ${PROJECT_SOURCE_DIR}/src/cuda/simt)
   target_link_libraries(${name} PRIVATE openaclnn_flags openaclnn_includes)
 endfunction()
+
+# openaclnn_ptx_objects(name sources…): an object library of what nvcc compiles as it does for the plugin, but with its PTX uncompressed,
+# and telling of which line each instruction comes. The folder that calls this must not count .cu files as C++.
+function(openaclnn_ptx_objects name)
+  add_library(${name} OBJECT ${ARGN})
+  get_target_property(options openaclnn_cuda COMPILE_OPTIONS)
+  set_target_properties(${name} PROPERTIES CUDA_ARCHITECTURES 90-virtual CUDA_STANDARD 20 POSITION_INDEPENDENT_CODE ON
+    CUDA_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  target_compile_options(${name} PRIVATE ${options} $<$<COMPILE_LANGUAGE:CUDA>:--no-compress -lineinfo>)
+  target_link_libraries(${name} PRIVATE openaclnn_includes)
+endfunction()
+
+# openaclnn_add_ptx_plugin(name objects): the plugin of these kernels over the machine that runs their PTX.
+function(openaclnn_add_ptx_plugin name objects)
+  openaclnn_add_plugin(${name} $<TARGET_OBJECTS:openaclnn_ptx_runtime> $<TARGET_OBJECTS:openaclnn_ptx_machine> ${objects})
+  target_include_directories(${name} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  target_link_libraries(${name} PRIVATE openaclnn_flags)
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX CUDA_RUNTIME_LIBRARY None)
+endfunction()

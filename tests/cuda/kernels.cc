@@ -105,6 +105,7 @@ KernelRun run_kernel(const Case& c, const KernelOptions& options) {
     const openaclnn::cuda::LaunchIo io = {planned.executor->data, address, options.check,
                                           elements.data(),        nullptr, &run.fault};
     const cudaError_t error = launch_of(*call.op)(call.plan.get(), io);
+    run.error = finish_kernels();
     if (error != cudaSuccess) run.error = "the launch failed with " + std::to_string(error);
   }
   if (!workspace.margins_intact()) run.error = "bytes around the workspace changed";
@@ -136,18 +137,16 @@ std::string difference(const Case& c, const KernelRun& cpu, const KernelRun& cud
 }
 
 std::string difference(const Case& c, CheckMode check, const Spoil& spoil) {
-  using openaclnn::simt::Schedule;
-  using openaclnn::simt::set_schedule;
   const KernelRun cpu = run_kernel(c, {.check = check, .spoil = spoil});
   KernelOptions options = {.platform = PlatformKind::cuda, .check = check, .spoil = spoil};
-  set_schedule(Schedule::forward);
+  set_reversed_schedule(false);
   const KernelRun forward = run_kernel(c, options);
   if (std::string text = difference(c, cpu, forward); !text.empty()) return text;
 
-  set_schedule(Schedule::reverse);
+  set_reversed_schedule(true);
   options.placement = Placement::off_a_line;
   const KernelRun reverse = run_kernel(c, options);
-  set_schedule(Schedule::forward);
+  set_reversed_schedule(false);
   if (std::string text = difference(c, cpu, reverse); !text.empty()) return "in reverse " + text;
   for (size_t k = 0; k < c.tensors.size(); ++k) {
     if (forward.tensors[k].all_bytes() != reverse.tensors[k].all_bytes())

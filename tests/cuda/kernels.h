@@ -1,4 +1,4 @@
-// Kernels without a device: the CPU's and the emulated CUDA ones, called with the plans that phase 1 makes for each.
+// Kernels without a device: the CPU's and the CUDA ones, called with the plans that phase 1 makes for each.
 #pragma once
 
 #include <span>
@@ -35,7 +35,13 @@ KernelRun run_kernel(const Case& c, const KernelOptions& options);
 // results must only be of the same kind, and the case's judge decides about them.
 std::string difference(const Case& c, const KernelRun& cpu, const KernelRun& cuda);
 
-// Runs a case on the CPU and in the emulation, in both orders of threads; empty when nothing differs.
+// Runs a case on the CPU and on what stands for a GPU, in both orders of threads; empty when nothing differs.
 std::string difference(const Case& c, openaclnn::CheckMode check, const Spoil& spoil = nullptr);
+
+// What stands for a GPU: the emulation of the device language (kernels_on_simt.cc), or the machine that runs PTX (kernels_on_ptx.cc).
+void set_reversed_schedule(bool reversed);
+// Waits for the kernels that were launched; empty, or what went wrong.
+std::string finish_kernels();
+extern const char* const kRaceReport;  // a part of what it says about two accesses that no barrier orders; nullptr: it gives other bits
 
 }  // namespace openaclnn_test

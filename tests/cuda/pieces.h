@@ -1,4 +1,5 @@
-// For tests of pieces of kernels: nvcc compiles them for a real GPU, the C++ compiler for the emulation.
+// For tests of pieces of kernels: nvcc compiles them for a real GPU and for the machine that runs its PTX, the C++ compiler for the
+// emulation.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,10 +11,12 @@
 
 namespace openaclnn::cuda {
 
-#if defined(__CUDACC__)
-inline constexpr bool kOnGpu = true;
+#if defined(OPENACLNN_ON_PTX_MACHINE)
+inline constexpr bool kOnGpu = false, kOnPtxMachine = true;
+#elif defined(__CUDACC__)
+inline constexpr bool kOnGpu = true, kOnPtxMachine = false;
 #else
-inline constexpr bool kOnGpu = false;
+inline constexpr bool kOnGpu = false, kOnPtxMachine = false;
 #endif
 
 // Memory of zeros that kernels and the test reach.

@@ -21,7 +21,12 @@ std::string readable(const std::string& name) {
   char* const text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
   std::string result = status == 0 ? text : name;
   std::free(text);
-  return result.substr(0, result.find('('));
+  const std::string unnamed = "(anonymous namespace)::";
+  for (size_t at; (at = result.find(unnamed)) != std::string::npos;) result.erase(at, unnamed.size());
+  size_t parameters = result.find('(');  // those of a template follow a blank or a bracket
+  while (parameters != std::string::npos && parameters > 0 && (result[parameters - 1] == '<' || result[parameters - 1] == ' '))
+    parameters = result.find('(', parameters + 1);
+  return result.substr(0, parameters);
 }
 
 std::string text_of(const Shape& shape) {

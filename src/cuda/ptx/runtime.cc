@@ -1,6 +1,7 @@
 // The part of CUDA's runtime that objects of nvcc call: they register their kernels, ask about them and launch them.
 #include <cuda_runtime.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -11,7 +12,7 @@
 #include <vector>
 
 #include "cuda/ptx/fat_binary.h"
-#include "cuda/ptx/machine.h"
+#include "cuda/ptx/runtime.h"
 #include "cuda/simt/fake_gpu.h"
 
 using openaclnn::simt::FakeGpu;
@@ -64,11 +65,17 @@ bool fits(const Launch& launch) {
          launch.kernel->shared_bytes <= kMostSharedBytes;
 }
 
+std::atomic<Schedule>& schedule() {
+  static std::atomic<Schedule> chosen{schedule_of_environment()};
+  return chosen;
+}
+
 // What kernels may touch: the device's memory, pinned memory, and variables of the module.
 AddressMap memory_now(const Module& module) {
   std::vector<AddressMap::Range> ranges;
   FakeGpu& gpu = FakeGpu::instance();
   const Lock lock(gpu.mutex);
+  if (gpu.host_memory_is_ours) return AddressMap({{0, uint64_t{1} << 47}});
   for (const auto& [address, allocation] : gpu.allocations)
     ranges.push_back({reinterpret_cast<uint64_t>(address), allocation.bytes});
   for (const auto& [name, variable] : module.globals())
@@ -89,12 +96,18 @@ cudaError_t launch(const void* stub, const dim3& grid, const dim3& block, void**
   for (size_t k = 0; k < kernel->parameters.size(); ++k)
     std::memcpy(work.parameters.data() + kernel->parameters[k].offset, arguments[k], kernel->parameters[k].bytes);
   return FakeGpu::instance().launch(stream, [work = std::make_shared<const Launch>(std::move(work))] {
-    static const Schedule schedule = schedule_of_environment();
-    run(*work, memory_now(*work->module), schedule);
+    run(*work, memory_now(*work->module), schedule().load());
   });
 }
 
 }  // namespace
+
+void set_schedule(Schedule chosen) { schedule().store(chosen); }
+void let_kernels_touch_host_memory() {
+  FakeGpu& gpu = FakeGpu::instance();
+  const Lock lock(gpu.mutex);
+  gpu.host_memory_is_ours = true;
+}
 
 }  // namespace openaclnn::ptx
 
@@ -179,5 +192,14 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, 
   *blocks = 2;
   return cudaSuccess;
 }
+
+// ---- what tests of pieces of kernels call beside what the fake GPU has ----
+
+cudaError_t cudaMallocManaged(void** address, size_t bytes, unsigned) { return cudaMalloc(address, bytes); }
+cudaError_t cudaMemset(void* to, int value, size_t bytes) {
+  if (const cudaError_t error = cudaMemsetAsync(to, value, bytes, nullptr); error != cudaSuccess) return error;
+  return cudaStreamSynchronize(nullptr);
+}
+cudaError_t cudaDeviceSynchronize() { return cudaStreamSynchronize(nullptr); }
 }
 #pragma GCC visibility pop

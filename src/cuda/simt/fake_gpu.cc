@@ -164,6 +164,7 @@ void FakeGpu::shut_down() {
 }
 
 bool FakeGpu::is_ours(const Lock&, const void* address) const {
+  if (host_memory_is_ours) return true;
   auto after = allocations.upper_bound(static_cast<const char*>(address));
   if (after == allocations.begin()) return false;
   --after;

@@ -103,6 +103,7 @@ class FakeGpu {
   std::map<const char*, Allocation> allocations;
   std::set<std::pair<int, int>> peers;  // which device may reach which
   size_t device_bytes = 0, pinned_bytes = 0;
+  bool host_memory_is_ours = false;  // kernels of tests work on what the tests allocated themselves
   bool exiting = false;
 
   // What every call begins with: counts it, and returns the error that it must fail with.
