@@ -2,7 +2,8 @@
 //
 // The tensors of a call are several times as large as the caches of GPUs, so the next call finds little of them there.
 //
-//   openaclnn_gpu_bench [DIVISOR]     DIVISOR makes the tensors smaller, to try the program without a GPU
+//   openaclnn_gpu_bench [DIVISOR [RUNS]]     DIVISOR makes the tensors smaller, to try the program without a GPU; RUNS (20) are the
+//                                            calls that are timed, after three others if there are several
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -23,9 +24,9 @@
 
 namespace {
 
-constexpr int kWarmUps = 3, kRuns = 20;
 constexpr size_t kMiB = size_t{1} << 20;
 int64_t divisor = 1;
+int runs = 20;
 
 void require(int code, const char* what) {
   if (code == 0) return;
@@ -139,7 +140,8 @@ double time_of(aclrtStream stream, const std::function<void()>& call) {
   REQUIRE(aclrtCreateEvent(&end));
   std::vector<float> times;
   const Backlog backlog;
-  for (int run = 0; run < kWarmUps + kRuns; ++run) {
+  const int warm_ups = runs > 1 ? 3 : 0;
+  for (int run = 0; run < warm_ups + runs; ++run) {
     backlog.queue(stream);
     REQUIRE(aclrtRecordEvent(start, stream));
     call();
@@ -147,12 +149,12 @@ double time_of(aclrtStream stream, const std::function<void()>& call) {
     REQUIRE(aclrtSynchronizeStream(stream));
     float milliseconds = 0;
     REQUIRE(aclrtEventElapsedTime(&milliseconds, start, end));
-    if (run >= kWarmUps) times.push_back(milliseconds);
+    if (run >= warm_ups) times.push_back(milliseconds);
   }
   REQUIRE(aclrtDestroyEvent(start));
   REQUIRE(aclrtDestroyEvent(end));
-  std::nth_element(times.begin(), times.begin() + kRuns / 2, times.end());
-  return 1e3 * static_cast<double>(times[kRuns / 2]);
+  std::nth_element(times.begin(), times.begin() + runs / 2, times.end());
+  return 1e3 * static_cast<double>(times[static_cast<size_t>(runs) / 2]);
 }
 
 void report(const char* name, const std::string& variant, const char* dtype, int64_t bytes,
@@ -295,6 +297,7 @@ void nsa_gradient(const Dtype& dtype) {
 
 int main(int argc, char** argv) {
   if (argc > 1) divisor = std::max(std::atoi(argv[1]), 1);
+  if (argc > 2) runs = std::max(std::atoi(argv[2]), 1);
   REQUIRE(aclInit(nullptr));
   REQUIRE(aclrtSetDevice(0));
   memory_ceilings();

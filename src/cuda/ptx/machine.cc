@@ -81,8 +81,8 @@ uint64_t update(std::byte* at, Operation operation, uint64_t value, uint64_t oth
 // One launch that is under way.
 class Machine {
  public:
-  Machine(const Launch& launch, const AddressMap& memory)
-      : launch_(launch), kernel_(*launch.kernel), memory_(memory), warps_((launch.block.count() + kLanes - 1) / kLanes) {
+  Machine(const Launch& launch, const AddressMap& memory, Counter* counter)
+      : launch_(launch), kernel_(*launch.kernel), memory_(memory), counter_(counter), warps_((launch.block.count() + kLanes - 1) / kLanes) {
     for (size_t w = 0; w < warps_.size(); ++w) {
       warps_[w].number = static_cast<unsigned>(w);
       warps_[w].registers.resize(static_cast<size_t>(kernel_.registers));
@@ -118,6 +118,7 @@ class Machine {
   const Launch& launch_;
   const Kernel& kernel_;
   const AddressMap& memory_;
+  Counter* const counter_;
   SharedMemory shared_;
   std::vector<Warp> warps_;
   Shape block_;
@@ -234,6 +235,7 @@ void Machine::run_group(Warp& warp, uint32_t group, int pc, int meeting) {
   for (; pc < meeting; ++pc) {
     const Instruction& i = kernel_.code[static_cast<size_t>(pc)];
     if (++warp.steps > kMostSteps) refuse(warp, i, std::countr_zero(group), "does not end");
+    if (counter_ != nullptr) counter_->begin_instruction();
     uint32_t active = group;
     if (i.guard != kNone) {
       const uint32_t set = warp.true_lanes(i.guard);
@@ -354,6 +356,7 @@ std::byte* Machine::resolve(const Warp& warp, const Instruction& i, int lane, To
                         static_cast<uint16_t>(warp.number), block_time_, warp.time};
     if (const char* const wrong = shared_.touch(address, bytes, kind, now); wrong != nullptr)
       refuse(warp, i, lane, wrong);
+    if (counter_ != nullptr) counter_->touch_shared(lane, address, bytes);
     return shared_.at(address);
   }
   if (space == Space::parameter) {
@@ -364,6 +367,7 @@ std::byte* Machine::resolve(const Warp& warp, const Instruction& i, int lane, To
   }
   if (!memory_.holds(address, bytes))
     refuse(warp, i, lane, what + std::to_string(bytes) + " bytes of global memory that is not the program's");
+  if (counter_ != nullptr) counter_->touch_global(address, bytes, kind != Touch::write, kind != Touch::read);
   return reinterpret_cast<std::byte*>(address);
 }
 
@@ -432,8 +436,10 @@ void Machine::report_deadlock() const {
 
 }  // namespace
 
-void run(const Launch& launch, const AddressMap& memory, Schedule schedule) {
-  Machine machine(launch, memory);
+std::string readable_name(const Kernel& kernel) { return readable(kernel.name); }
+
+void run(const Launch& launch, const AddressMap& memory, Schedule schedule, Counter* counter) {
+  Machine machine(launch, memory, counter);
   const uint64_t blocks = launch.grid.count();
   const bool reversed = schedule == Schedule::reverse;
   for (uint64_t n = 0; n < blocks; ++n) machine.run_block(reversed ? blocks - 1 - n : n, reversed);

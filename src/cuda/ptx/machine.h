@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "cuda/ptx/counts.h"
 #include "cuda/ptx/memory.h"
 #include "cuda/ptx/program.h"
 
@@ -29,6 +30,10 @@ struct Launch {
 // Of blocks and of the warps in a block: a race that no check knows gives other bits.
 enum class Schedule { forward, reverse };
 
-void run(const Launch& launch, const AddressMap& memory, Schedule schedule);
+// `counter` may be nullptr.
+void run(const Launch& launch, const AddressMap& memory, Schedule schedule, Counter* counter = nullptr);
+
+// "update_all<4, float>"
+std::string readable_name(const Kernel& kernel);
 
 }  // namespace openaclnn::ptx

@@ -2,6 +2,7 @@
 #include <cuda_runtime.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -83,6 +84,19 @@ AddressMap memory_now(const Module& module) {
   return AddressMap(std::move(ranges));
 }
 
+// A line of JSON for a kernel that has run.
+void append(const char* path, const Kernel& kernel, const Counts& counts) {
+  std::FILE* const file = std::fopen(path, "a");
+  if (file == nullptr) report(std::string("cannot write counts to OPENACLNN_PTX_COUNTS=") + path);
+  std::fprintf(file,
+               R"({"kernel": "%s", "instructions": %lu, "reads": %lu, "distinct_reads": %lu, "writes": %lu, )"
+               R"("distinct_writes": %lu, "shared_turns": %lu, "least_shared_turns": %lu})"
+               "\n",
+               readable_name(kernel).c_str(), counts.instructions, counts.reads.requested, counts.reads.distinct, counts.writes.requested,
+               counts.writes.distinct, counts.shared_turns, counts.least_shared_turns);
+  std::fclose(file);
+}
+
 Shape shape_of(const dim3& d) { return {d.x, d.y, d.z}; }
 
 cudaError_t launch(const void* stub, const dim3& grid, const dim3& block, void** arguments, size_t shared_bytes,
@@ -96,7 +110,10 @@ cudaError_t launch(const void* stub, const dim3& grid, const dim3& block, void**
   for (size_t k = 0; k < kernel->parameters.size(); ++k)
     std::memcpy(work.parameters.data() + kernel->parameters[k].offset, arguments[k], kernel->parameters[k].bytes);
   return FakeGpu::instance().launch(stream, [work = std::make_shared<const Launch>(std::move(work))] {
-    run(*work, memory_now(*work->module), schedule().load());
+    const char* const path = std::getenv("OPENACLNN_PTX_COUNTS");
+    Counter counter;
+    run(*work, memory_now(*work->module), schedule().load(), path != nullptr ? &counter : nullptr);
+    if (path != nullptr) append(path, *work->kernel, counter.finish());
   });
 }
 

@@ -26,7 +26,7 @@ FakeGpu::FakeGpu() {
   std::atexit([] { instance().shut_down(); });
 }
 
-// Words: driver=VERSION devices=N capability=MAJOR_AND_MINOR modern=N fail=FUNCTION:CALL[:ERROR] sticky=LAUNCH capture=RECORD
+// Words: driver=VERSION devices=N capability=MAJOR_AND_MINOR multiprocessors=N modern=N fail=FUNCTION:CALL[:ERROR] sticky=LAUNCH capture=RECORD
 // slow=MICROSECONDS held. The call counts from 1 and among the calls of that function; "any" counts them all, and "launch" launches of
 // kernels. The program begins a capture of the stream of that record (of an event) just before it.
 void FakeGpu::set_failures(const char* description) {
@@ -45,6 +45,8 @@ void FakeGpu::set_failures(const char* description) {
       failures_.devices = std::stoi(value);
     } else if (name == "capability") {
       failures_.capability = std::stoi(value);
+    } else if (name == "multiprocessors") {
+      failures_.multiprocessors = std::stoi(value);
     } else if (name == "modern") {
       failures_.modern_devices = std::stoi(value);
     } else if (name == "sticky") {

@@ -77,6 +77,7 @@ struct Failures {
   int driver_version = CUDART_VERSION;
   int devices = 1;
   int capability = 90;     // 10 * major + minor
+  int multiprocessors = 2;  // few, so that loops over grids go round
   int modern_devices = 0;  // so many, the first, have 9.0 whatever that says
   std::string function;    // its call number `call` fails with `error`
   unsigned long call = 0;

@@ -84,7 +84,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
   if (const cudaError_t error = gpu().enter("cudaDeviceGetAttribute"); error != cudaSuccess) return error;
   const int capability = device < gpu().failures().modern_devices ? 90 : gpu().failures().capability;
   switch (attribute) {
-    case cudaDevAttrMultiProcessorCount: *value = 2; return cudaSuccess;  // so that loops over grids go round
+    case cudaDevAttrMultiProcessorCount: *value = gpu().failures().multiprocessors; return cudaSuccess;
     case cudaDevAttrComputeCapabilityMajor: *value = capability / 10; return cudaSuccess;
     case cudaDevAttrComputeCapabilityMinor: *value = capability % 10; return cudaSuccess;
     default: return remember(cudaErrorInvalidValue);
