@@ -2,8 +2,8 @@
 //
 // The tensors of a call are several times as large as the caches of GPUs, so the next call finds little of them there.
 //
-//   openaclnn_gpu_bench [DIVISOR [RUNS]]     DIVISOR makes the tensors smaller, to try the program without a GPU; RUNS (20) are the
-//                                            calls that are timed, after three others if there are several
+//   openaclnn_gpu_bench [DIVISOR [RUNS [OPERATOR]]]     DIVISOR makes the tensors smaller, to try the program without a GPU; RUNS (20)
+//       are the calls that are timed, after three others if there are several; OPERATOR is a part of the names of those to measure
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -27,6 +27,7 @@ namespace {
 constexpr size_t kMiB = size_t{1} << 20;
 int64_t divisor = 1;
 int runs = 20;
+const char* wanted = "";
 
 void require(int code, const char* what) {
   if (code == 0) return;
@@ -172,6 +173,7 @@ using Phase2 = aclnnStatus (*)(void*, uint64_t, aclOpExecutor*, aclrtStream);
 
 void measure(const char* name, const std::string& variant, const char* dtype, int64_t bytes,
              const Phase1& phase1, Phase2 phase2) {
+  if (std::strstr(name, wanted) == nullptr) return;
   aclrtStream stream = nullptr;
   REQUIRE(aclrtCreateStream(&stream));
   uint64_t workspace_bytes = 0;
@@ -298,6 +300,7 @@ void nsa_gradient(const Dtype& dtype) {
 int main(int argc, char** argv) {
   if (argc > 1) divisor = std::max(std::atoi(argv[1]), 1);
   if (argc > 2) runs = std::max(std::atoi(argv[2]), 1);
+  if (argc > 3) wanted = argv[3];
   REQUIRE(aclInit(nullptr));
   REQUIRE(aclrtSetDevice(0));
   memory_ceilings();

@@ -333,6 +333,8 @@ void add_conversions(Table& t, const std::string& type) {
   t.add<double>("cvt.rzi." + type + ".f64", [](double x) { return to_integer<T>(std::trunc(x)); });
 }
 
+uint16_t to_half(float x) { return x != x ? uint16_t{0x7FFF} : std::bit_cast<uint16_t>(static_cast<_Float16>(x)); }
+
 // The upper half, rounded to nearest even.
 uint16_t upper_half(float x) {
   if (x != x) return 0x7FFF;
@@ -344,11 +346,12 @@ void add_float_conversions(Table& t) {
   t.add<float>("cvt.f64.f32", [](float x) { return static_cast<double>(x); });
   t.add<double>("cvt.rn.f32.f64", [](double x) { return result(static_cast<float>(x)); });
   t.add<Half>("cvt.f32.f16", [](Half x) { return result(static_cast<float>(std::bit_cast<_Float16>(x.bits))); });
-  t.add<float>("cvt.rn.f16.f32", [](float x) {
-    return x != x ? uint16_t{0x7FFF} : std::bit_cast<uint16_t>(static_cast<_Float16>(x));
-  });
+  t.add<float>("cvt.rn.f16.f32", calls<to_half>);
   t.add<Half>("cvt.f32.bf16", [](Half x) { return result(std::bit_cast<float>(uint32_t{x.bits} << 16)); });
   t.add<float>("cvt.rn.bf16.f32", calls<upper_half>);
+  // The second operand goes to the lower half.
+  t.add<float, float>("cvt.rn.f16x2.f32", [](float high, float low) { return uint32_t{to_half(high)} << 16 | to_half(low); });
+  t.add<float, float>("cvt.rn.bf16x2.f32", [](float high, float low) { return uint32_t{upper_half(high)} << 16 | upper_half(low); });
 }
 
 Table make_table() {
