@@ -42,6 +42,7 @@ std::string difference(const Case& c, openaclnn::CheckMode check, const Spoil& s
 void set_reversed_schedule(bool reversed);
 // Waits for the kernels that were launched; empty, or what went wrong.
 std::string finish_kernels();
-extern const char* const kRaceReport;  // a part of what it says about two accesses that no barrier orders; nullptr: it gives other bits
+extern const char* const
+    kRaceReport;  // a part of what it says about two accesses that no barrier orders; nullptr: it gives other bits
 
 }  // namespace openaclnn_test

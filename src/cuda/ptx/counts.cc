@@ -14,7 +14,9 @@ void Counter::touch_global(uint64_t address, uint64_t bytes, bool reads, bool wr
   }
 }
 
-void Counter::touch_shared(int lane, uint64_t offset, uint64_t bytes) { shared_.push_back({lane, offset, bytes}); }
+void Counter::touch_shared(int lane, uint64_t offset, uint64_t bytes) {
+  shared_.push_back({lane, offset, bytes});
+}
 
 void Counter::end_instruction() {
   if (!reads_.sectors.empty()) end_request(reads_, counts_.reads);
@@ -41,7 +43,8 @@ void Counter::end_request(Request& request, Traffic& traffic) {
 // one word in a turn, to however many lanes.
 void Counter::end_shared_request() {
   constexpr int kBanks = 32, kWarpLanes = 32;
-  const int lanes_at_once = kWarpLanes * 4 / static_cast<int>(std::clamp<uint64_t>(shared_.front().bytes, 4, 16));
+  const int lanes_at_once =
+      kWarpLanes * 4 / static_cast<int>(std::clamp<uint64_t>(shared_.front().bytes, 4, 16));
   for (int first = 0; first < kWarpLanes; first += lanes_at_once) {
     std::array<std::set<uint64_t>, kBanks> words;
     bool is_used = false;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <initializer_list>
 
 #include "cuda/ptx/reader.h"
 
@@ -12,9 +13,9 @@ namespace {
 using Name = std::string_view;
 
 // How loads and stores are cached and ordered makes no difference to a machine that runs one after the other.
-constexpr std::array<Name, 18> kOfNoEffect = {"volatile", "relaxed", "acquire", "release", "acq_rel", "weak",
-                                              "gpu",      "cta",     "sys",     "nc",      "ca",      "cg",
-                                              "cs",       "lu",      "cv",      "wb",      "wt",      "cluster"};
+constexpr std::array<Name, 18> kOfNoEffect = {
+    "volatile", "relaxed", "acquire", "release", "acq_rel", "weak", "gpu", "cta", "sys",
+    "nc",       "ca",      "cg",      "cs",      "lu",      "cv",   "wb",  "wt",  "cluster"};
 
 bool has_no_effect(Name part) {
   return std::ranges::find(kOfNoEffect, part) != kOfNoEffect.end() || part.starts_with("L1::") ||
@@ -26,10 +27,21 @@ struct NamedOperation {
   Operation operation;
 };
 constexpr std::array<NamedOperation, 15> kOperations = {{
-    {"idx", Operation::idx},       {"up", Operation::up},     {"down", Operation::down}, {"bfly", Operation::bfly},
-    {"ballot", Operation::ballot}, {"any", Operation::any},   {"all", Operation::all},   {"popc", Operation::popc},
-    {"add", Operation::add},       {"min", Operation::min},   {"max", Operation::max},   {"cas", Operation::cas},
-    {"exch", Operation::exch},     {"and", Operation::and_},  {"or", Operation::or_},
+    {"idx", Operation::idx},
+    {"up", Operation::up},
+    {"down", Operation::down},
+    {"bfly", Operation::bfly},
+    {"ballot", Operation::ballot},
+    {"any", Operation::any},
+    {"all", Operation::all},
+    {"popc", Operation::popc},
+    {"add", Operation::add},
+    {"min", Operation::min},
+    {"max", Operation::max},
+    {"cas", Operation::cas},
+    {"exch", Operation::exch},
+    {"and", Operation::and_},
+    {"or", Operation::or_},
 }};
 
 Operation find_operation(Name part) {
@@ -37,17 +49,31 @@ Operation find_operation(Name part) {
   return found != kOperations.end() ? found->operation : Operation::none;
 }
 
-// "u32": 4 bytes. 0: no type.
+// "u32": 4 bytes. 0: no type, or one that no register of the machine holds.
 uint8_t bytes_of(Name type) {
   int bits = 0;
   if (type.size() < 2 || Name("busf").find(type.front()) == Name::npos) return 0;
   const auto [end, error] = std::from_chars(type.data() + 1, type.data() + type.size(), bits);
-  return error == std::errc() && end == type.data() + type.size() ? static_cast<uint8_t>(bits / 8) : 0;
+  const bool is_known = error == std::errc() && end == type.data() + type.size() && bits <= 64;
+  return is_known ? static_cast<uint8_t>(bits / 8) : 0;
+}
+
+bool is_one_of(Operation operation, std::initializer_list<Operation> list) {
+  return std::ranges::find(list, operation) != list.end();
+}
+
+Operation operation_among(const std::vector<Name>& parts) {
+  for (const Name part : parts) {
+    if (const Operation found = find_operation(part); found != Operation::none) return found;
+  }
+  return Operation::none;
 }
 
 }  // namespace
 
-bool Reader::Opcode::has(std::string_view part) const { return std::ranges::find(parts, part) != parts.end(); }
+bool Reader::Opcode::has(std::string_view part) const {
+  return std::ranges::find(parts, part) != parts.end();
+}
 
 // "@!%p1 add.s32 %r1, %r2, 1"
 void Reader::read_instruction(std::string_view text) {
@@ -83,7 +109,8 @@ void Reader::decode(const Opcode& opcode, const Operands& operands, Instruction&
   const std::string_view head = opcode.parts.front();
   if (head == "bra") {
     instruction.action = Action::branch;
-    branches_.emplace_back(kernel_->code.size(), std::string(operands.at(0)));
+    if (operands.size() != 1) refuse("a label is missing");
+    branches_.emplace_back(kernel_->code.size(), std::string(operands[0]));
     append(instruction);
   } else if (head == "ret" || head == "exit") {
     instruction.action = Action::exit;
@@ -120,7 +147,8 @@ void Reader::decode_memory(const Opcode& opcode, const Operands& operands, Instr
       instruction.space = Space::parameter;
     } else if (part == "v2" || part == "v4") {
       instruction.count = part == "v2" ? 2 : 4;
-    } else if (const Operation found = find_operation(part); found != Operation::none && !is_load && !is_store) {
+    } else if (const Operation found = find_operation(part);
+               found != Operation::none && !is_load && !is_store) {
       instruction.operation = found;
     } else if (!has_no_effect(part)) {
       refuse("an unknown kind of access");
@@ -137,7 +165,9 @@ void Reader::decode_memory(const Opcode& opcode, const Operands& operands, Instr
   } else {
     const size_t first = head == "atom" ? 1 : 0;
     const size_t wanted = first + (instruction.operation == Operation::cas ? 3 : 2);
-    if (operands.size() != wanted || type.starts_with('f')) refuse("an atomic operation that is not known here");
+    const bool is_known = operands.size() == wanted && instruction.operation >= Operation::add &&
+                          instruction.count == 1 && instruction.bytes >= 4 && !type.starts_with('f');
+    if (!is_known) refuse("an atomic operation that is not known here");
     if (first == 1) instruction.to[0] = destination(operands[0]);
     read_address(operands[first], instruction);
     for (size_t k = first + 1; k < operands.size(); ++k) instruction.from[k - first] = source(operands[k]);
@@ -149,14 +179,18 @@ void Reader::decode_memory(const Opcode& opcode, const Operands& operands, Instr
 void Reader::decode_barrier(const Opcode& opcode, const Operands& operands, Instruction& instruction) {
   if (opcode.has("warp")) {
     instruction.action = Action::warp_barrier;
-    instruction.from[3] = source(operands.at(0));
+    if (operands.size() != 1) refuse("operands are missing");
+    instruction.from[3] = source(operands[0]);
   } else {
     instruction.action = Action::barrier;
     const bool votes = opcode.has("red");
-    if (operands.size() != (votes ? 3u : 1u) || operands[votes ? 1 : 0] != "0") refuse("a barrier of a part of the block");
+    if (operands.size() != (votes ? 3u : 1u) || operands[votes ? 1 : 0] != "0")
+      refuse("a barrier of a part of the block");
     if (votes) {
-      instruction.operation = find_operation(opcode.parts.at(2));
-      instruction.to[0] = destination(operands[0]);
+      instruction.operation = operation_among(opcode.parts);
+      if (!is_one_of(instruction.operation, {Operation::popc, Operation::and_, Operation::or_}))
+        refuse("a vote that is not known here");
+      instruction.to[0] = result(operands[0]);
       instruction.from[0] = source(operands[2]);
     }
   }
@@ -167,13 +201,15 @@ void Reader::decode_barrier(const Opcode& opcode, const Operands& operands, Inst
 void Reader::decode_warp_operation(const Opcode& opcode, const Operands& operands, Instruction& instruction) {
   const bool shuffles = opcode.parts.front() == "shfl";
   instruction.action = shuffles ? Action::shuffle : Action::vote;
-  for (const std::string_view part : opcode.parts) {
-    if (const Operation found = find_operation(part); found != Operation::none) instruction.operation = found;
-  }
-  const bool is_known = instruction.operation != Operation::none && opcode.has("sync") && operands.size() == (shuffles ? 5u : 3u);
+  instruction.operation = operation_among(opcode.parts);
+  const bool is_its_own =
+      shuffles ? is_one_of(instruction.operation,
+                           {Operation::idx, Operation::up, Operation::down, Operation::bfly})
+               : is_one_of(instruction.operation, {Operation::ballot, Operation::any, Operation::all});
+  const bool is_known = is_its_own && opcode.has("sync") && operands.size() == (shuffles ? 5u : 3u);
   if (!is_known) refuse("an operation of warps that is not known here");
   const size_t bar = operands[0].find('|');
-  instruction.to[0] = destination(operands[0].substr(0, bar));
+  instruction.to[0] = result(operands[0].substr(0, bar));
   if (bar != std::string_view::npos) instruction.to[1] = destination(operands[0].substr(bar + 1));
   for (size_t k = 1; k + 1 < operands.size(); ++k) instruction.from[k - 1] = source(operands[k]);
   instruction.from[3] = source(operands.back());
@@ -188,10 +224,10 @@ bool Reader::decode_pack(const Opcode& opcode, const Operands& operands, Instruc
   const std::string_view braced = operands[packs ? 1 : 0];
   const Operands parts = split(braced.substr(1, braced.size() - 2));
   const size_t bits = 8u * bytes_of(opcode.parts.back()) / std::max<size_t>(parts.size(), 1);
+  instruction.compute = find_arithmetic("pack.b" + std::to_string(bits) + "x" + std::to_string(parts.size()));
+  if (instruction.compute == nullptr) refuse("a move of parts that are not known here");
   if (packs) {
-    instruction.compute = find_arithmetic("pack.b" + std::to_string(bits) + "x" + std::to_string(parts.size()));
-    if (instruction.compute == nullptr) refuse("a move of parts that are not known here");
-    instruction.to[0] = destination(operands[0]);
+    instruction.to[0] = result(operands[0]);
     for (size_t k = 0; k < parts.size(); ++k) instruction.from[k] = source(parts[k]);
     append(instruction);
     return true;
@@ -214,11 +250,13 @@ void Reader::decode_arithmetic(const Opcode& opcode, const Operands& operands, I
   if (decode_pack(opcode, operands, instruction)) return;
   instruction.compute = find_arithmetic(opcode.whole);
   if (instruction.compute == nullptr) {
-    refuse("this machine does not know the instruction, or it gives other bits on other GPUs, as contractions and "
-           "approximations do");
+    refuse(
+        "this machine does not know the instruction, or it gives other bits on other GPUs, as contractions "
+        "and "
+        "approximations do");
   }
   if (operands.size() < 2 || operands.size() > 5) refuse("operands are missing");
-  instruction.to[0] = destination(operands[0]);
+  instruction.to[0] = result(operands[0]);
   for (size_t k = 1; k < operands.size(); ++k) instruction.from[k - 1] = source(operands[k]);
   append(instruction);
 }

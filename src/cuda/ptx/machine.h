@@ -4,6 +4,7 @@
 // a warp that stand at the same instruction run it together; of those that have parted the ones furthest behind go first, until all
 // are together again. The process ends with a sentence where a kernel touches memory that is not its own or not aligned, reads shared
 // memory that nobody wrote, or races there; where a barrier or warp operation is not reached by all; where a kernel does not end.
+// A barrier of a part of a warp orders no accesses in its eyes.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +26,8 @@ struct Launch {
   const Kernel* kernel;
   Shape grid, block;
   std::vector<std::byte> parameters;
+  uint64_t most_steps =
+      uint64_t{1} << 33;  // instructions of a warp in one block: a kernel that runs more does not end
 };
 
 // Of blocks and of the warps in a block: a race that no check knows gives other bits.

@@ -87,7 +87,8 @@ void Module::read() {
       Variable variable = Reader::read_variable(statement);
       shared_.emplace(variable.name, variable);
     } else if (statement.find(".global") != std::string_view::npos) {
-      if (is_initialised) report("a variable with a value, which is not known here: " + std::string(statement));
+      if (is_initialised)
+        report("a variable with a value, which is not known here: " + std::string(statement));
       const Variable variable = Reader::read_variable(statement);
       globals_[variable.name].resize(variable.bytes);
     }

@@ -30,7 +30,7 @@ enum class Action : uint8_t {
   load,
   store,
   atomic,
-  barrier,       // of the block; with a result: what the threads' predicates give together
+  barrier,  // of the block; with a result: what the threads' predicates give together
   warp_barrier,
   shuffle,
   vote,
@@ -38,7 +38,24 @@ enum class Action : uint8_t {
 };
 
 // The variants of warp operations, of votes at barriers, and of atomics.
-enum class Operation : uint8_t { none, idx, up, down, bfly, ballot, any, all, popc, add, min, max, cas, exch, and_, or_ };
+enum class Operation : uint8_t {
+  none,
+  idx,
+  up,
+  down,
+  bfly,
+  ballot,
+  any,
+  all,
+  popc,
+  add,
+  min,
+  max,
+  cas,
+  exch,
+  and_,
+  or_
+};
 
 // Numbers of registers: of the warp, and from Kernel::registers on constants.
 using Register = int;
@@ -78,8 +95,24 @@ struct Parameter {
 
 // Values that threads find in registers of their own.
 enum class Special : uint8_t {
-  tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y, nctaid_z,
-  laneid, lanemask_eq, lanemask_le, lanemask_lt, lanemask_ge, lanemask_gt,
+  tid_x,
+  tid_y,
+  tid_z,
+  ntid_x,
+  ntid_y,
+  ntid_z,
+  ctaid_x,
+  ctaid_y,
+  ctaid_z,
+  nctaid_x,
+  nctaid_y,
+  nctaid_z,
+  laneid,
+  lanemask_eq,
+  lanemask_le,
+  lanemask_lt,
+  lanemask_ge,
+  lanemask_gt,
 };
 struct SpecialRegister {
   Special value;
@@ -106,7 +139,7 @@ class Module {
 
   // nullptr: no kernel of that name. Ends the process with a sentence where the PTX has what this machine does not know.
   const Kernel* find(const std::string& name);
-  std::string_view line(int number) const;          // of the PTX, from 1 on
+  std::string_view line(int number) const;         // of the PTX, from 1 on
   std::string_view source_file(int number) const;  // "" for one without a name
   int target() const { return target_; }           // 90 for sm_90
 
@@ -118,7 +151,7 @@ class Module {
   std::string_view rest_of_line(size_t position) const;
 
   const std::string text_;
-  std::vector<size_t> lines_;  // where each begins
+  std::vector<size_t> lines_;                           // where each begins
   std::map<std::string, size_t, std::less<>> entries_;  // where the word .entry of each kernel stands
   std::map<std::string, std::vector<std::byte>, std::less<>> globals_;
   std::map<int, std::string> files_;

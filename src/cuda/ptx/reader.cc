@@ -29,6 +29,11 @@ bool is_name(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c == '%' || c == '.';
 }
 
+// By what stands behind a name: "ld.global.L1::evict_first" is none.
+bool is_label(std::string_view behind_name) {
+  return behind_name.starts_with(':') && !behind_name.starts_with("::");
+}
+
 size_t bytes_of_type(std::string_view type) {
   if (type == "pred") return 1;
   int bits = 0;
@@ -42,12 +47,13 @@ bool parse(std::string_view text, T& value, int base = 10) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// 12, -3, 0x1F, 0f3F800000 and 0d3FF0000000000000, with an U behind or not.
+// 12, -3, 0x1F, 017, 0f3F800000 and 0d3FF0000000000000, with an U behind or not.
 bool read_immediate(std::string_view text, uint64_t& value) {
   if (text.ends_with('U')) text.remove_suffix(1);
   if (text.starts_with("0f") || text.starts_with("0F") || text.starts_with("0d") || text.starts_with("0D") ||
       text.starts_with("0x") || text.starts_with("0X"))
     return parse(text.substr(2), value, 16);
+  if (text.size() > 1 && text.starts_with('0')) return parse(text.substr(1), value, 8);
   int64_t number = 0;
   if (text.starts_with('-') && parse(text, number)) {
     value = static_cast<uint64_t>(number);
@@ -217,7 +223,7 @@ void Reader::read_body() {
     } else if (rest.front() == '}') {
       scopes_.pop_back();
       ++at_;
-    } else if (rest.starts_with(".loc")) {
+    } else if (rest.starts_with(".loc") && !rest.starts_with(".local")) {
       note_source_line(take_until('\n'));
     } else if (rest.starts_with(".reg")) {
       declare_registers(trimmed(take_until(';')).substr(4));
@@ -227,8 +233,9 @@ void Reader::read_body() {
       take_until(';');
     } else if (rest.front() == '.') {
       refuse("this machine does not know the directive");
-    } else if (const std::string name = name_after(rest); rest.substr(name.size()).starts_with(':')) {
-      labels_[name] = static_cast<int>(kernel_->code.size());
+    } else if (const std::string name = name_after(rest); is_label(rest.substr(name.size()))) {
+      if (!labels_.emplace(name, static_cast<int>(kernel_->code.size())).second)
+        refuse("a second label of this name");
       at_ += name.size() + 1;
     } else {
       const int first = line_;
@@ -313,8 +320,10 @@ Register Reader::source(std::string_view operand) {
   const size_t plus = operand.find('+');
   const std::string_view name = operand.substr(0, plus);
   int64_t offset = 0;
-  if (plus != std::string_view::npos && !parse(operand.substr(plus + 1), offset)) refuse("an unknown operand");
-  if (const auto shared = module_.shared_.find(name); shared != module_.shared_.end() && !symbols_.contains(name))
+  if (plus != std::string_view::npos && !parse(operand.substr(plus + 1), offset))
+    refuse("an unknown operand");
+  if (const auto shared = module_.shared_.find(name);
+      shared != module_.shared_.end() && !symbols_.contains(name))
     place_in_shared_memory(shared->second);
   if (const auto symbol = symbols_.find(name); symbol != symbols_.end())
     return constant(symbol->second + static_cast<uint64_t>(offset));
@@ -328,6 +337,12 @@ Register Reader::destination(std::string_view operand) const {
   const Register found = find_register(operand);
   if (found == kNone) refuse("an unknown register, " + std::string(operand));
   return found;
+}
+
+Register Reader::result(std::string_view operand) const {
+  const Register to = destination(operand);
+  if (to == kNone) refuse("a result that goes nowhere");
+  return to;
 }
 
 // "%r1" or "{%r1, %r2}", into to[].

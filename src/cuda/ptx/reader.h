@@ -45,7 +45,8 @@ class Reader {
   // Operands.
   Register find_register(std::string_view name) const;
   Register source(std::string_view operand);
-  Register destination(std::string_view operand) const;
+  Register destination(std::string_view operand) const;  // kNone for "_", where nobody wants the value
+  Register result(std::string_view operand) const;
   Register constant(uint64_t value);
   Register special(std::string_view name);
   void read_values(std::string_view operand, bool are_sources, Instruction& instruction);

@@ -61,8 +61,8 @@ bool fits(const Launch& launch) {
   constexpr unsigned kMostInX = 0x7FFFFFFF, kMostInYAndZ = 0xFFFF;
   constexpr size_t kMostSharedBytes = 48 * 1024;
   const Shape &grid = launch.grid, &block = launch.block;
-  return grid.count() > 0 && block.count() > 0 && grid.x <= kMostInX && grid.y <= kMostInYAndZ && grid.z <= kMostInYAndZ &&
-         block.count() <= static_cast<uint64_t>(launch.kernel->most_threads) &&
+  return grid.count() > 0 && block.count() > 0 && grid.x <= kMostInX && grid.y <= kMostInYAndZ &&
+         grid.z <= kMostInYAndZ && block.count() <= static_cast<uint64_t>(launch.kernel->most_threads) &&
          launch.kernel->shared_bytes <= kMostSharedBytes;
 }
 
@@ -92,23 +92,26 @@ void append(const char* path, const Kernel& kernel, const Counts& counts) {
                R"({"kernel": "%s", "instructions": %lu, "reads": %lu, "distinct_reads": %lu, "writes": %lu, )"
                R"("distinct_writes": %lu, "shared_turns": %lu, "least_shared_turns": %lu})"
                "\n",
-               readable_name(kernel).c_str(), counts.instructions, counts.reads.requested, counts.reads.distinct, counts.writes.requested,
-               counts.writes.distinct, counts.shared_turns, counts.least_shared_turns);
+               readable_name(kernel).c_str(), counts.instructions, counts.reads.requested,
+               counts.reads.distinct, counts.writes.requested, counts.writes.distinct, counts.shared_turns,
+               counts.least_shared_turns);
   std::fclose(file);
 }
 
 Shape shape_of(const dim3& d) { return {d.x, d.y, d.z}; }
 
-cudaError_t launch(const void* stub, const dim3& grid, const dim3& block, void** arguments, size_t shared_bytes,
-                   cudaStream_t stream) {
+cudaError_t launch(const void* stub, const dim3& grid, const dim3& block, void** arguments,
+                   size_t shared_bytes, cudaStream_t stream) {
   const auto [module, kernel] = Registry::instance().find(stub);
   if (kernel == nullptr) return remember(cudaErrorInvalidDeviceFunction);
-  if (shared_bytes > 0) report("a launch asks for shared memory beside what the kernel declares, which is not known here");
+  if (shared_bytes > 0)
+    report("a launch asks for shared memory beside what the kernel declares, which is not known here");
   Launch work = {module, kernel, shape_of(grid), shape_of(block), {}};
   if (!fits(work)) return remember(cudaErrorInvalidConfiguration);
   work.parameters.resize(kernel->parameter_bytes);
   for (size_t k = 0; k < kernel->parameters.size(); ++k)
-    std::memcpy(work.parameters.data() + kernel->parameters[k].offset, arguments[k], kernel->parameters[k].bytes);
+    std::memcpy(work.parameters.data() + kernel->parameters[k].offset, arguments[k],
+                kernel->parameters[k].bytes);
   return FakeGpu::instance().launch(stream, [work = std::make_shared<const Launch>(std::move(work))] {
     const char* const path = std::getenv("OPENACLNN_PTX_COUNTS");
     Counter counter;
@@ -145,7 +148,8 @@ void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}
 void __cudaRegisterVar(void**, char*, char*, const char*, int, size_t, int, int) {}
 
-void __cudaRegisterFunction(void** module, const char* stub, char*, const char* name, int, uint3*, uint3*, dim3*, dim3*, int*) {
+void __cudaRegisterFunction(void** module, const char* stub, char*, const char* name, int, uint3*, uint3*,
+                            dim3*, dim3*, int*) {
   Registry& registry = Registry::instance();
   const std::lock_guard lock(registry.mutex);
   registry.stubs[stub] = {reinterpret_cast<Module*>(module), name};
@@ -156,7 +160,8 @@ void __cudaRegisterFunction(void** module, const char* stub, char*, const char* 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* stub, void** arguments) {
   return launch(stub, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, config->stream);
 }
-cudaError_t cudaLaunchKernel(const void* stub, dim3 grid, dim3 block, void** arguments, size_t shared_bytes, cudaStream_t stream) {
+cudaError_t cudaLaunchKernel(const void* stub, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
+                             cudaStream_t stream) {
   return launch(stub, grid, block, arguments, shared_bytes, stream);
 }
 
@@ -186,8 +191,8 @@ cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* stub) {
   *kernel = static_cast<cudaKernel_t>(const_cast<void*>(stub));
   return cudaSuccess;
 }
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
-                               cudaStream_t stream) {
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
+                               size_t shared_bytes, cudaStream_t stream) {
   return launch(kernel, grid, block, arguments, shared_bytes, stream);
 }
 
@@ -205,7 +210,8 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* st
   return cudaSuccess;
 }
 cudaError_t cudaFuncSetAttribute(const void*, cudaFuncAttribute, int) { return cudaSuccess; }
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void*, int, size_t, unsigned) {
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void*, int, size_t,
+                                                                   unsigned) {
   *blocks = 2;
   return cudaSuccess;
 }
@@ -214,7 +220,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, 
 
 cudaError_t cudaMallocManaged(void** address, size_t bytes, unsigned) { return cudaMalloc(address, bytes); }
 cudaError_t cudaMemset(void* to, int value, size_t bytes) {
-  if (const cudaError_t error = cudaMemsetAsync(to, value, bytes, nullptr); error != cudaSuccess) return error;
+  if (const cudaError_t error = cudaMemsetAsync(to, value, bytes, nullptr); error != cudaSuccess)
+    return error;
   return cudaStreamSynchronize(nullptr);
 }
 cudaError_t cudaDeviceSynchronize() { return cudaStreamSynchronize(nullptr); }

@@ -5,7 +5,8 @@ namespace openaclnn::ptx {
 
 uint32_t Warp::lanes_at(int where, uint32_t of) const {
   uint32_t lanes = 0;
-  for (int lane = 0; lane < kLanes; ++lane) lanes |= static_cast<uint32_t>(pc[static_cast<size_t>(lane)] == where) << lane;
+  for (int lane = 0; lane < kLanes; ++lane)
+    lanes |= static_cast<uint32_t>(pc[static_cast<size_t>(lane)] == where) << lane;
   return lanes & of;
 }
 
@@ -39,12 +40,14 @@ void Warp::vote(const Instruction& i, const Lanes& predicates, uint32_t lanes) {
 }
 
 // As the reference of shfl.sync says: the third operand holds the last lane of a segment and, eight bits higher, a mask of segments.
-int Warp::shuffle(const Instruction& i, const Lanes& values, const Lanes& by, const Lanes& limits, uint32_t lanes) {
+int Warp::shuffle(const Instruction& i, const Lanes& values, const Lanes& by, const Lanes& limits,
+                  uint32_t lanes) {
   Lanes result = {}, in_range = {};
   for (int lane = 0; lane < kLanes; ++lane) {
     if (!has(lanes, lane)) continue;
     const int distance = static_cast<int>(by.of[lane] & 31);
-    const int clamp = static_cast<int>(limits.of[lane] & 31), segments = static_cast<int>(limits.of[lane] >> 8 & 31);
+    const int clamp = static_cast<int>(limits.of[lane] & 31),
+              segments = static_cast<int>(limits.of[lane] >> 8 & 31);
     const int most = (lane & segments) | (clamp & ~segments), least = lane & segments;
     int from = lane;
     switch (i.operation) {

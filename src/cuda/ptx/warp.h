@@ -35,7 +35,8 @@ struct Warp {
 
   void vote(const Instruction& i, const Lanes& predicates, uint32_t lanes);
   // -1, or a lane that asked for the value of one that takes no part.
-  int shuffle(const Instruction& i, const Lanes& values, const Lanes& by, const Lanes& limits, uint32_t lanes);
+  int shuffle(const Instruction& i, const Lanes& values, const Lanes& by, const Lanes& limits,
+              uint32_t lanes);
 };
 
 }  // namespace openaclnn::ptx

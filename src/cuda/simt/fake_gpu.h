@@ -76,10 +76,10 @@ using Lock = std::unique_lock<std::mutex>;
 struct Failures {
   int driver_version = CUDART_VERSION;
   int devices = 1;
-  int capability = 90;     // 10 * major + minor
+  int capability = 90;      // 10 * major + minor
   int multiprocessors = 2;  // few, so that loops over grids go round
-  int modern_devices = 0;  // so many, the first, have 9.0 whatever that says
-  std::string function;    // its call number `call` fails with `error`
+  int modern_devices = 0;   // so many, the first, have 9.0 whatever that says
+  std::string function;     // its call number `call` fails with `error`
   unsigned long call = 0;
   cudaError_t error = cudaErrorMemoryAllocation;
   unsigned long sticky_at_launch = 0;  // this launch destroys the context; 0: none
