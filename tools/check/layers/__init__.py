@@ -9,6 +9,7 @@ NAMES = [
     "properties",
     "bits",
     "bits_arm64",
+    "bits_cuda",
     "numerics",
     "conversions",
     "coverage",
