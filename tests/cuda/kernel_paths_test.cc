@@ -2,6 +2,8 @@
 // threads.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "kernels.h"
 #include "ops/embedding_dense_backward/cases.h"
 #include "ops/grouped_bias_add_grad/cases.h"
@@ -39,17 +41,66 @@ TEST(KernelsOfGroupedBias, JoinFewAndManyChunks) {
   }
 }
 
-// A thread sums up to 16 taps and loads 8 together: all the ways in which the last ones can be fewer.
+void expect_gradients(const Case& c) {
+  ASSERT_EQ(difference(c, CheckMode::report), "") << c.name;
+  const KernelRun run = run_kernel(c, {.platform = PlatformKind::cuda});
+  Judge judge;
+  judge_case(c, before_call(c, make_tensors(c)), run.tensors, judge);
+  ASSERT_TRUE(judge.ok()) << c.name << ": " << judge.messages();
+}
+
+// A thread sums the taps of 8 or 16 phases in 4 or 2 windows: all the ways in which the last ones can be fewer.
 TEST(KernelsOfCompressGrad, SumAnyNumberOfTaps) {
   for (const aclDataType dtype : kFloats) {
     for (const int64_t taps : {1, 2, 7, 8, 9, 11, 15, 16, 17, 25, 31}) {
-      const Case c = compress_grad_case(dtype, {70, 2, 24}, {taps, 5, {}, 0, false}, Layout::contiguous,
-                                        dtype_name(dtype) + std::string(" of ") + std::to_string(taps));
-      ASSERT_EQ(difference(c, CheckMode::report), "") << c.name;
-      const KernelRun run = run_kernel(c, {.platform = PlatformKind::cuda});
-      Judge judge;
-      judge_case(c, before_call(c, make_tensors(c)), run.tensors, judge);
-      ASSERT_TRUE(judge.ok()) << c.name << ": " << judge.messages();
+      expect_gradients(compress_grad_case(dtype, {70, 2, 24}, {taps, 5, {}, 0, false}, Layout::contiguous,
+                                          dtype_name(dtype) + std::string(" of ") + std::to_string(taps)));
+    }
+  }
+}
+
+// Segments of a stride that groups of phases do not divide, windows that end inside a segment or before its end, more windows than a
+// group has, several sequences in a stretch and stretches of one, more and fewer heads than a block takes.
+const WindowAttributes kWalks[] = {
+    {33, 16, {33, 37, 137}, 0},    {40, 37, {40, 41, 40, 119}, 1}, {13, 40, {13, 13, 60, 154}, 1},
+    {48, 16, {}, 0, false},        {61, 20, {61, 62, 81, 36}, 0},  {70, 9, {69, 70, 101}, 1},
+    {40, 3, {43, 44, 40, 100}, 1}, {33, 8, {}, 0, false},          {3, 1, {3, 3, 4, 5, 60, 165}, 1}};
+
+std::vector<Case> walks(aclDataType dtype) {
+  std::vector<Case> cases;
+  for (const WindowAttributes& a : kWalks) {
+    for (const Shape& input_dims : {Shape{240, 3, 24}, {240, 35, 40}}) {
+      const std::string name = std::string(dtype_name(dtype)) + " of " + std::to_string(a.block_size) +
+                               " every " + std::to_string(a.stride) + ", heads " +
+                               std::to_string(input_dims[1]);
+      cases.push_back(compress_grad_case(dtype, input_dims, a, Layout::contiguous, name));
+    }
+  }
+  return cases;
+}
+
+TEST(KernelsOfCompressGrad, WalkSegmentsOfAnyShape) {
+  for (const aclDataType dtype : kFloats) {
+    for (const Case& c : walks(dtype)) expect_gradients(c);
+  }
+}
+
+// No weight but those that meet infinite tokens, at the ends of windows, too, becomes infinite or NaN.
+TEST(KernelsOfCompressGrad, KeepInfiniteTokensInTheirWindows) {
+  const auto kind = [](double x) { return std::isnan(x) ? 2 : std::isinf(x) ? std::copysign(1, x) : 0; };
+  for (const int64_t every : {31, 239}) {
+    const Spoil spoil = [every](const Case&, std::vector<HostTensor>& tensors) {
+      HostTensor& input = tensors[kCgInput];
+      const int64_t row = input.dims()[1] * input.dims()[2];
+      for (int64_t token = every; token < input.dims()[0]; token += every)
+        input.set(token * row + token % row, INFINITY);
+    };
+    for (const Case& c : walks(ACL_BF16)) {
+      const KernelRun cpu = run_kernel(c, {.spoil = spoil});
+      const KernelRun cuda = run_kernel(c, {.platform = PlatformKind::cuda, .spoil = spoil});
+      const HostTensor &wanted = cpu.tensors[kCgWeightGrad], &got = cuda.tensors[kCgWeightGrad];
+      for (int64_t i = 0; i < wanted.dims()[0] * wanted.dims()[1]; ++i)
+        ASSERT_EQ(kind(got.get(i)), kind(wanted.get(i))) << c.name << ", element " << i;
     }
   }
 }

@@ -37,7 +37,8 @@ int64_t count_stretches(const CompressionSizes& sizes) {
 }
 
 // The same in windows for a GPU, which needs more of them. A thread of it adds its products of a stretch in fp32: as many for each
-// weight as a piece of a head has windows in the stretch, and these are at most 64.
+// weight as a piece of a head has windows in the stretch, and these are at most 64. It reads the tokens behind a stretch that the
+// last windows of it overlap, too: the more windows overlap, the fewer stretches; there are more groups of weights then.
 int64_t count_windows_of_stretch(const CompressionSizes& sizes) {
   constexpr int64_t kPieceColumns = 1024;  // of a head that 256 threads take at once, at least
   constexpr int64_t kMostAdditions = 64;
@@ -45,8 +46,10 @@ int64_t count_windows_of_stretch(const CompressionSizes& sizes) {
   const int64_t pieces = ceil_div(sizes.columns, kPieceColumns);
   const int64_t by_error = std::max<int64_t>(kMostAdditions / pieces, 1);
   const int64_t by_memory = sizes.tokens * sizes.columns / 8 / sizes.block_size;
-  const int64_t stretches = std::clamp(by_memory, int64_t{1}, kMostStretches);
-  return std::min(ceil_div(sizes.windows, stretches), by_error);
+  const int64_t overlapping = (sizes.block_size - 1) / sizes.stride + 1;
+  const int64_t by_overlap = std::min(2 * kMostStretches / overlapping, kMostStretches);
+  const int64_t stretches = std::max<int64_t>(std::min(by_memory, by_overlap), 1);
+  return std::min(std::max(ceil_div(sizes.windows, stretches), overlapping), by_error);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ struct NsaCompressGradPlan {
   int64_t windows_of_stretch;  // on a GPU, where stretches are of windows
   int64_t weights;             // float[L, N] in the workspace, on a CPU: the weights, widened
   int64_t sequences;           // Sequence[sizes.sequences] in the workspace, on a GPU
-  int64_t weight_sums;         // double[stretches, L, N] in the workspace
+  int64_t weight_sums;         // double[stretches, L, N] in the workspace; on a GPU [stretches, N, L]
 };
 
 }  // namespace openaclnn
