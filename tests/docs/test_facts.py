@@ -22,7 +22,7 @@ SETTING = re.compile(r"(?<![\w/])OPENACLNN_[A-Z][A-Z_]*[A-Z]\b")
 
 READS_SETTING = r"(?:getenv|environ\.get|environ\.setdefault)\(\"(OPENACLNN_\w+)\""
 # Read by the emulation of CUDA alone, which no package has.
-ONLY_FOR_TESTS = {"OPENACLNN_FAKE_CUDA", "OPENACLNN_SIMT_SCHEDULE"}
+ONLY_FOR_TESTS = {"OPENACLNN_FAKE_CUDA", "OPENACLNN_PTX_COUNTS", "OPENACLNN_SIMT_SCHEDULE"}
 
 
 def matches(folders, suffixes, pattern):
