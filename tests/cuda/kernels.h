@@ -31,8 +31,8 @@ struct KernelOptions {
 // Runs the kernel of the platform on tensors of its own, between guard pages, and checks that nothing but outputs was written.
 KernelRun run_kernel(const Case& c, const KernelOptions& options);
 
-// Empty when both runs found the same and gave the same bits; else a sentence. Where a device adds in an order of its own the
-// results must only be of the same kind, and the case's judge decides about them.
+// Empty when both runs found the same and gave the same bits; else a sentence. Results that a device adds in an order of its own are
+// left to the case's judge.
 std::string difference(const Case& c, const KernelRun& cpu, const KernelRun& cuda);
 
 // Runs a case on the CPU and on what stands for a GPU, in both orders of threads; empty when nothing differs.
