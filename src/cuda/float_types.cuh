@@ -106,8 +106,7 @@ __device__ __forceinline__ void store_vectors(const Pack<T, kCount>& pack, T* to
   *reinterpret_cast<Pack<T, kCount>*>(to) = pack;
 }
 
-// from_fp32() of neighbours. On the device two at a time, and NaN, which is rare, with one comparison for two: looking at each by itself
-// takes more instructions than the rest of most kernels.
+// from_fp32() of neighbours. On the device two at a time, and NaN, which is rare, with one comparison for two.
 template <int kCount, class T>
 __device__ __forceinline__ Pack<T, kCount> round_pack(const float (&from)[kCount]) {
   Pack<T, kCount> pack;
