@@ -1,5 +1,7 @@
 // Four threads call every operator for some seconds, with mistakes in between: results stay the same, and the process does not grow.
-//   soak [SECONDS]    the seed comes from OPENACLNN_TEST_SEED
+//   soak [SECONDS [CALLS]]    the seed comes from OPENACLNN_TEST_SEED
+// It goes on for up to four times the seconds until it has made the calls: where other programs hold the cores it takes longer, but
+// none of its work is left out.
 // Prints figures for tools/check; exits 1 when anything was wrong. What may grow, and how much, is judged by the caller.
 #include <atomic>
 #include <chrono>
@@ -12,13 +14,14 @@
 #include <vector>
 
 #include "ops/room_cases.h"
+#include "soak/pace.h"
 #include "soak/process_usage.h"
 #include "soak/worker.h"
 
 namespace openaclnn_test {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = Pace::Clock;
 
 constexpr int kThreads = 4;
 constexpr int64_t kMostBytes = 300 << 10;  // enough for cases of every operator
@@ -32,16 +35,13 @@ std::vector<Case> chosen_cases() {
 }
 
 // What is held until then, all the time.
-ProcessUsage watch(Clock::time_point until) {
+ProcessUsage watch(Pace& pace, Clock::time_point until) {
   ProcessUsage usage = ProcessUsage::now();
-  while (Clock::now() < until) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    usage = usage.least(ProcessUsage::now());
-  }
+  while (pace.go_on(until)) usage = usage.least(ProcessUsage::now());
   return usage;
 }
 
-int run(double seconds) {
+int run(double seconds, int64_t calls) {
   const std::vector<Case> cases = chosen_cases();
   Tally tally;
   std::atomic<int> ready{0};
@@ -60,17 +60,23 @@ int run(double seconds) {
   }
   while (ready < kThreads) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const Clock::time_point start = Clock::now();
-  const auto at = [&](double share) {
-    return start +
-           std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds * share));
+  const auto after = [&](Clock::time_point from, double share) {
+    return from + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds * share));
+  };
+  Pace pace(tally.calls);
+  const auto pass = [&](Clock::time_point until) {
+    while (pace.go_on(until)) continue;
   };
   // Warm: rings and recycled blocks have the size that the work needs.
-  std::this_thread::sleep_until(at(.15));
-  const ProcessUsage warm = watch(at(.3));
+  pass(after(start, .15));
+  const ProcessUsage warm = watch(pace, after(start, .3));
   const int64_t calls_warm = tally.calls;
-  std::this_thread::sleep_until(at(.85));
-  const ProcessUsage late = watch(at(1));
+  pass(after(start, .85));
+  const Clock::time_point give_up = after(start, 4 - .15);
+  while (tally.calls < calls && pace.go_on(give_up)) continue;
+  const ProcessUsage late = watch(pace, after(Clock::now(), .15));
   const int64_t calls_late = tally.calls;
+  const double took = std::chrono::duration<double>(Clock::now() - start).count();
   stop = true;
   for (std::thread& thread : threads) thread.join();
 
@@ -78,6 +84,7 @@ int run(double seconds) {
   const std::pair<const char*, int64_t> figures[] = {
       {"calls", tally.calls},
       {"calls_watched", calls_late - calls_warm},
+      {"calls_per_processor_second", static_cast<int64_t>(pace.best())},
       {"mistakes", tally.mistakes},
       {"faults", tally.faults},
       {"wrong", tally.wrong},
@@ -87,6 +94,7 @@ int run(double seconds) {
       {"descriptors_growth", late.descriptors - warm.descriptors},
   };
   for (const auto& [name, value] : figures) std::printf("figure %s %" PRId64 "\n", name, value);
+  std::printf("figure seconds %.1f\n", took);
   return tally.wrong == 0 && tally.calls > 0 ? 0 : 1;
 }
 
@@ -95,9 +103,10 @@ int run(double seconds) {
 
 int main(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 10;
-  if (argc > 2 || seconds <= 0) {
-    std::fprintf(stderr, "usage: soak [SECONDS]\n");
+  const int64_t calls = argc > 2 ? std::atoll(argv[2]) : 0;
+  if (argc > 3 || seconds <= 0 || calls < 0) {
+    std::fprintf(stderr, "usage: soak [SECONDS [CALLS]]\n");
     return 2;
   }
-  return openaclnn_test::run(seconds);
+  return openaclnn_test::run(seconds, calls);
 }
