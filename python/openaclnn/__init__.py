@@ -7,6 +7,7 @@ openaclnn.compat.
 """
 from openaclnn import _platform  # before the library looks at its environment
 from openaclnn._native import (
+    apply_adam_w_,
     apply_fused_ema_adam_,
     embedding,
     embedding_counts,
@@ -14,6 +15,7 @@ from openaclnn._native import (
     grouped_bias_add_grad,
     nsa_compress,
     nsa_compress_grad,
+    nsa_compress_with_cache_,
     nsa_windows,
     synchronize,
 )
@@ -26,6 +28,7 @@ __all__ = [
     "AclnnError",
     "AclnnIndexError",
     "AclnnMemoryError",
+    "apply_adam_w_",
     "apply_fused_ema_adam_",
     "doctor",
     "embedding",
@@ -34,6 +37,7 @@ __all__ = [
     "grouped_bias_add_grad",
     "nsa_compress",
     "nsa_compress_grad",
+    "nsa_compress_with_cache_",
     "nsa_windows",
     "synchronize",
 ]

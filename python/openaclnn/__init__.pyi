@@ -22,6 +22,7 @@ _Numbers = Sequence[int] | _Array
 
 _A = TypeVar("_A", bound=_Array)
 _B = TypeVar("_B", bound=_Array)
+_C = TypeVar("_C", bound=_Array)
 # Arrays, or a list of them, one for each parameter of a model.
 _Var = TypeVar("_Var", bound=_Arrays)
 _M = TypeVar("_M", bound=_Arrays)
@@ -30,6 +31,21 @@ _S = TypeVar("_S", bound=_Arrays)
 
 __version__: str
 
+def apply_adam_w_(
+    grad: _Array,
+    var: _A,
+    m: _B,
+    v: _C,
+    steps_done: SupportsIndex | _Array,
+    lr: float = 1e-3,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    eps: float = 1e-8,
+    weight_decay: float = 1e-2,
+    *,
+    max_v: _Array | None = None,
+    maximize: bool = False,
+) -> tuple[_A, _B, _C]: ...
 def apply_fused_ema_adam_(
     grad: _Arrays,
     var: _Var,
@@ -96,6 +112,18 @@ def nsa_compress_grad(
     actual_seq_len_type: int = 0,
     out: tuple[_A, _B] | None = None,
 ) -> tuple[_A, _B]: ...
+def nsa_compress_with_cache_(
+    input: _Array,
+    weight: _Array,
+    slot_mapping: _Array,
+    cache: _A,
+    compress_block_size: SupportsIndex,
+    compress_stride: SupportsIndex,
+    actual_seq_len: _Numbers,
+    *,
+    block_table: _Array | None = None,
+    page_block_size: SupportsIndex | None = None,
+) -> _A: ...
 def nsa_windows(
     actual_seq_len: _Numbers | None,
     tokens: SupportsIndex,

@@ -4,6 +4,7 @@
 
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
 #include "call.h"
+#include "number.h"
 #include "openaclnn/openaclnn.h"
 #include "operators.h"
 #include "scalars.h"
@@ -19,49 +20,6 @@ struct Attributes {
   double weight_decay;
 };
 
-void convert(nb::handle object, const char* name, int64_t& value) {
-  int overflows = 0;
-  if (PyLong_Check(object.ptr())) value = PyLong_AsLongLongAndOverflow(object.ptr(), &overflows);
-  if (PyLong_Check(object.ptr()) && overflows == 0) return;
-  const std::string text = nb::cast<std::string>(nb::str(object));
-  throw nb::type_error(
-      (std::string(name) + " is " + text + "; an int of 64 bits or an int64 array is needed").c_str());
-}
-
-void convert(nb::handle object, const char*, float& value) {
-  const double number = PyFloat_AsDouble(object.ptr());
-  if (number == -1.0 && PyErr_Occurred() != nullptr) throw nb::python_error();
-  value = static_cast<float>(number);
-}
-
-// A number that may be an array in memory or a Python number, which is then kept here or, for a GPU, there.
-template <class T>
-struct Number {
-  T value = 0;
-  Array array;
-  nb::object kept;
-  bool is_given = false;
-
-  Number(Place& place, nb::handle object, const char* name, aclDataType dtype) {
-    if (object.is_none()) return;
-    is_given = true;
-    const bool is_array = !PyLong_Check(object.ptr()) && !PyFloat_Check(object.ptr());
-    if (!is_array) convert(object, name, value);
-    if (!is_array && !computes_on_gpu()) {
-      array.data = &value;
-      array.dtype = dtype;
-    } else {
-      kept = is_array ? nb::borrow(object) : place.allocate_number(nb::cast(value), dtype);
-      array = describe(kept, {name});
-      place.require(kept, array, {name});
-    }
-  }
-  Number(const Number&) = delete;
-  Number& operator=(const Number&) = delete;
-
-  Tensor tensor() const { return is_given ? make_tensor(array) : Tensor(); }
-};
-
 using Arrays = std::vector<Array>;
 
 bool is_list(nb::handle object) { return PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()); }
@@ -73,9 +31,7 @@ nb::object held(nb::handle object) {
 }
 
 Array describe_one(Place& place, nb::handle object, const Name& name, bool is_output) {
-  Array array = is_output ? describe_output(object, name) : describe(object, name);
-  place.require(object, array, name);
-  return array;
+  return is_output ? place.output(object, name) : place.input(object, name);
 }
 
 // The arrays of a held list, or the one array as a list of its own.

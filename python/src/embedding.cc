@@ -118,10 +118,8 @@ int64_t row_count(nb::handle num_weights) {
 nb::object embedding(nb::handle weight, nb::handle indices, nb::handle out, nb::handle vocab_start,
                      nb::handle vocab_end, nb::handle vocab_size) {
   const Part part(vocab_start, vocab_end, vocab_size);
-  const Array weight_array = describe(weight, {"weight"}), index_array = describe(indices, {"indices"});
   Place place;
-  place.require(weight, weight_array, {"weight"});
-  place.require(indices, index_array, {"indices"});
+  const Array weight_array = place.input(weight, {"weight"}), index_array = place.input(indices, {"indices"});
   const std::optional<LocalIndices> local = localise(index_array, part);
   if (weight_array.rank == 2) require_rows("weight", part, weight_array.dims[0]);
   nb::object result = nb::borrow(out);
@@ -130,8 +128,7 @@ nb::object embedding(nb::handle weight, nb::handle indices, nb::handle out, nb::
     dims.push_back(weight_array.rank > 0 ? weight_array.dims[weight_array.rank - 1] : 1);
     result = allocate(weight, weight_array, weight_array.dtype, dims);
   }
-  const Array out_array = describe_output(result, {"out"});
-  place.require(result, out_array, {"out"});
+  const Array out_array = place.output(result, {"out"});
   const Tensor table = make_tensor(weight_array), positions = make_tensor(local ? local->array : index_array),
                rows = make_tensor(out_array);
   run(
@@ -149,10 +146,8 @@ nb::object embedding_dense_backward(nb::handle grad, nb::handle indices, nb::han
   const int64_t row_total = row_count(num_weights), padding_row = to_integer(padding_idx, "padding_idx");
   const bool scales = to_flag(scale_grad_by_freq, "scale_grad_by_freq");
   const Part part(vocab_start, vocab_end, vocab_size);
-  const Array grad_array = describe(grad, {"grad"}), index_array = describe(indices, {"indices"});
   Place place;
-  place.require(grad, grad_array, {"grad"});
-  place.require(indices, index_array, {"indices"});
+  const Array grad_array = place.input(grad, {"grad"}), index_array = place.input(indices, {"indices"});
   const std::optional<LocalIndices> local = localise(index_array, part);
   require_rows("num_weights, the table,", part, row_total);
   nb::object result = nb::borrow(out);
@@ -160,8 +155,7 @@ nb::object embedding_dense_backward(nb::handle grad, nb::handle indices, nb::han
     const int64_t dims[] = {row_total, grad_array.rank > 0 ? grad_array.dims[grad_array.rank - 1] : 1};
     result = allocate(grad, grad_array, grad_array.dtype, dims);
   }
-  const Array out_array = describe_output(result, {"out"});
-  place.require(result, out_array, {"out"});
+  const Array out_array = place.output(result, {"out"});
   // padding_idx is a row of the whole table.
   const int64_t padding = local && padding_row >= 0 ? padding_row - *part.start : padding_row;
   const Tensor grads = make_tensor(grad_array), positions = make_tensor(local ? local->array : index_array),
@@ -180,13 +174,11 @@ nb::object embedding_dense_backward(nb::handle grad, nb::handle indices, nb::han
 nb::object embedding_counts(nb::handle indices, nb::handle num_weights, nb::handle out) {
   const int64_t row_total = row_count(num_weights);
   Place::require_host("embedding_counts");
-  const Array index_array = describe(indices, {"indices"});
   Place place;
-  place.require(indices, index_array, {"indices"});
+  const Array index_array = place.input(indices, {"indices"});
   nb::object result =
       out.is_none() ? allocate(indices, index_array, ACL_INT64, {&row_total, 1}) : nb::borrow(out);
-  const Array out_array = describe_output(result, {"out"});
-  place.require(result, out_array, {"out"});
+  const Array out_array = place.output(result, {"out"});
   if (out_array.dtype != ACL_INT64 || out_array.rank != 1 || out_array.dims[0] != row_total) {
     throw nb::value_error(("out has dtype " + std::string(dtype_word(out_array.dtype)) + " and shape " +
                            shape_text(out_array.shape()) + "; it must be int64 of shape [" +

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "acl/acl.h"
+#include "names.h"
 
 namespace openaclnn::python {
 
@@ -33,7 +34,7 @@ void raise(const Failure& failure) {
     const std::string_view text = failure.what();
     const Line line = parse(text.substr(0, text.find('\n')));  // the newest is the first
     const nb::object make = nb::module_::import_("openaclnn.errors").attr("error_of");
-    const nb::object error = make(failure.code(), line.name, line.sentence);
+    const nb::object error = make(failure.code(), line.name, with_python_names(line.sentence));
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
   } catch (nb::python_error& other) {
     other.restore();

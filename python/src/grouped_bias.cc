@@ -13,12 +13,10 @@ namespace {
 nb::object grouped_bias_add_grad(nb::handle grad_y, nb::handle group_idx, nb::handle group_idx_type,
                                  nb::handle out) {
   const int64_t type = to_integer(group_idx_type, "group_idx_type");
-  const Array grad_array = describe(grad_y, {"grad_y"});
   Place place;
-  place.require(grad_y, grad_array, {"grad_y"});
+  const Array grad_array = place.input(grad_y, {"grad_y"});
   const bool has_groups = !group_idx.is_none();
-  const Array group_array = has_groups ? describe(group_idx, {"group_idx"}) : Array();
-  if (has_groups) place.require(group_idx, group_array, {"group_idx"});
+  const Array group_array = has_groups ? place.input(group_idx, {"group_idx"}) : Array();
   nb::object result = nb::borrow(out);
   if (out.is_none()) {
     const Array& groups = has_groups ? group_array : grad_array;
@@ -26,8 +24,7 @@ nb::object grouped_bias_add_grad(nb::handle grad_y, nb::handle group_idx, nb::ha
                             grad_array.rank > 0 ? grad_array.dims[grad_array.rank - 1] : 1};
     result = allocate(grad_y, grad_array, grad_array.dtype, dims);
   }
-  const Array out_array = describe_output(result, {"out"});
-  place.require(result, out_array, {"out"});
+  const Array out_array = place.output(result, {"out"});
   const Tensor rows = make_tensor(grad_array), groups = has_groups ? make_tensor(group_array) : Tensor(),
                sums = make_tensor(out_array);
   run(

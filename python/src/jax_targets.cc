@@ -16,6 +16,7 @@
 #include "aclnnop/aclnn_nsa_compress.h"
 #include "aclnnop/aclnn_nsa_compress_grad.h"
 #include "call.h"
+#include "names.h"
 
 namespace openaclnn::python {
 
@@ -58,7 +59,7 @@ ffi::Error error_of(int code) {
   const std::string lines = text != nullptr ? text : "the library gave no reason";
   const auto kind = code == ACL_ERROR_RT_VECTOR_CORE_EXCEPTION ? ffi::ErrorCode::kOutOfRange
                                                                : ffi::ErrorCode::kInvalidArgument;
-  return {kind, lines.substr(0, lines.find('\n'))};
+  return {kind, with_python_names(lines.substr(0, lines.find('\n')))};
 }
 
 // Exceptions must not reach XLA.

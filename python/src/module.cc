@@ -9,6 +9,7 @@ NB_MODULE(_native, module) {
   import_numpy();
   register_failures();
   add_runtime(module);
+  add_adam_w(module);
   add_ema_adam(module);
   add_embedding(module);
   add_grouped_bias(module);

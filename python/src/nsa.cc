@@ -1,10 +1,11 @@
-// nsa_compress and nsa_compress_grad: token compression of native sparse attention.
+// nsa_compress, nsa_compress_grad and nsa_compress_with_cache_: token compression of native sparse attention.
 #include <nanobind/stl/vector.h>
 
 #include <vector>
 
 #include "aclnnop/aclnn_nsa_compress.h"
 #include "aclnnop/aclnn_nsa_compress_grad.h"
+#include "aclnnop/aclnn_nsa_compress_with_cache.h"
 #include "call.h"
 #include "operators.h"
 #include "scalars.h"
@@ -51,10 +52,8 @@ nb::object nsa_compress(nb::handle input, nb::handle weight, nb::handle compress
                         nb::handle compress_stride, nb::handle actual_seq_len, nb::handle actual_seq_len_type,
                         nb::handle out) {
   const Windowing w(compress_block_size, compress_stride, actual_seq_len_type);
-  const Array input_array = describe(input, {"input"}), weight_array = describe(weight, {"weight"});
   Place place;
-  place.require(input, input_array, {"input"});
-  place.require(weight, weight_array, {"weight"});
+  const Array input_array = place.input(input, {"input"}), weight_array = place.input(weight, {"weight"});
   const Lengths lengths = lengths_of(actual_seq_len);
   nb::object result = nb::borrow(out);
   if (out.is_none()) {
@@ -62,8 +61,7 @@ nb::object nsa_compress(nb::handle input, nb::handle weight, nb::handle compress
     if (!dims.empty()) dims[0] = count_windows(lengths, dims[0], w);
     result = allocate(input, input_array, input_array.dtype, dims);
   }
-  const Array out_array = describe_output(result, {"out"});
-  place.require(result, out_array, {"out"});
+  const Array out_array = place.output(result, {"out"});
   const Tensor tokens = make_tensor(input_array), weights = make_tensor(weight_array),
                compressed = make_tensor(out_array);
   const IntArray ends = make_int_array(lengths);
@@ -81,12 +79,9 @@ nb::object nsa_compress_grad(nb::handle grad, nb::handle input, nb::handle weigh
                              nb::handle compress_block_size, nb::handle compress_stride,
                              nb::handle actual_seq_len, nb::handle actual_seq_len_type, nb::handle out) {
   const Windowing w(compress_block_size, compress_stride, actual_seq_len_type);
-  const Array grad_array = describe(grad, {"grad"}), input_array = describe(input, {"input"}),
-              weight_array = describe(weight, {"weight"});
   Place place;
-  place.require(grad, grad_array, {"grad"});
-  place.require(input, input_array, {"input"});
-  place.require(weight, weight_array, {"weight"});
+  const Array grad_array = place.input(grad, {"grad"}), input_array = place.input(input, {"input"}),
+              weight_array = place.input(weight, {"weight"});
   nb::object input_grad, weight_grad;
   if (out.is_none()) {
     input_grad = allocate(input, input_array, input_array.dtype, input_array.shape());
@@ -97,10 +92,8 @@ nb::object nsa_compress_grad(nb::handle grad, nb::handle input, nb::handle weigh
     input_grad = nb::borrow(PyTuple_GET_ITEM(out.ptr(), 0));
     weight_grad = nb::borrow(PyTuple_GET_ITEM(out.ptr(), 1));
   }
-  const Array input_out = describe_output(input_grad, {"out", 0}),
-              weight_out = describe_output(weight_grad, {"out", 1});
-  place.require(input_grad, input_out, {"out", 0});
-  place.require(weight_grad, weight_out, {"out", 1});
+  const Array input_out = place.output(input_grad, {"out", 0}),
+              weight_out = place.output(weight_grad, {"out", 1});
   const Tensor grads = make_tensor(grad_array), tokens = make_tensor(input_array),
                weights = make_tensor(weight_array), token_grads = make_tensor(input_out),
                weight_grads = make_tensor(weight_out);
@@ -115,6 +108,36 @@ nb::object nsa_compress_grad(nb::handle grad, nb::handle input, nb::handle weigh
       aclnnNsaCompressGrad);
   const Library library = out.is_none() ? input_array.library : Library::other;
   return nb::make_tuple(finished(std::move(input_grad), library), finished(std::move(weight_grad), library));
+}
+
+nb::object nsa_compress_with_cache(nb::handle input, nb::handle weight, nb::handle slot_mapping,
+                                   nb::handle cache, nb::handle compress_block_size,
+                                   nb::handle compress_stride, nb::handle actual_seq_len,
+                                   nb::handle block_table, nb::handle page_block_size) {
+  const int64_t block = to_integer(compress_block_size, "compress_block_size"),
+                stride = to_integer(compress_stride, "compress_stride");
+  const bool has_pages = !block_table.is_none();
+  Place place;
+  const Array input_array = place.input(input, {"input"}), weight_array = place.input(weight, {"weight"}),
+              slot_array = place.input(slot_mapping, {"slot_mapping"}),
+              table_array = has_pages ? place.input(block_table, {"block_table"}) : Array(),
+              cache_array = place.output(cache, {"cache"});
+  const int64_t page = to_optional_integer(page_block_size, "page_block_size")
+                           .value_or(input_array.rank > 1 ? input_array.dims[1] : 0);
+  const IntArray lengths = make_int_array(lengths_of(actual_seq_len));
+  const Tensor tokens = make_tensor(input_array), weights = make_tensor(weight_array),
+               slots = make_tensor(slot_array), table = has_pages ? make_tensor(table_array) : Tensor(),
+               blocks = make_tensor(cache_array);
+  run(
+      place,
+      [&](uint64_t* bytes, aclOpExecutor** executor) {
+        constexpr int64_t kLengths = 1;
+        return aclnnNsaCompressWithCacheGetWorkspaceSize(tokens.get(), weights.get(), slots.get(),
+                                                         lengths.get(), table.get(), nullptr, block, stride,
+                                                         kLengths, page, blocks.get(), bytes, executor);
+      },
+      aclnnNsaCompressWithCache);
+  return nb::borrow(cache);
 }
 
 constexpr const char* kCompressDoc =
@@ -165,6 +188,43 @@ AclnnError : a dtype, shape or length is not as above. TypeError, ValueError : n
 
 Source: the derivatives of nsa_compress. C function: aclnnNsaCompressGrad.)";
 
+constexpr const char* kCacheDoc =
+    R"(Token compression during inference: blocks that the newest tokens complete become tokens of a cache.
+
+For each sequence b of S = actual_seq_len[b] tokens with S >= L and (S - L) % compress_stride == 0, where
+L = compress_block_size:
+
+    cache[slot_mapping[b], n, :] = sum over i < L of weight[i, n] * token(b, S - L + i)[n, :]
+
+That is the last window that nsa_compress finds in those tokens, with the same bits. Other slots stay.
+
+Parameters
+----------
+input : the tokens; float32, float16 or bfloat16. Without block_table [T, N, D], the sequences one behind
+    the other; with it [pages, P, N, D], where P tokens make a page.
+weight : [L, N], input's dtype.
+slot_mapping : where the block of each sequence goes, int32 [B]; of equal slots the last counts. Entries of
+    sequences that completed no block may be anything.
+cache : [slots, N, D], input's dtype; updated in place.
+compress_block_size : L, tokens of a block.
+compress_stride : distance of block starts in tokens, at least 1.
+actual_seq_len : the lengths of the B sequences, a list of ints (or an array of them).
+block_table : the pages of each sequence in their order, int32 [B, pages of a sequence]: token t is
+    input[block_table[b, t // P], t % P]. Not given: input has no pages.
+page_block_size : P, where it shall be compared with input; not given: what input says.
+
+Returns
+-------
+cache
+
+Raises
+------
+AclnnIndexError (an IndexError) : a slot is not in the cache or a page not in input; that block is left
+    out, cache has all others.
+AclnnError : a dtype, shape or length is not as above. TypeError, ValueError : no array, read-only, another device.
+
+Source: the compression of keys and values in native sparse attention. C function: aclnnNsaCompressWithCache.)";
+
 }  // namespace
 
 void add_nsa(nb::module_& module) {
@@ -182,6 +242,13 @@ void add_nsa(nb::module_& module) {
              nb::sig("def nsa_compress_grad(grad, input, weight, compress_block_size, compress_stride, *, "
                      "actual_seq_len=None, actual_seq_len_type=0, out=None)"),
              kGradDoc);
+  module.def("nsa_compress_with_cache_", &nsa_compress_with_cache, "input"_a.none(), "weight"_a.none(),
+             "slot_mapping"_a.none(), "cache"_a.none(), "compress_block_size"_a.none(),
+             "compress_stride"_a.none(), "actual_seq_len"_a.none(), nb::kw_only(),
+             "block_table"_a = nb::none(), "page_block_size"_a = nb::none(),
+             nb::sig("def nsa_compress_with_cache_(input, weight, slot_mapping, cache, compress_block_size, "
+                     "compress_stride, actual_seq_len, *, block_table=None, page_block_size=None)"),
+             kCacheDoc);
   module.def(
       "nsa_windows",
       [](nb::handle actual_seq_len, nb::handle tokens, nb::handle block, nb::handle stride, nb::handle type) {

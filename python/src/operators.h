@@ -5,6 +5,7 @@
 
 namespace openaclnn::python {
 
+void add_adam_w(nanobind::module_& module);
 void add_ema_adam(nanobind::module_& module);
 void add_embedding(nanobind::module_& module);
 void add_grouped_bias(nanobind::module_& module);

@@ -141,6 +141,18 @@ void Place::require(nb::handle object, const Array& array, const Name& name) {
   }
 }
 
+Array Place::input(nb::handle object, const Name& name) {
+  Array array = describe(object, name);
+  require(object, array, name);
+  return array;
+}
+
+Array Place::output(nb::handle object, const Name& name) {
+  Array array = describe_output(object, name);
+  require(object, array, name);
+  return array;
+}
+
 void Place::require_host(const char* what) {
   if (!computes_on_gpu()) return;
   throw nb::value_error(

@@ -21,6 +21,9 @@ class Place {
   // Refuses memory that the device cannot reach, and a second GPU. The first array that has elements says which GPU it is and which
   // library's stream and memory are used; `object` must outlive this.
   void require(nb::handle object, const Array& array, const Name& name);
+  // Describes an argument and requires it.
+  Array input(nb::handle object, const Name& name);
+  Array output(nb::handle object, const Name& name);
 
   // Refuses GPUs: `what` is computed by the host, in its own memory.
   static void require_host(const char* what);

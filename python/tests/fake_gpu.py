@@ -105,7 +105,8 @@ def inputs():
     floats = lambda *shape: random.standard_normal(shape).astype(np.float32)  # noqa: E731
     return {"table": floats(50, 24)[:, ::2], "indices": random.integers(0, 50, (7, 9)), "rows": floats(7, 9, 12), "x": floats(40, 6),
             "ends": np.array([3, 3, 31]), "tokens": floats(40, 2, 8), "weight": floats(6, 2), "windows": floats(9, 2, 8),
-            "grad": floats(1000), "state": [np.abs(floats(1000)) for _ in range(4)]}
+            "grad": floats(1000), "state": [np.abs(floats(1000)) for _ in range(4)], "slots": np.array([2, 0], np.int32),
+            "pages": floats(5, 4, 2, 8), "page_table": np.array([[3, 0], [1, 4]], np.int32), "cache": floats(3, 2, 8)}
 
 
 def results(make, host):
@@ -121,6 +122,9 @@ def results(make, host):
     state = a["state"]
     openaclnn.apply_fused_ema_adam_(a["grad"], *state, 3)
     openaclnn.apply_fused_ema_adam_([a["grad"]], *([x] for x in state), make(np.array([4])), grad_scale=2.0)
+    openaclnn.apply_adam_w_(a["grad"], *state[:3], 4, max_v=state[3])
+    outputs["cache"] = openaclnn.nsa_compress_with_cache_(a["pages"], a["weight"], a["slots"], a["cache"], 6, 2, [8, 6],
+                                                          block_table=a["page_table"])
     outputs.update({f"state{k}": x for k, x in enumerate(state)})
     openaclnn.synchronize()
     return {name: host(x) for name, x in outputs.items()}

@@ -22,6 +22,17 @@ def ema_adam(grad, var, m, v, s, step, lr=1e-3, ema_decay=0.9999, beta1=0.9, bet
     return var, m, v, ema_decay * s + (1 - ema_decay) * var
 
 
+def adam_w(grad, var, m, v, t, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=1e-2, max_v=None, maximize=False):
+    """Returns var, m, v and the largest second moment, which is v without max_v."""
+    grad, var, m, v = map(wide, (grad, var, m, v))
+    g = -grad if maximize else grad
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g * g
+    n = v if max_v is None else np.maximum(wide(max_v), v)
+    var = var - lr * weight_decay * var - lr * (m / (1 - beta1**t)) / (np.sqrt(n / (1 - beta2**t)) + eps)
+    return var, m, v, n
+
+
 def embedding_dense_backward(grad, indices, num_weights, padding_idx=-1, scale=False):
     grad, indices = wide(grad).reshape(-1, grad.shape[-1]), np.asarray(indices).reshape(-1)
     out = np.zeros((num_weights, grad.shape[-1]))
@@ -62,3 +73,12 @@ def nsa_compress_grad(grad, tokens, weight, block, stride, ends):
         token_grad[t:t + block] += weight[:, :, None] * grad[j]
         weight_grad += (grad[j] * tokens[t:t + block]).sum(-1)
     return token_grad, weight_grad
+
+
+def nsa_compress_with_cache(tokens, weight, slots, cache, block, stride, lengths):
+    """The cache afterwards. tokens[b] are those of sequence b, without pages."""
+    cache = wide(cache).copy()
+    for sequence, slot, length in zip(tokens, slots, lengths):
+        if length >= block and (length - block) % stride == 0:
+            cache[slot] = (wide(sequence)[length - block:length] * wide(weight)[:, :, None]).sum(0)
+    return cache

@@ -81,3 +81,16 @@ def test_apply_fused_ema_adam(tensors, step, number, correction, copy, scale, li
     given_arrays = [[tensor] * listed for tensor in tensors] if listed else tensors
     survives(openaclnn.apply_fused_ema_adam_, *given_arrays, step, number, number, number, number, number,
              bias_correction=correction, var_copy=copy, grad_scale=scale, found_inf=scale)
+
+
+@many
+@given(st.lists(any_array, min_size=4, max_size=4), st.integers() | any_array, st.floats() | numbers, no_or_array, st.booleans())
+def test_apply_adam_w(tensors, step, number, largest, maximize):
+    survives(openaclnn.apply_adam_w_, *tensors, step, number, number, number, number, number, max_v=largest, maximize=maximize)
+
+
+@many
+@given(st.lists(any_array, min_size=4, max_size=4), numbers, numbers, st.none() | any_array | st.lists(numbers, max_size=3),
+       no_or_array, optional_number)
+def test_nsa_compress_with_cache(tensors, block, stride, lengths, table, page):
+    survives(openaclnn.nsa_compress_with_cache_, *tensors, block, stride, lengths, block_table=table, page_block_size=page)

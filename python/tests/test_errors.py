@@ -1,5 +1,6 @@
 # Failures: the exception's class, code, name and sentence, and that the package goes on working.
 import pickle
+import re
 import threading
 
 import numpy as np
@@ -20,14 +21,14 @@ def test_a_refused_argument():
         openaclnn.apply_fused_ema_adam_(np.ones((4, 16), np.float32), var, m, v, s, 1)
     error = caught.value
     assert error.code == 161002 and error.name == "ACLNN_ERR_PARAM_INVALID"
-    assert error.message.endswith("varRef has shape [4, 8] but grad has shape [4, 16]; they must be equal")
+    assert error.message.endswith("var has shape [4, 8] but grad has shape [4, 16]; they must be equal")
     assert "161002" in str(error) and isinstance(error, RuntimeError) and not isinstance(error, IndexError)
 
 
 def test_a_refused_entry_of_a_list():
     lists = [[np.ones(3, np.float32), np.ones(4, np.float32)] for _ in range(5)]
     lists[2][1] = np.ones(5, np.float32)
-    with pytest.raises(openaclnn.AclnnError, match=r"mRefs\[1\] has shape \[5\] but grads\[1\]"):
+    with pytest.raises(openaclnn.AclnnError, match=r"m\[1\] has shape \[5\] but grad\[1\]"):
         openaclnn.apply_fused_ema_adam_(*lists, 1)
     with pytest.raises(TypeError, match=r"var\[0\] is of type"):
         openaclnn.apply_fused_ema_adam_(lists[0], [1, 2], *lists[2:], 1)
@@ -52,9 +53,54 @@ def test_an_index_out_of_range_is_an_index_error():
     assert out.tolist() == [[1, 1], [0, 0], [1, 1]]
     with pytest.raises(IndexError, match=r"indices\[2\] = -1"):
         openaclnn.embedding_dense_backward(np.ones((3, 2), np.float32), np.array([0, 1, -1]), 4)
-    with pytest.raises(IndexError, match="groupIdx"):
+    with pytest.raises(IndexError, match=r"group_idx\[1\] = 2"):
         openaclnn.grouped_bias_add_grad(np.ones((4, 2), np.float32), np.array([3, 2]))
     openaclnn.embedding(table, np.array([0, 1]))  # nothing is left over
+
+
+def test_sentences_name_arguments_of_python():
+    """Whatever the operators refuse: no word of a sentence is a name of C but functions', types' and codes'."""
+    f, i = np.float32, np.int64
+    z, table, tokens, weight = np.zeros(3, f), np.zeros((3, 2), f), np.zeros((6, 1, 2), f), np.zeros((2, 1), f)
+    small, cache, pages = np.zeros(1, np.int32), np.zeros((4, 1, 2), f), np.zeros((2, 3, 1, 2), f)
+    double = np.float64
+    o = openaclnn
+    calls = {
+        "var": lambda: o.apply_fused_ema_adam_(z, table, z, z, z, 1),
+        "m": lambda: o.apply_fused_ema_adam_(z, z, table, z, z, 1),
+        "s": lambda: o.apply_fused_ema_adam_(z, z, z, z, table, 1),
+        r"v\[0\]": lambda: o.apply_fused_ema_adam_([z], [z], [z], [table], [z], 1),
+        r"var_copy\[0\]": lambda: o.apply_fused_ema_adam_([z], [z], [z], [z], [z], 1, var_copy=[z]),
+        "found_inf": lambda: o.apply_fused_ema_adam_(z, z, z, z, z, 1, found_inf=np.zeros(1, i)),
+        "grad_scale": lambda: o.apply_fused_ema_adam_(z, z, z, z, z, 1, grad_scale=np.zeros(1, i)),
+        "max_v": lambda: o.apply_adam_w_(z, z, z, z, 0, max_v=table),
+        "steps_done": lambda: o.apply_adam_w_(z, z, z, z, np.zeros(2, i)),
+        "v": lambda: o.apply_adam_w_(z, z, z, table, 0),
+        "num_weights": lambda: o.embedding_dense_backward(table, np.zeros(3, i), 5, out=table),
+        "indices": lambda: o.embedding_dense_backward(table, np.zeros(4, i), 2),
+        "grad_y": lambda: o.grouped_bias_add_grad(table.astype(double)),
+        "group_idx": lambda: o.grouped_bias_add_grad(table, np.zeros((2, 2), i)),
+        "group_idx_type": lambda: o.grouped_bias_add_grad(table, np.zeros(2, i), 7),
+        "compress_block_size": lambda: o.nsa_compress(tokens, weight, 0, 1),
+        "compress_stride": lambda: o.nsa_compress(tokens, weight, 2, 0),
+        "actual_seq_len_type": lambda: o.nsa_compress(tokens, weight, 2, 1, actual_seq_len_type=5),
+        "actual_seq_len": lambda: o.nsa_compress(tokens, weight, 2, 1, actual_seq_len=[-2]),
+        "out": lambda: o.nsa_compress(tokens, weight, 2, 1, out=table),
+        r"actual_seq_len\[1\]": lambda: o.nsa_compress_grad(tokens, tokens, weight, 2, 1, actual_seq_len=[2, 1]),
+        "grad": lambda: o.nsa_compress_grad(table, tokens, weight, 2, 1),
+        r"out\[0\]": lambda: o.nsa_compress_grad(np.zeros((5, 1, 2), f), tokens, weight, 2, 1, out=(table, weight.copy())),
+        r"out\[1\]": lambda: o.nsa_compress_grad(np.zeros((5, 1, 2), f), tokens, weight, 2, 1, out=(tokens.copy(), table)),
+        "slot_mapping": lambda: o.nsa_compress_with_cache_(tokens, weight, np.zeros(1, i), cache, 2, 1, [2]),
+        "cache": lambda: o.nsa_compress_with_cache_(tokens, weight, small, table, 2, 1, [2]),
+        "block_table": lambda: o.nsa_compress_with_cache_(pages, weight, small, cache, 2, 1, [2], block_table=table),
+        "page_block_size": lambda: o.nsa_compress_with_cache_(pages, weight, small, cache, 2, 1, [2],
+                                                              block_table=np.zeros((1, 1), np.int32), page_block_size=9),
+    }
+    for name, call in calls.items():
+        with pytest.raises(openaclnn.AclnnError, match=rf"\b{name}(?!\w)") as caught:
+            call()
+        words = re.findall(r"\b[a-z]+[A-Z]\w*", caught.value.message)
+        assert all(word.startswith("aclnn") or word.startswith("openaclnn") for word in words), caught.value.message
 
 
 def test_numbers_and_arrays_are_named():
@@ -126,9 +172,9 @@ def test_limits_of_a_part_of_a_table():
 def test_wrong_lengths_of_sequences():
     tokens, weight = np.ones((8, 1, 2), np.float32), np.ones((2, 1), np.float32)
     for wrong in ([5, 3], [-1, 8], [4, 9]):
-        with pytest.raises(openaclnn.AclnnError, match="actSeqLen"):
+        with pytest.raises(openaclnn.AclnnError, match="actual_seq_len"):
             openaclnn.nsa_compress(tokens, weight, 2, 1, actual_seq_len=wrong)
-    with pytest.raises(openaclnn.AclnnError, match="compressStride"):
+    with pytest.raises(openaclnn.AclnnError, match="compress_stride"):
         openaclnn.nsa_compress(tokens, weight, 2, 0)
     with pytest.raises(TypeError, match="list of ints"):
         openaclnn.nsa_compress(tokens, weight, 2, 1, actual_seq_len=["a"])

@@ -12,6 +12,7 @@ import openaclnn
 table, indices, wrong = np.ones((64, 64), np.float32), np.arange(64), np.array([99])
 states = [np.ones(256, np.float32) for _ in range(5)]
 tokens, weight = np.ones((64, 2, 8), np.float32), np.ones((8, 2), np.float32)
+slots = np.zeros(1, np.int32)
 
 def calls(count):
     for _ in range(count):
@@ -21,7 +22,9 @@ def calls(count):
         openaclnn.grouped_bias_add_grad(table, np.array([32, 64]))
         openaclnn.apply_fused_ema_adam_(*states, 1)
         openaclnn.apply_fused_ema_adam_(*[[state] for state in states], 1, grad_scale=2.0)
+        openaclnn.apply_adam_w_(*states[:4], 0, max_v=states[4])
         out = openaclnn.nsa_compress(tokens, weight, 8, 4)
+        openaclnn.nsa_compress_with_cache_(tokens, weight, slots, out, 8, 4, [12], block_table=None)
         openaclnn.nsa_compress_grad(out, tokens, weight, 8, 4, actual_seq_len=[64])
         for failing in (lambda: openaclnn.embedding(table, wrong), lambda: openaclnn.embedding([1], indices),
                         lambda: openaclnn.grouped_bias_add_grad(table, wrong),

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import openaclnn
 import oracles
-from conftest import FLOATS, HALF_ULP, numpy_dtype, torch
+from conftest import FLOATS, HALF_ULP, needs_torch, numpy_dtype, torch
 
 
 def close(result, expected, name, magnitude, roundings=80):
@@ -93,6 +93,48 @@ def test_mixed_dtypes_scale_copy_and_cancelled_steps():
     for got, want in zip((var, m, v, s), expected):
         close(got, want, "float32", 4.0, 400)
     assert np.array_equal(copy.astype(np.float32), var.astype(copy.dtype).astype(np.float32))
+
+
+@given(seeds, names, layouts, st.lists(st.integers(0, 7), max_size=4), st.booleans(), st.booleans(), st.integers(0, 1000))
+def test_adam_w(seed, name, layout, shape, amsgrad, maximize, steps_done):
+    rng = np.random.default_rng(seed)
+    grad, var, m, v, largest = (random_array(rng, shape, name, layout) for _ in range(5))
+    v[...], largest[...] = np.abs(v), np.abs(largest)
+    max_v = largest if amsgrad else None
+    numbers = dict(lr=0.01, beta1=0.9, beta2=0.99, eps=1e-3, weight_decay=0.1)
+    expected = oracles.adam_w(grad, var, m, v, steps_done + 1, **numbers, max_v=max_v, maximize=maximize)
+    kept = grad.copy(), largest.copy()
+    result = openaclnn.apply_adam_w_(grad, var, m, v, steps_done, **numbers, max_v=max_v, maximize=maximize)
+    assert all(a is b for a, b in zip(result, (var, m, v))) and len(result) == 3
+    assert np.array_equal(grad, kept[0]) and (amsgrad or np.array_equal(largest, kept[1]))
+    for got, want in zip([var, m, v, *[largest] * amsgrad], expected):
+        close(got, want, name, 4.0, 400)
+
+
+def test_adam_w_takes_steps_and_gradients_of_other_dtypes():
+    rng = np.random.default_rng(3)
+    grad, *states = (random_array(rng, (5, 7), "float32") for _ in range(4))
+    states[2] = np.abs(states[2])
+    results = []
+    for gradient, steps in ((grad.astype(np.float16).astype(np.float32), 4), (grad.astype(np.float16), np.array([4])),
+                            (grad.astype(np.float16), np.float32([4.9]))):
+        results.append(openaclnn.apply_adam_w_(gradient, *(state.copy() for state in states), steps, weight_decay=0.5))
+    assert all(a.tobytes() == b.tobytes() for result in results[1:] for a, b in zip(result, results[0]))
+
+
+@needs_torch
+@pytest.mark.parametrize("amsgrad", [False, True])
+def test_adam_w_is_that_of_pytorch(amsgrad):
+    theirs = torch.nn.Parameter(torch.linspace(-1, 1, 50))
+    optimizer = torch.optim.AdamW([theirs], lr=0.1, betas=(0.8, 0.9), weight_decay=0.2, amsgrad=amsgrad)
+    var = theirs.detach().clone()
+    m, v, largest = (torch.zeros(50) for _ in range(3))
+    for step in range(5):
+        theirs.grad = torch.cos(torch.arange(50.0) * (step + 1)) / (step + 1)
+        optimizer.step()
+        openaclnn.apply_adam_w_(theirs.grad, var, m, v, step, 0.1, 0.8, 0.9, weight_decay=0.2,
+                                max_v=largest if amsgrad else None)
+    torch.testing.assert_close(var, theirs.detach(), rtol=1e-5, atol=1e-6)
 
 
 @given(seeds, st.sampled_from([*FLOATS, "float64", "int8", "uint8", "int16", "int32", "int64", "bool", "complex64"]),
@@ -187,6 +229,48 @@ def test_nsa_compress_and_its_gradients(seed, name, lengths, block, stride, head
     got = openaclnn.nsa_compress_grad(grad, tokens, weight, block, stride, **sequences)
     close(got[0], want[0], name, block)
     close(got[1], want[1], name, grad.size + 1, 260)
+
+
+@settings(max_examples=40)
+@given(seeds, names, st.lists(st.integers(0, 30), min_size=1, max_size=5), st.integers(1, 9), st.integers(1, 5),
+       st.integers(1, 3), st.integers(1, 5), st.integers(1, 7), st.booleans())
+def test_nsa_compress_with_cache(seed, name, lengths, block, stride, heads, columns, page, as_array):
+    rng = np.random.default_rng(seed)
+    sequences = [random_array(rng, (length, heads, columns), name) for length in lengths]
+    weight = random_array(rng, (block, heads), name)
+    slots = rng.permutation(len(lengths) + 2)[:len(lengths)].astype(np.int32)
+    before = random_array(rng, (len(lengths) + 2, heads, columns), name)
+    expected = oracles.nsa_compress_with_cache(sequences, weight, slots, before, block, stride, lengths)
+    given_lengths = np.array(lengths) if as_array else lengths
+    cache = before.copy()
+    assert openaclnn.nsa_compress_with_cache_(np.concatenate(sequences), weight, slots, cache, block, stride,
+                                              given_lengths) is cache
+    close(cache, expected, name, block)
+    # The same tokens in pages, which lie in any order.
+    pages_of_one = max(-(-length // page) for length in lengths) + 1
+    order = rng.permutation(pages_of_one * len(lengths)).astype(np.int32)
+    table = order.reshape(len(lengths), pages_of_one)
+    pages = random_array(rng, (len(order), page, heads, columns), name)
+    for sequence, row in zip(sequences, table):
+        for t, token in enumerate(sequence):
+            pages[row[t // page], t % page] = token
+    paged = before.copy()
+    openaclnn.nsa_compress_with_cache_(pages, weight, slots, paged, block, stride, lengths, block_table=table)
+    assert paged.tobytes() == cache.tobytes()
+
+
+def test_a_wrong_slot_or_page_leaves_out_its_block():
+    tokens, weight = np.ones((2, 4, 1, 2), np.float32), np.ones((4, 1), np.float32)
+    cache, table = np.zeros((3, 1, 2), np.float32), np.array([[0], [1]], np.int32)
+    with pytest.raises(IndexError, match=r"slot_mapping\[1\] = 3 is outside \[0, 3\)"):
+        openaclnn.nsa_compress_with_cache_(tokens, weight, np.array([2, 3], np.int32), cache, 4, 1, [4, 4], block_table=table)
+    assert cache[:, 0, 0].tolist() == [0, 0, 4]
+    with pytest.raises(IndexError, match=r"block_table\[0\] = 7 is outside \[0, 2\)"):
+        openaclnn.nsa_compress_with_cache_(tokens, weight, np.array([0, 1], np.int32), cache, 4, 1, [4, 4],
+                                           block_table=np.array([[7], [1]], np.int32))
+    with pytest.raises(openaclnn.AclnnError, match="page_block_size"):
+        openaclnn.nsa_compress_with_cache_(tokens, weight, np.array([0, 1], np.int32), cache, 4, 1, [4, 4], block_table=table,
+                                           page_block_size=5)
 
 
 def test_nsa_compress_of_one_sequence_and_given_outputs():

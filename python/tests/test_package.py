@@ -90,6 +90,8 @@ counts = openaclnn.embedding_counts(found, 4)
 wide: npt.NDArray[np.float32]
 narrow: npt.NDArray[np.float16]
 narrow, wide, *_ = openaclnn.apply_fused_ema_adam_(table, np.zeros(2, np.float16), table, table, table, 1, grad_scale=2.0)
+moment: npt.NDArray[np.float32] = openaclnn.apply_adam_w_(table, table, table, table, 0, max_v=table)[1]
+blocks: npt.NDArray[np.float32] = openaclnn.nsa_compress_with_cache_(table, table, table, table, 2, 1, [3], block_table=table)
 openaclnn.apply_fused_ema_adam_([table], [table], [table], [table], [table], found, lr=1)
 tokens, weight = openaclnn.nsa_compress_grad(rows, rows, table, 4, 2, actual_seq_len=[4])
 tokens = openaclnn.nsa_compress(rows, table, 4, 2, actual_seq_len=found)
@@ -110,6 +112,8 @@ openaclnn.embedding(table, found, ouut=table)
 openaclnn.embedding_dense_backward(rows, found, 4.5)
 openaclnn.grouped_bias_add_grad(rows, None, "ends")
 openaclnn.nsa_compress(rows, table, 4.5, 2)
+openaclnn.apply_adam_w_(table, table, table, [1.0], 0)
+openaclnn.nsa_compress_with_cache_(table, table, table, table, 2, 1, None)
 openaclnn.apply_fused_ema_adam_(table, table, table, table, "average", 1)
 openaclnn.apply_fused_ema_adam_(table, table, table, table, [1.0], 1)
 openaclnn.embeding(table, found)

@@ -33,6 +33,13 @@ def examples():
         "nsa_compress": (library.nsa_compress, (tokens, weight, 4, 2, None, 0)),
         "nsa_compress sequences": (library.nsa_compress, (tokens, weight, 4, 2, [9, 20], 0)),
         "nsa_compress_grad": (library.nsa_compress_grad, (torch.randn(9, 2, 3), tokens, weight, 4, 2, None, 0)),
+        "nsa_compress_with_cache_": (library.nsa_compress_with_cache_, (
+            tokens.detach(), weight.detach(), torch.tensor([1, 0], dtype=torch.int32), torch.zeros(3, 2, 3), 4, 2, [6, 7])),
+        "nsa_compress_with_cache_ pages": (library.nsa_compress_with_cache_, (
+            torch.randn(3, 4, 2, 3), weight.detach(), torch.tensor([1], dtype=torch.int32), torch.zeros(3, 2, 3), 4, 2, [6],
+            torch.tensor([[2, 0]], dtype=torch.int32), 4)),
+        "apply_adam_w_": (library.apply_adam_w_, (*states[:4], torch.tensor([1]))),
+        "apply_adam_w_ largest": (library.apply_adam_w_, (*states[:4], torch.tensor([1]), 1e-3, 0.9, 0.999, 1e-8, 0.0, states[4], True)),
         "apply_fused_ema_adam_": (library.apply_fused_ema_adam_, (*states, torch.tensor([1]))),
         "apply_fused_ema_adam_list_": (library.apply_fused_ema_adam_list_, (*lists, torch.tensor([1]), None, None)),
     }
@@ -61,7 +68,7 @@ def test_compile_without_graph_breaks(name):
 
     def call(*given):
         result = operator(*given)
-        return result if result is not None else given[1]
+        return result if result is not None else given[3 if "cache" in name else 1]
 
     expected = call(*arguments)
     torch._dynamo.reset()
@@ -79,6 +86,18 @@ def test_in_place_updates_are_seen_by_autograd(shape):
         torch.ops.openaclnn.apply_fused_ema_adam_(states[0], var, *states[1:], torch.tensor([1]))
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         product.backward()
+
+
+def test_the_cache_of_compressed_tokens_takes_no_gradient():
+    tokens, weight = torch.randn(8, 2, 3, requires_grad=True), torch.nn.Parameter(torch.randn(4, 2))
+    slots, cache = torch.tensor([2], dtype=torch.int32), torch.zeros(3, 2, 3)
+    version = cache._version
+    assert oat.nsa_compress_with_cache_(tokens, weight, slots, cache, 4, 2, torch.tensor([8])) is cache
+    assert not cache.requires_grad and cache._version > version
+    assert torch.equal(cache[2], oat.nsa_compress(tokens, weight, 4, 2)[-1]) and not cache[:2].any()
+    oat.nsa_compress_with_cache_(tokens[:0], weight, slots[:0], cache, 4, 2, [])
+    with pytest.raises(IndexError, match=r"slot_mapping\[0\] = 3"):
+        oat.nsa_compress_with_cache_(tokens, weight, slots + 1, cache, 4, 2, [8])
 
 
 def test_modules():

@@ -1,7 +1,8 @@
 # torch_npu without an NPU: its functions that have an operator here, its devices, and torch.npu, on the device that is chosen.
 """import openaclnn.compat.torch_npu in place of (or before) import torch_npu. Beside the real torch_npu it changes nothing of torch.
 
-npu_nsa_compress, npu_nsa_compress_grad and npu_apply_fused_ema_adamw have the signatures of torch_npu. The device "npu" is that of
+npu_nsa_compress, npu_nsa_compress_grad, npu_nsa_compress_infer, npu_apply_adam_w and npu_apply_fused_ema_adamw have the signatures
+of torch_npu. The device "npu" is that of
 set_device(), the CPU unless another one is chosen: openaclnn.compat.npu_devices says where. torch.npu is openaclnn.compat.npu.
 """
 import sys
@@ -53,6 +54,36 @@ def npu_apply_fused_ema_adamw(grad: torch.Tensor, var: torch.Tensor, m: torch.Te
                                       weight_decay)
         versions.increment_versions([var, m, v, s])
     return var, m, v, s
+
+
+def npu_nsa_compress_infer(input: torch.Tensor, weight: torch.Tensor, slot_mapping: torch.Tensor, compress_block_size: int,
+                           compress_stride: int, page_block_size: int, *, block_table: torch.Tensor | None = None,
+                           actual_seq_len: Any = None, cache: torch.Tensor) -> torch.Tensor:
+    """Blocks that the newest tokens complete, compressed into cache, which is returned. See openaclnn.nsa_compress_with_cache_."""
+    return openaclnn.torch.nsa_compress_with_cache_(input, weight, slot_mapping, cache, compress_block_size, compress_stride,
+                                                    actual_seq_len, block_table=block_table, page_block_size=page_block_size)
+
+
+def npu_apply_adam_w(beta1_power: float, beta2_power: float, lr: float, weight_decay: float, beta1: float, beta2: float,
+                     epsilon: float, grad: torch.Tensor, max_grad_norm: torch.Tensor | None, amsgrad: bool | None,
+                     maximize: bool | None, *, out: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
+                     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """One step of AdamW on out, the tuple (var, m, v), in place; returns it. See aclnnApplyAdamW.
+
+    beta1_power and beta2_power are those of the steps before, beta**(t - 1). With amsgrad v becomes the larger of max_grad_norm,
+    which stays as it is, and the new second moment. Numbers have float32's precision for tensors of 16 bits too, which are
+    widened, updated and rounded once: as numbers of theirs, most values of beta2 would be 1.
+    """
+    numbers = map(float, (beta1_power, beta2_power, lr, weight_decay, beta1, beta2, epsilon))
+    with torch.no_grad():
+        wide = [tensor if tensor is None or tensor.dtype == torch.float32 else tensor.float()
+                for tensor in (*out, grad, max_grad_norm)]
+        _native.apply_adam_w_by_powers_(*wide[:3], *numbers, *wide[3:], bool(amsgrad), bool(maximize))
+        for tensor, updated in zip(out, wide):
+            if tensor is not updated:
+                tensor.copy_(updated)
+        versions.increment_versions(list(out))
+    return out
 
 
 def _install() -> None:

@@ -13,6 +13,7 @@ from openaclnn.torch.ops import (
     grouped_bias_add_grad,
     nsa_compress,
     nsa_compress_grad,
+    nsa_compress_with_cache_,
 )
 from openaclnn.torch.optim import FusedEmaAdam, FusedEmaAdamW
 
@@ -31,4 +32,5 @@ __all__ = [
     "grouped_bias_add_grad",
     "nsa_compress",
     "nsa_compress_grad",
+    "nsa_compress_with_cache_",
 ]

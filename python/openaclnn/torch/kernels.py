@@ -20,6 +20,11 @@ library.define("nsa_compress(Tensor input, Tensor weight, int compress_block_siz
                "SymInt[]? actual_seq_len=None, int actual_seq_len_type=0) -> Tensor")
 library.define("nsa_compress_grad(Tensor grad, Tensor input, Tensor weight, int compress_block_size, int compress_stride, "
                "SymInt[]? actual_seq_len=None, int actual_seq_len_type=0) -> (Tensor, Tensor)")
+library.define("nsa_compress_with_cache_(Tensor input, Tensor weight, Tensor slot_mapping, Tensor(a!) cache, int compress_block_size, "
+               "int compress_stride, SymInt[] actual_seq_len, Tensor? block_table=None, int? page_block_size=None) -> ()")
+library.define("apply_adam_w_(Tensor grad, Tensor(a!) var, Tensor(b!) m, Tensor(c!) v, Tensor steps_done, float lr=1e-3, "
+               "float beta1=0.9, float beta2=0.999, float eps=1e-8, float weight_decay=1e-2, Tensor(d!)? max_v=None, "
+               "bool maximize=False) -> ()")
 # `adam_mode` is mode of the C function: an argument named mode collides with one of torch.compile.
 _NUMBERS = ("float lr=1e-3, float ema_decay=0.9999, float beta1=0.9, float beta2=0.999, float eps=1e-8, int adam_mode=1, "
             "bool bias_correction=True, float weight_decay=0.0")
@@ -102,6 +107,19 @@ def _nsa_compress_grad(grad, input, weight, block, stride, actual_seq_len=None, 
                                      actual_seq_len_type=actual_seq_len_type)
 
 
+def _nsa_compress_with_cache(input, weight, slot_mapping, cache, block, stride, actual_seq_len, block_table=None,
+                             page_block_size=None):
+    _native.nsa_compress_with_cache_(input, weight, slot_mapping, cache, block, stride, actual_seq_len, block_table=block_table,
+                                     page_block_size=page_block_size)
+    versions.increment_versions([cache])
+
+
+def _apply_adam_w(grad, var, m, v, steps_done, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=1e-2, max_v=None,
+                  maximize=False):
+    _native.apply_adam_w_(grad, var, m, v, steps_done, lr, beta1, beta2, eps, weight_decay, max_v=max_v, maximize=maximize)
+    versions.increment_versions([var, m, v] if max_v is None else [var, m, v, max_v])
+
+
 def _apply_fused_ema_adam(grad, var, m, v, s, step, *numbers):
     _native.apply_fused_ema_adam_(grad, var, m, v, s, step, *numbers)
     versions.increment_versions([var, m, v, s])
@@ -152,7 +170,7 @@ def _fake_nsa_compress_grad(grad, input, weight, block, stride, actual_seq_len=N
             torch.empty_like(weight, memory_format=torch.contiguous_format))
 
 
-def _fake_nothing(*arguments):
+def _fake_nothing(*arguments, **options):
     return None
 
 
@@ -164,6 +182,8 @@ _KERNELS = {
     "grouped_bias_add_grad": (_grouped_bias_add_grad, _fake_grouped_bias_add_grad),
     "nsa_compress": (_nsa_compress, _fake_nsa_compress),
     "nsa_compress_grad": (_nsa_compress_grad, _fake_nsa_compress_grad),
+    "nsa_compress_with_cache_": (_nsa_compress_with_cache, _fake_nothing),
+    "apply_adam_w_": (_apply_adam_w, _fake_nothing),
     "apply_fused_ema_adam_": (_apply_fused_ema_adam, _fake_nothing),
     "apply_fused_ema_adam_list_": (_apply_fused_ema_adam_list, _fake_nothing),
 }

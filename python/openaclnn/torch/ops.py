@@ -2,7 +2,8 @@
 """The same operators are torch.ops.openaclnn.*. They run on CPU tensors. Importing this registers them.
 
 Indices are int32 or int64, other tensors float32, float16 or bfloat16, where a function does not say more. AclnnError and its
-subclasses name the argument that was refused.
+subclasses name the argument that was refused. torch.ops.openaclnn also has the optimizers' steps, apply_adam_w_ among them,
+whose arguments are those of openaclnn.apply_adam_w_, with a tensor as steps_done.
 """
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 __all__ = ["embedding", "embedding_counts", "embedding_dense_backward", "grouped_bias_add", "grouped_bias_add_grad",
-           "nsa_compress", "nsa_compress_grad"]
+           "nsa_compress", "nsa_compress_grad", "nsa_compress_with_cache_"]
 
 
 def embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False) -> Tensor:
@@ -178,6 +179,31 @@ def nsa_compress_grad(grad: Tensor, input: Tensor, weight: Tensor, compress_bloc
     return cast("tuple[Tensor, Tensor]", gradients.call(
         "nsa_compress_grad", grad, input, weight, compress_block_size, compress_stride, _ints(actual_seq_len),
         actual_seq_len_type))
+
+
+def nsa_compress_with_cache_(input: Tensor, weight: Tensor, slot_mapping: Tensor, cache: Tensor, compress_block_size: int,
+                             compress_stride: int, actual_seq_len: Sequence[int] | Tensor | numpy.ndarray, *,
+                             block_table: Tensor | None = None, page_block_size: int | None = None) -> Tensor:
+    """Token compression during inference: blocks that the newest tokens complete become tokens of a cache, in place.
+
+    The arguments are those of openaclnn.nsa_compress_with_cache_. No gradient passes: input and weight count as constants.
+    actual_seq_len given as a tensor is read by Python: inside torch.compile give ints.
+
+    Returns
+    -------
+    cache
+
+    Raises
+    ------
+    AclnnIndexError (an IndexError) : a slot is not in the cache or a page not in input; that block is left out.
+    AclnnError : a shape, dtype, length, block or stride is not as it must be.
+
+    Source: aclnnNsaCompressWithCache.
+    """
+    with torch.no_grad():
+        torch.ops.openaclnn.nsa_compress_with_cache_(input, weight, slot_mapping, cache, compress_block_size, compress_stride,
+                                                     _ints(actual_seq_len) or [], block_table, page_block_size)
+    return cache
 
 
 def _ints(numbers: Sequence[int] | Tensor | numpy.ndarray | None) -> list[int] | None:
