@@ -1,6 +1,6 @@
 # Types of the package; docstrings are those of the functions themselves (help(openaclnn.embedding)).
 from collections.abc import Sequence
-from typing import Any, Protocol, SupportsIndex, TypeVar
+from typing import Any, Protocol, SupportsFloat, SupportsIndex, TypeVar
 
 from typing_extensions import Buffer
 
@@ -18,7 +18,7 @@ class _HasArrayInterface(Protocol):
 
 _Array = _HasDLPack | _HasArrayInterface | Buffer
 _Arrays = _Array | Sequence[_HasDLPack] | Sequence[_HasArrayInterface] | Sequence[Buffer]
-_Numbers = Sequence[int] | _Array
+_Numbers = Sequence[SupportsIndex] | _Array
 
 _A = TypeVar("_A", bound=_Array)
 _B = TypeVar("_B", bound=_Array)
@@ -37,11 +37,11 @@ def apply_adam_w_(
     m: _B,
     v: _C,
     steps_done: SupportsIndex | _Array,
-    lr: float = 1e-3,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    eps: float = 1e-8,
-    weight_decay: float = 1e-2,
+    lr: SupportsFloat = 1e-3,
+    beta1: SupportsFloat = 0.9,
+    beta2: SupportsFloat = 0.999,
+    eps: SupportsFloat = 1e-8,
+    weight_decay: SupportsFloat = 1e-2,
     *,
     max_v: _Array | None = None,
     maximize: bool = False,
@@ -53,14 +53,14 @@ def apply_fused_ema_adam_(
     v: _V,
     s: _S,
     step: SupportsIndex | _Array,
-    lr: float = 1e-3,
-    ema_decay: float = 0.9999,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    eps: float = 1e-8,
-    mode: int = 1,
+    lr: SupportsFloat = 1e-3,
+    ema_decay: SupportsFloat = 0.9999,
+    beta1: SupportsFloat = 0.9,
+    beta2: SupportsFloat = 0.999,
+    eps: SupportsFloat = 1e-8,
+    mode: SupportsIndex = 1,
     bias_correction: bool = True,
-    weight_decay: float = 0.0,
+    weight_decay: SupportsFloat = 0.0,
     *,
     var_copy: _Arrays | None = None,
     grad_scale: float | _Array | None = None,

@@ -1,4 +1,4 @@
-// apply_adam_w_: one step of AdamW for an array; and the form of torch_npu.npu_apply_adam_w, for openaclnn.compat.
+// apply_adam_w_: one step of AdamW for an array; and with the numbers of aclnnApplyAdamW, for torch_npu.npu_apply_adam_w.
 #include "aclnnop/aclnn_apply_adam_w.h"
 #include "aclnnop/aclnn_apply_adam_w_v2.h"
 #include "call.h"
@@ -47,10 +47,14 @@ void apply_adam_w_by_powers(nb::handle var, nb::handle m, nb::handle v, nb::hand
   const Array var_array = place.output(var, {"var"}), m_array = place.output(m, {"m"}),
               v_array = place.output(v, {"v"}), grad_array = place.input(grad, {"grad"}),
               max_array = has_largest ? place.input(max_grad_norm, {"max_grad_norm"}) : Array();
-  const Number<float> power1(place, beta1_power, "beta1_power", ACL_FLOAT),
-      power2(place, beta2_power, "beta2_power", ACL_FLOAT), rate(place, lr, "lr", ACL_FLOAT),
-      decay(place, weight_decay, "weight_decay", ACL_FLOAT), b1(place, beta1, "beta1", ACL_FLOAT),
-      b2(place, beta2, "beta2", ACL_FLOAT), epsilon(place, eps, "epsilon", ACL_FLOAT);
+  const auto real = [](nb::handle object, const char* name) { return nb::float_(to_real(object, name)); };
+  const Number<float> power1(place, real(beta1_power, "beta1_power"), "beta1_power", ACL_FLOAT),
+      power2(place, real(beta2_power, "beta2_power"), "beta2_power", ACL_FLOAT),
+      rate(place, real(lr, "lr"), "lr", ACL_FLOAT),
+      decay(place, real(weight_decay, "weight_decay"), "weight_decay", ACL_FLOAT),
+      b1(place, real(beta1, "beta1"), "beta1", ACL_FLOAT),
+      b2(place, real(beta2, "beta2"), "beta2", ACL_FLOAT),
+      epsilon(place, real(eps, "epsilon"), "epsilon", ACL_FLOAT);
   const Tensor vars = make_tensor(var_array), ms = make_tensor(m_array), vs = make_tensor(v_array),
                grads = make_tensor(grad_array), largest = has_largest ? make_tensor(max_array) : Tensor(),
                powers1 = power1.tensor(), powers2 = power2.tensor(), rates = rate.tensor(),
@@ -86,7 +90,7 @@ grad : gradient, any shape of rank 0 to 8, any strides; not changed. var's dtype
 var, m, v : parameter, first and second moment (stored without bias correction); float32, float16 or
     bfloat16, all of one dtype and of grad's shape; updated in place.
 steps_done : how many updates came before this one, 0 in the first: an int, or an int64 or float32 array
-    with one element.
+    with one element (cut to a whole number). Its range is not checked: below 0 the formula gives NaN.
 lr, beta1, beta2, eps, weight_decay : numbers without unit; their ranges are not checked.
 max_v : AMSGrad: the largest second moments so far, updated in place; var's or grad's dtype. None: without.
 maximize : move along the gradient instead of against it.
@@ -97,7 +101,7 @@ The tuple (var, m, v), the same objects.
 
 Raises
 ------
-AclnnError : a dtype or shape is not as above, or arrays overlap.
+AclnnError : a dtype or shape is not as above, or arrays provably overlap: interleaved ones may not be noticed.
 TypeError, ValueError : something is no array, is read-only or lies in memory of another device.
 
 Arithmetic is IEEE float32, every operation rounded on its own; the bits depend on no thread or machine.

@@ -133,7 +133,8 @@ Array describe_output(nb::handle object, const Name& name) {
   if (!array.is_writable) {
     throw nb::value_error((name.text() + (array.library == Library::jax
                                               ? " is an array of JAX, which cannot be written in place; "
-                                                "use the functions of openaclnn.jax"
+                                                "copy it with numpy.array, or use openaclnn.jax, whose "
+                                                "functions return new arrays"
                                               : " is read-only; it must be writable"))
                               .c_str());
   }

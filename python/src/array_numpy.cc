@@ -101,6 +101,7 @@ void import_numpy() {
 bool is_exactly_numpy(nb::handle object) { return PyArray_CheckExact(object.ptr()); }
 
 bool is_numpy_bool(nb::handle object) { return PyArray_IsScalar(object.ptr(), Bool); }
+bool is_numpy_integer(nb::handle object) { return PyArray_IsScalar(object.ptr(), Integer); }
 
 bool describe_numpy(nb::handle object, const Name& name, Array& array) {
   if (!PyArray_Check(object.ptr())) return false;

@@ -10,6 +10,7 @@ void import_numpy();
 bool describe_numpy(nb::handle object, const Name& name, Array& array);
 bool is_exactly_numpy(nb::handle object);  // and no class derived from its arrays; costs next to nothing
 bool is_numpy_bool(nb::handle object);     // a scalar
+bool is_numpy_integer(nb::handle object);  // a scalar
 nb::object allocate_numpy(aclDataType dtype, std::span<const int64_t> dims);
 // Objects with the buffer protocol or __array_interface__ become NumPy arrays of the same memory.
 bool describe_buffer(nb::handle object, const Name& name, Array& array);

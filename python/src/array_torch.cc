@@ -99,10 +99,28 @@ aclDataType dtype_of_word(std::string_view word) {
   throw nb::type_error((name.text() + what).c_str());
 }
 
+bool is_true(const nb::object& object) {
+  const int truth = PyObject_IsTrue(object.ptr());
+  if (truth < 0) throw nb::python_error();
+  return truth != 0;
+}
+
+std::string text_of(const nb::object& object) { return nb::str(object).c_str(); }
+
+// Refuses what has no elements in memory.
+void require_memory(nb::handle object, const Name& name) {
+  if (is_true(object.attr("is_sparse")) || is_true(object.attr("is_quantized")))
+    refuse(name, " is sparse or quantized; a dense tensor is needed");
+  const std::string device = text_of(object.attr("device").attr("type"));
+  if (device != "cpu" && device != "cuda")
+    throw nb::value_error((name.text() + " is on " + device + "; a tensor in memory is needed").c_str());
+}
+
 void describe_by_table(const ExchangeTable& table, nb::handle object, const Name& name, Array& array) {
   nb::dlpack::dltensor tensor;
   if (table.borrow(object.ptr(), &tensor) != 0) {
     const nb::python_error error;
+    require_memory(object, name);
     const std::string text = nb::cast<std::string>(nb::str(error.value()));
     refuse(name, " cannot be looked into: " + text.substr(0, text.find('\n')));  // the rest is a stack of C++
   }
@@ -113,14 +131,6 @@ void describe_by_table(const ExchangeTable& table, nb::handle object, const Name
   set_layout(array, name, tensor.ndim, tensor.shape, tensor.strides);
 }
 
-bool is_true(const nb::object& object) {
-  const int truth = PyObject_IsTrue(object.ptr());
-  if (truth < 0) throw nb::python_error();
-  return truth != 0;
-}
-
-std::string text_of(const nb::object& object) { return nb::str(object).c_str(); }
-
 int64_t integer(nb::handle object) {
   const long long value = PyLong_AsLongLong(object.ptr());
   if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
@@ -128,11 +138,8 @@ int64_t integer(nb::handle object) {
 }
 
 void describe_by_methods(nb::handle object, const Name& name, Array& array) {
-  if (is_true(object.attr("is_sparse")) || is_true(object.attr("is_quantized")))
-    refuse(name, " is sparse or quantized; a dense tensor is needed");
+  require_memory(object, name);
   const std::string device = text_of(object.attr("device").attr("type"));
-  if (device != "cpu" && device != "cuda")
-    refuse(name, " is on " + device + "; a tensor in memory is needed");
   array.memory = static_cast<int32_t>(device == "cpu" ? Memory::cpu : Memory::cuda);
   const nb::object index = object.attr("device").attr("index");
   array.device = index.is_none() ? 0 : static_cast<int32_t>(integer(index));

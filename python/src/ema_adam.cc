@@ -163,7 +163,8 @@ The tuple (var, m, v, s), the same objects.
 
 Raises
 ------
-AclnnError : a dtype, shape or attribute is not as above, or arrays overlap.
+AclnnError : a dtype, shape or attribute is not as above, or arrays provably overlap: interleaved
+    ones may not be noticed.
 TypeError, ValueError : something is no array, is read-only or lies in memory of another device.
 
 Arithmetic is IEEE float32, every operation rounded on its own; the bits depend on no thread or machine.

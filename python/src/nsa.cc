@@ -1,6 +1,4 @@
 // nsa_compress, nsa_compress_grad and nsa_compress_with_cache_: token compression of native sparse attention.
-#include <nanobind/stl/vector.h>
-
 #include <vector>
 
 #include "aclnnop/aclnn_nsa_compress.h"
@@ -29,8 +27,18 @@ struct Windowing {
 Lengths lengths_of(nb::handle object) {
   if (object.is_none()) return {};
   const nb::object list = nb::hasattr(object, "tolist") ? object.attr("tolist")() : nb::borrow(object);
+  const nb::object entries = nb::steal(PySequence_Fast(list.ptr(), ""));
+  if (!entries.is_valid() || PyUnicode_Check(list.ptr())) {
+    PyErr_Clear();
+    throw nb::type_error(
+        ("actual_seq_len is " + nb::cast<std::string>(nb::repr(object)) + "; a list of ints is needed")
+            .c_str());
+  }
   Lengths lengths;
-  if (!nb::try_cast(list, lengths)) throw nb::type_error("actual_seq_len must be a list of ints");
+  for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(entries.ptr()); ++k) {
+    const nb::object entry = nb::borrow(PySequence_Fast_GET_ITEM(entries.ptr(), k));
+    lengths.push_back(to_integer(entry, Name{"actual_seq_len", k}.text().c_str()));
+  }
   return lengths;
 }
 
@@ -124,6 +132,8 @@ nb::object nsa_compress_with_cache(nb::handle input, nb::handle weight, nb::hand
               cache_array = place.output(cache, {"cache"});
   const int64_t page = to_optional_integer(page_block_size, "page_block_size")
                            .value_or(input_array.rank > 1 ? input_array.dims[1] : 0);
+  if (actual_seq_len.is_none())
+    throw nb::type_error("actual_seq_len is None; a list with the length of each sequence is needed");
   const IntArray lengths = make_int_array(lengths_of(actual_seq_len));
   const Tensor tokens = make_tensor(input_array), weights = make_tensor(weight_array),
                slots = make_tensor(slot_array), table = has_pages ? make_tensor(table_array) : Tensor(),
@@ -208,7 +218,8 @@ slot_mapping : where the block of each sequence goes, int32 [B]; of equal slots 
 cache : [slots, N, D], input's dtype; updated in place.
 compress_block_size : L, tokens of a block.
 compress_stride : distance of block starts in tokens, at least 1.
-actual_seq_len : the lengths of the B sequences, a list of ints (or an array of them).
+actual_seq_len : the lengths of the B sequences, a list of ints (or an array of them); not their ends, as in
+    nsa_compress.
 block_table : the pages of each sequence in their order, int32 [B, pages of a sequence]: token t is
     input[block_table[b, t // P], t % P]. Not given: input has no pages.
 page_block_size : P, where it shall be compared with input; not given: what input says.
@@ -220,7 +231,7 @@ cache
 Raises
 ------
 AclnnIndexError (an IndexError) : a slot is not in the cache or a page not in input; that block is left
-    out, cache has all others.
+    out, cache has all others. The sentence counts the elements of block_table row by row.
 AclnnError : a dtype, shape or length is not as above. TypeError, ValueError : no array, read-only, another device.
 
 Source: the compression of keys and values in native sparse attention. C function: aclnnNsaCompressWithCache.)";

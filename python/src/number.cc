@@ -4,18 +4,34 @@
 #include <nanobind/stl/string.h>
 
 #include <string>
+#include <type_traits>
+
+#include "array_sources.h"
 
 namespace openaclnn::python {
 
 namespace {
 
-void convert(nb::handle object, const char* name, int64_t& value) {
-  int overflows = 0;
-  if (PyLong_Check(object.ptr())) value = PyLong_AsLongLongAndOverflow(object.ptr(), &overflows);
-  if (PyLong_Check(object.ptr()) && overflows == 0) return;
+[[noreturn]] void refuse_integer(nb::handle object, const char* name) {
+  PyErr_Clear();
   const std::string text = nb::cast<std::string>(nb::str(object));
   throw nb::type_error(
-      (std::string(name) + " is " + text + "; an int of 64 bits or an int64 array is needed").c_str());
+      (std::string(name) + " is " + text + "; an int of 64 bits or an array of one element is needed")
+          .c_str());
+}
+
+// Arrays have __index__ and __float__ too; these are no arrays.
+bool is_number(nb::handle object, int64_t) {
+  if (PyLong_Check(object.ptr()) || is_numpy_integer(object)) return true;
+  return PyIndex_Check(object.ptr()) != 0 && !nb::hasattr(object, "dtype");
+}
+bool is_number(nb::handle object, float) { return PyLong_Check(object.ptr()) || PyFloat_Check(object.ptr()); }
+
+void convert(nb::handle object, const char* name, int64_t& value) {
+  const nb::object index = nb::steal(PyNumber_Index(object.ptr()));
+  int overflows = 1;
+  if (index.is_valid()) value = PyLong_AsLongLongAndOverflow(index.ptr(), &overflows);
+  if (overflows != 0) refuse_integer(object, name);
 }
 
 void convert(nb::handle object, const char*, float& value) {
@@ -28,9 +44,11 @@ void convert(nb::handle object, const char*, float& value) {
 
 template <class T>
 Number<T>::Number(Place& place, nb::handle object, const char* name, aclDataType dtype) {
+  if (std::is_same_v<T, int64_t> && (object.is_none() || PyFloat_Check(object.ptr())))
+    refuse_integer(object, name);
   if (object.is_none()) return;
   is_given_ = true;
-  const bool is_array = !PyLong_Check(object.ptr()) && !PyFloat_Check(object.ptr());
+  const bool is_array = !is_number(object, T());
   if (!is_array) convert(object, name, value_);
   if (!is_array && !computes_on_gpu()) {
     array_.data = &value_;

@@ -8,7 +8,8 @@
 
 namespace openaclnn::python {
 
-// A number of Python stays in this object, or, where a GPU computes, lies in memory of the arrays' library. None: there is none.
+// A number of Python stays in this object, or, where a GPU computes, lies in memory of the arrays' library. None: there is no such
+// number; an integer is always needed.
 template <class T>
 class Number {
  public:

@@ -105,9 +105,12 @@ def test_sentences_name_arguments_of_python():
 
 def test_numbers_and_arrays_are_named():
     arrays = [np.ones(2, np.float32) for _ in range(5)]
-    for step in (1.5, 2**70, -2**64):
-        with pytest.raises(TypeError, match=f"step is .*{str(step)[-3:]}; an int of 64 bits or an int64 array is needed"):
+    for step in (1.5, 2**70, -2**64, None):
+        sentence = f"is .*{str(step)[-3:]}; an int of 64 bits or an array of one element is needed"
+        with pytest.raises(TypeError, match="step " + sentence):
             openaclnn.apply_fused_ema_adam_(*arrays, step)
+        with pytest.raises(TypeError, match="steps_done " + sentence):
+            openaclnn.apply_adam_w_(*arrays[:4], step)
     with pytest.raises(TypeError, match="indices is of type <class 'NoneType'>; an array"):
         openaclnn.embedding(np.ones((2, 2), np.float32), None)
     with pytest.raises(ValueError, match="out has dtype int32 and shape \\[3\\]; it must be int64 of shape \\[3\\]"):
@@ -145,6 +148,52 @@ def test_scalars_of_numpy_are_numbers():
     assert all(np.array_equal(mine, other) for mine, other in zip(plain, theirs))
 
 
+def test_whatever_is_an_int_counts_steps():
+    class Index:
+        def __index__(self):
+            return 3
+
+    for function, count in ((openaclnn.apply_fused_ema_adam_, 5), (openaclnn.apply_adam_w_, 4)):
+        expected = arrays(3, count=count)
+        function(*expected, 3)
+        for step in (np.int32(3), np.uint8(3), np.int64(3), Index(), np.array(3)):
+            got = arrays(3, count=count)
+            function(*got, step)
+            assert all(np.array_equal(a, b) for a, b in zip(expected, got))
+
+
+@pytest.mark.parametrize("given, sentence", [
+    (8, "actual_seq_len is 8; a list of ints is needed"),
+    ("88", "actual_seq_len is '88'; a list of ints is needed"),
+    ([2, 8.0], r"actual_seq_len\[1\] is (of type float|8.0); an int is needed"),
+    (np.ones((1, 2), int), r"actual_seq_len\[0\] is (of type list|\[1, 1\]); an int is needed"),
+])
+def test_lengths_are_named(given, sentence):
+    tokens, weight = np.ones((8, 1, 2), np.float32), np.ones((2, 1), np.float32)
+    slots, cache = np.zeros(2, np.int32), np.zeros((2, 1, 2), np.float32)
+    with pytest.raises(TypeError, match=sentence):
+        openaclnn.nsa_compress(tokens, weight, 2, 1, actual_seq_len=given)
+    with pytest.raises(TypeError, match=sentence):
+        openaclnn.nsa_compress_with_cache_(tokens, weight, slots, cache, 2, 1, given)
+    with pytest.raises(TypeError, match="actual_seq_len is None; a list with the length"):
+        openaclnn.nsa_compress_with_cache_(tokens, weight, slots, cache, 2, 1, None)
+    if torch is not None:
+        import openaclnn.torch as oat
+
+        tensors = map(torch.from_numpy, (tokens, weight, slots, cache))
+        with pytest.raises(TypeError, match=sentence):
+            oat.nsa_compress_with_cache_(*tensors, 2, 1, given)
+
+
+@needs_torch
+def test_tensors_without_memory_are_named():
+    others = [torch.ones(3) for _ in range(3)]
+    with pytest.raises(TypeError, match="grad is sparse or quantized; a dense tensor is needed"):
+        openaclnn.apply_adam_w_(torch.ones(3).to_sparse(), *others, 0)
+    with pytest.raises(ValueError, match="grad is on meta; a tensor in memory is needed"):
+        openaclnn.apply_adam_w_(torch.ones(3, device="meta"), *others, 0)
+
+
 def test_scalars_of_numpy_are_no_outputs():
     """NumPy shows a copy of them, so that an update would be lost."""
     a = [np.array(value, np.float32) for value in (1, 1, 0, 1)]
@@ -176,7 +225,7 @@ def test_wrong_lengths_of_sequences():
             openaclnn.nsa_compress(tokens, weight, 2, 1, actual_seq_len=wrong)
     with pytest.raises(openaclnn.AclnnError, match="compress_stride"):
         openaclnn.nsa_compress(tokens, weight, 2, 0)
-    with pytest.raises(TypeError, match="list of ints"):
+    with pytest.raises(TypeError, match=r"actual_seq_len\[0\] is of type str; an int is needed"):
         openaclnn.nsa_compress(tokens, weight, 2, 1, actual_seq_len=["a"])
 
 

@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 
+import openaclnn
 from conftest import needs_newer_torch, needs_torch, torch, torch_version
 
 if torch is not None:
@@ -96,8 +97,32 @@ def test_the_cache_of_compressed_tokens_takes_no_gradient():
     assert not cache.requires_grad and cache._version > version
     assert torch.equal(cache[2], oat.nsa_compress(tokens, weight, 4, 2)[-1]) and not cache[:2].any()
     oat.nsa_compress_with_cache_(tokens[:0], weight, slots[:0], cache, 4, 2, [])
+    version = cache._version
     with pytest.raises(IndexError, match=r"slot_mapping\[0\] = 3"):
         oat.nsa_compress_with_cache_(tokens, weight, slots + 1, cache, 4, 2, [8])
+    assert cache._version > version  # blocks of other sequences would be written
+    with pytest.raises(RuntimeError, match="cache requires a gradient"):
+        oat.nsa_compress_with_cache_(tokens, weight, slots, cache.requires_grad_(), 4, 2, [8])
+
+
+def test_the_cache_under_autocast():
+    tokens, weight = torch.randn(4, 2, 3), torch.randn(4, 2)
+    slots, cache = torch.tensor([0], dtype=torch.int32), torch.zeros(1, 2, 3, dtype=torch.bfloat16)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        oat.nsa_compress_with_cache_(tokens.bfloat16(), weight, slots, cache, 4, 2, [4])
+        assert torch.equal(cache, oat.nsa_compress(tokens, weight, 4, 2))
+
+
+@pytest.mark.parametrize("steps_done", [2, 2.0])
+def test_adam_w_of_tensors(steps_done):
+    states = [torch.rand(5) for _ in range(4)]
+    expected = [state.numpy().copy() for state in states]
+    openaclnn.apply_adam_w_(*expected, 2, maximize=True)
+    var = torch.nn.Parameter(states[1])
+    result = oat.apply_adam_w_(states[0], var, *states[2:], torch.tensor([steps_done]), maximize=True)
+    assert result[0] is var and all(np.array_equal(a.detach().numpy(), b) for a, b in zip(result, expected[1:]))
+    with pytest.raises(openaclnn.AclnnError, match="max_v"):
+        oat.apply_adam_w_(states[0], var, *states[2:], 2, max_v=torch.zeros(2))
 
 
 def test_modules():

@@ -36,6 +36,23 @@ HWY_INLINE Lanes16 operator*(F32 a, const Lanes16& b) {
 }
 
 template <class Storage>
+HWY_INLINE Lanes16 add_product(const Lanes16& sum, const Lanes16& a, const Lanes16& b) {
+  Lanes16 more;
+#pragma GCC unroll 16
+  for (int64_t p = 0; p < Lanes16::kParts; ++p)
+    more.part[p] = add_product<Storage>(sum.part[p], a.part[p], b.part[p]);
+  return more;
+}
+template <class Storage>
+HWY_INLINE Lanes16 add_product(const Lanes16& sum, F32 a, const Lanes16& b) {
+  Lanes16 more;
+#pragma GCC unroll 16
+  for (int64_t p = 0; p < Lanes16::kParts; ++p)
+    more.part[p] = add_product<Storage>(sum.part[p], a, b.part[p]);
+  return more;
+}
+
+template <class Storage>
 HWY_INLINE Lanes16 load16(const Storage* from) {
   Lanes16 value;
 #pragma GCC unroll 16

@@ -40,6 +40,15 @@ HWY_INLINE F32 operator*(F32 a, F32 b) { return hn::Mul(a.raw, b.raw); }
 HWY_INLINE F32 operator/(F32 a, F32 b) { return hn::Div(a.raw, b.raw); }
 HWY_INLINE F32 sqrt(F32 a) { return hn::Sqrt(a.raw); }
 
+// sum + a * b for numbers that were read as Storage, with the bits of a product and an addition. Products of two float16 have 22
+// significant bits and lie between 2^-48 and 2^32, so floats hold them exactly: one rounding is all there is, and the instruction
+// that does both at once rounds no less. Those of bfloat16 may overflow or underflow, those of floats are rounded.
+template <class Storage>
+HWY_INLINE F32 add_product(F32 sum, F32 a, F32 b) {
+  if constexpr (std::is_same_v<Storage, Float16>) return hn::MulAdd(a.raw, b.raw, sum.raw);
+  return sum + a * b;
+}
+
 // The larger one; b when they are equal, and NaN when either is: the instructions for it differ there.
 HWY_INLINE F32 maximum(F32 a, F32 b) {
   return hn::IfThenElse(hn::Or(hn::Gt(a.raw, b.raw), hn::IsNaN(a.raw)), a.raw, b.raw);

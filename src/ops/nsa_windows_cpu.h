@@ -48,7 +48,7 @@ struct Meeting {
     for (int w = 0; w < kWindows; ++w) {
       F32x2 sum = is_first[w] ? F32x2() : load2(accumulators[w] + slot);
 #pragma GCC unroll 8
-      for (int r = 0; r < kTokens; ++r) sum = sum + weight[w][r] * x[r];
+      for (int r = 0; r < kTokens; ++r) sum = add_product<T>(sum, weight[w][r], x[r]);
       store2_numbers(sum, accumulators[w] + slot);
     }
   }

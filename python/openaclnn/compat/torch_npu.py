@@ -15,7 +15,7 @@ from openaclnn import _native, compat
 from openaclnn.compat import npu as npu
 from openaclnn.compat import npu_devices
 from openaclnn.compat.npu_devices import set_device as set_device
-from openaclnn.torch import versions
+from openaclnn.torch import kernels, versions
 
 __version__ = torch.__version__.partition("+")[0]  # torch_npu has that of the PyTorch that it is for
 __path__: list[str] = []  # so that an import of a part that is missing gets openaclnn.compat's sentence
@@ -70,20 +70,53 @@ def npu_apply_adam_w(beta1_power: float, beta2_power: float, lr: float, weight_d
                      ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """One step of AdamW on out, the tuple (var, m, v), in place; returns it. See aclnnApplyAdamW.
 
-    beta1_power and beta2_power are those of the steps before, beta**(t - 1). With amsgrad v becomes the larger of max_grad_norm,
-    which stays as it is, and the new second moment. Numbers have float32's precision for tensors of 16 bits too, which are
-    widened, updated and rounded once: as numbers of theirs, most values of beta2 would be 1.
+    All tensors have one dtype, float32, float16 or bfloat16. beta1_power and beta2_power are those of the steps before,
+    beta**(t - 1). With amsgrad v becomes the larger of max_grad_norm, which stays as it is, and the new second moment. Numbers
+    have float32's precision for tensors of 16 bits too, which are widened, updated and rounded once: as numbers of theirs, most
+    values of beta2 would be 1.
     """
-    numbers = map(float, (beta1_power, beta2_power, lr, weight_decay, beta1, beta2, epsilon))
+    if not isinstance(out, (tuple, list)) or len(out) != 3:
+        raise TypeError(f"out is {_short(out)}; a tuple of three tensors (var, m, v) is needed")
+    tensors = dict(zip(("var", "m", "v"), out), grad=grad, max_grad_norm=max_grad_norm)
+    for name, tensor in tensors.items():
+        if not isinstance(tensor, torch.Tensor) and (tensor is not None or name != "max_grad_norm"):
+            raise TypeError(f"{name} is {_short(tensor)}; a tensor is needed")
+        if tensor is not None and tensor.dtype != out[0].dtype:
+            raise TypeError(f"{name} is {tensor.dtype} but var is {out[0].dtype}; they must be equal")
+    if out[0].dtype not in kernels.FLOATS:
+        raise TypeError(f"var is {out[0].dtype}; it must be float32, float16 or bfloat16")
+    narrow = out[0].dtype != torch.float32
     with torch.no_grad():
-        wide = [tensor if tensor is None or tensor.dtype == torch.float32 else tensor.float()
-                for tensor in (*out, grad, max_grad_norm)]
-        _native.apply_adam_w_by_powers_(*wide[:3], *numbers, *wide[3:], bool(amsgrad), bool(maximize))
-        for tensor, updated in zip(out, wide):
-            if tensor is not updated:
+        if narrow:
+            _require_apart(tensors)
+        used = [tensor.float() if narrow and tensor is not None else tensor for tensor in tensors.values()]
+        _native.apply_adam_w_by_powers_(*used[:3], beta1_power, beta2_power, lr, weight_decay, beta1, beta2, epsilon, *used[3:],
+                                        False if amsgrad is None else amsgrad, False if maximize is None else maximize)
+        if narrow:
+            for tensor, updated in zip(out, used):
                 tensor.copy_(updated)
-        versions.increment_versions(list(out))
-    return out
+        else:
+            versions.increment_versions(list(out))
+    return out[0], out[1], out[2]
+
+
+def _short(value: object) -> str:
+    return f"of type {type(value).__name__}" + (f" with {len(value)} entries" if isinstance(value, (tuple, list)) else "")
+
+
+def _require_apart(tensors: dict[str, Any]) -> None:
+    """Refuses states that share memory with themselves or others, as the operator does with the tensors that it gets itself."""
+    ends = {}
+    for name, tensor in tensors.items():
+        if tensor is None or tensor.numel() == 0:
+            continue
+        reach = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
+        ends[name] = tensor.data_ptr(), tensor.data_ptr() + (reach + 1) * tensor.element_size()
+        if name in ("var", "m", "v") and any(size > 1 and stride == 0 for size, stride in zip(tensor.shape, tensor.stride())):
+            raise ValueError(f"{name} has elements that share memory; it cannot be updated")
+        for other, (start, end) in ends.items():
+            if other != name and other in ("var", "m", "v") and start < ends[name][1] and ends[name][0] < end:
+                raise ValueError(f"{name} overlaps {other}; they must not share memory")
 
 
 def _install() -> None:

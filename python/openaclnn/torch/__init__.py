@@ -6,6 +6,7 @@ Many processes: openaclnn.torch.distributed. Overriding aten's gradient of embed
 from openaclnn.torch.aten import disable_embedding_backward, enable_embedding_backward
 from openaclnn.torch.modules import Embedding, GroupedBiasAdd, NsaCompress
 from openaclnn.torch.ops import (
+    apply_adam_w_,
     embedding,
     embedding_counts,
     embedding_dense_backward,
@@ -23,6 +24,7 @@ __all__ = [
     "FusedEmaAdamW",
     "GroupedBiasAdd",
     "NsaCompress",
+    "apply_adam_w_",
     "disable_embedding_backward",
     "embedding",
     "embedding_counts",

@@ -109,9 +109,11 @@ def _nsa_compress_grad(grad, input, weight, block, stride, actual_seq_len=None, 
 
 def _nsa_compress_with_cache(input, weight, slot_mapping, cache, block, stride, actual_seq_len, block_table=None,
                              page_block_size=None):
-    _native.nsa_compress_with_cache_(input, weight, slot_mapping, cache, block, stride, actual_seq_len, block_table=block_table,
-                                     page_block_size=page_block_size)
-    versions.increment_versions([cache])
+    try:
+        _native.nsa_compress_with_cache_(input, weight, slot_mapping, cache, block, stride, actual_seq_len,
+                                         block_table=block_table, page_block_size=page_block_size)
+    finally:  # a wrong slot leaves out its block only
+        versions.increment_versions([cache])
 
 
 def _apply_adam_w(grad, var, m, v, steps_done, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=1e-2, max_v=None,

@@ -2,8 +2,7 @@
 """The same operators are torch.ops.openaclnn.*. They run on CPU tensors. Importing this registers them.
 
 Indices are int32 or int64, other tensors float32, float16 or bfloat16, where a function does not say more. AclnnError and its
-subclasses name the argument that was refused. torch.ops.openaclnn also has the optimizers' steps, apply_adam_w_ among them,
-whose arguments are those of openaclnn.apply_adam_w_, with a tensor as steps_done.
+subclasses name the argument that was refused.
 """
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     import numpy
     from torch import Tensor
 
-__all__ = ["embedding", "embedding_counts", "embedding_dense_backward", "grouped_bias_add", "grouped_bias_add_grad",
+__all__ = ["apply_adam_w_", "embedding", "embedding_counts", "embedding_dense_backward", "grouped_bias_add", "grouped_bias_add_grad",
            "nsa_compress", "nsa_compress_grad", "nsa_compress_with_cache_"]
 
 
@@ -187,7 +186,8 @@ def nsa_compress_with_cache_(input: Tensor, weight: Tensor, slot_mapping: Tensor
     """Token compression during inference: blocks that the newest tokens complete become tokens of a cache, in place.
 
     The arguments are those of openaclnn.nsa_compress_with_cache_. No gradient passes: input and weight count as constants.
-    actual_seq_len given as a tensor is read by Python: inside torch.compile give ints.
+    Under torch.autocast both are cast to cache's dtype. actual_seq_len given as a tensor is read by Python: inside torch.compile
+    give ints.
 
     Returns
     -------
@@ -197,16 +197,48 @@ def nsa_compress_with_cache_(input: Tensor, weight: Tensor, slot_mapping: Tensor
     ------
     AclnnIndexError (an IndexError) : a slot is not in the cache or a page not in input; that block is left out.
     AclnnError : a shape, dtype, length, block or stride is not as it must be.
+    RuntimeError : cache requires a gradient, outside torch.no_grad().
 
     Source: aclnnNsaCompressWithCache.
     """
+    if cache.requires_grad and torch.is_grad_enabled():
+        raise RuntimeError("cache requires a gradient, which cannot pass what is written here; use torch.no_grad() or "
+                           "cache.detach()")
+    if actual_seq_len is None:
+        raise TypeError("actual_seq_len is None; a list with the length of each sequence is needed")
     with torch.no_grad():
+        input, weight = versions.as_autocast(input, weight, kernels.FLOATS, cache.dtype)
         torch.ops.openaclnn.nsa_compress_with_cache_(input, weight, slot_mapping, cache, compress_block_size, compress_stride,
                                                      _ints(actual_seq_len) or [], block_table, page_block_size)
     return cache
 
 
+def apply_adam_w_(grad: Tensor, var: Tensor, m: Tensor, v: Tensor, steps_done: int | Tensor, lr: float = 1e-3,
+                  beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, weight_decay: float = 1e-2, *,
+                  max_v: Tensor | None = None, maximize: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+    """One step of AdamW, with or without AMSGrad, in place; no gradient passes. Arguments and errors are those of
+    openaclnn.apply_adam_w_; optimizers for whole models are FusedEmaAdamW and PyTorch's own.
+
+    Returns the tuple (var, m, v), the same objects.
+
+    Source: aclnnApplyAdamWV2.
+    """
+    if not isinstance(steps_done, torch.Tensor):
+        steps_done = torch.tensor([steps_done], dtype=torch.int64, device=var.device)
+    with torch.no_grad():
+        torch.ops.openaclnn.apply_adam_w_(grad, var, m, v, steps_done, lr, beta1, beta2, eps, weight_decay, max_v, maximize)
+    return var, m, v
+
+
 def _ints(numbers: Sequence[int] | Tensor | numpy.ndarray | None) -> list[int] | None:
     if numbers is None:
         return None
-    return cast("list[int]", numbers.tolist()) if hasattr(numbers, "tolist") else list(numbers)
+    if isinstance(numbers, (int, float, str)):
+        raise TypeError(f"actual_seq_len is {numbers!r}; a list of ints is needed")
+    entries = numbers.tolist() if hasattr(numbers, "tolist") else list(numbers)
+    if not isinstance(entries, list):
+        raise TypeError(f"actual_seq_len is {numbers!r}; a list of ints is needed")
+    for position, entry in enumerate(entries):
+        if isinstance(entry, (float, str, list)):
+            raise TypeError(f"actual_seq_len[{position}] is {entry!r}; an int is needed")
+    return cast("list[int]", entries)

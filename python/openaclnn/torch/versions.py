@@ -78,15 +78,20 @@ def sym_max(a, b):
     return torch.sym_max(a, b) if VERSION >= (2, 1) else max(a, b)
 
 
-def as_autocast(input, weight, dtypes):
-    """Operands of a product as torch.autocast would cast those of PyTorch's own: those with one of dtypes, where it is on."""
+def autocast_dtype():
+    """The dtype that torch.autocast casts operands of products to; None where it is off."""
     if VERSION >= (2, 4):
-        dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else None
-    else:
-        dtype = torch.get_autocast_cpu_dtype() if torch.is_autocast_cpu_enabled() else None
-    if dtype is None:
+        return torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else None
+    return torch.get_autocast_cpu_dtype() if torch.is_autocast_cpu_enabled() else None
+
+
+def as_autocast(input, weight, dtypes, dtype=None):
+    """Operands of a product as torch.autocast would cast those of PyTorch's own, or to another dtype: those with one of dtypes, where
+    it is on."""
+    on = autocast_dtype()
+    if on is None:
         return input, weight
-    return tuple(tensor.to(dtype) if tensor.dtype in dtypes else tensor for tensor in (input, weight))
+    return tuple(tensor.to(dtype or on) if tensor.dtype in dtypes else tensor for tensor in (input, weight))
 
 
 def is_dtensor(tensor):

@@ -49,8 +49,12 @@ Status check_grad_dtype(const AdamWArgs& args) {
 Status check_maximum_dtype(const AdamWArgs& args) {
   const Argument &var = args[kAdamWVar], &grad = args[kAdamWGrad], &maximum = args[kAdamWMaximum];
   if (!maximum.is_given || maximum.dtype() == var.dtype()) return {};
-  if (args.version == AdamWVersion::second && maximum.dtype() == grad.dtype()) return {};
-  return require_same_dtype(maximum, var);
+  if (args.version == AdamWVersion::first || grad.dtype() == var.dtype())
+    return require_same_dtype(maximum, var);
+  if (maximum.dtype() == grad.dtype()) return {};
+  return invalid(text(maximum.name, " has dtype ", dtype_name(maximum.dtype()), "; it must be that of ",
+                      var.name, " or ", grad.name, ", ", dtype_name(var.dtype()), " or ",
+                      dtype_name(grad.dtype())));
 }
 
 Status check_dtypes(const AdamWArgs& args) {

@@ -140,6 +140,16 @@ inline Schema adam_w_test(const Form& form) {
                  {"grad has dtype ACL_FLOAT but varRef has dtype ACL_BF16; they must be equal unless varRef "
                   "is ACL_FLOAT"}));
   }
+  if (version == 2 && form.amsgrad) {
+    test.faults.push_back(
+        bad_call(V4, "maximum of either dtype", {{Part::dtype, maximum_at(2)}, {Part::dtype, grad_at(2)}},
+                 [](CallArguments& a) {
+                   a.tensors[maximum_at(2)].dtype = ACL_FLOAT16;
+                   a.tensors[grad_at(2)].dtype = ACL_BF16;
+                 },
+                 {"maxGradNormOptionalRef has dtype ACL_FLOAT16; it must be that of varRef or "
+                  "grad, ACL_FLOAT or ACL_BF16"}));
+  }
   return test;
 }
 

@@ -45,8 +45,8 @@ struct Meeting {
 #pragma GCC unroll 8
     for (int w = 0; w < kWindows; ++w) {
       const Lanes16 g = load_lanes(output_grad[w] + c);
-      sum = sum + weight[w] * g;
-      dots[w] = dots[w] + g * x;
+      sum = add_product<T>(sum, weight[w], g);
+      dots[w] = add_product<T>(dots[w], g, x);
     }
     return sum;
   }
