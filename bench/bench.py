@@ -50,7 +50,7 @@ def parse(arguments):
     parser.add_argument("--no-peers", dest="peers", action="store_false", help="leave PyTorch out")
     parser.add_argument("--list", action="store_true", help="print the names of the workloads")
     parser.add_argument("--library", metavar="FILE", default=machine.ROOT / "build/release/lib/libopenaclnn_bench.so",
-                        help="what to measure (default: build/release)")
+                        help="libopenaclnn_bench.so of the build to measure (default: build/release)")
     options = parser.parse_args(arguments)
     available = machine.instruction_sets()
     options.isa = options.isa or available[:1] if options.quick else options.isa or vectors(available)

@@ -5,6 +5,7 @@ Needs neither PyTorch nor matplotlib; the mock library is bench/tests/mock.c.
 """
 import contextlib
 import csv
+import ctypes.util
 import dataclasses
 import importlib.util
 import io
@@ -291,6 +292,11 @@ class CommandLine(unittest.TestCase):
         with self.assertRaises(SystemExit) as end:
             self.run_bench("--isa", "mmx")
         self.assertEqual(end.exception.code, 2)
+
+    def test_other_libraries_are_refused(self):
+        for path, words in (("/nowhere/lib.so", "cannot open"), (ctypes.util.find_library("m"), "bench_workloads")):
+            with self.assertRaisesRegex(SystemExit, f"--library: .* is no libopenaclnn_bench.so: .*{words}"):
+                self.run_bench("--library", path)
 
     def test_against(self):
         old = str(self.folder / "old.json")

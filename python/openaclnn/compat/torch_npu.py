@@ -2,8 +2,8 @@
 """import openaclnn.compat.torch_npu in place of (or before) import torch_npu. Beside the real torch_npu it changes nothing of torch.
 
 npu_nsa_compress, npu_nsa_compress_grad, npu_nsa_compress_infer, npu_apply_adam_w and npu_apply_fused_ema_adamw have the signatures
-of torch_npu. The device "npu" is that of
-set_device(), the CPU unless another one is chosen: openaclnn.compat.npu_devices says where. torch.npu is openaclnn.compat.npu.
+of torch_npu. The device "npu" is that of set_device(), the CPU unless another one is chosen: openaclnn.compat.npu_devices says where.
+torch.npu is openaclnn.compat.npu.
 """
 import sys
 from typing import TYPE_CHECKING, Any
