@@ -3,6 +3,7 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <initializer_list>
 #include <type_traits>
@@ -44,6 +45,21 @@ __device__ __forceinline__ T from_fp32(float x) {
     return narrow_f16(x);
 #endif
   }
+}
+
+// a * b + c, rounded once: half the instructions of two roundings.
+__device__ __forceinline__ float multiply_add(float a, float b, float c) {
+#if defined(__CUDA_ARCH__)
+  return __fmaf_rn(a, b, c);
+#else
+  return std::fma(a, b, c);
+#endif
+}
+
+// sum + a * b of numbers that were read as T, with the product rounded, too. Those of two Float16 are exact in fp32 (cpu/simd.h).
+template <class T>
+__device__ __forceinline__ float add_product(float sum, float a, float b) {
+  return std::is_same_v<T, Float16> ? multiply_add(a, b, sum) : sum + a * b;
 }
 
 #if defined(__CUDA_ARCH__)

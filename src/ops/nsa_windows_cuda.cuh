@@ -77,7 +77,7 @@ __device__ __forceinline__ void sum_tokens(const WeightTensor<const T>& weights,
     load_pack(token_at(i), x);
     const float weight = to_fp32(*weights.at(i, head));
 #pragma unroll
-    for (int k = 0; k < kCount; ++k) window[k] += weight * x[k];
+    for (int k = 0; k < kCount; ++k) window[k] = add_product<T>(window[k], weight, x[k]);
     if ((i + 1) % kWindowTerms != 0 && i + 1 < terms) continue;
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {

@@ -39,12 +39,6 @@ __device__ __forceinline__ Cover cover_of(const CompressionSizes& sizes, const S
   return cover;
 }
 
-// sum + a * b with the product rounded, too, as on the CPU. Products of two of Float16 are exact in fp32.
-template <class T>
-__device__ __forceinline__ float add_product(float a, float b, float sum) {
-  return std::is_same_v<T, Float16> ? multiply_add(a, b, sum) : sum + a * b;
-}
-
 // Adds the products of `count` tokens with the windows that cover them, in ascending order of windows. The sums behind become
 // anything. kAll: there are none.
 template <bool kAll, int kTokens, int kCount, class T>
@@ -63,7 +57,7 @@ __device__ __forceinline__ void add_windows_of_tokens(const Gradient<T>& g, cons
       const float weight = to_fp32(*at);
       if (kAll || t + 1 < count) at += g.weight.row;
 #pragma unroll
-      for (int k = 0; k < kCount; ++k) sums[t][k] = add_product<T>(weight, gradient[k], sums[t][k]);
+      for (int k = 0; k < kCount; ++k) sums[t][k] = add_product<T>(sums[t][k], weight, gradient[k]);
     }
     if (left == 0) break;
     from += g.output_grad.row;

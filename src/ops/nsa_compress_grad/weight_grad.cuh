@@ -3,7 +3,6 @@
 #pragma once
 
 #include <bit>
-#include <cmath>
 
 #include "base/storage_types.h"
 #include "ops/nsa_compress_grad/plan.h"
@@ -23,15 +22,6 @@ struct Gradient {
   int64_t windows_of_stretch;
   double* weight_sums;  // [stretches, N, L]
 };
-
-// a * b + c, rounded once: half the instructions of two roundings.
-__device__ __forceinline__ float multiply_add(float a, float b, float c) {
-#if defined(__CUDA_ARCH__)
-  return __fmaf_rn(a, b, c);
-#else
-  return std::fma(a, b, c);
-#endif
-}
 
 // The tokens of a sequence are walked in segments of a stride. The token at phase p of segment s is in the windows s, s - 1, ... and
 // meets there the weights p, p + stride, ... A block sums those of kPhases neighbouring phases and kWindows such windows, so that a
