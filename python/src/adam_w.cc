@@ -43,18 +43,19 @@ void apply_adam_w_by_powers(nb::handle var, nb::handle m, nb::handle v, nb::hand
                             nb::handle amsgrad, nb::handle maximize) {
   const bool is_amsgrad = to_flag(amsgrad, "amsgrad"), maximizes = to_flag(maximize, "maximize"),
              has_largest = !max_grad_norm.is_none();
+  // Before the arrays: a number of the caller's may run any code.
+  const auto real = [](nb::handle object, const char* name) { return nb::float_(to_real(object, name)); };
+  const nb::float_ powers[] = {real(beta1_power, "beta1_power"), real(beta2_power, "beta2_power")},
+                   numbers[] = {real(lr, "lr"), real(weight_decay, "weight_decay"), real(beta1, "beta1"),
+                                real(beta2, "beta2"), real(eps, "epsilon")};
   Place place;
   const Array var_array = place.output(var, {"var"}), m_array = place.output(m, {"m"}),
               v_array = place.output(v, {"v"}), grad_array = place.input(grad, {"grad"}),
               max_array = has_largest ? place.input(max_grad_norm, {"max_grad_norm"}) : Array();
-  const auto real = [](nb::handle object, const char* name) { return nb::float_(to_real(object, name)); };
-  const Number<float> power1(place, real(beta1_power, "beta1_power"), "beta1_power", ACL_FLOAT),
-      power2(place, real(beta2_power, "beta2_power"), "beta2_power", ACL_FLOAT),
-      rate(place, real(lr, "lr"), "lr", ACL_FLOAT),
-      decay(place, real(weight_decay, "weight_decay"), "weight_decay", ACL_FLOAT),
-      b1(place, real(beta1, "beta1"), "beta1", ACL_FLOAT),
-      b2(place, real(beta2, "beta2"), "beta2", ACL_FLOAT),
-      epsilon(place, real(eps, "epsilon"), "epsilon", ACL_FLOAT);
+  const Number<float> power1(place, powers[0], "beta1_power", ACL_FLOAT),
+      power2(place, powers[1], "beta2_power", ACL_FLOAT), rate(place, numbers[0], "lr", ACL_FLOAT),
+      decay(place, numbers[1], "weight_decay", ACL_FLOAT), b1(place, numbers[2], "beta1", ACL_FLOAT),
+      b2(place, numbers[3], "beta2", ACL_FLOAT), epsilon(place, numbers[4], "epsilon", ACL_FLOAT);
   const Tensor vars = make_tensor(var_array), ms = make_tensor(m_array), vs = make_tensor(v_array),
                grads = make_tensor(grad_array), largest = has_largest ? make_tensor(max_array) : Tensor(),
                powers1 = power1.tensor(), powers2 = power2.tensor(), rates = rate.tensor(),

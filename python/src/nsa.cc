@@ -1,4 +1,5 @@
 // nsa_compress, nsa_compress_grad and nsa_compress_with_cache_: token compression of native sparse attention.
+#include <optional>
 #include <vector>
 
 #include "aclnnop/aclnn_nsa_compress.h"
@@ -124,17 +125,17 @@ nb::object nsa_compress_with_cache(nb::handle input, nb::handle weight, nb::hand
                                    nb::handle block_table, nb::handle page_block_size) {
   const int64_t block = to_integer(compress_block_size, "compress_block_size"),
                 stride = to_integer(compress_stride, "compress_stride");
+  const std::optional<int64_t> given_page = to_optional_integer(page_block_size, "page_block_size");
+  if (actual_seq_len.is_none())
+    throw nb::type_error("actual_seq_len is None; a list with the length of each sequence is needed");
+  const IntArray lengths = make_int_array(lengths_of(actual_seq_len));
   const bool has_pages = !block_table.is_none();
   Place place;
   const Array input_array = place.input(input, {"input"}), weight_array = place.input(weight, {"weight"}),
               slot_array = place.input(slot_mapping, {"slot_mapping"}),
               table_array = has_pages ? place.input(block_table, {"block_table"}) : Array(),
               cache_array = place.output(cache, {"cache"});
-  const int64_t page = to_optional_integer(page_block_size, "page_block_size")
-                           .value_or(input_array.rank > 1 ? input_array.dims[1] : 0);
-  if (actual_seq_len.is_none())
-    throw nb::type_error("actual_seq_len is None; a list with the length of each sequence is needed");
-  const IntArray lengths = make_int_array(lengths_of(actual_seq_len));
+  const int64_t page = given_page.value_or(input_array.rank > 1 ? input_array.dims[1] : 0);
   const Tensor tokens = make_tensor(input_array), weights = make_tensor(weight_array),
                slots = make_tensor(slot_array), table = has_pages ? make_tensor(table_array) : Tensor(),
                blocks = make_tensor(cache_array);

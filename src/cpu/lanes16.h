@@ -16,25 +16,6 @@ struct Lanes16 {
   F32 part[kParts];
 };
 
-HWY_INLINE Lanes16 operator+(const Lanes16& a, const Lanes16& b) {
-  Lanes16 sum;
-#pragma GCC unroll 16
-  for (int64_t p = 0; p < Lanes16::kParts; ++p) sum.part[p] = a.part[p] + b.part[p];
-  return sum;
-}
-HWY_INLINE Lanes16 operator*(const Lanes16& a, const Lanes16& b) {
-  Lanes16 product;
-#pragma GCC unroll 16
-  for (int64_t p = 0; p < Lanes16::kParts; ++p) product.part[p] = a.part[p] * b.part[p];
-  return product;
-}
-HWY_INLINE Lanes16 operator*(F32 a, const Lanes16& b) {
-  Lanes16 product;
-#pragma GCC unroll 16
-  for (int64_t p = 0; p < Lanes16::kParts; ++p) product.part[p] = a * b.part[p];
-  return product;
-}
-
 template <class Storage>
 HWY_INLINE Lanes16 add_product(const Lanes16& sum, const Lanes16& a, const Lanes16& b) {
   Lanes16 more;
