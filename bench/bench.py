@@ -9,6 +9,7 @@ import sys
 import against
 import goal_check
 import goals
+import latency
 import library
 import machine
 import processes
@@ -16,6 +17,7 @@ import report
 import summary
 
 RESULTS = pathlib.Path(__file__).with_name("results")
+LIBRARY = machine.ROOT / "build/release/lib/libopenaclnn_bench.so"
 QUICK_ROUNDS = 5
 
 
@@ -46,10 +48,12 @@ def parse(arguments):
     parser.add_argument("--save", metavar="NAME", help="write bench/results/DATE-NAME.json, .csv and .md")
     parser.add_argument("--against", metavar="OLD.json", help="compare with an older run; fails when one ratio got worse")
     parser.add_argument("--goals", action="store_true", help="measure what the goals need, and judge them")
+    parser.add_argument("--latency", action="store_true",
+                        help="only how late tiny calls are done beside frees, allocations and long kernels (a part of whole runs)")
     parser.add_argument("--python", metavar="PYTHON", default=sys.executable, help="interpreter that has the peers")
     parser.add_argument("--no-peers", dest="peers", action="store_false", help="leave PyTorch out")
     parser.add_argument("--list", action="store_true", help="print the names of the workloads")
-    parser.add_argument("--library", metavar="FILE", default=machine.ROOT / "build/release/lib/libopenaclnn_bench.so",
+    parser.add_argument("--library", metavar="FILE", default=LIBRARY,
                         help="libopenaclnn_bench.so of the build to measure (default: build/release)")
     options = parser.parse_args(arguments)
     available = machine.instruction_sets()
@@ -101,6 +105,22 @@ def peers_line(workers):
     return workers.peers or (f"none, {workers.no_peers_reason}" if workers.no_peers_reason else "")
 
 
+def latency_lines(options):
+    """The latencies, and whether their goal is met: nothing for a part of the workloads or another build."""
+    if options.filter or options.quick or options.library != LIBRARY:
+        return [], True
+    show_progress("latency of tiny calls")
+    found = latency.report(latency.program_beside(options.library))
+    show_progress("")
+    return found
+
+
+def run_latency(options):
+    lines, met = latency.report(latency.program_beside(options.library))
+    print("\n".join(machine.header_lines(machine.describe()) + lines))
+    return 0 if met else 1
+
+
 def run_table(options, workloads, workers):
     """Measures and writes everything; returns the exit status."""
     old = report.read_json(options.against) if options.against else None  # a wrong file shall not cost a run
@@ -109,7 +129,7 @@ def run_table(options, workloads, workers):
     about = machine.describe()
     records = measure(options, workloads, workers)
     about.update(peers=peers_line(workers), disturbed=workers.disturbed_share())
-    lines = report.table(records)
+    lines = report.table(records) + latency_lines(options)[0]
     regressions = 0
     if old is not None:
         compared, regressions = against.compare(old, records)
@@ -137,11 +157,13 @@ def run_goals(options, workloads, workers):
     rows = [goal for goal in goals.GOALS if options.filter is None or any(goal.matches(w) for w in workloads)]
     lines, good = goal_check.check(data, rows)
     show_progress("")
+    latencies, prompt = latency_lines(options)
+    lines += latencies
     about.update(peers=peers_line(workers), disturbed=workers.disturbed_share())
     print("\n".join(machine.header_lines(about) + [""] + lines))
     if options.save:
         report.write_markdown(f"{saved(options.save)}.md", about, ["", *lines])
-    return 0 if good else 1
+    return 0 if good and prompt else 1
 
 
 def saved(name):
@@ -152,6 +174,8 @@ def saved(name):
 
 def main(arguments):
     options = parse(arguments)
+    if options.latency:
+        return run_latency(options)
     workloads = chosen(options)
     if not workloads:
         print(f"no workload's name contains a match of {options.filter.pattern}", file=sys.stderr)

@@ -9,9 +9,11 @@ namespace openaclnn_cli {
 
 namespace {
 
-// Strides of the elements as they lie in the file.
+// Strides of the elements as they lie in the file. A tensor without elements has none that matter, and the product of its other dims
+// may be beyond 64 bits.
 std::vector<int64_t> strides_of(const StoredTensor& tensor) {
-  std::vector<int64_t> strides(tensor.dims.size());
+  std::vector<int64_t> strides(tensor.dims.size(), 1);
+  if (tensor.bytes == 0) return strides;
   int64_t stride = 1;
   for (size_t n = 0; n < strides.size(); ++n) {
     const size_t k = tensor.is_column_major ? n : strides.size() - 1 - n;

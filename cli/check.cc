@@ -5,22 +5,22 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "ops/room_cases.h"
 #include "program.h"
 #include "replay.h"
 #include "rooms.h"
-#include "support/case.h"
-#include "support/number.h"
 #include "terminal.h"
+#include "verify/case.h"
+#include "verify/number.h"
+#include "verify/room_cases.h"
 
 namespace openaclnn_cli {
 
 namespace {
 
 using nlohmann::json;
-using openaclnn_test::Case;
-using openaclnn_test::Judge;
-using openaclnn_test::OutputRecord;
+using openaclnn_verify::Case;
+using openaclnn_verify::Judge;
+using openaclnn_verify::OutputRecord;
 
 struct Options {
   std::string name, replay;
@@ -31,12 +31,12 @@ struct Options {
 // The named cases of the room, sizes around the kernels' blocks among them, then random ones.
 std::vector<Case> cases_of(const Room& room, const Options& options) {
   std::vector<Case> cases;
-  for (Case& c : openaclnn_test::all_cases()) {
+  for (Case& c : openaclnn_verify::all_cases()) {
     if (c.operator_name() == room.name) cases.push_back(std::move(c));
   }
-  openaclnn_test::Random random(static_cast<uint64_t>(options.seed));
-  openaclnn_test::RandomDraw draw(random);
-  for (const openaclnn_test::RandomCases& kind : openaclnn_test::kRandomCases) {
+  openaclnn_verify::Random random(static_cast<uint64_t>(options.seed));
+  openaclnn_verify::RandomDraw draw(random);
+  for (const openaclnn_verify::RandomCases& kind : openaclnn_verify::kRandomCases) {
     if (room.name != kind.operator_name) continue;
     for (int64_t n = 0; n < options.cases; ++n) {
       cases.push_back(kind.make(draw, 2000));
@@ -48,11 +48,11 @@ std::vector<Case> cases_of(const Room& room, const Options& options) {
 
 // Adds a sentence to `failures` when the call itself fails.
 void run_and_judge(const Case& c, Judge& judge, std::vector<std::string>& failures) {
-  const std::vector<openaclnn_test::HostTensor> tensors = openaclnn_test::make_tensors(c);
-  const std::vector<openaclnn_test::HostTensor> before = openaclnn_test::before_call(c, tensors);
-  const openaclnn_test::Outcome outcome = openaclnn_test::run_case(c, tensors);
+  const std::vector<openaclnn_verify::HostTensor> tensors = openaclnn_verify::make_tensors(c);
+  const std::vector<openaclnn_verify::HostTensor> before = openaclnn_verify::before_call(c, tensors);
+  const openaclnn_verify::Outcome outcome = openaclnn_verify::run_case(c, tensors);
   if (outcome.ok()) {
-    openaclnn_test::judge_case(c, before, tensors, judge);
+    openaclnn_verify::judge_case(c, before, tensors, judge);
   } else {
     failures.push_back(fmt::format("{}: {}", c.name, outcome.text()));
   }
@@ -62,7 +62,7 @@ json as_json(const Judge& judge) {
   json outputs = json::array();
   judge.for_each([&](const OutputRecord& record) {
     outputs.push_back({{"output", record.name()},
-                       {"dtype", openaclnn_test::dtype_name(record.dtype())},
+                       {"dtype", openaclnn_verify::dtype_name(record.dtype())},
                        {"elements", record.elements()},
                        {"notCovered", record.skipped()},
                        {"worstUlps", record.worst_ulps()},
@@ -78,7 +78,7 @@ void print_table(const Judge& judge) {
   judge.for_each([&](const OutputRecord& record) {
     const std::string verdict =
         record.failures() == 0 ? "kept" : fmt::format("BROKEN {} times", record.failures());
-    table.add({record.name(), openaclnn_test::dtype_name(record.dtype()), std::to_string(record.elements()),
+    table.add({record.name(), openaclnn_verify::dtype_name(record.dtype()), std::to_string(record.elements()),
                fmt::format("{:.3f}", record.worst_ulps()), fmt::format("{:.3f}", record.worst()), verdict,
                record.worst_place()});
   });
@@ -88,15 +88,12 @@ void print_table(const Judge& judge) {
 int report(const Judge& judge, const std::vector<std::string>& failures, const json& calls, bool as_text) {
   const bool is_kept = judge.ok() && failures.empty();
   if (!as_text) {
-    fmt::print(
-        "{}\n",
-        json{{"outputs", as_json(judge)}, {"failures", failures}, {"calls", calls}, {"kept", is_kept}}.dump(
-            2));
+    print_json({{"outputs", as_json(judge)}, {"failures", failures}, {"calls", calls}, {"kept", is_kept}});
     return is_kept ? kFine : kProblem;
   }
   print_table(judge);
-  fmt::print("{}", toned(Tone::bad, judge.messages()));
-  for (const std::string& failure : failures) fmt::print("{}\n", toned(Tone::bad, failure));
+  fmt::print("{}", toned(Tone::bad, printable_lines(judge.messages())));
+  for (const std::string& failure : failures) fmt::print("{}\n", toned(Tone::bad, printable(failure)));
   fmt::print(
       "The promise is |result - exact| <= ulp/2 + c*2^-24*S, docs/numerics.md; 0 ulp: prescribed bits or "
       "exact.\n");
@@ -135,7 +132,8 @@ int check_dumps(const Options& options) {
                      {"reason", done.reason},
                      {"code", done.result.code},
                      {"sentence", done.result.sentence}});
-    if (!options.json) fmt::print("{}: {}, dumped because: {}\n", folder, done.operator_name, done.reason);
+    if (!options.json)
+      fmt::print("{}: {}, dumped because: {}\n", printable(folder), done.operator_name, done.reason);
     if (!done.is_judged) failures.push_back(fmt::format("{}: {}", folder, done.result.sentence));
   }
   return report(judge, failures, calls, !options.json);

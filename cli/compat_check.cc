@@ -1,10 +1,12 @@
-// openaclnn compat-check: compiles a program that was written for CANN against our headers, and lists what is missing.
-#include <fmt/core.h>
+// openaclnn compat-check: compiles a program that was written for CANN against our headers, reads which libraries its CMake and make
+// files link, and lists what is missing.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,6 +14,7 @@
 #include <set>
 
 #include "library.h"
+#include "link_lines.h"
 #include "process.h"
 #include "program.h"
 #include "terminal.h"
@@ -30,10 +33,15 @@ struct Options {
 
 // What one name is missing as, and where it is used.
 struct Missing {
-  std::string kind;  // "header", "name", "error"
+  std::string kind;  // "header", "name", "library", "error"
   std::set<std::pair<std::string, int>> places;
 };
 using Findings = std::map<std::string, Missing>;
+
+// What link lines ask for beside what is missing.
+struct Linked {
+  std::map<std::string, Missing> in_cann_compat, unknown;
+};
 
 // A folder for stand-ins of missing headers, which goes with the object.
 class ScratchFolder {
@@ -163,6 +171,69 @@ void find_more_lines(const Options& options, Findings& findings) {
   }
 }
 
+std::set<std::string> cann_compat_libraries() {
+  std::istringstream names(OPENACLNN_STUB_LIBRARIES);
+  return {std::istream_iterator<std::string>(names), {}};
+}
+
+// Whether the compiler finds -l<name> in the linker's own folders, as it finds pthread.
+bool is_of_the_system(const Options& options, const std::string& name) {
+  for (const char* suffix : {".so", ".a"}) {
+    const std::string file = "lib" + name + suffix;
+    const Finished asked = run_program({options.compiler, "-print-file-name=" + file});
+    if (asked.exit_code == 0 && asked.output != file && asked.output != file + "\n") return true;
+  }
+  return false;
+}
+
+// Libraries of all link lines: those that cann-compat has, those that nothing has, and those that the text does not tell.
+void check_libraries(const Options& options, const std::map<std::string, std::string>& build_files,
+                     Findings& findings, Linked& linked) {
+  std::map<std::string, Missing> wanted;
+  std::set<std::string> own_targets;
+  for (const auto& [file, text] : build_files) {
+    const LinkLines lines =
+        build_file_kind(file) == BuildFile::cmake ? read_cmake_file(text) : read_make_file(text);
+    own_targets.insert(lines.own_targets.begin(), lines.own_targets.end());
+    for (const LinkedLibrary& library : lines.libraries)
+      wanted[library.name].places.insert({file, library.line});
+    for (const LinkedLibrary& library : lines.unknown)
+      linked.unknown[library.name].places.insert({file, library.line});
+  }
+  const std::set<std::string> provided = cann_compat_libraries();
+  for (auto& [name, library] : wanted) {
+    if (provided.contains(name)) {
+      linked.in_cann_compat[name] = library;
+    } else if (!own_targets.contains(name) && name != "openaclnn" && !is_of_the_system(options, name)) {
+      library.kind = "library";
+      findings["lib" + name + ".so"] = library;
+    }
+  }
+}
+
+// The content of a file that can be a text; throws BadInput for what can't be a part of a program's sources.
+std::string source_text(const std::string& file) {
+  static const std::set<std::string> kSources = {".c", ".cc", ".cpp", ".cxx", ".c++",
+                                                 ".C", ".h",  ".hh",  ".hpp", ".hxx"};
+  std::error_code error;
+  if (access(file.c_str(), R_OK) != 0 || !fs::is_regular_file(file, error))
+    throw BadInput(fmt::format("{}: it isn't a file that can be read", shown(file)));
+  if (build_file_kind(file) == BuildFile::none && !kSources.contains(fs::path(file).extension().string())) {
+    throw BadInput(
+        fmt::format("{}: it isn't a C or C++ file by its name, nor a CMake or make file; accepted are {}, "
+                    "CMakeLists.txt, *.cmake, Makefile* and *.mk",
+                    shown(file), fmt::join(kSources, " ")));
+  }
+  constexpr uintmax_t kMostBytes = 16 << 20;
+  if (fs::file_size(file, error) > kMostBytes)
+    throw BadInput(fmt::format("{}: it is larger than 16 MiB, which no source file is", shown(file)));
+  std::ifstream stream(file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (text.find('\0') != std::string::npos)
+    throw BadInput(fmt::format("{}: it holds binary data; give a source file", shown(file)));
+  return text;
+}
+
 std::string places_text(const Missing& missing) {
   std::string text;
   for (const auto& [file, line] : missing.places)
@@ -170,29 +241,61 @@ std::string places_text(const Missing& missing) {
   return text;
 }
 
+nlohmann::json as_json(const std::string& kind, const std::string& name, const Missing& missing) {
+  nlohmann::json places = nlohmann::json::array();
+  for (const auto& [file, line] : missing.places) places.push_back({{"file", file}, {"line", line}});
+  return {{"kind", kind}, {"name", name}, {"places", places}};
+}
+
+void print_as_json(const Findings& findings, const Linked& linked) {
+  nlohmann::json report = nlohmann::json::array();
+  for (const auto& [name, missing] : findings) report.push_back(as_json(missing.kind, name, missing));
+  for (const auto& [name, library] : linked.in_cann_compat)
+    report.push_back(as_json("library in cann-compat", name, library));
+  for (const auto& [word, library] : linked.unknown)
+    report.push_back(as_json("library unknown", word, library));
+  print_json(report);
+}
+
+void print_as_text(const Findings& findings, const Linked& linked) {
+  if (!linked.in_cann_compat.empty()) {
+    std::vector<std::string> names;
+    for (const auto& [name, library] : linked.in_cann_compat) names.push_back(name);
+    fmt::print("in cann-compat: {}\n", fmt::join(names, ", "));
+  }
+  for (const auto& [word, library] : linked.unknown)
+    fmt::print("not checked: {} ({}), which only the build knows\n", printable(word), places_text(library));
+  if (findings.empty()) {
+    fmt::print("{}\n", toned(Tone::good, "nothing is missing"));
+    return;
+  }
+  Table table({"missing", "what", "where"});
+  for (const auto& [name, missing] : findings) table.add({missing.kind, name, places_text(missing)});
+  table.print();
+}
+
 int check(const Options& options) {
+  Options sources = options;
+  sources.files.clear();
+  std::map<std::string, std::string> build_files;
   for (const std::string& file : options.files) {
-    if (access(file.c_str(), R_OK) != 0 || !fs::is_regular_file(file))
-      throw BadInput(fmt::format("{}: it is no file that can be read", file));
+    const std::string text = source_text(file);
+    if (build_file_kind(file) == BuildFile::none) {
+      sources.files.push_back(file);
+    } else {
+      build_files[file] = text;
+    }
   }
   setenv("LC_ALL", "C.UTF-8", 1);  // diagnostics in English
   Findings findings;
-  for (const std::string& file : options.files) compile(options, file, findings);
-  find_more_lines(options, findings);
+  Linked linked;
+  for (const std::string& file : sources.files) compile(sources, file, findings);
+  find_more_lines(sources, findings);
+  check_libraries(options, build_files, findings, linked);
   if (options.json) {
-    nlohmann::json report = nlohmann::json::array();
-    for (const auto& [name, missing] : findings) {
-      nlohmann::json places = nlohmann::json::array();
-      for (const auto& [file, line] : missing.places) places.push_back({{"file", file}, {"line", line}});
-      report.push_back({{"kind", missing.kind}, {"name", name}, {"places", places}});
-    }
-    fmt::print("{}\n", report.dump(2));
-  } else if (findings.empty()) {
-    fmt::print("{}\n", toned(Tone::good, "nothing is missing"));
+    print_as_json(findings, linked);
   } else {
-    Table table({"missing", "what", "where"});
-    for (const auto& [name, missing] : findings) table.add({missing.kind, name, places_text(missing)});
-    table.print();
+    print_as_text(findings, linked);
   }
   return findings.empty() ? kFine : kProblem;
 }
@@ -203,14 +306,18 @@ void add_compat_check(Program& program) {
   const auto options = std::make_shared<Options>();
   const char* const compiler = std::getenv("CXX");
   options->compiler = compiler != nullptr && *compiler != '\0' ? compiler : "c++";
-  CLI::App* const command = add_command(
-      program, "compat-check", "Compile a program for CANN against our headers and list what is missing",
-      "Example: openaclnn compat-check src/*.cpp -I src -D NDEBUG\n"
-      "Headers that are not found, names that are not declared, and other errors, each with its lines. "
-      "Nothing is\n"
-      "generated. Exit code 1 when something is missing; docs/porting.md helps on.",
-      [options] { return check(*options); });
-  command->add_option("FILE", options->files, "Source files")->required()->type_name("");
+  CLI::App* const command =
+      add_command(program, "compat-check", "List what a program for CANN needs and openaclnn lacks",
+                  "Example: openaclnn compat-check CMakeLists.txt src/*.cpp -I src -D NDEBUG\n"
+                  "Headers that are not found, names that are not declared, and other errors, each with its "
+                  "lines. Of CMake\n"
+                  "and make files, which of the libraries that they link cann-compat has, and which nothing "
+                  "has. Nothing is\n"
+                  "generated. Exit code 1 when something is missing; docs/porting.md helps on.",
+                  [options] { return check(*options); });
+  command->add_option("FILE", options->files, "Source files, CMake files and make files")
+      ->required()
+      ->type_name("");
   command->add_option("-I", options->folders, "A folder with more headers; may be repeated")
       ->type_name("FOLDER")
       ->expected(1)

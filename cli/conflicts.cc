@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <numeric>
 
+#include "base/nearest.h"
 #include "process.h"
 
 namespace openaclnn_cli {
@@ -20,21 +20,6 @@ namespace fs = std::filesystem;
 
 // Names under which CANN's programs look for the interface.
 constexpr const char* kCannNames[] = {"libascendcl.so", "libacl_rt.so", "libnnopbase.so", "libopapi.so"};
-
-// How many letters must change to make one word the other.
-size_t distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0]++;
-    for (size_t k = 1; k <= b.size(); ++k) {
-      const size_t changed = diagonal + (a[i - 1] != b[k - 1] ? 1 : 0);
-      diagonal = row[k];
-      row[k] = std::min({changed, row[k] + 1, row[k - 1] + 1});
-    }
-  }
-  return row.back();
-}
 
 std::vector<fs::path> library_folders() {
   const char* const path = std::getenv("LD_LIBRARY_PATH");
@@ -72,21 +57,22 @@ void find_cann(const fs::path& folder, std::vector<Problem>& problems) {
 }  // namespace
 
 void find_setting_problems(const nlohmann::json& known, std::vector<Problem>& problems) {
+  constexpr std::string_view kPrefix = "OPENACLNN_";
+  std::vector<std::string_view> settings;  // their names without the prefix
+  for (const nlohmann::json& setting : known) {
+    const std::string_view name = setting["name"].get_ref<const std::string&>();
+    settings.push_back(name.substr(kPrefix.size()));
+  }
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const std::string name = text.substr(0, text.find('='));
-    if (!name.starts_with("OPENACLNN_")) continue;
-    std::string nearest;
-    bool is_known = false;
-    for (const nlohmann::json& setting : known) {
-      const std::string candidate = setting["name"];
-      is_known = is_known || candidate == name;
-      if (nearest.empty() || distance(name, candidate) < distance(name, nearest)) nearest = candidate;
-    }
-    if (!is_known) {
-      problems.push_back({fmt::format("{} is set, but openaclnn reads no such variable", name),
-                          fmt::format("unset it; the nearest name is {}", nearest)});
-    }
+    if (!name.starts_with(kPrefix)) continue;
+    const std::string word = name.substr(kPrefix.size());
+    if (std::ranges::find(settings, word) != settings.end()) continue;
+    const std::string_view nearest = openaclnn::nearest_word(word, settings);
+    problems.push_back(
+        {fmt::format("{} is set, but openaclnn reads no such variable", name),
+         nearest.empty() ? "unset it" : fmt::format("unset it; the nearest name is {}{}", kPrefix, nearest)});
   }
   for (const nlohmann::json& setting : known) {
     if (setting["understood"].get<bool>()) continue;

@@ -17,12 +17,29 @@ namespace {
 
 using nlohmann::json;
 
-json machine_facts(int threads) {
+// "3.2 GiB of 8.0 GiB available": of the machine, or of the smallest limit of this process's control groups.
+std::string memory_text(const json& library) {
+  const json& memory = library["memory"];
+  if (memory.is_null()) return "unknown";
+  return fmt::format("{} of {} available", bytes_text(memory["free"].get<double>()),
+                     bytes_text(memory["total"].get<double>()));
+}
+
+std::string quota_text(const json& library) {
+  const json& cpus = library["cpuQuota"];
+  if (cpus.is_null()) return "unknown";
+  return cpus > 0 ? fmt::format("{:.3g} CPUs", cpus.get<double>()) : "none";
+}
+
+json machine_facts(const json& library, int threads) {
   json sizes = json::object();
   for (const Cache& cache : caches()) sizes[cache.name] = cache.bytes;
-  return {{"cpu", cpu_model()},      {"memory", memory_text()},
-          {"caches", sizes},         {"affinity", affinity_cpus()},
-          {"quota", cgroup_quota()}, {"copyBytesPerSecond", copy_bandwidth(threads, 2.0)}};
+  return {{"cpu", cpu_model()},
+          {"memory", memory_text(library)},
+          {"caches", sizes},
+          {"affinity", affinity_cpus()},
+          {"quota", quota_text(library)},
+          {"copyBytesPerSecond", copy_bandwidth(threads, 2.0)}};
 }
 
 // Threads beyond the CPUs take turns, and every loop waits for the last of them.
@@ -51,7 +68,7 @@ std::string gpu_text(const json& library) {
 }
 
 void line(const char* name, const std::string& text) {
-  fmt::print("{} {}\n", toned(Tone::strong, fmt::format("{:12}", name)), text);
+  fmt::print("{} {}\n", toned(Tone::strong, fmt::format("{:12}", name)), printable(text));
 }
 
 std::string instruction_sets(const json& library) {
@@ -90,11 +107,12 @@ void print_report(const json& report) {
     const std::string in_force = setting["inForce"];
     const std::string text = fmt::format("{:24} {}{}", setting["name"].get<std::string>(),
                                          in_force.empty() ? "off" : in_force, is_set ? "" : " (default)");
-    fmt::print("  {}\n", is_set ? text : toned(Tone::faint, text));
+    fmt::print("  {}\n", is_set ? printable(text) : toned(Tone::faint, text));
   }
   for (const json& problem : report["problems"]) {
-    fmt::print("{} {}\n  {} {}\n", toned(Tone::bad, "problem:"), problem["problem"].get<std::string>(),
-               toned(Tone::strong, "remedy:"), problem["remedy"].get<std::string>());
+    fmt::print("{} {}\n  {} {}\n", toned(Tone::bad, "problem:"),
+               printable(problem["problem"].get<std::string>()), toned(Tone::strong, "remedy:"),
+               printable(problem["remedy"].get<std::string>()));
   }
   if (report["problems"].empty()) fmt::print("{}\n", toned(Tone::good, "no problem found"));
 }
@@ -108,14 +126,14 @@ int examine(bool as_json) {
   find_thread_problems(threads, problems);
   find_setting_problems(library["environment"], problems);
   find_library_problems(library_path(), problems);
-  report["machine"] = machine_facts(threads);
+  report["machine"] = machine_facts(library, threads);
   report["gpu"] = gpu_text(library);
   report["python"] = python_facts();
   report["problems"] = json::array();
   for (const Problem& problem : problems)
     report["problems"].push_back({{"problem", problem.what}, {"remedy", problem.remedy}});
   if (as_json) {
-    fmt::print("{}\n", report.dump(2));
+    print_json(report);
   } else {
     print_report(report);
   }

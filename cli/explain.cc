@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/codes.h"
+#include "base/nearest.h"
 #include "pages.h"
 #include "program.h"
 #include "terminal.h"
@@ -21,9 +22,9 @@ struct Explanation {
   std::string name, reason, remedy;
 };
 
-constexpr char kNotReturned[] = "no function of openaclnn returns this code; CANN's libraries may";
+constexpr char kNotReturned[] = "not returned by openaclnn";
 constexpr char kNotReturnedRemedy[] =
-    "find out which library returned it: `openaclnn doctor` shows what is loaded";
+    "find the library that returned it, such as one of CANN's: `openaclnn doctor` shows what is loaded";
 
 std::optional<int> number_in(const std::string& text) {
   int code = 0;
@@ -32,32 +33,59 @@ std::optional<int> number_in(const std::string& text) {
   return error == std::errc() && at == end ? std::optional(code) : std::nullopt;
 }
 
+// The row of a table of docs/errors.md that begins with the code, as plain text; empty when there is none.
+std::vector<std::string> row_of(int code, std::string_view heading) {
+  for (std::vector<std::string>& row : table_under(page("errors"), heading)) {
+    if (row.empty() || row[0] != std::to_string(code)) continue;
+    for (std::string& cell : row) {
+      cell = plain_text(cell);
+      while (cell.ends_with('\n')) cell.pop_back();
+    }
+    return std::move(row);
+  }
+  return {};
+}
+
 Explanation explain(int code) {
   if (code == 0) return {0, "ACL_SUCCESS", "the call did what it was asked to do", "nothing"};
-  Explanation found = {code, openaclnn::code_name(code), kNotReturned, kNotReturnedRemedy};
-  for (const auto& row : table_under(page("errors"), "Codes and sentences")) {
-    if (row.size() < 4 || row[0] != std::to_string(code)) continue;
-    found.reason = plain_text(row[2]);
-    found.remedy = plain_text(row[3]);
+  const std::string name = openaclnn::code_name(code);
+  if (const auto row = row_of(code, "Codes and sentences"); row.size() >= 4)
+    return {code, name, row[2], row[3]};
+  const auto row = row_of(code, "Codes that openaclnn does not return");
+  const std::string meaning = row.size() >= 3 ? "; in CANN: " + row[2] : "";
+  return {code, name, kNotReturned + meaning, kNotReturnedRemedy};
+}
+
+// A number without a name may still lie where only one kind of failure has its codes.
+std::optional<Explanation> explain_by_range(int code) {
+  for (const openaclnn::CodeRange& range : openaclnn::code_ranges()) {
+    if (code < range.first || code > range.last) continue;
+    return Explanation{code, "without a published name",
+                       fmt::format("{}; codes from {} to {} are those of {}", kNotReturned, range.first,
+                                   range.last, range.meaning),
+                       kNotReturnedRemedy};
   }
-  for (std::string* text : {&found.reason, &found.remedy}) {
-    while (text->ends_with('\n')) text->pop_back();
-  }
-  return found;
+  return std::nullopt;
 }
 
 // A number or a name, as a caller has it in front of them.
-int code_of(const std::string& word) {
-  if (word == "ACL_SUCCESS" || word == "ACLNN_SUCCESS") return 0;
+Explanation explain(const std::string& word) {
+  if (word == "ACL_SUCCESS" || word == "ACLNN_SUCCESS") return explain(0);
   const std::optional<int> number = number_in(word);
   for (const openaclnn::CodeName& known : openaclnn::code_names()) {
-    if (number ? known.code == *number : word == known.name) return known.code;
+    if (number ? known.code == *number : word == known.name) return explain(known.code);
   }
-  if (number && *number == 0) return 0;
-  throw BadInput(
-      fmt::format("'{}' is no status code of the interface; give a number or a name of those that `openaclnn "
-                  "explain` lists",
-                  word));
+  if (number && *number == 0) return explain(0);
+  if (number) {
+    if (const std::optional<Explanation> found = explain_by_range(*number)) return *found;
+  }
+  std::vector<std::string_view> names;
+  for (const openaclnn::CodeName& known : openaclnn::code_names()) names.emplace_back(known.name);
+  const std::string nearest = openaclnn::did_you_mean(word, names);
+  if (!nearest.empty()) throw BadInput(fmt::format("'{}' is not a status code{}", word, nearest));
+  throw BadInput(fmt::format(
+      "'{}' isn't a status code of the interface; give a number or a name that `openaclnn explain` lists",
+      shown(word)));
 }
 
 void print_as_text(const Explanation& e) {
@@ -78,7 +106,7 @@ int list_codes(bool json) {
     table.add({std::to_string(e.code), e.name, e.reason});
   }
   if (json) {
-    fmt::print("{}\n", all.dump(2));
+    print_json(all);
   } else {
     table.print();
   }
@@ -101,9 +129,9 @@ void add_explain(Program& program) {
                   "about one case.",
                   [options] {
                     if (options->code.empty()) return list_codes(options->json);
-                    const Explanation found = explain(code_of(options->code));
+                    const Explanation found = explain(options->code);
                     if (options->json) {
-                      fmt::print("{}\n", as_json(found).dump(2));
+                      print_json(as_json(found));
                     } else {
                       print_as_text(found);
                     }

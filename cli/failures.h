@@ -1,9 +1,10 @@
 // How a command says that it cannot go on: with one sentence, and with the exit code that belongs to its kind.
 #pragma once
 
-#include <algorithm>
 #include <stdexcept>
 #include <string>
+
+#include "base/printable.h"
 
 namespace openaclnn_cli {
 
@@ -25,14 +26,9 @@ class Failure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// What a file says, in a sentence: nothing that a terminal would obey.
-inline std::string printable(std::string text) {
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return c < 0x20 || c == 0x7F; }, '?');
-  return text;
-}
+using openaclnn::printable;
 
-// The same for names, which are cut: a hostile file may have long ones.
+// A name in a sentence, cut: a hostile file may have long ones.
 inline std::string shown(const std::string& name) {
   return printable(name.size() > 80 ? name.substr(0, 80) + "…" : name);
 }

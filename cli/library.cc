@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 
 #include <filesystem>
+#include <sstream>
 
 #include "acl/acl.h"
 #include "openaclnn/openaclnn.h"
@@ -30,7 +31,11 @@ std::string library_path() {
 
 std::string error_text() {
   const char* const text = aclGetRecentErrMsg();
-  return text != nullptr ? text : "the library gave no reason";
+  if (text == nullptr) return "the library gave no reason";
+  std::istringstream lines(text);
+  std::string sentences;
+  for (std::string line; std::getline(lines, line);) sentences += (sentences.empty() ? "" : "; ") + line;
+  return sentences;
 }
 
 std::string program_folder() {

@@ -12,7 +12,7 @@ const nlohmann::json& library_facts();
 // The file that the library was loaded from.
 std::string library_path();
 
-// This thread's error text, one sentence per line, and clears it.
+// This thread's error text, its sentences in one line, and clears it.
 std::string error_text();
 
 // The folder of this program's file.

@@ -15,8 +15,6 @@
 #include <sstream>
 #include <thread>
 
-#include "terminal.h"
-
 namespace openaclnn_cli {
 
 namespace {
@@ -64,16 +62,6 @@ int affinity_cpus() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
 }
 
-std::string cgroup_quota() {
-  double quota = 0, period = 0;
-  std::istringstream both(first_line("/sys/fs/cgroup/cpu.max"));
-  if (!(both >> quota >> period)) {
-    std::istringstream(first_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")) >> quota;
-    std::istringstream(first_line("/sys/fs/cgroup/cpu/cpu.cfs_period_us")) >> period;
-  }
-  return quota > 0 && period > 0 ? fmt::format("{:.3g} CPUs", quota / period) : "none";
-}
-
 std::vector<Cache> caches() {
   std::vector<Cache> found;
   for (int index = 0; index < 8; ++index) {
@@ -84,13 +72,6 @@ std::vector<Cache> caches() {
                      size_in(first_line(folder / "size"))});
   }
   return found;
-}
-
-std::string memory_text() {
-  const auto bytes = [](const char* key) {
-    return 1024.0 * std::atof(value_in("/proc/meminfo", key).c_str());
-  };
-  return fmt::format("{} of {} available", bytes_text(bytes("MemAvailable")), bytes_text(bytes("MemTotal")));
 }
 
 double copy_bandwidth(int threads, double seconds) {

@@ -13,10 +13,8 @@ struct Cache {
 };
 
 std::string cpu_model();
-int affinity_cpus();         // that this process may use
-std::string cgroup_quota();  // "2 CPUs", "none"
+int affinity_cpus();  // that this process may use
 std::vector<Cache> caches();
-std::string memory_text();  // "3.2 GiB of 8.0 GiB available"
 
 // Bytes read and written per second by `threads` threads that copy memory far beyond the caches for about `seconds`.
 double copy_bandwidth(int threads, double seconds);

@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <sstream>
+#include <system_error>
 
 #include "program.h"
+#include "streams.h"
+#include "suggest.h"
 
 namespace {
 
@@ -16,13 +20,21 @@ constexpr char kPurpose[] =
     "openaclnn COMMAND --help explains a command.";
 constexpr char kExitCodes[] =
     "Exit codes: 0 all is well; 1 something is wrong: a problem was found, a promise is broken, or\n"
-    "the work failed; 2 bad input: one sentence says what, and nothing was written. `trace` ends with\n"
-    "the exit code of the program that it runs.";
+    "the work failed, also when stdout cannot be written; 2 bad input: one sentence says what, and\n"
+    "nothing was written. `trace` ends with the exit code of the program that it runs. When the reader\n"
+    "of stdout goes away, SIGPIPE ends the program.";
 
 // Every refusal is one sentence on stderr.
 int refuse(const std::string& sentence, int code) {
-  fmt::print(stderr, "openaclnn: {}\n", sentence);
+  complain(sentence);
   return code;
+}
+
+// What CLI11 found wrong, or the word that it did not know, which comes before anything that is missing for want of it.
+std::string sentence_of(const CLI::ParseError& error, const Program& program) {
+  const CLI::App& command = innermost(program.app);
+  const std::vector<std::string> unknown = command.remaining();
+  return unknown.empty() ? error.what() : unknown_word_text(command, unknown[0]);
 }
 
 void add_commands(Program& program) {
@@ -63,9 +75,11 @@ int run(int argc, char** argv) {
   try {
     program.app.parse(own_words(argc, argv, program));
   } catch (const CLI::Success& wanted) {  // --help, --version
-    return program.app.exit(wanted);
+    std::ostringstream text;
+    program.app.exit(wanted, text);
+    return fmt::print("{}", text.str()), kFine;
   } catch (const CLI::ParseError& error) {
-    return refuse(error.what(), kBadInput);
+    return refuse(sentence_of(error, program), kBadInput);
   }
   if (!program.action) return refuse("no command was given; `openaclnn --help` lists them", kBadInput);
   return program.action();
@@ -74,11 +88,15 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  prepare_streams();
   try {
-    return run(argc, argv);
+    return finish_output(run(argc, argv));
   } catch (const BadInput& error) {
-    return refuse(error.what(), kBadInput);
-  } catch (const std::exception& error) {
+    return finish_output(refuse(error.what(), kBadInput));
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) != 0) return finish_output(kProblem, error.code().value());  // of a print
     return refuse(error.what(), kProblem);
+  } catch (const std::exception& error) {
+    return finish_output(refuse(error.what(), kProblem));
   }
 }

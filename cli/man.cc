@@ -2,11 +2,12 @@
 #include <fmt/core.h>
 
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <sstream>
 
+#include "new_file.h"
 #include "program.h"
+#include "suggest.h"
 
 namespace openaclnn_cli {
 
@@ -27,8 +28,8 @@ std::string roff(const std::string& text) {
 void add_options(const CLI::App& command, std::ostream& out) {
   for (const CLI::Option* const option : command.get_options()) {
     const std::string type = option->get_type_size() == 0 ? "" : option->get_type_name();
-    out << ".TP\n\\fB" << roff(option->get_name(true)) << "\\fR" << (type.empty() ? "" : " " + roff(type))
-        << "\n"
+    out << ".TP\n\\fB" << roff(option->get_name(false, true)) << "\\fR"
+        << (type.empty() ? "" : " " + roff(type)) << "\n"
         << roff(option->get_description()) << "\n";
   }
 }
@@ -75,10 +76,10 @@ int write_all(const CLI::App& root, const std::string& folder) {
   std::vector<const CLI::App*> pages = children_of(root);
   pages.push_back(&root);
   for (const CLI::App* const command : pages) {
-    const std::string path = folder + "/" + page_name(*command) + ".1";
-    std::ofstream file(path);
-    file << manual(*command);
-    if (!file.flush()) throw Failure(fmt::format("cannot write {}", path));
+    NewFile file(folder + "/" + page_name(*command) + ".1");
+    file.append(manual(*command));
+    file.sync();
+    file.publish();
   }
   return kFine;
 }
@@ -93,8 +94,7 @@ int show(const CLI::App& root, const Options& options) {
   for (const CLI::App* const child : children_of(root)) {
     if (child->get_name() == options.command) wanted = child;
   }
-  if (wanted == &root && !options.command.empty())
-    throw BadInput(fmt::format("there is no command '{}'; `openaclnn --help` lists them", options.command));
+  if (wanted == &root && !options.command.empty()) throw BadInput(unknown_word_text(root, options.command));
   fmt::print("{}", manual(*wanted));
   return kFine;
 }

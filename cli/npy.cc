@@ -27,6 +27,11 @@ class Literal {
   void expect(char wanted) {
     if (!take(wanted)) throw BadInput(fmt::format("its header has no '{}' where one belongs", wanted));
   }
+  // A list of fields, or a dtype with dims of its own.
+  bool is_structure() {
+    skip_blanks();
+    return text_.starts_with('[') || text_.starts_with('(');
+  }
   std::string string() {
     skip_blanks();
     const char quote = !text_.empty() && text_[0] == '"' ? '"' : '\'';
@@ -82,10 +87,11 @@ aclDataType dtype_of(const std::string& name) {
     const char* const type = openaclnn::npy_type(dtype);
     if (type == nullptr || plain != type + 1) continue;
     const bool is_big_endian = name[0] == '>' && openaclnn::dtype_size(dtype) > 1;
-    if (is_big_endian) throw BadInput(fmt::format("its dtype is {}, with the bytes in reversed order", name));
+    if (is_big_endian)
+      throw BadInput(fmt::format("its dtype is {}, with the bytes in reversed order", shown(name)));
     if (name[0] == '<' || name[0] == '|' || name[0] == '=' || name[0] == '>') return dtype;
   }
-  throw BadInput(fmt::format("its dtype is '{}'; no operator takes it", name));
+  throw BadInput(fmt::format("its dtype is '{}'; no operator takes it", shown(name)));
 }
 
 std::vector<int64_t> read_shape(Literal& literal) {
@@ -115,6 +121,8 @@ StoredTensor read_dictionary(std::string_view text) {
     literal.expect(':');
     if (key == "descr") {
       once(has_descr, key);
+      if (literal.is_structure())
+        throw BadInput("its dtype is a structure; save each field as an array of its own, as array['name']");
       tensor.dtype = dtype_of(literal.string());
     } else if (key == "fortran_order") {
       once(has_order, key);

@@ -14,6 +14,7 @@
 #include "aclnnop/aclnn_nsa_compress.h"
 #include "aclnnop/aclnn_nsa_compress_grad.h"
 #include "aclnnop/aclnn_nsa_compress_with_cache.h"
+#include "base/window_count.h"
 #include "openaclnn/openaclnn.h"
 #include "prototype.h"
 
@@ -57,23 +58,18 @@ std::vector<StoredTensor> bias_gradient(const Arguments& a) {
   return result(dtype, {dims[0], dims[2]});
 }
 
-// How many windows of `length`, `stride` apart, the sequences hold.
+// One token for each window. Without lengths the number of windows decides how many sequences there are, and here it is what must be
+// found: all tokens are one sequence.
 std::vector<StoredTensor> compressed_tokens(const Arguments& a) {
   const Dims& tokens = require_rank(a, "input", 3);
-  const int64_t length = a.integer("compressBlockSize"), stride = a.integer("compressStride");
-  if (length < 1 || stride < 1) throw BadInput("compressBlockSize and compressStride must be at least 1");
+  const openaclnn::WindowShape shape = {a.integer("compressBlockSize"), a.integer("compressStride")};
+  if (shape.block < 1 || shape.stride < 1)
+    throw BadInput("compressBlockSize and compressStride must be at least 1");
   const auto given = a.integers.find("actSeqLenOptional");
-  const bool has_ends = given != a.integers.end() && a.integer("actSeqLenType") == 0;
-  const Dims sequences =
-      given != a.integers.end() && !given->second.empty() ? given->second : Dims{tokens[0]};
-  int64_t windows = 0, begin = 0;
-  for (const int64_t entry : sequences) {
-    const int64_t tokens_of = has_ends ? entry - begin : entry;
-    if (tokens_of > tokens[0]) throw BadInput("actSeqLenOptional describes more tokens than input has");
-    windows += tokens_of >= length ? (tokens_of - length) / stride + 1 : 0;
-    begin = entry;
-  }
-  return result(a.tensor("input").dtype, {windows, tokens[1], tokens[2]});
+  openaclnn::SequenceEntries sequences = {{}, a.integer("actSeqLenType") == 0, tokens[0]};
+  if (given != a.integers.end()) sequences.entries = given->second;
+  return result(a.tensor("input").dtype,
+                {openaclnn::count_all_windows(sequences, shape), tokens[1], tokens[2]});
 }
 
 Infer like(const char* name) {
@@ -170,7 +166,7 @@ std::string Parameter::option() const {
   for (const char* ending : {"Optional", "Optional", "Refs", "Ref", "Out"}) {
     const std::string_view cut = ending;
     // vRefs is --v of the list operator as vRef is of the single one.
-    if (word.size() > cut.size() && word.ends_with(cut)) word.resize(word.size() - cut.size());
+    if (word.size() > cut.size() && word.ends_with(cut)) word.erase(word.size() - cut.size());
   }
   std::string option = "--";
   for (const char c : word) {

@@ -12,7 +12,9 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/quiet_signals.h"
 #include "program.h"
+#include "streams.h"
 
 namespace openaclnn_cli {
 
@@ -66,12 +68,15 @@ Finished run_program(const std::vector<std::string>& words, const std::string& i
     dup2(in[0], STDIN_FILENO);
     dup2(out[1], STDOUT_FILENO);
     dup2(err[1], STDERR_FILENO);
+    restore_signals();
     execvp(arguments[0], arguments.data());
     _exit(kNotStarted);
   }
   for (const int end : {in[0], out[1], err[1]}) close(end);
-  std::signal(SIGPIPE, SIG_IGN);  // a program that does not read its input is no failure
-  (void)!write(in[1], input.data(), input.size());
+  {
+    const openaclnn::QuietSignals quiet;  // a program that does not read its input is no failure
+    (void)!write(in[1], input.data(), input.size());
+  }
   close(in[1]);
   Finished finished = {};
   drain({out[0], err[0]}, {&finished.output, &finished.errors});
@@ -90,8 +95,9 @@ int run_here(const std::vector<std::string>& words, const std::vector<std::strin
     for (char* const setting : settings) {
       if (setting != nullptr) putenv(setting);
     }
+    restore_signals();
     execvp(arguments[0], arguments.data());
-    fmt::print(stderr, "openaclnn: cannot start {}: {}\n", words[0], std::strerror(errno));
+    complain(fmt::format("cannot start {}: {}", words[0], std::strerror(errno)));
     _exit(kNotStarted);
   }
   // Ctrl-C is the program's; this one goes on and tells how it ended.
@@ -101,6 +107,7 @@ int run_here(const std::vector<std::string>& words, const std::vector<std::strin
 
 void become(const std::vector<std::string>& words) {
   const std::vector<char*> arguments = arguments_of(words);
+  restore_signals();
   execvp(arguments[0], arguments.data());
   throw Failure(fmt::format("cannot start {}: {}", words[0], std::strerror(errno)));
 }

@@ -14,8 +14,8 @@
 #include "base/dtype.h"
 #include "base/tensor_view.h"
 #include "library.h"
-#include "ops/room_cases.h"
 #include "program.h"
+#include "verify/room_cases.h"
 
 namespace openaclnn_cli {
 
@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using openaclnn_test::HostTensor;
+using openaclnn_verify::HostTensor;
 
 aclDataType dtype_named(const std::string& name) {
   for (int value = -1; value < 64; ++value) {
@@ -52,7 +52,7 @@ LoadedTensor load(const json& tensor, const std::string& folder, Use use) {
   const std::vector<int64_t> dims = tensor.at("shape");
   const aclDataType dtype = dtype_named(tensor.at("dtype"));
   if (tensor.contains("incomplete"))
-    throw BadInput("its data is incomplete: " + printable(tensor.at("incomplete")));
+    throw BadInput("its data is incomplete: " + printable(tensor.at("incomplete").get<std::string>()));
   if (tensor.contains("file")) {
     const std::string file = tensor.at("file");
     if (file.find('/') != std::string::npos) throw BadInput("it names a file outside its folder");
@@ -101,8 +101,8 @@ Arguments read_arguments(const json& call, const Description& description, const
   return arguments;
 }
 
-openaclnn_test::RecordedCall recorded(const Description& description, const Arguments& arguments) {
-  openaclnn_test::RecordedCall call;
+openaclnn_verify::RecordedCall recorded(const Description& description, const Arguments& arguments) {
+  openaclnn_verify::RecordedCall call;
   for (const Parameter& parameter : description.parameters) {
     const std::string& name = parameter.name;
     if (arguments.has(name)) call.tensors.insert(name);
@@ -134,10 +134,10 @@ std::vector<HostTensor> snapshot(const Description& description, const Arguments
   return tensors;
 }
 
-openaclnn_test::JudgeResults judge_of(const Description& description, const Arguments& arguments) {
-  const openaclnn_test::RecordedCall call = recorded(description, arguments);
+openaclnn_verify::JudgeResults judge_of(const Description& description, const Arguments& arguments) {
+  const openaclnn_verify::RecordedCall call = recorded(description, arguments);
 #define OPENACLNN_OPERATOR(folder_, name_) \
-  if (description.folder == #folder_) return openaclnn_test::recorded_judge_of_##folder_(call);
+  if (description.folder == #folder_) return openaclnn_verify::recorded_judge_of_##folder_(call);
 #include "ops/ops.def"
 #undef OPENACLNN_OPERATOR
   throw Failure(description.name + " has no judge");
@@ -166,14 +166,14 @@ std::vector<std::string> dump_folders(const std::string& path) {
   return folders;
 }
 
-Replay replay(const std::string& folder, openaclnn_test::Judge& judge) {
+Replay replay(const std::string& folder, openaclnn_verify::Judge& judge) {
   try {
     const json call = read_call(folder);
     const Description& description = description_of(call);
     Arguments arguments = read_arguments(call, description, folder);
     Replay done;
     done.operator_name = description.name;
-    done.reason = printable(call.at("reason"));
+    done.reason = printable(call.at("reason").get<std::string>());
     const std::vector<HostTensor> before = snapshot(description, arguments);
     done.result = call_operator(description, arguments);
     if (done.result.code != 0) return done;

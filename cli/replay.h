@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "operators.h"
-#include "support/judge.h"
+#include "verify/judge.h"
 
 namespace openaclnn_cli {
 
@@ -20,6 +20,6 @@ struct Replay {
 };
 
 // Runs the call of one dump and, when it succeeds, has the results judged.
-Replay replay(const std::string& folder, openaclnn_test::Judge& judge);
+Replay replay(const std::string& folder, openaclnn_verify::Judge& judge);
 
 }  // namespace openaclnn_cli

@@ -1,11 +1,12 @@
 // The list of operators, from src/ops/ops.def and the library.
 #include "rooms.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 
+#include "base/nearest.h"
 #include "library.h"
 #include "operators.h"
 #include "pages.h"
@@ -45,19 +46,22 @@ std::span<const Room> rooms() {
 }
 
 const Room& find_room(const std::string& word) {
-  std::string names;
+  std::vector<std::string_view> names;
   for (const Room& room : rooms()) {
     for (const std::string& name : {room.name, room.function}) {
       if (simplified(name) == simplified(word)) return room;
     }
-    names += (names.empty() ? "" : ", ") + room.name;
+    names.push_back(room.name);
   }
   // Versions of a function, like ApplyAdamWV2, share a room.
   for (const Description& description : descriptions()) {
     const auto has_it = [&](const Room& room) { return room.folder == description.folder; };
     if (simplified(description.name) == simplified(word)) return *std::ranges::find_if(rooms(), has_it);
   }
-  throw BadInput(fmt::format("there is no operator '{}'; the operators are {}", word, names));
+  const std::string nearest = openaclnn::did_you_mean(word, names);
+  throw BadInput(
+      fmt::format("there is no operator '{}'{}", word,
+                  nearest.empty() ? fmt::format("; the operators are {}", fmt::join(names, ", ")) : nearest));
 }
 
 std::string python_signature(const Room& room) {
@@ -69,12 +73,6 @@ std::string python_signature(const Room& room) {
     return "openaclnn." + name + stubs.substr(begin + 5 + name.size(), end - begin - 5 - name.size()) + "\n";
   }
   return {};
-}
-
-std::vector<std::string> devices_of(const Room& room) {
-  std::vector<std::string> devices = {"CPU"};
-  if (!page(room.folder + ".cuda").empty()) devices.emplace_back("CUDA");
-  return devices;
 }
 
 }  // namespace openaclnn_cli

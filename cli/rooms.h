@@ -21,7 +21,4 @@ const Room& find_room(const std::string& word);
 // The room's function of the Python package, as its stub file declares it; empty when there is none.
 std::string python_signature(const Room& room);
 
-// "CPU", and others that have a kernel of it.
-std::vector<std::string> devices_of(const Room& room);
-
 }  // namespace openaclnn_cli

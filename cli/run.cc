@@ -151,7 +151,7 @@ void print_results(const Description& description, const Options& options, const
                                    {"workspaceBytes", result.workspace_bytes},
                                    {"results", results},
                                    {"files", options.outputs}};
-    fmt::print("{}\n", report.dump(2));
+    print_json(report);
     return;
   }
   table.print();

@@ -1,4 +1,4 @@
-// Opens, reads, writes and renames the files of tensors.
+// Reads and writes the files of tensors.
 #include "tensor_file.h"
 
 #include <fcntl.h>
@@ -14,6 +14,7 @@
 #include "acl/acl.h"
 #include "base/npy_header.h"
 #include "library.h"
+#include "new_file.h"
 #include "npy.h"
 #include "program.h"
 #include "safetensors.h"
@@ -21,20 +22,6 @@
 namespace openaclnn_cli {
 
 namespace {
-
-class File {
- public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  ~File() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int operator*() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
 
 // False when the file ends before, or cannot be read.
 bool read_at(int file, void* to, size_t bytes, uint64_t at) {
@@ -113,42 +100,6 @@ bool read_numbers(const std::string& text, LoadedTensor& loaded) {
   return true;
 }
 
-// A file that gets its name when it is complete, and goes when it never is.
-class NewFile {
- public:
-  explicit NewFile(const std::string& path)
-      : path_(path), temporary_(path + ".XXXXXX"), file_(mkstemp(temporary_.data())) {
-    if (*file_ < 0) throw Failure(fmt::format("{} cannot be written: {}", path, std::strerror(errno)));
-    const mode_t mask = umask(0);
-    umask(mask);
-    (void)fchmod(*file_, 0666 & ~mask);
-  }
-  ~NewFile() {
-    if (!temporary_.empty()) unlink(temporary_.c_str());
-  }
-  void append(const void* bytes, size_t count) {
-    for (size_t done = 0; done < count;) {
-      const ssize_t written = write(*file_, static_cast<const char*>(bytes) + done, count - done);
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) throw Failure(fmt::format("{} cannot be written: {}", path_, std::strerror(errno)));
-      done += static_cast<size_t>(written);
-    }
-  }
-  void sync() const {
-    if (fsync(*file_) != 0)
-      throw Failure(fmt::format("{} cannot be written: {}", path_, std::strerror(errno)));
-  }
-  void publish() {
-    if (rename(temporary_.c_str(), path_.c_str()) != 0)
-      throw Failure(fmt::format("{} cannot be written: {}", path_, std::strerror(errno)));
-    temporary_.clear();
-  }
-
- private:
-  std::string path_, temporary_;
-  File file_;
-};
-
 bool is_npy(const std::string& path) { return path.ends_with(".npy"); }
 bool is_safetensors(const std::string& path) { return path.ends_with(".safetensors"); }
 
@@ -157,12 +108,12 @@ void write_tensors(NewFile& file, const TensorOutput& output) {
   for (const LoadedTensor& tensor : output.tensors) headers.push_back(tensor.header);
   const std::string head = is_npy(output.path) ? openaclnn::npy_header(headers[0].dtype, headers[0].dims)
                                                : safetensors_header(headers);
-  file.append(head.data(), head.size());
+  file.append(head);
   for (const LoadedTensor& tensor : output.tensors) {
     std::string piece(std::min(kPieceBytes, tensor.header.bytes), '\0');
     for_each_piece(tensor.header.bytes, [&](uint64_t at, uint64_t bytes) {
       tensor.memory->get(piece.data(), bytes, at);
-      file.append(piece.data(), bytes);
+      file.append({piece.data(), bytes});
     });
   }
   file.sync();

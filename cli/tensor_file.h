@@ -44,7 +44,7 @@ struct TensorOutput {
 // Throws BadInput when the name of the file ends otherwise, or the tensors do not go into such a file.
 void require_writable(const TensorOutput& output);
 
-// Writes temporary files beside the wanted ones and renames them at the end, so that none is ever seen half written.
+// Writes all files as NewFile does: none replaces another before all are complete.
 void save_tensors(std::span<const TensorOutput> outputs);
 
 }  // namespace openaclnn_cli

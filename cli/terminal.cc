@@ -2,6 +2,7 @@
 #include "terminal.h"
 
 #include <fmt/core.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/printable.h"
+#include "base/standard_error.h"
 
 namespace openaclnn_cli {
 
@@ -33,12 +38,52 @@ bool is_number(const std::string& text) {
   return !text.empty() && std::strchr("0123456789-+.", text[0]) != nullptr;
 }
 
+// Characters in a line of the terminal.
+size_t columns() {
+  const char* const told = std::getenv("COLUMNS");
+  const int wanted = told != nullptr ? std::atoi(told) : 0;
+  winsize size = {};
+  if (wanted <= 0 && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0) return 80;
+  const int known = wanted > 0 ? wanted : size.ws_col;
+  return known > 0 ? static_cast<size_t>(known) : 80;
+}
+
+// The first characters of a text of UTF-8.
+std::string cut(const std::string& text, size_t characters) {
+  size_t bytes = 0;
+  for (; bytes < text.size() && characters > 0; --characters) {
+    do ++bytes;
+    while (bytes < text.size() && (text[bytes] & 0xC0) == 0x80);
+  }
+  return text.substr(0, bytes);
+}
+
 }  // namespace
 
 std::string toned(Tone tone, std::string_view text) {
   static constexpr std::array<const char*, 5> kCodes = {"", "\033[32m", "\033[31m", "\033[2m", "\033[1m"};
   if (tone == Tone::plain || !has_colours()) return std::string(text);
   return fmt::format("{}{}\033[0m", kCodes[static_cast<size_t>(tone)], text);
+}
+
+std::string printable_lines(std::string_view text) {
+  std::string lines;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    lines += openaclnn::printable(text.substr(0, end));
+    if (end < text.size()) lines += '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+void print_json(const nlohmann::json& value) {
+  fmt::print("{}\n", value.dump(2, ' ', true, nlohmann::json::error_handler_t::replace));
+}
+
+void Table::add(std::vector<std::string> row) {
+  for (std::string& cell : row) cell = openaclnn::printable(cell);
+  rows_.push_back(std::move(row));
 }
 
 void Table::print() const {
@@ -63,14 +108,15 @@ void Table::print() const {
 Progress::Progress(int64_t total) : total_(total), shown_(isatty(STDERR_FILENO) != 0) {}
 
 Progress::~Progress() {
-  if (shown_ && done_ > 0) fmt::print(stderr, "\r\033[K");
+  if (shown_ && done_ > 0) openaclnn::write_to_stderr("\r\033[K");
 }
 
 void Progress::step(const std::string& what) {
   ++done_;
   if (!shown_) return;
-  fmt::print(stderr, "\r\033[K{} of {}  {}", done_, total_, what);
-  std::fflush(stderr);
+  // One column less: a full line would make the terminal begin another, which is not written over.
+  const std::string line = fmt::format("{} of {}  {}", done_, total_, openaclnn::printable(what));
+  openaclnn::write_to_stderr("\r\033[K" + cut(line, columns() - 1));
 }
 
 std::string bytes_text(double bytes) {

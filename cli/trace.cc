@@ -1,16 +1,22 @@
 // openaclnn trace: runs a program with OPENACLNN_TRACE, and sums traces up.
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "new_file.h"
 #include "process.h"
 #include "program.h"
+#include "streams.h"
+#include "suggest.h"
 #include "terminal.h"
 
 namespace openaclnn_cli {
@@ -26,11 +32,26 @@ struct Total {
   int64_t phase1_calls = 0, phase2_calls = 0, refused = 0;
 };
 
-// A trace whose program ended without closing it lacks the bracket at its end, and perhaps a part of the last line.
-json parse_events(const std::string& path) {
+constexpr uint64_t kMostTraceBytes = uint64_t{1} << 30;  // JSON of that size takes ten times the memory
+
+// The file, which may also be a pipe. What does not begin like a trace, /dev/zero for example, is not read to its end.
+std::string read_trace(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw BadInput(fmt::format("{}: it cannot be opened", path));
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (file.peek() != '[') throw BadInput(fmt::format("{}: it is not a trace of openaclnn", path));
+  std::string text;
+  std::vector<char> piece(size_t{1} << 20);
+  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0) {
+    text.append(piece.data(), static_cast<size_t>(file.gcount()));
+    if (text.size() > kMostTraceBytes)
+      throw BadInput(fmt::format("{}: it has more than {} bytes", path, kMostTraceBytes));
+  }
+  return text;
+}
+
+// A trace whose program ended without closing it lacks the bracket at its end, and perhaps a part of the last line.
+json parse_events(const std::string& path) {
+  const std::string text = read_trace(path);
   // Values that nest deeper than openaclnn writes them would take the stack of whoever frees or copies them.
   const auto is_shallow = [&](int depth, json::parse_event_t, json&) {
     if (depth > 12) throw BadInput(fmt::format("{}: it nests too deeply for a trace of openaclnn", path));
@@ -43,7 +64,7 @@ json parse_events(const std::string& path) {
     if (events.is_discarded() && last_line != std::string::npos)
       events = json::parse(text.substr(0, last_line) + "]", is_shallow, false);
   }
-  if (!events.is_array()) throw BadInput(fmt::format("{}: it is no trace of openaclnn", path));
+  if (!events.is_array()) throw BadInput(fmt::format("{}: it is not a trace of openaclnn", path));
   return events;
 }
 
@@ -82,7 +103,7 @@ int print_summary(const std::string& path, bool as_json) {
   try {
     totals = add_up(parse_events(path), path);
   } catch (const json::exception&) {
-    throw BadInput(fmt::format("{}: it is no trace of openaclnn", path));
+    throw BadInput(fmt::format("{}: it is not a trace of openaclnn", path));
   }
   std::vector<std::pair<std::string, Total>> sorted(totals.begin(), totals.end());
   std::ranges::stable_sort(sorted,
@@ -109,24 +130,68 @@ int print_summary(const std::string& path, bool as_json) {
                       {"refused", t.refused}});
   }
   if (as_json) {
-    fmt::print("{}\n", report.dump(2));
+    print_json(report);
   } else {
     table.print();
   }
   return kFine;
 }
 
-int trace_program(const std::vector<std::string>& words, const std::string& out) {
-  const std::string path = std::filesystem::absolute(out).string();
-  std::error_code error;
-  std::filesystem::remove(path, error);  // an old one would pass for this run's
-  const int code = run_here(words, {"OPENACLNN_TRACE=" + path});
-  if (!std::filesystem::exists(path, error)) {
-    fmt::print(stderr, "openaclnn: {} called no operator of openaclnn, so there is no trace\n", words[0]);
-    return code != 0 ? code : static_cast<int>(kProblem);
+// A file that a traced program writes. It is emptied before, so that an older trace cannot pass for that of this run.
+class TraceOutput {
+ public:
+  explicit TraceOutput(const std::string& name)
+      : name_(name),
+        path_(std::filesystem::absolute(name).string()),
+        is_one_file_(name.find("%p") == std::string::npos) {
+    if (!is_one_file_) return;  // a file for each process, named by its number
+    struct stat status = {};
+    existed_ = stat(path_.c_str(), &status) == 0;
+    if (existed_ && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) is_one_file_ = false;  // a pipe
+    if (!is_one_file_) return;
+    const File file(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (*file < 0) throw BadInput(fmt::format("{} cannot be written: {}", name, std::strerror(errno)));
   }
-  fmt::print(stderr, "openaclnn: the trace is in {0}; openaclnn trace --summary {0}\n", out);
-  return code;
+  const std::string& path() const { return path_; }
+
+  // Says where the trace is, or why there is none; returns the exit code of a run that the program ended with `code`.
+  int report(const std::string& program, int code) const {
+    std::error_code error;
+    if (is_one_file_ && (std::filesystem::file_size(path_, error) == 0 || error)) {
+      if (!existed_) std::filesystem::remove(path_, error);
+      complain(fmt::format("{} called no operator of openaclnn, so there is no trace", program));
+      return code != 0 ? code : static_cast<int>(kProblem);
+    }
+    if (is_complete()) {
+      complain(fmt::format("the trace is in {0}; openaclnn trace --summary {0}", name_));
+    } else {
+      complain(
+          fmt::format("the trace in {0} ends early: the program crashed, or the file could not be written; "
+                      "openaclnn trace --summary {0}",
+                      name_));
+    }
+    return code;
+  }
+
+ private:
+  bool is_complete() const {
+    if (!is_one_file_) return true;  // as far as one can tell
+    constexpr std::string_view kEnd = "\n]\n";
+    std::ifstream file(path_, std::ios::binary);
+    file.seekg(-static_cast<std::streamoff>(kEnd.size()), std::ios::end);
+    std::string end(kEnd.size(), '\0');
+    file.read(end.data(), static_cast<std::streamsize>(end.size()));
+    return end == kEnd;
+  }
+
+  const std::string name_, path_;
+  bool is_one_file_;
+  bool existed_ = false;
+};
+
+int trace_program(const std::vector<std::string>& words, const std::string& out) {
+  const TraceOutput output(out);
+  return output.report(words[0], run_here(words, {"OPENACLNN_TRACE=" + output.path()}));
 }
 
 struct Options {
@@ -150,6 +215,9 @@ void add_trace(Program& program) {
                   "and fault. The exit code is the program's. A program that runs by itself is traced with "
                   "OPENACLNN_TRACE.",
                   [&program, options, command] {
+                    const std::vector<std::string> unknown = (*command)->remaining();
+                    if (!unknown.empty() && unknown[0].starts_with('-'))
+                      throw BadInput(unknown_word_text(**command, unknown[0]));
                     const std::vector<std::string> words = words_for(program, **command);
                     if (options->summary.empty() == words.empty())
                       throw BadInput("trace takes either a program to run or --summary FILE");
@@ -158,7 +226,8 @@ void add_trace(Program& program) {
                   });
   (*command)->prefix_command();
   (*command)
-      ->add_option("--out", options->out, "Where the trace goes")
+      ->add_option("-o,--out", options->out,
+                   "Where the trace goes; %p in the name is the number of the process")
       ->type_name("FILE")
       ->capture_default_str();
   (*command)

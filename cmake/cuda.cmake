@@ -1,4 +1,4 @@
-# The CUDA plugin: the real one, built by nvcc where it is, and the one of the tests, which runs the same sources without a GPU.
+# The CUDA plugin: whether nvcc is there, what it is told, and what every plugin consists of. Those of tests: tests/cuda/emulators.cmake.
 set(OPENACLNN_CUDA_FOUND OFF)
 if(NOT OPENACLNN_CUDA STREQUAL "OFF")
   include(CheckLanguage)
@@ -18,6 +18,15 @@ if(NOT OPENACLNN_CUDA STREQUAL "OFF")
 endif()
 if(OPENACLNN_CUDA_FOUND)
   message(STATUS "CUDA plugin: built by nvcc ${CMAKE_CUDA_COMPILER_VERSION}")
+  # Cubins of what is common, and PTX for what comes between and later. CUDA 12.8 was the first to know the last two. The plugin refuses
+  # GPUs before the first (kLeastCapability).
+  set(OPENACLNN_CUDA_ARCHITECTURES 80-real 90)
+  if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
+    list(APPEND OPENACLNN_CUDA_ARCHITECTURES 100-real 120)
+  endif()
+  # Bits as on the CPU: no contraction. A register that spills or memory of threads would cost more than any trick gains.
+  set(OPENACLNN_CUDA_OPTIONS $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false -Xptxas -warn-spills,-warn-lmem-usage
+    -Werror all-warnings --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra,-ffp-contract=off,-fno-strict-aliasing>)
 else()
   message(STATUS "CUDA plugin: not built (OPENACLNN_CUDA is ${OPENACLNN_CUDA}; nvcc of CUDA 12.4 or later is needed)")
 endif()
@@ -44,45 +53,4 @@ function(openaclnn_add_plugin name)
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON)
   target_link_libraries(${name} PRIVATE openaclnn_includes Threads::Threads)
-endfunction()
-
-# openaclnn_simt_sources(): how the emulation's own sources are compiled in the folder that calls this. ThreadSanitizer watches what
-# kernels do, in the order that the emulation tells it, and not the emulation.
-function(openaclnn_simt_sources)
-  if(OPENACLNN_SANITIZE MATCHES thread)
-    set(simt ${PROJECT_SOURCE_DIR}/src/cuda/simt)
-    set_source_files_properties(${simt}/device_language.cc ${simt}/fiber.cc PROPERTIES
-      COMPILE_OPTIONS -fno-sanitize=thread COMPILE_DEFINITIONS OPENACLNN_SIMT_RACES)
-  endif()
-endfunction()
-
-# openaclnn_simt_objects(name sources…): an object library of what the C++ compiler compiles against the emulation of the device
-# language. Kernels of .cu files count as C++ in the folder that calls this.
-function(openaclnn_simt_objects name)
-  set_source_files_properties(${OPENACLNN_CUDA_KERNELS} PROPERTIES LANGUAGE CXX)
-  add_library(${name} OBJECT ${ARGN})
-  set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
-  target_compile_options(${name} PRIVATE -Wno-unknown-pragmas)
-  openaclnn_simt_sources()
-  target_include_directories(${name} BEFORE PRIVATE ${PROJECT_SOURCE_DIR}/src/cuda/simt)
-  target_link_libraries(${name} PRIVATE openaclnn_flags openaclnn_includes)
-endfunction()
-
-# openaclnn_ptx_objects(name sources…): an object library of what nvcc compiles as it does for the plugin, but with its PTX uncompressed,
-# and telling of which line each instruction comes. The folder that calls this must not count .cu files as C++.
-function(openaclnn_ptx_objects name)
-  add_library(${name} OBJECT ${ARGN})
-  get_target_property(options openaclnn_cuda COMPILE_OPTIONS)
-  set_target_properties(${name} PROPERTIES CUDA_ARCHITECTURES 90-virtual CUDA_STANDARD 20 POSITION_INDEPENDENT_CODE ON
-    CUDA_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
-  target_compile_options(${name} PRIVATE ${options} $<$<COMPILE_LANGUAGE:CUDA>:--no-compress -lineinfo>)
-  target_link_libraries(${name} PRIVATE openaclnn_includes)
-endfunction()
-
-# openaclnn_add_ptx_plugin(name objects): the plugin of these kernels over the machine that runs their PTX.
-function(openaclnn_add_ptx_plugin name objects)
-  openaclnn_add_plugin(${name} $<TARGET_OBJECTS:openaclnn_ptx_runtime> $<TARGET_OBJECTS:openaclnn_ptx_machine> ${objects})
-  target_include_directories(${name} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
-  target_link_libraries(${name} PRIVATE openaclnn_flags)
-  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX CUDA_RUNTIME_LIBRARY None)
 endfunction()

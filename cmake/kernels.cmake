@@ -25,15 +25,11 @@ function(openaclnn_add_kernels name out_objects)
     target_compile_definitions(${target} PRIVATE
       OPENACLNN_ISA_NAMESPACE=isa_${isa} ${OPENACLNN_TARGET_${isa}} HWY_DISABLE_PCLMUL_AES)
     target_compile_options(${target} PRIVATE ${OPENACLNN_FLAGS_${isa}} -fvisibility=hidden -fvisibility-inlines-hidden
-      $<$<CONFIG:Release>:-O3>)
+      "$<$<CONFIG:Release>:-O3;-fstack-usage>")
     target_link_libraries(${target} PRIVATE openaclnn_flags openaclnn_hardening openaclnn_includes)
     if(OPENACLNN_SANITIZE MATCHES fuzzer)
       # A fuzzer scans all counters after every run, and nine tenths of them would be those of kernels, once per instruction set.
       target_compile_options(${target} PRIVATE -fno-sanitize=fuzzer-no-link)
-    endif()
-    if(OPENACLNN_PLANTED_BUGS AND OPENACLNN_SANITIZE)
-      # The races that are planted are in the runtime, and kernels without a sanitizer compile in a third of the time.
-      target_compile_options(${target} PRIVATE -fno-sanitize=all)
     endif()
     list(APPEND objects $<TARGET_OBJECTS:${target}>)
   endforeach()

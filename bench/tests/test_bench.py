@@ -23,6 +23,7 @@ import against
 import bench
 import goal_check
 import goals
+import latency
 import library
 import machine
 import report
@@ -111,6 +112,29 @@ class Rounds(unittest.TestCase):
         contestant = self.contestant("a", 1.0, [])
         rounds.take_turns([contestant], 7)
         self.assertEqual(contestant.seconds, [1.0, None, None, 1.0, None, None, 1.0])
+
+
+class Latency(unittest.TestCase):
+    def program(self, folder, frees, status=0):
+        path = pathlib.Path(folder) / "openaclnn_latency"
+        path.write_text("#!/bin/sh\necho 'us of a tiny call beside'\n"
+                        f"for f in frees_us:5 frees_quietest_beyond_idle_us:{frees} small_pages_quietest_beyond_idle_us:-3 freed_mib:64\n"
+                        f"do echo figure ${{f%:*}} ${{f#*:}}\ndone\nexit {status}\n")
+        path.chmod(0o755)
+        return path
+
+    def test_frees_are_judged_beyond_idle(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for frees, met in ((199.5, True), (-20, True), (40000, False)):
+                lines, good = latency.report(self.program(folder, frees))
+                self.assertEqual(good, met)
+                self.assertIn("us of a tiny call beside", lines)
+                self.assertRegex(lines[-1], f"^free while computing: .* frees 64 MiB.*: {'met' if met else 'missed'}$")
+
+    def test_a_program_that_fails_gives_no_verdict(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaisesRegex(ValueError, "gave no latencies"):
+                latency.report(self.program(folder, 1, status=2))
 
 
 class Table(unittest.TestCase):

@@ -25,6 +25,9 @@ myst_enable_extensions = ["colon_fence"]
 suppress_warnings = ["misc.highlighting_failure", "duplicate_declaration.c"]
 highlight_language = "text"
 
+linkcheck_timeout = 10  # seconds
+linkcheck_rate_limit_timeout = 30
+
 breathe_projects = {"openaclnn": str(ROOT / "build" / "docs" / "doxygen" / "xml")}
 breathe_default_project = "openaclnn"
 breathe_domain_by_extension = {"h": "c"}

@@ -14,6 +14,7 @@
 #include "gradient_check.h"
 #include "output_folder.h"
 #include "report.h"
+#include "streams.h"
 #include "trainer.h"
 
 extern "C" void openblas_set_num_threads(int count);
@@ -60,8 +61,6 @@ int run(const Options& options) {
             curve_svg(result.curve, "Learning " + std::filesystem::path(options.text).filename().string()));
   print_results(options, corpus, operators, result, out);
   fmt::print("\nwritten by the averaged weights:\n{}\n", printable(trainer.sample(400)));
-  if (std::fflush(stdout) != 0 || std::ferror(stdout))
-    throw RunError("the results cannot be printed to the standard output");
   return 0;
 }
 
@@ -69,17 +68,19 @@ int run(const Options& options) {
 }  // namespace train
 
 int main(int argc, char** argv) {
+  train::prepare_streams();
+  int code = 1;
   try {
     const auto options = train::parse_options(argc, argv);
-    return options ? train::run(*options) : 0;
+    code = options ? train::run(*options) : 0;
   } catch (const train::InputError& error) {
-    fmt::print(stderr, "openaclnn-train: {}\n", error.what());
-    return 2;
+    train::complain(error.what());
+    code = 2;
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "openaclnn-train: not enough memory\n");
-    return 1;
+    train::complain("not enough memory");
   } catch (const std::exception& error) {
-    fmt::print(stderr, "openaclnn-train: {}\n", error.what());
-    return 1;
+    // Of a print that fails, finish_output() tells.
+    if (std::ferror(stdout) == 0) train::complain(error.what());
   }
+  return train::finish_output(code);
 }

@@ -52,4 +52,12 @@ grep -q "cannot be written" <<<"$message" || fail "a full disk says: $message"
 message=$("$train" --text small.txt --steps 1 --out fifth 2>&1 >/dev/full)
 [ $? -eq 1 ] || fail "a full standard output does not end in exit code 1: $message"
 [ "$(wc -l <<<"$message")" -eq 1 ] || fail "a full standard output says: $message"
+
+# Closed and full streams; ./dev check terminal has all of them.
+"$train" --text nowhere.txt 2>&-
+[ $? -eq 2 ] || fail "a closed stderr ends bad input with another code than 2"
+"$train" --text nowhere.txt 2>/dev/full
+[ $? -eq 2 ] || fail "a full stderr ends bad input with another code than 2"
+message=$("$train" --text small.txt --steps 1 --out sixth 2>&1 >&-)
+[ $? -eq 1 ] || fail "a closed standard output does not end in exit code 1: $message"
 echo "ok"

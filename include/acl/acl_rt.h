@@ -589,7 +589,7 @@ ACL_FUNC_VISIBILITY aclError aclrtFreeHost(void* hostPtr);
  * @param count bytes to copy, 0 allowed.
  * @param kind a hint, 0 to 5.
  * @return 0, also for count 0 or dst == src; 100000 dst or src is NULL, or kind is outside 0 to 5; 107000
- *         count > destMax, the ranges overlap otherwise, or a range leaves its memory block.
+ *         count > destMax or > PTRDIFF_MAX, the ranges overlap otherwise, or a range leaves its memory block.
  */
 ACL_FUNC_VISIBILITY aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count,
                                          aclrtMemcpyKind kind);
@@ -613,7 +613,7 @@ ACL_FUNC_VISIBILITY aclError aclrtMemcpyAsync(void* dst, size_t destMax, const v
  * @param maxCount bytes of room there.
  * @param value its low 8 bits are written.
  * @param count bytes to fill, 0 allowed.
- * @return 0; 100000 devPtr is NULL; 107000 count > maxCount, or the range leaves its memory block; 107002 no
+ * @return 0; 100000 devPtr is NULL; 107000 count > maxCount or > PTRDIFF_MAX, or the range leaves its block; 107002 no
  *         current context.
  */
 ACL_FUNC_VISIBILITY aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count);
@@ -629,12 +629,14 @@ ACL_FUNC_VISIBILITY aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int
                                               aclrtStream stream);
 
 /**
- * Gives the memory of the current device.
+ * Gives the memory of the current device. On the CPU: of the machine, or of the smallest limit among the process's
+ * control groups (cgroups) and all groups above them.
  *
  * @param attr which memory; all answer for the device as a whole.
  * @param free receives free bytes.
  * @param total receives all bytes.
- * @return 0; 100000 attr is outside 0 to 17, or a pointer is NULL; 107002 no current context.
+ * @return 0; 100000 attr is outside 0 to 17, or a pointer is NULL; 107002 no current context; 207000 the system does
+ *         not say (no /proc): then nothing is written.
  */
 ACL_FUNC_VISIBILITY aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, size_t* total);
 

@@ -86,9 +86,9 @@ ACL_FUNC_VISIBILITY aclScalar* aclCreateScalar(void* value, aclDataType dataType
  * Copies host numbers.
  *
  * @param value the numbers; may be NULL when size is 0.
- * @param size how many, 0 allowed.
- * @return the array, released with aclDestroyIntArray; NULL when value is NULL and size > 0, or no memory
- *         is left.
+ * @param size how many, 0 to 2147483647.
+ * @return the array, released with aclDestroyIntArray; NULL when value is NULL and size > 0, size is larger, or no
+ *         memory is left.
  */
 ACL_FUNC_VISIBILITY aclIntArray* aclCreateIntArray(const int64_t* value, uint64_t size);
 
@@ -112,9 +112,9 @@ ACL_FUNC_VISIBILITY aclBoolArray* aclCreateBoolArray(const bool* value, uint64_t
  * Makes a list that takes over its tensors: destroying the list destroys those that are still live.
  *
  * @param value the tensors; may be NULL when size is 0.
- * @param size how many, 0 allowed.
- * @return the list, released with aclDestroyTensorList; NULL when value is NULL and size > 0, an element is
- *         NULL or stale, or no memory is left: the tensors then stay the caller's.
+ * @param size how many, 0 to 2147483647.
+ * @return the list, released with aclDestroyTensorList; NULL when value is NULL and size > 0, size is larger, an
+ *         element is NULL or stale, or no memory is left: the tensors then stay the caller's.
  */
 ACL_FUNC_VISIBILITY aclTensorList* aclCreateTensorList(const aclTensor* const* value, uint64_t size);
 

@@ -37,9 +37,10 @@ extern "C" {
  *
  * @param input the tokens of all sequences, [T, N, D] with N and D at least 1; FLOAT, FLOAT16 or BF16.
  * @param weight [L, N] with L at least 1, of input's dtype.
- * @param actSeqLenOptional the sequences, in host memory, copied; NULL or empty: one sequence of T tokens. A
- *         sequence may have no token (a leading 0 among prefix sums changes nothing). Tokens after the last
- *         sequence belong to no window.
+ * @param actSeqLenOptional the sequences, in host memory, copied. A sequence may have no token (a leading 0 among
+ *         prefix sums changes nothing). Tokens after the last sequence belong to no window. NULL or empty: B batches
+ *         of equal length, where B is the smallest number that divides T and gives J windows. One sequence comes
+ *         first. When several B fit the shapes, pass the lengths; strict mode refuses the call otherwise.
  * @param layoutOptional NULL or "TND".
  * @param compressBlockSize L, the tokens of a window.
  * @param compressStride d, at least 1: the distance of window starts.
@@ -50,7 +51,8 @@ extern "C" {
  * @return 0; 161001 workspaceSize, executor, input, weight or output is NULL; 161002 a tensor or the array is
  *         stale, a dtype or shape is not as above, compressStride, actSeqLenType or layoutOptional is not as
  *         above, an entry of actSeqLenOptional is negative, prefix sums decrease, the sequences have more than T
- *         tokens (strict mode: not exactly T), they do not have J windows, a rank is above 8, a format is not
+ *         tokens (strict mode: not exactly T), they do not have J windows, without lengths no B fits (strict mode: or
+ *         several B fit J > 0), a rank is above 8, a format is not
  *         plain, or output overlaps itself; with OPENACLNN_LIMITS=vendor also FLOAT, L, d or D that is no
  *         multiple of 16, L < d, N > 128, L > 128, D > 256, actSeqLenType 1, no sequences given or not T tokens,
  *         and empty tensors; 561000, 561101, 561103 see aclnn_base.h.

@@ -35,8 +35,9 @@ extern "C" {
  * @param outputGrad gradient of the compressed tokens, [J, N, D]; FLOAT, FLOAT16 or BF16.
  * @param input the tokens of all sequences, [T, N, D], of outputGrad's dtype.
  * @param weight [L, N] with L at least 1, of outputGrad's dtype.
- * @param actSeqLenOptionalOptional the sequences, in host memory, copied; NULL or empty: one sequence of T tokens.
- *         A sequence may have no token (a leading 0 among prefix sums changes nothing).
+ * @param actSeqLenOptionalOptional the sequences, in host memory, copied. A sequence may have no token (a leading 0
+ *         among prefix sums changes nothing). NULL or empty: B batches of equal length, where B is the smallest number
+ *         that divides T and gives J windows, as in aclnn_nsa_compress.h.
  * @param compressBlockSize L, the tokens of a window.
  * @param compressStride d, at least 1: the distance of window starts.
  * @param actSeqLenType 0: actSeqLenOptionalOptional holds prefix sums, the end of each sequence; 1: lengths.
@@ -49,7 +50,8 @@ extern "C" {
  * @return 0; 161001 workspaceSize, executor or a tensor is NULL; 161002 a tensor or the array is stale, a dtype or
  *         shape is not as above, compressStride, actSeqLenType or layoutOptionalOptional is not as above, an entry
  *         of actSeqLenOptionalOptional is negative, prefix sums decrease, the sequences have more than T tokens
- *         (strict mode: not exactly T), they do not have J windows, a rank is above 8, a format is not plain, or
+ *         (strict mode: not exactly T), they do not have J windows, without lengths no B fits (strict mode: or several B
+ *         fit J > 0), a rank is above 8, a format is not plain, or
  *         an output overlaps itself; with OPENACLNN_LIMITS=vendor also FLOAT, L, d or D that is no multiple of 16,
  *         L < d, actSeqLenType 1, and empty tensors; 561000, 561101, 561103 see aclnn_base.h.
  */

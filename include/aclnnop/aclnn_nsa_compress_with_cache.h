@@ -34,8 +34,10 @@ extern "C" {
  *         blockTableOptional, [T, N, D] without. Tokens after the last sequence belong to none.
  * @param weight [L, N] with L at least 1, of input's dtype.
  * @param slotMapping where the block of each sequence goes, [B], INT32 in device memory, read when the task runs. Only
- *         entries of sequences that completed a block are looked at. Of equal entries the last one counts.
- * @param actSeqLenOptional the lengths of the B sequences, in host memory, copied. NULL or empty only where B is 0.
+ *         entries of sequences that completed a block are looked at. Where several of these have one slot, the slot gets
+ *         the block of the sequence with the highest number b.
+ * @param actSeqLenOptional the lengths of the B sequences, in host memory, copied. NULL or empty only where B is 0: they do
+ *         not stand for equal lengths, because nothing says how many tokens of its pages a sequence uses.
  * @param blockTableOptional the pages of each sequence, [B, P], INT32 in device memory, read when the task runs, and
  *         then only where the tokens of a completed block lie; NULL: input has no pages. No length exceeds P *
  *         pageBlockSize.

@@ -119,6 +119,9 @@ ACL_FUNC_VISIBILITY aclnnStatus openaclnnApplyFusedEmaAdamList(void* workspace, 
  *   devices            how many devices there are, deviceNames their products, whyNone the reason when there is none
  *   whyNoCuda          the reason why a GPU is not used, empty with platform "cuda"
  *   threads            that compute on the CPU
+ *   memory             of the host: free and total bytes, of the machine or of the smallest limit of the process's
+ *                      control groups (cgroups), versions 1 and 2; null where neither can be read
+ *   cpuQuota           CPUs that these groups allow, 0 without a quota, null where that cannot be read
  *   instructionSet     of the kernels; instructionSets: all that were built, whether available on this machine
  *   environment        each variable that the library reads: name, accepted, given, inForce, understood
  *   operators          the names of the operators
@@ -131,6 +134,23 @@ ACL_FUNC_VISIBILITY aclnnStatus openaclnnApplyFusedEmaAdamList(void* workspace, 
  * @return 0; 161001 text is NULL but capacity is not 0; 561101 no memory.
  */
 ACL_FUNC_VISIBILITY aclnnStatus openaclnnDescribe(char* text, uint64_t capacity, uint64_t* length);
+
+/* ---- Memory ---- */
+
+/**
+ * Returns freed memory of all devices to the system. The library keeps freed blocks for the next allocation, because
+ * the first write to new memory is slow: on the CPU up to an eighth of the machine's memory or of the cgroup's limit,
+ * on GPUs until the driver has no memory left. The next allocations after this call are slow again.
+ *
+ * Blocks in use keep their memory, and so do freed blocks that queued tasks still use. On the CPU, blocks of at most
+ * 8 KiB share slabs of 64 KiB; a slab with one block in use stays. The call does not wait for tasks on the CPU. On a
+ * GPU, CUDA may wait for all work of the device, and no stream may be capturing.
+ *
+ * Needs no context. The counterpart of PyTorch's empty_cache().
+ *
+ * @return 0; 207004 there is no device; 507899 see acl/acl_rt.h.
+ */
+ACL_FUNC_VISIBILITY aclError openaclnnReleaseMemory(void);
 
 /* ---- Libraries that stand in for others ---- */
 

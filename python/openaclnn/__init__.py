@@ -17,6 +17,7 @@ from openaclnn._native import (
     nsa_compress_grad,
     nsa_compress_with_cache_,
     nsa_windows,
+    release_memory,
     synchronize,
 )
 from openaclnn._doctor import doctor, version as _version
@@ -39,5 +40,6 @@ __all__ = [
     "nsa_compress_grad",
     "nsa_compress_with_cache_",
     "nsa_windows",
+    "release_memory",
     "synchronize",
 ]

@@ -76,13 +76,18 @@ def _library_line(name, check):
     return right, f"{name} {module.__version__}: {'works' if right else 'computes something else'}"
 
 
+_MEMORY_IS_UNKNOWN = 207000  # aclrtGetMemInfo without /proc
+
+
 def _devices_line():
     try:
         free, total = _native.memory_info()
+        memory = f"{free / 2**30:.1f} of {total / 2**30:.1f} GiB free"
     except AclnnError as error:
-        return False, f"devices: none: {error}"
-    return True, (f"devices: {_native.device_count()} ({_native.soc_name()}), {free / 2**30:.1f} of {total / 2**30:.1f} GiB free, "
-                  f"{os.cpu_count()} CPUs, {platform.machine()}")
+        if error.code != _MEMORY_IS_UNKNOWN:
+            return False, f"devices: none: {error}"
+        memory = "memory unknown"
+    return True, f"devices: {_native.device_count()} ({_native.soc_name()}), {memory}, {os.cpu_count()} CPUs, {platform.machine()}"
 
 
 def doctor() -> bool:

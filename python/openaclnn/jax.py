@@ -183,6 +183,8 @@ def nsa_compress(input: Array, weight: Array, compress_block_size: int, compress
     if isinstance(actual_seq_len, jax.core.Tracer):
         raise TypeError("actual_seq_len is traced; the result's shape follows from it, so it must be static: a list of ints")
     lengths = tuple(int(length) for length in actual_seq_len) if actual_seq_len is not None else ()
+    if not lengths and input.ndim:  # the gradient would look for batches that have as many windows
+        lengths = (input.shape[0],)
     windows: jax.Array = _nsa_compress(input, weight, int(compress_block_size), int(compress_stride), lengths,
                                        int(actual_seq_len_type))
     return windows

@@ -1,7 +1,10 @@
 // Chooses how to look into an array, and makes arrays for results.
 #include "array.h"
 
+#include <algorithm>
+
 #include "array_sources.h"
+#include "base/checked.h"
 
 namespace openaclnn::python {
 
@@ -74,10 +77,20 @@ const char* dtype_word(aclDataType dtype) {
   }
 }
 
-int64_t Array::numel() const {
-  int64_t product = 1;
-  for (const int64_t dim : shape()) product *= dim;
-  return product;
+bool Array::is_empty() const {
+  return std::ranges::any_of(shape(), [](int64_t dim) { return dim == 0; });
+}
+
+int64_t Array::numel(const Name& name) const {
+  if (is_empty()) return 0;
+  Checked product = 1;
+  for (const int64_t dim : shape()) product = product * dim;
+  if (!product.ok() || product.value() < 0) {
+    throw nb::value_error(
+        (name.text() + " has shape " + shape_text(shape()) + "; 64 bits must hold its number of elements")
+            .c_str());
+  }
+  return product.value();
 }
 
 std::string Name::text() const {
@@ -96,12 +109,18 @@ void set_layout(Array& array, const Name& name, int64_t rank, const int64_t* dim
         (name.text() + " has rank " + std::to_string(rank) + "; at most 8 dimensions are accepted").c_str());
   }
   array.rank = static_cast<int>(rank);
-  int64_t contiguous = 1;
-  for (int k = array.rank - 1; k >= 0; --k) {
-    array.dims[k] = dims[k];
-    array.strides[k] = strides != nullptr ? strides[k] : contiguous;
-    contiguous *= dims[k];
+  std::copy_n(dims, rank, array.dims.begin());
+  if (strides != nullptr) {
+    std::copy_n(strides, rank, array.strides.begin());
+  } else {
+    set_contiguous(array, name);
   }
+}
+
+void set_contiguous(Array& array, const Name& name) {
+  array.strides.fill(1);
+  if (array.numel(name) == 0) return;  // the product of its other dims may be beyond 64 bits
+  for (int k = array.rank - 1; k > 0; --k) array.strides[k - 1] = array.strides[k] * array.dims[k];
 }
 
 nb::object imported_module(const char* name) { return nb::borrow(PyImport_GetModule(nb::str(name).ptr())); }

@@ -25,6 +25,14 @@ enum class Library { numpy, torch, jax, cupy, other };
 // Kinds of memory, numbered as in DLPack.
 enum class Memory : int32_t { cpu = 1, cuda = 2, cuda_host = 3 };
 
+// "grad", or "grad[3]" in a list. The text is put together only when it is needed.
+struct Name {
+  const char* word;
+  Py_ssize_t index = -1;
+
+  std::string text() const;
+};
+
 // A borrowed view. The object it was made from must live as long; `keeper` holds what was made on the way, if anything.
 struct Array {
   void* data = nullptr;
@@ -39,15 +47,9 @@ struct Array {
   nb::object keeper;
 
   std::span<const int64_t> shape() const { return {dims.data(), static_cast<size_t>(rank)}; }
-  int64_t numel() const;
-};
-
-// "grad", or "grad[3]" in a list. The text is put together only when it is needed.
-struct Name {
-  const char* word;
-  Py_ssize_t index = -1;
-
-  std::string text() const;
+  bool is_empty() const;
+  // ValueError when 64 bits do not hold it.
+  int64_t numel(const Name& name) const;
 };
 
 // Describes an array of NumPy, PyTorch, JAX, CuPy or any other library that speaks DLPack, the buffer protocol or

@@ -31,6 +31,9 @@ aclDataType dtype_of_dlpack(uint8_t code, uint8_t bits, uint16_t lanes);
 // Copies dims and strides (NULL: contiguous) and checks the rank.
 void set_layout(Array& array, const Name& name, int64_t rank, const int64_t* dims, const int64_t* strides);
 
+// Sets the strides of a row-major array of its shape. ValueError when 64 bits do not hold the number of elements.
+void set_contiguous(Array& array, const Name& name);
+
 // A module that the program has imported already, or None: looking at arrays imports nothing.
 nb::object imported_module(const char* name);
 

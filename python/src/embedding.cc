@@ -29,16 +29,19 @@ struct Part {
 template <class Visit>
 bool for_each_integer(const Array& array, Visit&& visit) {
   if (array.dtype != ACL_INT32 && array.dtype != ACL_INT64) return false;
-  const int64_t count = array.numel();
+  const int64_t count = array.numel({"indices"});
   std::array<int64_t, kMostDims> at = {};
   int64_t offset = 0;
   for (int64_t n = 0; n < count; ++n) {
     visit(n, array.dtype == ACL_INT64 ? static_cast<const int64_t*>(array.data)[offset]
                                       : static_cast<const int32_t*>(array.data)[offset]);
     for (int k = array.rank - 1; k >= 0; --k) {
-      offset += array.strides[k];
-      if (++at[k] < array.dims[k]) break;
-      offset -= array.strides[k] * array.dims[k];
+      if (++at[k] < array.dims[k]) {
+        offset += array.strides[k];
+        break;
+      }
+      // A dim of one element may have any stride, so nothing is ever added for a step that isn't taken.
+      offset -= array.strides[k] * (array.dims[k] - 1);
       at[k] = 0;
     }
   }
@@ -60,7 +63,7 @@ struct LocalIndices {
                                 .c_str());
     }
     int64_t wrong_position = -1, wrong_value = 0;
-    values.resize(static_cast<size_t>(indices.numel()));
+    values.resize(static_cast<size_t>(indices.numel({"indices"})));
     bool are_integers = false;
     {
       const nb::gil_scoped_release unlocked;
@@ -82,8 +85,7 @@ struct LocalIndices {
     array = indices;
     array.data = values.data();
     array.dtype = ACL_INT64;
-    int64_t contiguous = 1;
-    for (int k = array.rank - 1; k >= 0; contiguous *= array.dims[k], --k) array.strides[k] = contiguous;
+    set_contiguous(array, {"indices"});
   }
 };
 

@@ -5,6 +5,8 @@
 #include "aclnnop/aclnn_nsa_compress.h"
 #include "aclnnop/aclnn_nsa_compress_grad.h"
 #include "aclnnop/aclnn_nsa_compress_with_cache.h"
+#include "base/equal_batches.h"
+#include "base/window_count.h"
 #include "call.h"
 #include "operators.h"
 #include "scalars.h"
@@ -44,17 +46,8 @@ Lengths lengths_of(nb::handle object) {
 }
 
 // The number of windows; 0 where the lengths are wrong, which the operator then explains.
-int64_t count_windows(const Lengths& lengths, int64_t tokens, const Windowing& w) {
-  if (w.stride < 1 || w.block < 1) return 0;
-  const Lengths whole = {tokens};
-  int64_t windows = 0, end = 0;
-  for (const int64_t entry : lengths.empty() ? whole : lengths) {
-    const int64_t length = w.type == 1 || lengths.empty() ? entry : entry - end;
-    if (length < 0 || length > tokens) return 0;
-    end += length;
-    if (length >= w.block) windows += (length - w.block) / w.stride + 1;
-  }
-  return end > tokens ? 0 : windows;
+int64_t windows_of(const Lengths& lengths, int64_t tokens, const Windowing& w) {
+  return count_all_windows({lengths, w.type == 0, tokens}, {w.block, w.stride});
 }
 
 nb::object nsa_compress(nb::handle input, nb::handle weight, nb::handle compress_block_size,
@@ -63,11 +56,15 @@ nb::object nsa_compress(nb::handle input, nb::handle weight, nb::handle compress
   const Windowing w(compress_block_size, compress_stride, actual_seq_len_type);
   Place place;
   const Array input_array = place.input(input, {"input"}), weight_array = place.input(weight, {"weight"});
-  const Lengths lengths = lengths_of(actual_seq_len);
+  Lengths lengths = lengths_of(actual_seq_len);
   nb::object result = nb::borrow(out);
   if (out.is_none()) {
     std::vector<int64_t> dims(input_array.shape().begin(), input_array.shape().end());
-    if (!dims.empty()) dims[0] = count_windows(lengths, dims[0], w);
+    if (!dims.empty()) {
+      if (lengths.empty())
+        lengths = {dims[0]};  // the operator would look for batches that have so many windows
+      dims[0] = windows_of(lengths, dims[0], w);
+    }
     result = allocate(input, input_array, input_array.dtype, dims);
   }
   const Array out_array = place.output(result, {"out"});
@@ -119,6 +116,15 @@ nb::object nsa_compress_grad(nb::handle grad, nb::handle input, nb::handle weigh
   return nb::make_tuple(finished(std::move(input_grad), library), finished(std::move(weight_grad), library));
 }
 
+// Derivatives of nsa_compress_grad pass these, so that all of them have the windows that it had.
+nb::list equal_ends(int64_t tokens, int64_t windows, int64_t block, int64_t stride) {
+  nb::list ends;
+  if (tokens < 0 || windows < 0 || block < 1 || stride < 1) return ends;
+  const int64_t batches = find_equal_batches(tokens, windows, {block, stride}, SearchFor::smallest).smallest;
+  for (int64_t b = 1; b <= batches; ++b) ends.append(tokens / batches * b);
+  return ends;
+}
+
 nb::object nsa_compress_with_cache(nb::handle input, nb::handle weight, nb::handle slot_mapping,
                                    nb::handle cache, nb::handle compress_block_size,
                                    nb::handle compress_stride, nb::handle actual_seq_len,
@@ -165,7 +171,7 @@ weight : [L, N], input's dtype.
 compress_block_size : L, tokens of a window.
 compress_stride : distance of window starts in tokens, at least 1.
 actual_seq_len : the sequences, a list of ints (or an array of them): the end of each. Not given: one
-    sequence of T tokens.
+    sequence of T tokens. With out also given, as many sequences of equal length as out has windows of.
 actual_seq_len_type : 0: actual_seq_len holds ends; 1: lengths.
 out : receives the windows, [J, N, D]. Not given: a new array of input's library.
 
@@ -186,7 +192,8 @@ Parameters
 ----------
 grad : gradient of the windows, [J, N, D]; float32, float16 or bfloat16.
 input, weight, compress_block_size, compress_stride, actual_seq_len, actual_seq_len_type : as in
-    nsa_compress, of grad's dtype.
+    nsa_compress, of grad's dtype. Without actual_seq_len the sequences have equal lengths, and J says
+    how many there are: the smallest number that divides T and has J windows.
 out : a tuple of two arrays that receive the results. Not given: new arrays.
 
 Returns
@@ -214,8 +221,9 @@ Parameters
 input : the tokens; float32, float16 or bfloat16. Without block_table [T, N, D], the sequences one behind
     the other; with it [pages, P, N, D], where P tokens make a page.
 weight : [L, N], input's dtype.
-slot_mapping : where the block of each sequence goes, int32 [B]; of equal slots the last counts. Entries of
-    sequences that completed no block may be anything.
+slot_mapping : where the block of each sequence goes, int32 [B]; where several completed blocks
+    have one slot, the last sequence of these wins. Entries of sequences that completed no block may be
+    anything.
 cache : [slots, N, D], input's dtype; updated in place.
 compress_block_size : L, tokens of a block.
 compress_stride : distance of block starts in tokens, at least 1.
@@ -264,13 +272,16 @@ void add_nsa(nb::module_& module) {
   module.def(
       "nsa_windows",
       [](nb::handle actual_seq_len, nb::handle tokens, nb::handle block, nb::handle stride, nb::handle type) {
-        return count_windows(lengths_of(actual_seq_len), to_integer(tokens, "tokens"), {block, stride, type});
+        return windows_of(lengths_of(actual_seq_len), to_integer(tokens, "tokens"), {block, stride, type});
       },
       "actual_seq_len"_a.none(), "tokens"_a.none(), "compress_block_size"_a.none(),
       "compress_stride"_a.none(), "actual_seq_len_type"_a.none() = 0,
       nb::sig("def nsa_windows(actual_seq_len, tokens, compress_block_size, compress_stride, "
               "actual_seq_len_type=0)"),
       "The number of windows J of nsa_compress for sequences and a number of tokens.");
+  module.def("nsa_equal_ends", &equal_ends, "tokens"_a, "windows"_a, "compress_block_size"_a,
+             "compress_stride"_a,
+             "The ends of the sequences that nsa_compress_grad assumes without actual_seq_len.");
 }
 
 }  // namespace openaclnn::python

@@ -118,14 +118,14 @@ bool computes_on_gpu() {
 void Place::require(nb::handle object, const Array& array, const Name& name) {
   const auto memory = static_cast<Memory>(array.memory);
   if (!computes_on_gpu()) {
-    if (memory == Memory::cpu || memory == Memory::cuda_host || array.numel() == 0) return;
+    if (memory == Memory::cpu || memory == Memory::cuda_host || array.is_empty()) return;
     refuse(name,
            " is " + text_of_place(array) +
                ", but openaclnn computes on the CPU; copy it there, or set OPENACLNN_DEVICE=cuda before "
                "the program starts");
   }
   if (memory != Memory::cuda) {
-    if (array.numel() == 0) return;
+    if (array.is_empty()) return;
     refuse(name,
            " is " + text_of_place(array) +
                ", but OPENACLNN_DEVICE is cuda; copy it to a GPU, or unset that before the program starts");

@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 
 #include "call.h"
+#include "openaclnn/openaclnn.h"
 #include "operators.h"
 
 namespace openaclnn::python {
@@ -66,9 +67,29 @@ Raises
 AclnnIndexError (an IndexError) : bad data that an operator found since the last call, such as an index
     outside a table. AclnnError : the GPU failed.)";
 
+void release_memory() {
+  int code = 0;
+  {
+    const nb::gil_scoped_release unlocked;
+    code = openaclnnReleaseMemory();
+  }
+  require_success(code);
+}
+
+constexpr const char* kReleaseMemoryDoc =
+    R"(Returns memory that the library keeps for its next calls to the system.
+
+That is scratch memory of earlier calls, and memory that pyACL's functions freed. Arrays belong to their own
+libraries, which have functions of their own, such as torch.cuda.empty_cache().
+
+Raises
+------
+AclnnError : the GPU failed.)";
+
 }  // namespace
 
 void add_runtime(nb::module_& module) {
+  module.def("release_memory", &release_memory, nb::sig("def release_memory()"), kReleaseMemoryDoc);
   module.def("synchronize", &synchronize, nb::sig("def synchronize()"), kSynchronizeDoc);
   module.def("interface_version", &interface_version, "The version of the C interface, three numbers.");
   module.def("library_path", &library_path, "The file of libopenaclnn that is loaded.");

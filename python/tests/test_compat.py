@@ -303,6 +303,13 @@ for wrong in (lambda: acl.rt.free(), lambda: acl.rt.free(device, 1), lambda: acl
         assert "aclrt" in str(error) and "argument" in str(error), error
     else:
         raise SystemExit("a wrong number of arguments was accepted")
+for wrong in (lambda: acl.rt.malloc(-1, 0), lambda: acl.rt.malloc(2**64 + 8, 0), lambda: acl.rt.malloc(8, 2**32), lambda: acl.rt.free(2**64)):
+    try:
+        wrong()
+    except OverflowError as error:
+        assert "aclrt" in str(error) and "it must fit c_" in str(error), error
+    else:
+        raise SystemExit("a number was cut to 64 bits or fewer")
 assert acl.rt.reset_device(0) == 0 and acl.finalize() == 0
 # the arrays' own functions work on after a finalize
 import openaclnn

@@ -1,13 +1,16 @@
 // aclrt*: memory, copies, fills, system parameters, and the two host-side fp16 helpers.
 #include <bit>
 #include <cstdint>
+#include <optional>
 
 #include "acl/acl.h"
 #include "api/require.h"
 #include "base/dtype.h"
 #include "base/float16.h"
 #include "base/text.h"
+#include "openaclnn/openaclnn.h"
 #include "runtime/context.h"
+#include "runtime/device_failure.h"
 #include "runtime/guard.h"
 #include "runtime/memory.h"
 #include "runtime/options.h"
@@ -29,6 +32,12 @@ Status deliver_device_block(void** devPtr, size_t size, size_t extra) {
   return deliver(allocate_block(current->context->device, size, usable, MemorySpace::device), devPtr);
 }
 
+// Fails (107000) on what no memory can have, known to the library or not; mostly a negative number that lost its sign.
+Status require_possible_size(const char* name, size_t bytes) {
+  if (bytes <= PTRDIFF_MAX) return {};
+  return {ACL_ERROR_RT_PARAM_INVALID, text(name, " is ", bytes, "; it must be at most ", PTRDIFF_MAX)};
+}
+
 // The argument checks that aclrtMemcpy and aclrtMemcpyAsync share. `nothing_to_do` for count 0 and dst = src.
 Status check_copy(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind,
                   bool& nothing_to_do) {
@@ -41,6 +50,7 @@ Status check_copy(void* dst, size_t destMax, const void* src, size_t count, aclr
     return {ACL_ERROR_RT_PARAM_INVALID,
             text("count is ", count, " but destMax is ", destMax, "; it must not be larger")};
   }
+  OPENACLNN_TRY(require_possible_size("count", count));
   nothing_to_do = count == 0 || dst == src;
   if (nothing_to_do) return {};
   const uintptr_t to = reinterpret_cast<uintptr_t>(dst);
@@ -62,6 +72,7 @@ Status check_fill(void* devPtr, size_t maxCount, size_t count) {
     return {ACL_ERROR_RT_PARAM_INVALID,
             text("count is ", count, " but maxCount is ", maxCount, "; it must not be larger")};
   }
+  OPENACLNN_TRY(require_possible_size("count", count));
   return count == 0 ? Status() : check_range("devPtr", devPtr, count, RangeOwner::device);
 }
 
@@ -191,9 +202,32 @@ aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, size_t* total) {
     }
     Result<CurrentContext> current = current_context();
     if (!current.ok()) return current.status();
-    const MemoryInfo info = platform().devices[static_cast<size_t>(current->context->device)]->memory_info();
-    *free = info.free_bytes;
-    *total = info.total_bytes;
+    const std::optional<MemoryInfo> info =
+        platform().devices[static_cast<size_t>(current->context->device)]->memory_info();
+    if (!info) {
+      return {ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+              "the memory of this machine is unknown: neither /proc/meminfo nor a limit of a control group "
+              "can be "
+              "read"};
+    }
+    *free = info->free_bytes;
+    *total = info->total_bytes;
+    return {};
+  });
+}
+
+aclError openaclnnReleaseMemory(void) {
+  return runtime_guard(__func__, []() -> Status {
+    OPENACLNN_TRY(require_device(0));
+    std::optional<DeviceFailure> failure;
+    for (Device* const device : platform().devices) {
+      try {
+        device->return_memory();
+      } catch (const DeviceFailure& lost) {  // the other devices return theirs all the same
+        if (!failure) failure = lost;
+      }
+    }
+    if (failure) throw *failure;
     return {};
   });
 }

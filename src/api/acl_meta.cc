@@ -32,14 +32,20 @@ Result<void*> registered(void* handle) {
                 "EL0004 Failed to allocate a handle: every number of this kind is in use");
 }
 
+// Arrays and lists hold an entry per sequence or parameter. More than this is a mistake, mostly a negative number that lost its sign,
+// and must not become an attempt to read that much.
+constexpr uint64_t kMostEntries = INT32_MAX;
+
+Status require_possible_size(uint64_t size) {
+  if (size <= kMostEntries) return {};
+  return {ACLNN_ERR_PARAM_INVALID, text("size is ", size, "; it must be at most ", kMostEntries)};
+}
+
 // A copy of `size` values; (NULL, 0) is an empty array.
 template <class Table, class Element, class Value>
 Result<void*> create_array(const Value* value, uint64_t size) {
   if (value == nullptr && size > 0) return missing("value");
-  if (size > PTRDIFF_MAX / sizeof(Value)) {
-    return Status(ACLNN_ERR_PARAM_INVALID,
-                  text("size is ", size, "; an array of that many values cannot exist"));
-  }
+  if (Status status = require_possible_size(size); !status.ok()) return status;
   auto array =
       size > 0 ? std::make_shared<Array<Element>>(value, value + size) : std::make_shared<Array<Element>>();
   return registered(Table::instance().insert(std::move(array)));
@@ -48,6 +54,7 @@ Result<void*> create_array(const Value* value, uint64_t size) {
 template <class ListTable, class ElementTable, class Element>
 Result<void*> create_list(const Element* const* value, uint64_t size) {
   if (value == nullptr && size > 0) return missing("value");
+  if (Status status = require_possible_size(size); !status.ok()) return status;
   auto list = std::make_shared<HandleList>();
   for (uint64_t k = 0; k < size; ++k) {
     const auto named = [k] { return text("value[", k, "]"); };

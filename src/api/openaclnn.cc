@@ -2,10 +2,14 @@
 #include "openaclnn/openaclnn.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <optional>
+#include <string_view>
 
 #include "base/json.h"
 #include "cpu/dispatch.h"
+#include "cpu/machine_limits.h"
 #include "openaclnn/status.h"
 #include "ops/registry.h"
 #include "runtime/device_failure.h"
@@ -51,6 +55,22 @@ void describe_environment(Json& json) {
   json.close(']');
 }
 
+// What cannot be read is null.
+void describe_limits(Json& json) {
+  json.key("memory");
+  if (const std::optional<MemoryInfo> memory = cpu::machine_memory()) {
+    json.open('{').field("free", memory->free_bytes).field("total", memory->total_bytes).close('}');
+  } else {
+    json.null();
+  }
+  json.key("cpuQuota");
+  if (const std::optional<double> quota = cpu::cpu_quota()) {
+    json.value(std::isfinite(*quota) ? *quota : 0);
+  } else {
+    json.null();
+  }
+}
+
 std::string describe_library() {
   const Platform& found = platform();
   Json json;
@@ -60,6 +80,7 @@ std::string describe_library() {
   json.field("whyNone", found.why_none).field("whyNoCuda", found.why_no_cuda).field("threads", found.threads);
   json.field("instructionSet", found.instruction_set);
   describe_instruction_sets(json);
+  describe_limits(json);
   describe_environment(json);
   json.key("operators").open('[');
   for (const Operator* const op : operators()) json.value(op->name);
@@ -86,8 +107,11 @@ aclnnStatus openaclnnDescribe(char* text, uint64_t capacity, uint64_t* length) {
 }
 
 aclnnStatus openaclnnReportMissing(const char* function) {
-  return guard(function != nullptr ? function : "unknown function", kMetaWall, []() -> Status {
+  const char* const name = function != nullptr ? function : "unknown function";
+  const bool is_operator = std::string_view(name).starts_with("aclnn");
+  return guard(name, kMetaWall, [is_operator]() -> Status {
     return {ACLNN_ERR_INNER_FIND_KERNEL_ERROR,
-            "openaclnn does not have this operator; README.md lists those that it has"};
+            is_operator ? "openaclnn does not have this operator; README.md lists those that it has"
+                        : "openaclnn does not have this function; docs/porting.md says what takes its place"};
   });
 }

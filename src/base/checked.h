@@ -3,8 +3,6 @@
 
 #include <cstdint>
 
-#include "base/planted.h"
-
 namespace openaclnn {
 
 // An int64_t that remembers whether any operation on the way overflowed. Use ok() before value().
@@ -24,7 +22,7 @@ class Checked {
   friend constexpr Checked operator*(Checked a, Checked b) {
     Checked product(0);
     const bool overflow = __builtin_mul_overflow(a.value_, b.value_, &product.value_);
-    product.ok_ = a.ok_ && b.ok_ && (!overflow || planted(Bug::overflow_forgotten));
+    product.ok_ = a.ok_ && b.ok_ && !overflow;
     return product;
   }
 

@@ -1,4 +1,5 @@
-// Every code of the public headers with its name; the values themselves live in the headers.
+// Every code of the public headers with its name, and the published ones that they leave out. The values of the former live in the
+// headers.
 #include "base/codes.h"
 
 #include "acl/acl_base.h"
@@ -22,6 +23,23 @@ constexpr CodeName kCodes[] = {
     OPENACLNN_CODE(ACLNN_ERR_INNER_CREATE_EXECUTOR),
     OPENACLNN_CODE(ACLNN_ERR_INNER_NOT_TRANS_EXECUTOR),
     OPENACLNN_CODE(ACLNN_ERR_INNER_NULLPTR),
+    // Reasons that only the operator libraries of an NPU can have. No header of ours defines them, and nothing returns them.
+    {561104, "ACLNN_ERR_INNER_WRONG_ATTR_INFO_SIZE"},
+    {561105, "ACLNN_ERR_INNER_KEY_CONFLICT"},
+    {561106, "ACLNN_ERR_INNER_INVALID_IMPL_MODE"},
+    {561107, "ACLNN_ERR_INNER_OPP_PATH_NOT_FOUND"},
+    {561108, "ACLNN_ERR_INNER_LOAD_JSON_FAILED"},
+    {561109, "ACLNN_ERR_INNER_JSON_VALUE_NOT_FOUND"},
+    {561110, "ACLNN_ERR_INNER_JSON_FORMAT_INVALID"},
+    {561111, "ACLNN_ERR_INNER_JSON_DTYPE_INVALID"},
+    {561112, "ACLNN_ERR_INNER_OPP_KERNEL_PKG_NOT_FOUND"},
+    {561113, "ACLNN_ERR_INNER_OP_FILE_INVALID"},
+    {561114, "ACLNN_ERR_INNER_ATTR_NUM_OUT_OF_BOUND"},
+    {561115, "ACLNN_ERR_INNER_ATTR_LEN_NOT_ENOUGH"},
+    {561116, "ACLNN_ERR_INNER_INPUT_NUM_IN_JSON_TOO_LARGE"},
+    {561117, "ACLNN_ERR_INNER_INPUT_JSON_IS_NULL"},
+    {561118, "ACLNN_ERR_INNER_STATIC_WORKSPACE_INVALID"},
+    {561119, "ACLNN_ERR_INNER_STATIC_BLOCK_DIM_INVALID"},
     OPENACLNN_CODE(ACL_ERROR_INVALID_PARAM),
     OPENACLNN_CODE(ACL_ERROR_UNINITIALIZE),
     OPENACLNN_CODE(ACL_ERROR_REPEAT_INITIALIZE),
@@ -69,7 +87,25 @@ constexpr CodeName kCodes[] = {
 };
 #undef OPENACLNN_CODE
 
+constexpr CodeRange kRanges[] = {
+    {100000, 100999, "acl functions: a call with wrong arguments, or at the wrong time"},
+    {107000, 107999, "runtime functions: a call with wrong arguments, or at the wrong time"},
+    {145000, 145999, "CANN's graph engine: a wrong argument of a model"},
+    {161000, 161999, "aclnn functions: an argument that isn't accepted"},
+    {200000, 200999, "acl functions: memory, a device or another resource is missing"},
+    {207000, 207999, "runtime functions: memory, a device or another resource is missing"},
+    {245000, 245999, "CANN's graph engine: memory or another resource is missing"},
+    {300000, 300999, "acl functions: a limit of storage is exceeded"},
+    {361000, 361999, "aclnn functions: a call of the runtime failed"},
+    {500000, 500999, "acl functions: an internal error"},
+    {507000, 507999, "runtime functions: an internal error, or an error on the device"},
+    {545000, 545999, "CANN's graph engine: an internal error"},
+    {561000, 561999, "aclnn functions: an internal error of the operator libraries"},
+};
+
 }  // namespace
+
+std::span<const CodeRange> code_ranges() { return kRanges; }
 
 std::span<const CodeName> code_names() { return kCodes; }
 

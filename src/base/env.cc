@@ -1,9 +1,11 @@
 // Reads the environment once; everything unknown gives one message and the default.
 #include "base/env.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <charconv>
 #include <climits>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <span>
@@ -11,6 +13,9 @@
 #include <vector>
 
 #include "base/first_use.h"
+#include "base/nearest.h"
+#include "base/printable.h"
+#include "base/standard_error.h"
 #include "base/text.h"
 
 namespace openaclnn {
@@ -23,7 +28,9 @@ struct Choice {
   T value;
 };
 
-void write_line(const std::string& message) { std::fprintf(stderr, "openaclnn: %s\n", message.c_str()); }
+void write_line(const std::string& message) {
+  write_to_stderr(text("openaclnn: ", printable(message), "\n"));
+}
 
 // What was read.
 struct Reading {
@@ -84,11 +91,8 @@ std::unique_ptr<const Reading> read_environment() {
   static constexpr Choice<bool> kLimits[] = {{"none", false}, {"vendor", true}};
   static constexpr Choice<bool> kAllocators[] = {{"pool", false}, {"guard", true}};
   static constexpr Choice<bool> kSwitch[] = {{"0", false}, {"1", true}};
-  static constexpr Choice<IsaCap> kIsas[] = {{"scalar", IsaCap::scalar},
-                                             {"avx2", IsaCap::avx2},
-                                             {"avx512", IsaCap::avx512},
-                                             {"neon", IsaCap::neon},
-                                             {"sve", IsaCap::sve}};
+  static constexpr Choice<IsaCap> kIsas[] = {
+      {"scalar", IsaCap::scalar}, {"avx2", IsaCap::avx2}, {"avx512", IsaCap::avx512}, {"neon", IsaCap::neon}};
   static constexpr Choice<LogLevel> kLevels[] = {{"error", LogLevel::error},
                                                  {"warn", LogLevel::warn},
                                                  {"info", LogLevel::info},
@@ -110,6 +114,30 @@ std::unique_ptr<const Reading> read_environment() {
   return reading;
 }
 
+constexpr std::string_view kPrefix = "OPENACLNN_";
+
+// The end of the setting's name that is nearest to the variable's; empty when none is near.
+std::string_view nearest_setting(std::string_view name, const std::vector<Setting>& settings) {
+  std::vector<std::string_view> known;
+  for (const Setting& setting : settings)
+    known.push_back(std::string_view(setting.name).substr(kPrefix.size()));
+  return nearest_word(name.substr(kPrefix.size()), known);
+}
+
+// Variables that are not settings but nearly named like one. Others may belong to programs, tests and tools.
+void report_misspelt_names(const std::vector<Setting>& settings) {
+  if (environ == nullptr) return;  // after clearenv()
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view variable = *entry, name = variable.substr(0, variable.find('='));
+    const auto is_name = [&](const Setting& setting) { return name == setting.name; };
+    if (!name.starts_with(kPrefix) || std::ranges::any_of(settings, is_name)) continue;
+    const std::string_view nearest = nearest_setting(name, settings);
+    // Programs that run with more rights than their caller ignore the environment.
+    if (nearest.empty() || secure_getenv(std::string(name).c_str()) == nullptr) continue;
+    write_line(text(name, " is not a setting; did you mean ", kPrefix, nearest, "?"));
+  }
+}
+
 std::atomic<const Reading*> the_reading{};
 
 }  // namespace
@@ -119,11 +147,13 @@ const Environment& environment() {
   std::unique_ptr<const Reading> made = read_environment();
   if (is_first(the_reading, made.get())) {
     // Never destroyed: destructors of the caller's statics may still run operators at exit.
-    for (const Setting& setting : made.release()->settings) {
+    const Reading& reading = *made.release();
+    for (const Setting& setting : reading.settings) {
       if (setting.is_understood) continue;
       write_line(text(setting.name, " is '", setting.given, "'; accepted: ", setting.accepted,
                       "; the default is used"));
     }
+    if (reading.env.log >= LogLevel::warn) report_misspelt_names(reading.settings);
   }
   return the_reading.load(std::memory_order_acquire)->env;
 }

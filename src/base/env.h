@@ -5,10 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "base/check_mode.h"
+
 namespace openaclnn {
 
-enum class CheckMode { report, silent, strict };
-enum class IsaCap { none, scalar, avx2, avx512, neon, sve };
+enum class IsaCap { none, scalar, avx2, avx512, neon };
 enum class LogLevel { error, warn, info, debug };
 enum class DeviceChoice { automatic, cpu, cuda };
 
@@ -19,7 +20,7 @@ struct Environment {
   bool vendor_limits = false;                     // OPENACLNN_LIMITS none|vendor
   bool blocking = false;                          // OPENACLNN_BLOCKING 0|1
   int num_threads = 0;                            // OPENACLNN_NUM_THREADS n >= 1; 0: not set
-  IsaCap isa = IsaCap::none;                      // OPENACLNN_ISA scalar|avx2|avx512|neon|sve
+  IsaCap isa = IsaCap::none;                      // OPENACLNN_ISA scalar|avx2|avx512|neon
   int cpu_devices = 1;                            // OPENACLNN_CPU_DEVICES 1..64
   std::string soc_name = "Ascend910B1";           // OPENACLNN_SOC_NAME
   std::string cuda_plugin;                        // OPENACLNN_CUDA_PLUGIN absolute path
@@ -28,7 +29,7 @@ struct Environment {
   LogLevel log = LogLevel::warn;                  // OPENACLNN_LOG error|warn|info|debug
 };
 
-// The process's settings. An unknown value is reported once on stderr and replaced by the default.
+// The process's settings. Unknown values and misspelt names are reported once on stderr; for values the default is used instead.
 const Environment& environment();
 
 // One variable of the list, for whoever shows the settings.

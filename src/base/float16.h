@@ -8,7 +8,6 @@
 #include <cstdint>
 
 #include "base/inline.h"
-#include "base/planted.h"
 
 namespace openaclnn {
 
@@ -46,7 +45,7 @@ OPENACLNN_INLINE constexpr Bfloat16 narrow_bf16(float x) {
   if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return {kCanonicalNanBf16};
   // Adding 0x7FFF plus the lowest kept bit rounds half to even; a carry out of the mantissa is the right exponent step,
   // up to infinity.
-  const uint32_t parity = planted(Bug::ties_rounded_away) ? 1u : (bits >> 16) & 1u;
+  const uint32_t parity = (bits >> 16) & 1u;
   return {static_cast<uint16_t>((bits + 0x7FFFu + parity) >> 16)};
 }
 
@@ -61,7 +60,7 @@ OPENACLNN_INLINE constexpr Float16 narrow_f16(float x) {
     // In integers, so that the caller's rounding mode has no part in it. 126 - exponent is the distance from the last place
     // of the fp32 significand to 2^-24; beyond 24 even the leading bit is below half of 2^-24.
     const uint32_t shift = 126u - (magnitude >> 23);
-    if (shift > 24u || planted(Bug::subnormals_flushed)) return {sign};
+    if (shift > 24u) return {sign};
     const uint32_t significand = (magnitude & 0x7FFFFFu) | 0x800000u;
     const uint32_t half_less_one = (1u << (shift - 1u)) - 1u;
     return {static_cast<uint16_t>(sign |

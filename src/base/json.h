@@ -1,6 +1,7 @@
 // Json: writes JSON text from front to back. Commas are its business, balance is the caller's.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -8,6 +9,8 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+
+#include "base/utf8.h"
 
 namespace openaclnn {
 
@@ -34,7 +37,7 @@ class Json {
     separate();
     out_ += '"';
     for (size_t at = 0; at < text.size();) {
-      const size_t length = character_bytes(text.substr(at));
+      const size_t length = std::max<size_t>(1, utf8_bytes(text.substr(at)));
       append(text.substr(at, length));
       at += length;
     }
@@ -63,6 +66,11 @@ class Json {
     out_ += digits;
     return *this;
   }
+  Json& null() {
+    separate();
+    out_ += "null";
+    return *this;
+  }
   Json& value(std::span<const int64_t> numbers) {
     open('[');
     for (const int64_t number : numbers) value(number);
@@ -79,20 +87,6 @@ class Json {
   void separate() {
     if (!first_) out_ += ',';
     first_ = false;
-  }
-  // Bytes of the character of UTF-8 that the text begins with; 1 where it is none.
-  static size_t character_bytes(std::string_view text) {
-    const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
-    const size_t wanted = byte(0) >= 0xF0 && byte(0) < 0xF5 ? 4 : byte(0) >= 0xE0 && byte(0) < 0xF0 ? 3 : 2;
-    if (byte(0) < 0xC2 || byte(0) >= 0xF5 || text.size() < wanted) return 1;
-    for (size_t k = 1; k < wanted; ++k) {
-      if ((byte(k) & 0xC0) != 0x80) return 1;
-    }
-    // Neither longer than needed, nor half of a pair, nor beyond the last character.
-    const unsigned second = byte(1);
-    const bool is_wrong = (byte(0) == 0xE0 && second < 0xA0) || (byte(0) == 0xED && second >= 0xA0) ||
-                          (byte(0) == 0xF0 && second < 0x90) || (byte(0) == 0xF4 && second >= 0x90);
-    return is_wrong ? 1 : wanted;
   }
   void append(std::string_view character) {
     const auto byte = static_cast<unsigned char>(character[0]);

@@ -1,31 +1,14 @@
-// LoopNest: several views of one shape rewritten as few nested loops, so that kernels see long contiguous runs.
+// Makes a LoopNest of several views of one shape.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <cstdlib>
 
-#include "base/planted.h"
+#include "base/loop_nest.h"
 #include "base/tensor_view.h"
 
 namespace openaclnn {
-
-// `rank` loops, outermost first; operand k moves by strides[loop][k] elements per step. Plain data: it is part of plans.
-template <int kOperands>
-struct LoopNest {
-  int rank = 0;
-  std::array<int64_t, kMaxRank> dims = {};
-  std::array<std::array<int64_t, kOperands>, kMaxRank> strides = {};
-
-  int64_t inner() const { return rank > 0 ? dims[rank - 1] : 1; }  // elements of one innermost run
-  bool inner_is_contiguous() const {
-    if (rank == 0) return true;
-    for (int64_t stride : strides[rank - 1]) {
-      if (stride != 1) return false;
-    }
-    return true;
-  }
-};
 
 // Merges neighbouring loops wherever every operand allows it: (i, j) becomes one loop when stride(i) = dim(j) * stride(j).
 template <int kOperands>
@@ -35,7 +18,6 @@ void merge_loops(LoopNest<kOperands>& nest) {
     if (nest.dims[k] == 1) continue;
     bool joins = merged > 0;
     for (int operand = 0; joins && operand < kOperands; ++operand) {
-      if (planted(Bug::loops_merged_by_one_operand) && operand > 0) break;
       int64_t step = 0;
       const bool overflow = __builtin_mul_overflow(nest.dims[k], nest.strides[k][operand], &step);
       joins = !overflow && nest.strides[merged - 1][operand] == step;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 
 #include "acl/acl_base.h"
 #include "base/float16.h"
@@ -9,13 +11,30 @@
 
 namespace openaclnn {
 
-// visit(T()) with the storage type of FLOAT, FLOAT16 or BF16; phase 1 has refused all others.
+// The dtypes that kernels are compiled for. plan() refuses every other one (require_kernel_for).
+inline constexpr aclDataType kFloatTypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+inline constexpr aclDataType kIndexTypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE, ACL_INT8, ACL_UINT8,
+                                              ACL_INT16, ACL_INT32,   ACL_INT64,  ACL_BOOL};
+
+constexpr bool is_float_type(aclDataType dtype) {
+  return dtype == ACL_FLOAT || dtype == ACL_FLOAT16 || dtype == ACL_BF16;
+}
+
+// A plan has a dtype without a kernel, which would be an error of the library itself. A kernel can't report it: it neither throws nor
+// allocates, and every result would be wrong.
+[[noreturn]] OPENACLNN_HOST_INLINE void stop_at_unknown_dtype() {
+  std::fputs("openaclnn: internal error: a plan has a dtype that no kernel is compiled for\n", stderr);
+  std::abort();
+}
+
+// visit(T()) with the storage type of a dtype in kFloatTypes.
 template <class Visit>
 OPENACLNN_HOST_INLINE auto with_float_type(aclDataType dtype, const Visit& visit) {
   switch (dtype) {
     case ACL_FLOAT: return visit(float());
     case ACL_FLOAT16: return visit(Float16());
-    default: return visit(Bfloat16());
+    case ACL_BF16: return visit(Bfloat16());
+    default: stop_at_unknown_dtype();
   }
 }
 
@@ -24,7 +43,7 @@ struct BoolByte {
   uint8_t byte;
 };
 
-// visit(T()) with the storage type of an index dtype.
+// visit(T()) with the storage type of a dtype in kIndexTypes.
 template <class Visit>
 OPENACLNN_HOST_INLINE void with_index_type(aclDataType dtype, const Visit& visit) {
   switch (dtype) {
@@ -36,7 +55,8 @@ OPENACLNN_HOST_INLINE void with_index_type(aclDataType dtype, const Visit& visit
     case ACL_BOOL: return visit(BoolByte());
     case ACL_FLOAT16: return visit(Float16());
     case ACL_FLOAT: return visit(float());
-    default: return visit(double());
+    case ACL_DOUBLE: return visit(double());
+    default: stop_at_unknown_dtype();
   }
 }
 

@@ -7,11 +7,10 @@
 
 #include "acl/acl_base.h"
 #include "base/dtype.h"
+#include "base/max_rank.h"
 #include "base/status.h"
 
 namespace openaclnn {
-
-inline constexpr int kMaxRank = 8;
 
 // Element i lives at data + (offset + sum of i_k * strides[k]) * element size.
 struct TensorView {

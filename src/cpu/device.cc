@@ -3,7 +3,6 @@
 #include <memory>
 
 #include "base/env.h"
-#include "base/planted.h"
 #include "base/text.h"
 #include "cpu/dispatch.h"
 #include "cpu/guard_pool.h"
@@ -67,10 +66,11 @@ class CpuDevice final : public Device {
     const auto free_memory = environment().guard_allocator ? guard_free : pool_free;
     Scheduler::instance().release_when_done(address, bytes, free_memory);
   }
+  void return_memory() override { pool_return_all(); }
   std::string damage(const void* address, size_t bytes) const override {
     return environment().guard_allocator ? guard_damage(address, bytes) : std::string();
   }
-  MemoryInfo memory_info() const override { return cpu::memory_info(); }
+  std::optional<MemoryInfo> memory_info() const override { return cpu::memory_info(); }
   std::string name() const override { return "CPU"; }
   bool can_access_peer(int) const override { return true; }
   void enable_peer_access(int) override {}
@@ -88,7 +88,7 @@ class CpuDevice final : public Device {
   }
   Task copy_task(void* destination, const void* source, size_t bytes, bool stage_source) override {
     CopyPlan plan{static_cast<int64_t>(bytes), nullptr};
-    if (stage_source && !planted(Bug::source_not_staged)) {
+    if (stage_source) {
       plan.staged.reset(new char[bytes]);
       std::memcpy(plan.staged.get(), source, bytes);
     }

@@ -3,8 +3,6 @@
 
 #include <span>
 
-#include "runtime/device.h"
-
 namespace openaclnn::cpu {
 
 enum class Isa { baseline, avx2, avx512 };
@@ -21,30 +19,3 @@ const char* isa_name(Isa isa);
 std::span<const Isa> built_isas();
 
 }  // namespace openaclnn::cpu
-
-// Declares `RunFunction`-shaped kernel `name` in every instruction set's namespace, and name_kernel(), which picks one.
-#define OPENACLNN_DECLARE_KERNEL_IN(isa, name)    \
-  namespace openaclnn::isa {                      \
-  Fault name(const void* plan, const TaskIo& io); \
-  }
-#if defined(__x86_64__)
-#define OPENACLNN_DECLARE_KERNEL(name)                \
-  OPENACLNN_DECLARE_KERNEL_IN(isa_baseline, name)     \
-  OPENACLNN_DECLARE_KERNEL_IN(isa_avx2, name)         \
-  OPENACLNN_DECLARE_KERNEL_IN(isa_avx512, name)       \
-  namespace openaclnn {                               \
-  inline RunFunction name##_kernel() {                \
-    switch (cpu::active_isa()) {                      \
-      case cpu::Isa::avx512: return isa_avx512::name; \
-      case cpu::Isa::avx2: return isa_avx2::name;     \
-      default: return isa_baseline::name;             \
-    }                                                 \
-  }                                                   \
-  }
-#else
-#define OPENACLNN_DECLARE_KERNEL(name)                              \
-  OPENACLNN_DECLARE_KERNEL_IN(isa_baseline, name)                   \
-  namespace openaclnn {                                             \
-  inline RunFunction name##_kernel() { return isa_baseline::name; } \
-  }
-#endif

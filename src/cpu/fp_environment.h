@@ -8,16 +8,12 @@
 #include <immintrin.h>
 #endif
 
-#include "base/planted.h"
-
 namespace openaclnn::cpu {
 
 class ScopedFpEnvironment {
  public:
-  ScopedFpEnvironment() : saved_(read()) {
-    write(planted(Bug::state_of_the_caller_used) ? saved_ : kDefault);
-  }
-  ~ScopedFpEnvironment() { write(planted(Bug::state_not_restored) ? kDefault : saved_); }
+  ScopedFpEnvironment() : saved_(read()) { write(kDefault); }
+  ~ScopedFpEnvironment() { write(saved_); }
   ScopedFpEnvironment(const ScopedFpEnvironment&) = delete;
   ScopedFpEnvironment& operator=(const ScopedFpEnvironment&) = delete;
 

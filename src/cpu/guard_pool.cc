@@ -2,7 +2,6 @@
 #include "cpu/guard_pool.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -30,16 +29,12 @@ struct Place {
   char* last;   // behind them
 };
 
-size_t page_bytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
-
-size_t rounded(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
-
 size_t mapping_bytes(size_t bytes) {
-  return rounded(rounded(bytes, kAlignment), page_bytes()) + 2 * page_bytes();
+  return rounded_up(rounded_up(bytes, kAlignment), page_bytes()) + 2 * page_bytes();
 }
 
 Place place_of(const void* block, size_t bytes) {
-  char* const last = static_cast<char*>(const_cast<void*>(block)) + rounded(bytes, kAlignment);
+  char* const last = static_cast<char*>(const_cast<void*>(block)) + rounded_up(bytes, kAlignment);
   const size_t total = mapping_bytes(bytes);
   char* const mapping = last + page_bytes() - total;
   return {mapping, total, mapping + page_bytes(), last};
@@ -85,7 +80,10 @@ void* guard_allocate(size_t bytes) noexcept {
   const size_t total = mapping_bytes(bytes);
   if (total < bytes) return nullptr;
   // All of it will be written to, and a system that has promised too much ends processes. Small blocks need no look at the files.
-  if (bytes > kLarge && bytes > memory_info().free_bytes) return nullptr;
+  if (bytes > kLarge) {
+    const std::optional<MemoryInfo> machine = memory_info();
+    if (machine && bytes > machine->free_bytes) return nullptr;
+  }
   void* const mapping = mmap(nullptr, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping == MAP_FAILED) return nullptr;
   char* const first = static_cast<char*>(mapping) + page_bytes();
@@ -96,7 +94,7 @@ void* guard_allocate(size_t bytes) noexcept {
     munmap(mapping, total);
     return nullptr;
   }
-  char* const block = last - rounded(bytes, kAlignment);
+  char* const block = last - rounded_up(bytes, kAlignment);
   std::memset(first, kMargin, static_cast<size_t>(block - first));
   std::memset(block, kFilling, bytes);
   std::memset(block + bytes, kMargin, static_cast<size_t>(last - block) - bytes);

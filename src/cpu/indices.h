@@ -4,8 +4,6 @@
 #include <atomic>
 #include <cstdint>
 
-#include "base/planted.h"
-
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
 // Out-of-range positions found by several threads: how many, and the lowest. Its result does not depend on their order.
@@ -13,7 +11,6 @@ class FaultScan {
  public:
   void add(int64_t position) {
     count_.fetch_add(1, std::memory_order_relaxed);
-    if (planted(Bug::fault_position_of_the_last)) return lowest_.store(position, std::memory_order_relaxed);
     int64_t lowest = lowest_.load(std::memory_order_relaxed);
     while (position < lowest && !lowest_.compare_exchange_weak(lowest, position, std::memory_order_relaxed)) {
     }

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
-#include "base/layout.h"
+#include "base/loop_nest.h"
 #include "cpu/threads.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {

@@ -148,6 +148,7 @@ HWY_INLINE void store_in_order(const F32x2& value, To* to) {
 // ---- past the caches, for results that are larger than these; `to` is aligned to kStreamAlignment ----
 
 inline constexpr uintptr_t kStreamAlignment = 64;
+inline constexpr bool kHasStreams = HWY_TARGET != HWY_SCALAR;  // else they are stores like others
 
 template <class Storage>
 HWY_INLINE void stream2(const F32x2& value, Storage* to) {

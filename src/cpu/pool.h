@@ -3,6 +3,7 @@
 
 namespace openaclnn::cpu {
 
+// Kernels run on its threads, so each of them has a ScopedScratch (cpu/scratch.h).
 class Pool {
  public:
   virtual ~Pool() = default;

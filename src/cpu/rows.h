@@ -11,10 +11,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <utility>
 
 #include "base/checked.h"
-#include "base/planted.h"
 #include "base/sum_order.h"
 #include "cpu/pairs.h"
 
@@ -30,7 +28,7 @@ inline int64_t tile_columns(int64_t columns) {
   return ceil_div(part, kLine) * kLine;
 }
 
-// Accumulators of one tile of columns; a thread keeps one on its stack.
+// Accumulators of one tile of columns, in the scratch memory of a thread (cpu/scratch.h).
 struct alignas(64) RowAccumulators {
   float window[kTileColumns];
   float chunk[kTileColumns];
@@ -53,7 +51,7 @@ template <class Visit>
 HWY_INLINE void for_each_pair(int64_t columns, const Visit& visit) {
   int64_t c = 0;
   for (; c + F32x2::kLanes <= columns; c += F32x2::kLanes) visit(c, c);
-  if (c < columns) visit(c, planted(Bug::tail_not_moved_back) ? c : columns - F32x2::kLanes);
+  if (c < columns) visit(c, columns - F32x2::kLanes);
 }
 
 // Accumulators that for_each_pair needs for so many columns.
@@ -118,7 +116,7 @@ inline void add_group(float* accumulators, const RowGroup<kRows, In>& group, int
 inline void join_window(int64_t end, int64_t terms, int64_t slots, const float* window, float* chunk,
                         double* total) {
   const int64_t begin = (end - 1) / kWindowTerms * kWindowTerms;
-  const bool opens_chunk = begin % kChunkTerms == 0 && !(planted(Bug::chunk_not_cleared) && begin > 0);
+  const bool opens_chunk = begin % kChunkTerms == 0;
   for (int64_t c = 0; c < slots; ++c) chunk[c] = (opens_chunk ? 0.0f : chunk[c]) + window[c];
   if (terms <= kChunkTerms || (end < terms && end % kChunkTerms != 0)) return;
   const bool opens_total = end <= kChunkTerms;
@@ -164,7 +162,7 @@ HWY_INLINE void write_pair(const SumTarget<Out>& target, const F32x2& sum, int64
 // Calls write(std::bool_constant) with whether the row can be streamed.
 template <class In, class Out, class Write>
 HWY_INLINE void with_streaming(const SumTarget<Out>& target, int64_t columns, const Write& write) {
-  if (target.streams && kHaveSameOrder<In, Out> && columns % F32x2::kLanes == 0 &&
+  if (kHasStreams && target.streams && kHaveSameOrder<In, Out> && columns % F32x2::kLanes == 0 &&
       reinterpret_cast<uintptr_t>(target.out) % kStreamAlignment == 0) {
     write(std::true_type());
   } else {
@@ -225,7 +223,7 @@ inline void sum_narrow_rows(const Rows<RowStart>& rows, int64_t in_stride, int64
     float chunk = 0;
     for (int64_t begin = 0; begin < rows.count; begin += kWindowTerms) {
       const int64_t end = begin + kWindowTerms < rows.count ? begin + kWindowTerms : rows.count;
-      float window = planted(Bug::narrow_sums_without_windows) ? std::exchange(chunk, 0.0f) : 0;
+      float window = 0;
       for (int64_t k = begin; k < end; ++k) window += to_float(rows.start(k)[c * in_stride]);
       chunk += window;
       if (end == rows.count || end % kChunkTerms == 0) {

@@ -5,11 +5,12 @@
 #include <new>
 #include <utility>
 
-#include "base/planted.h"
+#include "base/cancellation.h"
 #include "cpu/fp_environment.h"
 #include "cpu/pool.h"
 #include "cpu/threads.h"
 #include "runtime/recycle.h"
+#include "runtime/task_fault.h"
 
 namespace openaclnn::cpu {
 
@@ -24,8 +25,8 @@ void run_task(const Task& task, uint64_t number, FaultCell& fault_cell) {
   const Fault fault =
       task.run(task.plan.get(), TaskIo{task.data, task.workspace, task.check,
                                        task.lists != nullptr ? task.lists->addresses.data() : nullptr});
-  if (!fault.found() || task.check == CheckMode::silent || planted(Bug::fault_not_recorded)) return;
-  (task.report != nullptr ? *task.report : fault_cell).record(number, task.name, task.describe, fault);
+  if (!fault.found() || task.check == CheckMode::silent) return;
+  record_fault(task, number, fault_cell, fault);
 }
 
 }  // namespace
@@ -65,7 +66,7 @@ std::shared_ptr<Marker> CpuQueue::record() {
   marker->queue_ = weak_from_this();
   marker->task_number = tasks_;
   marker->fault_cell = fault_cell;
-  if (state_ == State::idle || planted(Bug::record_reached_early)) {
+  if (state_ == State::idle) {
     scheduler.reach(lock, *marker);
     return marker;
   }
@@ -78,7 +79,7 @@ bool CpuQueue::wait_for(std::shared_ptr<Marker> marker) {
   Scheduler::Lock lock(scheduler.mutex_);
   if (closed_) return false;
   auto awaited = std::static_pointer_cast<CpuMarker>(std::move(marker));
-  if (awaited->reached_ || planted(Bug::wait_ignored)) return true;
+  if (awaited->reached_) return true;
   scheduler.append(lock, *this, Item{Kind::wait, {}, 0, 0, std::move(awaited)});
   return true;
 }
@@ -86,7 +87,7 @@ bool CpuQueue::wait_for(std::shared_ptr<Marker> marker) {
 WaitResult CpuQueue::synchronize(Deadline deadline) {
   Scheduler& scheduler = Scheduler::instance();
   Scheduler::Lock lock(scheduler.mutex_);
-  const uint64_t target = added_ - (planted(Bug::synchronize_leaves_the_last) && added_ > 0 ? 1 : 0);
+  const uint64_t target = added_;
   if (finished_ == target) return WaitResult::done;
   return scheduler.wait_until(lock, shared_from_this(), deadline, target,
                               [&] { return finished_ >= target; });
@@ -185,25 +186,36 @@ std::shared_ptr<CpuQueue> Scheduler::unlist(const Lock&, CpuQueue& queue) {
 
 // One call per queue that becomes ready; a worker that comes too late finds nothing to do.
 void Scheduler::request_worker(const Lock&) {
-  if ((choices_ != nullptr && choices_->alone()) || planted(Bug::nobody_is_woken)) return;
+  if (choices_ != nullptr && choices_->alone()) return;
   const auto work = [](void* scheduler) {
     Scheduler& self = *static_cast<Scheduler*>(scheduler);
     Lock lock(self.mutex_);
     self.drain_ready(lock);
+    while (self.has_excess_) {
+      self.return_memory(lock);
+      self.drain_ready(lock);
+    }
   };
   Pool* const workers = pool();
   serial_ =
       workers == nullptr || !workers->submit(work, this);  // a system short of threads may have some again
 }
 
+// A queue that is filled as fast as it is drained must not keep the others waiting.
+constexpr int kItemsPerTurn = 64;
+
 void Scheduler::drain_ready(Lock& lock) {
-  // A queue that is filled as fast as it is drained must not keep the others waiting.
-  constexpr int kItemsPerTurn = 64;
   while (!ready_.empty()) {
     int items = 0;
     drain(lock, next_ready(lock),
           [&] { return (++items > kItemsPerTurn && !ready_.empty()) || ends_turn(lock); });
   }
+}
+
+void Scheduler::take_turn(Lock& lock) {
+  if (ready_.empty()) return;
+  int items = 0;
+  drain(lock, next_ready(lock), [&] { return ++items > kItemsPerTurn || ends_turn(lock); });
 }
 
 std::shared_ptr<CpuQueue> Scheduler::next_ready(const Lock&) const {
@@ -224,7 +236,7 @@ void Scheduler::let_decide(Choices* choices) {
 template <class Stop>
 void Scheduler::drain(Lock& lock, std::shared_ptr<CpuQueue> queue, Stop stop) {
   (void)unlist(lock, *queue);
-  if (ready_.empty() && !serial_) {
+  if (ready_.empty() && !serial_ && !has_excess_) {
     if (Pool* const workers = pool()) workers->withdraw();  // this thread was faster than those it called
   }
   run_items(lock, *queue, std::move(stop));
@@ -248,6 +260,7 @@ void Scheduler::run_items(Lock& lock, CpuQueue& queue, Stop stop) {
         const Task task = std::move(item.task);
         item.task.lists = task.lists;  // has_pending_write() asks for running tasks, too
         lock.unlock();
+        const ScopedScratch scratch(*queue.scratch_);
         ++tasks_on_this_thread();
         run_task(task, number, *queue.fault_cell);
         --tasks_on_this_thread();
@@ -256,6 +269,7 @@ void Scheduler::run_items(Lock& lock, CpuQueue& queue, Stop stop) {
       if (counts) --running_tasks_;
       quiet_.notify_all();
       finish_task(lock, sequence);
+      if (serial_ && has_excess_) return_memory(lock);  // there is no worker who could
     } else if (item.kind == CpuQueue::Kind::record) {
       reach(lock, *item.marker);
     }
@@ -276,32 +290,13 @@ void Scheduler::reach(const Lock& lock, CpuMarker& marker) {
   }
 }
 
-void Scheduler::finish_task(const Lock&, uint64_t sequence) {
+void Scheduler::finish_task(const Lock& lock, uint64_t sequence) {
   done_[sequence - oldest_] = 1;
   while (!done_.empty() && done_.front() != 0) {
     done_.pop_front();
     ++oldest_;
   }
-  while (!released_.empty() && released_.begin()->first <= oldest_) {
-    const Released& block = released_.begin()->second;
-    block.free_memory(block.address, block.bytes);
-    released_.erase(released_.begin());
-  }
-}
-
-void Scheduler::release_when_done(void* address, size_t bytes, void (*free_memory)(void*, size_t)) {
-  Lock lock(mutex_);
-  if (!done_.empty() && !planted(Bug::freed_while_queued)) {
-    const uint64_t passed = oldest_ + done_.size();
-    try {
-      released_.emplace(passed, Released{address, bytes, free_memory});
-      return;
-    } catch (const std::bad_alloc&) {
-      // No memory even for the note: wait here for the tasks instead, so that the block is not lost.
-      while (oldest_ < passed) quiet_.wait(lock);
-    }
-  }
-  free_memory(address, bytes);
+  if (!released_.empty() && released_.begin()->first <= oldest_) free_released(lock);
 }
 
 // A queue that can run now and whose progress `queue` waits for: itself, or the one that will reach the point it is
@@ -333,6 +328,7 @@ WaitResult Scheduler::wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& qu
         continue;
       }
     }
+    const CancellationHold no_cancellation;
     ++queue->waiters_;
     queue->awaited_ = std::min(queue->awaited_, awaited);
     const bool expired = deadline ? queue->changed_.wait_until(lock, *deadline) == std::cv_status::timeout

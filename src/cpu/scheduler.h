@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/ring.h"
+#include "cpu/scratch.h"
 #include "runtime/device.h"
 #include "runtime/fork.h"
 
@@ -68,6 +69,8 @@ class CpuQueue final : public Queue, public std::enable_shared_from_this<CpuQueu
     std::shared_ptr<CpuMarker> marker;
   };
 
+  // For the kernels that the thread that drains the queue runs; there is one such thread at a time.
+  const OwnedScratch scratch_ = make_scratch();
   Ring<Item> items_;
   uint64_t added_ = 0;     // items ever appended
   uint64_t finished_ = 0;  // items done
@@ -107,7 +110,9 @@ class Scheduler final : public ForkGuarded {
   // From now on `choices` decides; nullptr: nobody, as everywhere outside tests. Only while no task is queued.
   void let_decide(Choices* choices);
 
-  // Calls free_memory(address, bytes) once every task enqueued before now is done; at once when there is none.
+  // Calls free_memory(address, bytes) once every task enqueued before now is done.
+  // Without such tasks: at once and without the lock, and this thread returns what the memory pool has in excess.
+  // Otherwise: under the lock when the tasks are done, and a worker returns the excess.
   void release_when_done(void* address, size_t bytes, void (*free_memory)(void*, size_t));
 
   void before_fork() override { mutex_.lock(); }
@@ -141,6 +146,7 @@ class Scheduler final : public ForkGuarded {
   void forget_writes(const Lock& lock, CpuQueue& queue);
   void request_worker(const Lock& lock);
   void drain_ready(Lock& lock);
+  void take_turn(Lock& lock);  // of one ready queue, even if no other one waits
   std::shared_ptr<CpuQueue> next_ready(const Lock& lock) const;
   bool ends_turn(const Lock& lock) const;
   template <class Stop>
@@ -150,6 +156,8 @@ class Scheduler final : public ForkGuarded {
   bool is_blocked(const Lock& lock, const CpuQueue& queue) const;
   void reach(const Lock& lock, CpuMarker& marker);
   void finish_task(const Lock& lock, uint64_t sequence);
+  void free_released(const Lock& lock);
+  void return_memory(Lock& lock);
   std::shared_ptr<CpuQueue> runnable_for(const Lock& lock, const std::shared_ptr<CpuQueue>& queue) const;
   template <class Done>
   WaitResult wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& queue, const Deadline& deadline,
@@ -173,6 +181,7 @@ class Scheduler final : public ForkGuarded {
   Ring<uint8_t> done_;
   uint64_t oldest_ = 0;                          // sequence of done_.front()
   std::multimap<uint64_t, Released> released_;   // by the sequence that must be passed
+  bool has_excess_ = false;                      // the pool has memory for the system that nobody returns yet
   std::vector<std::weak_ptr<CpuQueue>> queues_;  // all that exist, and some that did
   std::vector<WritingQueue> writing_;
   Choices* choices_ = nullptr;

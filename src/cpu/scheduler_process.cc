@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "base/planted.h"
+#include "base/cancellation.h"
 #include "cpu/scheduler.h"
 #include "cpu/threads.h"
 
@@ -26,10 +26,8 @@ void Scheduler::arm_exit_handler(const Lock&) {
 // The child has one thread and none of the parent's: what was queued runs in the parent only, and what comes now runs on the
 // calling thread.
 void Scheduler::after_fork_in_child() {
-  if (!planted(Bug::child_keeps_the_pool)) {
-    serial_ = true;
-    abandon_pool();
-  }
+  serial_ = true;
+  abandon_pool();
   running_tasks_ = 0;
   new (&quiet_) std::condition_variable;  // its waiters do not exist here; destroying it would wait for them
   {
@@ -73,6 +71,7 @@ void Scheduler::at_exit() {
   for (size_t k = 0; k < queues_.size(); ++k) {
     if (const std::shared_ptr<CpuQueue> queue = queues_[k].lock()) drop_items(lock, *queue);
   }
+  const CancellationHold no_cancellation;
   // A task of this very thread, which exit() then ended in the middle, cannot be waited for.
   quiet_.wait(lock, [this] { return running_tasks_ <= tasks_on_this_thread(); });
 }

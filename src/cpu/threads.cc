@@ -6,15 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdio>
 #include <memory>
 #include <thread>
 
 #include "base/checked.h"
 #include "base/env.h"
 #include "base/first_use.h"
-#include "base/planted.h"
 #include "cpu/fp_environment.h"
+#include "cpu/machine_limits.h"
 #include "cpu/pool.h"
 
 namespace openaclnn::cpu {
@@ -27,32 +26,10 @@ int affinity_threads() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-// CPUs that the cgroup's quota allows, or `unlimited`. Version 2 has one file with both numbers, version 1 has two.
-int quota_threads(int unlimited) {
-  double quota = -1;
-  double period = 0;
-  if (std::FILE* file = std::fopen("/sys/fs/cgroup/cpu.max", "re")) {
-    if (std::fscanf(file, "%lf %lf", &quota, &period) != 2) quota = -1;  // "max": no limit
-    std::fclose(file);
-  } else {
-    const auto read = [](const char* path, double& value) {
-      if (std::FILE* number = std::fopen(path, "re")) {
-        if (std::fscanf(number, "%lf", &value) != 1) value = -1;
-        std::fclose(number);
-      }
-    };
-    read("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", quota);
-    read("/sys/fs/cgroup/cpu/cpu.cfs_period_us", period);
-  }
-  if (quota <= 0 || period <= 0) return unlimited;
-  return std::clamp(static_cast<int>(quota / period + 0.999), 1, unlimited);
-}
-
 int count_threads() {
   constexpr int kMostThreads = 1024;  // of any use; a typing error must not ask the system for millions
   if (environment().num_threads > 0) return std::min(environment().num_threads, kMostThreads);
-  const int allowed = affinity_threads();
-  return std::min(allowed, quota_threads(allowed));
+  return threads_within(cpu_quota(), affinity_threads());
 }
 
 std::atomic<bool> abandoned{false};
@@ -157,7 +134,7 @@ Range chunk_range(int64_t count, int64_t chunks, int64_t chunk, int64_t granular
   const int64_t units = ceil_div(count, granularity);
   // The first `units % chunks` chunks own one unit more; no product can overflow.
   const int64_t each = units / chunks;
-  const int64_t extra = planted(Bug::remainder_of_a_split_lost) ? 0 : units % chunks;
+  const int64_t extra = units % chunks;
   const int64_t begin = (chunk * each + std::min(chunk, extra)) * granularity;
   const int64_t size = (each + (chunk < extra ? 1 : 0)) * granularity;
   return {std::min(begin, count), std::min(begin + size, count)};

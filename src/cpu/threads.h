@@ -10,7 +10,7 @@ class Pool;
 // Below this much memory traffic per thread, waking a thread costs more than it brings.
 inline constexpr int64_t kMinBytesPerThread = 64 * 1024;
 
-// Threads that kernels may use: OPENACLNN_NUM_THREADS, else the affinity mask capped by the cgroup's CPU quota.
+// Threads that kernels may use: OPENACLNN_NUM_THREADS, else the affinity mask capped by the CPU quotas of the process's groups.
 int num_threads();
 
 // The pool, or nullptr in a forked child and when none can be made: then everything runs on the calling thread.

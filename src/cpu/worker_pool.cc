@@ -8,11 +8,13 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <new>
 
-#include "base/planted.h"
+#include "base/cancellation.h"
 #include "cpu/pool.h"
+#include "cpu/scratch.h"
 
 namespace openaclnn::cpu {
 
@@ -58,6 +60,12 @@ void look(Clock::duration& looked, Clock::time_point deadline, const Done& done)
   }
 }
 
+// What a worker needs before it runs: made by the thread that makes the worker, which can cope with a lack of memory.
+struct WorkerScratch {
+  WorkerScratch* next;
+  Scratch scratch;
+};
+
 // One run() under way: lives on its caller's stack, in the pool's list while it takes helpers.
 struct Team {
   void (*function)(void*);
@@ -84,7 +92,7 @@ class WorkerPool final : public Pool {
       if (requests_++ == 0) requested_ = Clock::now();
       ++wanted_;
       call_workers(lock);
-      if (workers_ == 0 && !planted(Bug::no_thread_no_progress)) {
+      if (workers_ == 0) {
         --requests_;
         --wanted_;
         return false;
@@ -133,11 +141,12 @@ class WorkerPool final : public Pool {
       (team.next != nullptr ? team.next->previous : last_) = team.previous;
       wanted_ -= team.room;
     }
-    const auto empty = [&] { return team.inside.load() == 0 || planted(Bug::team_left_early); };
+    const auto empty = [&] { return team.inside.load() == 0; };
     if (empty()) return;
     Clock::duration looked = {};
     look(looked, Clock::time_point::max(), empty);
     if (empty()) return;
+    const CancellationHold no_cancellation;
     Lock lock(mutex_);
     ++waiting_;
     left_.wait(lock, empty);
@@ -161,6 +170,20 @@ class WorkerPool final : public Pool {
   bool add_worker() {
     // Asking in vain takes the system longer than many a task. One call in a while is not felt.
     if (refused_ && Clock::now() < retry_) return false;
+    std::unique_ptr<WorkerScratch> scratch(new (std::nothrow) WorkerScratch);
+    refused_ = scratch == nullptr || !start_worker();
+    if (refused_) {
+      retry_ = Clock::now() + kRetry;
+      return false;
+    }
+    scratch->next = not_taken_;
+    not_taken_ = scratch.release();
+    ++workers_;
+    ++looking_;
+    return true;
+  }
+
+  bool start_worker() {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -175,21 +198,17 @@ class WorkerPool final : public Pool {
     sigfillset(&from_outside);
     for (int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&from_outside, own);
     pthread_sigmask(SIG_SETMASK, &from_outside, &before);
-    refused_ = pthread_create(&thread, &attributes, start, this) != 0;
+    const bool is_started = pthread_create(&thread, &attributes, start, this) == 0;
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     pthread_attr_destroy(&attributes);
-    if (refused_) {
-      retry_ = Clock::now() + kRetry;
-      return false;
-    }
-    ++workers_;
-    ++looking_;
-    return true;
+    return is_started;
   }
 
   [[noreturn]] void work() {
     Lock lock(mutex_);
     number_of_this_worker = ++numbers_;
+    const ScopedScratch scratch(not_taken_->scratch);
+    not_taken_ = not_taken_->next;
     Clock::duration looked = {};  // since there was work
     while (true) {
       if (take_place(lock) || answer_request(lock)) {
@@ -227,11 +246,7 @@ class WorkerPool final : public Pool {
     team->inside.fetch_add(1);
     lock.unlock();
     team->function(team->argument);
-    if (planted(Bug::helpers_not_ordered)) {
-      team->inside.fetch_sub(1, std::memory_order_relaxed);
-    } else {
-      team->inside.fetch_sub(1);  // the team may be gone from here on
-    }
+    team->inside.fetch_sub(1);  // the team may be gone from here on
     lock.lock();
     if (waiting_ > 0) left_.notify_all();
     ++looking_;
@@ -274,11 +289,12 @@ class WorkerPool final : public Pool {
   int answering_ = 0;
   int looking_ = 0;  // or about to
   int sleeping_ = 0;
-  int woken_ = 0;            // of those that look: notified, not awake yet
-  int waiting_ = 0;          // callers in close()
-  int numbers_ = 0;          // of workers, given out
-  bool refused_ = false;     // the system did not let us have the last thread asked for
-  Clock::time_point retry_;  // when to ask again
+  int woken_ = 0;                       // of those that look: notified, not awake yet
+  int waiting_ = 0;                     // callers in close()
+  int numbers_ = 0;                     // of workers, given out
+  WorkerScratch* not_taken_ = nullptr;  // of workers that have not begun
+  bool refused_ = false;                // the system did not let us have the last thread asked for
+  Clock::time_point retry_;             // when to ask again
 };
 
 }  // namespace

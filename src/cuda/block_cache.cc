@@ -188,6 +188,15 @@ void BlockCache::put(void* address, size_t bytes, Fence fence) {
   }
 }
 
+void BlockCache::free_unused() {
+  driver_.require_usable();
+  {
+    const std::lock_guard lock(mutex_);
+    reap();
+  }
+  free_idle();
+}
+
 size_t BlockCache::idle_bytes() {
   driver_.require_usable();
   const std::lock_guard lock(mutex_);

@@ -22,6 +22,8 @@ class BlockCache {
   void* allocate(size_t bytes);
   // `bytes` as asked for. Throws std::bad_alloc and nothing else, and has changed nothing then.
   void put(void* address, size_t bytes, Fence fence);
+  // Everything that no task uses any more goes back to the driver.
+  void free_unused();
   // Back to the driver at once, which may wait for all work of the device.
   void free_now(void* address) noexcept;
 

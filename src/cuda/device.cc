@@ -38,9 +38,14 @@ class CudaDevice final : public Device {
     }
   }
 
+  void return_memory() override {
+    device_blocks_.free_unused();
+    host_blocks_.free_unused();
+  }
+
   std::string damage(const void*, size_t) const override { return {}; }
 
-  MemoryInfo memory_info() const override {
+  std::optional<MemoryInfo> memory_info() const override {
     MemoryInfo info = {};
     driver_.call(&PluginTable::memory_info, &info.free_bytes, &info.total_bytes);
     info.free_bytes += device_blocks_.idle_bytes();

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "acl/acl_rt.h"
+#include "base/cancellation.h"
 #include "base/first_use.h"
 #include "base/text.h"
 #include "runtime/fork.h"
@@ -79,6 +80,7 @@ EventState DeviceEvent::state() const {
 
 EventState Driver::state_of(const DeviceEvent& event) {
   require_usable();
+  const CancellationHold no_cancellation;
   const Outcome outcome = table_.query_event(device_, event.handle);
   if (outcome == Outcome::captured) return EventState::captured;
   return judge(outcome) ? EventState::over : EventState::ahead;
@@ -121,6 +123,7 @@ WaitResult Driver::wait_for(const DeviceEvent& event, Deadline deadline) {
     return WaitResult::done;
   }
   // CUDA has no wait with a limit.
+  const CancellationHold no_cancellation;
   constexpr auto kLongestPause = std::chrono::microseconds(500);
   for (auto pause = std::chrono::microseconds(1);; pause = std::min(2 * pause, kLongestPause)) {
     if (is_reached(event)) return WaitResult::done;

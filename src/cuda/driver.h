@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/cancellation.h"
 #include "cuda/plugin.h"
 #include "runtime/device_failure.h"
 
@@ -51,13 +52,16 @@ class Driver {
   template <class... Parameters, class... Arguments>
   bool call(Outcome (*PluginTable::*function)(int, Parameters...), Arguments... arguments) {
     require_usable();
+    const CancellationHold no_cancellation;
     return judge((table_.*function)(device_, arguments...));
   }
 
   // As call(), for destructors and for giving back: failures leave nothing to do.
   template <class... Parameters, class... Arguments>
   void call_quietly(Outcome (*PluginTable::*function)(int, Parameters...), Arguments... arguments) noexcept {
-    if (is_usable()) (void)(table_.*function)(device_, arguments...);
+    if (!is_usable()) return;
+    const CancellationHold no_cancellation;
+    (void)(table_.*function)(device_, arguments...);
   }
 
   std::shared_ptr<DeviceEvent> take_event(bool timed);

@@ -1,17 +1,13 @@
 // Storage types on the device: widening and rounding with the CPU's bits, one element or a pack of neighbours at a time.
 #pragma once
 
-#include <array>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <initializer_list>
 #include <type_traits>
-
-#if defined(__CUDACC__)
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#endif
 
 #include "base/float16.h"
 #include "cuda/kernel.cuh"
@@ -21,40 +17,27 @@ namespace openaclnn::cuda {
 // Exact. Payloads of NaN may differ from the CPU's, which no result shows.
 template <class T>
 __device__ __forceinline__ float to_fp32(T x) {
-#if defined(__CUDA_ARCH__)
-  if constexpr (std::is_same_v<T, Float16>) return __half2float(__ushort_as_half(x.bits));
-#endif
-  return to_float(x);
+  if constexpr (std::is_same_v<T, Float16>) {
+    return __half2float(__ushort_as_half(x.bits));
+  } else {
+    return to_float(x);
+  }
 }
 
-// To nearest even, with one canonical NaN. On the device the GPU's own conversions, which differ from the CPU's for NaN only.
+// To nearest even, with one canonical NaN. The GPU's own conversions differ from the CPU's for NaN only.
 template <class T>
 __device__ __forceinline__ T from_fp32(float x) {
   if constexpr (std::is_same_v<T, float>) {
     return x != x ? std::bit_cast<float>(kCanonicalNanF32) : x;
   } else if constexpr (std::is_same_v<T, Bfloat16>) {
-#if defined(__CUDA_ARCH__)
     return {x != x ? kCanonicalNanBf16 : __bfloat16_as_ushort(__float2bfloat16_rn(x))};
-#else
-    return narrow_bf16(x);
-#endif
   } else {
-#if defined(__CUDA_ARCH__)
     return {x != x ? kCanonicalNanF16 : __half_as_ushort(__float2half_rn(x))};
-#else
-    return narrow_f16(x);
-#endif
   }
 }
 
 // a * b + c, rounded once: half the instructions of two roundings.
-__device__ __forceinline__ float multiply_add(float a, float b, float c) {
-#if defined(__CUDA_ARCH__)
-  return __fmaf_rn(a, b, c);
-#else
-  return std::fma(a, b, c);
-#endif
-}
+__device__ __forceinline__ float multiply_add(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 
 // sum + a * b of numbers that were read as T, with the product rounded, too. Those of two Float16 are exact in fp32 (cpu/simd.h).
 template <class T>
@@ -62,7 +45,6 @@ __device__ __forceinline__ float add_product(float sum, float a, float b) {
   return std::is_same_v<T, Float16> ? multiply_add(a, b, sum) : sum + a * b;
 }
 
-#if defined(__CUDA_ARCH__)
 // Of numbers; what becomes of NaN is not said.
 __device__ __forceinline__ void round_two(float a, float b, float& to_a, float& to_b) {
   to_a = a;
@@ -78,7 +60,6 @@ __device__ __forceinline__ void round_two(float a, float b, Float16& to_a, Float
   to_a = {__half_as_ushort(both.x)};
   to_b = {__half_as_ushort(both.y)};
 }
-#endif
 
 // Elements of a 16-byte vector.
 template <class T>
@@ -97,36 +78,30 @@ __device__ __forceinline__ void load_pack(const T* from, float (&to)[kCount]) {
   for (int k = 0; k < kCount; ++k) to[k] = to_fp32(pack.lane[k]);
 }
 
-// To global memory. On the device packs of 8 bytes and more are stored by PTX: where lanes are computed one by one, nvcc (13.0) makes
-// of an assignment stores of 2 or 4 bytes, and a warp whose stores are 16 bytes apart writes up to eight times as many sectors.
+// To global memory. Packs of 8 bytes and more are stored by intrinsics: where lanes are computed one by one, nvcc (13.0) makes of an
+// assignment stores of 2 or 4 bytes, and a warp whose stores are 16 bytes apart writes up to eight times as many sectors. Write-back
+// is what every store does that says nothing else.
 template <int kCount, class T>
 __device__ __forceinline__ void store_vectors(const Pack<T, kCount>& pack, T* to) {
-#if defined(__CUDA_ARCH__)
-  if constexpr (sizeof(pack) >= 8) {
-    constexpr int kWords = sizeof(pack) / 4;
-    const auto words = std::bit_cast<std::array<uint32_t, kWords>>(pack);
-    const size_t address = __cvta_generic_to_global(to);
-    if constexpr (kWords == 2) {
-      asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(address), "r"(words[0]), "r"(words[1])
-                   : "memory");
-    } else {
+  if constexpr (sizeof(pack) == 8) {
+    __stwb(reinterpret_cast<uint2*>(to), std::bit_cast<uint2>(pack));
+  } else if constexpr (sizeof(pack) >= 16) {
+    constexpr int kVectors = sizeof(pack) / sizeof(uint4);
+    struct Vectors {
+      uint4 vector[kVectors];
+    };
+    const auto vectors = std::bit_cast<Vectors>(pack);
 #pragma unroll
-      for (int k = 0; k < kWords; k += 4)
-        asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address + 4 * k), "r"(words[k]),
-                     "r"(words[k + 1]), "r"(words[k + 2]), "r"(words[k + 3])
-                     : "memory");
-    }
-    return;
+    for (int k = 0; k < kVectors; ++k) __stwb(reinterpret_cast<uint4*>(to) + k, vectors.vector[k]);
+  } else {
+    *reinterpret_cast<Pack<T, kCount>*>(to) = pack;
   }
-#endif
-  *reinterpret_cast<Pack<T, kCount>*>(to) = pack;
 }
 
-// from_fp32() of neighbours. On the device two at a time, and NaN, which is rare, with one comparison for two.
+// from_fp32() of neighbours: two at a time, and NaN, which is rare, with one comparison for two.
 template <int kCount, class T>
 __device__ __forceinline__ Pack<T, kCount> round_pack(const float (&from)[kCount]) {
   Pack<T, kCount> pack;
-#if defined(__CUDA_ARCH__)
   if constexpr (kCount % 2 == 0) {
     bool has_nan = false;
 #pragma unroll
@@ -136,7 +111,6 @@ __device__ __forceinline__ Pack<T, kCount> round_pack(const float (&from)[kCount
     }
     if (!has_nan) return pack;
   }
-#endif
 #pragma unroll
   for (int k = 0; k < kCount; ++k) pack.lane[k] = from_fp32<T>(from[k]);
   return pack;

@@ -5,9 +5,7 @@
 
 #include <array>
 
-#include "base/env.h"
-#include "runtime/device.h"
-#include "runtime/fault.h"
+#include "base/kernel_io.h"
 
 namespace openaclnn::cuda {
 
@@ -21,6 +19,9 @@ struct LaunchIo {
   Fault*
       fault;  // zeroed memory that host and device see: kernels write what they found, in stream order; count 0: nothing
 };
+
+// What a launch returns when CUB asks for more memory than sort_scratch_bytes(). No function of CUDA returns it since CUDA 4.1.
+inline constexpr cudaError_t kSortScratchTooSmall = cudaErrorApiFailureBase;
 
 // Enqueues only: no allocation, no waiting, no reading back, so that a graph can capture it. The plan's lists follow it in memory.
 using Launch = cudaError_t (*)(const void* plan, const LaunchIo& io);

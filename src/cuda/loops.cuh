@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "base/layout.h"
+#include "base/loop_nest.h"
 #include "cuda/float_types.cuh"
 #include "cuda/kernel.cuh"
 

@@ -1,4 +1,4 @@
-// The CUDA plugin: the table of plugin.h over the CUDA runtime. Compiled against the real one, and against its fake for tests.
+// The CUDA plugin: the table of plugin.h over the CUDA runtime.
 #include "cuda/plugin.h"
 
 #include <cuda_runtime.h>
@@ -75,6 +75,13 @@ Outcome judge(cudaError_t error) {
     std::snprintf(last_error, sizeof last_error,
                   "%s: the program has destroyed the stream or event of this call, or reset the device",
                   cudaGetErrorName(error));
+    return Outcome::refused;
+  }
+  if (error == kSortScratchTooSmall) {
+    std::snprintf(last_error, sizeof last_error,
+                  "the plugin was built with a version of CUB whose sort needs more memory than phase 1 "
+                  "reserves; build it "
+                  "with the CUB of CUDA 13.0");
     return Outcome::refused;
   }
   if (is_sticky(error)) return Outcome::lost;

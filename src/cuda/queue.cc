@@ -5,6 +5,7 @@
 
 #include "acl/acl_rt.h"
 #include "base/text.h"
+#include "runtime/task_fault.h"
 
 namespace openaclnn::cuda {
 
@@ -197,8 +198,7 @@ void CudaQueue::harvest_replays() {
 void CudaQueue::harvest(const Pending& pending) noexcept {
   const Task& task = pending.task;
   if (pending.slot == nullptr || !pending.slot->found() || task.check == CheckMode::silent) return;
-  (task.report != nullptr ? *task.report : *fault_cell)
-      .record(pending.number, task.name, task.describe, *pending.slot);
+  record_fault(task, pending.number, *fault_cell, *pending.slot);
 }
 
 std::shared_ptr<Marker> CudaQueue::record() {

@@ -185,7 +185,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
 #pragma unroll
           for (int c = 0; c < kCount; ++c) windows[threadIdx.x][c] = sum[c];
         }
-        if (!planted(KernelBug::barrier_deleted)) __syncthreads();
+        __syncthreads();
         if (works && window == 0) {
           float sum[kCount] = {};
           const int64_t count = (chunk.end - chunk.begin + kWindowTerms - 1) / kWindowTerms;

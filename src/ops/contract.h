@@ -1,8 +1,8 @@
 // What every operator's room provides, and the frame of its two entry points.
 //
 // A room has: Args (what came in), check(Args) in the order of the specification, Plan (trivially copyable data that the
-// kernel reads), plan(Args) which makes a Call, and a kernel. check and plan are pure: they touch no tensor data, no device
-// and no stream.
+// kernel reads), plan(Args) which makes a Call, and a kernel. check and plan are pure functions of Args and a PlanContext: they touch
+// no tensor data, no device, no stream and no setting.
 #pragma once
 
 #include <array>
@@ -15,17 +15,31 @@
 #include <utility>
 
 #include "aclnn/aclnn_base.h"
-#include "base/planted.h"
+#include "base/check_mode.h"
 #include "base/status.h"
 #include "base/tensor_view.h"
 #include "openaclnn/status.h"
 #include "ops/plan_items.h"
+#include "runtime/device.h"
 #include "runtime/executor.h"
 #include "runtime/guard.h"
 #include "runtime/recycle.h"
 #include "runtime/tensor.h"
 
 namespace openaclnn {
+
+// What check and plan know besides the arguments. Phase 1 makes it once per call. The defaults are a CPU and the defaults of the
+// settings.
+struct PlanContext {
+  PlatformKind platform = PlatformKind::cpu;  // where the layout of a workspace differs
+  CheckMode check = CheckMode::report;
+  bool vendor_limits = false;
+
+  bool on_gpu() const { return platform == PlatformKind::cuda; }
+};
+
+// The context of this process. The first call chooses the platform.
+PlanContext plan_context();
 
 // One tensor argument as phase 1 got it. `view` is complete once the rank was found to be at most kMaxRank.
 struct Argument {
@@ -63,17 +77,16 @@ Status resolve(const std::array<NamedTensor, kCount>& tensors,
   return {};
 }
 
-// V1, then make() -> Result<Call>, then the executor. On failure both out values stay untouched.
+// V1, then make(PlanContext) -> Result<Call>, then the executor. On failure both out values stay untouched.
 template <class Make>
 Status run_phase1(uint64_t* workspace_bytes, aclOpExecutor** executor, const Make& make,
                   const std::shared_ptr<const CallRecord>& record) {
-  if (workspace_bytes == nullptr && !(planted(Bug::second_fault_decides) && executor == nullptr)) {
+  if (workspace_bytes == nullptr) {
     return {ACLNN_ERR_PARAM_NULLPTR, "workspaceSize is NULL; pass the address of a uint64_t"};
   }
   if (executor == nullptr)
     return {ACLNN_ERR_PARAM_NULLPTR, "executor is NULL; pass the address of an aclOpExecutor*"};
-  if (planted(Bug::size_written_before_the_checks)) *workspace_bytes = 0;
-  Result<Call> call = make();
+  Result<Call> call = make(plan_context());
   if (!call.ok()) return call.status();
   if (record != nullptr) [[unlikely]]
     call->record = record;

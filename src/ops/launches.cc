@@ -1,13 +1,11 @@
-// The CUDA launches of all operators, from ops.def. Compiled into the plugin.
+// The table behind find_launch(), from ops.def. Compiled into the plugin.
 #include "cuda/launches.h"
 
 #include <string_view>
 
-namespace openaclnn::cuda {
+#include "ops/launches.h"
 
-#define OPENACLNN_OPERATOR(folder, name) cudaError_t launch_##folder(const void* plan, const LaunchIo& io);
-#include "ops/ops.def"
-#undef OPENACLNN_OPERATOR
+namespace openaclnn::cuda {
 
 namespace {
 

@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <span>
 #include <string>
+#include <utility>
 
-#include "base/env.h"
+#include "base/equal_batches.h"
 #include "base/text.h"
+#include "base/window_count.h"
 #include "ops/require.h"
 
 namespace openaclnn {
@@ -19,44 +20,106 @@ Status invalid(std::string sentence) { return {ACLNN_ERR_PARAM_INVALID, std::mov
 
 constexpr int64_t kVendorMultiple = 16;  // of L, d and D
 
-// Checks the entries one by one, and returns the length of each sequence.
-Result<RecycledVector<int64_t>> sequence_lengths(const CompressionArgs& args) {
-  const int64_t tokens = args.tokens.view.dims[0];
-  if (args.lengths == nullptr || args.lengths->empty()) return RecycledVector<int64_t>{tokens};
-  const std::span<const int64_t> entries(*args.lengths);
-  const bool prefix_sums = args.length_type == kPrefixSums;
-  const auto entry = [&](size_t b) { return text(args.lengths_name, "[", b, "] = ", entries[b]); };
+WindowShape shape_of(const CompressionArgs& args) { return {args.block_size, args.stride}; }
 
-  for (size_t b = 0; b < entries.size(); ++b) {
-    if (entries[b] < 0) {
-      return invalid(text(entry(b), " is negative; ",
-                          prefix_sums ? "prefix sums of sequence lengths" : "sequence lengths",
+std::string windows_text(const CompressionArgs& args, int64_t windows) {
+  return text(windows, " windows of ", args.block_size, " tokens, ", args.stride, " apart");
+}
+
+// Collects the sequences that have windows, from lengths in their order.
+class SequenceList {
+ public:
+  SequenceList(const CompressionArgs& args, int64_t most) : shape_(shape_of(args)) {
+    sequences_.reserve(static_cast<size_t>(most));
+  }
+
+  void add(int64_t length) {
+    if (const int64_t count = count_windows(length, shape_); count > 0) {
+      sequences_.push_back({token_, windows_, count});
+      windows_ += count;
+    }
+    token_ += length;
+  }
+
+  int64_t windows() const { return windows_; }
+  RecycledVector<Sequence> take() { return std::move(sequences_); }
+
+ private:
+  const WindowShape shape_;
+  RecycledVector<Sequence> sequences_;
+  int64_t token_ = 0;
+  int64_t windows_ = 0;
+};
+
+Status require_right_entries(const CompressionArgs& args, const SequenceEntries& sequences, CheckMode mode) {
+  const auto entry = [&](size_t b) { return text(args.lengths_name, "[", b, "] = ", sequences.entries[b]); };
+  const bool are_ends = sequences.are_ends;
+  const EntryCheck check = check_entries(sequences);
+  switch (check.problem) {
+    case WrongEntry::none: break;
+    case WrongEntry::negative:
+      return invalid(text(entry(check.position), " is negative; ",
+                          are_ends ? "prefix sums of sequence lengths" : "sequence lengths",
                           " are at least 0"));
-    }
-  }
-  for (size_t b = 1; prefix_sums && b < entries.size(); ++b) {
-    if (entries[b] < entries[b - 1]) {
-      return invalid(text(entry(b), " is below ", entry(b - 1),
+    case WrongEntry::decreasing:
+      return invalid(text(entry(check.position), " is below ", entry(check.position - 1),
                           "; with actSeqLenType 0 the entries are prefix sums and must not decrease"));
-    }
+    case WrongEntry::beyond_tokens:
+      return invalid(text(entry(check.position),
+                          are_ends ? " exceeds " : " makes the sum of the sequence lengths exceed ",
+                          sequences.tokens, ", the number of tokens of ", args.tokens.name));
   }
-  RecycledVector<int64_t> lengths(entries.size());
-  int64_t total = 0;
-  for (size_t b = 0; b < entries.size(); ++b) {
-    lengths[b] = prefix_sums ? entries[b] - total : entries[b];
-    if (lengths[b] > tokens - total) {
-      return invalid(text(entry(b),
-                          prefix_sums ? " exceeds " : " makes the sum of the sequence lengths exceed ",
-                          tokens, ", the number of tokens of ", args.tokens.name));
-    }
-    total += lengths[b];
+  if (check.total == sequences.tokens || mode != CheckMode::strict) return {};
+  return invalid(text(entry(sequences.entries.size() - 1), " ends the last sequence at token ", check.total,
+                      " but ", args.tokens.name, " has ", sequences.tokens,
+                      " tokens; OPENACLNN_CHECK=strict wants every token in a sequence"));
+}
+
+Result<RecycledVector<Sequence>> given_sequences(const CompressionArgs& args, CheckMode mode) {
+  const SequenceEntries given = {*args.lengths, args.length_type == kPrefixSums, args.tokens.view.dims[0]};
+  OPENACLNN_TRY(require_right_entries(args, given, mode));
+  SequenceList sequences(args, static_cast<int64_t>(given.entries.size()));
+  for (size_t b = 0; b < given.entries.size(); ++b) sequences.add(given.length(b));
+  const int64_t described = args.compressed.view.dims[0];
+  if (sequences.windows() == described) return sequences.take();
+  return invalid(text(args.compressed.name, " has ", described, " windows in dim 0 but the sequences have ",
+                      windows_text(args, sequences.windows())));
+}
+
+// Without lengths the number of windows says how many batches of equal length there are.
+Result<int64_t> count_equal_batches(const CompressionArgs& args, CheckMode mode) {
+  const int64_t tokens = args.tokens.view.dims[0];
+  const int64_t windows = args.compressed.view.dims[0];
+  // Nothing depends on the number of sequences that have no window.
+  const bool must_be_sure = mode == CheckMode::strict && windows > 0;
+  const EqualBatches batches = find_equal_batches(
+      tokens, windows, shape_of(args), must_be_sure ? SearchFor::two_smallest : SearchFor::smallest);
+  const auto no_lengths = [&] {
+    return text(args.lengths_name, args.lengths == nullptr ? " is NULL" : " is empty");
+  };
+  if (batches.smallest == 0) {
+    return invalid(text(args.compressed.name, " has ", windows, " windows in dim 0 but ", no_lengths(),
+                        ": one sequence of the ", tokens, " tokens has ",
+                        windows_text(args, count_windows(tokens, shape_of(args))),
+                        ", and no number of equally long sequences (up to ", kMostEqualBatches, ") has ",
+                        windows));
   }
-  if (total < tokens && environment().check == CheckMode::strict) {
-    return invalid(text(entry(entries.size() - 1), " ends the last sequence at token ", total, " but ",
-                        args.tokens.name, " has ", tokens,
-                        " tokens; OPENACLNN_CHECK=strict wants every token in a sequence"));
+  if (must_be_sure && batches.next > 0) {
+    return invalid(text(no_lengths(), " and ", args.compressed.name, " has ", windows,
+                        " windows in dim 0, which fit ", batches.smallest, " as well as ", batches.next,
+                        " equally long sequences; OPENACLNN_CHECK=strict wants the lengths"));
   }
-  return lengths;
+  return batches.smallest;
+}
+
+Result<RecycledVector<Sequence>> equal_sequences(const CompressionArgs& args, CheckMode mode) {
+  const Result<int64_t> found = count_equal_batches(args, mode);
+  if (!found.ok()) return found.status();
+  if (args.compressed.view.is_empty()) return RecycledVector<Sequence>();  // no kernel walks over windows
+  const int64_t batches = *found;
+  SequenceList sequences(args, batches);
+  for (int64_t b = 0; b < batches; ++b) sequences.add(args.tokens.view.dims[0] / batches);
+  return sequences.take();
 }
 
 }  // namespace
@@ -124,27 +187,9 @@ Status check_attributes(const CompressionArgs& args) {
   return {};
 }
 
-Result<RecycledVector<Sequence>> find_sequences(const CompressionArgs& args) {
-  const Result<RecycledVector<int64_t>> lengths = sequence_lengths(args);
-  if (!lengths.ok()) return lengths.status();
-  RecycledVector<Sequence> sequences;
-  sequences.reserve(lengths->size());
-  int64_t token = 0;
-  int64_t windows = 0;
-  for (const int64_t length : *lengths) {
-    if (length >= args.block_size) {
-      const int64_t count = (length - args.block_size) / args.stride + 1;
-      sequences.push_back({token, windows, count});
-      windows += count;
-    }
-    token += length;
-  }
-  const int64_t described = args.compressed.view.dims[0];
-  if (windows != described) {
-    return invalid(text(args.compressed.name, " has ", described, " windows in dim 0 but the sequences have ",
-                        windows, " windows of ", args.block_size, " tokens, ", args.stride, " apart"));
-  }
-  return sequences;
+Result<RecycledVector<Sequence>> find_sequences(const CompressionArgs& args, const PlanContext& context) {
+  const bool are_given = args.lengths != nullptr && !args.lengths->empty();
+  return are_given ? given_sequences(args, context.check) : equal_sequences(args, context.check);
 }
 
 Status check_vendor_limits(const CompressionArgs& args, std::initializer_list<const Argument*> tensors) {

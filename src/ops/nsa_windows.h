@@ -19,7 +19,7 @@ struct CompressionArgs {
   Argument weight;      // [L, N]
   Argument compressed;  // [J, N, D]: the output, or its gradient
   const char* lengths_name;
-  IntArray lengths;  // NULL or empty: one sequence of T tokens
+  IntArray lengths;  // NULL or empty: batches of equal length, as many as J says
   int64_t block_size;
   int64_t stride;
   int64_t length_type;
@@ -38,8 +38,9 @@ Status check_block(const CompressionArgs& args);
 Status check_compressed_dims(const CompressionArgs& args);
 // V7
 Status check_attributes(const CompressionArgs& args);
-// V10: the lengths; the sequences that have windows, in order.
-Result<RecycledVector<Sequence>> find_sequences(const CompressionArgs& args);
+// V10: the lengths, or without them the number of batches; the sequences that have windows, in order. None when the windows have no
+// elements and the call has no lengths.
+Result<RecycledVector<Sequence>> find_sequences(const CompressionArgs& args, const PlanContext& context);
 // The caller's text for a sentence: cut, and without bytes that would break a line.
 std::string quoted(const char* string);
 

@@ -1,5 +1,8 @@
-// The table behind operators().
+// The table behind operators(), and the choice among the copies of a kernel.
 #include "ops/registry.h"
+
+#include "cpu/dispatch.h"
+#include "ops/kernels.h"
 
 namespace openaclnn {
 
@@ -14,5 +17,21 @@ const Operator* const kOperators[] = {
 }  // namespace
 
 std::span<const Operator* const> operators() { return kOperators; }
+
+#if defined(__x86_64__)
+#define OPENACLNN_OPERATOR(folder, name)                      \
+  RunFunction folder##_kernel() {                             \
+    switch (cpu::active_isa()) {                              \
+      case cpu::Isa::avx512: return isa_avx512::run_##folder; \
+      case cpu::Isa::avx2: return isa_avx2::run_##folder;     \
+      default: return isa_baseline::run_##folder;             \
+    }                                                         \
+  }
+#else
+#define OPENACLNN_OPERATOR(folder, name) \
+  RunFunction folder##_kernel() { return isa_baseline::run_##folder; }
+#endif
+#include "ops/ops.def"
+#undef OPENACLNN_OPERATOR
 
 }  // namespace openaclnn

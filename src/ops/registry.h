@@ -7,7 +7,10 @@
 
 namespace openaclnn {
 
-#define OPENACLNN_OPERATOR(folder, name) const Operator& folder##_operator();
+// Of each room: its operator, and its CPU kernel for the instruction set of this process.
+#define OPENACLNN_OPERATOR(folder, name) \
+  const Operator& folder##_operator();   \
+  RunFunction folder##_kernel();
 #include "ops/ops.def"
 #undef OPENACLNN_OPERATOR
 

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/dtype.h"
-#include "base/planted.h"
 #include "base/text.h"
 
 namespace openaclnn {
@@ -24,22 +23,26 @@ bool is_plain(aclFormat format) {
 }  // namespace
 
 Status require_dtype(const Argument& argument, std::span<const aclDataType> accepted) {
-  if (planted(Bug::dtype_unchecked)) return {};
   if (std::find(accepted.begin(), accepted.end(), argument.dtype()) != accepted.end()) return {};
   std::string list;
   for (size_t k = 0; k < accepted.size(); ++k) {
     if (k > 0) list += k + 1 == accepted.size() ? " or " : ", ";
     list += dtype_name(accepted[k]);
   }
-  return invalid(text(argument.name, " has dtype ",
-                      planted(Bug::sentence_without_the_value) ? "another" : dtype_name(argument.dtype()),
-                      "; it must be ", list));
+  return invalid(text(argument.name, " has dtype ", dtype_name(argument.dtype()), "; it must be ", list));
 }
 
 Status require_same_dtype(const Argument& argument, const Argument& other) {
   if (argument.dtype() == other.dtype()) return {};
   return invalid(text(argument.name, " has dtype ", dtype_name(argument.dtype()), " but ", other.name,
                       " has dtype ", dtype_name(other.dtype()), "; they must be equal"));
+}
+
+Status require_kernel_for(const Argument& argument, std::span<const aclDataType> compiled) {
+  if (std::ranges::find(compiled, argument.dtype()) != compiled.end()) return {};
+  return {ACLNN_ERR_INNER,
+          text("internal error: ", argument.name, " has dtype ", dtype_name(argument.dtype()),
+               ", which no kernel is compiled for; the checks must refuse it")};
 }
 
 Status require_extents(std::initializer_list<const Argument*> arguments) {
@@ -68,8 +71,7 @@ Status require_rank_at_least(const Argument& argument, uint64_t rank) {
 }
 
 Status require_same_shape(const Argument& argument, const Argument& other) {
-  if (std::ranges::equal(argument.view.shape(), other.view.shape()) || planted(Bug::shape_unchecked))
-    return {};
+  if (std::ranges::equal(argument.view.shape(), other.view.shape())) return {};
   return invalid(text(argument.name, " has shape ", shape_text(argument.view.shape()), " but ", other.name,
                       " has shape ", shape_text(other.view.shape()), "; they must be equal"));
 }
@@ -82,7 +84,7 @@ Status require_shape(const Argument& argument, std::span<const int64_t> expected
 
 Status require_plain_formats(std::initializer_list<const Argument*> arguments) {
   for (const Argument* argument : arguments) {
-    if (is_plain(argument->format) || planted(Bug::format_unchecked)) continue;
+    if (is_plain(argument->format)) continue;
     return invalid(
         text(argument->name, " has format ", static_cast<int>(argument->format),
              "; only plain layouts are accepted: UNDEFINED, NCHW, NHWC, ND, HWCN, NDHWC, NCDHW, NC or NCL"));
@@ -92,7 +94,7 @@ Status require_plain_formats(std::initializer_list<const Argument*> arguments) {
 
 Status require_distinct_elements(std::initializer_list<const Argument*> outputs) {
   for (const Argument* output : outputs) {
-    if (!may_overlap_itself(output->view) || planted(Bug::self_overlap_unchecked)) continue;
+    if (!may_overlap_itself(output->view)) continue;
     const TensorView& view = output->view;
     return invalid(text(output->name, " has shape ", shape_text(view.shape()), " and strides ",
                         shape_text({view.strides, static_cast<size_t>(view.rank)}),

@@ -14,6 +14,9 @@ namespace openaclnn {
 Status require_dtype(const Argument& argument, std::span<const aclDataType> accepted);
 Status require_same_dtype(const Argument& argument, const Argument& other);
 
+// For plan(), after the checks: an argument without a kernel for its dtype is an error of the library itself, 561000.
+Status require_kernel_for(const Argument& argument, std::span<const aclDataType> compiled);
+
 // V5: ranks, negative dims, and counts, byte sizes and extents in int64.
 Status require_extents(std::initializer_list<const Argument*> arguments);
 

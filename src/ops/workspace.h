@@ -5,7 +5,6 @@
 
 #include "aclnn/aclnn_base.h"
 #include "base/checked.h"
-#include "base/planted.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "openaclnn/status.h"
@@ -19,7 +18,7 @@ class WorkspaceLayout {
   // Offset of a part of `bytes` from the first cache line of the workspace; kernels find it with workspace_part().
   int64_t reserve(Checked bytes) {
     const int64_t offset = total_.value();
-    total_ = total_ + bytes + (planted(Bug::workspace_parts_overlap) ? 0 : kCacheLineBytes - 1);
+    total_ = total_ + bytes + (kCacheLineBytes - 1);
     total_ = total_ + -(total_.value() % kCacheLineBytes);
     return offset;
   }
@@ -30,7 +29,7 @@ class WorkspaceLayout {
   template <class... What>
   Result<uint64_t> bytes(const What&... what) const {
     if (total_.value() == 0 && total_.ok()) return uint64_t{0};
-    const Checked padded = total_ + (planted(Bug::workspace_without_room_to_align) ? 0 : kCacheLineBytes);
+    const Checked padded = total_ + kCacheLineBytes;
     if (padded.ok()) return static_cast<uint64_t>(padded.value());
     return Status(ACLNN_ERR_INNER_CREATE_EXECUTOR,
                   text("EL0004 Failed to allocate: the workspace for ", what..., " exceeds 2^63 bytes"));

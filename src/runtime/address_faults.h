@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 
-#include "base/planted.h"
 #include "base/status.h"
 #include "base/tensor_view.h"
 #include "base/text.h"
@@ -19,8 +18,7 @@ inline Status null_data(const std::string& name) {
 
 // P10
 inline bool is_misaligned(const void* data, int64_t element_bytes) {
-  return reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(element_bytes) != 0 &&
-         !planted(Bug::misalignment_unchecked);
+  return reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(element_bytes) != 0;
 }
 inline Status misaligned_data(const std::string& name, const void* data, aclDataType dtype) {
   return {ACLNN_ERR_PARAM_INVALID,

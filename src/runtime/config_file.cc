@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "acl/acl_base.h"
+#include "base/cancellation.h"
 #include "base/text.h"
 
 namespace openaclnn {
@@ -128,6 +129,7 @@ struct File {
 }  // namespace
 
 Status check_config_file(const char* path) {
+  const CancellationHold no_cancellation;
   // O_NONBLOCK: a named pipe must not hang the caller.
   const File file{open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.descriptor < 0) return unreadable(path, text("cannot be opened (", std::strerror(errno), ")"));

@@ -5,7 +5,6 @@
 #include <mutex>
 #include <vector>
 
-#include "base/planted.h"
 #include "base/text.h"
 #include "runtime/config_file.h"
 #include "runtime/error_text.h"
@@ -61,8 +60,6 @@ Result<void*> add_stream(const std::shared_ptr<Context>& context, bool is_defaul
   stream->is_default = is_default;
   stream->queue = std::move(queue);
   stream->queue->fault_cell = std::make_shared<FaultCell>(stream->number);
-  if (planted(Bug::fault_of_another_stream) && !is_default)
-    stream->queue->fault_cell = StreamTable::instance().find(context->default_stream)->queue->fault_cell;
   stream->orphan.push_back({context->device, stream->queue->fault_cell});
   void* handle = StreamTable::instance().insert(std::move(stream));
   if (handle == nullptr) return Status(ACL_ERROR_RT_NO_STREAM_RESOURCE, "every stream number is in use");
@@ -71,7 +68,7 @@ Result<void*> add_stream(const std::shared_ptr<Context>& context, bool is_defaul
 
 // Waits for the work of a stream that left the table, and keeps its unreported fault for the device. Allocates nothing on the CPU.
 void retire_stream(Stream& stream, bool drop_pending) {
-  stream.queue->close(drop_pending || planted(Bug::destroy_drops_the_queue));
+  stream.queue->close(drop_pending);
   (void)stream.queue->synchronize(std::nullopt);
   if (!stream.queue->fault_cell->filled()) return;
   Process& process = Process::instance();

@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 
+#include "base/cancellation.h"
 #include "base/first_use.h"
 #include "base/text.h"
 
@@ -19,7 +20,9 @@ Platform* make(PlatformKind kind) {
   return make_it != nullptr ? make_it() : new Platform(kind, "this build has no CUDA device layer");
 }
 
-const Platform* choose_platform() {
+// Not inlined: what it keeps on the stack would cost the common way through platform().
+[[gnu::noinline, gnu::cold]] const Platform* choose_platform() {
+  const CancellationHold no_cancellation;
   const DeviceChoice choice = environment().device;
   const auto without_cuda = [](std::string why) {
     std::unique_ptr<Platform> cpu(make(PlatformKind::cpu));

@@ -15,28 +15,15 @@
 #include <vector>
 
 #include "base/env.h"
+#include "base/kernel_io.h"
 #include "base/status.h"
 #include "runtime/fault.h"
 #include "runtime/recycle.h"
 
 namespace openaclnn {
 
-inline constexpr int kMaxParameters = 12;
-
 using Clock = std::chrono::steady_clock;
 using Deadline = std::optional<Clock::time_point>;  // nullopt: no limit
-
-// What a kernel gets besides its plan.
-struct TaskIo {
-  const std::array<void*, kMaxParameters>&
-      data;  // tensor addresses, in the order of the operator's parameters
-  void* workspace;
-  CheckMode check;
-  void* const* elements = nullptr;  // tensor addresses of all list parameters, list by list
-};
-
-// A kernel: reads its immutable plan, touches tensors, and returns what it found wrong in their contents.
-using RunFunction = Fault (*)(const void* plan, const TaskIo& io);
 
 // Memory that a task writes.
 struct MemoryRange {
@@ -124,10 +111,12 @@ class Device {
   virtual void* allocate(size_t bytes, MemorySpace space) = 0;
   // Returns memory once every task enqueued on this device before the call is done; does not wait.
   virtual void release(void* address, size_t bytes, MemorySpace space) = 0;
+  // Returns freed memory that is kept for reuse to the system; throws DeviceFailure.
+  virtual void return_memory() = 0;
   // A sentence about what the program wrote outside the memory, where that can be seen; else empty.
   virtual std::string damage(const void* address, size_t bytes) const = 0;
-  virtual MemoryInfo memory_info() const = 0;
-  virtual std::string name() const = 0;  // of the product, for people
+  virtual std::optional<MemoryInfo> memory_info() const = 0;  // nullopt: the system does not say
+  virtual std::string name() const = 0;                       // of the product, for people
 
   // `peer` is the id of another device of the platform.
   virtual bool can_access_peer(int peer) const = 0;

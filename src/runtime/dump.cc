@@ -11,9 +11,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/cancellation.h"
 #include "base/env.h"
 #include "base/json.h"
 #include "base/npy_header.h"
+#include "base/quiet_signals.h"
+#include "base/safe_open.h"
 #include "base/text.h"
 #include "runtime/executor.h"
 
@@ -33,7 +36,7 @@ std::string dump_folder() {
 class Output {
  public:
   explicit Output(const std::string& path)
-      : file_(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
+      : file_(open_above_standard(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666)) {
     if (file_ < 0) error_ = errno;
   }
   ~Output() {
@@ -64,6 +67,7 @@ class Output {
 
  private:
   void flush() {
+    const QuietSignals quiet;
     iovec* next = pieces_.data();
     size_t left = count_;
     count_ = 0;
@@ -106,9 +110,12 @@ std::string write_elements(const TensorView& view, const std::string& path) {
     out.append(static_cast<const char*>(view.data) + at * bytes, static_cast<size_t>(bytes));
     for (int k = view.rank - 1; k >= 0; --k) {
       const size_t d = static_cast<size_t>(k);
-      at += view.strides[k];
-      if (++index[d] < view.dims[k]) break;
-      at -= view.strides[k] * view.dims[k];
+      if (++index[d] < view.dims[k]) {
+        at += view.strides[k];
+        break;
+      }
+      // A dim of one element may have any stride, so nothing is ever added for a step that isn't taken.
+      at -= view.strides[k] * (view.dims[k] - 1);
       index[d] = 0;
     }
   }
@@ -207,6 +214,7 @@ bool is_selected_for_dump(const char* operator_name) {
 
 void dump_call(const CallRecord& record, const char* operator_name, const std::string& reason,
                const DumpedData& data) {
+  const CancellationHold no_cancellation;
   const int number = dumps.fetch_add(1);
   if (number >= kMostDumps) {
     if (number == kMostDumps)

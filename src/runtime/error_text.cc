@@ -9,9 +9,12 @@
 #include <cstring>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "base/codes.h"
+#include "runtime/refusal_log.h"
 
 namespace openaclnn {
 
@@ -49,15 +52,34 @@ Messages* messages() {
   return thread_messages;
 }
 
-}  // namespace
+// The newest message of a thread for whose messages there is no memory: there is always a text, if only its beginning.
+struct LastResort {
+  std::array<char, 192> line;
+  bool is_new;
+};
+thread_local LastResort last_resort;
 
-void add_error_line(const char* function, std::string_view sentence, int code) {
-  Messages* state = messages();
-  if (state == nullptr) return;
-  std::array<char, kLineBytes>& line = state->ring[state->next];
-  state->next = (state->next + 1) % kLines;
-  state->count = std::min(state->count + 1, kLines);
+std::span<char> next_line(Messages& state) {
+  std::span<char> line = state.ring[state.next];
+  state.next = (state.next + 1) % kLines;
+  state.count = std::min(state.count + 1, kLines);
+  return line;
+}
 
+// Where this thread's next message goes.
+std::span<char> line_for_message() {
+  Messages* const state = messages();
+  if (state == nullptr) {
+    last_resort.is_new = true;
+    return last_resort.line;
+  }
+  if (std::exchange(last_resort.is_new, false))  // there is memory again
+    std::copy_n(last_resort.line.data(), last_resort.line.size(), next_line(*state).data());
+  return next_line(*state);
+}
+
+// Writes "<function>: <sentence> [<code> <NAME>]" with its terminator.
+void write_message(std::span<char> line, const char* function, std::string_view sentence, int code) {
   // The suffix must survive: it is built first and the sentence is cut to the room left.
   std::array<char, 96> suffix;
   const char* name = code_name(code);
@@ -71,7 +93,7 @@ void add_error_line(const char* function, std::string_view sentence, int code) {
   }
 
   at = line.data();
-  char* const sentence_end = line.data() + kLineBytes - 1 - suffix_size;
+  char* const sentence_end = line.data() + line.size() - 1 - suffix_size;
   for (std::string_view piece : {std::string_view(function), std::string_view(": "), sentence}) {
     at = std::copy_n(piece.data(), std::min(static_cast<size_t>(sentence_end - at), piece.size()), at);
   }
@@ -80,8 +102,16 @@ void add_error_line(const char* function, std::string_view sentence, int code) {
   *at = '\0';
 }
 
+}  // namespace
+
+void add_error_line(const char* function, std::string_view sentence, int code) {
+  log_refusal(function, sentence, code);
+  write_message(line_for_message(), function, sentence, code);
+}
+
 const char* take_error_text() {
   Messages* state = thread_messages;
+  if (std::exchange(last_resort.is_new, false)) return last_resort.line.data();
   if (state == nullptr || state->count == 0) return nullptr;
   char* at = state->joined.data();
   for (size_t k = 0; k < state->count; ++k) {

@@ -6,7 +6,7 @@
 namespace openaclnn {
 
 // Adds "<function>: <sentence> [<code> <NAME>]" as this thread's newest message: at most 1023 bytes, at most 16 kept.
-// Never fails; when even the message buffer cannot be allocated the message is lost and the code alone remains.
+// Never fails; when the message buffer cannot be allocated, the newest message alone is kept, cut to 191 bytes.
 void add_error_line(const char* function, std::string_view sentence, int code);
 
 // This thread's messages, newest first, one per line, and clears them; nullptr when there are none. The text is valid

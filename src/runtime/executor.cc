@@ -5,7 +5,6 @@
 #include <functional>
 #include <optional>
 
-#include "base/planted.h"
 #include "base/text.h"
 #include "openaclnn/status.h"
 #include "runtime/address_faults.h"
@@ -40,7 +39,7 @@ struct Snapshot {
 bool meet(const MemoryRange& a, const MemoryRange& b) {
   const uintptr_t begin_a = reinterpret_cast<uintptr_t>(a.begin);
   const uintptr_t begin_b = reinterpret_cast<uintptr_t>(b.begin);
-  return (begin_b - begin_a < a.bytes || begin_a - begin_b < b.bytes) && !planted(Bug::overlap_unchecked);
+  return begin_b - begin_a < a.bytes || begin_a - begin_b < b.bytes;
 }
 
 Status stale_executor(const void* handle) {
@@ -58,9 +57,8 @@ Result<Snapshot> take_snapshot(const Operator& op, aclOpExecutor* handle) {
     snapshot = {executor.call, executor.data, executor.lists};
   };
   // Of several calls on a one-shot executor, the one that removes it runs. What is live but not removed is repeatable, for good.
-  if (const auto taken = table.remove_if(handle, [](const Executor& executor) {
-        return !executor.repeatable && !planted(Bug::one_shot_runs_twice);
-      })) {
+  if (const auto taken =
+          table.remove_if(handle, [](const Executor& executor) { return !executor.repeatable; })) {
     copy(*taken);
   } else {
     table.with(handle, [&](const std::shared_ptr<Executor>& executor) { copy(*executor); });
@@ -77,7 +75,6 @@ Result<Snapshot> take_snapshot(const Operator& op, aclOpExecutor* handle) {
 // P9, P10.
 Status check_addresses(const Snapshot& snapshot) {
   for (size_t k = 0; k < snapshot.size(); ++k) {
-    if (planted(Bug::null_data_accepted) && k + 1 == snapshot.size()) break;
     if (snapshot.parameter(k).is_accessed && snapshot.data[k] == nullptr)
       return null_data(snapshot.parameter(k).name);
   }
@@ -167,9 +164,7 @@ Task make_task(const Snapshot& snapshot, void* workspace) {
   task.work_bytes = call.work_bytes + static_cast<double>(call.workspace_bytes);
   size_t outputs = 0;
   for (size_t k = 0; k < snapshot.size(); ++k) {
-    const Parameter& parameter = snapshot.parameter(k);
-    if (parameter.is_output && parameter.is_accessed && !parameter.is_list)
-      task.written[outputs++] = snapshot.memory(k);
+    if (snapshot.parameter(k).is_written_tensor()) task.written[outputs++] = snapshot.memory(k);
   }
   task.lists = snapshot.lists;
   return task;
@@ -177,18 +172,9 @@ Task make_task(const Snapshot& snapshot, void* workspace) {
 
 }  // namespace
 
-int Call::add(const Parameter& parameter) {
-  if (parameters.empty()) parameters.reserve(kMaxParameters);
-  Parameter& added = parameters.emplace_back(parameter);
-  if (added.is_accessed && !added.is_list) {
-    added.bytes = byte_range(added.view);
-    work_bytes += static_cast<double>(added.view.numel()) * static_cast<double>(added.view.element_bytes()) *
-                  (added.is_input && added.is_output ? 2 : 1);
-  }
-  return static_cast<int>(parameters.size()) - 1;
-}
-
 Result<aclOpExecutor*> make_executor(Call&& call) {
+  if (!call.has_places()) [[unlikely]]
+    return call.lacks_places();
   auto executor = make_recycled<Executor>();
   for (size_t k = 0; k < call.parameters.size(); ++k) executor->data[k] = call.parameters[k].view.data;
   executor->element_data = call.elements.take_addresses();
@@ -248,7 +234,7 @@ Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, acl
     return {ACLNN_ERR_PARAM_NULLPTR,
             text("workspace is NULL but ", call.workspace_bytes, " bytes are required")};
   }
-  if (workspace_bytes + (planted(Bug::short_workspace_accepted) ? 1 : 0) < call.workspace_bytes) {
+  if (workspace_bytes < call.workspace_bytes) {
     return {ACLNN_ERR_PARAM_INVALID,
             text("workspaceSize is ", workspace_bytes, " but ", call.workspace_bytes, " bytes are required")};
   }
@@ -370,7 +356,7 @@ Status set_element_address(aclOpExecutor* executor, ParameterSet set, size_t ind
     return {ACLNN_ERR_PARAM_INVALID, text("tensors[", element, "] is not live: it was destroyed")};
   return set_both(executor, tensor, std::move(described), address, [&](Executor& live) {
     live.element_data[parameter.first_element + element] = address;
-    if (!planted(Bug::addresses_of_the_first_run)) live.lists = nullptr;
+    live.lists = nullptr;
   });
 }
 
@@ -389,11 +375,8 @@ Status destroy_executor(aclOpExecutor* executor) {
 }
 
 void release_fresh_executors() {
-  ExecutorTable::instance().remove_where(
-      [](const Executor& executor) {
-        return !executor.repeatable || planted(Bug::finalize_takes_repeatables);
-      },
-      [](const auto&) {});
+  ExecutorTable::instance().remove_where([](const Executor& executor) { return !executor.repeatable; },
+                                         [](const auto&) {});
 }
 
 }  // namespace openaclnn

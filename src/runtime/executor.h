@@ -38,12 +38,14 @@ struct Parameter {
   bool is_list = false;
   size_t first_element = 0;  // of a list, in Call::elements
   size_t element_count = 0;
+
+  bool is_written_tensor() const { return is_output && is_accessed && !is_list; }
 };
 
 // The immutable result of phase 1.
 struct Call {
   const Operator* op = nullptr;
-  RecycledVector<Parameter> parameters;  // at most kMaxParameters
+  RecycledVector<Parameter> parameters;  // see has_places()
   ListElements elements;                 // of all list parameters
   uint64_t workspace_bytes = 0;
   // What the task costs, as bytes of memory traffic: a small task may run at once. Call::add() counts every element that the
@@ -55,6 +57,13 @@ struct Call {
 
   // Returns the parameter's position.
   int add(const Parameter& parameter);
+  ptrdiff_t written_tensors() const {
+    return std::ranges::count_if(parameters, &Parameter::is_written_tensor);
+  }
+  // Executors and tasks have places for so many parameters and written tensors. An operator that needs more is a mistake of this
+  // library, and must not write behind their arrays.
+  bool has_places() const { return parameters.size() <= kMaxParameters && written_tensors() <= kMaxOutputs; }
+  Status lacks_places() const;  // 561000
   bool has_lists() const {
     return std::ranges::any_of(parameters, [](const Parameter& parameter) { return parameter.is_list; });
   }
@@ -71,7 +80,7 @@ struct Executor {
 
 using ExecutorTable = HandleTable<Executor, HandleKind::executor>;
 
-// Registers a fresh one-shot executor.
+// Registers a fresh one-shot executor. Fails (561000) when the call has more parameters than tasks have places.
 Result<aclOpExecutor*> make_executor(Call&& call);
 
 // Phase 2: checks P1 to P13 of the specification, then queues the task.

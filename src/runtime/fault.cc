@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <mutex>
 
-#include "base/planted.h"
 #include "base/text.h"
 #include "runtime/fork.h"
 
@@ -40,8 +39,7 @@ std::string value_text(const Fault& fault) {
 
 void FaultCell::record(uint64_t task_number, const char* operator_name, DescribeFunction describe,
                        const Fault& fault) noexcept {
-  std::unique_lock lock(cell_mutex());
-  if (planted(Bug::fault_recorded_without_lock)) lock.unlock();
+  const std::lock_guard lock(cell_mutex());
   if (filled()) {
     ++further_tasks_;
     return;
@@ -58,13 +56,15 @@ std::optional<std::string> FaultCell::take(uint64_t last_task) {
   if (!filled()) return std::nullopt;
   const std::lock_guard lock(cell_mutex());
   if (!filled() || task_number_ > last_task) return std::nullopt;
+  const std::string task = text("stream ", stream_number_, ", task ", task_number_);
+  // Without a name the operator's own function reports the fault, and its line of error text begins with the name.
   std::string sentence =
-      text(operator_name_, " (stream ", stream_number_, ", task ", task_number_, "): ", describe_(fault_));
+      text(operator_name_[0] == '\0' ? task : text(operator_name_, " (", task, ")"), ": ", describe_(fault_));
   if (further_tasks_ > 0) {
     sentence +=
         text("; ", further_tasks_, further_tasks_ == 1 ? " further task" : " further tasks", " faulted");
   }
-  filled_.store(planted(Bug::fault_reported_twice), std::memory_order_release);
+  filled_.store(false, std::memory_order_release);
   return sentence;
 }
 

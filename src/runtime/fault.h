@@ -1,4 +1,4 @@
-// Faults: bad tensor contents that only a kernel can see. They are recorded per stream and returned once, by a synchronize.
+// Where faults go: they are recorded per stream and returned once, by a synchronize.
 #pragma once
 
 #include <atomic>
@@ -7,21 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "base/fault.h"
+
 namespace openaclnn {
-
-// What a kernel found. Independent of threads and devices: `position` is the lowest faulty one.
-struct Fault {
-  int64_t count = 0;  // faulty entries; 0: no fault
-  int64_t position = 0;
-  int64_t value = 0;      // what stands there, when it is an integer
-  double real_value = 0;  // what stands there, when `is_real`
-  bool is_real = false;
-  int64_t limit = 0;  // first value that is too large
-  int64_t total = 0;  // entries looked at
-  int kind = 0;       // operator's own
-
-  bool found() const { return count > 0; }
-};
 
 // `value` or `real_value`, for sentences.
 std::string value_text(const Fault& fault);
@@ -47,7 +35,7 @@ class FaultCell {
  private:
   const uint64_t stream_number_;
   uint64_t task_number_ = 0;
-  const char* operator_name_ = "";
+  const char* operator_name_ = "";  // empty: the caller is the operator's own function
   DescribeFunction describe_ = nullptr;
   Fault fault_;
   std::atomic<bool> filled_{

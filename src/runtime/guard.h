@@ -6,7 +6,6 @@
 #include <new>
 #include <utility>
 
-#include "base/planted.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "runtime/device_failure.h"
@@ -37,7 +36,6 @@ int guard(const char* function, WallCodes codes, Body&& body) noexcept {
     add_error_line(function, status.sentence(), status.code());
     return status.code();
   } catch (const std::bad_alloc&) {
-    if (planted(Bug::success_without_memory)) return 0;
     add_error_line(function, kAllocationSentence, codes.allocation);
     return codes.allocation;
   } catch (const DeviceFailure& failure) {

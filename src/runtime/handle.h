@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/planted.h"
 #include "runtime/fork.h"
 
 namespace openaclnn {
@@ -73,8 +72,7 @@ class HandleTable final : ForkGuarded {
   bool with(const void* handle, F&& f) {
     Address address;
     if (!unpack(handle, address)) return false;
-    std::unique_lock lock(address.shard->mutex);
-    if (planted(Bug::objects_used_without_lock)) lock.unlock();
+    const std::lock_guard lock(address.shard->mutex);
     Slot* slot = live_slot(address);
     if (slot == nullptr) return false;
     f(slot->object);
@@ -162,7 +160,7 @@ class HandleTable final : ForkGuarded {
 
   bool unpack(const void* handle, Address& address) {
     const uint64_t bits = reinterpret_cast<uint64_t>(handle);
-    if (bits >> 56 != static_cast<uint64_t>(kKind) && !planted(Bug::kind_ignored)) return false;
+    if (bits >> 56 != static_cast<uint64_t>(kKind)) return false;
     const uint64_t slot = bits & ((uint64_t{1} << kSlotBits) - 1);
     address = {&shards_[slot % kShards], slot / kShards, (bits >> kSlotBits) & kLastGeneration};
     return true;
@@ -171,8 +169,7 @@ class HandleTable final : ForkGuarded {
   static Slot* live_slot(const Address& address) {
     if (address.index >= address.shard->slots.size()) return nullptr;
     Slot& slot = address.shard->slots[address.index];
-    const bool is_that = slot.generation == address.generation || planted(Bug::generation_ignored);
-    return slot.object != nullptr && is_that ? &slot : nullptr;
+    return slot.generation == address.generation && slot.object != nullptr ? &slot : nullptr;
   }
 
   static std::shared_ptr<T> release(Shard& shard, uint64_t index) {
@@ -180,7 +177,7 @@ class HandleTable final : ForkGuarded {
     std::shared_ptr<T> object = std::move(slot.object);
     slot.object = nullptr;
     if (slot.generation < kLastGeneration) {
-      if (!planted(Bug::generation_not_advanced)) ++slot.generation;
+      ++slot.generation;
       shard.free.push_back(index);  // capacity was reserved in insert
     }
     return object;

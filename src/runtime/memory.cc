@@ -6,7 +6,6 @@
 #include <mutex>
 
 #include "acl/acl_rt.h"
-#include "base/planted.h"
 #include "base/text.h"
 #include "runtime/device_failure.h"
 #include "runtime/fork.h"
@@ -26,8 +25,7 @@ class BlockTable final : public ForkGuarded {
   static BlockTable& instance() { return *table_; }
 
   void insert(void* address, const Block& block) {
-    std::unique_lock lock(mutex_);
-    if (planted(Bug::blocks_listed_without_lock)) lock.unlock();
+    const std::lock_guard lock(mutex_);
     blocks_.emplace(reinterpret_cast<uintptr_t>(address), block);
   }
 
@@ -74,6 +72,11 @@ BlockTable* const BlockTable::table_ = new BlockTable;
 
 Device& device_of(int device) { return *platform().devices[static_cast<size_t>(device)]; }
 
+std::string free_text(const Device& device) {
+  const std::optional<MemoryInfo> memory = device.memory_info();
+  return memory ? text(memory->free_bytes, " bytes free") : std::string("free memory is unknown");
+}
+
 }  // namespace
 
 Result<void*> allocate_block(int device, size_t requested_bytes, size_t usable_bytes, MemorySpace space) {
@@ -85,7 +88,7 @@ Result<void*> allocate_block(int device, size_t requested_bytes, size_t usable_b
         ACL_ERROR_RT_MEMORY_ALLOCATION,
         text("EL0004 Failed to allocate ", requested_bytes, " bytes",
              space == MemorySpace::device ? text(" on device ", device) : std::string(" of host memory"),
-             " (", device_of(device).memory_info().free_bytes, " bytes free)"));
+             " (", free_text(device_of(device)), ")"));
   }
   try {
     BlockTable::instance().insert(address, {usable_bytes, device, space});

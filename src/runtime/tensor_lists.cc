@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 
-#include "base/planted.h"
 #include "base/text.h"
 #include "runtime/address_faults.h"
 #include "runtime/executor.h"
@@ -169,8 +168,7 @@ void find_dense_overlaps(const RecycledVector<const Operand*>& sorted, FirstOver
     const bool meets_earlier = sorted[k]->begin < highest_end;
     const bool meets_later = k + 1 < sorted.size() && sorted[k + 1]->begin < sorted[k]->end;
     if (meets_earlier || meets_later) first.add(*sorted[k]);
-    highest_end =
-        planted(Bug::long_overlap_forgotten) ? sorted[k]->end : std::max(highest_end, sorted[k]->end);
+    highest_end = std::max(highest_end, sorted[k]->end);
   }
 }
 

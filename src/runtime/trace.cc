@@ -11,7 +11,10 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/cancellation.h"
 #include "base/env.h"
+#include "base/quiet_signals.h"
+#include "base/safe_open.h"
 #include "base/text.h"
 
 namespace openaclnn {
@@ -31,6 +34,8 @@ struct TraceFile {
 TraceFile* const trace = new TraceFile;
 
 void flush() {
+  const CancellationHold no_cancellation;
+  const QuietSignals quiet;
   size_t written = 0;
   while (written < trace->buffer.size() && trace->file >= 0) {
     const ssize_t count = write(trace->file, trace->buffer.data() + written, trace->buffer.size() - written);
@@ -61,6 +66,7 @@ void append_line(const std::string& event) {
 
 void close_trace() {
   if (getpid() != trace->owner) return;
+  const CancellationHold no_cancellation;
   const std::lock_guard lock(trace->mutex);
   if (trace->file < 0) return;
   append_line("\n]\n");
@@ -83,11 +89,12 @@ std::string process_event() {
 }  // namespace
 
 bool open_trace() {
+  const CancellationHold no_cancellation;
   const std::lock_guard lock(trace->mutex);
   if (environment().trace.empty()) return false;
   if (trace->file >= 0) return true;
   const std::string name = file_name();
-  const int file = open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int file = open_above_standard(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
   if (file < 0) {
     log_message(LogLevel::error,
                 text("OPENACLNN_TRACE is '", name, "', which cannot be written: ", std::strerror(errno)));

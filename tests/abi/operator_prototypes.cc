@@ -72,6 +72,7 @@ static_assert(
                          aclTensorList*, const aclTensor*, const aclTensor*, const aclTensor*, double, double,
                          double, double, double, int64_t, bool, double, uint64_t*, aclOpExecutor**)>);
 static_assert(same<decltype(&openaclnnApplyFusedEmaAdamList), Phase2>);
+static_assert(same<decltype(&openaclnnReleaseMemory), aclError (*)()>);
 static_assert(same<decltype(&openaclnnCreateStreamFromNative), aclError (*)(void*, aclrtStream*)>);
 
 }  // namespace

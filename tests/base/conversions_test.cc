@@ -18,9 +18,10 @@
 #include <vector>
 
 #include "cpu/dispatch.h"
-#include "support/number.h"
-#include "support/random.h"
+#include "support/verify.h"
 #include "vector_conversions.h"
+#include "verify/number.h"
+#include "verify/random.h"
 
 namespace openaclnn {
 namespace {

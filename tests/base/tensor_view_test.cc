@@ -7,7 +7,8 @@
 #include <set>
 #include <vector>
 
-#include "support/random.h"
+#include "support/verify.h"
+#include "verify/random.h"
 
 namespace openaclnn {
 namespace {

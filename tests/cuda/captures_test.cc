@@ -310,8 +310,8 @@ TEST_F(Captures, FaultsOfReplaysAreReadWhenTheStreamIsIdle) {
   EXPECT_EQ(OPENACLNN_CUDA_API(cudaGraphDestroy)(graph), cudaSuccess);
 }
 
-class DISABLED_Waiting : public Captures {};
-TEST_F(DISABLED_Waiting, CallsAreRefusedBeforeTheyBecomePartOfTheGraph) {
+class WaitingInProcess : public Captures {};
+PROCESS_TEST_F(WaitingInProcess, CallsAreRefusedBeforeTheyBecomePartOfTheGraph) {
   Counter counter;
   begin_capture();
   expect(207000, counter.add(wrapped), {"being captured into a CUDA graph"});

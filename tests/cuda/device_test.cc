@@ -15,10 +15,11 @@
 #include "cuda/cuda_api.h"
 #include "cuda/planned_case.h"
 #include "openaclnn/openaclnn.h"
-#include "ops/room_cases.h"
-#include "support/device_twin.h"
 #include "support/expect.h"
-#include "support/number.h"
+#include "support/verify.h"
+#include "verify/device_twin.h"
+#include "verify/number.h"
+#include "verify/room_cases.h"
 
 namespace openaclnn_test {
 namespace {

@@ -5,10 +5,11 @@
 #include <cmath>
 
 #include "kernels.h"
-#include "ops/embedding_dense_backward/cases.h"
-#include "ops/grouped_bias_add_grad/cases.h"
-#include "ops/nsa_compress_grad/cases.h"
-#include "ops/room_cases.h"
+#include "ops/embedding_dense_backward/verify/cases.h"
+#include "ops/grouped_bias_add_grad/verify/cases.h"
+#include "ops/nsa_compress_grad/verify/cases.h"
+#include "support/verify.h"
+#include "verify/room_cases.h"
 
 namespace openaclnn_test {
 namespace {

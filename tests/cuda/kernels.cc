@@ -3,19 +3,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
-#include "cuda/launch.h"
+#include "cpu/scratch.h"
+#include "ops/launches.h"
 #include "ops/registry.h"
 #include "runtime/executor.h"
-#include "support/number.h"
-
-namespace openaclnn::cuda {
-
-#define OPENACLNN_OPERATOR(folder, name) cudaError_t launch_##folder(const void* plan, const LaunchIo& io);
-#include "ops/ops.def"
-#undef OPENACLNN_OPERATOR
-
-}  // namespace openaclnn::cuda
+#include "verify/number.h"
 
 namespace openaclnn_test {
 
@@ -39,6 +33,7 @@ openaclnn::cuda::Launch launch_of(const openaclnn::Operator& op) {
 #define OPENACLNN_OPERATOR(folder, name) \
   if (&op == &openaclnn::folder##_operator()) return openaclnn::cuda::launch_##folder;
 #include "ops/ops.def"
+#include "support/verify.h"
 #undef OPENACLNN_OPERATOR
   return nullptr;
 }
@@ -99,6 +94,8 @@ KernelRun run_kernel(const Case& c, const KernelOptions& options) {
   const GuardedBuffer workspace(planned.workspace_bytes, options.placement);
   void* const address = planned.workspace_bytes > 0 ? workspace.data() : nullptr;
   if (options.platform == PlatformKind::cpu) {
+    const auto scratch = std::make_unique_for_overwrite<openaclnn::cpu::Scratch>();
+    const openaclnn::cpu::ScopedScratch scope(*scratch);
     run.fault =
         call.op->kernel()(call.plan.get(), {planned.executor->data, address, options.check, elements.data()});
   } else {

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "runtime/device.h"
-#include "support/case.h"
+#include "support/verify.h"
+#include "verify/case.h"
 
 namespace openaclnn_test {
 

@@ -3,8 +3,9 @@
 
 #include "base/sort_size.h"
 #include "kernels.h"
-#include "ops/room_cases.h"
-#include "support/random.h"
+#include "support/verify.h"
+#include "verify/random.h"
+#include "verify/room_cases.h"
 
 namespace openaclnn_test {
 namespace {

@@ -18,8 +18,8 @@ using Variables = std::map<std::string, std::string>;
 
 // ---- in a process of its own ----
 
-class DISABLED_Refused : public testing::Test {};
-TEST_F(DISABLED_Refused, TheDeviceIsMissing) {
+class RefusedInProcess : public testing::Test {};
+PROCESS_TEST_F(RefusedInProcess, TheDeviceIsMissing) {
   uint32_t count = 1;
   expect(0, aclrtGetDeviceCount(&count));
   EXPECT_EQ(count, 0u);
@@ -34,8 +34,8 @@ TEST_F(DISABLED_Refused, TheDeviceIsMissing) {
   expect(107002, aclnnApplyFusedEmaAdam(nullptr, 0, executor, nullptr), {"no current context"});
 }
 
-class DISABLED_Works : public testing::Test {};
-TEST_F(DISABLED_Works, AnOperatorRuns) {
+class WorksInProcess : public testing::Test {};
+PROCESS_TEST_F(WorksInProcess, AnOperatorRuns) {
   expect(0, aclrtSetDevice(0));
   Counter counter;
   expect(0, counter.add(nullptr));
@@ -47,8 +47,8 @@ TEST_F(DISABLED_Works, AnOperatorRuns) {
 }
 
 // What the library says of itself to `openaclnn doctor`.
-class DISABLED_Described : public testing::Test {};
-TEST_F(DISABLED_Described, WithItsDevices) {
+class DescribedInProcess : public testing::Test {};
+PROCESS_TEST_F(DescribedInProcess, WithItsDevices) {
   std::string text(1 << 16, '\0');
   expect(0, openaclnnDescribe(text.data(), text.size(), nullptr));
   const char* const expected = std::getenv("DESCRIBED");
@@ -57,8 +57,8 @@ TEST_F(DISABLED_Described, WithItsDevices) {
 }
 
 // Threads that come first together all find the same platform, and contexts of one device.
-class DISABLED_FirstUse : public testing::Test {};
-TEST_F(DISABLED_FirstUse, ByManyThreads) {
+class FirstUseInProcess : public testing::Test {};
+PROCESS_TEST_F(FirstUseInProcess, ByManyThreads) {
   std::vector<std::thread> threads;
   std::vector<Counter> counters(8);
   for (Counter& counter : counters) {

@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "cuda/planned_case.h"
-#include "ops/room_cases.h"
-#include "support/device_twin.h"
 #include "support/expect.h"
+#include "support/verify.h"
+#include "verify/device_twin.h"
+#include "verify/room_cases.h"
 
 namespace openaclnn_test {
 namespace {

@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "support/case.h"
+#include "support/verify.h"
+#include "verify/case.h"
 
 namespace openaclnn_test {
 

@@ -62,6 +62,8 @@ def make_needed(name, folder):
         settings = (installed / "cann_cmake" / "CMakeLists.txt").read_text().replace("host_program ", "my_program ")
         (folder / name).mkdir()
         (folder / name / "CMakeLists.txt").write_text(settings)
+    elif name == "Makefile":  # of a sample
+        shutil.copy(installed / "cann_sample" / "Makefile", folder)
     elif name in ("my_program.cc", "ported.cc"):
         shutil.copy(installed / "host_program.cc", folder / name)
     elif name == "other.cc":

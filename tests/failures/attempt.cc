@@ -9,7 +9,8 @@
 
 #include "acl/acl.h"
 #include "runtime/failing_resources.h"
-#include "support/random.h"
+#include "support/verify.h"
+#include "verify/random.h"
 
 namespace failures {
 
@@ -53,14 +54,12 @@ void Attempt::expect_failure(const char* name, std::initializer_list<int> codes,
   const std::string what = std::string(name) + " returned " + std::to_string(code);
   require(std::find(codes.begin(), codes.end(), code) != codes.end(),
           what + ", not a code it may: " + newest_);
-  // Without memory for the sentence there is none; the thread's first failure is where that memory is needed.
-  if (!newest_.empty()) {
-    require(newest_.find(" [" + std::to_string(code) + " ") != std::string::npos,
-            what + " with the sentence: " + newest_);
-    require(newest_.find("Failed to allocate") != std::string::npos ||
-                newest_.find("configPath") != std::string::npos,
-            what + " without saying that memory was missing: " + newest_);
-  }
+  require(!newest_.empty(), what + " without a sentence");
+  require(newest_.find(" [" + std::to_string(code) + " ") != std::string::npos,
+          what + " with the sentence: " + newest_);
+  const auto says = [&](const char* words) { return newest_.find(words) != std::string::npos; };
+  require(says("Failed to allocate") || says("configPath") || says("memory of this machine is unknown"),
+          what + " without saying what was missing: " + newest_);
 }
 
 void Attempt::undisturbed(const char* name, const Call& call) const {

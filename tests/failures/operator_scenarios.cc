@@ -14,11 +14,12 @@
 #include "aclnnop/aclnn_nsa_compress_with_cache.h"
 #include "failures/attempt.h"
 #include "openaclnn/openaclnn.h"
-#include "support/nsa_windows.h"
-#include "support/number.h"
-#include "support/random.h"
-#include "support/runner.h"
-#include "support/tensor_list.h"
+#include "support/verify.h"
+#include "verify/nsa_windows.h"
+#include "verify/number.h"
+#include "verify/random.h"
+#include "verify/runner.h"
+#include "verify/tensor_list.h"
 
 namespace failures {
 namespace {

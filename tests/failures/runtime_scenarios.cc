@@ -54,7 +54,7 @@ void devices(Attempt& a) {
     a.result(current);
   }
   size_t free_bytes = 0, total_bytes = 0;
-  a.step("aclrtGetMemInfo", {kNoMemory},
+  a.step("aclrtGetMemInfo", {kNoMemory, ACL_ERROR_RT_FEATURE_NOT_SUPPORT},
          [&] { return aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total_bytes); });
   a.result(free_bytes <= total_bytes);
   for (int32_t id = 0; id < static_cast<int32_t>(count); ++id) {
@@ -283,8 +283,7 @@ void faults(Attempt& a) {
       const int code = round < 2 ? aclrtSynchronizeStream(stream) : aclrtSynchronizeDevice();
       if (code != 507035) return code;
       const char* const text = aclGetRecentErrMsg();
-      // The first failure of a thread may find no memory for the thread's text.
-      return text == nullptr || std::strstr(text, "indices[1] = 77") != nullptr ? 0 : -1;
+      return text != nullptr && std::strstr(text, "indices[1] = 77") != nullptr ? 0 : -1;
     };
     a.step("a synchronise that reports", {kNoMemory}, take);
     a.result(bad.out().data(), bad.out().size() * sizeof(float));
@@ -295,8 +294,8 @@ void faults(Attempt& a) {
   device.destroy(stream);
   a.step("a synchronise of the device", {kNoMemory}, [&] {
     const int code = aclrtSynchronizeDevice();
-    (void)aclGetRecentErrMsg();
-    return code == 507035 ? 0 : code == 0 ? -1 : code;
+    if (code != 507035) return code == 0 ? -1 : code;
+    return aclGetRecentErrMsg() != nullptr ? 0 : -1;
   });
 }
 

@@ -6,7 +6,8 @@
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
 #include "fuzz/descriptions.h"
 #include "fuzz/objects.h"
-#include "support/runner.h"
+#include "support/verify.h"
+#include "verify/runner.h"
 
 using namespace openaclnn_test;
 

@@ -6,7 +6,8 @@
 
 #include "acl/acl.h"
 #include "fuzz/found.h"
-#include "support/number.h"
+#include "support/verify.h"
+#include "verify/number.h"
 
 // Present in programs with AddressSanitizer only.
 extern "C" {

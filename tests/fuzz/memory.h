@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "fuzz/input.h"
-#include "support/case.h"
-#include "support/random.h"
+#include "support/verify.h"
+#include "verify/case.h"
+#include "verify/random.h"
 
 namespace openaclnn_test {
 

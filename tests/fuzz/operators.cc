@@ -3,7 +3,8 @@
 #include <cstdlib>
 
 #include "fuzz/room_calls.h"
-#include "support/runner.h"
+#include "support/verify.h"
+#include "verify/runner.h"
 
 using namespace openaclnn_test;
 

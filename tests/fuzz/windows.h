@@ -3,7 +3,8 @@
 
 #include "fuzz/found.h"
 #include "fuzz/input.h"
-#include "support/nsa_windows.h"
+#include "support/verify.h"
+#include "verify/nsa_windows.h"
 
 namespace openaclnn_test {
 
@@ -17,9 +18,17 @@ struct FuzzedWindows {
     for (int64_t k = 0; k < sequences; ++k) attributes.lengths.push_back(in.below(7));
     tokens = std::accumulate(attributes.lengths.begin(), attributes.lengths.end(), int64_t{0});
     if (!attributes.pass_lengths || sequences == 0) {
-      // NULL, or no entries: one sequence of all tokens.
-      attributes.pass_lengths = false;
-      tokens = in.below(16);
+      // NULL, or no entries: up to three batches of equal length.
+      const int64_t batches_and_length = in.below(48);
+      const int64_t batches = 1 + batches_and_length / 16, length = batches_and_length % 16;
+      tokens = batches * length;
+      attributes.lengths.assign(static_cast<size_t>(batches), length);
+      attributes.pass_lengths = true;
+      windows = static_cast<int64_t>(window_starts(attributes, tokens).size());
+      WindowAttributes without = attributes;
+      without.pass_lengths = false;
+      without = with_fitting_batches(without, tokens, windows);
+      if (fuzz_mode() != FuzzMode::strict || !is_ambiguous(without, tokens)) attributes = without;
     } else if (fuzz_mode() != FuzzMode::strict) {
       tokens += in.below(3);  // tokens of no sequence
     }

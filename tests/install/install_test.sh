@@ -3,14 +3,28 @@
 # usage: install_test.sh BUILD_FOLDER
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: $0 BUILD_FOLDER" >&2; exit 2; }
+sources=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cmake --install "$1" --prefix "$work/first" >"$work/log" || { cat "$work/log" >&2; exit 1; }
 mv "$work/first" "$work/moved"
-bash "$(dirname "${BASH_SOURCE[0]}")/use_installation.sh" "$work/moved"
+bash "$sources/use_installation.sh" "$work/moved"
+
+# The command of the porting guide makes a program that starts, as it stands there and without LD_LIBRARY_PATH.
+guide=$sources/../../docs/porting.md
+command=$(sed -n '/^g++ my_program.cc .*pkg-config/,/-o my_program$/p' "$guide")
+[ -n "$command" ] || { echo "$guide has no command that uses pkg-config" >&2; exit 1; }
+libraries=$(dirname "$(find "$work/moved" -name libopenaclnn.so)")
+(
+  mkdir "$work/guide"
+  cd "$work/guide"
+  cp "$sources/host_program.cc" my_program.cc
+  env PKG_CONFIG_PATH="$libraries/pkgconfig" bash -euc "$command"
+  env -u LD_LIBRARY_PATH ./my_program
+)
 
 # A folder with a blank in its name must do where the tools allow it.
 mv "$work/moved" "$work/moved here"
-cmake -S "$(dirname "${BASH_SOURCE[0]}")/find_package" -B "$work/blank" -DCMAKE_PREFIX_PATH="$work/moved here" >"$work/log" &&
+cmake -S "$sources/find_package" -B "$work/blank" -DCMAKE_PREFIX_PATH="$work/moved here" >"$work/log" &&
   cmake --build "$work/blank" >>"$work/log" || { cat "$work/log" >&2; exit 1; }
 "$work/blank/by_openaclnn"

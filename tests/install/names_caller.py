@@ -2,7 +2,7 @@
 import ctypes
 import sys
 
-LIBRARIES = ("libascendcl.so", "libnnopbase.so", "libaclnn_ops_infer.so", "libaclnn_math.so")
+LIBRARIES = ("libascendcl.so", "libnnopbase.so", "libaclnn_ops_infer.so", "libaclnn_math.so", "libacl_op_compiler.so")
 NEEDED = ("aclnnInit", "aclCreateScalar", "aclDestroyScalar", "aclCreateBoolArray", "aclDestroyBoolArray", "aclCreateIntArray",
           "aclnnAdd", "aclnnMul", "aclnnReduceSum", "aclnnRelu", "aclnnAddGetWorkspaceSize", "aclnnReluGetWorkspaceSize")
 
@@ -11,7 +11,7 @@ for library in libraries:
     for name in NEEDED:
         getattr(library, name)  # AttributeError when it is missing
 
-runtime, base, operators, _ = libraries
+runtime, base, operators, *_ = libraries
 base.aclCreateTensor.restype = ctypes.c_void_p
 runtime.aclGetRecentErrMsg.restype = ctypes.c_char_p
 
@@ -36,4 +36,7 @@ assert list(out) == [1, 2, 8, 10], list(out)
 assert operators.aclnnReluGetWorkspaceSize(None, None, None, None) == 561003
 sentence = runtime.aclGetRecentErrMsg().decode()
 assert sentence.startswith("aclnnReluGetWorkspaceSize: openaclnn does not have this operator"), sentence
+assert libraries[-1].aclopCompileAndExecute(None) == 561003
+sentence = runtime.aclGetRecentErrMsg().decode()
+assert sentence.startswith("aclopCompileAndExecute: openaclnn does not have this function"), sentence
 print("called through ctypes from Python", sys.version.split()[0])

@@ -54,6 +54,22 @@ tests/cann_make/host_program
 tests/cann_make/names_program
 python3 "$sources/names_caller.py"
 
+say "a sample that links the operator compiler: compat-check, then both of its builds"
+wanted="in cann-compat: acl_op_compiler, ascendcl, nnopbase, opapi
+nothing is missing"
+for build_file in CMakeLists.txt Makefile; do
+  told=$("$prefix/bin/openaclnn" compat-check "tests/cann_sample/$build_file" tests/host_program.cc)
+  [ "$told" = "$wanted" ] || { printf 'compat-check on %s says:\n%s\n' "$build_file" "$told" >&2; exit 1; }
+done
+# Some linkers drop libraries that nothing is taken from; the program is to look for all of them when it starts.
+quietly cmake -S tests/cann_sample -B sample-cmake -DCMAKE_EXE_LINKER_FLAGS=-Wl,--no-as-needed
+quietly cmake --build sample-cmake
+quietly env LDFLAGS=-Wl,--no-as-needed make -C tests/cann_sample
+for sample in sample-cmake/sample tests/cann_sample/sample; do
+  readelf -d "$sample" | grep -q 'NEEDED.*libacl_op_compiler.so' || { echo "$sample does not need libacl_op_compiler.so" >&2; exit 1; }
+  "$sample"
+done
+
 say "set_env.sh in other shells"
 for shell in sh zsh; do
   command -v $shell >/dev/null || { say "skipped: $shell is not installed"; continue; }

@@ -4,7 +4,8 @@
 
 #include "ops/operator_calls.h"
 #include "ops/relations.h"
-#include "support/number.h"
+#include "support/verify.h"
+#include "verify/number.h"
 
 namespace openaclnn_test {
 namespace calls {

@@ -22,10 +22,11 @@
 
 #include "cpu/dispatch.h"
 #include "cpu/threads.h"
-#include "room_cases.h"
 #include "support/hostile_fp_state.h"
-#include "support/random.h"
 #include "support/subprocess.h"
+#include "support/verify.h"
+#include "verify/random.h"
+#include "verify/room_cases.h"
 
 namespace openaclnn_test {
 namespace {

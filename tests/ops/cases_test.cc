@@ -1,12 +1,12 @@
 // Every case of every room, held to the operator's formula and to what all operators promise: accesses only inside the described
 // elements, inputs unchanged, the same bits again.
 #include <gtest/gtest.h>
-#include <pthread.h>
 
-#include "room_cases.h"
 #include "support/case_call.h"
 #include "support/expect.h"
-#include "support/number.h"
+#include "support/verify.h"
+#include "verify/number.h"
+#include "verify/room_cases.h"
 
 namespace openaclnn_test {
 namespace {
@@ -98,33 +98,6 @@ TEST_P(Cases, AreJudgedByTheValues) {
     judge.for_each([&](const OutputRecord& record) { seen += record.failures(); });
     EXPECT_EQ(seen, flipped) << judge.messages();
   }
-}
-
-// The thread that calls phase 2 or waits may run kernels. docs/performance.md says how much stack that takes.
-TEST_P(Cases, RunOnThreadsWithSmallStacks) {
-#if defined(__SANITIZE_ADDRESS__)
-  constexpr size_t kStackBytes = size_t{1} << 20;  // sanitized frames are larger
-#else
-  constexpr size_t kStackBytes = size_t{256} << 10;
-#endif
-  struct Work {
-    std::vector<CaseCall> calls;
-    size_t succeeded = 0;
-  } work;
-  for (const Case& c : cases()) work.calls.emplace_back(c);
-  pthread_attr_t attributes;
-  ASSERT_EQ(pthread_attr_init(&attributes), 0);
-  ASSERT_EQ(pthread_attr_setstacksize(&attributes, kStackBytes), 0);
-  const auto run = [](void* argument) -> void* {
-    auto& self = *static_cast<Work*>(argument);
-    for (const CaseCall& call : self.calls) self.succeeded += succeeded(call.run()) ? 1 : 0;
-    return nullptr;
-  };
-  pthread_t thread;
-  ASSERT_EQ(pthread_create(&thread, &attributes, run, &work), 0);
-  pthread_join(thread, nullptr);
-  pthread_attr_destroy(&attributes);
-  EXPECT_EQ(work.succeeded, work.calls.size());
 }
 
 INSTANTIATE_TEST_SUITE_P(Rooms, Cases, testing::ValuesIn(operator_names()),

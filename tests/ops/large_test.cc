@@ -7,8 +7,9 @@
 #include <fstream>
 
 #include "operator_calls.h"
-#include "room_cases.h"
-#include "support/number.h"
+#include "support/verify.h"
+#include "verify/number.h"
+#include "verify/room_cases.h"
 
 namespace openaclnn_test::calls {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 
-#include "room_cases.h"
 #include "support/expect.h"
+#include "verify/room_cases.h"
 
 namespace openaclnn_test {
 namespace {

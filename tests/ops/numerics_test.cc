@@ -10,9 +10,10 @@
 #include <mutex>
 #include <thread>
 
-#include "room_cases.h"
 #include "support/expect.h"
-#include "support/number.h"
+#include "support/verify.h"
+#include "verify/number.h"
+#include "verify/room_cases.h"
 
 namespace openaclnn_test {
 namespace {

@@ -19,13 +19,14 @@
 #include "aclnnop/aclnn_nsa_compress_grad.h"
 #include "aclnnop/aclnn_nsa_compress_with_cache.h"
 #include "openaclnn/openaclnn.h"
-#include "support/draw.h"
 #include "support/expect.h"
-#include "support/host_tensor.h"
-#include "support/nsa_windows.h"
-#include "support/random.h"
-#include "support/runner.h"
-#include "support/tensor_list.h"
+#include "support/verify.h"
+#include "verify/draw.h"
+#include "verify/host_tensor.h"
+#include "verify/nsa_windows.h"
+#include "verify/random.h"
+#include "verify/runner.h"
+#include "verify/tensor_list.h"
 
 namespace openaclnn_test::calls {
 

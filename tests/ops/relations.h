@@ -6,8 +6,9 @@
 
 #include <span>
 
-#include "support/case.h"
-#include "support/draw.h"
+#include "support/verify.h"
+#include "verify/case.h"
+#include "verify/draw.h"
 
 namespace openaclnn_test {
 

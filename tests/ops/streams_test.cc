@@ -9,8 +9,9 @@
 #include <limits>
 
 #include "operator_calls.h"
-#include "support/number.h"
 #include "support/subprocess.h"
+#include "support/verify.h"
+#include "verify/number.h"
 
 namespace openaclnn_test::calls {
 namespace {

@@ -1,5 +1,5 @@
-// Which bug this process has: part of the library only where it is built with OPENACLNN_PLANTED_BUGS.
-#include "base/planted.h"
+// Which bug this process has: a source of the library that tools/planted_sources adds to its copy.
+#include "planted.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +16,7 @@ struct NamedBug {
 
 constexpr NamedBug kBugs[] = {
 #define OPENACLNN_BUG(name, what) {#name, Bug::name},
-#include "base/planted_bugs.def"
+#include "planted_bugs.def"
 #undef OPENACLNN_BUG
 };
 
@@ -27,8 +27,8 @@ Bug chosen() {
   for (const NamedBug& candidate : kBugs) {
     if (candidate.name == name) return candidate.bug;
   }
-  std::fprintf(stderr, "openaclnn: OPENACLNN_PLANTED is '%s'; src/base/planted_bugs.def has no such bug\n",
-               name);
+  std::fprintf(
+      stderr, "openaclnn: OPENACLNN_PLANTED is '%s'; tests/planted/planted_bugs.def has no such bug\n", name);
   std::_Exit(2);
 }
 

@@ -4,7 +4,8 @@
 #include <algorithm>
 
 #include "support/expect.h"
-#include "support/number.h"
+#include "support/verify.h"
+#include "verify/number.h"
 
 namespace openaclnn_test {
 

@@ -4,7 +4,8 @@
 #include <functional>
 
 #include "ops/relations.h"
-#include "ops/room_cases.h"
+#include "support/verify.h"
+#include "verify/room_cases.h"
 
 namespace openaclnn_test {
 

@@ -21,7 +21,7 @@ TEST_F(BlockingTest, ResultsAreThereOnReturn) {
 TEST_F(BlockingTest, ReturnsTheFaultOnce) {
   Lookup bad({11});
   Lookup good({1});
-  expect(507035, bad.enqueue(stream), {"aclnnEmbedding: aclnnEmbedding (stream ", "indices[0] = 11"});
+  expect(507035, bad.enqueue(stream), {"aclnnEmbedding: stream ", ", task 1: indices[0] = 11"});
   expect(0, good.enqueue(stream));
   expect(0, aclrtSynchronizeStream(stream));
   expect(0, aclrtSynchronizeDevice());

@@ -31,13 +31,12 @@ constexpr char kDefault[] = "count_code=0 devices=1 set_code=0 soc=Ascend910B1 t
 TEST(EnvTest, NothingSet) { EXPECT_EQ(output_with({}), kDefault); }
 
 TEST(EnvTest, KnownValuesGiveNoMessage) {
-  const Variables known = {{"DEVICE", "auto"},     {"DEVICE", "cpu"},   {"CHECK", "report"},
-                           {"CHECK", "silent"},    {"CHECK", "strict"}, {"ALLOCATOR", "pool"},
-                           {"ALLOCATOR", "guard"}, {"LIMITS", "none"},  {"LIMITS", "vendor"},
-                           {"BLOCKING", "0"},      {"BLOCKING", "1"},   {"NUM_THREADS", "1"},
-                           {"NUM_THREADS", "5"},   {"ISA", "scalar"},   {"ISA", "avx2"},
-                           {"ISA", "avx512"},      {"ISA", "neon"},     {"ISA", "sve"},
-                           {"CPU_DEVICES", "1"},   {"LOG", "error"},    {"LOG", "warn"}};
+  const Variables known = {
+      {"DEVICE", "auto"},   {"DEVICE", "cpu"},     {"CHECK", "report"},    {"CHECK", "silent"},
+      {"CHECK", "strict"},  {"ALLOCATOR", "pool"}, {"ALLOCATOR", "guard"}, {"LIMITS", "none"},
+      {"LIMITS", "vendor"}, {"BLOCKING", "0"},     {"BLOCKING", "1"},      {"NUM_THREADS", "1"},
+      {"NUM_THREADS", "5"}, {"ISA", "scalar"},     {"ISA", "avx2"},        {"ISA", "avx512"},
+      {"ISA", "neon"},      {"CPU_DEVICES", "1"},  {"LOG", "error"},       {"LOG", "warn"}};
   for (const auto& [name, value] : known)
     EXPECT_EQ(output_with({{"OPENACLNN_" + name, value}}), kDefault) << name << value;
 }
@@ -51,7 +50,7 @@ TEST(EnvTest, UnknownValuesGiveOneMessageAndTheDefault) {
                              {"NUM_THREADS", "4x"},  {"CPU_DEVICES", "0"},
                              {"CPU_DEVICES", "65"},  {"CPU_DEVICES", "99999999999999999999"},
                              {"CPU_DEVICES", "1.5"}, {"ISA", "mmx"},
-                             {"LOG", "verbose"}};
+                             {"ISA", "sve"},         {"LOG", "verbose"}};
   for (const auto& [name, value] : unknown) {
     const std::string output = output_with({{"OPENACLNN_" + name, value}});
     EXPECT_EQ(occurrences(output, "openaclnn: OPENACLNN_" + name + " is '" + value + "'; accepted: "), 1u)
@@ -67,12 +66,70 @@ TEST(EnvTest, SeveralUnknownValuesGiveOneMessageEach) {
   EXPECT_EQ(occurrences(output, "openaclnn: "), 3u) << output;
 }
 
+TEST(EnvTest, MisspeltNamesGiveOneMessage) {
+  const Variables misspelt = {{"NUM_THREAD", "NUM_THREADS"},
+                              {"THREADS", "NUM_THREADS"},
+                              {"DEVIC", "DEVICE"},
+                              {"CHEKC", "CHECK"},
+                              {"log", "LOG"},
+                              {"SOCNAME", "SOC_NAME"}};
+  for (const auto& [name, meant] : misspelt) {
+    const std::string output = output_with({{"OPENACLNN_" + name, "1"}});
+    EXPECT_EQ(occurrences(output, "openaclnn: OPENACLNN_" + name +
+                                      " is not a setting; did you mean OPENACLNN_" + meant + "?\n"),
+              1u)
+        << output;
+    EXPECT_EQ(occurrences(output, "openaclnn: "), 1u) << output;
+  }
+}
+
+TEST(EnvTest, NamesOfOtherProgramsGiveNoMessage) {
+  EXPECT_EQ(output_with({{"OPENACLNN_TEST_SEED", "1"},
+                         {"OPENACLNN_FAKE_CUDA", "x"},
+                         {"OPENACLNN_PLANTED", "x"},
+                         {"OPENACLNN_SIMT_SCHEDULE", "x"},
+                         {"OPENACLNN_TRAIN_WRONG", "x"},
+                         {"OPENACLNN_", "x"},
+                         {"OPENACLNN_HOME_OF_SOMETHING_ELSE", "x"}}),
+            kDefault);
+  EXPECT_EQ(output_with({{"OPENACLNN_NUM_THREAD", "1"}, {"OPENACLNN_LOG", "error"}}), kDefault);
+}
+
+TEST(EnvTest, MessagesHoldNothingThatATerminalObeys) {
+  const std::string output = output_with({{"OPENACLNN_CHECK", "\033[31m\nopenaclnn: x"}});
+  EXPECT_EQ(occurrences(output, "openaclnn: OPENACLNN_CHECK is '?[31m?openaclnn: x'; "), 1u) << output;
+}
+
+// The program writes one message to the stderr that a shell makes for it; `script` begins it as "$0".
+std::string output_in_shell(const std::string& script) {
+  const Finished finished =
+      run_program("/bin/sh", {"-c", script, ENV_PROGRAM}, {{"OPENACLNN_CHECK", "loud"}});
+  expect_success(finished);
+  return finished.output;
+}
+
+TEST(EnvTest, StderrThatCannotBeWrittenHarmsNothing) {
+  const std::string survived = kDefault + std::string("status 0\n");
+  EXPECT_EQ(output_in_shell("\"$0\" 2>&-; echo status $?"), survived);
+  EXPECT_EQ(output_in_shell("\"$0\" 2>/dev/full; echo status $?"), survived);
+  EXPECT_EQ(output_in_shell("exec 3>&1; { sleep 0.3; \"$0\" >&3; echo status $? >&3; } 2>&1 | true"),
+            survived);
+  EXPECT_EQ(output_in_shell("f=$(mktemp); \"$0\" limit 2>$f; echo status $?; rm $f"), survived);
+}
+
+TEST(EnvTest, MessagesStayOutOfFilesThatGotTheNumberOfStderr) {
+  EXPECT_EQ(output_in_shell("f=$(mktemp); \"$0\" file $f 2>&-; echo status $?; cat $f; rm $f"),
+            kDefault + std::string("status 0\n"));
+}
+
 TEST(EnvTest, CpuDevices) {
   EXPECT_NE(output_with({{"OPENACLNN_CPU_DEVICES", "3"}}).find("devices=3 "), std::string::npos);
   EXPECT_NE(output_with({{"OPENACLNN_CPU_DEVICES", "64"}}).find("devices=64 "), std::string::npos);
 }
 
 TEST(EnvTest, ReadOnce) { EXPECT_EQ(output_with({}, {"late"}), kDefault); }
+
+TEST(EnvTest, NoEnvironmentAtAll) { EXPECT_EQ(output_with({}, {"clear"}), kDefault); }
 
 TEST(EnvTest, SocName) {
   EXPECT_NE(output_with({{"OPENACLNN_SOC_NAME", "Ascend310P3"}}).find("soc=Ascend310P3 "), std::string::npos);

@@ -129,7 +129,7 @@ void HandlesTest::make_doors() {
     return aclrtQueryEventWaitStatus(h, &status);
   });
   for (bool start : {false, true}) {
-    runtime("aclrtEventElapsedTime", 'V', [this, start](Handle h) {
+    runtime("aclrtEventElapsedTime", 'V', [start](Handle h) {
       float ms = 0;
       aclrtEvent other = new_event();
       const int code = start ? aclrtEventElapsedTime(&ms, h, other) : aclrtEventElapsedTime(&ms, other, h);

@@ -1,15 +1,9 @@
 // The doors of the operators: every tensor, array and list of each phase 1, the executor and the stream of each phase 2.
 #include <memory>
 
-#include "aclnnop/aclnn_apply_adam_w.h"
-#include "aclnnop/aclnn_apply_adam_w_v2.h"
-#include "aclnnop/aclnn_embedding_dense_backward.h"
-#include "aclnnop/aclnn_grouped_bias_add_grad.h"
-#include "aclnnop/aclnn_nsa_compress.h"
-#include "aclnnop/aclnn_nsa_compress_grad.h"
-#include "aclnnop/aclnn_nsa_compress_with_cache.h"
 #include "openaclnn/openaclnn.h"
 #include "runtime/handle_doors.h"
+#include "runtime/phase2_functions.h"
 #include "support/schema_model.h"
 
 namespace runtime_test {
@@ -90,26 +84,6 @@ int list_phase1_with(size_t position, Handle handle) {
   for (const aclTensorList* made : lists) (void)aclDestroyTensorList(made);
   (void)aclDestroyTensor(step);
   return code;
-}
-
-using Phase2 = aclnnStatus (*)(void*, uint64_t, aclOpExecutor*, aclrtStream);
-Phase2 phase2_of(const std::string& phase1) {
-  const std::pair<const char*, Phase2> all[] = {
-      {"aclnnApplyAdamW", aclnnApplyAdamW},
-      {"aclnnApplyAdamWV2", aclnnApplyAdamWV2},
-      {"aclnnApplyFusedEmaAdam", aclnnApplyFusedEmaAdam},
-      {"aclnnEmbedding", aclnnEmbedding},
-      {"aclnnEmbeddingDenseBackward", aclnnEmbeddingDenseBackward},
-      {"aclnnGroupedBiasAddGrad", aclnnGroupedBiasAddGrad},
-      {"aclnnGroupedBiasAddGradV2", aclnnGroupedBiasAddGradV2},
-      {"aclnnNsaCompress", aclnnNsaCompress},
-      {"aclnnNsaCompressGrad", aclnnNsaCompressGrad},
-      {"aclnnNsaCompressWithCache", aclnnNsaCompressWithCache},
-      {"openaclnnApplyFusedEmaAdamList", openaclnnApplyFusedEmaAdamList}};
-  for (const auto& [name, function] : all) {
-    if (phase1 == std::string(name) + "GetWorkspaceSize") return function;
-  }
-  return nullptr;
 }
 
 }  // namespace

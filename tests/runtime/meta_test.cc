@@ -234,8 +234,10 @@ void check_array(Create create, Size get_size, Destroy destroy, const Value* val
   expect(0, destroy(empty));
   EXPECT_EQ(create(nullptr, 1), nullptr);
   expect(161001, 161001, {"value is NULL"});
-  EXPECT_EQ(create(values, UINT64_MAX), nullptr);
-  EXPECT_NE(aclGetRecentErrMsg(), nullptr);
+  for (const uint64_t size : {uint64_t{1} << 31, uint64_t{1} << 60, uint64_t{1} << 63, UINT64_MAX}) {
+    EXPECT_EQ(create(values, size), nullptr);
+    expect(161002, 161002, {"size is " + std::to_string(size) + "; it must be at most 2147483647"});
+  }
   uint64_t unused = 0;
   expect(161001, get_size(nullptr, &unused), {"NULL"});
   expect(0, destroy(nullptr));

@@ -20,7 +20,8 @@
 #include "acl/acl.h"
 #include "cpu/scheduler.h"
 #include "runtime/context.h"
-#include "support/random.h"
+#include "support/verify.h"
+#include "verify/random.h"
 
 namespace openaclnn {
 namespace {

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "runtime/runtime_test.h"
-#include "support/random.h"
+#include "support/verify.h"
+#include "verify/random.h"
 
 namespace {
 

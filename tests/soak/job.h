@@ -8,8 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "support/case.h"
-#include "support/number.h"
+#include "support/verify.h"
+#include "verify/case.h"
+#include "verify/number.h"
 
 namespace openaclnn_test {
 

@@ -13,10 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "ops/room_cases.h"
 #include "soak/pace.h"
 #include "soak/process_usage.h"
 #include "soak/worker.h"
+#include "support/verify.h"
+#include "verify/room_cases.h"
 
 namespace openaclnn_test {
 namespace {

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "soak/job.h"
-#include "support/random.h"
+#include "support/verify.h"
+#include "verify/random.h"
 
 namespace openaclnn_test {
 

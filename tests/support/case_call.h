@@ -7,8 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "support/case.h"
 #include "support/expect.h"
+#include "support/verify.h"
+#include "verify/case.h"
 
 namespace openaclnn_test {
 

@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "support/runner.h"
+#include "support/verify.h"
+#include "verify/runner.h"
 
 namespace openaclnn_test {
 

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "support/case.h"
-#include "support/runner.h"
+#include "support/verify.h"
+#include "verify/case.h"
+#include "verify/runner.h"
 
 namespace openaclnn_test {
 

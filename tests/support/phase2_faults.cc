@@ -8,7 +8,8 @@
 #include <utility>
 
 #include "support/expect.h"
-#include "support/number.h"
+#include "support/verify.h"
+#include "verify/number.h"
 
 namespace openaclnn_test {
 

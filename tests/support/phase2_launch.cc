@@ -8,8 +8,9 @@
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
 #include "aclnnop/aclnn_embedding.h"
 #include "support/expect.h"
-#include "support/number.h"
-#include "support/random.h"
+#include "support/verify.h"
+#include "verify/number.h"
+#include "verify/random.h"
 
 namespace openaclnn_test {
 

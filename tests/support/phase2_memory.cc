@@ -3,8 +3,9 @@
 #include <span>
 
 #include "support/expect.h"
-#include "support/number.h"
 #include "support/phase2_faults.h"
+#include "support/verify.h"
+#include "verify/number.h"
 
 namespace openaclnn_test {
 

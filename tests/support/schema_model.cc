@@ -6,7 +6,8 @@
 #include <limits>
 #include <utility>
 
-#include "support/number.h"
+#include "support/verify.h"
+#include "verify/number.h"
 
 namespace openaclnn_test {
 

@@ -15,6 +15,8 @@ namespace openaclnn_test {
 
 namespace {
 
+constexpr char kSuite[] = "OPENACLNN_TEST_SUITE";
+
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> made;
   for (std::string& text : texts) made.push_back(text.data());
@@ -69,8 +71,15 @@ ProcessResult run_self(const std::vector<std::string>& arguments,
 }
 
 ProcessResult run_suite(const std::string& suite, const std::map<std::string, std::string>& environment) {
-  return run_self({"--gtest_filter=DISABLED_" + suite + ".*", "--gtest_also_run_disabled_tests"},
-                  environment);
+  std::map<std::string, std::string> variables = environment;
+  variables[kSuite] = suite;
+  return run_self({"--gtest_filter=" + suite + "InProcess.*"}, variables);
+}
+
+bool is_process_of(std::string suite) {
+  if (suite.ends_with("InProcess")) suite.resize(suite.size() - std::string_view("InProcess").size());
+  const char* const asked_for = std::getenv(kSuite);
+  return asked_for != nullptr && suite == asked_for;
 }
 
 bool ran_and_passed(const ProcessResult& result) {

@@ -1,6 +1,8 @@
 // Running the test program once more with other settings: the library reads its environment once per process.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <map>
 #include <string>
 #include <vector>
@@ -17,8 +19,28 @@ struct ProcessResult {
 ProcessResult run_self(const std::vector<std::string>& arguments,
                        const std::map<std::string, std::string>& environment);
 
-// Runs the tests "DISABLED_<suite>.*" of this program in a process with that environment. At least one must run.
+// Runs the tests PROCESS_TEST(suite, …) of this program in a process with that environment. At least one must run.
 ProcessResult run_suite(const std::string& suite, const std::map<std::string, std::string>& environment);
 bool ran_and_passed(const ProcessResult& result);
 
+// True in the process that run_suite(suite) has started. `suite` may end in InProcess.
+bool is_process_of(std::string suite);
+
 }  // namespace openaclnn_test
+
+// Tests that exist only in a process of run_suite(): there they belong to the suite <suite>InProcess.
+#define PROCESS_TEST(suite, name) OPENACLNN_PROCESS_TEST(suite##InProcess, name, ::testing::Test)
+// The fixture is called <suite>InProcess.
+#define PROCESS_TEST_F(fixture, name) OPENACLNN_PROCESS_TEST(fixture, name, fixture)
+
+#define OPENACLNN_PROCESS_TEST(suite, name, fixture)                                 \
+  class suite##_##name##_Test : public fixture {                                     \
+    void TestBody() override;                                                        \
+  };                                                                                 \
+  [[maybe_unused]] static const bool suite##_##name##_is_there = [] {                \
+    if (!openaclnn_test::is_process_of(#suite)) return false;                        \
+    ::testing::RegisterTest(#suite, #name, nullptr, nullptr, __FILE__, __LINE__,     \
+                            []() -> fixture* { return new suite##_##name##_Test; }); \
+    return true;                                                                     \
+  }();                                                                               \
+  void suite##_##name##_Test::TestBody()

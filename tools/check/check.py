@@ -9,8 +9,8 @@ import time
 import traceback
 
 from layers import NAMES
-from report import print_table, write_document
-from workshop import Failure, Result, Workshop
+from report import append_deep_run, print_table, write_document
+from workshop import FULL_DEEP_HOURS, Failure, Result, Workshop
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -25,10 +25,16 @@ def parse(arguments):
     depth = parser.add_mutually_exclusive_group()
     depth.add_argument("--fast", action="store_true", help="the short variants: ten minutes on two cores once they are built")
     depth.add_argument("--deep", action="store_true", help="the long variants that go before a release: hours")
+    parser.add_argument("--hours", type=float, default=FULL_DEEP_HOURS, metavar="H",
+                        help=f"shorten a deep run to H of its {FULL_DEEP_HOURS} hours, goals alike")
     parser.add_argument("--list", action="store_true", help="name the layers and their goals, run nothing")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write the table as JSON")
-    parser.add_argument("--save", action="store_true", help="put the table into docs/reliability.md, with today's date")
+    parser.add_argument("--save", action="store_true", help="put the table into docs/reliability.md, with today's date; a deep run: into docs/deep_runs.md")
     options = parser.parse_args(arguments)
+    if options.hours != FULL_DEEP_HOURS and not options.deep:
+        parser.error("--hours shortens a deep run: give --deep as well")
+    if not options.hours > 0:
+        parser.error(f"--hours is {options.hours:g}; it must be above 0")
     for name in options.layer:
         if name not in NAMES:
             parser.error(f"there is no layer '{name}'; the layers are {', '.join(NAMES)}")
@@ -64,16 +70,18 @@ def main(arguments):
         for layer in layers:
             print(f"{layer.__name__.removeprefix('layers.'):13} {layer.__doc__.splitlines()[0]}\n{'':13} goal: {layer.GOAL}")
         return 0
-    workshop = Workshop(ROOT, depth="deep" if options.deep else "fast" if options.fast else "standard")
+    workshop = Workshop(ROOT, depth="deep" if options.deep else "fast" if options.fast else "standard", hours=options.hours)
     rows = []
     for layer in layers:
         print(f"== {layer.__name__.removeprefix('layers.')}: {layer.__doc__.splitlines()[0]}", flush=True)
         rows.append(run_layer(layer, workshop))
         print(f"== {rows[-1]['figure']} ({'met' if rows[-1]['met'] else 'NOT met'}, {rows[-1]['seconds']:.0f} s)", flush=True)
+        if options.save and options.deep:  # at once: whatever ends the run later, this row is kept
+            append_deep_run(ROOT / "docs" / "deep_runs.md", rows[-1])
     print_table(rows)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=2) + "\n")
-    if options.save:
+    if options.save and not options.deep:
         write_document(ROOT / "docs" / "reliability.md", rows)
     return 0 if all(row["met"] for row in rows) else 1
 

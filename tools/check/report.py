@@ -1,4 +1,4 @@
-"""The table of a run of ./dev check: for the terminal, and between two marks in docs/reliability.md."""
+"""The table of a run of ./dev check: for the terminal, between two marks in docs/reliability.md, and the log of deep runs."""
 import datetime
 import pathlib
 import platform
@@ -42,3 +42,10 @@ def write_document(path: pathlib.Path, rows):
     lines = ["| Layer | What it proves | Figure | Goal | Verdict | Measured |", "|---|---|---|---|---|---|"]
     lines += [kept[name] for name in NAMES if name in kept]
     path.write_text(before + BEGIN + "\n".join(lines) + "\n" + END + after)
+
+
+def append_deep_run(path: pathlib.Path, row):
+    """Adds a row to the log's table, which ends the page."""
+    run = f"{datetime.date.today()}, {commit_of(path.parent)}, {platform.machine()}, {row['seconds'] / 60:.0f} min"
+    with path.open("a") as log:
+        log.write(f"| {run} | {row['layer']} | {row['figure']} | {'met' if row['met'] else 'MISSED'} |\n")

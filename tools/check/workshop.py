@@ -3,6 +3,7 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -30,36 +31,58 @@ class Output:
         return {name: float(value) for name, value in FIGURE.findall(self.text)}
 
 
+FULL_DEEP_HOURS = 9  # what --deep takes on two cores when nothing shortens it
+
+
+def moved(folder, source):
+    """Whether a build folder was configured for another tree, which CMake refuses."""
+    cache = folder / "CMakeCache.txt"
+    return cache.exists() and f"CMAKE_HOME_DIRECTORY:INTERNAL={source}\n" not in cache.read_text()
+
+
 class Workshop:
-    def __init__(self, root, depth):
+    def __init__(self, root, depth, hours=FULL_DEEP_HOURS):
         self.root = pathlib.Path(root)
         self.depth = depth  # "fast", "standard" or "deep"
+        self.hours = hours  # a deep run may be given less than its full time
 
     def pick(self, fast, standard, deep):
         """The value for the depth of this run: how many seconds, how many cases."""
         return {"fast": fast, "standard": standard, "deep": deep}[self.depth]
 
+    def shorten(self, deep):
+        """The part of a deep run's seconds or cases that the hours of this run leave: at least 1."""
+        return max(1, int(deep * min(1, self.hours / FULL_DEEP_HOURS)))
+
     def setup(self, *groups):
         self._dev("setup", *groups)
 
-    def build(self, preset, *targets):
-        """Configures and builds; returns the build folder. With targets only those are built."""
+    def build(self, preset, *targets, source=None):
+        """Configures and builds; returns the build folder. With targets only those are built. `source` is the tree that has the preset,
+        when it is not that of the workshop."""
+        source = source or self.root
         folder = self.root / "build" / preset
         self.setup(*[group for group in ("arm64", "fuzz") if group == preset])
         log = self.root / "build" / f"check-{preset}.log"
         log.parent.mkdir(exist_ok=True)
         commands = []
-        ninja = folder / "build.ninja"
-        if not ninja.exists() or ninja.stat().st_mtime < (self.root / "CMakePresets.json").stat().st_mtime:
+        ninja, presets = folder / "build.ninja", max(path.stat().st_mtime for path in source.glob("CMake*Presets.json"))
+        if moved(folder, source):
+            commands.append(["cmake", "--preset", preset, "--fresh"])
+        elif not ninja.exists() or ninja.stat().st_mtime < presets:
             commands.append(["cmake", "--preset", preset])
         commands.append(["cmake", "--build", "--preset", preset] + (["--target", *targets] if targets else []))
         print(f"   building {preset}{': ' + ' '.join(targets) if targets else ''}", flush=True)
         with log.open("w") as out:
             for command in commands:
-                if subprocess.run(command, cwd=self.root, stdout=out, stderr=subprocess.STDOUT).returncode:
+                if subprocess.run(command, cwd=source, stdout=out, stderr=subprocess.STDOUT).returncode:
                     print("\n".join(log.read_text(errors="replace").splitlines()[-40:]))
                     raise Failure(f"{preset} did not build: see {log.relative_to(self.root)}")
         return folder
+
+    def planted_source(self):
+        """The copy of the tree that has the bugs of tests/planted, brought up to date."""
+        return pathlib.Path(self.run([sys.executable, self.root / "tools/planted_sources"], seconds=120).text.strip())
 
     def program(self, preset, name):
         return str(self.root / "build" / preset / "bin" / name)

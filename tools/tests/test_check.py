@@ -33,6 +33,7 @@ LAYERS = {
     "figures": '''out = workshop.run(["printf", "figure a 12\\\\nfigure b -1.5e+3\\\\nfigure c x\\\\n figure d 1\\\\nfigure e 1 2\\\\n"], seconds=20)
     return Result(repr(sorted(out.figures().items())), met=True)''',
     "depth": 'return Result(str(workshop.pick(fast=1, standard=2, deep=3)), met=True)',
+    "share": 'return Result(str(workshop.pick(fast=1, standard=2, deep=workshop.shorten(900))), met=True)',
     "slow": 'return Result("ran", met=True)',
     "other": 'return Result("8", met=True)',
 }
@@ -103,6 +104,24 @@ class Check(unittest.TestCase):
             self.assertEqual(self.row("depth", *options)[0]["figure"], figure)
         code, output = self.check("--fast", "--deep")
         self.assertEqual(code, 2, output)
+
+    def test_hours_shorten_a_deep_run(self):
+        for options, figure in (((), "900"), (("--hours", "4.5"), "450"), (("--hours", "90"), "900"), (("--hours", "1e-9"), "1")):
+            self.assertEqual(self.row("share", "--deep", *options)[0]["figure"], figure)
+        for options in (("--hours", "1"), ("--deep", "--hours", "0"), ("--deep", "--hours", "nan")):
+            code, output = self.check("share", *options)
+            self.assertEqual(code, 2, output)
+            self.assertIn("--hours", output)
+
+    def test_a_deep_run_adds_its_rows_to_the_log(self):
+        log = self.root / "docs" / "deep_runs.md"
+        log.write_text("| Run | Layer | Figure | Verdict |\n|---|---|---|---|\n| an older run | good | 1 of 1 | met |\n")
+        self.check("good", "missed", "--deep", "--save")
+        rows = log.read_text().splitlines()[2:]
+        self.assertEqual(rows[0], "| an older run | good | 1 of 1 | met |")
+        self.assertRegex(rows[1], r"^\| \d{4}-\d\d-\d\d, no commit, \w+, 0 min \| good \| 3 of 3 \| met \|$")
+        self.assertRegex(rows[2], r"\| missed \| 2 of 3 \| MISSED \|$")
+        self.assertEqual((self.root / "docs" / "reliability.md").read_text(), DOCUMENT, "the table of standard runs stays")
 
     def test_fast_leaves_out_what_takes_long(self):
         code, output = self.check("good", "slow", "--fast")

@@ -12,7 +12,6 @@ TOOL = pathlib.Path(__file__).resolve().parent.parent / "check_hardening"
 SOURCE = """
 #include <stdio.h>
 #include <string.h>
-#include <alloca.h>
 __attribute__((noipa)) void fill(char* text, unsigned long bytes);
 void fill(char* text, unsigned long bytes) { memset(text, 1, bytes); }
 __attribute__((visibility("default"))) int golden(int value) {

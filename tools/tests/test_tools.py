@@ -39,7 +39,7 @@ class CheckLayers(TreeTest):
         self.write("src/ops/contract.h", '#include "runtime/handle.h"\n')
         self.write("src/ops/embedding/op.h", '#include "ops/contract.h"\n#include "cpu/rows.h"\n')
         self.write("src/ops/embedding/op.cc", '#include "op.h"\n#include "ops/embedding/op.h"\n')
-        self.write("src/ops/embedding/test.cc", '#include "driver/driver.h"\n#include "ops/embedding/op.h"\n')
+        self.write("src/ops/embedding/tests/test.cc", '#include "driver/driver.h"\n#include "ops/embedding/op.h"\n')
         self.write("src/ops/ema_adam/op.h", '#include "ops/contract.h"\n')
         self.write("src/api/stream.cc", '#include "runtime/handle.h"\n#include "ops/contract.h"\n')
 
@@ -104,6 +104,54 @@ class CheckLayers(TreeTest):
     def test_unknown_layer(self):
         self.expect("src/misc/a.h", "", "is no layer")
 
+    def test_kernel_may_not_include_the_runtime(self):
+        for kernel in ("cpu.cc", "cuda.cu"):
+            self.expect(f"src/ops/embedding/{kernel}", '#include "runtime/handle.h"\n', f"{kernel}:1: a kernel includes nothing")
+            (self.root / "src/ops/embedding" / kernel).unlink()
+
+    def test_kernel_may_not_reach_the_runtime_by_another_header(self):
+        self.write("src/ops/embedding/plan.h", '#include "base/result.h"\n')
+        self.expect("src/ops/embedding/cpu.cc", '#include "ops/embedding/plan.h"\n#include "ops/embedding/op.h"\n',
+                    "cpu.cc:2: a kernel includes nothing of src/runtime, but this reaches it: "
+                    "src/ops/embedding/op.h -> src/ops/contract.h -> src/runtime/handle.h")
+
+    def test_the_library_knows_neither_judges_nor_tests(self):
+        self.write("src/verify/judge.h", "")
+        self.write("src/ops/embedding/verify/oracle.h", "")
+        self.write("src/ops/embedding/tests/schema.h", '#include "support/expect.h"\n#include "ops/embedding/verify/oracle.h"\n')
+        for file, included, why in (("src/ops/embedding/op.h", "ops/embedding/verify/oracle.h", "the library does not know what judges it"),
+                                    ("src/base/text.h", "verify/judge.h", "the library does not know what judges it"),
+                                    ("src/ops/embedding/plan.h", "ops/embedding/tests/schema.h", "is a test; only tests may include it"),
+                                    ("cli/check.cc", "ops/embedding/tests/schema.h", "is a test; only tests may include it")):
+            self.expect(file, f'#include "{included}"\n', why)
+            self.write(file, "")
+
+    def test_judges_see_the_public_door_only(self):
+        self.write("src/verify/judge.h", '#include "base/result.h"\n#include "acl/acl_base.h"\n')
+        self.write("cli/check.cc", '#include "verify/judge.h"\n')
+        self.write("src/runtime/fork.h", "")
+        self.write("src/ops/embedding/plan.h", "")
+        self.assertEqual(run("check_layers", self.root), (0, ""))
+        for file, included in (("src/verify/runner.h", "runtime/fork.h"), ("src/ops/embedding/verify/oracle.h", "ops/embedding/plan.h")):
+            self.expect(file, f'#include "{included}"\n', "what judges sees verify, base and the public headers only")
+            self.write(file, "")
+
+    def test_kernel_may_include_its_plan_and_device(self):
+        self.write("src/cpu/simd.h", '#include "base/result.h"\n')
+        self.write("src/ops/embedding/plan.h", '#include "acl/acl_base.h"\n#include "ops/embedding/plan.h"\n')
+        self.write("src/ops/embedding/cpu.cc", '#include "cpu/simd.h"\n#include "ops/embedding/plan.h"\n')
+        self.assertEqual(run("check_layers", self.root), (0, ""))
+
+    def test_plans_read_no_state_of_the_process(self):
+        for state in ("environment()", "platform_kind()", "platform ()", "plan_context()"):
+            self.expect("src/ops/embedding/op.cc", f"void f() {{ use({state}); }}\n", "get it from their PlanContext")
+
+    def test_only_the_contract_makes_a_context(self):
+        self.write("src/ops/contract.cc", '#include "ops/contract.h"\nauto c = PlanContext{platform_kind(), environment().check};\n')
+        self.write("src/ops/embedding/tests/test.cc", "int f() { return environment().check; }\n")
+        self.assertEqual(run("check_layers", self.root), (0, ""))
+        self.expect("src/ops/require.cc", "bool f() { return environment().check; }\n", "require.cc:1: environment()")
+
 
 class CheckStyle(TreeTest):
     def expect(self, file, text, why):
@@ -142,6 +190,10 @@ class CheckStyle(TreeTest):
 
     def test_final_blank_line(self):
         self.expect("a.md", "one\n\n", "blank line at the end")
+
+    def test_patches_have_blanks_for_blank_lines(self):
+        self.write("a.patch", "--- a/x\n+++ b/x\n@@ -1,3 +1,4 @@\n \n+one\n two\n \n")
+        self.assertEqual(run("check_style", self.root), (0, ""))
 
     def test_words(self):
         for word in ("TO" + "DO", "FIX" + "ME", "/wo" + "rk/main", "the last sess" + "ion", "issue" + " #7"):
@@ -215,7 +267,7 @@ class NewOp(unittest.TestCase):
             self.assertEqual(run(tool, self.root), (0, ""))
         if shutil.which("clang-format-14") or shutil.which("clang-format"):
             tool = shutil.which("clang-format-14") or "clang-format"
-            sources = [str(path) for path in (self.root / "src/ops/tested_copy").iterdir() if path.suffix != ".md"]
+            sources = [str(path) for path in (self.root / "src/ops/tested_copy").rglob("*.*") if path.suffix != ".md"]
             result = subprocess.run([tool, "--dry-run", "-Werror", *sources], capture_output=True, text=True)
             self.assertEqual(result.returncode, 0, result.stderr)
 
@@ -225,8 +277,8 @@ class NewOp(unittest.TestCase):
         room = self.root / "src/ops/tested_copy"
         flags = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wshadow", "-Werror", "-DOPENACLNN_ISA_NAMESPACE=isa_baseline",
                  *(f"-I{self.root / folder}" for folder in ("src", "include", "tests"))]
-        for source in ("op.cc", "cpu.cc", "test.cc", "cuda.cu"):
-            for_gpu = [f"-I{self.root / 'src/cuda/simt'}", "-Wno-unknown-pragmas", "-x", "c++"] if source == "cuda.cu" else []
+        for source in ("op.cc", "cpu.cc", "tests/test.cc", "cuda.cu"):
+            for_gpu = [f"-I{self.root / 'tests/cuda/simt'}", "-Wno-unknown-pragmas", "-x", "c++"] if source == "cuda.cu" else []
             result = subprocess.run(["g++", *flags, *for_gpu, str(room / source)], capture_output=True, text=True)
             self.assertEqual(result.returncode, 0, result.stderr)
         result = subprocess.run(["gcc", "-std=c99", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{self.root / 'include'}",
@@ -236,7 +288,7 @@ class NewOp(unittest.TestCase):
     def test_the_scaffold_admits_that_it_is_unfinished(self):
         self.new_op("tested_copy")
         self.assertIn("is not written", (self.root / "src/ops/tested_copy/cpu.cc").read_text())
-        self.assertIn("the kernel of aclnnTestedCopy is not written", (self.root / "src/ops/tested_copy/test.cc").read_text())
+        self.assertIn("the kernel of aclnnTestedCopy is not written", (self.root / "src/ops/tested_copy/tests/test.cc").read_text())
 
 
 @unittest.skipUnless(shutil.which("g++") and shutil.which("nm"), "needs g++ and nm")

@@ -20,11 +20,15 @@ _POINTER, _SIZE, _INT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int32
 
 
 def _converted(name: str, types_of_arguments: tuple[Any, ...], arguments: tuple[Any, ...]) -> list[Any]:
-    """The arguments as C takes them; ctypes itself would not notice a missing one."""
+    """The arguments as C takes them; ctypes itself notices neither a missing one nor a number that it cuts to 64 bits."""
     if len(arguments) != len(types_of_arguments):
         kinds = ", ".join(kind.__name__ for kind in types_of_arguments)
         raise TypeError(f"{name} takes {len(types_of_arguments)} arguments ({kinds}); {len(arguments)} were given")
-    return [kind(value) for kind, value in zip(types_of_arguments, arguments)]
+    made = [kind(value) for kind, value in zip(types_of_arguments, arguments)]
+    for position, (value, passed) in enumerate(zip(arguments, made), 1):
+        if isinstance(value, int) and (passed.value or 0) != value:
+            raise OverflowError(f"{name}: argument {position} is {value}; it must fit {type(passed).__name__}")
+    return made
 
 
 def _code(name: str, *types_of_arguments: Any) -> Callable[..., int]:

@@ -218,7 +218,8 @@ reset_max_memory_allocated = reset_peak_memory_stats
 
 
 def empty_cache() -> None:
-    """Nothing: freed memory is the system's."""
+    """Returns memory that the library keeps for its next calls. Freed tensors are the system's already."""
+    _native.release_memory()
 
 
 # ---- random numbers, which are those of the CPU

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import torch
 
+from openaclnn import _native
 from openaclnn.torch import kernels, versions
 
 _functions = {}
@@ -104,7 +105,9 @@ class _GroupedBiasAddGrad:
 class _NsaCompress:
     @staticmethod
     def setup_context(ctx, inputs, output):
-        input, weight, *ctx.attributes = inputs
+        input, weight, block, stride, lengths, kind = inputs
+        # Without lengths the gradient would look for batches that have as many windows, which may not be this one sequence.
+        ctx.attributes = block, stride, lengths or [input.shape[0]], kind
         _save(ctx, input, weight)
 
     @staticmethod
@@ -121,7 +124,10 @@ class _NsaCompress:
 class _NsaCompressGrad:
     @staticmethod
     def setup_context(ctx, inputs, output):
-        grad, input, weight, *ctx.attributes = inputs
+        grad, input, weight, block, stride, lengths, kind = inputs
+        if not lengths:  # derivatives have the windows of these sequences
+            lengths, kind = _native.nsa_equal_ends(len(input), len(grad), block, stride), 0
+        ctx.attributes = block, stride, lengths, kind
         _save(ctx, grad, input, weight)
 
     @staticmethod

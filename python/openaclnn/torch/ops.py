@@ -170,8 +170,9 @@ def nsa_compress_grad(grad: Tensor, input: Tensor, weight: Tensor, compress_bloc
                       actual_seq_len_type: int = 0) -> tuple[Tensor, Tensor]:
     """The gradients of nsa_compress for tokens and weights: openaclnn.nsa_compress_grad.
 
-    grad is the gradient of the result, [J, N, D]; the other arguments and the errors are those of nsa_compress. Returns the
-    gradients of input, [T, N, D], and weight, [L, N].
+    grad is the gradient of the result, [J, N, D]; the other arguments and the errors are those of nsa_compress. Without
+    actual_seq_len the sequences have equal lengths: as few as have J windows. Returns the gradients of input, [T, N, D], and
+    weight, [L, N].
 
     Source: aclnnNsaCompressGrad.
     """

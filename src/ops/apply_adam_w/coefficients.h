@@ -4,11 +4,11 @@
 #include <cmath>
 #include <cstdint>
 
+#include "base/fault.h"
 #include "base/float16.h"
 #include "base/inline.h"
 #include "base/power.h"
 #include "ops/apply_adam_w/plan.h"
-#include "runtime/fault.h"
 
 namespace openaclnn {
 

@@ -3,8 +3,9 @@
 #include "cpu/pairs.h"
 #include "ops/apply_adam_w/coefficients.h"
 #include "ops/apply_adam_w/math.h"
-#include "ops/apply_adam_w/op.h"
+#include "ops/apply_adam_w/plan.h"
 #include "ops/apply_adam_w/types.h"
+#include "ops/kernels.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
@@ -115,7 +116,7 @@ void update_all(const AdamWPlan& plan, const TaskIo& io, const Update& update) {
 
 }  // namespace
 
-Fault run_adam_w(const void* opaque_plan, const TaskIo& io) {
+Fault run_apply_adam_w(const void* opaque_plan, const TaskIo& io) {
   const auto& plan = *static_cast<const AdamWPlan*>(opaque_plan);
   Update update = {{}, plan.amsgrad, plan.version == AdamWVersion::first};
   const AdamWNumberAddresses addresses = number_addresses(plan, io.data);

@@ -4,6 +4,7 @@
 #include "ops/apply_adam_w/coefficients.h"
 #include "ops/apply_adam_w/math.h"
 #include "ops/apply_adam_w/types.h"
+#include "ops/launches.h"
 
 namespace openaclnn::cuda {
 
@@ -109,7 +110,6 @@ cudaError_t launch(const AdamWPlan& plan, const LaunchIo& io) {
 
 }  // namespace
 
-cudaError_t launch_apply_adam_w(const void* plan, const LaunchIo& io);
 cudaError_t launch_apply_adam_w(const void* opaque_plan, const LaunchIo& io) {
   const auto& plan = *static_cast<const AdamWPlan*>(opaque_plan);
   return with_types(plan, [&](auto state, auto grad, auto maximum) {

@@ -6,6 +6,8 @@
 #include "aclnnop/aclnn_apply_adam_w.h"
 #include "aclnnop/aclnn_apply_adam_w_v2.h"
 #include "base/env.h"
+#include "base/layout.h"
+#include "base/storage_types.h"
 #include "base/text.h"
 #include "ops/registry.h"
 #include "ops/require.h"
@@ -14,7 +16,7 @@ namespace openaclnn {
 
 namespace {
 
-constexpr aclDataType kFloats[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+constexpr aclDataType kStepDtypes[] = {ACL_INT64, ACL_FLOAT};
 
 Status invalid(std::string sentence) { return {ACLNN_ERR_PARAM_INVALID, std::move(sentence)}; }
 
@@ -58,11 +60,10 @@ Status check_maximum_dtype(const AdamWArgs& args) {
 }
 
 Status check_dtypes(const AdamWArgs& args) {
-  static constexpr aclDataType kStepDtypes[] = {ACL_INT64, ACL_FLOAT};
   OPENACLNN_TRY(for_each_argument(args, [&](const Argument& argument, AdamWOperand) -> Status {
     if (!argument.is_given) return {};
     if (&argument == &args.step) return require_dtype(argument, kStepDtypes);
-    return require_dtype(argument, kFloats);
+    return require_dtype(argument, kFloatTypes);
   }));
   return for_each_argument(args, [&](const Argument& argument, AdamWOperand operand) -> Status {
     if (!argument.is_given || operand == kAdamWVar || &argument == &args.step) return {};
@@ -90,11 +91,11 @@ bool is_written(const AdamWArgs& args, AdamWOperand operand) {
 }  // namespace
 
 const Operator& apply_adam_w_operator() {
-  static constexpr Operator op{"aclnnApplyAdamW", run_adam_w_kernel, describe_fault};
+  static constexpr Operator op{"aclnnApplyAdamW", apply_adam_w_kernel, describe_fault};
   return op;
 }
 
-Status check(const AdamWArgs& args) {
+Status check(const AdamWArgs& args, const PlanContext& context) {
   OPENACLNN_TRY(check_dtypes(args));
   const auto each = [&](const auto& rule) {
     return for_each_argument(args, [&](const Argument& argument, AdamWOperand operand) -> Status {
@@ -111,12 +112,12 @@ Status check(const AdamWArgs& args) {
     return is_written(args, operand) ? require_distinct_elements({&argument}) : Status();
   }));
   // V11
-  if (environment().vendor_limits && args[kAdamWVar].rank == 0)
+  if (context.vendor_limits && args[kAdamWVar].rank == 0)
     return invalid("varRef has rank 0; with OPENACLNN_LIMITS=vendor its rank must be at least 1");
   return {};
 }
 
-Call plan(const AdamWArgs& args) {
+Result<Call> plan(const AdamWArgs& args, const PlanContext&) {
   Call call;
   call.op = &apply_adam_w_operator();
   call.nothing_to_do = args[kAdamWVar].view.is_empty();
@@ -132,12 +133,14 @@ Call plan(const AdamWArgs& args) {
     made.is_accessed = !call.nothing_to_do && (operand != kAdamWMaximum || args.amsgrad);
     const AdamWNumberPlace place = {call.add(made), made.view.offset};
     if (operand != kAdamWOperands) {
+      OPENACLNN_TRY(require_kernel_for(argument, kFloatTypes));
       plan.parameters[operand] = place.parameter;
       plan.offsets[operand] = place.offset;
       plan.dtypes[operand] = argument.dtype();
       if (made.is_accessed)
         plan.bytes_per_element += argument.view.element_bytes() * (made.is_output ? 2 : 1);
     } else if (&argument == &args.step) {
+      OPENACLNN_TRY(require_kernel_for(argument, kStepDtypes));
       plan.step = place;
       plan.step_dtype = argument.dtype();
     } else {
@@ -145,7 +148,7 @@ Call plan(const AdamWArgs& args) {
     }
     return {};
   };
-  (void)for_each_argument(args, add);
+  OPENACLNN_TRY(for_each_argument(args, add));
   if (!args.amsgrad) {
     plan.parameters[kAdamWMaximum] = plan.parameters[kAdamWVar];
     plan.offsets[kAdamWMaximum] = plan.offsets[kAdamWVar];
@@ -178,10 +181,10 @@ Status look_up(std::initializer_list<AdamWHandle> handles) {
   return {};
 }
 
-Result<Call> checked_plan(const Status& found, const AdamWArgs& args) {
+Result<Call> checked_plan(const Status& found, const AdamWArgs& args, const PlanContext& context) {
   if (!found.ok()) return found;
-  if (Status status = check(args); !status.ok()) return status;
-  return plan(args);
+  if (Status status = check(args, context); !status.ok()) return status;
+  return plan(args, context);
 }
 
 }  // namespace
@@ -197,7 +200,7 @@ aclnnStatus aclnnApplyAdamWGetWorkspaceSize(aclTensor* varRef, aclTensor* mRef, 
                                             const aclTensor* eps, const aclTensor* grad,
                                             const aclTensor* maxGradNormOptional, bool amsgrad, bool maximize,
                                             uint64_t* workspaceSize, aclOpExecutor** executor) {
-  const auto make = [=]() -> Result<Call> {
+  const auto make = [=](const PlanContext& context) -> Result<Call> {
     AdamWArgs args = {};
     args.version = AdamWVersion::first;
     args.amsgrad = amsgrad;
@@ -216,7 +219,7 @@ aclnnStatus aclnnApplyAdamWGetWorkspaceSize(aclTensor* varRef, aclTensor* mRef, 
                                  {{"eps", eps}, &s[kAdamWEps]},
                                  {{"grad", grad}, &t[kAdamWGrad]},
                                  {{"maxGradNormOptional", maxGradNormOptional}, &t[kAdamWMaximum], amsgrad}}),
-                        args);
+                        args, context);
   };
   return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
     record("varRef", varRef)("mRef", mRef)("vRef", vRef)("beta1Power", beta1Power)("beta2Power", beta2Power)(
@@ -235,7 +238,7 @@ aclnnStatus aclnnApplyAdamWV2GetWorkspaceSize(aclTensor* varRef, aclTensor* mRef
                                               const aclTensor* step, float lr, float beta1, float beta2,
                                               float weightDecay, float eps, bool amsgrad, bool maximize,
                                               uint64_t* workspaceSize, aclOpExecutor** executor) {
-  const auto make = [=]() -> Result<Call> {
+  const auto make = [=](const PlanContext& context) -> Result<Call> {
     AdamWArgs args = {};
     args.version = AdamWVersion::second;
     args.numbers = {lr, beta1, beta2, weightDecay, eps};
@@ -249,7 +252,7 @@ aclnnStatus aclnnApplyAdamWV2GetWorkspaceSize(aclTensor* varRef, aclTensor* mRef
                  {{"maxGradNormOptionalRef", maxGradNormOptionalRef}, &t[kAdamWMaximum], amsgrad},
                  {{"grad", grad}, &t[kAdamWGrad]},
                  {{"step", step}, &args.step}}),
-        args);
+        args, context);
   };
   return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
     record("varRef", varRef)("mRef", mRef)("vRef", vRef)("maxGradNormOptionalRef", maxGradNormOptionalRef)(

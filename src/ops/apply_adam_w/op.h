@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 
-#include "cpu/dispatch.h"
 #include "ops/apply_adam_w/plan.h"
 #include "ops/contract.h"
 
@@ -22,9 +21,7 @@ struct AdamWArgs {
   const Argument& operator[](AdamWOperand operand) const { return tensors[operand]; }
 };
 
-Status check(const AdamWArgs& args);
-Call plan(const AdamWArgs& args);
+Status check(const AdamWArgs& args, const PlanContext& context);
+Result<Call> plan(const AdamWArgs& args, const PlanContext& context);
 
 }  // namespace openaclnn
-
-OPENACLNN_DECLARE_KERNEL(run_adam_w)

@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "base/inline.h"
-#include "base/planted.h"
 #include "base/power.h"
 #include "ops/apply_fused_ema_adam/plan.h"
 
@@ -16,7 +15,7 @@ OPENACLNN_INLINE EmaAdamCoefficients ema_adam_coefficients(const EmaAdamAttribut
   c.beta1 = static_cast<float>(a.beta1);
   c.one_minus_beta1 = static_cast<float>(1 - a.beta1);
   c.beta2 = static_cast<float>(a.beta2);
-  c.one_minus_beta2 = planted(Bug::coefficients_in_fp32) ? 1 - c.beta2 : static_cast<float>(1 - a.beta2);
+  c.one_minus_beta2 = static_cast<float>(1 - a.beta2);
   c.lr = static_cast<float>(a.lr);
   c.eps = static_cast<float>(a.eps);
   c.weight_decay = static_cast<float>(a.weight_decay);

@@ -4,8 +4,9 @@
 #include "base/storage_types.h"
 #include "cpu/loops.h"
 #include "ops/apply_fused_ema_adam/coefficients.h"
-#include "ops/apply_fused_ema_adam/op.h"
+#include "ops/apply_fused_ema_adam/plan.h"
 #include "ops/apply_fused_ema_adam/update_cpu.h"
+#include "ops/kernels.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
@@ -28,7 +29,7 @@ void update(const EmaAdamPlan& plan, const TaskIo& io, const EmaAdamCoefficients
 
 }  // namespace
 
-Fault run_ema_adam(const void* opaque_plan, const TaskIo& io) {
+Fault run_apply_fused_ema_adam(const void* opaque_plan, const TaskIo& io) {
   const auto& plan = *static_cast<const EmaAdamPlan*>(opaque_plan);
   int64_t t = 1;
   if (plan.attributes.bias_correction) {

@@ -2,6 +2,7 @@
 #include "base/storage_types.h"
 #include "cuda/loops.cuh"
 #include "ops/apply_fused_ema_adam/update_cuda.cuh"
+#include "ops/launches.h"
 
 namespace openaclnn::cuda {
 
@@ -73,7 +74,6 @@ cudaError_t launch(const EmaAdamPlan& plan, const LaunchIo& io) {
 
 }  // namespace
 
-cudaError_t launch_apply_fused_ema_adam(const void* plan, const LaunchIo& io);
 cudaError_t launch_apply_fused_ema_adam(const void* opaque_plan, const LaunchIo& io) {
   const auto& plan = *static_cast<const EmaAdamPlan*>(opaque_plan);
   return with_float_type(plan.dtype, [&](auto type) { return launch<decltype(type)>(plan, io); });

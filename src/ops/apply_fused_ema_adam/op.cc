@@ -4,7 +4,8 @@
 #include <array>
 
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
-#include "base/env.h"
+#include "base/layout.h"
+#include "base/storage_types.h"
 #include "ops/registry.h"
 #include "ops/require.h"
 
@@ -22,17 +23,17 @@ Status check_mode(const EmaAdamAttributes& attributes) {
 }
 
 const Operator& apply_fused_ema_adam_operator() {
-  static constexpr Operator op{"aclnnApplyFusedEmaAdam", run_ema_adam_kernel, describe_ema_adam_fault};
+  static constexpr Operator op{"aclnnApplyFusedEmaAdam", apply_fused_ema_adam_kernel,
+                               describe_ema_adam_fault};
   return op;
 }
 
-Status check(const EmaAdamArgs& args) {
-  static constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+Status check(const EmaAdamArgs& args, const PlanContext& context) {
   static constexpr aclDataType kStepDtype[] = {ACL_INT64};
   const Argument* const states[] = {&args.var, &args.m, &args.v, &args.s};
   // V4
-  OPENACLNN_TRY(require_dtype(args.grad, kDtypes));
-  for (const Argument* state : states) OPENACLNN_TRY(require_dtype(*state, kDtypes));
+  OPENACLNN_TRY(require_dtype(args.grad, kFloatTypes));
+  for (const Argument* state : states) OPENACLNN_TRY(require_dtype(*state, kFloatTypes));
   OPENACLNN_TRY(require_dtype(args.step, kStepDtype));
   for (const Argument* state : states) OPENACLNN_TRY(require_same_dtype(*state, args.grad));
   // V5, V6
@@ -48,14 +49,15 @@ Status check(const EmaAdamArgs& args) {
   OPENACLNN_TRY(require_plain_formats({&args.grad, &args.var, &args.m, &args.v, &args.s, &args.step}));
   OPENACLNN_TRY(require_distinct_elements({&args.var, &args.m, &args.v, &args.s}));
   // V11
-  if (environment().vendor_limits && args.grad.rank == 0) {
+  if (context.vendor_limits && args.grad.rank == 0) {
     return {ACLNN_ERR_PARAM_INVALID,
             "grad has rank 0; with OPENACLNN_LIMITS=vendor its rank must be at least 1"};
   }
   return {};
 }
 
-Call plan(const EmaAdamArgs& args) {
+Result<Call> plan(const EmaAdamArgs& args, const PlanContext&) {
+  OPENACLNN_TRY(require_kernel_for(args.grad, kFloatTypes));
   Call call;
   call.op = &apply_fused_ema_adam_operator();
   call.nothing_to_do = args.grad.view.is_empty();
@@ -95,7 +97,7 @@ aclnnStatus aclnnApplyFusedEmaAdamGetWorkspaceSize(const aclTensor* grad, aclTen
                                                    double eps, int64_t mode, bool biasCorrection,
                                                    double weightDecay, uint64_t* workspaceSize,
                                                    aclOpExecutor** executor) {
-  const auto make = [=]() -> Result<Call> {
+  const auto make = [=](const PlanContext& context) -> Result<Call> {
     EmaAdamArgs args;
     args.attributes = {lr, emaDecay, beta1, beta2, eps, mode, biasCorrection, weightDecay};
     const Status resolved = resolve<6>({{{"grad", grad},
@@ -106,8 +108,8 @@ aclnnStatus aclnnApplyFusedEmaAdamGetWorkspaceSize(const aclTensor* grad, aclTen
                                          {"step", step}}},
                                        {&args.grad, &args.var, &args.m, &args.v, &args.s, &args.step});
     if (!resolved.ok()) return resolved;
-    if (Status status = check(args); !status.ok()) return status;
-    return plan(args);
+    if (Status status = check(args, context); !status.ok()) return status;
+    return plan(args, context);
   };
   return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
     record("grad", grad)("varRef", varRef)("mRef", mRef)("vRef", vRef)("sRef", sRef)("step", step)("lr", lr)(

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 
-#include "cpu/dispatch.h"
 #include "ops/apply_fused_ema_adam/plan.h"
 #include "ops/contract.h"
 
@@ -19,9 +18,7 @@ struct EmaAdamArgs {
 Status check_mode(const EmaAdamAttributes& attributes);
 std::string describe_ema_adam_fault(const Fault& fault);
 
-Status check(const EmaAdamArgs& args);
-Call plan(const EmaAdamArgs& args);
+Status check(const EmaAdamArgs& args, const PlanContext& context);
+Result<Call> plan(const EmaAdamArgs& args, const PlanContext& context);
 
 }  // namespace openaclnn
-
-OPENACLNN_DECLARE_KERNEL(run_ema_adam)

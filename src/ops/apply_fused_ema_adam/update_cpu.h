@@ -6,7 +6,7 @@
 
 #include "cpu/pairs.h"
 #include "ops/apply_fused_ema_adam/math.h"
-#include "ops/apply_fused_ema_adam/op.h"
+#include "ops/apply_fused_ema_adam/plan.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 

@@ -8,7 +8,8 @@
 #include "cpu/simd.h"
 #include "ops/apply_fused_ema_adam/coefficients.h"
 #include "ops/apply_fused_ema_adam/update_cpu.h"
-#include "ops/apply_fused_ema_adam_list/op.h"
+#include "ops/apply_fused_ema_adam_list/plan.h"
+#include "ops/kernels.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
@@ -239,7 +240,7 @@ T number(const EmaAdamListPlan& plan, const TaskIo& io, EmaAdamListTensor which)
 
 }  // namespace
 
-Fault run_ema_adam_list(const void* opaque_plan, const TaskIo& io) {
+Fault run_apply_fused_ema_adam_list(const void* opaque_plan, const TaskIo& io) {
   const auto& plan = *static_cast<const EmaAdamListPlan*>(opaque_plan);
   const auto is_given = [&](EmaAdamListTensor which) { return plan.parameters[which] != kNotGiven; };
   // A skipped step is none: whoever counts steps may have taken it back to 0 already.

@@ -5,6 +5,7 @@
 #include "cuda/upload.cuh"
 #include "ops/apply_fused_ema_adam/update_cuda.cuh"
 #include "ops/apply_fused_ema_adam_list/plan.h"
+#include "ops/launches.h"
 
 namespace openaclnn::cuda {
 
@@ -150,7 +151,6 @@ const T* number(const EmaAdamListPlan& plan, const LaunchIo& io, EmaAdamListTens
 
 }  // namespace
 
-cudaError_t launch_apply_fused_ema_adam_list(const void* plan, const LaunchIo& io);
 cudaError_t launch_apply_fused_ema_adam_list(const void* opaque_plan, const LaunchIo& io) {
   const auto& plan = *static_cast<const EmaAdamListPlan*>(opaque_plan);
   std::byte* const table = workspace_part<std::byte>(io, plan.table);

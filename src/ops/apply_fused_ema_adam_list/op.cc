@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/layout.h"
+#include "base/storage_types.h"
 #include "openaclnn/openaclnn.h"
 #include "ops/registry.h"
 #include "ops/require.h"
@@ -61,9 +63,8 @@ Status require_equal_lengths(const EmaAdamListArgs& args) {
 
 // V4, first half
 Status check_dtypes(const Index& index) {
-  static constexpr aclDataType kFloats[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
   static constexpr aclDataType kHalfFloats[] = {ACL_FLOAT16, ACL_BF16};
-  for (const Argument& tensor : index.floats()) OPENACLNN_TRY(require_dtype(tensor, kFloats));
+  for (const Argument& tensor : index.floats()) OPENACLNN_TRY(require_dtype(tensor, kFloatTypes));
   return index.has_copy() ? require_dtype(index[kEmaListCopy], kHalfFloats) : Status();
 }
 Status check_number_dtypes(const EmaAdamListArgs& args) {
@@ -211,6 +212,9 @@ class Planner {
   // The index has passed its checks.
   void add(size_t n, const Index& index) {
     for (size_t k = 0; k < index.count; ++k) call_.elements.set(k * args_.length() + n, index[k].view);
+    for (size_t k = 0; k < index.count; ++k) {
+      if (!is_float_type(index[k].dtype())) has_kernels_ = require_kernel_for(index[k], kFloatTypes);
+    }
     if (index[kEmaListGrad].view.is_empty()) return;
     std::array<const TensorView*, kEmaLists> views;
     for (size_t k = 0; k < kEmaLists; ++k) views[k] = &index[k < index.count ? k : size_t{kEmaListVar}].view;
@@ -240,7 +244,8 @@ class Planner {
     items_.push_back(item);
   }
 
-  Result<Call> finish() {
+  Result<Call> finish(bool on_gpu) {
+    OPENACLNN_TRY(has_kernels_);
     if (!traffic_bytes_.ok())
       return invalid(
           "grads has too many elements; the bytes of all tensors must fit a signed 64-bit integer");
@@ -257,7 +262,7 @@ class Planner {
     call_.work_bytes = static_cast<double>(plan_.traffic_bytes);
     plan_.items = static_cast<int64_t>(items_.size());
     plan_.nests = static_cast<int64_t>(nests_.size());
-    if (platform_kind() == PlatformKind::cuda) {
+    if (on_gpu) {
       WorkspaceLayout layout;
       plan_.table = layout.reserve(Checked(plan_.items) * sizeof(EmaAdamListEntry) +
                                    Checked(plan_.nests) * sizeof(EmaAdamListNest));
@@ -295,6 +300,7 @@ class Planner {
   const EmaAdamListArgs& args_;
   EmaAdamListPlan plan_ = {};
   Checked traffic_bytes_ = 0;
+  Status has_kernels_;
   RecycledVector<EmaAdamListItem> items_;
   RecycledVector<EmaAdamListNest> nests_;
   Call call_;
@@ -303,12 +309,12 @@ class Planner {
 }  // namespace
 
 const Operator& apply_fused_ema_adam_list_operator() {
-  static constexpr Operator op{"openaclnnApplyFusedEmaAdamList", run_ema_adam_list_kernel,
+  static constexpr Operator op{"openaclnnApplyFusedEmaAdamList", apply_fused_ema_adam_list_kernel,
                                describe_ema_adam_fault};
   return op;
 }
 
-Result<Call> check_and_plan(const EmaAdamListArgs& args) {
+Result<Call> check_and_plan(const EmaAdamListArgs& args, const PlanContext& context) {
   Planner planner(args);
   Index index;
   for (size_t n = 0; n < args.length(); ++n) {
@@ -319,7 +325,7 @@ Result<Call> check_and_plan(const EmaAdamListArgs& args) {
     if (step.check_rest == nullptr) continue;
     if (Status status = step.check_rest(args); !status.ok()) return status;
   }
-  return planner.finish();
+  return planner.finish(context.on_gpu());
 }
 
 }  // namespace openaclnn
@@ -332,7 +338,7 @@ aclnnStatus openaclnnApplyFusedEmaAdamListGetWorkspaceSize(
     const aclTensor* gradScaleOptional, const aclTensor* foundInfOptional, double lr, double emaDecay,
     double beta1, double beta2, double eps, int64_t mode, bool biasCorrection, double weightDecay,
     uint64_t* workspaceSize, aclOpExecutor** executor) {
-  const auto make = [=]() -> Result<Call> {
+  const auto make = [=](const PlanContext& context) -> Result<Call> {
     const aclTensorList* const lists[kEmaLists] = {grads, varRefs, mRefs, vRefs, sRefs, varCopiesOptional};
     const NamedTensor tensors[kEmaListTensors] = {
         {"step", step}, {"gradScale", gradScaleOptional}, {"foundInf", foundInfOptional}};
@@ -350,7 +356,7 @@ aclnnStatus openaclnnApplyFusedEmaAdamListGetWorkspaceSize(
     for (size_t k = 0; k < kEmaListTensors && args.tensors_found.ok(); ++k)
       args.tensors_found = look_up(tensors[k], args.tensors[k]);
     if (Status status = require_equal_lengths(args); !status.ok()) return status;
-    return check_and_plan(args);
+    return check_and_plan(args, context);
   };
   return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
     record("grads", grads)("varRefs", varRefs)("mRefs", mRefs)("vRefs", vRefs)("sRefs", sRefs)(

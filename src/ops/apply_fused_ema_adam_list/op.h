@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "cpu/dispatch.h"
 #include "ops/apply_fused_ema_adam/op.h"
 #include "ops/apply_fused_ema_adam_list/plan.h"
 #include "ops/contract.h"
@@ -24,8 +23,6 @@ struct EmaAdamListArgs {
 };
 
 // Checks and plans in one pass over the lists: what was checked is what is planned, whatever other threads do to the tensors.
-Result<Call> check_and_plan(const EmaAdamListArgs& args);
+Result<Call> check_and_plan(const EmaAdamListArgs& args, const PlanContext& context);
 
 }  // namespace openaclnn
-
-OPENACLNN_DECLARE_KERNEL(run_ema_adam_list)

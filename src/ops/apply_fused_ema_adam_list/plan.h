@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "base/layout.h"
+#include "base/loop_nest.h"
 #include "ops/apply_fused_ema_adam/plan.h"
 #include "ops/plan_items.h"
 

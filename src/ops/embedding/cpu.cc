@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/planted.h"
 #include "cpu/caches.h"
 #include "cpu/indices.h"
 #include "cpu/loops.h"
 #include "cpu/zeros.h"
-#include "ops/embedding/op.h"
+#include "ops/embedding/plan.h"
+#include "ops/kernels.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
@@ -68,14 +68,11 @@ struct RowCopy {
   }
 
   static constexpr int64_t kLine = 64;
-  static bool is_line(uintptr_t address) {
-    return address % kLine == 0 || planted(Bug::unaligned_rows_streamed);
-  }
+  static bool is_line(uintptr_t address) { return address % kLine == 0; }
 };
 
 bool in_table(const EmbeddingPlan& plan, int64_t row) {
-  const int64_t limit = plan.table_rows + (planted(Bug::index_of_range_followed) ? 1 : 0);
-  return static_cast<uint64_t>(row) < static_cast<uint64_t>(limit);
+  return static_cast<uint64_t>(row) < static_cast<uint64_t>(plan.table_rows);
 }
 
 // Calls visit(position, index, offset of the output row, index that comes `distance` positions later) for the positions of the
@@ -128,7 +125,7 @@ Fault look_up(const EmbeddingPlan& plan, const TaskIo& io) {
                        if (!in_table(plan, row)) scan.add(position);
                      });
     });
-    if (scan.count() > 0 && !planted(Bug::strict_mode_writes)) return fault(kNothingWritten);
+    if (scan.count() > 0) return fault(kNothingWritten);
   }
 
   const int64_t chunks = cpu::chunks_for(2 * plan.positions * plan.columns * plan.element_bytes);

@@ -4,6 +4,7 @@
 #include "cuda/fault_scan.cuh"
 #include "cuda/loops.cuh"
 #include "ops/embedding/plan.h"
+#include "ops/launches.h"
 
 namespace openaclnn::cuda {
 
@@ -26,8 +27,7 @@ struct Copy {
 };
 
 __device__ __forceinline__ bool in_table(const EmbeddingPlan& plan, int64_t row) {
-  return planted(KernelBug::guard_deleted) ||
-         static_cast<uint64_t>(row) < static_cast<uint64_t>(plan.table_rows);
+  return static_cast<uint64_t>(row) < static_cast<uint64_t>(plan.table_rows);
 }
 
 // Counts indices without touching anything else: what strict mode does first.
@@ -178,7 +178,6 @@ cudaError_t launch(const EmbeddingPlan& plan, const LaunchIo& io) {
 
 }  // namespace
 
-cudaError_t launch_embedding(const void* plan, const LaunchIo& io);
 cudaError_t launch_embedding(const void* opaque_plan, const LaunchIo& io) {
   const auto& plan = *static_cast<const EmbeddingPlan*>(opaque_plan);
   return plan.index_dtype == ACL_INT32 ? launch<int32_t>(plan, io) : launch<int64_t>(plan, io);

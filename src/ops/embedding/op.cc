@@ -6,6 +6,7 @@
 
 #include "aclnnop/aclnn_embedding.h"
 #include "base/fault_scan_size.h"
+#include "base/layout.h"
 #include "ops/registry.h"
 #include "ops/require.h"
 #include "ops/workspace.h"
@@ -13,6 +14,8 @@
 namespace openaclnn {
 
 namespace {
+
+constexpr aclDataType kIndexDtypes[] = {ACL_INT32, ACL_INT64};
 
 std::string describe_fault(const Fault& fault) {
   return text("indices[", fault.position, "] = ", fault.value, " is outside [0, ", fault.limit, "); ",
@@ -24,15 +27,14 @@ std::string describe_fault(const Fault& fault) {
 }  // namespace
 
 const Operator& embedding_operator() {
-  static constexpr Operator op{"aclnnEmbedding", run_embedding_kernel, describe_fault};
+  static constexpr Operator op{"aclnnEmbedding", embedding_kernel, describe_fault};
   return op;
 }
 
-Status check(const EmbeddingArgs& args) {
+Status check(const EmbeddingArgs& args, const PlanContext&) {
   static constexpr aclDataType kDtypes[] = {ACL_DOUBLE, ACL_FLOAT, ACL_FLOAT16,   ACL_BF16,
                                             ACL_INT64,  ACL_INT32, ACL_INT16,     ACL_INT8,
                                             ACL_UINT8,  ACL_BOOL,  ACL_COMPLEX64, ACL_COMPLEX128};
-  static constexpr aclDataType kIndexDtypes[] = {ACL_INT32, ACL_INT64};
   const auto& [weight, indices, out] = args;
   // V4
   OPENACLNN_TRY(require_dtype(weight, kDtypes));
@@ -52,8 +54,9 @@ Status check(const EmbeddingArgs& args) {
   return require_distinct_elements({&out});
 }
 
-Result<Call> plan(const EmbeddingArgs& args) {
+Result<Call> plan(const EmbeddingArgs& args, const PlanContext& context) {
   const auto& [weight, indices, out] = args;
+  OPENACLNN_TRY(require_kernel_for(indices, kIndexDtypes));
   Call call;
   call.op = &embedding_operator();
   call.nothing_to_do = out.view.is_empty();
@@ -81,7 +84,7 @@ Result<Call> plan(const EmbeddingArgs& args) {
   plan.weight_column_stride = weight.view.strides[1];
   for (int k = 0; k < kEmbeddingParameters; ++k)
     plan.offsets[k] = call.parameters[static_cast<size_t>(k)].view.offset;
-  if (platform_kind() == PlatformKind::cuda && !call.nothing_to_do) {
+  if (context.on_gpu() && !call.nothing_to_do) {
     WorkspaceLayout layout;
     plan.scans = layout.reserve(kMostScanBlocks * kFaultScanBytes);
     plan.faults = layout.reserve(sizeof(int64_t));
@@ -100,13 +103,13 @@ using namespace openaclnn;
 aclnnStatus aclnnEmbeddingGetWorkspaceSize(const aclTensor* weight, const aclTensor* indices,
                                            const aclTensor* out, uint64_t* workspaceSize,
                                            aclOpExecutor** executor) {
-  const auto make = [=]() -> Result<Call> {
+  const auto make = [=](const PlanContext& context) -> Result<Call> {
     EmbeddingArgs args;
     const Status resolved = resolve<3>({{{"weight", weight}, {"indices", indices}, {"out", out}}},
                                        {&args.weight, &args.indices, &args.out});
     if (!resolved.ok()) return resolved;
-    if (Status status = check(args); !status.ok()) return status;
-    return plan(args);
+    if (Status status = check(args, context); !status.ok()) return status;
+    return plan(args, context);
   };
   return phase1(__func__, workspaceSize, executor, make,
                 [=](CallRecord& record) { record("weight", weight)("indices", indices)("out", out); });

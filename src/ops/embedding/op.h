@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "cpu/dispatch.h"
 #include "ops/contract.h"
 #include "ops/embedding/plan.h"
 
@@ -13,9 +12,7 @@ struct EmbeddingArgs {
   Argument weight, indices, out;
 };
 
-Status check(const EmbeddingArgs& args);
-Result<Call> plan(const EmbeddingArgs& args);
+Status check(const EmbeddingArgs& args, const PlanContext& context);
+Result<Call> plan(const EmbeddingArgs& args, const PlanContext& context);
 
 }  // namespace openaclnn
-
-OPENACLNN_DECLARE_KERNEL(run_embedding)

@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <atomic>
 
-#include "base/planted.h"
+#include "base/fault_value.h"
 #include "base/storage_types.h"
 #include "cpu/caches.h"
 #include "cpu/rows.h"
+#include "cpu/scratch.h"
 #include "cpu/zeros.h"
 #include "ops/embedding_dense_backward/direct.h"
 #include "ops/embedding_dense_backward/sort.h"
-#include "runtime/fault_value.h"
+#include "ops/kernels.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
@@ -94,7 +95,7 @@ int64_t write_rows(const TableGradient<In, Out, Word>& table, int64_t chunks, in
   const int64_t table_rows = table.plan.table_rows;
   std::atomic<int64_t> hot_count{0};
   cpu::parallel_for(chunks, [&](int64_t chunk) {
-    RowAccumulators accumulators;
+    RowAccumulators& accumulators = cpu::scratch_as<RowAccumulators>();
     const int64_t last_row =
         chunk + 1 < chunks ? first_row_of_chunk(sorted, table_rows, chunks, chunk + 1) : table_rows;
     int64_t row = first_row_of_chunk(sorted, table_rows, chunks, chunk);
@@ -131,7 +132,7 @@ void write_hot_rows(const TableGradient<In, Out, Word>& table, const int64_t* ho
   const int64_t wanted = (2 * cpu::num_threads() + count - 1) / count;
   const int64_t pieces = std::clamp<int64_t>(columns / kLeastColumns, 1, wanted);
   cpu::parallel_for(count * pieces, [&](int64_t item) {
-    RowAccumulators accumulators;
+    RowAccumulators& accumulators = cpu::scratch_as<RowAccumulators>();
     const int64_t row = hot_rows[item / pieces];
     table.write_row(row, first_entry_of(table.sorted, row), first_entry_of(table.sorted, row + 1),
                     cpu::chunk_range(columns, pieces, item % pieces, kLeastColumns), accumulators);
@@ -150,7 +151,7 @@ void write_table(const TableGradient<In, Out, Word>& table, int64_t* hot_rows) {
   const int64_t share = (plan.table_rows + terms) / (2 * chunks);
   const int64_t most_terms = chunks > 1 ? std::max<int64_t>(share, kChunkTerms) : terms;
   const int64_t hot = write_rows(table, chunks, most_terms, hot_rows);
-  if (hot > 0 && !planted(Bug::hot_rows_forgotten)) write_hot_rows(table, hot_rows, hot);
+  if (hot > 0) write_hot_rows(table, hot_rows, hot);
 }
 
 // Every thread reads all keys and adds the terms of its rows; more threads than a few would only read.

@@ -2,6 +2,7 @@
 // summed like all rows (cuda/rows.cuh). Every row of the table is written once.
 #include <bit>
 
+#include "base/fault_value.h"
 #include "base/index_values.h"
 #include "base/storage_types.h"
 #include "cuda/fault_scan.cuh"
@@ -9,7 +10,7 @@
 #include "cuda/rows.cuh"
 #include "cuda/sort.cuh"
 #include "ops/embedding_dense_backward/plan.h"
-#include "runtime/fault_value.h"
+#include "ops/launches.h"
 
 namespace openaclnn::cuda {
 
@@ -159,7 +160,6 @@ cudaError_t write_table(const EmbeddingBackwardPlan& plan, const LaunchIo& io, c
 
 }  // namespace
 
-cudaError_t launch_embedding_dense_backward(const void* plan, const LaunchIo& io);
 cudaError_t launch_embedding_dense_backward(const void* opaque_plan, const LaunchIo& io) {
   const auto& plan = *static_cast<const EmbeddingBackwardPlan*>(opaque_plan);
   Sorted sorted = {};  // without positions every group is empty

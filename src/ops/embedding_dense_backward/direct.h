@@ -6,10 +6,11 @@
 
 #include <cstdint>
 
+#include "base/kernel_io.h"
 #include "base/sum_order.h"
+#include "base/workspace_part.h"
 #include "cpu/simd.h"
-#include "ops/embedding_dense_backward/op.h"
-#include "runtime/workspace_part.h"
+#include "ops/embedding_dense_backward/plan.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 

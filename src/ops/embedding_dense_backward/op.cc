@@ -8,8 +8,9 @@
 #include "aclnnop/aclnn_embedding_dense_backward.h"
 #include "base/checked.h"
 #include "base/fault_scan_size.h"
-#include "base/planted.h"
+#include "base/layout.h"
 #include "base/sort_size.h"
+#include "base/storage_types.h"
 #include "base/sum_order.h"
 #include "ops/registry.h"
 #include "ops/require.h"
@@ -18,8 +19,6 @@
 namespace openaclnn {
 
 namespace {
-
-constexpr aclDataType kFloatDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
 
 std::string describe_fault(const Fault& fault) {
   return text(
@@ -45,8 +44,7 @@ Result<uint64_t> lay_out(EmbeddingBackwardScratch& scratch, int64_t positions, i
   constexpr int64_t kPositionsPerBlock = 8192;
   constexpr int64_t kMostBlocks = 64;
 
-  scratch.wide =
-      std::max(positions, table_rows) >= int64_t{UINT32_MAX} + (planted(Bug::sort_words_too_narrow) ? 1 : 0);
+  scratch.wide = std::max(positions, table_rows) >= int64_t{UINT32_MAX};
   scratch.blocks = std::clamp(positions / kPositionsPerBlock, int64_t{1}, kMostBlocks);
   const int64_t word_bytes = scratch.wide ? 8 : 4;
   WorkspaceLayout layout;
@@ -95,19 +93,17 @@ Result<uint64_t> lay_out(EmbeddingBackwardGpuScratch& scratch, int64_t positions
 }  // namespace
 
 const Operator& embedding_dense_backward_operator() {
-  static constexpr Operator op{"aclnnEmbeddingDenseBackward", run_embedding_dense_backward_kernel,
+  static constexpr Operator op{"aclnnEmbeddingDenseBackward", embedding_dense_backward_kernel,
                                describe_fault};
   return op;
 }
 
-Status check(const EmbeddingBackwardArgs& args) {
-  static constexpr aclDataType kIndexDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE, ACL_INT8, ACL_UINT8,
-                                                 ACL_INT16, ACL_INT32,   ACL_INT64,  ACL_BOOL};
+Status check(const EmbeddingBackwardArgs& args, const PlanContext&) {
   const auto& [grad, indices, out, num_weights, padding_index, scale_by_frequency] = args;
   // V4
-  OPENACLNN_TRY(require_dtype(grad, kFloatDtypes));
-  OPENACLNN_TRY(require_dtype(indices, kIndexDtypes));
-  OPENACLNN_TRY(require_dtype(out, kFloatDtypes));
+  OPENACLNN_TRY(require_dtype(grad, kFloatTypes));
+  OPENACLNN_TRY(require_dtype(indices, kIndexTypes));
+  OPENACLNN_TRY(require_dtype(out, kFloatTypes));
   // V5, V6
   OPENACLNN_TRY(require_extents({&grad, &indices, &out}));
   OPENACLNN_TRY(require_rank_at_least(grad, 1));
@@ -130,8 +126,11 @@ Status check(const EmbeddingBackwardArgs& args) {
   return require_distinct_elements({&out});
 }
 
-Result<Call> plan(const EmbeddingBackwardArgs& args) {
+Result<Call> plan(const EmbeddingBackwardArgs& args, const PlanContext& context) {
   const auto& [grad, indices, out, num_weights, padding_index, scale_by_frequency] = args;
+  OPENACLNN_TRY(require_kernel_for(grad, kFloatTypes));
+  OPENACLNN_TRY(require_kernel_for(indices, kIndexTypes));
+  OPENACLNN_TRY(require_kernel_for(out, kFloatTypes));
   Call call;
   call.op = &embedding_dense_backward_operator();
   call.nothing_to_do = out.view.is_empty();
@@ -159,7 +158,7 @@ Result<Call> plan(const EmbeddingBackwardArgs& args) {
         return lay_out(scratch, plan.positions, plan.table_rows, plan.columns);
       };
       const Result<uint64_t> workspace_bytes =
-          platform_kind() == PlatformKind::cuda ? lay_out_for(plan.gpu_scratch) : lay_out_for(plan.scratch);
+          context.on_gpu() ? lay_out_for(plan.gpu_scratch) : lay_out_for(plan.scratch);
       if (!workspace_bytes.ok()) return workspace_bytes.status();
       call.workspace_bytes = *workspace_bytes;
     }
@@ -181,13 +180,13 @@ aclnnStatus aclnnEmbeddingDenseBackwardGetWorkspaceSize(const aclTensor* grad, c
                                                         uint64_t numWeights, uint64_t paddingIdx,
                                                         bool scaleGradByFreq, const aclTensor* out,
                                                         uint64_t* workspaceSize, aclOpExecutor** executor) {
-  const auto make = [=]() -> Result<Call> {
+  const auto make = [=](const PlanContext& context) -> Result<Call> {
     EmbeddingBackwardArgs args = {{}, {}, {}, numWeights, paddingIdx, scaleGradByFreq};
     const Status resolved = resolve<3>({{{"grad", grad}, {"indices", indices}, {"out", out}}},
                                        {&args.grad, &args.indices, &args.out});
     if (!resolved.ok()) return resolved;
-    if (Status status = check(args); !status.ok()) return status;
-    return plan(args);
+    if (Status status = check(args, context); !status.ok()) return status;
+    return plan(args, context);
   };
   return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
     record("grad", grad)("indices", indices)("numWeights", numWeights)("paddingIdx", paddingIdx)(

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "cpu/dispatch.h"
 #include "ops/contract.h"
 #include "ops/embedding_dense_backward/plan.h"
 
@@ -16,9 +15,7 @@ struct EmbeddingBackwardArgs {
   bool scale_by_frequency;
 };
 
-Status check(const EmbeddingBackwardArgs& args);
-Result<Call> plan(const EmbeddingBackwardArgs& args);
+Status check(const EmbeddingBackwardArgs& args, const PlanContext& context);
+Result<Call> plan(const EmbeddingBackwardArgs& args, const PlanContext& context);
 
 }  // namespace openaclnn
-
-OPENACLNN_DECLARE_KERNEL(run_embedding_dense_backward)

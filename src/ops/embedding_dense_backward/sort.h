@@ -9,11 +9,11 @@
 #include <limits>
 
 #include "base/index_values.h"
-#include "base/planted.h"
+#include "base/kernel_io.h"
+#include "base/workspace_part.h"
 #include "cpu/indices.h"
 #include "cpu/loops.h"
-#include "ops/embedding_dense_backward/op.h"
-#include "runtime/workspace_part.h"
+#include "ops/embedding_dense_backward/plan.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
@@ -47,8 +47,7 @@ inline void decode_indices(const EmbeddingBackwardPlan& plan, const Index* indic
       for (int64_t i = 0; i < run; ++i) {
         int64_t row = 0;
         const bool valid = index_value(from[i * stride], row) &&
-                           (static_cast<uint64_t>(row) < static_cast<uint64_t>(plan.table_rows) ||
-                            (planted(Bug::negative_index_followed) && row < 0));
+                           static_cast<uint64_t>(row) < static_cast<uint64_t>(plan.table_rows);
         if (!valid) scan.add(position + i);
         keys[position + i] = valid && row != plan.padding_row ? static_cast<Word>(row) : kNoRow;
       }
@@ -78,8 +77,7 @@ inline int64_t scatter_by_digit(const EmbeddingBackwardScratch& scratch, int64_t
   // Digit by digit, and within a digit block by block: that order is what makes the sort stable.
   int64_t written = 0;
   for (int64_t digit = 0; digit < digits; ++digit) {
-    for (int64_t k = 0; k < scratch.blocks; ++k) {
-      const int64_t block = planted(Bug::unstable_sort) ? scratch.blocks - 1 - k : k;
+    for (int64_t block = 0; block < scratch.blocks; ++block) {
       int64_t& slot = histograms[block * digits + digit];
       const int64_t entries = slot;
       slot = written;

@@ -1,12 +1,13 @@
 // GroupedBiasAddGrad on the CPU: the rows are cut into the chunks of the order of additions, and threads take equal stretches
 // of chunks, whatever the sizes of the groups. Sums of chunks that share a group are joined in a second step.
-#include "base/planted.h"
 #include "base/storage_types.h"
+#include "base/workspace_part.h"
 #include "cpu/rows.h"
+#include "cpu/scratch.h"
 #include "cpu/threads.h"
 #include "cpu/zeros.h"
-#include "ops/grouped_bias_add_grad/op.h"
-#include "runtime/workspace_part.h"
+#include "ops/grouped_bias_add_grad/plan.h"
+#include "ops/kernels.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
@@ -40,7 +41,7 @@ Fault read_ends(const GroupedBiasPlan& plan, const Index* group_index, int64_t* 
     } else if (entry > 0) {
       end = entry > INT64_MAX - end ? INT64_MAX : end + entry;
     }
-    if (entry < 0 || decreases || (end > plan.rows && !planted(Bug::group_end_followed))) {
+    if (entry < 0 || decreases || end > plan.rows) {
       if (fault.count++ == 0) {
         fault.position = j;
         fault.value = entry;
@@ -78,8 +79,7 @@ struct BiasGradient {
   // Where the sum of the chunk of rows [begin, end) of a long group goes. Full chunks have the even slots, and the
   // incomplete ones, of which a group has one at most, the odd ones.
   float* chunk_sum(int64_t begin, int64_t end) const {
-    const int64_t slot =
-        2 * (begin / kChunkTerms) + (end - begin < kChunkTerms && !planted(Bug::chunk_slots_collide) ? 1 : 0);
+    const int64_t slot = 2 * (begin / kChunkTerms) + (end - begin < kChunkTerms ? 1 : 0);
     return chunk_sums + slot * plan.columns;
   }
 
@@ -164,7 +164,7 @@ void sum_groups(const BiasGradient<T>& bias, const Groups& groups, int64_t* long
   const int64_t parts = cpu::chunks_for(bytes);
   cpu::parallel_for(parts, [&](int64_t part) {
     const cpu::Range cost = cpu::chunk_range(total_cost, parts, part, 1);
-    RowAccumulators accumulators;
+    RowAccumulators& accumulators = cpu::scratch_as<RowAccumulators>();
     ChunkPosition at = first_chunk_at(groups, cost.begin);
     const ChunkPosition stop =
         part + 1 < parts ? first_chunk_at(groups, cost.end) : ChunkPosition{plan.groups, 0};
@@ -185,7 +185,7 @@ void sum_groups(const BiasGradient<T>& bias, const Groups& groups, int64_t* long
   const int64_t most = tile_columns(plan.columns);
   const int64_t tiles = (plan.columns + most - 1) / most;
   cpu::parallel_for(long_count * tiles, [&](int64_t item) {
-    RowAccumulators accumulators;
+    RowAccumulators& accumulators = cpu::scratch_as<RowAccumulators>();
     const int64_t first = item % tiles * most;
     const int64_t left = plan.columns - first;
     bias.join_chunks(long_groups[item / tiles], first, left < most ? left : most, accumulators);

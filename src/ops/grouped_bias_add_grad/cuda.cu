@@ -5,6 +5,7 @@
 #include "cuda/loops.cuh"
 #include "cuda/rows.cuh"
 #include "ops/grouped_bias_add_grad/plan.h"
+#include "ops/launches.h"
 
 namespace openaclnn::cuda {
 
@@ -148,7 +149,6 @@ cudaError_t launch(const GroupedBiasPlan& plan, const LaunchIo& io) {
 
 }  // namespace
 
-cudaError_t launch_grouped_bias_add_grad(const void* plan, const LaunchIo& io);
 cudaError_t launch_grouped_bias_add_grad(const void* opaque_plan, const LaunchIo& io) {
   const auto& plan = *static_cast<const GroupedBiasPlan*>(opaque_plan);
   return with_float_type(plan.dtype, [&](auto type) { return launch<decltype(type)>(plan, io); });

@@ -5,8 +5,8 @@
 
 #include "aclnnop/aclnn_grouped_bias_add_grad.h"
 #include "base/checked.h"
-#include "base/env.h"
-#include "base/planted.h"
+#include "base/layout.h"
+#include "base/storage_types.h"
 #include "base/sum_order.h"
 #include "base/text.h"
 #include "ops/registry.h"
@@ -16,6 +16,8 @@
 namespace openaclnn {
 
 namespace {
+
+constexpr aclDataType kIndexDtypes[] = {ACL_INT32, ACL_INT64};
 
 constexpr int64_t kMostVendorGroups = 2048;
 
@@ -43,28 +45,27 @@ std::string describe_fault(const Fault& fault) {
               " entries are wrong and nothing was written");
 }
 
-Status check_limits(const GroupedBiasArgs& args) {
-  if (!environment().vendor_limits || !args.group_index.is_given) return {};
+Status check_limits(const GroupedBiasArgs& args, const PlanContext& context) {
+  if (!context.vendor_limits || !args.group_index.is_given) return {};
   const int64_t groups = args.group_index.view.dims[0];
-  if (groups <= kMostVendorGroups - (planted(Bug::limit_off_by_one) ? 1 : 0)) return {};
+  if (groups <= kMostVendorGroups) return {};
   return {ACLNN_ERR_PARAM_INVALID,
           text("groupIdxOptional has ", groups, " groups; OPENACLNN_LIMITS=vendor accepts at most ",
                kMostVendorGroups)};
 }
 
 // Lays out the workspace and returns its size.
-Result<uint64_t> lay_out(GroupedBiasPlan& plan) {
+Result<uint64_t> lay_out(GroupedBiasPlan& plan, bool on_gpu) {
   WorkspaceLayout layout;
   GroupedBiasScratch& scratch = plan.scratch;
   scratch.ends = layout.reserve(plan.has_group_index ? Checked(plan.groups) * 8 : Checked(0));
-  const bool on_gpu = platform_kind() == PlatformKind::cuda;
   scratch.faults = layout.reserve(plan.has_group_index && on_gpu ? 8 : 0);
   const int64_t longest_group = plan.has_group_index ? plan.rows : plan.rows_per_group;
   if (longest_group > kChunkTerms) {
     // Full chunks start at least kChunkTerms rows apart, and so do the incomplete ones that end long groups: two slots for
     // every kChunkTerms rows hold them all (chunk_sum() in cpu.cc).
     const int64_t stretches = plan.rows / kChunkTerms + 1;
-    scratch.chunk_slots = planted(Bug::one_slot_too_few) ? stretches : 2 * stretches;
+    scratch.chunk_slots = 2 * stretches;
     scratch.long_groups = layout.reserve(on_gpu ? Checked(0) : Checked(stretches) * 8);
     scratch.chunk_sums = layout.reserve(Checked(scratch.chunk_slots) * plan.columns * 4);
   }
@@ -74,17 +75,15 @@ Result<uint64_t> lay_out(GroupedBiasPlan& plan) {
 }  // namespace
 
 const Operator& grouped_bias_add_grad_operator() {
-  static constexpr Operator op{"aclnnGroupedBiasAddGrad", run_grouped_bias_add_grad_kernel, describe_fault};
+  static constexpr Operator op{"aclnnGroupedBiasAddGrad", grouped_bias_add_grad_kernel, describe_fault};
   return op;
 }
 
-Status check(const GroupedBiasArgs& args) {
-  static constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-  static constexpr aclDataType kIndexDtypes[] = {ACL_INT32, ACL_INT64};
+Status check(const GroupedBiasArgs& args, const PlanContext& context) {
   const auto& [grad_y, group_index, group_index_type, out] = args;
   const bool grouped = group_index.is_given;
   // V4
-  OPENACLNN_TRY(require_dtype(grad_y, kDtypes));
+  OPENACLNN_TRY(require_dtype(grad_y, kFloatTypes));
   if (grouped) OPENACLNN_TRY(require_dtype(group_index, kIndexDtypes));
   OPENACLNN_TRY(require_same_dtype(out, grad_y));
   // V5, V6
@@ -107,12 +106,14 @@ Status check(const GroupedBiasArgs& args) {
   // V8, V9, V11
   OPENACLNN_TRY(require_plain_formats({&grad_y, &group_index, &out}));
   OPENACLNN_TRY(require_distinct_elements({&out}));
-  return check_limits(args);
+  return check_limits(args, context);
 }
 
-Result<Call> plan(const GroupedBiasArgs& args) {
+Result<Call> plan(const GroupedBiasArgs& args, const PlanContext& context) {
   const auto& [grad_y, group_index, group_index_type, out] = args;
   const bool grouped = group_index.is_given;
+  OPENACLNN_TRY(require_kernel_for(grad_y, kFloatTypes));
+  if (grouped) OPENACLNN_TRY(require_kernel_for(group_index, kIndexDtypes));
   Call call;
   call.op = &grouped_bias_add_grad_operator();
   call.nothing_to_do = out.view.is_empty();
@@ -151,7 +152,7 @@ Result<Call> plan(const GroupedBiasArgs& args) {
         plan.index_stride = group_index.view.strides[0];
         plan.index_offset = group_index.view.offset;
       }
-      const Result<uint64_t> workspace_bytes = lay_out(plan);
+      const Result<uint64_t> workspace_bytes = lay_out(plan, context.on_gpu());
       if (!workspace_bytes.ok()) return workspace_bytes.status();
       call.workspace_bytes = *workspace_bytes;
     }
@@ -165,7 +166,7 @@ namespace {
 aclnnStatus phase1_of(const char* function, const aclTensor* grad_y, const aclTensor* group_index,
                       int64_t group_index_type, const aclTensor* out, uint64_t* workspace_bytes,
                       aclOpExecutor** executor) {
-  const auto make = [=]() -> Result<Call> {
+  const auto make = [=](const PlanContext& context) -> Result<Call> {
     GroupedBiasArgs args = {};
     args.group_index_type = group_index_type;
     const auto collect = [&]() -> Status {
@@ -173,10 +174,10 @@ aclnnStatus phase1_of(const char* function, const aclTensor* grad_y, const aclTe
       OPENACLNN_TRY(look_up({"gradY", grad_y}, args.grad_y));
       OPENACLNN_TRY(look_up({"groupIdxOptional", group_index}, args.group_index));
       OPENACLNN_TRY(look_up({"out", out}, args.out));
-      return check(args);
+      return check(args, context);
     };
     if (Status status = collect(); !status.ok()) return status;
-    return plan(args);
+    return plan(args, context);
   };
   return phase1(function, workspace_bytes, executor, make, [=](CallRecord& record) {
     record("gradY", grad_y)("groupIdxOptional", group_index)("groupIdxType", group_index_type)("out", out);

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "cpu/dispatch.h"
 #include "ops/contract.h"
 #include "ops/grouped_bias_add_grad/plan.h"
 
@@ -16,9 +15,7 @@ struct GroupedBiasArgs {
   Argument out;
 };
 
-Status check(const GroupedBiasArgs& args);
-Result<Call> plan(const GroupedBiasArgs& args);
+Status check(const GroupedBiasArgs& args, const PlanContext& context);
+Result<Call> plan(const GroupedBiasArgs& args, const PlanContext& context);
 
 }  // namespace openaclnn
-
-OPENACLNN_DECLARE_KERNEL(run_grouped_bias_add_grad)

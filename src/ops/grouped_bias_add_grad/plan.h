@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "acl/acl_base.h"
-#include "base/layout.h"
+#include "base/loop_nest.h"
 
 namespace openaclnn {
 

@@ -4,11 +4,13 @@
 
 #include "base/checked.h"
 #include "base/storage_types.h"
+#include "base/workspace_part.h"
 #include "cpu/rows.h"
+#include "cpu/scratch.h"
 #include "cpu/threads.h"
-#include "ops/nsa_compress/op.h"
+#include "ops/kernels.h"
+#include "ops/nsa_compress/plan.h"
 #include "ops/nsa_windows_cpu.h"
-#include "runtime/workspace_part.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
@@ -23,7 +25,7 @@ constexpr int kWindowsTogether = 4;
 template <int kWindows>
 constexpr int kTokensTogether = kWindows > 2 ? 2 : 1;
 
-// Accumulators of the open windows; a thread keeps them on its stack. window[] is used for every token and stays in L1.
+// Accumulators of the open windows, in the scratch memory of a thread. window[] is used for every token and stays in L1.
 struct alignas(64) OpenWindows {
   static constexpr int64_t kColumns = 6144;
   float window[kColumns];
@@ -91,7 +93,7 @@ class Compression {
     const int64_t tile_chunks = std::min(ceil_div(chunks, window_chunks), tiles_.count);
     cpu::parallel_for(window_chunks * tile_chunks, [&](int64_t chunk) {
       const cpu::Range tiles = cpu::chunk_range(tiles_.count, tile_chunks, chunk % tile_chunks, 1);
-      OpenWindows open;
+      OpenWindows& open = cpu::scratch_as<OpenWindows>();
       for (int64_t tile = tiles.begin; tile < tiles.end; ++tile)
         sum_windows(cpu::chunk_range(sizes_.windows, window_chunks, chunk / tile_chunks, 1), tiles_[tile],
                     open);

@@ -1,6 +1,7 @@
 // NsaCompress on a GPU: a thread sums 16 bytes of columns of a few neighbouring windows, and reads a token once for all of them.
 #include "base/storage_types.h"
 #include "base/sum_order.h"
+#include "ops/launches.h"
 #include "ops/nsa_compress/plan.h"
 #include "ops/nsa_windows_cuda.cuh"
 
@@ -106,7 +107,6 @@ cudaError_t launch(const NsaCompressPlan& plan, const LaunchIo& io) {
 
 }  // namespace
 
-cudaError_t launch_nsa_compress(const void* plan, const LaunchIo& io);
 cudaError_t launch_nsa_compress(const void* opaque_plan, const LaunchIo& io) {
   const auto& plan = *static_cast<const NsaCompressPlan*>(opaque_plan);
   return with_float_type(plan.dtype, [&](auto type) { return launch<decltype(type)>(plan, io); });

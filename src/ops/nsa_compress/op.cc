@@ -7,7 +7,7 @@
 
 #include "aclnnop/aclnn_nsa_compress.h"
 #include "base/checked.h"
-#include "base/env.h"
+#include "base/storage_types.h"
 #include "base/text.h"
 #include "ops/registry.h"
 #include "ops/require.h"
@@ -20,8 +20,8 @@ namespace {
 // No content of a tensor is a fault.
 std::string describe_fault(const Fault&) { return ""; }
 
-Status check_limits(const CompressionArgs& args) {
-  if (!environment().vendor_limits) return {};
+Status check_limits(const CompressionArgs& args, const PlanContext& context) {
+  if (!context.vendor_limits) return {};
   OPENACLNN_TRY(check_vendor_limits(args, {&args.tokens, &args.weight, &args.compressed}));
   const auto require_at_most = [](const char* what, int64_t value, int64_t most) -> Status {
     if (value <= most) return {};
@@ -48,11 +48,11 @@ Status check_limits(const CompressionArgs& args) {
 }  // namespace
 
 const Operator& nsa_compress_operator() {
-  static constexpr Operator op{"aclnnNsaCompress", run_nsa_compress_kernel, describe_fault};
+  static constexpr Operator op{"aclnnNsaCompress", nsa_compress_kernel, describe_fault};
   return op;
 }
 
-Status check(const CompressionArgs& args) {
+Status check(const CompressionArgs& args, const PlanContext&) {
   static constexpr aclDataType kDtypes[] = {ACL_FLOAT16, ACL_BF16, ACL_FLOAT};
   const Argument& input = args.tokens;
   const Argument& weight = args.weight;
@@ -78,7 +78,9 @@ Status check(const CompressionArgs& args) {
   return require_distinct_elements({&output});
 }
 
-Result<Call> plan(const CompressionArgs& args, std::span<const Sequence> sequences) {
+Result<Call> plan(const CompressionArgs& args, std::span<const Sequence> sequences,
+                  const PlanContext& context) {
+  OPENACLNN_TRY(require_kernel_for(args.tokens, kFloatTypes));
   Call call;
   call.op = &nsa_compress_operator();
   call.nothing_to_do = args.compressed.view.is_empty();
@@ -98,7 +100,7 @@ Result<Call> plan(const CompressionArgs& args, std::span<const Sequence> sequenc
     std::copy_n(args.weight.view.strides, 2, plan.weight_strides.begin());
     for (size_t k = 0; k < kCompressParameters; ++k) plan.offsets[k] = call.parameters[k].view.offset;
     WorkspaceLayout layout;
-    if (platform_kind() == PlatformKind::cuda) {
+    if (context.on_gpu()) {
       plan.sequences = layout.reserve(Checked(plan.sizes.sequences) * sizeof(Sequence));
     } else {
       plan.weights = layout.reserve(Checked(plan.sizes.block_size) * plan.sizes.heads * 4);
@@ -121,7 +123,7 @@ aclnnStatus aclnnNsaCompressGetWorkspaceSize(const aclTensor* input, const aclTe
                                              int64_t compressBlockSize, int64_t compressStride,
                                              int64_t actSeqLenType, aclTensor* output,
                                              uint64_t* workspaceSize, aclOpExecutor** executor) {
-  const auto make = [=]() -> Result<Call> {
+  const auto make = [=](const PlanContext& context) -> Result<Call> {
     CompressionArgs args = {};
     args.lengths_name = "actSeqLenOptional";
     args.block_size = compressBlockSize;
@@ -136,14 +138,14 @@ aclnnStatus aclnnNsaCompressGetWorkspaceSize(const aclTensor* input, const aclTe
       OPENACLNN_TRY(look_up({"weight", weight}, args.weight));
       OPENACLNN_TRY(look_up("actSeqLenOptional", actSeqLenOptional, args.lengths));
       OPENACLNN_TRY(look_up({"output", output}, args.compressed));
-      OPENACLNN_TRY(check(args));
-      Result<RecycledVector<Sequence>> found = find_sequences(args);
+      OPENACLNN_TRY(check(args, context));
+      Result<RecycledVector<Sequence>> found = find_sequences(args, context);
       if (!found.ok()) return found.status();
       sequences = std::move(*found);
-      return check_limits(args);
+      return check_limits(args, context);
     };
     if (Status status = collect(); !status.ok()) return status;
-    return plan(args, sequences);
+    return plan(args, sequences, context);
   };
   return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
     record("input", input)("weight", weight)("actSeqLenOptional", actSeqLenOptional)(

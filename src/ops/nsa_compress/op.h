@@ -5,15 +5,13 @@
 #include <cstdint>
 #include <span>
 
-#include "cpu/dispatch.h"
 #include "ops/nsa_compress/plan.h"
 #include "ops/nsa_windows.h"
 
 namespace openaclnn {
 
-Status check(const CompressionArgs& args);
-Result<Call> plan(const CompressionArgs& args, std::span<const Sequence> sequences);
+Status check(const CompressionArgs& args, const PlanContext& context);
+Result<Call> plan(const CompressionArgs& args, std::span<const Sequence> sequences,
+                  const PlanContext& context);
 
 }  // namespace openaclnn
-
-OPENACLNN_DECLARE_KERNEL(run_nsa_compress)

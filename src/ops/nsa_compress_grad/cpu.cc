@@ -3,15 +3,16 @@
 #include <algorithm>
 
 #include "base/storage_types.h"
+#include "base/workspace_part.h"
 #include "cpu/caches.h"
 #include "cpu/lanes16.h"
 #include "cpu/rows.h"
 #include "cpu/threads.h"
 #include "cpu/views.h"
 #include "cpu/zeros.h"
-#include "ops/nsa_compress_grad/op.h"
+#include "ops/kernels.h"
+#include "ops/nsa_compress_grad/plan.h"
 #include "ops/nsa_windows_cpu.h"
-#include "runtime/workspace_part.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
@@ -72,7 +73,7 @@ struct Meeting {
     Lanes16 dots[kWindows];
     int64_t c = 0;
     if (meeting.is_first && meeting.is_last) {
-      c = meeting.streams
+      c = kHasStreams && meeting.streams
               ? meeting.add_all(
                     columns, [](const Lanes16& a, const Lanes16& b, T* to) { stream32(a, b, to); }, dots)
               : meeting.add_all(

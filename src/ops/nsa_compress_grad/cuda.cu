@@ -1,5 +1,6 @@
 // NsaCompressGrad on a GPU: one kernel for inputGrad, which needs no input, and one for weightGrad (weight_grad.cuh). They share nothing
 // but outputGrad, the smallest tensor, so two passes cost little more than one.
+#include "ops/launches.h"
 #include "ops/nsa_compress_grad/weight_grad.cuh"
 
 namespace openaclnn::cuda {
@@ -161,7 +162,6 @@ cudaError_t launch(const NsaCompressGradPlan& plan, const LaunchIo& io) {
 
 }  // namespace
 
-cudaError_t launch_nsa_compress_grad(const void* plan, const LaunchIo& io);
 cudaError_t launch_nsa_compress_grad(const void* opaque_plan, const LaunchIo& io) {
   const auto& plan = *static_cast<const NsaCompressGradPlan*>(opaque_plan);
   return with_float_type(plan.dtype, [&](auto type) { return launch<decltype(type)>(plan, io); });

@@ -7,7 +7,8 @@
 
 #include "aclnnop/aclnn_nsa_compress_grad.h"
 #include "base/checked.h"
-#include "base/env.h"
+#include "base/layout.h"
+#include "base/storage_types.h"
 #include "base/text.h"
 #include "ops/registry.h"
 #include "ops/require.h"
@@ -20,8 +21,8 @@ namespace {
 // No content of a tensor is a fault.
 std::string describe_fault(const Fault&) { return ""; }
 
-Status check_limits(const CompressionGradArgs& args) {
-  if (!environment().vendor_limits) return {};
+Status check_limits(const CompressionGradArgs& args, const PlanContext& context) {
+  if (!context.vendor_limits) return {};
   const CompressionArgs& forward = args.forward;
   return check_vendor_limits(
       forward, {&forward.compressed, &forward.tokens, &forward.weight, &args.input_grad, &args.weight_grad});
@@ -55,11 +56,11 @@ int64_t count_windows_of_stretch(const CompressionSizes& sizes) {
 }  // namespace
 
 const Operator& nsa_compress_grad_operator() {
-  static constexpr Operator op{"aclnnNsaCompressGrad", run_nsa_compress_grad_kernel, describe_fault};
+  static constexpr Operator op{"aclnnNsaCompressGrad", nsa_compress_grad_kernel, describe_fault};
   return op;
 }
 
-Status check(const CompressionGradArgs& args) {
+Status check(const CompressionGradArgs& args, const PlanContext&) {
   static constexpr aclDataType kDtypes[] = {ACL_FLOAT16, ACL_BF16, ACL_FLOAT};
   const auto& [forward, input_grad, weight_grad] = args;
   const Argument& output_grad = forward.compressed;
@@ -87,8 +88,10 @@ Status check(const CompressionGradArgs& args) {
   return require_distinct_elements({&input_grad, &weight_grad});
 }
 
-Result<Call> plan(const CompressionGradArgs& args, std::span<const Sequence> sequences) {
+Result<Call> plan(const CompressionGradArgs& args, std::span<const Sequence> sequences,
+                  const PlanContext& context) {
   const auto& [forward, input_grad, weight_grad] = args;
+  OPENACLNN_TRY(require_kernel_for(input_grad, kFloatTypes));
   Call call;
   call.op = &nsa_compress_grad_operator();
   call.nothing_to_do = input_grad.view.is_empty() && weight_grad.view.is_empty();
@@ -120,7 +123,7 @@ Result<Call> plan(const CompressionGradArgs& args, std::span<const Sequence> seq
   if (!only_zeros) {
     const Checked weights = Checked(plan.sizes.block_size) * plan.sizes.heads;
     WorkspaceLayout layout;
-    if (platform_kind() == PlatformKind::cuda) {
+    if (context.on_gpu()) {
       plan.windows_of_stretch = count_windows_of_stretch(plan.sizes);
       plan.stretches = ceil_div(plan.sizes.windows, plan.windows_of_stretch);
       plan.sequences = layout.reserve(Checked(plan.sizes.sequences) * sizeof(Sequence));
@@ -147,7 +150,7 @@ aclnnStatus aclnnNsaCompressGradGetWorkspaceSize(
     const aclIntArray* actSeqLenOptionalOptional, int64_t compressBlockSize, int64_t compressStride,
     int64_t actSeqLenType, char* layoutOptionalOptional, const aclTensor* inputGradOut,
     const aclTensor* weightGradOut, uint64_t* workspaceSize, aclOpExecutor** executor) {
-  const auto make = [=]() -> Result<Call> {
+  const auto make = [=](const PlanContext& context) -> Result<Call> {
     CompressionGradArgs args = {};
     CompressionArgs& forward = args.forward;
     forward.lengths_name = "actSeqLenOptionalOptional";
@@ -169,14 +172,14 @@ aclnnStatus aclnnNsaCompressGradGetWorkspaceSize(
       OPENACLNN_TRY(look_up("actSeqLenOptionalOptional", actSeqLenOptionalOptional, forward.lengths));
       OPENACLNN_TRY(look_up({"inputGradOut", inputGradOut}, args.input_grad));
       OPENACLNN_TRY(look_up({"weightGradOut", weightGradOut}, args.weight_grad));
-      OPENACLNN_TRY(check(args));
-      Result<RecycledVector<Sequence>> found = find_sequences(forward);
+      OPENACLNN_TRY(check(args, context));
+      Result<RecycledVector<Sequence>> found = find_sequences(forward, context);
       if (!found.ok()) return found.status();
       sequences = std::move(*found);
-      return check_limits(args);
+      return check_limits(args, context);
     };
     if (Status status = collect(); !status.ok()) return status;
-    return plan(args, sequences);
+    return plan(args, sequences, context);
   };
   return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
     record("outputGrad", outputGrad)("input", input)("weight", weight)(

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <span>
 
-#include "cpu/dispatch.h"
 #include "ops/nsa_compress_grad/plan.h"
 #include "ops/nsa_windows.h"
 
@@ -17,9 +16,8 @@ struct CompressionGradArgs {
   Argument weight_grad;     // [L, N]
 };
 
-Status check(const CompressionGradArgs& args);
-Result<Call> plan(const CompressionGradArgs& args, std::span<const Sequence> sequences);
+Status check(const CompressionGradArgs& args, const PlanContext& context);
+Result<Call> plan(const CompressionGradArgs& args, std::span<const Sequence> sequences,
+                  const PlanContext& context);
 
 }  // namespace openaclnn
-
-OPENACLNN_DECLARE_KERNEL(run_nsa_compress_grad)

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "acl/acl_base.h"
-#include "base/layout.h"
+#include "base/loop_nest.h"
 #include "ops/nsa_plan.h"
 
 namespace openaclnn {

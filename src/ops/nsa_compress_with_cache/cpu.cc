@@ -2,13 +2,14 @@
 // tokens in memory order. Every sum has the library's order of additions (cpu/rows.h).
 #include <algorithm>
 
-#include "base/planted.h"
 #include "base/storage_types.h"
+#include "base/workspace_part.h"
 #include "cpu/rows.h"
+#include "cpu/scratch.h"
 #include "cpu/threads.h"
-#include "ops/nsa_compress_with_cache/op.h"
+#include "ops/kernels.h"
+#include "ops/nsa_compress_with_cache/plan.h"
 #include "ops/nsa_windows_cpu.h"
-#include "runtime/workspace_part.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
@@ -20,9 +21,7 @@ struct Found {
   int64_t jobs = 0;
 };
 
-bool is_inside(int64_t number, int64_t limit) {
-  return number >= 0 && (number < limit || planted(Bug::page_out_of_range_followed));
-}
+bool is_inside(int64_t number, int64_t limit) { return number >= 0 && number < limit; }
 
 // Reads each slot and each page that the completed blocks need exactly once and leaves checked copies in the workspace: what other
 // threads do to the tensors afterwards cannot send an access out of bounds.
@@ -89,8 +88,7 @@ class Reader {
   // Of blocks with the same slot the last one counts, as if they were compressed one after the other; threads must not meet there.
   int64_t keep_last_of_slots(int64_t count) {
     std::sort(jobs_, jobs_ + count, [](const CacheJob& a, const CacheJob& b) {
-      if (a.slot != b.slot) return a.slot < b.slot;
-      return planted(Bug::first_of_equal_slots_kept) ? b.block < a.block : a.block < b.block;
+      return a.slot != b.slot ? a.slot < b.slot : a.block < b.block;
     });
     int64_t kept = 0;
     for (int64_t k = 0; k < count; ++k) {
@@ -187,7 +185,7 @@ class Compression {
     const int64_t chunks = std::min(cpu::chunks_for(bytes), parts);
     cpu::parallel_for(chunks, [&](int64_t chunk) {
       cpu::Range range = cpu::chunk_range(parts, chunks, chunk, 1);
-      RowAccumulators accumulators;
+      RowAccumulators& accumulators = cpu::scratch_as<RowAccumulators>();
       while (range.begin < range.end) {
         const int64_t tile = range.begin / jobs;
         const int64_t end = std::min(range.end, (tile + 1) * jobs);

@@ -2,6 +2,7 @@
 // columns of a completed block.
 #include "base/storage_types.h"
 #include "cuda/fault_scan.cuh"
+#include "ops/launches.h"
 #include "ops/nsa_compress_with_cache/plan.h"
 #include "ops/nsa_windows_cuda.cuh"
 
@@ -196,7 +197,6 @@ cudaError_t launch(const CacheCompressionPlan& plan, const LaunchIo& io, const A
 
 }  // namespace
 
-cudaError_t launch_nsa_compress_with_cache(const void* plan, const LaunchIo& io);
 cudaError_t launch_nsa_compress_with_cache(const void* opaque_plan, const LaunchIo& io) {
   const auto& plan = *static_cast<const CacheCompressionPlan*>(opaque_plan);
   const auto indices = [&](int parameter, int64_t offset) {

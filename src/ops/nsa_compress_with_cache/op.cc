@@ -9,7 +9,7 @@
 
 #include "aclnnop/aclnn_nsa_compress_with_cache.h"
 #include "base/checked.h"
-#include "base/env.h"
+#include "base/storage_types.h"
 #include "base/text.h"
 #include "ops/registry.h"
 #include "ops/require.h"
@@ -120,8 +120,8 @@ Status check_lengths(const CacheCompressionArgs& args) {
 }
 
 // V11
-Status check_limits(const CacheCompressionArgs& args) {
-  if (!environment().vendor_limits) return {};
+Status check_limits(const CacheCompressionArgs& args, const PlanContext& context) {
+  if (!context.vendor_limits) return {};
   if (args.input.dtype() == ACL_FLOAT)
     return invalid("input has dtype ACL_FLOAT; OPENACLNN_LIMITS=vendor accepts ACL_FLOAT16 or ACL_BF16");
   const int64_t heads = heads_of(args)[0], columns = heads_of(args)[1];
@@ -175,10 +175,10 @@ RecycledVector<CompletedBlock> completed_blocks(const CacheCompressionArgs& args
 }
 
 // What kernels need besides tensors.
-Result<uint64_t> lay_out_workspace(CacheCompressionPlan& plan) {
+Result<uint64_t> lay_out_workspace(CacheCompressionPlan& plan, bool on_gpu) {
   WorkspaceLayout layout;
   plan.block_pages = layout.reserve(Checked(plan.blocks) * plan.pages_of_block * int64_t{sizeof(int32_t)});
-  if (platform_kind() == PlatformKind::cuda) {
+  if (on_gpu) {
     // At most half of the claims are taken, so that searches end soon.
     plan.claim_count = static_cast<int64_t>(std::bit_ceil(2 * static_cast<uint64_t>(plan.blocks)));
     plan.completed = layout.reserve(Checked(plan.blocks) * int64_t{sizeof(CompletedBlock)});
@@ -194,12 +194,11 @@ Result<uint64_t> lay_out_workspace(CacheCompressionPlan& plan) {
 }  // namespace
 
 const Operator& nsa_compress_with_cache_operator() {
-  static constexpr Operator op{"aclnnNsaCompressWithCache", run_nsa_compress_with_cache_kernel,
-                               describe_fault};
+  static constexpr Operator op{"aclnnNsaCompressWithCache", nsa_compress_with_cache_kernel, describe_fault};
   return op;
 }
 
-Status check(const CacheCompressionArgs& args) {
+Status check(const CacheCompressionArgs& args, const PlanContext& context) {
   static constexpr aclDataType kDtypes[] = {ACL_FLOAT16, ACL_BF16, ACL_FLOAT};
   static constexpr aclDataType kIndexDtypes[] = {ACL_INT32};
   const Argument &input = args.input, &weight = args.weight, &slots = args.slot_mapping,
@@ -222,10 +221,11 @@ Status check(const CacheCompressionArgs& args) {
   OPENACLNN_TRY(require_plain_formats({&cache}));
   OPENACLNN_TRY(require_distinct_elements({&cache}));
   OPENACLNN_TRY(check_lengths(args));
-  return check_limits(args);
+  return check_limits(args, context);
 }
 
-Result<Call> plan(const CacheCompressionArgs& args) {
+Result<Call> plan(const CacheCompressionArgs& args, const PlanContext& context) {
+  OPENACLNN_TRY(require_kernel_for(args.input, kFloatTypes));
   const RecycledVector<CompletedBlock> blocks = completed_blocks(args);
   const TensorView &input = args.input.view, &cache = args.output_cache.view;
   Call call;
@@ -265,7 +265,7 @@ Result<Call> plan(const CacheCompressionArgs& args) {
     std::copy_n(args.weight.view.strides, 2, plan.weight_strides.begin());
     std::copy_n(args.block_table.view.strides, 2, plan.table_strides.begin());
     plan.slot_stride = args.slot_mapping.view.strides[0];
-    const Result<uint64_t> workspace_bytes = lay_out_workspace(plan);
+    const Result<uint64_t> workspace_bytes = lay_out_workspace(plan, context.on_gpu());
     if (!workspace_bytes.ok()) return workspace_bytes.status();
     call.workspace_bytes = *workspace_bytes;
   }
@@ -282,7 +282,7 @@ aclnnStatus aclnnNsaCompressWithCacheGetWorkspaceSize(
     const aclIntArray* actSeqLenOptional, const aclTensor* blockTableOptional, char* layoutOptional,
     int64_t compressBlockSize, int64_t compressStride, int64_t actSeqLenType, int64_t pageBlockSize,
     aclTensor* outputCache, uint64_t* workspaceSize, aclOpExecutor** executor) {
-  const auto make = [=]() -> Result<Call> {
+  const auto make = [=](const PlanContext& context) -> Result<Call> {
     CacheCompressionArgs args = {};
     args.layout = layoutOptional;
     args.block_size = compressBlockSize;
@@ -300,10 +300,10 @@ aclnnStatus aclnnNsaCompressWithCacheGetWorkspaceSize(
       OPENACLNN_TRY(look_up("actSeqLenOptional", actSeqLenOptional, args.lengths));
       OPENACLNN_TRY(look_up({"blockTableOptional", blockTableOptional}, args.block_table));
       OPENACLNN_TRY(look_up({"outputCache", outputCache}, args.output_cache));
-      return check(args);
+      return check(args, context);
     };
     if (Status status = collect(); !status.ok()) return status;
-    return plan(args);
+    return plan(args, context);
   };
   return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
     record("input", input)("weight", weight)("slotMapping", slotMapping)(

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "cpu/dispatch.h"
 #include "ops/nsa_compress_with_cache/plan.h"
 #include "ops/nsa_windows.h"
 
@@ -22,9 +21,7 @@ struct CacheCompressionArgs {
   bool is_paged() const { return block_table.is_given; }
 };
 
-Status check(const CacheCompressionArgs& args);
-Result<Call> plan(const CacheCompressionArgs& args);
+Status check(const CacheCompressionArgs& args, const PlanContext& context);
+Result<Call> plan(const CacheCompressionArgs& args, const PlanContext& context);
 
 }  // namespace openaclnn
-
-OPENACLNN_DECLARE_KERNEL(run_nsa_compress_with_cache)

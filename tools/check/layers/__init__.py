@@ -1,7 +1,9 @@
 """The layers of ./dev check in their order. One file each: a first line that says what it proves, GOAL, FAST, run(workshop)."""
 NAMES = [
+    "compilers",
     "negative",
     "handles",
+    "doors",
     "fuzz",
     "failures",
     "concurrency",
@@ -14,8 +16,13 @@ NAMES = [
     "conversions",
     "coverage",
     "planted",
+    "siblings",
     "soak",
+    "containers",
+    "latency",
     "abi",
+    "frames",
     "hardening",
+    "terminal",
     "reproducible",
 ]

@@ -1,6 +1,6 @@
 """The same bits on NVIDIA GPUs: what nvcc makes of the CUDA kernels, run on the CPU instruction by instruction, in both orders of blocks.
 
-Builds the plugin with nvcc's own objects over a machine that executes their PTX with the GPU's arithmetic (src/cuda/ptx), and compares
+Builds the plugin with nvcc's own objects over a machine that executes their PTX with the GPU's arithmetic (tests/cuda/ptx), and compares
 the hash of every case with the CPU's in tests/ops/golden_hashes.txt, except those of the weight gradient of NsaCompressGrad, which has an
 order of additions of its own on CUDA and so golden hashes of its own. The machine ends the program where a kernel races in shared
 memory, reads there what nobody wrote, or touches memory that is not its own.

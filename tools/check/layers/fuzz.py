@@ -15,7 +15,7 @@ FAST = True
 
 
 def run(workshop):
-    seconds = workshop.pick(20, 50, 20000)
+    seconds = workshop.pick(20, 50, workshop.shorten(20000))
     runs_per_second = workshop.pick(5000, 10000, 10000)  # what is left where other programs hold the cores
     workshop.build("fuzz", "fuzz_programs")
     output = workshop.run([workshop.root / "tools" / "fuzz", "--seconds", seconds], seconds=2 * seconds + 600, accept=(0, 1))

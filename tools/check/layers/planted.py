@@ -1,10 +1,11 @@
 """Bugs planted on purpose, one at a time, are noticed: each by the test that is named for it.
 
-src/base/planted_bugs.def lists the bugs, tests/planted/bugs.txt the layer, the build, the program and the tests for each. The
-build `planted` has all of them, and OPENACLNN_PLANTED=<bug> switches one on; `planted-tsan` is for races. Every command must
-pass without a bug first, or its failure would prove nothing; a failed test, a crash, a report of the sanitizer or a hang counts as
-caught. In the library as it is released no trace of them may be left, neither symbol nor text.
-By hand: OPENACLNN_PLANTED=ties_rounded_away build/planted/bin/conversions_test
+tests/planted/planted_bugs.def lists the bugs, tests/planted/bugs.txt the layer, the build, the program and the tests for each, and
+tests/planted/patches inserts them into a copy of the sources, which tools/planted_sources makes. The build `planted` of this copy has
+all of them, and OPENACLNN_PLANTED=<bug> switches one on; `planted-tsan` is for races. Every command must pass without a bug first,
+or its failure would prove nothing; a failed test, a crash, a report of the sanitizer or a hang counts as caught. In the library as it
+is released no trace of them may be left, neither symbol nor text.
+By hand: ./dev build planted && OPENACLNN_PLANTED=ties_rounded_away build/planted/bin/conversions_test
 """
 import os
 import pathlib
@@ -85,7 +86,7 @@ def attempt(root, command, bug, seconds):
 
 def read_bugs(root):
     """The table as [(bug, layer, command)]; a bug without a line, and a line without a bug, are failures."""
-    listed = dict(BUG.findall((root / "src/base/planted_bugs.def").read_text()))
+    listed = dict(BUG.findall((root / "tests/planted/planted_bugs.def").read_text()))
     bugs = []
     for line in (root / "tests/planted/bugs.txt").read_text().splitlines():
         if line and not line.startswith("#"):
@@ -122,8 +123,9 @@ def traces(folder):
 def run(workshop):
     bugs = read_bugs(workshop.root)
     commands = list(dict.fromkeys(command for _, _, command in bugs))
+    source = workshop.planted_source()
     for preset in dict.fromkeys(command.preset for command in commands):
-        workshop.build(preset, *sorted({command.program for command in commands if command.preset == preset}))
+        workshop.build(preset, *sorted({command.program for command in commands if command.preset == preset}), source=source)
     found = traces(workshop.build("release", "openaclnn"))
     for path in found:
         print(f"   trace of planted bugs: {path.relative_to(workshop.root)}")

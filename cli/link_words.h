@@ -1,0 +1,16 @@
+// Words of link lines, the same in CMake and make files.
+#pragma once
+
+#include <string>
+
+#include "link_lines.h"
+
+namespace openaclnn_cli {
+
+// "ascendcl" of a path that ends in libascendcl.so, libascendcl.so.1 or libascendcl.a; empty for other words.
+std::string library_in_path(const std::string& word);
+
+// Adds the library of each -l flag among the words.
+void add_flags(const std::string& words, int line, LinkLines& found);
+
+}  // namespace openaclnn_cli

@@ -1,0 +1,61 @@
+// Names the nearest option, command or operator.
+#include "suggest.h"
+
+#include <fmt/core.h>
+
+#include "base/nearest.h"
+
+namespace openaclnn_cli {
+
+namespace {
+
+std::string spoken_name(const CLI::App& command) {
+  const CLI::App* const parent = command.get_parent();
+  return parent == nullptr ? "openaclnn" : spoken_name(*parent) + " " + command.get_name();
+}
+
+std::vector<std::string> option_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* const option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* const child : command.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(child->get_name());
+  return names;
+}
+
+// "; did you mean 'X'?", or where to find the right names.
+std::string advice(const std::string& word, const std::vector<std::string>& names, const CLI::App& command) {
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  const std::string nearest = openaclnn::did_you_mean(word, candidates);
+  return nearest.empty() ? fmt::format("; `{} --help` lists them", spoken_name(command)) : nearest;
+}
+
+}  // namespace
+
+std::string unknown_word_text(const CLI::App& command, const std::string& word) {
+  if (word.size() > 1 && word[0] == '-') {
+    const std::string name = word.substr(0, word.find('='));
+    return fmt::format("`{}` has no option '{}'{}", spoken_name(command), name,
+                       advice(name, option_names(command), command));
+  }
+  const std::vector<std::string> children = command_names(command);
+  if (children.empty())
+    return fmt::format("'{}' is one argument too many for `{}`", word, spoken_name(command));
+  const char* const what = command.get_parent() == nullptr ? "command" : "operator";
+  return fmt::format("there is no {} '{}'{}", what, word, advice(word, children, command));
+}
+
+const CLI::App& innermost(const CLI::App& root) {
+  const CLI::App* at = &root;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().back();
+  return *at;
+}
+
+}  // namespace openaclnn_cli

@@ -1,0 +1,25 @@
+// What the runtime and the kernels of the CPU agree on: what a kernel gets, and what it returns.
+#pragma once
+
+#include <array>
+
+#include "base/check_mode.h"
+#include "base/fault.h"
+
+namespace openaclnn {
+
+inline constexpr int kMaxParameters = 12;
+
+// What a kernel gets besides its plan.
+struct TaskIo {
+  const std::array<void*, kMaxParameters>&
+      data;  // tensor addresses, in the order of the operator's parameters
+  void* workspace;
+  CheckMode check;
+  void* const* elements = nullptr;  // tensor addresses of all list parameters, list by list
+};
+
+// A kernel: reads its immutable plan, touches tensors, and returns what it found wrong in their contents.
+using RunFunction = Fault (*)(const void* plan, const TaskIo& io);
+
+}  // namespace openaclnn

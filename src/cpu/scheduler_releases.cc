@@ -1,0 +1,55 @@
+// How the scheduler frees blocks that queued tasks may use, and returns what the memory pool then has in excess.
+#include <new>
+
+#include "base/cancellation.h"
+#include "cpu/memory_pool.h"
+#include "cpu/scheduler.h"
+
+namespace openaclnn::cpu {
+
+void Scheduler::release_when_done(void* address, size_t bytes, void (*free_memory)(void*, size_t)) {
+  Lock lock(mutex_);
+  if (!done_.empty()) {
+    const uint64_t passed = oldest_ + done_.size();
+    try {
+      released_.emplace(passed, Released{address, bytes, free_memory});
+      return;
+    } catch (const std::bad_alloc&) {
+      // No memory even for the note: wait here for the tasks instead, so that the block is not lost.
+      const CancellationHold no_cancellation;
+      while (oldest_ < passed) quiet_.wait(lock);
+    }
+  }
+  lock.unlock();
+  free_memory(address, bytes);
+  if (pool_has_excess()) pool_return_excess({});
+}
+
+// Returning memory to the system takes far longer than freeing, and this thread may be one that runs a small task of another stream:
+// a worker is asked for it.
+void Scheduler::free_released(const Lock& lock) {
+  do {
+    const Released& block = released_.begin()->second;
+    block.free_memory(block.address, block.bytes);
+    released_.erase(released_.begin());
+  } while (!released_.empty() && released_.begin()->first <= oldest_);
+  if (has_excess_ || !pool_has_excess()) return;
+  has_excess_ = true;
+  if (!serial_) request_worker(lock);
+}
+
+// Takes steps, and turns of ready queues between them: a queue waits for one step at most, and the steps for one turn each.
+void Scheduler::return_memory(Lock& lock) {
+  has_excess_ = false;
+  const auto take_turn = [](void* scheduler) {
+    Scheduler& self = *static_cast<Scheduler*>(scheduler);
+    Lock own(self.mutex_);
+    self.take_turn(own);
+  };
+  const BetweenSteps between = serial_ ? BetweenSteps() : BetweenSteps{take_turn, this};
+  lock.unlock();
+  pool_return_excess(between);
+  lock.lock();
+}
+
+}  // namespace openaclnn::cpu

@@ -1,0 +1,42 @@
+// Which block of scratch memory belongs to the calling thread, and the blocks that wait for an owner.
+#include "cpu/scratch.h"
+
+#include <atomic>
+
+#include "base/sanitized.h"
+
+namespace openaclnn::cpu {
+
+namespace {
+
+// Without a lock, since queues are also destroyed under the scheduler's, and fork() may come at any time.
+std::atomic<Scratch*> spare[8];
+
+}  // namespace
+
+void ReturnScratch::operator()(Scratch* scratch) const noexcept {
+  if (!kSanitized) {
+    for (std::atomic<Scratch*>& place : spare) {
+      Scratch* expected = nullptr;
+      if (place.load(std::memory_order_relaxed) == nullptr &&
+          place.compare_exchange_strong(expected, scratch, std::memory_order_release,
+                                        std::memory_order_relaxed))
+        return;
+    }
+  }
+  delete scratch;
+}
+
+OwnedScratch make_scratch() {
+  for (std::atomic<Scratch*>& place : spare) {
+    if (place.load(std::memory_order_relaxed) == nullptr) continue;
+    if (Scratch* const kept = place.exchange(nullptr, std::memory_order_acquire)) return OwnedScratch(kept);
+  }
+  return OwnedScratch(new Scratch);
+}
+
+thread_local constinit Scratch* ScopedScratch::current_ = nullptr;
+
+void* thread_scratch() { return ScopedScratch::current_->bytes; }
+
+}  // namespace openaclnn::cpu

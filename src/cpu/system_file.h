@@ -1,0 +1,61 @@
+// Text files of /proc and /sys, read without heap memory: what the machine allows is asked for where there may be none left.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+
+#include "base/cancellation.h"
+
+namespace openaclnn::cpu {
+
+// A path in a buffer of its own. If the path doesn't fit, fits() is false and opening it fails.
+class PathText {
+ public:
+  PathText() = default;
+  PathText(std::initializer_list<std::string_view> parts) {
+    for (const std::string_view part : parts) append(part);
+  }
+
+  void append(std::string_view part);
+  void cut(size_t size);  // to the first `size` characters
+
+  bool fits() const { return fits_; }
+  const char* c_str() const { return text_.data(); }
+  std::string_view view() const { return {text_.data(), size_}; }
+
+ private:
+  std::array<char, 1024> text_ = {};
+  size_t size_ = 0;
+  bool fits_ = true;
+};
+
+// A file that is read line by line. A line longer than the buffer is passed over.
+class SystemFile {
+ public:
+  explicit SystemFile(const PathText& path);
+  ~SystemFile();
+  SystemFile(const SystemFile&) = delete;
+  SystemFile& operator=(const SystemFile&) = delete;
+
+  bool is_open() const { return file_ >= 0; }
+
+  // The next line without its end, valid until the next call; nullopt at the end of the file and after an error.
+  std::optional<std::string_view> next_line();
+
+ private:
+  bool fill();
+
+  CancellationHold no_cancellation_;
+  int file_;
+  size_t begin_ = 0, end_ = 0;  // what is read and not yet returned
+  size_t left_;                 // bytes that may still be read
+  std::array<char, 2048> buffer_;
+};
+
+// The text before the first `separator`, which is removed from `rest` together with the separator.
+std::string_view take_until(std::string_view& rest, char separator);
+
+}  // namespace openaclnn::cpu

@@ -1,0 +1,164 @@
+// ApplyAdamW: what phase 2 of both versions refuses, and the modes of the process that change what is refused.
+#include <gtest/gtest.h>
+
+#include "ops/apply_adam_w/tests/call_cases.h"
+#include "support/phase2_faults.h"
+#include "support/subprocess.h"
+
+namespace openaclnn_test {
+namespace {
+
+const char* phase2_name(const AdamWSetup& s) {
+  return s.version == 1 ? "aclnnApplyAdamW" : "aclnnApplyAdamWV2";
+}
+
+Launch adam_w_launch(const AdamWSetup& s, Placement placement = Placement::ends_at_guard,
+                     const Shape& dims = {8, 8}) {
+  return make_launch(phase2_name(s), adam_w_case(s, dims, Layout::contiguous, "launch"), placement);
+}
+
+std::vector<size_t> all_tensors(const Launch& launch) {
+  std::vector<size_t> all;
+  for (size_t k = 0; k < launch.tensors.size(); ++k) all.push_back(k);
+  return all;
+}
+
+TEST(AdamWPhase2, TheFirstOfTwoFaultsDecides) {
+  for (const AdamWSetup& s : adam_w_all_setups())
+    EXPECT_GT(expect_launch_faults_in_order(adam_w_launch(s)), 400) << adam_w_text(s);
+}
+
+// Each phase 2 runs the executors of both versions.
+TEST(AdamWPhase2, TakesExecutorsOfTheOtherVersion) {
+  for (AdamWSetup s : adam_w_all_setups()) {
+    Launch launch = adam_w_launch(s);
+    launch.phase2 = s.version == 1 ? aclnnApplyAdamWV2 : aclnnApplyAdamW;
+    EXPECT_TRUE(succeeded(run_launch(launch)));
+  }
+}
+
+TEST(AdamWPhase2, RefusesMisalignedData) {
+  for (const AdamWSetup& s : adam_w_all_setups()) expect_misaligned_data_refused(adam_w_launch(s));
+}
+
+TEST(AdamWPhase2, NeedsOnlyWhatItAccesses) {
+  for (const AdamWSetup& s : adam_w_all_setups()) {
+    expect_only_needed_memory_matters(adam_w_launch(s));
+    const Launch empty = adam_w_launch(s, Placement::ends_at_guard, {3, 0});
+    expect_only_needed_memory_matters(not_accessing(empty, all_tensors(empty)));
+  }
+}
+
+// P9, P10, P11: a maximum without amsgrad.
+TEST(AdamWPhase2, DoesNotAccessAMaximumInVain) {
+  for (const int version : {1, 2}) {
+    AdamWSetup s = adam_w_setup(version, ACL_FLOAT, true);
+    Case made = adam_w_case(s, {8, 8}, Layout::contiguous, "in vain");
+    made.phase1 = [s](Handles t, uint64_t* workspace_bytes, aclOpExecutor** executor) {
+      if (s.version == 1) {
+        return aclnnApplyAdamWGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9],
+                                               t[10], t[11], false, false, workspace_bytes, executor);
+      }
+      return aclnnApplyAdamWV2GetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], .1f, .9f, .9f, .1f, 1e-8f,
+                                               false, false, workspace_bytes, executor);
+    };
+    expect_only_needed_memory_matters(not_accessing(make_launch(phase2_name(s), made), {s.maximum_at()}));
+  }
+}
+
+TEST(AdamWPhase2, AcceptsNeighbours) {
+  for (const AdamWSetup& s : adam_w_all_setups()) expect_neighbours_work(adam_w_launch(s));
+}
+
+TEST(AdamWPhase2, TakesNewAddresses) {
+  for (const AdamWSetup& s : adam_w_all_setups()) expect_address_updates_work(adam_w_launch(s));
+}
+
+// ---- settings of the process: each suite runs in a process of its own ----
+
+TEST(AdamWSettings, Strict) {
+  const ProcessResult result = run_suite("AdamWStrict", {{"OPENACLNN_CHECK", "strict"}});
+  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+}
+TEST(AdamWSettings, Silent) {
+  const ProcessResult result = run_suite("AdamWNotStrict", {{"OPENACLNN_CHECK", "silent"}});
+  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+}
+TEST(AdamWSettings, Report) {
+  const ProcessResult result = run_suite("AdamWNotStrict", {{"OPENACLNN_CHECK", "report"}});
+  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+}
+TEST(AdamWSettings, VendorLimits) {
+  const ProcessResult result = run_suite("AdamWVendor", {{"OPENACLNN_LIMITS", "vendor"}});
+  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+}
+
+const RunOptions kLibraryMemory = {.workspace = Placement::library};
+
+AdamWCall filled_call(const AdamWSetup& s, Placement placement = Placement::library) {
+  use_device();
+  AdamWCall call(s, {3000}, Layout::contiguous, placement);
+  Random random(test_seed());
+  call.fill_ordinary(random);
+  return call;
+}
+
+AdamWSetup counting(aclDataType step_dtype) {
+  AdamWSetup s = adam_w_setup(2, ACL_BF16, true);
+  s.step_dtype = step_dtype;
+  return s;
+}
+
+void expect_refused(AdamWCall& call, const std::string& shown) {
+  call.remember();
+  EXPECT_TRUE(failed_in_phase2(call.run(kLibraryMemory), "aclnnApplyAdamWV2", 507035,
+                               {"step is " + shown + ";", "at least 0"}));
+  EXPECT_TRUE(call.unchanged()) << "step " << shown;
+  EXPECT_EQ(aclrtSynchronizeStream(nullptr), 0) << "the fault counts as reported";
+}
+
+PROCESS_TEST(AdamWStrict, StepBelowZeroIsAFaultAndNothingIsWritten) {
+  for (const int64_t step : {int64_t{-1}, int64_t{-7}, INT64_MIN}) {
+    AdamWCall call = filled_call(counting(ACL_INT64));
+    call.number(0).set_bits(0, static_cast<uint64_t>(step));
+    expect_refused(call, std::to_string(step));
+  }
+  for (const auto& [step, shown] :
+       {std::pair(-1., "-1"), {-2.5, "-2.5"}, {-1e30, "-1.00000002e+30"}, {std::nan(""), "nan"}}) {
+    AdamWCall call = filled_call(counting(ACL_FLOAT));
+    call.number(0).set(0, step);
+    expect_refused(call, shown);
+  }
+  for (const aclDataType step_dtype : {ACL_INT64, ACL_FLOAT}) {
+    AdamWCall call = filled_call(counting(step_dtype));
+    call.number(0).set(0, 0);
+    EXPECT_TRUE(call.run_and_compare(kLibraryMemory));
+  }
+}
+
+PROCESS_TEST(AdamWStrict, NoNumberOfTheFirstVersionIsAFault) {
+  AdamWCall call = filled_call(adam_w_setup(1, ACL_FLOAT));
+  for (size_t k = 0; k < AdamWCall::kScalars; ++k) call.number(k).set(0, std::nan(""));
+  EXPECT_TRUE(call.run_and_compare(kLibraryMemory));
+}
+
+PROCESS_TEST(AdamWStrict, RefusesMemoryThatTheAllocatorDoesNotKnow) {
+  for (const AdamWSetup& s : adam_w_all_setups())
+    expect_unknown_memory_refused(adam_w_launch(s, Placement::library));
+}
+
+PROCESS_TEST(AdamWNotStrict, StepBelowZeroFollowsIeee) {
+  for (const int64_t step : {-1, -5}) {
+    AdamWCall call = filled_call(counting(ACL_INT64), Placement::ends_at_guard);
+    call.number(0).set_bits(0, static_cast<uint64_t>(step));
+    EXPECT_TRUE(call.run_and_compare());
+  }
+}
+
+// What it refuses is in errors_test.cc.
+PROCESS_TEST(AdamWVendor, RankOneWorks) {
+  for (const AdamWSetup& s : adam_w_all_setups()) EXPECT_TRUE(filled_call(s).run_and_compare());
+}
+
+}  // namespace
+}  // namespace openaclnn_test

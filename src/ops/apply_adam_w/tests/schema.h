@@ -1,0 +1,165 @@
+// ApplyAdamW as schemas, one for each version with and without amsgrad: a valid call, the faults of its own rules, and which calls
+// phase 1 accepts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ops/apply_adam_w/verify/cases.h"
+#include "support/phase1_faults.h"
+#include "support/verify.h"
+
+namespace openaclnn_test {
+namespace apply_adam_w_schema {
+
+inline constexpr const char* kFloats = "ACL_FLOAT, ACL_FLOAT16 or ACL_BF16";
+
+struct Form {
+  int version;
+  bool amsgrad;
+};
+inline constexpr Form kForms[] = {{1, false}, {1, true}, {2, false}, {2, true}};
+
+// Positions with the maximum in its place, NULL or not.
+inline constexpr size_t kVar = 0;
+inline size_t grad_at(int version) { return version == 1 ? 10 : 4; }
+inline size_t maximum_at(int version) { return version == 1 ? 11 : 3; }
+
+inline bool is_number(int version, size_t k) { return version == 1 ? k >= 3 && k < 10 : k == 5; }
+
+// The dtypes that may differ from varRef's.
+inline bool may_have_dtype(int version, const CallArguments& a, size_t k) {
+  const aclDataType dtype = a.tensors[k].dtype, var = a.tensors[kVar].dtype,
+                    grad = a.tensors[grad_at(version)].dtype;
+  if (dtype == var) return true;
+  if (version == 1) return false;
+  return k == grad_at(2) ? var == ACL_FLOAT : k == maximum_at(2) && dtype == grad;
+}
+
+inline std::string refusal(int version, const CallArguments& a) {
+  const auto is_given = [&](size_t k) { return a.tensors[k].handle != Handle::null; };
+  const size_t count = a.tensors.size();
+  for (size_t k = 0; k < count; ++k) {
+    if (!is_given(k)) continue;
+    const bool is_step = version == 2 && k == 5;
+    if (is_step ? !has_dtype(a.tensors[k], {ACL_INT64, ACL_FLOAT})
+                : !has_dtype(a.tensors[k], {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}))
+      return says_dtype(a.tensors[k]);
+  }
+  for (size_t k = 0; k < count; ++k) {
+    const bool is_step = version == 2 && k == 5;
+    if (is_given(k) && !is_step && !may_have_dtype(version, a, k)) return says_dtype(a.tensors[k]);
+  }
+  for (size_t k = 0; k < count; ++k) {
+    if (!is_given(k)) continue;
+    const Shape& dims = a.tensors[k].dims;
+    if (is_number(version, k) ? count_elements(dims) != 1 : dims != a.tensors[kVar].dims)
+      return says_shape(a.tensors[k]);
+  }
+  return "";
+}
+
+inline void add_faults(const Form& form, std::vector<Fault>& faults, const CallArguments& valid) {
+  const auto name = [&](size_t k) { return std::string(valid.tensors[k].name); };
+  const auto is_given = [&](size_t k) { return valid.tensors[k].handle != Handle::null; };
+  const size_t count = valid.tensors.size();
+  for (size_t k = 0; k < count; ++k) {
+    if (!is_given(k)) continue;
+    const bool is_step = form.version == 2 && k == 5;
+    faults.push_back(bad_dtype(
+        "dtype in its list", k, ACL_INT32,
+        {name(k) + " has dtype ACL_INT32; it must be ", is_step ? "ACL_INT64 or ACL_FLOAT" : kFloats}));
+  }
+  for (size_t k = 1; k < count; ++k) {
+    if (!is_given(k) || (form.version == 2 && (k == 5 || k == grad_at(2)))) continue;
+    faults.push_back(
+        bad_dtype("equal to varRef", k, ACL_FLOAT16,
+                  {name(k) + " has dtype ACL_FLOAT16 but varRef has dtype ACL_FLOAT; they must be equal"}));
+  }
+  for (size_t k = 1; k < count; ++k) {
+    if (!is_given(k)) continue;
+    if (is_number(form.version, k)) {
+      for (const auto& [dims, shape] : {std::pair(Shape{2}, "[2]"), {Shape{1, 0}, "[1, 0]"}})
+        faults.push_back(bad_dims("one element", k, dims, {name(k) + " has shape " + shape, "one element"}));
+    } else {
+      faults.push_back(
+          bad_dims("shape of varRef", k, {8, 4},
+                   {name(k) + " has shape [8, 4] but varRef has shape [4, 8]", "must be equal"}));
+    }
+  }
+}
+
+inline Schema adam_w_test(const Form& form) {
+  const int version = form.version;
+  Schema test;
+  test.function = version == 1 ? "aclnnApplyAdamWGetWorkspaceSize" : "aclnnApplyAdamWV2GetWorkspaceSize";
+  std::vector<TensorArgument>& tensors = test.valid.tensors;
+  for (const char* ref : {"varRef", "mRef", "vRef"})
+    tensors.push_back({.name = ref, .role = Role::reference, .dims = {4, 8}});
+  const auto add_maximum = [&](const char* name, Role role) {
+    tensors.push_back({.name = name,
+                       .role = role,
+                       .dims = {4, 8},
+                       .is_optional = !form.amsgrad,
+                       .handle = form.amsgrad ? Handle::live : Handle::null});
+  };
+  if (version == 1) {
+    for (const char* scalar : {"beta1Power", "beta2Power", "lr", "weightDecay", "beta1", "beta2", "eps"})
+      tensors.push_back({.name = scalar, .dims = {1}});
+    tensors.push_back({.name = "grad", .dims = {4, 8}});
+    add_maximum("maxGradNormOptional", Role::input);
+  } else {
+    add_maximum("maxGradNormOptionalRef", Role::reference);
+    tensors.push_back({.name = "grad", .dims = {4, 8}});
+    tensors.push_back({.name = "step", .dtype = ACL_INT64, .dims = {1}});
+    test.valid.reals = {1e-3, .9, .999, .01, 1e-8};
+  }
+  test.valid.flags = {false};  // maximize; amsgrad belongs to the form
+  test.refusal = [version](const CallArguments& a) { return refusal(version, a); };
+  test.phase1 = [form](const CallHandles& call, uint64_t* workspace_bytes, aclOpExecutor** executor) {
+    const std::vector<aclTensor*>& t = call.tensors;
+    const bool maximize = call.flags[0];
+    if (form.version == 1) {
+      return aclnnApplyAdamWGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9],
+                                             t[10], t[11], form.amsgrad, maximize, workspace_bytes, executor);
+    }
+    const auto real = [&](size_t k) { return static_cast<float>(call.reals[k]); };
+    return aclnnApplyAdamWV2GetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], real(0), real(1), real(2),
+                                             real(3), real(4), form.amsgrad, maximize, workspace_bytes,
+                                             executor);
+  };
+  add_faults(form, test.faults, test.valid);
+  if (version == 2) {
+    // Of a FLOAT parameter the gradient may have 16 bits, of no other.
+    test.faults.push_back(
+        bad_call(V4, "grad equal to varRef unless that is FLOAT",
+                 {{Part::dtype, 0}, {Part::dtype, 1}, {Part::dtype, 2}, {Part::dtype, maximum_at(2)}},
+                 [](CallArguments& a) {
+                   for (const size_t k : {size_t{0}, size_t{1}, size_t{2}, maximum_at(2)})
+                     a.tensors[k].dtype = ACL_BF16;
+                 },
+                 {"grad has dtype ACL_FLOAT but varRef has dtype ACL_BF16; they must be equal unless varRef "
+                  "is ACL_FLOAT"}));
+  }
+  if (version == 2 && form.amsgrad) {
+    test.faults.push_back(
+        bad_call(V4, "maximum of either dtype", {{Part::dtype, maximum_at(2)}, {Part::dtype, grad_at(2)}},
+                 [](CallArguments& a) {
+                   a.tensors[maximum_at(2)].dtype = ACL_FLOAT16;
+                   a.tensors[grad_at(2)].dtype = ACL_BF16;
+                 },
+                 {"maxGradNormOptionalRef has dtype ACL_FLOAT16; it must be that of varRef or "
+                  "grad, ACL_FLOAT or ACL_BF16"}));
+  }
+  return test;
+}
+
+}  // namespace apply_adam_w_schema
+
+inline std::vector<Schema> apply_adam_w_schemas() {
+  std::vector<Schema> all;
+  for (const apply_adam_w_schema::Form& form : apply_adam_w_schema::kForms)
+    all.push_back(apply_adam_w_schema::adam_w_test(form));
+  return all;
+}
+}  // namespace openaclnn_test

@@ -1,0 +1,173 @@
+// One call of ApplyFusedEmaAdamList in a test, and its results by the single operator: widened, one tensor at a time, narrowed.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ops/apply_fused_ema_adam/tests/call_cases.h"
+#include "ops/apply_fused_ema_adam_list/verify/cases.h"
+#include "support/expect.h"
+#include "support/verify.h"
+#include "verify/random.h"
+
+namespace openaclnn_test {
+
+inline constexpr const char* kListPhase1 = "openaclnnApplyFusedEmaAdamListGetWorkspaceSize";
+inline constexpr const char* kListPhase2 = "openaclnnApplyFusedEmaAdamList";
+
+inline HostTensor number_tensor(float value, Placement placement = Placement::ends_at_guard) {
+  HostTensor tensor(ACL_FLOAT, {1}, Layout::contiguous, placement);
+  tensor.set(0, static_cast<double>(value));
+  return tensor;
+}
+
+struct ListNumbers {
+  int64_t t = 3;
+  std::optional<float> scale = {}, found_inf = {};
+};
+
+class ListCall {
+ public:
+  ListCall(const std::vector<IndexCase>& indices, bool has_copies, const ListNumbers& numbers = {},
+           Placement placement = Placement::ends_at_guard)
+      : numbers_(numbers) {
+    form_.length = indices.size();
+    form_.has_copies = has_copies;
+    form_.has_scale = numbers.scale.has_value();
+    form_.has_found_inf = numbers.found_inf.has_value();
+    for (size_t k = 0; k < form_.lists(); ++k) {
+      for (const IndexCase& index : indices)
+        tensors_.emplace_back(index.dtype(k), index.dims, index.layout, placement);
+    }
+    tensors_.push_back(step_tensor(numbers.t, placement));
+    if (numbers.scale) tensors_.push_back(number_tensor(*numbers.scale, placement));
+    if (numbers.found_inf) tensors_.push_back(number_tensor(*numbers.found_inf, placement));
+  }
+
+  const ListForm& form() const { return form_; }
+  HostTensor& operator()(size_t list, size_t index) { return tensors_[form_.at(list, index)]; }
+  const HostTensor& operator()(size_t list, size_t index) const { return tensors_[form_.at(list, index)]; }
+  std::vector<HostTensor>& tensors() { return tensors_; }
+
+  void fill_ordinary(Random& random) {
+    for_each_element([&](size_t list, HostTensor& tensor, int64_t i) {
+      tensor.set(i, (list == kV ? 1 : random.sign()) * random.magnitude(-12, 3));
+    });
+  }
+  // Any bits at all, with infinities and NaN often.
+  void fill_anything(Random& random) {
+    const double inf = std::numeric_limits<double>::infinity();
+    const double specials[] = {0.0, -0.0, inf, -inf, std::nan(""), 65504, -65520, 0x1p-24, 0x1p-149, 3e38};
+    for_each_element([&](size_t, HostTensor& tensor, int64_t i) {
+      if (random.chance(5)) {
+        tensor.set(i, specials[random.below(std::size(specials))]);
+      } else if (random.chance(3)) {
+        tensor.set_bits(i, random.bits());
+      } else {
+        tensor.set(i, random.sign() * random.magnitude(-14, 4));
+      }
+    });
+  }
+
+  Outcome run(const EmaAttributes& attributes, const RunOptions& options = {}) const {
+    ListForm form = form_;
+    form.attributes = attributes;
+    std::vector<const HostTensor*> pointers;
+    for (const HostTensor& tensor : tensors_) pointers.push_back(&tensor);
+    return run_operator(pointers, ema_list_phase1(form), openaclnnApplyFusedEmaAdamList, options);
+  }
+
+  // The bits of every list and index, by calls of the single operator on contiguous tensors.
+  using Bits = std::vector<std::vector<uint64_t>>;
+  Bits expected(const EmaAttributes& attributes) const {
+    Bits all = bits();
+    for (size_t n = 0; n < form_.length; ++n) {
+      const aclDataType dtype = (*this)(kGrad, n).dtype();
+      bool is_uniform = !form_.has_scale;
+      for (size_t k = kVar; k < kCopy; ++k) is_uniform = is_uniform && (*this)(k, n).dtype() == dtype;
+      EmaCall single(is_uniform ? dtype : ACL_FLOAT, (*this)(kGrad, n).dims(), numbers_.t);
+      for (size_t k = 0; k < kCopy; ++k) {
+        HostTensor& to = single[static_cast<int>(k)];
+        for (int64_t i = 0; i < to.numel(); ++i) {
+          const double value = (*this)(k, n).get(i);
+          const bool divides = k == kGrad && form_.has_scale;
+          to.set(i, divides ? static_cast<double>(static_cast<float>(value) / *numbers_.scale) : value);
+        }
+      }
+      EXPECT_TRUE(succeeded(single.run(attributes)));
+      for (size_t k = kVar; k < form_.lists(); ++k) {
+        const HostTensor& from = single[static_cast<int>(k == kCopy ? size_t{kVar} : k)];
+        for (int64_t i = 0; i < from.numel(); ++i)
+          all[form_.at(k, n)][static_cast<size_t>(i)] = encode((*this)(k, n).dtype(), from.get(i));
+      }
+    }
+    return all;
+  }
+
+  Bits bits() const {
+    Bits all;
+    for (size_t k = 0; k < form_.lists() * form_.length; ++k) all.push_back(tensors_[k].all_bits());
+    return all;
+  }
+
+  // Runs and compares everything: outcome, bits of all tensors, inputs untouched, gaps untouched.
+  ::testing::AssertionResult run_and_compare(const EmaAttributes& attributes,
+                                             const RunOptions& options = {}) {
+    const Bits wanted = expected(attributes);
+    for (HostTensor& tensor : tensors_) tensor.remember();
+    if (auto ran = succeeded(run(attributes, options)); !ran) return ran;
+    for (size_t k = 0; k < tensors_.size(); ++k) {
+      const bool is_input = k < form_.length || k >= form_.step();
+      if (is_input && !tensors_[k].unchanged())
+        return ::testing::AssertionFailure() << "input " << k << " was written to";
+      if (!tensors_[k].gaps_intact())
+        return ::testing::AssertionFailure() << "bytes around tensor " << k << " changed";
+    }
+    return same_bits(wanted);
+  }
+
+  ::testing::AssertionResult same_bits(const Bits& wanted) const {
+    const Bits got = bits();
+    for (size_t k = 0; k < got.size(); ++k) {
+      for (size_t i = 0; i < got[k].size(); ++i) {
+        if (got[k][i] == wanted[k][i]) continue;
+        return ::testing::AssertionFailure()
+               << kListNames[k / form_.length] << "[" << k % form_.length << "], element " << i << " of "
+               << got[k].size() << " is " << std::hex << got[k][i] << ", must be " << wanted[k][i];
+      }
+    }
+    return ::testing::AssertionSuccess();
+  }
+
+  // For calls that must not write anything.
+  void remember() {
+    for (HostTensor& tensor : tensors_) tensor.remember();
+  }
+  bool unchanged() const {
+    for (const HostTensor& tensor : tensors_) {
+      if (!tensor.unchanged()) return false;
+    }
+    return true;
+  }
+
+ private:
+  template <class Visit>
+  void for_each_element(const Visit& visit) {
+    for (size_t list = 0; list < kCopy; ++list) {
+      for (size_t n = 0; n < form_.length; ++n) {
+        HostTensor& tensor = (*this)(list, n);
+        for (int64_t i = 0; i < tensor.numel(); ++i) visit(list, tensor, i);
+      }
+    }
+  }
+
+  ListForm form_;
+  ListNumbers numbers_;
+  std::vector<HostTensor> tensors_;
+};
+
+}  // namespace openaclnn_test

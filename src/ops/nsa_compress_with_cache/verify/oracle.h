@@ -1,0 +1,127 @@
+// The attributes of NsaCompressWithCache and two references, from its header: the exact sums with their error bounds, and the
+// prescribed order of single roundings, one element of the cache at a time.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "verify/case.h"
+#include "verify/number.h"
+#include "verify/sum_order.h"
+
+namespace openaclnn_verify {
+
+struct CacheAttributes {
+  int64_t block_size = 0;        // L
+  int64_t stride = 0;            // d
+  std::vector<int64_t> lengths;  // of the sequences
+  int64_t page_tokens = 0;       // 0: input has no pages
+
+  bool is_paged() const { return page_tokens > 0; }
+  bool completes(int64_t length) const { return length >= block_size && (length - block_size) % stride == 0; }
+};
+
+// Tensors in the order of the signature; the cache is the last one, with a table before it or not.
+enum CacheTensor { kCacheInput, kCacheWeight, kCacheSlots, kCacheTable };
+
+// What a call must do to a cache.
+struct CachePlan {
+  // Of each slot, as rows of input; none: the slot keeps its values.
+  std::vector<std::vector<int64_t>> tokens;
+  std::string fault;                   // how the sentence of the first fault begins; empty: none
+  int64_t skipped = 0, completed = 0;  // blocks
+};
+
+// How the sentence of a fault begins; `position` in row-major order.
+inline std::string entry_text(const char* tensor, int64_t position, int64_t value, int64_t limit) {
+  return std::string(tensor) + "[" + std::to_string(position) + "] = " + std::to_string(value) +
+         " is outside [0, " + std::to_string(limit) + ")";
+}
+
+inline CachePlan plan_of_cache(const CacheAttributes& a, const std::vector<HostTensor>& tensors) {
+  const auto number = [](const HostTensor& tensor, int64_t i) {
+    return static_cast<int32_t>(tensor.bits(i));
+  };
+  const int64_t slots = tensors.back().dims()[0], pages = tensors[kCacheInput].dims()[0];
+  CachePlan plan;
+  plan.tokens.resize(static_cast<size_t>(slots));
+  int64_t start = 0;
+  for (size_t b = 0; b < a.lengths.size(); start += a.lengths[b++]) {
+    if (!a.completes(a.lengths[b])) continue;
+    ++plan.completed;
+    const auto b_number = static_cast<int64_t>(b);
+    const int64_t slot = number(tensors[kCacheSlots], b_number);
+    std::string fault = slot < 0 || slot >= slots ? entry_text("slotMapping", b_number, slot, slots) : "";
+    std::vector<int64_t> rows;
+    for (int64_t t = a.lengths[b] - a.block_size; t < a.lengths[b] && fault.empty(); ++t) {
+      if (!a.is_paged()) {
+        rows.push_back(start + t);
+        continue;
+      }
+      const HostTensor& table = tensors[kCacheTable];
+      const int64_t entry = b_number * table.dims()[1] + t / a.page_tokens;
+      const int64_t page = number(table, entry);
+      if (page < 0 || page >= pages) fault = entry_text("blockTableOptional", entry, page, pages);
+      rows.push_back(page * a.page_tokens + t % a.page_tokens);
+    }
+    if (fault.empty()) {
+      plan.tokens[static_cast<size_t>(slot)] = rows;
+    } else if (plan.skipped++ == 0) {
+      plan.fault = fault;
+    }
+  }
+  return plan;
+}
+
+struct CacheTerm {
+  float weight, token;
+};
+
+// visit(element of the cache, factors of its terms, or none) for every element, in row-major order.
+template <class Visit>
+void for_each_cached(const CachePlan& plan, const std::vector<HostTensor>& tensors, const Visit& visit) {
+  const int64_t heads = tensors.back().dims()[1], columns = tensors.back().dims()[2];
+  const HostTensor &input = tensors[kCacheInput], &weight = tensors[kCacheWeight];
+  int64_t element = 0;
+  for (const std::vector<int64_t>& rows : plan.tokens) {
+    for (int64_t n = 0; n < heads; ++n) {
+      for (int64_t e = 0; e < columns; ++e) {
+        std::vector<CacheTerm> terms;
+        for (size_t i = 0; i < rows.size(); ++i) {
+          terms.push_back({static_cast<float>(weight.get(static_cast<int64_t>(i) * heads + n)),
+                           static_cast<float>(input.get((rows[i] * heads + n) * columns + e))});
+        }
+        visit(element++, terms);
+      }
+    }
+  }
+}
+
+inline uint64_t prescribed_cached(aclDataType dtype, const std::vector<CacheTerm>& terms) {
+  std::vector<float> products;
+  for (const CacheTerm& term : terms) products.push_back(term.weight * term.token);
+  return encode(dtype, static_cast<double>(prescribed_sum(products)));
+}
+
+inline JudgeResults cache_judge(const CacheAttributes& a) {
+  return [a](const std::vector<HostTensor>& before, const std::vector<HostTensor>& after, Judge& judge) {
+    const HostTensor& cache = after.back();
+    OutputRecord& record = judge.output("NsaCompressWithCache outputCache", cache.dtype());
+    const auto c = static_cast<long double>(additions_on_path(a.block_size) + 3);
+    for_each_cached(plan_of_cache(a, before), before, [&](int64_t i, const std::vector<CacheTerm>& terms) {
+      if (terms.empty()) return record.expect_bits(cache.bits(i), before.back().bits(i));
+      long double exact = 0, magnitude = 0;
+      for (const CacheTerm& term : terms) {
+        const long double product =
+            static_cast<long double>(term.weight) * static_cast<long double>(term.token);
+        exact += product;
+        magnitude += std::fabs(product);
+      }
+      record.compare(cache.get(i), exact, c, magnitude);
+    });
+  };
+}
+
+}  // namespace openaclnn_verify

@@ -1,0 +1,28 @@
+// Calls: what phase 1 puts together.
+#include "base/text.h"
+#include "openaclnn/status.h"
+#include "runtime/executor.h"
+
+namespace openaclnn {
+
+int Call::add(const Parameter& parameter) {
+  if (parameters.empty()) parameters.reserve(kMaxParameters);
+  Parameter& added = parameters.emplace_back(parameter);
+  if (added.is_accessed && !added.is_list) {
+    added.bytes = byte_range(added.view);
+    work_bytes += static_cast<double>(added.view.numel()) * static_cast<double>(added.view.element_bytes()) *
+                  (added.is_input && added.is_output ? 2 : 1);
+  }
+  return static_cast<int>(parameters.size()) - 1;
+}
+
+Status Call::lacks_places() const {
+  if (parameters.size() > kMaxParameters) {
+    return {ACLNN_ERR_INNER, text(op->name, " has ", parameters.size(),
+                                  " tensors and lists; an executor has places for ", kMaxParameters)};
+  }
+  return {ACLNN_ERR_INNER, text(op->name, " writes ", written_tensors(),
+                                " tensors outside of lists; a task has places for ", kMaxOutputs)};
+}
+
+}  // namespace openaclnn

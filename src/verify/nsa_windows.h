@@ -1,0 +1,160 @@
+// The windows of token compression, from their definition: for the oracles of the operator and of its gradient.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "aclnn/acl_meta.h"
+#include "verify/case.h"
+#include "verify/draw.h"
+
+namespace openaclnn_verify {
+
+struct WindowAttributes {
+  int64_t block_size = 0;             // L
+  int64_t stride = 0;                 // d
+  std::vector<int64_t> lengths = {};  // of the sequences, whatever form they are passed in
+  int64_t length_type = 0;            // 0: passed as prefix sums, 1: as lengths
+  bool pass_lengths = true;           // false: NULL
+  int64_t batches = 1;                // without lengths: the sequences, all of one length
+
+  static WindowAttributes without_lengths(int64_t block_size, int64_t stride, int64_t batches = 1) {
+    return {block_size, stride, {}, 0, false, batches};
+  }
+};
+
+// Batches of equal length, whose lengths a call may leave out.
+struct EqualBatches {
+  int64_t tokens, block_size, stride, batches;
+
+  WindowAttributes with_lengths() const {
+    WindowAttributes given = {block_size, stride, {}, 1};
+    given.lengths.assign(static_cast<size_t>(batches), tokens / batches);
+    return given;
+  }
+  WindowAttributes without_lengths() const {
+    return WindowAttributes::without_lengths(block_size, stride, batches);
+  }
+};
+inline constexpr EqualBatches kEqualBatches[] = {
+    {160, 32, 16, 2}, {160, 32, 16, 1}, {12, 4, 3, 1}, {96, 32, 16, 3}, {70, 5, 2, 7}};
+
+// First token of each window, in order.
+inline std::vector<int64_t> window_starts(const WindowAttributes& a, int64_t tokens) {
+  const std::vector<int64_t> equal(static_cast<size_t>(a.batches), tokens / a.batches);
+  const std::vector<int64_t>& lengths = a.pass_lengths ? a.lengths : equal;
+  std::vector<int64_t> starts;
+  int64_t token = 0;
+  for (const int64_t length : lengths) {
+    for (int64_t at = 0; at + a.block_size <= length; at += a.stride) starts.push_back(token + at);
+    token += length;
+  }
+  return starts;
+}
+
+// The number of batches above `above` that a call without lengths may mean: the tokens divide into so many sequences, which have
+// `windows` windows together. The smallest, by trying one number after the other; 0: none.
+inline int64_t fitting_batches(WindowAttributes a, int64_t tokens, int64_t windows, int64_t above = 0) {
+  a.pass_lengths = false;
+  for (a.batches = above + 1; a.batches <= std::max<int64_t>(tokens, 1); ++a.batches) {
+    if (tokens % a.batches != 0) continue;
+    if (static_cast<int64_t>(window_starts(a, tokens).size()) == windows) return a.batches;
+  }
+  return 0;
+}
+
+// True: strict mode wants the lengths, because a call without them may mean several numbers of batches.
+inline bool is_ambiguous(const WindowAttributes& a, int64_t tokens) {
+  const auto windows = static_cast<int64_t>(window_starts(a, tokens).size());
+  if (a.pass_lengths || windows == 0) return false;
+  return fitting_batches(a, tokens, windows, fitting_batches(a, tokens, windows)) != 0;
+}
+
+// The attributes of a call whose tensors have so many tokens and windows.
+inline WindowAttributes with_fitting_batches(WindowAttributes a, int64_t tokens, int64_t windows) {
+  if (!a.pass_lengths) a.batches = std::max<int64_t>(fitting_batches(a, tokens, windows), 1);
+  return a;
+}
+
+// Passes NULL in place of lengths that are equal, where strict mode accepts that. What the call means may be fewer batches than
+// there are lengths.
+inline void leave_out_lengths(WindowAttributes& a) {
+  const int64_t tokens = std::accumulate(a.lengths.begin(), a.lengths.end(), int64_t{0});
+  const auto windows = static_cast<int64_t>(window_starts(a, tokens).size());
+  WindowAttributes without = a;
+  without.pass_lengths = false;
+  without = with_fitting_batches(without, tokens, windows);
+  if (!is_ambiguous(without, tokens)) a = without;
+}
+
+// The windows of a recorded call; ends of sequences become lengths.
+inline WindowAttributes recorded_windows(const RecordedCall& call, const char* lengths_name) {
+  WindowAttributes a = {call.integers.at("compressBlockSize"),
+                        call.integers.at("compressStride"),
+                        {},
+                        call.integers.at("actSeqLenType")};
+  const auto given = call.arrays.find(lengths_name);
+  a.pass_lengths = given != call.arrays.end() && !given->second.empty();
+  int64_t begin = 0;
+  for (const int64_t entry : a.pass_lengths ? given->second : std::vector<int64_t>()) {
+    a.lengths.push_back(a.length_type == 0 ? entry - begin : entry);
+    begin = entry;
+  }
+  return a;
+}
+
+// Blocks of at most `most` tokens in up to four sequences, the last of which has a window. Strict mode accepts them, too.
+inline WindowAttributes random_windows(Draw& draw, int64_t most) {
+  WindowAttributes a;
+  a.block_size = draw.between(1, most / 2 + 1);
+  a.stride = draw.between(1, a.block_size + 2);  // most tokens lie in a window
+  a.length_type = draw.below(2);
+  a.lengths = draw.sizes(draw.below(3), most);
+  a.lengths.push_back(2 * a.block_size + draw.below(most));
+  if (a.lengths.size() == 1 && draw.chance(2)) {
+    const int64_t batches = draw.between(1, 3);
+    a.lengths.resize(static_cast<size_t>(batches), a.lengths[0]);
+    leave_out_lengths(a);
+  }
+  return a;
+}
+
+// make(dtype, shape of the tokens, windows, layout, name) of anything with at most about `elements` elements and at least one
+// window.
+template <class Make>
+auto random_compression(Draw& draw, int64_t elements, const Make& make) {
+  constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+  const aclDataType dtype = draw.pick(kDtypes);
+  const WindowAttributes windows = random_windows(draw, std::min<int64_t>(elements / 8 + 1, 60));
+  const int64_t tokens = std::accumulate(windows.lengths.begin(), windows.lengths.end(), int64_t{0});
+  const int64_t heads = draw.between(1, 4);
+  const int64_t columns = draw.between(1, std::max<int64_t>(1, elements / (tokens * heads)));
+  const Layout layout = draw.layout();
+  return make(dtype, std::vector<int64_t>{tokens, heads, columns}, windows, layout,
+              std::to_string(draw.seed()));
+}
+
+// The host array of a call; owns its handle, which is NULL when no lengths are passed.
+class LengthArray {
+ public:
+  explicit LengthArray(const WindowAttributes& a) {
+    if (!a.pass_lengths) return;
+    std::vector<int64_t> entries = a.lengths;
+    if (a.length_type == 0) std::partial_sum(entries.begin(), entries.end(), entries.begin());
+    handle_ = aclCreateIntArray(entries.data(), entries.size());
+  }
+  ~LengthArray() {
+    if (handle_ != nullptr) aclDestroyIntArray(handle_);
+  }
+  LengthArray(const LengthArray&) = delete;
+  LengthArray& operator=(const LengthArray&) = delete;
+  const aclIntArray* get() const { return handle_; }
+
+ private:
+  aclIntArray* handle_ = nullptr;
+};
+
+}  // namespace openaclnn_verify

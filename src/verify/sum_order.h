@@ -1,0 +1,32 @@
+// The library's order of additions for long sums, from its definition: one scalar operation after the other.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+namespace openaclnn_verify {
+
+// fl(total) of the terms: windows of 64 terms, chunks of 8 windows, chunk sums in double.
+inline float prescribed_sum(std::span<const float> terms) {
+  double total = 0;
+  while (!terms.empty()) {
+    float chunk = 0;
+    for (int windows = 0; windows < 8 && !terms.empty(); ++windows) {
+      float window = 0;
+      const size_t count = std::min<size_t>(terms.size(), 64);
+      for (const float term : terms.first(count)) window += term;
+      chunk += window;
+      terms = terms.subspan(count);
+    }
+    total += chunk;
+  }
+  return static_cast<float>(total);
+}
+
+// A(n): rounded fp32 additions on the longest path of n >= 1 terms.
+inline int64_t additions_on_path(int64_t terms) {
+  return std::min<int64_t>(terms, 64) - 1 + std::min<int64_t>((terms + 63) / 64, 8) - 1;
+}
+
+}  // namespace openaclnn_verify

@@ -1,0 +1,78 @@
+// Text for terminals: what of foreign text is shown, and which name is meant by a misspelt one.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/nearest.h"
+#include "base/printable.h"
+
+namespace {
+
+using openaclnn::did_you_mean;
+using openaclnn::nearest_word;
+using openaclnn::printable;
+
+TEST(PrintableTest, ShowsTextAsItIs) {
+  for (const char* text : {"", "plain text.npy", "Größe 3 µs ≤ 日本 🙂", "a\\b'c\"d"})
+    EXPECT_EQ(printable(text), text);
+}
+
+TEST(PrintableTest, ReplacesWhatATerminalObeys) {
+  EXPECT_EQ(printable("a\033[31mb\n\r\t\x07\x7F"), "a?[31mb?????");
+  EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a?b");
+  EXPECT_EQ(printable("a\u009B31mb\u0085"), "a?31mb?");  // C1
+  EXPECT_EQ(printable("a\u202Egpj.npy \u2028\u200F\u2066\u061C"), "a?gpj.npy ????");
+}
+
+TEST(PrintableTest, InPlaceEachByteOfACharacterIsReplaced) {
+  std::string text = "é\033[31m\n\u009B\u202E\x9B\xE2\x80";
+  openaclnn::make_printable(text);
+  EXPECT_EQ(text, "é?[31m?????????");
+  openaclnn::make_printable({});
+}
+
+TEST(PrintableTest, ReplacesEachByteThatIsNotUtf8) {
+  EXPECT_EQ(printable("\x9B"
+                      "31m \xFF \xC3"),
+            "?31m ? ?");
+  EXPECT_EQ(printable("\xC0\x8A \xED\xA0\x80 \xF4\x90\x80\x80"),
+            "?? ??? ????");  // too long, half a pair, beyond the last
+  EXPECT_EQ(printable("\xE2\x80"), "??");
+}
+
+std::string nearest(std::string_view word) {
+  static const std::vector<std::string_view> kNames = {
+      "doctor", "run", "trace", "Embedding", "EmbeddingDenseBackward", "NUM_THREADS", "--weight-decay", "-I"};
+  return std::string(nearest_word(word, kNames));
+}
+
+TEST(NearestTest, FindsMisspeltWords) {
+  EXPECT_EQ(nearest("docter"), "doctor");
+  EXPECT_EQ(nearest("rnu"), "run");  // swapped
+  EXPECT_EQ(nearest("trcae"), "trace");
+  EXPECT_EQ(nearest("embeding"), "Embedding");
+  EXPECT_EQ(nearest("EmbeddingDenseBackwards"), "EmbeddingDenseBackward");
+  EXPECT_EQ(nearest("num_thread"), "NUM_THREADS");
+  EXPECT_EQ(nearest("--weight_decay"), "--weight-decay");
+}
+
+TEST(NearestTest, FindsPartsOfNames) {
+  EXPECT_EQ(nearest("THREADS"), "NUM_THREADS");
+  EXPECT_EQ(nearest("backward"), "EmbeddingDenseBackward");
+}
+
+TEST(NearestTest, FindsNothingWhereNothingIsNear) {
+  for (const char* word : {"", "x", "ab", "nonsense", "TEST_SEED", "-x"})
+    EXPECT_EQ(nearest(word), "") << word;
+  EXPECT_EQ(nearest(std::string(100000, 'd')), "");
+}
+
+TEST(NearestTest, Sentence) {
+  const std::vector<std::string_view> names = {"doctor"};
+  EXPECT_EQ(did_you_mean("docter", names), "; did you mean 'doctor'?");
+  EXPECT_EQ(did_you_mean("nonsense", names), "");
+}
+
+}  // namespace

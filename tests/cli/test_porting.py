@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# Tests of what the program openaclnn tells people who port a program for CANN: the meaning of codes, and what is missing.
+"""usage: test_porting.py PROGRAM [unittest arguments]"""
+import json
+import re
+import subprocess
+import unittest
+
+from program import ROOT, CliTest
+
+
+class ExplainTest(CliTest):
+    def test_number_and_name(self):
+        for word in ("507035", "ACL_ERROR_RT_VECTOR_CORE_EXCEPTION"):
+            self.assertIn("bad data", self.run_cli("explain", word).stdout)
+        self.assertEqual(json.loads(self.run_cli("explain", "161002", "--json").stdout)["name"], "ACLNN_ERR_PARAM_INVALID")
+
+    def test_every_row_of_the_page_is_a_code(self):
+        page = (ROOT / "docs" / "errors.md").read_text()
+        returned, foreign = (re.findall(r"^\| (\d{6}) \| `(\w+)` \|", part, re.M) for part in
+                             page.split("## Codes that openaclnn does not return"))
+        self.assertGreater(len(returned), 25)
+        self.assertGreater(len(foreign), 35)
+        known = {str(e["code"]): e for e in json.loads(self.run_cli("explain", "--json").stdout)}
+        self.assertEqual({code: e["name"] for code, e in known.items()}, dict(returned + foreign))
+        for code, _ in returned:
+            self.assertNotIn("not returned by openaclnn", known[code]["reason"])
+        for code, _ in foreign:
+            self.assertRegex(known[code]["reason"], "^not returned by openaclnn; in CANN: .", code)
+
+    def test_published_codes_that_nothing_here_returns(self):
+        for word in ("561105", "ACLNN_ERR_INNER_KEY_CONFLICT"):
+            told = self.run_cli("explain", word).stdout
+            self.assertIn("561105 ACLNN_ERR_INNER_KEY_CONFLICT", told)
+            self.assertIn("not returned by openaclnn; in CANN: two kernels", told)
+        self.assertEqual(json.loads(self.run_cli("explain", "561119", "--json").stdout)["name"],
+                         "ACLNN_ERR_INNER_STATIC_BLOCK_DIM_INVALID")
+
+    def test_a_code_without_a_name_has_a_range(self):
+        for code, words in (("561150", "codes from 561000 to 561999 are those of aclnn functions: an internal error"),
+                            ("107123", "codes from 107000 to 107999 are those of runtime functions: a call with wrong"),
+                            ("545000", "graph engine"), ("161999", "an argument that isn't accepted")):
+            told = self.run_cli("explain", code).stdout
+            self.assertIn(f"{code} without a published name", told)
+            self.assertIn(words, told)
+            self.assertIn("not returned by openaclnn", told)
+        for code in ("123", "560999", "562000", "99999999999", "ACLNN_ERR_NONSENSE"):
+            self.refuse("explain", code, contains="isn't a status code")
+
+    def test_codes_that_the_library_returns_have_a_row(self):
+        used = set()
+        for path in [*(ROOT / "src").rglob("*.cc"), *(ROOT / "src").rglob("*.h")]:
+            if path.name != "codes.cc" and not path.name.endswith("_test.cc"):
+                used |= set(re.findall(r"\bACL(?:NN)?_ERR(?:OR)?_[A-Z_]+\b", path.read_text()))
+        explained = {e["name"]: e["reason"] for e in json.loads(self.run_cli("explain", "--json").stdout)}
+        for name in used & set(explained):
+            self.assertNotIn("not returned by openaclnn", explained[name], name)
+
+
+class CompatCheckTest(CliTest):
+    def test_complete_program(self):
+        (self.folder / "fine.cpp").write_text('#include "acl/acl.h"\n#include "aclnn_embedding.h"\nint main() { return aclInit(nullptr); }\n')
+        self.assertIn("nothing is missing", self.run_cli("compat-check", "fine.cpp").stdout)
+
+    def test_what_is_missing_by_name_and_line(self):
+        (self.folder / "old.cpp").write_text(
+            '#include "acl/acl.h"\n#include "aclnnop/aclnn_softmax.h"\n#include "other/thing.h"\n'
+            "int main() {\n  aclmdlDesc* d = nullptr;\n  aclnnSoftmax(nullptr, 0, nullptr, nullptr);\n  return aclnnSoftmax(nullptr, 0, nullptr, nullptr);\n}\n")
+        for compiler in ("g++", "clang++"):
+            if subprocess.run(["sh", "-c", f"command -v {compiler}"], capture_output=True).returncode:
+                print(f"skipped: {compiler} is not installed")
+                continue
+            report = json.loads(self.run_cli("compat-check", "old.cpp", "--json", "--compiler", compiler, code=1).stdout)
+            found = {entry["name"]: (entry["kind"], [place["line"] for place in entry["places"]]) for entry in report}
+            self.assertEqual(found["aclnnop/aclnn_softmax.h"], ("header", [2]), compiler)
+            self.assertEqual(found["other/thing.h"], ("header", [3]))
+            self.assertEqual(found["aclmdlDesc"][0], "name")
+            self.assertEqual(found["aclnnSoftmax"], ("name", [6, 7]))
+        self.assertIn("old.cpp:2", self.run_cli("compat-check", "old.cpp", code=1).stdout)
+
+    def test_libraries_of_a_sample(self):
+        (self.folder / "CMakeLists.txt").write_text(
+            "add_executable(sample main.cpp)\n# target_link_libraries(sample PRIVATE not_this)\n"
+            "set(RUNTIME ascendcl nnopbase)\nlist(APPEND RUNTIME opapi)\nadd_library(helper helper.cpp)\n"
+            "target_link_libraries(sample PRIVATE ${RUNTIME}\n  acl_op_compiler helper pthread -ldl)\n")
+        told = self.run_cli("compat-check", "CMakeLists.txt").stdout
+        self.assertEqual(told, "in cann-compat: acl_op_compiler, ascendcl, nnopbase, opapi\nnothing is missing\n")
+        (self.folder / "Makefile").write_text(
+            "LDLIBS := -lascendcl -lnnopbase \\\n  -lopapi -lpthread # -lnot_this\nMORE = acl_op_compiler\n"
+            "FILES = $(shell ls -la)\nsample: main.o\n\tls -la\n\t$(CXX) $^ $(LDLIBS) $(addprefix -l,$(MORE)) -o $@\n")
+        self.assertEqual(self.run_cli("compat-check", "Makefile").stdout, told)
+
+    def test_libraries_that_nothing_has(self):
+        (self.folder / "CMakeLists.txt").write_text(
+            "link_libraries(hccl)\ntarget_link_libraries(a PUBLIC ${TOOLKIT}/lib64/libgraph.so general -lge_runner\n"
+            "  \"${TOOLKIT}/lib64/libascendcl.so\" $<TARGET_FILE:b> Threads::Threads ${OpenCV_LIBS})\n"
+            "set(CMAKE_EXE_LINKER_FLAGS \"-Wl,-z,now -lacl_dvpp\")\n")
+        (self.folder / "common.mk").write_text("LIBS += -lhccl -l$(DRIVER)\n")
+        report = json.loads(self.run_cli("compat-check", "CMakeLists.txt", "common.mk", "--json", code=1).stdout)
+        found = {(entry["kind"], entry["name"]): [(p["file"], p["line"]) for p in entry["places"]] for entry in report}
+        cmake = "CMakeLists.txt"
+        self.assertEqual(found, {("library", "libhccl.so"): [(cmake, 1), ("common.mk", 1)], ("library", "libgraph.so"): [(cmake, 2)],
+                                 ("library", "libge_runner.so"): [(cmake, 2)], ("library", "libacl_dvpp.so"): [(cmake, 4)],
+                                 ("library in cann-compat", "ascendcl"): [(cmake, 2)],
+                                 ("library unknown", "$<TARGET_FILE:b>"): [(cmake, 2)],
+                                 ("library unknown", "Threads::Threads"): [(cmake, 2)],
+                                 ("library unknown", "${OpenCV_LIBS}"): [(cmake, 2)],
+                                 ("library unknown", "-l$(DRIVER)"): [("common.mk", 1)]})
+        told = self.run_cli("compat-check", "CMakeLists.txt", code=1).stdout
+        self.assertRegex(told, r"(?m)^library +libhccl.so +CMakeLists.txt:1$")
+        self.assertIn("not checked: ${OpenCV_LIBS} (CMakeLists.txt:2), which only the build knows\n", told)
+
+    def test_sources_and_link_lines_together(self):
+        (self.folder / "fine.cpp").write_text('#include "acl/acl.h"\nint main() { return aclInit(nullptr); }\n')
+        (self.folder / "Makefile").write_text("LDLIBS = -lascendcl -lhccl\n")
+        told = self.run_cli("compat-check", "fine.cpp", "Makefile", code=1).stdout
+        self.assertEqual(told, "in cann-compat: ascendcl\nmissing  what        where\nlibrary  libhccl.so  Makefile:1\n")
+
+    def test_odd_build_files(self):
+        for text in ("", "target_link_libraries(", "target_link_libraries()", "set(A ${A} ${A})\nlink_libraries(${A} ascendcl)",
+                     "set(A ${B})\nset(B ${A})\nlink_libraries(${A} ascendcl)", "[==[", "#[[ x", ")))(((", '"' * 9,
+                     "link_libraries(" + "ascendcl " * 20000 + ")"):
+            self.write("CMakeLists.txt", text.encode())
+            self.run_cli("compat-check", "CMakeLists.txt")
+        for text in ("", "A = $(A) -l$(A)\n", "A = $(B) -lascendcl -l$(B)\nB = $(A)\n", "=\n", " = -lm\n", "$($($(\n", "\\\n\\",
+                     "A = -lascendcl " + "x" * 200000 + "\n", "L = $(addprefix -l\n", "\tg++ -lm -l -lpthread\n"):
+            self.write("Makefile", text.encode())
+            self.run_cli("compat-check", "Makefile")
+
+    def test_files_that_are_not_sources(self):
+        for name, data, why in (("image.png", b"\x89PNG\r\n", "it isn't a C or C++ file by its name"),
+                                ("program", b"\x7fELF", "it isn't a C or C++ file by its name"),
+                                ("notes.txt", b"int main() {}\n", "accepted are .C .c .c++ .cc"),
+                                ("script.py", b"import acl\n", "CMakeLists.txt, *.cmake, Makefile* and *.mk"),
+                                ("image.cpp", b"\x89PNG\r\n\x1a\n\0\0\0", "it holds binary data"),
+                                ("Makefile", b"all:\n\0", "it holds binary data")):
+            self.write(name, data)
+            self.refuse("compat-check", name, contains=why)
+        self.write("fine.cpp", b"int main() {}\n")
+        self.refuse("compat-check", "fine.cpp", "image.png", contains="image.png")
+        self.refuse("compat-check", "missing.cpp", contains="it isn't a file that can be read")
+
+    def test_bad_input(self):
+        self.refuse("compat-check", "missing.cpp")
+        self.refuse("compat-check", ".")
+        (self.folder / "fine.cpp").write_text("int main() {}\n")
+        self.run_cli("compat-check", "fine.cpp", "--compiler", "no-such-compiler", code=1)
+
+
+if __name__ == "__main__":
+    unittest.main()

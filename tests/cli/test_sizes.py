@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# Tests of what openaclnn run makes of sizes and lengths: sequences of token compression, numbers beyond 64 bits.
+"""usage: test_sizes.py PROGRAM [unittest arguments]"""
+import unittest
+
+from program import CliTest, floats, npy_bytes, read_npy
+
+
+class SizesTest(CliTest):
+    def test_batches_of_token_compression(self):
+        """Without lengths the forward operator has one sequence, and the gradient the batches that have its windows."""
+        self.write("x.npy", npy_bytes("<f4", (160, 1, 1), floats(*range(160))))
+        self.write("w.npy", npy_bytes("<f4", (32, 1), floats(*range(32))))
+        windows = ["--input", "x.npy", "--weight", "w.npy", "--compress-block-size", "32", "--compress-stride", "16"]
+        self.run_cli("run", "NsaCompress", *windows, "--out", "one.npy")
+        self.assertEqual(read_npy(self.folder / "one.npy")[1], (9, 1, 1))
+        self.run_cli("run", "NsaCompress", *windows, "--act-seq-len", "80,160", "--out", "two.npy")
+        self.assertEqual(read_npy(self.folder / "two.npy")[1], (8, 1, 1))
+        for lengths, name in (["--act-seq-len", "80,160"], "given"), ([], "deduced"):
+            self.run_cli("run", "NsaCompressGrad", "--output-grad", "two.npy", *windows, *lengths, "--out", f"input-grad={name}.npy")
+        self.assertEqual(read_npy(self.folder / "given.npy"), read_npy(self.folder / "deduced.npy"))
+        self.write("seven.npy", npy_bytes("<f4", (7, 1, 1), floats(*range(7))))
+        self.refuse("run", "NsaCompressGrad", "--output-grad", "seven.npy", *windows, contains="one sequence of the 160 tokens has 9 windows")
+
+    def test_lengths_beyond_any_sum(self):
+        """The sanitized build runs this, too."""
+        self.write("x.npy", npy_bytes("<f4", (8, 1, 1), floats(*range(8))))
+        self.write("w.npy", npy_bytes("<f4", (2, 1), floats(1, 2)))
+        least, most = -2**63, 2**63 - 1
+        for lengths in ((1, least), (most, 1), (most, least), (least, most), (4, most, most)):
+            for kind in "01":
+                self.refuse("run", "NsaCompress", "--input", "x.npy", "--weight", "w.npy", "--compress-block-size", "2",
+                            "--compress-stride", "1", "--act-seq-len-type", kind, f"--act-seq-len={','.join(map(str, lengths))}",
+                            contains="actSeqLenOptional[")
+
+    def test_shapes_without_elements_may_be_huge(self):
+        for fortran in (False, True):
+            self.write("x.npy", npy_bytes("<i8", (0, 2**62, 2**62), b"", fortran=fortran))
+            self.write("w.npy", npy_bytes("<f4", (2, 1), floats(1, 2)))
+            self.run_cli("run", "Embedding", "--weight", "w.npy", "--indices", "x.npy")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,318 @@
+#!/usr/bin/env python3
+# Tests of the program openaclnn where its surroundings fail: streams, disks, files that are replaced, and words that are misspelt.
+"""usage: test_streams.py PROGRAM [unittest arguments]"""
+import json
+import os
+import pty
+import resource
+import signal
+import struct
+import subprocess
+import unittest
+
+from program import PROGRAM, CliTest, floats, npy_bytes, read_npy, safetensors_bytes
+
+CLOSE = {0: "0<&-", 1: "1>&-", 2: "2>&-"}
+EMBED = ["run", "Embedding", "--weight", "table.npy", "--indices", "ids.npy"]
+
+
+class ShellTest(CliTest):
+    def shell(self, redirection, *words, before="", **environment):
+        """The program under a shell that gives it other streams."""
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("OPENACLNN_")}
+        return subprocess.run(["bash", "-c", f'{before}\n"$0" "$@" {redirection}', PROGRAM, *map(str, words)], cwd=self.folder,
+                              capture_output=True, text=True, timeout=300, env={**clean, **environment})
+
+
+class BrokenStreamsTest(ShellTest):
+    def test_broken_stderr_changes_no_exit_code(self):
+        for redirection in ("2>&-", "2>/dev/full"):
+            self.assertEqual(self.shell(redirection, "nonsense").returncode, 2)
+            self.assertEqual(self.shell(redirection, "ops", "nonsense").returncode, 2)
+            self.assertEqual(self.shell(redirection, "explain", "507035").returncode, 0)
+            self.assertEqual(self.shell(redirection, "trace", "true").returncode, 1)
+            self.assertEqual(self.shell(redirection, "trace", "./no-such-program").returncode, 127)
+
+    def test_stdout_that_cannot_be_written_is_a_problem(self):
+        for words in (["--help"], ["--version"], [], ["ops"], ["explain"], ["man"], ["completion", "bash"], ["doctor", "--json"]):
+            for redirection in (">/dev/full", ">&-"):
+                done = self.shell(redirection, *words)
+                self.assertEqual(done.returncode, 1, (words, redirection))
+                self.assertRegex(done.stderr, r"\Aopenaclnn: stdout cannot be written: [^\n]+\n\Z")
+            self.assertEqual(self.shell(">/dev/full 2>&-", *words).returncode, 1)
+
+    def test_nothing_to_print_needs_no_stdout(self):
+        self.assertEqual(self.shell(">&-", "man", "--all", "pages").returncode, 0)
+        self.assertEqual(self.shell(">/dev/full", "nonsense").returncode, 2)
+
+    def test_a_limit_of_file_sizes_is_an_error(self):
+        done = self.shell(">out", "ops", "Embedding", before="ulimit -f 0")
+        self.assertEqual((done.returncode, done.stderr), (1, "openaclnn: stdout cannot be written: File too large\n"))
+
+    def test_a_reader_that_goes_away_is_no_error(self):
+        done = self.shell("| head -n 1; echo ${PIPESTATUS[0]} >&2", "ops", "Embedding", before="sleep() { :; }")
+        self.assertIn(done.stderr, ("0\n", "141\n"))  # it may have written everything before head ends
+        for before in ("", "trap '' PIPE"):  # by the signal, and where whoever started it ignores the signal
+            ends = os.pipe()
+            os.close(ends[0])
+            done = subprocess.run(["bash", "-c", f'{before}\n"$0" ops; echo code $? >&2', PROGRAM], stdout=ends[1], stderr=subprocess.PIPE,
+                                  text=True)
+            os.close(ends[1])
+            self.assertEqual(done.stderr, "code 141\n")
+
+    def test_stderr_without_reader_does_not_end_the_program(self):
+        ends = os.pipe()
+        os.close(ends[0])
+        done = subprocess.run([PROGRAM, "nonsense"], stderr=ends[1])
+        os.close(ends[1])
+        self.assertEqual(done.returncode, 2)
+
+    def test_files_do_not_get_the_numbers_of_closed_streams(self):
+        self.write_table()
+        self.run_cli(*EMBED, "--out", "rows.npy")
+        wanted = (self.folder / "rows.npy").read_bytes()
+        for redirection in (*CLOSE.values(), " ".join(CLOSE.values())):
+            done = self.shell(redirection, *EMBED, "--out", "rows.npy", OPENACLNN_TRACE="t.json", OPENACLNN_CHECK="loud")
+            self.assertEqual(done.returncode, 1 if ">&-" in redirection and "1>" in redirection else 0, redirection)
+            self.assertEqual((self.folder / "rows.npy").read_bytes(), wanted, redirection)
+            json.loads((self.folder / "t.json").read_text())
+
+    def test_traced_programs_have_the_streams_and_signals_of_the_command(self):
+        self.write_table()
+        script = "ulimit -f 0; echo x > file; echo not reached"
+        done = self.shell("", "trace", "--", "bash", "-c", script)
+        self.assertEqual(done.returncode, 128 + signal.SIGXFSZ, done)
+        self.assertNotIn("not reached", done.stdout)
+        self.assertEqual(self.shell("2>&-", "trace", PROGRAM, *EMBED).returncode, 0)
+
+
+class NarrowTerminalTest(ShellTest):
+    def test_progress_fits_into_a_line(self):
+        for columns in (20, 7):
+            master, terminal = pty.openpty()
+            done = subprocess.Popen([PROGRAM, "check", "Embedding", "--cases", "2"], stdout=subprocess.PIPE, stderr=terminal,
+                                    env={**os.environ, "COLUMNS": str(columns), "TERM": "xterm", "LC_ALL": "C"})
+            os.close(terminal)
+            shown = b""
+            try:
+                while piece := os.read(master, 4096):
+                    shown += piece
+            except OSError:  # the terminal has no other end any more
+                pass
+            done.communicate()
+            os.close(master)
+            self.assertEqual(done.returncode, 0)
+            lines = shown.decode().replace("\033[K", "").split("\r")
+            self.assertGreater(len(lines), 10)
+            self.assertLess(max(map(len, lines)), columns)
+
+
+class MisspeltWordsTest(ShellTest):
+    def test_commands_options_and_operators(self):
+        for words, meant in ((["docter"], "doctor"), (["comapt-check"], "compat-check"), (["run", "Embeding"], "Embedding"),
+                             (["run", "Embedding", "--wieght", "x.npy"], "--weight"), (["ops", "NsaCompres"], "NsaCompress"),
+                             (["check", "GroupBiasAddGrad"], "GroupedBiasAddGrad"), (["doctor", "--jsn"], "--json"),
+                             (["man", "trase"], "trace"), (["explain", "ACLNN_ERR_PARAM_INVALD"], "ACLNN_ERR_PARAM_INVALID"),
+                             (["trace", "--sumary", "x.json"], "--summary"), (["trace", "--outt=x.json", "true"], "--out"),
+                             (["compat-check", "--complier", "g++"], "--compiler"), (["bench", "--operator", "Embeding"], "Embedding")):
+            self.refuse(*words, contains=f"did you mean '{meant}'?")
+        self.refuse("nonsense", contains="`openaclnn --help` lists them")
+        self.refuse("explain", "1", "2", contains="one argument too many")
+
+    def test_variables(self):
+        done = self.run_cli("doctor", "--json", code=1, OPENACLNN_NUM_THREAD="2")
+        self.assertIn("OPENACLNN_NUM_THREADS", json.loads(done.stdout)["problems"][0]["remedy"])
+        self.assertEqual(done.stderr, "openaclnn: OPENACLNN_NUM_THREAD is not a setting; did you mean OPENACLNN_NUM_THREADS?\n")
+
+
+class TraceTest(ShellTest):
+    def test_an_output_that_cannot_be_written(self):
+        self.write_table()
+        (self.folder / "folder").mkdir()
+        for out in ("no/folder/t.json", "folder", "/proc/t.json"):
+            self.refuse("trace", "--out", out, PROGRAM, *EMBED, contains=f"{out} cannot be written: ")
+
+    def test_an_older_trace_is_not_taken_for_a_new_one(self):
+        self.write("t.json", b"[\nold\n]\n")
+        self.assertIn("there is no trace", self.run_cli("trace", "--out", "t.json", "true", code=1).stderr)
+        self.assertNotIn("old", (self.folder / "t.json").read_text())
+
+    def test_a_new_file_without_trace_goes(self):
+        self.run_cli("trace", "--out", "t.json", "true", code=1)
+        self.assertFalse((self.folder / "t.json").exists())
+
+    def test_short_option(self):
+        self.write_table()
+        self.assertIn("the trace is in x", self.run_cli("trace", "-o", "x", PROGRAM, *EMBED).stderr)
+        json.loads((self.folder / "x").read_text())
+        self.refuse("trace", "-x", "true", contains="no option '-x'")
+
+    def test_a_trace_that_ends_early(self):
+        self.write_table()
+        done = self.shell("", "trace", "--out", "t.json", "--", "bash", "-c", '"$@"; echo "[" > t.json', "x", PROGRAM, *EMBED)
+        self.assertIn("ends early", done.stderr)
+        done = self.run_cli("trace", "--out", "/dev/full", PROGRAM, *EMBED)
+        self.assertIn("No space left on device", done.stderr)
+
+    def test_a_file_for_each_process(self):
+        self.write_table()
+        self.run_cli("trace", "--out", "t-%p.json", PROGRAM, *EMBED)
+        self.assertRegex(" ".join(path.name for path in self.folder.iterdir()), r"\bt-\d+\.json\b")
+        self.assertFalse((self.folder / "t-%p.json").exists())
+
+    def test_summaries_of_endless_files(self):
+        self.refuse("trace", "--summary", "/dev/zero", contains="not a trace")
+        done = self.shell("", "trace", "--summary", "/dev/stdin", before='yes "[" | head -c 2000000 |')
+        self.assertEqual(done.returncode, 2, done)
+
+
+class ReplacedFilesTest(ShellTest):
+    def setUp(self):
+        super().setUp()
+        self.write_table()
+        self.rows = self.folder / "rows.npy"
+
+    def embed(self, out="rows.npy", **options):
+        return self.run_cli(*EMBED, "--out", out, **options)
+
+    def assert_rows(self, path):
+        self.assertEqual(read_npy(path)[1], (3, 2))
+
+    def test_mode_and_owner_stay(self):
+        self.rows.write_bytes(b"old")
+        self.rows.chmod(0o640)
+        if os.geteuid() == 0:
+            os.chown(self.rows, 12345, 54321)
+        before = self.rows.stat()
+        self.embed()
+        after = self.rows.stat()
+        self.assertEqual((after.st_mode, after.st_uid, after.st_gid), (before.st_mode, before.st_uid, before.st_gid))
+        self.assert_rows(self.rows)
+
+    def test_new_files_have_the_usual_mode(self):
+        self.embed()
+        mask = os.umask(0)
+        os.umask(mask)
+        self.assertEqual(self.rows.stat().st_mode & 0o777, 0o666 & ~mask)
+
+    def test_symbolic_links_are_followed(self):
+        (self.folder / "data").mkdir()
+        target = self.folder / "data" / "target.npy"
+        self.rows.symlink_to("link")
+        (self.folder / "link").symlink_to(target)
+        for _ in range(2):  # nothing there, and the file of the first time
+            self.embed()
+            self.assertTrue(self.rows.is_symlink())
+            self.assert_rows(target)
+        (self.folder / "circle.npy").symlink_to("circle.npy")
+        self.assertIn("cannot be written", self.embed("circle.npy", code=1).stderr)
+
+    def test_hard_links_stay_one_file(self):
+        self.rows.write_bytes(b"old" * 1000)
+        os.link(self.rows, self.folder / "other.npy")
+        self.embed()
+        self.assertTrue(self.rows.samefile(self.folder / "other.npy"))
+        self.assert_rows(self.folder / "other.npy")
+
+    def test_a_file_that_nobody_may_write_stays(self):
+        if os.geteuid() == 0:
+            self.skipTest("root may write everything")
+        self.rows.write_bytes(b"old")
+        self.rows.chmod(0o444)
+        self.embed(code=1)
+        self.assertEqual(self.rows.read_bytes(), b"old")
+
+    def assert_nothing_stays(self, before):
+        self.assertEqual({path.name: path.read_bytes() for path in self.folder.iterdir() if path.is_file()}, before)
+
+    def test_a_full_disk_leaves_nothing(self):
+        self.rows.write_bytes(b"old")
+        before = {path.name: path.read_bytes() for path in self.folder.iterdir() if path.is_file()}
+        for words in ([*EMBED, "--out", "rows.npy"], [*EMBED, "--out", "new.npy"], [*EMBED, "--out", "new.safetensors"]):
+            done = self.shell("", *words, before="ulimit -f 0")
+            self.assertEqual(done.returncode, 1, done)
+            self.assertRegex(done.stderr, r"\Aopenaclnn: \S+ cannot be written: File too large\n\Z")
+            self.assert_nothing_stays(before)
+        self.assertEqual(self.shell("", "man", "--all", "pages", before="ulimit -f 0").returncode, 1)
+        self.assertEqual(list((self.folder / "pages").iterdir()), [])
+
+    def test_a_full_file_system_leaves_nothing(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", disk], capture_output=True).returncode:
+            self.skipTest("only root can mount a small file system")
+        self.addCleanup(subprocess.run, ["umount", disk], check=True)
+        self.write("wide.npy", npy_bytes("<f4", (4, 8192), bytes(4 * 8192 * 4)))
+        (disk / "rows.npy").write_bytes(b"old")
+        os.link(disk / "rows.npy", disk / "other.npy")
+        words = ["run", "Embedding", "--weight", "wide.npy", "--indices", "0,1,2,3", "--out"]
+        for name in ("rows.npy", "new.npy"):
+            self.assertIn("No space left on device", self.run_cli(*words, f"disk/{name}", code=1).stderr)
+        # Room for the temporary file, but not for its copy over a file with two names.
+        self.write("half.npy", npy_bytes("<f4", (1, 10000), bytes(40000)))
+        self.run_cli("run", "Embedding", "--weight", "half.npy", "--indices", "0", "--out", "disk/rows.npy", code=1)
+        self.assertEqual({path.name: path.read_bytes() for path in disk.iterdir()}, {"rows.npy": b"old", "other.npy": b"old"})
+
+    def test_pages_are_replaced_alike(self):
+        (self.folder / "pages").mkdir()
+        page = self.folder / "page"
+        page.write_text("old")
+        (self.folder / "pages" / "openaclnn.1").symlink_to(page)
+        self.run_cli("man", "--all", "pages")
+        self.assertIn(".TH openaclnn", page.read_text())
+
+    def test_a_pipe_gets_the_bytes(self):
+        os.mkfifo(self.folder / "pipe.npy")
+        done = self.shell("", *EMBED, "--out", "pipe.npy", before="cat pipe.npy > copy.npy &")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertTrue((self.folder / "pipe.npy").is_fifo())
+
+
+class HostileTextTest(ShellTest):
+    HOSTILE = ("\033[31m", "\u009b31m", "a\nb", "\u202egpj", os.fsdecode(b"\xff\x9b"))
+
+    def assert_harmless(self, *words, code, **environment):
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("OPENACLNN_")}
+        done = subprocess.run([PROGRAM, *map(str, words)], cwd=self.folder, capture_output=True, timeout=300, env={**clean, **environment})
+        self.assertEqual(done.returncode, code, (words, done))
+        for text in (done.stdout.decode(), done.stderr.decode()):  # strict: only UTF-8
+            for bad in ("\033", "\u009b", "\u202e", "\a"):
+                self.assertNotIn(bad, text, words)
+        return done
+
+    def test_names_and_arguments(self):
+        self.write_table()
+        for name in self.HOSTILE:
+            for words in (["run", "Embedding", "--weight", name + ".npy", "--indices", "1"], [name], ["--" + name], ["ops", name],
+                          ["explain", name], ["check", "--replay", name], ["compat-check", name], ["trace", "--summary", name],
+                          ["run", "Embedding", "--weight", "table.npy", "--indices", "1", "--out", f"x={name}.npy"],
+                          ["trace", "--out", f"{name}/x", "true"], ["completion", name]):
+                done = self.assert_harmless(*words, code=2)
+                self.assertEqual(done.stderr.count(b"\n"), 1, words)
+            self.assert_harmless("trace", "--", name, code=127)
+            self.assert_harmless("run", "Embedding", "--weight", "table.npy", "--indices", "1", "--out", name + ".npy", "--json", code=0)
+
+    def test_variables(self):
+        self.assert_harmless("doctor", code=0, OPENACLNN_SOC_NAME="\033[31m\a", LD_LIBRARY_PATH="")
+        self.assert_harmless("doctor", "--json", code=0, OPENACLNN_SOC_NAME="\033[31m\u009b", LD_LIBRARY_PATH="")
+        self.assert_harmless("explain", "507035", code=0)
+
+    def test_headers_of_files(self):
+        for descr in ("<f4\033[31m", "\u009bx", "d" * 5000):
+            self.write("x.npy", npy_bytes(None, None, b"", header=f"{{'descr': '{descr}', 'fortran_order': False, 'shape': (1,), }}"))
+            done = self.assert_harmless("run", "Embedding", "--weight", "x.npy", "--indices", "0", code=2)
+            self.assertLess(len(done.stderr), 300)
+        tensors = {name: {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for name in ("\033[31m", "\u202ex", "\u009b")}
+        self.write("x.safetensors", safetensors_bytes(tensors))
+        self.assert_harmless("run", "Embedding", "--weight", "x.safetensors", "--indices", "0", code=2)
+
+    def test_structured_dtypes(self):
+        for descr in ("[('a', '<f4'), ('b', '<i4')]", "('<f4', (2,))"):
+            header = f"{{'descr': {descr}, 'fortran_order': False, 'shape': (1,), }}"
+            self.write("x.npy", npy_bytes(None, None, bytes(8), header=header))
+            self.refuse("run", "Embedding", "--weight", "x.npy", "--indices", "0", contains="its dtype is a structure; save each field")
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    unittest.main()

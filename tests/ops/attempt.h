@@ -1,0 +1,50 @@
+// Calls that need not succeed: what they return, and what they changed.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "ops/operator_calls.h"
+
+namespace openaclnn_test::calls {
+
+inline constexpr int kInvalid = 161002, kNull = 161001, kFault = 507035;
+
+// Runs a call that need not succeed, between guard pages; inputs must stay, and what lies around outputs too.
+class Attempt {
+ public:
+  Attempt(std::vector<HostTensor*> tensors, const Phase1& phase1, Phase2 phase2) {
+    Tensors pointers;
+    for (HostTensor* tensor : tensors) {
+      tensor->remember();
+      pointers.push_back(tensor);
+    }
+    outcome = run_operator(pointers, phase1, phase2);
+    for (size_t k = 0; k < tensors.size(); ++k) {
+      EXPECT_TRUE(tensors[k]->gaps_intact()) << "bytes around tensor " << k << " changed";
+      changed.push_back(!tensors[k]->unchanged());
+    }
+    EXPECT_TRUE(outcome.workspace_intact || outcome.phase1 != 0 || outcome.phase2 != 0);
+  }
+  // The first code that is not 0.
+  int code() const {
+    return outcome.phase1 != 0 ? outcome.phase1 : outcome.phase2 != 0 ? outcome.phase2 : outcome.sync;
+  }
+  testing::AssertionResult ended(int wanted, const std::string& sentence) const {
+    if (code() == wanted && outcome.error.find(sentence) != std::string::npos)
+      return testing::AssertionSuccess();
+    return testing::AssertionFailure()
+           << "wanted " << wanted << " with '" << sentence << "': " << outcome.text();
+  }
+
+  Outcome outcome;
+  std::vector<bool> changed;  // of each tensor
+};
+
+inline void expect_stream_works() {
+  HostTensor table(ACL_FLOAT, {2, 1}), indices(ACL_INT32, {1});
+  table.fill({3, 4});
+  indices.set(0, 1);
+  EXPECT_EQ(embedding(table, indices).get(0), 4);
+}
+
+}  // namespace openaclnn_test::calls

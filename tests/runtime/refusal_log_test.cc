@@ -1,0 +1,83 @@
+// OPENACLNN_LOG=info: the message of each refused call on stderr, once per text, in bounded memory, wherever the call comes from.
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "runtime/child_process.h"
+
+namespace {
+
+using namespace runtime_test;
+
+// Lines of refused calls that the program writes.
+std::vector<std::string> lines_of(const std::string& mode, const char* level = "info") {
+  const Finished finished = run_program(REFUSAL_LOG_PROGRAM, {mode}, {{"OPENACLNN_LOG", level}});
+  expect_success(finished);
+  std::vector<std::string> lines;
+  std::istringstream stream(finished.output);
+  for (std::string line; std::getline(stream, line);) {
+    const bool is_refusal = line.ends_with("]") || line.find("further ones") != std::string::npos;
+    if (line.starts_with("openaclnn: ") && is_refusal) lines.push_back(line);
+  }
+  return lines;
+}
+
+constexpr char kOption[] =
+    "openaclnn: aclrtGetSysParamOpt: opt is 1000; it must be in [0, 4) [100000 ACL_ERROR_INVALID_PARAM]";
+
+TEST(RefusalLogTest, EachTextOnceFromAnyThread) {
+  std::vector<std::string> lines = lines_of("threads");
+  std::sort(lines.begin(), lines.end());
+  ASSERT_EQ(lines.size(), 6u);
+  EXPECT_EQ(lines[0],
+            "openaclnn: aclnnEmbeddingGetWorkspaceSize: weight is NULL; a tensor is required "
+            "[161001 ACLNN_ERR_PARAM_NULLPTR]");
+  EXPECT_EQ(lines[1], kOption);
+  EXPECT_EQ(std::unique(lines.begin(), lines.end()), lines.end());
+}
+
+TEST(RefusalLogTest, OnlyWhenItIsAskedFor) {
+  for (const char* level : {"", "error", "warn", "nonsense"})
+    EXPECT_EQ(lines_of("threads", level), std::vector<std::string>()) << level;
+  EXPECT_EQ(lines_of("threads", "debug").size(), 6u);
+  EXPECT_EQ(lines_of("success"), std::vector<std::string>());
+}
+
+TEST(RefusalLogTest, AThousandTextsAreRemembered) {
+  const std::vector<std::string> lines = lines_of("many");
+  ASSERT_EQ(lines.size(), 1025u);
+  EXPECT_EQ(lines.back(),
+            "openaclnn: 1024 different messages of refused calls were written; further ones are left out");
+}
+
+TEST(RefusalLogTest, AChildWritesWhatIsNew) {
+  const std::vector<std::string> lines = lines_of("fork");
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0], kOption);
+  EXPECT_NE(lines[1].find("opt is 1001"), std::string::npos) << lines[1];
+}
+
+TEST(RefusalLogTest, IsNoPlaceToBeCancelled) {
+  EXPECT_EQ(lines_of("cancel"), std::vector<std::string>{kOption});
+}
+
+TEST(RefusalLogTest, NeedsNoMemory) {
+  const std::vector<std::string> lines = lines_of("memory");
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), kOption), 60);
+}
+
+TEST(RefusalLogTest, AClosedStderrChangesNothing) {
+  EXPECT_EQ(lines_of("closed"), std::vector<std::string>());
+}
+
+TEST(RefusalLogTest, TheTerminalGetsTextOnlyAndTheCodeAlwaysFits) {
+  const std::vector<std::string> lines = lines_of("control");
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0].find("openaclnn: a?[31mb?c: openaclnn does not have this function"), 0u) << lines[0];
+  for (const std::string& line : lines) EXPECT_LT(line.size(), 1100u);
+  EXPECT_TRUE(lines[1].ends_with("[561003 ACLNN_ERR_INNER_FIND_KERNEL_ERROR]")) << lines[1];
+  EXPECT_TRUE(lines[2].ends_with("[100003 ACL_ERROR_INVALID_FILE]")) << lines[2];
+}
+
+}  // namespace

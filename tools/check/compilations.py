@@ -1,0 +1,56 @@
+"""The compilations of a preset, taken from its compile_commands.json: what decides whether a compiler accepts a source, and nothing else."""
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import tempfile
+from dataclasses import dataclass
+
+# Optimisation, debug information and instrumentation change what a compiler makes of a source that it accepts. Without them most
+# compilations of one preset are those of another, and ccache knows the rest.
+IRRELEVANT = re.compile(r"-(O\w*|g\d?|[UD]_FORTIFY_SOURCE(=\d)?|DNDEBUG|f(no-)?(sanitize|profile|coverage|stack|cf-protection)\b.*|"
+                        r"fno-omit-frame-pointer|ffile-prefix-map=.*|Winvalid-pch)$")
+# What sources see of -fsanitize=thread.
+THREAD_SANITIZER = "-D__SANITIZE_THREAD__=1"
+
+
+@dataclass(frozen=True)
+class Compilation:
+    compiler: str
+    options: tuple
+    source: str
+    folder: str  # in which it is compiled
+
+    @staticmethod
+    def of(entry):
+        """An entry of compile_commands.json."""
+        compiler, *words = shlex.split(entry["command"])
+        options = []
+        words = iter(words)
+        for word in words:
+            if word in ("-o", "-include"):  # the output; headers that g++ compiled in advance, which decide nothing
+                next(words)
+            elif re.match(r"-fsanitize=.*\bthread\b", word):
+                options.append(THREAD_SANITIZER)
+            elif word not in ("-c", entry["file"]) and not IRRELEVANT.match(word):
+                options.append(word)
+        return Compilation(pathlib.Path(compiler).name, tuple(options), entry["file"], entry["directory"])
+
+    def key(self):
+        """What compilations have in common that one of them can stand for: of presets with -Werror and without, compile the first."""
+        return self.compiler, tuple(option for option in self.options if option != "-Werror"), self.source
+
+    def run(self):
+        """What the compiler has against the source; empty when it accepts it."""
+        with tempfile.TemporaryDirectory() as made:
+            command = ["ccache", self.compiler, *self.options, "-O0", "-c", self.source, "-o", f"{made}/object.o"]
+            done = subprocess.run(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, errors="replace")
+        return "" if done.returncode == 0 else done.stdout or f"{self.compiler} exited with {done.returncode}"
+
+
+def compilations(build_folder):
+    """Those of a configured preset whose sources exist; the others are made from the built library."""
+    entries = json.loads((pathlib.Path(build_folder) / "compile_commands.json").read_text())
+    return [Compilation.of(entry) for entry in entries if pathlib.Path(entry["file"]).exists()]

@@ -1,0 +1,115 @@
+"""g++ and clang compile every source of every preset, with warnings as errors, also what only the layers that --fast leaves out build.
+
+Builds all targets of the preset release with g++, then takes the compile_commands.json of the presets clang (everything, the Python module
+too), coverage, planted and planted-tsan, and compiles what is new in each. The last two are those of the copy that tools/planted_sources
+makes. Optimisation, debug information and instrumentation are left out, since they do not decide whether a source is accepted; so most
+compilations of one preset are those of another, and each is made once. ccache remembers the others from run to run, which it could not
+do for -fsyntax-only. Nothing is linked. A preset that is neither compiled here nor by a part of CI that this file names fails the layer.
+By hand: ./dev build clang.
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+from compilations import compilations
+from workshop import Failure, Result, moved
+
+LEAST = 300  # fewer sources mean that targets are missing
+GOAL = f"0 refused, at least {LEAST} sources with each of g++ and clang, every preset accounted for"
+FAST = False  # about 18 minutes where ccache knows nothing, which CI has no room for yet
+
+# In this order: presets with -Werror come before those without, whose compilations they stand for.
+COMPILED_HERE = ("clang", "coverage", "planted", "planted-tsan")
+COMPILED_ELSEWHERE = {
+    "release": "built first, all targets",
+    "asan": "built and run by ./dev test --all",
+    "tsan": "built and run by ./dev test --all",
+    "fuzz": "built and run by the layer fuzz",
+    "cuda": "compiled by ./dev test --all where nvcc is; its host sources are those of release",
+    "package": "the sources and flags of release",
+}
+PLANTED_PRESETS = "tests/planted/presets.json"
+SEES_BUGS = "-DOPENACLNN_PLANTED_BUGS"
+MADE_BY_RELEASE = "cli/embedded_pages.h"  # a header that a command of the build makes
+SHOWN = 3  # refusals that are printed
+
+
+def presets(*files):
+    listed = [preset for file in files for preset in json.loads(file.read_text())["configurePresets"]]
+    return {preset["name"] for preset in listed if not preset.get("hidden")}
+
+
+def nanobind_options(root):
+    """How CMake finds what the Python module needs; nothing where that is not there."""
+    for python in (root / "build/python/newest/bin/python", pathlib.Path(sys.executable)):
+        try:
+            found = subprocess.run([python, "-m", "nanobind", "--cmake_dir"], capture_output=True, text=True)
+        except OSError:
+            continue
+        if found.returncode == 0:
+            return ["-DOPENACLNN_BUILD_PYTHON=ON", f"-Dnanobind_DIR={found.stdout.strip()}", f"-DPython_EXECUTABLE={python}"]
+    print("   left out: the Python module with clang, because nanobind is not here (./dev test python installs it)")
+    return []
+
+
+def configure(workshop, preset):
+    options = nanobind_options(workshop.root) if preset == "clang" else []
+    source = workshop.planted_source() if preset in presets(workshop.root / PLANTED_PRESETS) else workshop.root
+    folder = workshop.root / "build" / preset
+    workshop.run(["cmake", "-S", source, "--preset", preset, *["--fresh"] * moved(folder, source), *options], seconds=300)
+    shutil.copy(workshop.root / "build/release" / MADE_BY_RELEASE, folder / MADE_BY_RELEASE)
+    return folder
+
+
+def version_of(compiler):
+    text = subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
+    return f"{compiler} {re.search(r'[0-9]+[.][0-9.]+', text).group()}"
+
+
+def key_of(unit, root):
+    """What the unit has in common with those that can stand for it. Where the bugs are not seen, a source of the copy is that of the tree."""
+    compiler, options, source = unit.key()
+    if SEES_BUGS in options:
+        return compiler, options, source
+    here, there = str(root), f"{root}/build/planted-source"
+    return compiler, tuple(option.replace(there, here) for option in options), source.replace(there, here)
+
+
+def refusals(units):
+    """{compilation: what the compiler said}"""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        said = list(pool.map(lambda unit: unit.run(), units))
+    return {unit: text for unit, text in zip(units, said) if text}
+
+
+def run(workshop):
+    names = COMPILED_HERE + (() if workshop.depth == "fast" else ("arm64",))
+    if workshop.depth == "fast":
+        print("   left out: arm64, whose libraries a fast run does not install (without --fast it is compiled)")
+    listed = presets(workshop.root / "CMakePresets.json", workshop.root / PLANTED_PRESETS)
+    unknown = listed - {*COMPILED_HERE, *COMPILED_ELSEWHERE, "arm64"}
+    if unknown:
+        raise Failure(f"nobody compiles the preset {', '.join(sorted(unknown))}")
+    workshop.setup("fuzz", *(["arm64"] if "arm64" in names else []))  # clang; the cross compiler
+    release = workshop.build("release", "all", "openaclnn_bench", "openaclnn_gpu_bench")
+    done = {unit.key() for unit in compilations(release)}
+    sources = Counter({"g++": len(done)})
+    refused = {}
+    for preset in names:
+        units = {key_of(unit, workshop.root): unit for unit in compilations(configure(workshop, preset))}
+        new = [unit for key, unit in units.items() if key not in done]
+        print(f"   {preset}: {len(new)} of {len(units)} compilations are new", flush=True)
+        refused |= refusals(new)
+        done |= units.keys()
+        sources["clang" if any("clang" in unit.compiler for unit in new) else "g++"] += len(new)
+    for unit, text in list(refused.items())[:SHOWN]:
+        print(f"   {unit.compiler} refuses {unit.source}:\n{text[:3000]}")
+    figure = (f"{len(refused)} refused of {sources['g++']} compilations by {version_of('g++')} and {sources['clang']} by "
+              f"{version_of('clang')}; {len(names) + 1} presets")
+    return Result(figure, met=not refused and min(sources["g++"], sources["clang"]) >= LEAST)

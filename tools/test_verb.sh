@@ -1,0 +1,167 @@
+# The verb test of ./dev, which includes this file.
+# shellcheck shell=bash disable=SC2154
+
+# gcc's ThreadSanitizer cannot start when the kernel randomises more than 28 address bits; without randomisation it can.
+launcher_for() {
+  local bits=28
+  if [ "$1" = tsan ] && [ -r /proc/sys/vm/mmap_rnd_bits ]; then bits=$(cat /proc/sys/vm/mmap_rnd_bits); fi
+  if [ "$bits" -gt 28 ] && setarch "$(uname -m)" -R true 2>/dev/null; then printf 'setarch %s -R' "$(uname -m)"; fi
+}
+
+# One number of the first line group of a JUnit report: junit_count FILE ATTRIBUTE
+junit_count() {
+  sed -n "s/^[[:space:]]*$2=\"\([0-9]*\)\".*/\1/p" "$1" | head -n 1
+}
+
+# Runs ctest on a built preset and adds to the totals; extra arguments go to ctest.
+run_ctest() {
+  local preset=$1 report=$root/build/$1/ctest.xml launcher status=0 total failed skipped not_run
+  shift
+  launcher=$(launcher_for "$preset")
+  rm -f "$report"
+  # The launcher is a word list, or nothing.
+  # shellcheck disable=SC2086
+  $launcher ctest --preset "$preset" --no-tests=error --output-junit "$report" "$@" || status=$?
+  if [ -f "$report" ]; then
+    total=$(junit_count "$report" tests)
+    failed=$(junit_count "$report" failures)
+    skipped=$(($(junit_count "$report" skipped) + $(junit_count "$report" disabled)))
+    passed_total=$((passed_total + total - failed - skipped))
+    failed_total=$((failed_total + failed))
+    skipped_total=$((skipped_total + skipped))
+    summary+=("$preset: $((total - failed - skipped)) passed, $failed failed, $skipped skipped")
+    not_run=$(grep -ho '[0-9]* device cases were not run: .*' "$report" | head -n 1) || true
+    if [ -n "$not_run" ]; then summary+=("$preset: $not_run"); fi
+  else
+    summary+=("$preset: ctest reported no result")
+  fi
+  return $status
+}
+
+# The Python suite counts for itself: passed, failed and skipped in build/python/totals.
+run_python_suite() {
+  local status=0 passed=0 failed=1 skipped=0
+  setup_for python
+  # Its tests of GPUs use the emulated one of the release build, where that is.
+  if [ -f build/release/build.ninja ]; then build release openaclnn_simt >build/simt-build.log; fi
+  rm -f build/python/totals
+  python3 tools/python_suite "$@" || status=$?
+  if [ -f build/python/totals ]; then read -r passed failed skipped <build/python/totals; fi
+  passed_total=$((passed_total + passed))
+  failed_total=$((failed_total + failed))
+  skipped_total=$((skipped_total + skipped))
+  summary+=("python: $passed passed, $failed failed, $skipped skipped")
+  return $status
+}
+
+print_summary() {
+  printf '\n'
+  local line
+  for line in "${summary[@]}"; do say "$line"; done
+  say "$passed_total passed, $failed_total failed, $skipped_total skipped"
+}
+
+# The room of an operator: room_named embedding, or room_named EmbeddingDenseBackward. Nothing when there is none.
+room_named() {
+  local room
+  # shellcheck disable=SC2001
+  room=$(sed 's/\([a-z0-9]\)\([A-Z]\)/\1_\2/g' <<<"$1" | tr '[:upper:]' '[:lower:]')
+  if [ -f "src/ops/$room/tests/test.cc" ]; then printf '%s' "$room"; fi
+}
+
+# Builds one preset and runs its tests: test_preset PRESET TARGET... -- CTEST_ARGUMENT...
+test_preset() {
+  local preset=$1 targets=() start=$SECONDS status=0
+  shift
+  while [ "$1" != -- ]; do targets+=("$1") && shift; done
+  shift
+  if [ "$preset" = python ]; then
+    run_python_suite "$@" || status=1
+    say "tested python in $((SECONDS - start)) s"
+    return $status
+  fi
+  setup_for "$preset"
+  say "building $preset in build/$preset"
+  # Of the preset cuda only what runs without a GPU; ./dev gpu runs the rest.
+  if ! build "$preset" ${targets[@]+"${targets[@]}"} || { [ "$preset" = cuda ] && ! build cuda ptx_tests; }; then
+    summary+=("$preset: the build failed")
+    return 1
+  fi
+  say "testing $preset (built in $((SECONDS - start)) s)"
+  start=$SECONDS
+  run_ctest "$preset" "$@" || status=1
+  say "tested $preset in $((SECONDS - start)) s"
+  return $status
+}
+
+# What the newcomer's test command leaves out, by label.
+not_quick='^(slow|cuda|bench)$'
+
+kinds='abi runtime ops cuda numeric lifetime demo bench install cli docs ptx slow'
+
+verb_test() {
+  local presets=() parts=quick only='' room='' argument preset status=0 targets=() filter=()
+  for argument in "$@"; do
+    case $argument in
+      --all) parts='quick rest' ;;
+      --rest) parts=rest ;;
+      --only=?*) only=${argument#--only=} ;;
+      -*) fail 2 "test knows the options --all, --rest and --only=NAME, not '$argument'" ;;
+      *) presets+=("$argument") ;;
+    esac
+  done
+  if [ "$parts" != quick ] && [ ${#presets[@]} -gt 0 ]; then fail 2 "--all and --rest name their presets; leave out ${presets[*]}"; fi
+  setup
+  for preset in ${presets[@]+"${presets[@]}"}; do [ "$preset" = python ] || require_preset "$preset"; done
+  passed_total=0 failed_total=0 skipped_total=0 summary=()
+  if [ -n "$only" ]; then
+    room=$(room_named "$only")
+    filter=(-L "^$only\$")
+    if [ -n "$room" ]; then
+      filter=(-R "^${room}_(internals_)?test\$")
+      targets=("${room}_tests")
+    elif [[ " $kinds " != *" $only "* && " ${presets[*]-} " != *' python '* ]]; then
+      fail 2 "--only=$only names no kind of tests ($kinds) and no operator ($(cd src/ops && echo */ | tr -d /))"
+    fi
+    for preset in "${presets[@]:-release}"; do
+      if [ "$preset" = python ]; then filter=("--only=$only"); fi
+      test_preset "$preset" ${targets[@]+"${targets[@]}"} -- "${filter[@]}" || status=1
+    done
+  elif [ ${#presets[@]} -gt 0 ]; then
+    for preset in "${presets[@]}"; do test_preset "$preset" -- || status=1; done
+  else
+    if [[ $parts == quick* ]]; then
+      verb_lint
+      test_preset release quick_tests -- -LE "$not_quick" || status=1
+    fi
+    if [ "$parts" = quick ]; then test_preset python -- --quick || status=1; fi
+    if [[ $parts == *rest ]]; then
+      test_preset release -- -L "$not_quick" || status=1
+      for preset in asan tsan python; do test_preset "$preset" -- || status=1; done
+      compile_cuda || status=1
+    fi
+  fi
+  print_summary
+  return $status
+}
+
+# The plugin for real GPUs: register spills and warnings are errors, so compiling it tells something without a GPU, too.
+compile_cuda() {
+  if ! command -v nvcc >/dev/null; then
+    summary+=("cuda: not compiled, nvcc was not found")
+    return 0
+  fi
+  say "compiling the CUDA plugin in build/cuda"
+  if build cuda openaclnn_cuda; then
+    summary+=("cuda: the plugin compiles without spills and warnings")
+  else
+    summary+=("cuda: the plugin does NOT compile")
+    return 1
+  fi
+  say "running what nvcc made of the kernels, without a GPU"
+  if ! build cuda ptx_tests; then
+    summary+=("cuda: the tests of its PTX do NOT build")
+    return 1
+  fi
+  run_ctest cuda
+}
