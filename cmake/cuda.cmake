@@ -33,7 +33,7 @@ endif()
 
 # What crosses the border between library and plugin must come from one build: its name holds a hash of what is shared.
 file(GLOB shared CONFIGURE_DEPENDS src/base/*.h src/runtime/device.h src/runtime/fault.h src/runtime/tensor_lists.h
-  src/cuda/plugin.h src/cuda/launch.h src/ops/*.h src/ops/*/op.h src/ops/*/plan.h)
+  src/cuda/plugin.h src/cuda/launch.h src/ops/*.h src/ops/*/op.h src/ops/*/plan.h src/ops/*/windows.h src/ops/*/*/op.h src/ops/*/*/plan.h)
 set(hashes "")
 foreach(header IN LISTS shared)
   file(MD5 ${header} hash)
@@ -44,7 +44,7 @@ string(MD5 hash "${hashes}")
 string(SUBSTRING ${hash} 0 12 hash)
 set(OPENACLNN_CUDA_BUILD "${PROJECT_VERSION}-${hash}")
 
-file(GLOB OPENACLNN_CUDA_KERNELS CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/ops/*/cuda.cu)
+openaclnn_room_files(cuda.cu OPENACLNN_CUDA_KERNELS)
 
 # openaclnn_add_plugin(name): a plugin of the sources that both have; the caller adds kernels and the CUDA runtime.
 function(openaclnn_add_plugin name)

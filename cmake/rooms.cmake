@@ -1,4 +1,21 @@
-# Sources that are made for every operator's room, from a header that the rooms have.
+# The rooms of operators, and sources that are made for each of them.
+
+# openaclnn_rooms(out): the folders of all rooms below src/ops, `embedding` or, in a family's folder, `nsa/compress`. A room has an op.h.
+function(openaclnn_rooms out)
+  set(ops ${PROJECT_SOURCE_DIR}/src/ops)
+  file(GLOB rooms CONFIGURE_DEPENDS RELATIVE ${ops} ${ops}/*/op.h ${ops}/*/*/op.h)
+  list(TRANSFORM rooms REPLACE "/op.h$" "")
+  set(${out} ${rooms} PARENT_SCOPE)
+endfunction()
+
+# openaclnn_room_files(pattern out): the files of all rooms that match the pattern, which is relative to a room.
+function(openaclnn_room_files pattern out)
+  openaclnn_rooms(rooms)
+  list(TRANSFORM rooms PREPEND ${PROJECT_SOURCE_DIR}/src/ops/)
+  list(TRANSFORM rooms APPEND /${pattern})
+  file(GLOB files CONFIGURE_DEPENDS ${rooms})
+  set(${out} ${files} PARENT_SCOPE)
+endfunction()
 
 # The library is under test, not what judges it: that is compiled quickly, and only the library is watched for undefined behaviour.
 set(OPENACLNN_TEST_FLAGS $<$<CONFIG:Release>:-O1>)
@@ -11,13 +28,15 @@ endif()
 # openaclnn_room_sources(what template_folder out): one source for each room that has the header verify/<what>.h or tests/<what>.h, made
 # from room_<what>.cc.in. `out` receives their names.
 function(openaclnn_room_sources what template_folder out)
-  set(ops ${PROJECT_SOURCE_DIR}/src/ops)
-  file(GLOB headers CONFIGURE_DEPENDS RELATIVE ${ops} ${ops}/*/verify/${what}.h ${ops}/*/tests/${what}.h)
+  openaclnn_rooms(rooms)
   set(made "")
-  foreach(header IN LISTS headers)
-    string(REGEX MATCH "^[^/]+" room ${header})
-    configure_file(${template_folder}/room_${what}.cc.in ${PROJECT_BINARY_DIR}/rooms/${room}_${what}.cc @ONLY)
-    list(APPEND made ${PROJECT_BINARY_DIR}/rooms/${room}_${what}.cc)
+  foreach(folder IN LISTS rooms)
+    file(GLOB header ${PROJECT_SOURCE_DIR}/src/ops/${folder}/verify/${what}.h ${PROJECT_SOURCE_DIR}/src/ops/${folder}/tests/${what}.h)
+    if(header)
+      string(REPLACE / _ room ${folder})
+      configure_file(${template_folder}/room_${what}.cc.in ${PROJECT_BINARY_DIR}/rooms/${room}_${what}.cc @ONLY)
+      list(APPEND made ${PROJECT_BINARY_DIR}/rooms/${room}_${what}.cc)
+    endif()
   endforeach()
   set(${out} ${made} PARENT_SCOPE)
 endfunction()

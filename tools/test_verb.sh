@@ -66,7 +66,7 @@ room_named() {
   local room
   # shellcheck disable=SC2001
   room=$(sed 's/\([a-z0-9]\)\([A-Z]\)/\1_\2/g' <<<"$1" | tr '[:upper:]' '[:lower:]')
-  if [ -f "src/ops/$room/tests/test.cc" ]; then printf '%s' "$room"; fi
+  if grep -q "^OPENACLNN_OPERATOR($room," src/ops/ops.def; then printf '%s' "$room"; fi
 }
 
 # Builds one preset and runs its tests: test_preset PRESET TARGET... -- CTEST_ARGUMENT...
@@ -121,7 +121,7 @@ verb_test() {
       filter=(-R "^${room}_(internals_)?test\$")
       targets=("${room}_tests")
     elif [[ " $kinds " != *" $only "* && " ${presets[*]-} " != *' python '* ]]; then
-      fail 2 "--only=$only names no kind of tests ($kinds) and no operator ($(cd src/ops && echo */ | tr -d /))"
+      fail 2 "--only=$only names no kind of tests ($kinds) and no operator ($(sed -n 's/^OPENACLNN_OPERATOR(\([a-z_0-9]*\),.*/\1/p' src/ops/ops.def | paste -sd ' '))"
     fi
     for preset in "${presets[@]:-release}"; do
       if [ "$preset" = python ]; then filter=("--only=$only"); fi

@@ -15,7 +15,7 @@ language = "en"
 extensions = ["myst_parser", "breathe", "c_reference", "python_reference", "repository_links"]
 root_doc = "docs/site/index"
 include_patterns = ["README.md", "README.zh-CN.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs/**.md",
-                    "src/ops/*/README.md", "src/ops/*/README.zh-CN.md", "examples/*/README.md", "bench/README.md"]
+                    "src/ops/**/README.md", "src/ops/**/README.zh-CN.md", "examples/*/README.md", "bench/README.md"]
 exclude_patterns = ["build", "dist", ".git", "bench/results", "**/.venv", "shared"]
 
 myst_heading_anchors = 4  # #names of headings, as other readers of Markdown make them

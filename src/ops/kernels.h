@@ -4,7 +4,7 @@
 
 #include "base/kernel_io.h"
 
-#define OPENACLNN_OPERATOR(folder, name) Fault run_##folder(const void* plan, const TaskIo& io);
+#define OPENACLNN_OPERATOR(room, name) Fault run_##room(const void* plan, const TaskIo& io);
 
 namespace openaclnn::isa_baseline {
 #include "ops/ops.def"

@@ -8,9 +8,9 @@
 namespace openaclnn {
 
 // Of each room: its operator, and its CPU kernel for the instruction set of this process.
-#define OPENACLNN_OPERATOR(folder, name) \
-  const Operator& folder##_operator();   \
-  RunFunction folder##_kernel();
+#define OPENACLNN_OPERATOR(room, name) \
+  const Operator& room##_operator();   \
+  RunFunction room##_kernel();
 #include "ops/ops.def"
 #undef OPENACLNN_OPERATOR
 

@@ -7,7 +7,7 @@
 #include "kernels.h"
 #include "ops/embedding_dense_backward/verify/cases.h"
 #include "ops/grouped_bias_add_grad/verify/cases.h"
-#include "ops/nsa_compress_grad/verify/cases.h"
+#include "ops/nsa/compress_grad/verify/cases.h"
 #include "support/verify.h"
 #include "verify/room_cases.h"
 

@@ -33,7 +33,7 @@ class Block:
 
 def pages():
     """All pages of the project in English, as paths below its root."""
-    found = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("src/ops/*/README.md"), *ROOT.glob("examples/*/README.md"),
+    found = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("src/ops/**/README.md"), *ROOT.glob("examples/*/README.md"),
              ROOT / "bench" / "README.md"]
     return sorted(page.relative_to(ROOT).as_posix() for page in found if not page.name.endswith(".zh-CN.md"))
 

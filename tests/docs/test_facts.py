@@ -14,6 +14,9 @@ import unittest
 
 import pages
 
+sys.path.append(str(pages.ROOT / "tools"))
+from rooms import rooms  # noqa: E402  a file of tools/
+
 ROOT = pages.ROOT
 BUILD = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith("-") else "build/release").resolve()
 TEXTS = {page: pages.read(page) for page in pages.pages()}
@@ -23,6 +26,11 @@ SETTING = re.compile(r"(?<![\w/])OPENACLNN_[A-Z][A-Z_]*[A-Z]\b")
 READS_SETTING = r"(?:getenv|environ\.get|environ\.setdefault)\(\"(OPENACLNN_\w+)\""
 # Read by the emulation of CUDA alone, which no package has.
 ONLY_FOR_TESTS = {"OPENACLNN_FAKE_CUDA", "OPENACLNN_PTX_COUNTS", "OPENACLNN_SIMT_SCHEDULE"}
+
+
+def page_of(room):
+    """The page of an operator, as pages name it."""
+    return (rooms(ROOT)[room] / "README.md").relative_to(ROOT).as_posix()
 
 
 def matches(folders, suffixes, pattern):
@@ -99,15 +107,15 @@ class Facts(unittest.TestCase):
         self.assertEqual(wrong_prototypes(good.replace("int32_t", "int"), known), ["aclrtSetDevice"])
 
     def test_pages_of_operators_name_every_parameter(self):
-        rooms = re.findall(r"^OPENACLNN_OPERATOR\((\w+), (\w+)\)", (ROOT / "src/ops/ops.def").read_text(), re.M)
+        operators = re.findall(r"^OPENACLNN_OPERATOR\((\w+), (\w+)\)", (ROOT / "src/ops/ops.def").read_text(), re.M)
         known, seen = prototypes(), 0
-        for room, name in rooms:
+        for room, name in operators:
             for function, prototype in known.items():
                 if re.fullmatch(rf"(?:open)?aclnn{name}(?:V\d)?GetWorkspaceSize", function):
                     seen += 1
                     with self.subTest(function):
-                        self.assertEqual(unnamed_parameters(TEXTS[f"src/ops/{room}/README.md"], prototype), [])
-        self.assertGreaterEqual(seen, len(rooms))
+                        self.assertEqual(unnamed_parameters(TEXTS[page_of(room)], prototype), [])
+        self.assertGreaterEqual(seen, len(operators))
         self.assertEqual(unnamed_parameters("a … c, x", "f(int a,int b,int c,int xOptional,int y);"), ["y"])
 
     def test_pages_of_operators_list_the_formats(self):
@@ -176,8 +184,7 @@ class Facts(unittest.TestCase):
                 self.assertEqual(spoken - commands, set())
 
     def test_every_operator_is_listed(self):
-        rooms = re.findall(r"^OPENACLNN_OPERATOR\((\w+),", (ROOT / "src/ops/ops.def").read_text(), re.M)
-        self.assertEqual([room for room in rooms if f"(src/ops/{room}/README.md)" not in TEXTS["README.md"]], [])
+        self.assertEqual([room for room in rooms(ROOT) if f"({page_of(room)})" not in TEXTS["README.md"]], [])
 
     def test_the_picture_shows_the_figures_that_are_kept(self):
         told = subprocess.run([sys.executable, "-B", ROOT / "bench" / "speed_svg.py", "--check"], capture_output=True, text=True)

@@ -3,8 +3,8 @@
 
 #include "fuzz/found.h"
 #include "fuzz/input.h"
+#include "ops/nsa/verify/windows.h"
 #include "support/verify.h"
-#include "verify/nsa_windows.h"
 
 namespace openaclnn_test {
 

@@ -9,7 +9,7 @@
 #include "base/env.h"
 #include "ops/apply_fused_ema_adam/op.h"
 #include "ops/embedding_dense_backward/op.h"
-#include "ops/nsa_compress/op.h"
+#include "ops/nsa/compress/op.h"
 
 namespace openaclnn {
 namespace {

@@ -7,9 +7,9 @@
 #include "ops/apply_fused_ema_adam/op.h"
 #include "ops/embedding_dense_backward/op.h"
 #include "ops/grouped_bias_add_grad/op.h"
-#include "ops/nsa_compress/op.h"
-#include "ops/nsa_compress_grad/op.h"
-#include "ops/nsa_compress_with_cache/op.h"
+#include "ops/nsa/compress/op.h"
+#include "ops/nsa/compress_grad/op.h"
+#include "ops/nsa/compress_with_cache/op.h"
 #include "support/unknown_dtype.h"
 
 namespace openaclnn {

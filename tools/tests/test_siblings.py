@@ -7,6 +7,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools" / "check"))
 siblings = importlib.import_module("layers.siblings")
+sys.path.insert(0, str(ROOT / "tools"))
+rooms = importlib.import_module("rooms")
 
 OPERATORS = [*sorted(siblings.FOUR), "ApplyAdamW"]
 
@@ -32,9 +34,9 @@ class Judge(unittest.TestCase):
 
 class Lists(unittest.TestCase):
     def test_the_tree_has_operators_with_rooms(self):
-        rooms = siblings.read_rooms(ROOT)
-        self.assertLessEqual(siblings.FOUR, set(rooms.values()))
-        self.assertTrue(all((ROOT / "src" / "ops" / room).is_dir() for room in rooms))
+        operators = siblings.read_rooms(ROOT)
+        self.assertLessEqual(siblings.FOUR, set(operators.values()))
+        self.assertEqual(set(operators), set(rooms.rooms(ROOT)))
 
     def test_versions_belong_to_their_operator(self):
         self.assertEqual(siblings.operators_among({"ApplyAdamWV2", "Other"}, OPERATORS), {"ApplyAdamW"})

@@ -1,6 +1,6 @@
 """Every parameter of every operator with every fault is answered by the specified code and sentence.
 
-The schema of a room (src/ops/*/tests/schema.h) describes a valid call and says what phase 1 refuses. negative_test makes the table of
+The schema of a room (tests/schema.h) describes a valid call and says what phase 1 refuses. negative_test makes the table of
 (parameter x fault) from it: NULL, destroyed and foreign handles, all dtypes and formats, ranks 0 to 9, extents, strides, offsets
 and attributes at the borders of 32 and 64 bits, lengths, layouts, outputs that overlap themselves, and the faults that the room
 lists. Then the rooms' own tests run the faults of phase 2 (executor, stream, workspace, addresses, aliasing) and all pairs of
@@ -8,6 +8,7 @@ faults. A failure names function, parameter and fault.
 """
 import re
 
+from layers.siblings import read_rooms
 from workshop import Result
 
 GOAL = "100 % of at least 9000 cells, at least 20000 pairs of faults in order"
@@ -15,7 +16,7 @@ FAST = True
 
 
 def run(workshop):
-    programs = sorted(f"{schema.parents[1].name}_test" for schema in workshop.root.glob("src/ops/*/tests/schema.h"))
+    programs = sorted(f"{room}_test" for room in read_rooms(workshop.root))
     workshop.build("release", "negative_test", *programs)
     table = workshop.run([workshop.program("release", "negative_test")], seconds=120, accept=(0, 1))
     if table.status:

@@ -121,7 +121,7 @@ PROOFS = [
 
 
 def read_rooms(root):
-    """folder -> operator, of the one list of operators."""
+    """room -> operator, of the one list of operators."""
     text = (root / "src/ops/ops.def").read_text()
     return dict(re.findall(r"^OPENACLNN_OPERATOR\((\w+), (\w+)\)", text, re.M))
 

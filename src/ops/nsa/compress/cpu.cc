@@ -1,0 +1,236 @@
+// NsaCompress on the CPU: one walk over the tokens, in memory order. A token is read once and goes to all windows that cover
+// it; their accumulators stay in L1. Every window's sum has the library's order of additions (cpu/rows.h).
+#include <algorithm>
+
+#include "base/checked.h"
+#include "base/storage_types.h"
+#include "base/workspace_part.h"
+#include "cpu/rows.h"
+#include "cpu/scratch.h"
+#include "cpu/threads.h"
+#include "ops/kernels.h"
+#include "ops/nsa/compress/plan.h"
+#include "ops/nsa/windows_cpu.h"
+
+namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
+
+namespace {
+
+// Windows whose sums are open at the same time. Where more overlap, the tokens are walked again for the next ones.
+constexpr int64_t kMostOpen = 8;
+// Of those, the ones that go through a row together: the row is converted once for all of them.
+constexpr int kWindowsTogether = 4;
+// Rows that go together. One is best for memory, which likes to be read in one stream; but with many windows the loads and
+// stores of accumulators take longer than memory, and two rows share them.
+template <int kWindows>
+constexpr int kTokensTogether = kWindows > 2 ? 2 : 1;
+
+// Accumulators of the open windows, in the scratch memory of a thread. window[] is used for every token and stays in L1.
+struct alignas(64) OpenWindows {
+  static constexpr int64_t kColumns = 6144;
+  float window[kColumns];
+  float chunk[kColumns];
+  double total[kColumns];
+};
+
+// A part of every row: some whole heads, or a part of one head.
+struct Tile {
+  int64_t first_head, heads;
+  int64_t first_column, columns;
+};
+
+// As few tiles as the accumulators allow, all of about the same width.
+struct Tiles {
+  Tiles(const CompressionSizes& all, int64_t open_windows)
+      : sizes(all),
+        most_columns(OpenWindows::kColumns / open_windows / kLine * kLine),
+        heads_each(even_part(all.heads, std::max<int64_t>(most_columns / slots_for(all.columns), 1))),
+        columns_each(ceil_div(even_part(all.columns, most_columns), kLine) * kLine),
+        pieces(ceil_div(all.columns, columns_each)),
+        count(ceil_div(all.heads, heads_each) * pieces) {}
+
+  Tile operator[](int64_t index) const {
+    const int64_t head = index / pieces * heads_each;
+    const int64_t column = index % pieces * columns_each;
+    return {head, std::min(sizes.heads - head, heads_each), column,
+            std::min(sizes.columns - column, columns_each)};
+  }
+
+  static constexpr int64_t kLine = 64;  // columns; whole lines, and whole pairs of vectors
+  const CompressionSizes& sizes;
+  int64_t most_columns;  // of a tile
+  int64_t heads_each;    // of a tile
+  int64_t columns_each;  // of a tile
+  int64_t pieces;        // of a head
+  int64_t count;
+};
+
+template <class T>
+class Compression {
+ public:
+  Compression(const NsaCompressPlan& plan, const TaskIo& io)
+      : plan_(plan),
+        sizes_(plan.sizes),
+        in_(plan.input_strides),
+        out_(plan.output_strides),
+        input_(static_cast<const T*>(io.data[kCompressInput]) + plan.offsets[kCompressInput]),
+        output_(static_cast<T*>(io.data[kCompressOutput]) + plan.offsets[kCompressOutput]),
+        weights_(workspace_part<float>(io, plan.weights)),
+        overlapping_(ceil_div(sizes_.block_size, sizes_.stride)),
+        tiles_(sizes_, std::min(overlapping_, kMostOpen)),
+        reads_in_place_(in_.column == 1 && (sizes_.columns - 1) % tiles_.columns_each + 1 >= F32x2::kLanes) {
+    widen_weights(sizes_.block_size, sizes_.heads,
+                  static_cast<const T*>(io.data[kCompressWeight]) + plan.offsets[kCompressWeight],
+                  plan.weight_strides, weights_);
+  }
+
+  void run() const {
+    const int64_t rows_read = std::min(sizes_.stride, sizes_.block_size);  // anew, per window
+    const int64_t bytes =
+        sizes_.windows * (rows_read + 1) * sizes_.heads * sizes_.columns * static_cast<int64_t>(sizeof(T));
+    const int64_t chunks = cpu::chunks_for(bytes);
+    const int64_t window_chunks = std::min(chunks, sizes_.windows);
+    const int64_t tile_chunks = std::min(ceil_div(chunks, window_chunks), tiles_.count);
+    cpu::parallel_for(window_chunks * tile_chunks, [&](int64_t chunk) {
+      const cpu::Range tiles = cpu::chunk_range(tiles_.count, tile_chunks, chunk % tile_chunks, 1);
+      OpenWindows& open = cpu::scratch_as<OpenWindows>();
+      for (int64_t tile = tiles.begin; tile < tiles.end; ++tile)
+        sum_windows(cpu::chunk_range(sizes_.windows, window_chunks, chunk / tile_chunks, 1), tiles_[tile],
+                    open);
+    });
+  }
+
+ private:
+  void sum_windows(cpu::Range windows, const Tile& tile, OpenWindows& open) const {
+    const Sequence* const sequences = plan_items<Sequence>(plan_);
+    const auto first_window = [](const Sequence& s) { return s.first_window; };
+    while (windows.begin < windows.end) {
+      const int64_t at = last_sequence_at(sequences, sizes_.sequences, first_window, windows.begin);
+      int64_t end = std::min(sequences[at].first_window + sequences[at].windows, windows.end);
+      if (overlapping_ > kMostOpen) end = std::min(end, windows.begin + kMostOpen);
+      walk(sequences[at], {windows.begin, end}, tile, open);
+      windows.begin = end;
+    }
+  }
+
+  // Sums the windows of the range, all of one sequence, in one walk over their tokens.
+  void walk(const Sequence& sequence, cpu::Range windows, const Tile& tile, OpenWindows& open) const {
+    const auto first_token = [&](int64_t window) {
+      return sequence.first_token + (window - sequence.first_window) * sizes_.stride;
+    };
+    const int64_t last_token = first_token(windows.end - 1) + sizes_.block_size - 1;
+    int64_t oldest = windows.begin;  // of the open ones
+    int64_t newest = windows.begin;  // one past the last open one
+    int64_t token = first_token(oldest);
+    while (oldest < windows.end) {
+      if (oldest == newest) token = first_token(oldest);  // no token between the windows belongs to any
+      if (newest < windows.end && first_token(newest) == token) ++newest;
+      // As many tokens as the open windows stay the same and no partial sum of theirs is complete.
+      int64_t end = newest < windows.end ? first_token(newest) : INT64_MAX;
+      for (int64_t window = oldest; window < newest; ++window) {
+        const int64_t i = token - first_token(window);
+        end = std::min({end, token + sizes_.block_size - i, token + kWindowTerms - i % kWindowTerms});
+      }
+      for (int64_t window = oldest; window < newest; window += kWindowsTogether) {
+        const auto add = [&]<int kWindows>() {
+          add_tokens<kWindows>(tile, {token, end}, last_token, window, token - first_token(window), open);
+        };
+        switch (newest - window) {
+          case 1: add.template operator()<1>(); break;
+          case 2: add.template operator()<2>(); break;
+          case 3: add.template operator()<3>(); break;
+          default: add.template operator()<kWindowsTogether>(); break;
+        }
+      }
+      token = end;
+      for (int64_t window = oldest; window < newest; ++window)
+        close_partial_sum(token - first_token(window), window, tile, open);
+      if (token == first_token(oldest) + sizes_.block_size) write(oldest++, tile, open);
+    }
+  }
+
+  // Where the accumulators of a window are, for one head of the tile.
+  int64_t slot_of(int64_t window, int64_t head, const Tile& tile) const {
+    return (window % std::min(overlapping_, kMostOpen) * tile.heads + head) * slots_for(tile.columns);
+  }
+
+  // Adds the tokens to kWindows windows from `window` on; the first token is term i of that window.
+  template <int kWindows>
+  void add_tokens(const Tile& tile, cpu::Range tokens, int64_t last_token, int64_t window, int64_t i,
+                  OpenWindows& open) const {
+    int64_t token = tokens.begin;
+    constexpr int kTokens = kTokensTogether<kWindows>;
+    for (; token + kTokens <= tokens.end; token += kTokens, i += kTokens)
+      add_group<kWindows, kTokens>(tile, token, last_token, window, i, open);
+    for (; token < tokens.end; ++token, ++i) add_group<kWindows, 1>(tile, token, last_token, window, i, open);
+  }
+
+  template <int kWindows, int kTokens>
+  void add_group(const Tile& tile, int64_t token, int64_t last_token, int64_t window, int64_t i,
+                 OpenWindows& open) const {
+    const int64_t distance = rows_ahead<T>(tile.heads * tile.columns);
+    Meeting<kWindows, kTokens, T> meeting;
+    for (int64_t h = 0; h < tile.heads; ++h) {
+      const int64_t head = tile.first_head + h;
+      const int64_t offset = head * in_.head + tile.first_column * in_.column;
+#pragma GCC unroll 8
+      for (int r = 0; r < kTokens; ++r) {
+        meeting.token[r] = input_ + (token + r) * in_.row + offset;
+        meeting.ahead[r] = input_ + std::min(token + r + distance, last_token) * in_.row + offset;
+      }
+#pragma GCC unroll 8
+      for (int w = 0; w < kWindows; ++w) {
+        const int64_t first_term = i - w * sizes_.stride;
+        meeting.accumulators[w] = open.window + slot_of(window + w, h, tile);
+        meeting.is_first[w] = first_term % kWindowTerms == 0;
+#pragma GCC unroll 8
+        for (int r = 0; r < kTokens; ++r)
+          meeting.weight[w][r] = F32(weights_[(first_term + r) * sizes_.heads + head]);
+      }
+      if (reads_in_place_) {
+        meeting.add_row(tile.columns);
+      } else {
+        meeting.add_gathered_row(tile.columns, in_.column);
+      }
+    }
+  }
+
+  // A window has got `terms` terms: when they complete a partial sum, it joins the larger ones.
+  void close_partial_sum(int64_t terms, int64_t window, const Tile& tile, OpenWindows& open) const {
+    if (sizes_.block_size <= kWindowTerms) return;  // there is only one
+    if (terms % kWindowTerms != 0 && terms != sizes_.block_size) return;
+    const int64_t slot = slot_of(window, 0, tile);
+    join_window(terms, sizes_.block_size, tile.heads * slots_for(tile.columns), open.window + slot,
+                open.chunk + slot, open.total + slot);
+  }
+
+  void write(int64_t window, const Tile& tile, const OpenWindows& open) const {
+    for (int64_t h = 0; h < tile.heads; ++h) {
+      const int64_t first_slot = slot_of(window, h, tile);
+      const float* const sums = (sizes_.block_size <= kWindowTerms ? open.window : open.chunk) + first_slot;
+      T* const to =
+          output_ + window * out_.row + (tile.first_head + h) * out_.head + tile.first_column * out_.column;
+      write_compressed(sums, to, out_.column, tile.columns, reads_in_place_);
+    }
+  }
+
+  const NsaCompressPlan& plan_;
+  const CompressionSizes& sizes_;
+  const HeadStrides in_, out_;
+  const T* const input_;
+  T* const output_;
+  float* const weights_;
+  const int64_t overlapping_;  // windows that may cover one token
+  const Tiles tiles_;
+  const bool reads_in_place_;
+};
+
+}  // namespace
+
+Fault run_nsa_compress(const void* opaque_plan, const TaskIo& io) {
+  const auto& plan = *static_cast<const NsaCompressPlan*>(opaque_plan);
+  with_float_type(plan.dtype, [&](auto type) { Compression<decltype(type)>(plan, io).run(); });
+  return {};
+}
+
+}  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

@@ -1,0 +1,160 @@
+// NsaCompress: checks, plan and the two entry points.
+#include "ops/nsa/compress/op.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+
+#include "aclnnop/aclnn_nsa_compress.h"
+#include "base/checked.h"
+#include "base/storage_types.h"
+#include "base/text.h"
+#include "ops/registry.h"
+#include "ops/require.h"
+#include "ops/workspace.h"
+
+namespace openaclnn {
+
+namespace {
+
+// No content of a tensor is a fault.
+std::string describe_fault(const Fault&) { return ""; }
+
+Status check_limits(const CompressionArgs& args, const PlanContext& context) {
+  if (!context.vendor_limits) return {};
+  OPENACLNN_TRY(check_vendor_limits(args, {&args.tokens, &args.weight, &args.compressed}));
+  const auto require_at_most = [](const char* what, int64_t value, int64_t most) -> Status {
+    if (value <= most) return {};
+    return {ACLNN_ERR_PARAM_INVALID,
+            text(what, " is ", value, "; OPENACLNN_LIMITS=vendor accepts at most ", most)};
+  };
+  OPENACLNN_TRY(require_at_most("dim 1 of input", args.tokens.view.dims[1], 128));
+  OPENACLNN_TRY(require_at_most("compressBlockSize", args.block_size, 128));
+  OPENACLNN_TRY(require_at_most("dim 2 of input", args.tokens.view.dims[2], 256));
+  if (args.lengths == nullptr || args.lengths->empty()) {
+    return {ACLNN_ERR_PARAM_INVALID,
+            text(args.lengths_name, args.lengths == nullptr ? " is NULL" : " is empty",
+                 "; OPENACLNN_LIMITS=vendor requires at least one sequence")};
+  }
+  if (args.lengths->back() != args.tokens.view.dims[0]) {
+    return {ACLNN_ERR_PARAM_INVALID,
+            text(args.lengths_name, "[", args.lengths->size() - 1, "] = ", args.lengths->back(),
+                 " but input has ", args.tokens.view.dims[0],
+                 " tokens; OPENACLNN_LIMITS=vendor wants every token in a sequence")};
+  }
+  return {};
+}
+
+}  // namespace
+
+const Operator& nsa_compress_operator() {
+  static constexpr Operator op{"aclnnNsaCompress", nsa_compress_kernel, describe_fault};
+  return op;
+}
+
+Status check(const CompressionArgs& args, const PlanContext&) {
+  static constexpr aclDataType kDtypes[] = {ACL_FLOAT16, ACL_BF16, ACL_FLOAT};
+  const Argument& input = args.tokens;
+  const Argument& weight = args.weight;
+  const Argument& output = args.compressed;
+  // V4
+  OPENACLNN_TRY(require_dtype(input, kDtypes));
+  OPENACLNN_TRY(require_same_dtype(weight, input));
+  OPENACLNN_TRY(require_same_dtype(output, input));
+  // V5, V6
+  OPENACLNN_TRY(require_extents({&input, &weight, &output}));
+  OPENACLNN_TRY(require_rank(input, 3, "[T, N, D]"));
+  OPENACLNN_TRY(require_rank(weight, 2, "[L, N]"));
+  OPENACLNN_TRY(require_rank(output, 3, "[J, N, D]"));
+  if (input.view.dims[1] < 1 || input.view.dims[2] < 1) {
+    return {ACLNN_ERR_PARAM_INVALID, text("input has shape ", shape_text(input.view.shape()),
+                                          "; dims 1 and 2, N and D, must be at least 1")};
+  }
+  OPENACLNN_TRY(check_block(args));
+  OPENACLNN_TRY(check_compressed_dims(args));
+  // V7, V8, V9
+  OPENACLNN_TRY(check_attributes(args));
+  OPENACLNN_TRY(require_plain_formats({&input, &weight, &output}));
+  return require_distinct_elements({&output});
+}
+
+Result<Call> plan(const CompressionArgs& args, std::span<const Sequence> sequences,
+                  const PlanContext& context) {
+  OPENACLNN_TRY(require_kernel_for(args.tokens, kFloatTypes));
+  Call call;
+  call.op = &nsa_compress_operator();
+  call.nothing_to_do = args.compressed.view.is_empty();
+  for (const auto& [argument, use] :
+       {std::pair(&args.tokens, Use::input), {&args.weight, Use::input}, {&args.compressed, Use::output}}) {
+    Parameter made = parameter(*argument, use);
+    made.is_accessed = made.is_accessed && !call.nothing_to_do;
+    call.add(made);
+  }
+  call.work_bytes = std::max(call.work_bytes, work_bytes(args));
+  NsaCompressPlan plan = {};
+  if (!call.nothing_to_do) {
+    plan.dtype = args.tokens.dtype();
+    plan.sizes = sizes_of(args, sequences.size());
+    std::copy_n(args.tokens.view.strides, 3, plan.input_strides.begin());
+    std::copy_n(args.compressed.view.strides, 3, plan.output_strides.begin());
+    std::copy_n(args.weight.view.strides, 2, plan.weight_strides.begin());
+    for (size_t k = 0; k < kCompressParameters; ++k) plan.offsets[k] = call.parameters[k].view.offset;
+    WorkspaceLayout layout;
+    if (context.on_gpu()) {
+      plan.sequences = layout.reserve(Checked(plan.sizes.sequences) * sizeof(Sequence));
+    } else {
+      plan.weights = layout.reserve(Checked(plan.sizes.block_size) * plan.sizes.heads * 4);
+    }
+    const Result<uint64_t> workspace_bytes =
+        layout.bytes(plan.sizes.block_size, " weights of ", plan.sizes.heads, " heads");
+    if (!workspace_bytes.ok()) return workspace_bytes.status();
+    call.workspace_bytes = *workspace_bytes;
+  }
+  call.plan = share_plan(plan, sequences);
+  return call;
+}
+
+}  // namespace openaclnn
+
+using namespace openaclnn;
+
+aclnnStatus aclnnNsaCompressGetWorkspaceSize(const aclTensor* input, const aclTensor* weight,
+                                             const aclIntArray* actSeqLenOptional, char* layoutOptional,
+                                             int64_t compressBlockSize, int64_t compressStride,
+                                             int64_t actSeqLenType, aclTensor* output,
+                                             uint64_t* workspaceSize, aclOpExecutor** executor) {
+  const auto make = [=](const PlanContext& context) -> Result<Call> {
+    CompressionArgs args = {};
+    args.lengths_name = "actSeqLenOptional";
+    args.block_size = compressBlockSize;
+    args.stride = compressStride;
+    args.length_type = actSeqLenType;
+    args.layout_name = "layoutOptional";
+    args.layout = layoutOptional;
+    RecycledVector<Sequence> sequences;
+    const auto collect = [&]() -> Status {
+      OPENACLNN_TRY(require_given({{"input", input}, {"weight", weight}, {"output", output}}));
+      OPENACLNN_TRY(look_up({"input", input}, args.tokens));
+      OPENACLNN_TRY(look_up({"weight", weight}, args.weight));
+      OPENACLNN_TRY(look_up("actSeqLenOptional", actSeqLenOptional, args.lengths));
+      OPENACLNN_TRY(look_up({"output", output}, args.compressed));
+      OPENACLNN_TRY(check(args, context));
+      Result<RecycledVector<Sequence>> found = find_sequences(args, context);
+      if (!found.ok()) return found.status();
+      sequences = std::move(*found);
+      return check_limits(args, context);
+    };
+    if (Status status = collect(); !status.ok()) return status;
+    return plan(args, sequences, context);
+  };
+  return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
+    record("input", input)("weight", weight)("actSeqLenOptional", actSeqLenOptional)(
+        "layoutOptional", layoutOptional)("compressBlockSize", compressBlockSize)(
+        "compressStride", compressStride)("actSeqLenType", actSeqLenType)("output", output);
+  });
+}
+
+aclnnStatus aclnnNsaCompress(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
+                             aclrtStream stream) {
+  return phase2(__func__, nsa_compress_operator(), workspace, workspaceSize, executor, stream);
+}

@@ -1,0 +1,17 @@
+// NsaCompress: arguments and plan of token compression: every window of tokens becomes one token, their weighted sum.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "ops/nsa/compress/plan.h"
+#include "ops/nsa/windows.h"
+
+namespace openaclnn {
+
+Status check(const CompressionArgs& args, const PlanContext& context);
+Result<Call> plan(const CompressionArgs& args, std::span<const Sequence> sequences,
+                  const PlanContext& context);
+
+}  // namespace openaclnn

@@ -1,0 +1,178 @@
+// NsaCompress: the vectors of the specification, and the bits of the prescribed order for windows of all kinds.
+#include <gtest/gtest.h>
+
+#include "ops/nsa/compress/verify/cases.h"
+#include "support/case_call.h"
+#include "support/verify.h"
+#include "verify/random.h"
+
+namespace openaclnn_test {
+namespace {
+
+constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+
+CaseCall call_of(aclDataType dtype, const Shape& input_dims, const WindowAttributes& windows) {
+  return CaseCall(compress_case(dtype, input_dims, windows, Layout::contiguous, "test"));
+}
+
+std::vector<uint64_t> expected(const WindowAttributes& windows, const CaseCall& call) {
+  std::vector<uint64_t> bits;
+  for_each_compressed(windows, call[kCompressInput], call[kCompressWeight],
+                      [&](int64_t, const std::vector<CompressTerm>& terms) {
+                        bits.push_back(prescribed_compressed(call[kCompressOutput].dtype(), terms));
+                      });
+  return bits;
+}
+
+TEST(NsaCompressVectors, D1EveryFormOfTheLengths) {
+  for (const auto& [lengths, type] : {std::pair<std::vector<int64_t>, int64_t>({5, 4}, 0),
+                                      {{0, 5, 4}, 0},
+                                      {{5, 4}, 1},
+                                      {{0, 5, 0, 4, 0}, 1}}) {
+    const WindowAttributes form = {3, 2, lengths, type};
+    CaseCall call = call_of(ACL_FLOAT16, {9, 1, 2}, form);
+    for (int64_t i = 0; i < 18; ++i) call[kCompressInput].set(i, static_cast<double>(i));
+    call[kCompressWeight].fill({1, 2, 3});
+    ASSERT_EQ(window_starts(form, 9), (std::vector<int64_t>{0, 2, 5}));
+    ASSERT_TRUE(call.run_cleanly());
+    EXPECT_TRUE(call.has_bits(kCompressOutput, {0x4c00, 0x4d80, 0x5100, 0x51c0, 0x54c0, 0x5520}));
+  }
+}
+
+TEST(NsaCompressVectors, D2AndD3WhereTheWindowsAre) {
+  const auto check = [](const WindowAttributes& windows, int64_t tokens, const std::vector<int64_t>& starts) {
+    EXPECT_EQ(window_starts(windows, tokens), starts);
+    CaseCall call = call_of(ACL_FLOAT, {tokens, 2, 3}, windows);
+    EXPECT_TRUE(call.run_cleanly());
+    EXPECT_TRUE(call.has_bits(kCompressOutput, expected(windows, call)));
+  };
+  check({32, 16, {0, 96, 104}, 0}, 200, {0, 16, 32, 48, 64, 96, 112, 128, 144, 160});
+  check({32, 16, {0, 7, 53}, 0}, 60, {7, 23});
+  check({32, 16, {7, 53}, 0}, 60, {7, 23});
+  check({16, 16, {10, 2, 28}, 0}, 40, {12});
+}
+
+TEST(NsaCompressVectors, D4ToD6) {
+  CaseCall d4 = call_of(ACL_BF16, {10, 1, 1}, {6, 2, {10}, 0});
+  for (int64_t t = 0; t < 10; ++t) d4[kCompressInput].set(t, 1 + static_cast<double>(t) / 8);
+  d4[kCompressWeight].fill({1});
+  ASSERT_TRUE(d4.run_cleanly());
+  EXPECT_TRUE(d4.has_bits(kCompressOutput, {0x40fc, 0x4116, 0x412e}));
+
+  CaseCall d5 = call_of(ACL_FLOAT16, {3, 1, 1}, {2, 1, {3}, 0});
+  d5[kCompressInput].fill({2048, 1, 2050});
+  d5[kCompressWeight].fill({1});
+  ASSERT_TRUE(d5.run_cleanly());
+  EXPECT_TRUE(d5.has_bits(kCompressOutput, {0x6800, 0x6802}));
+
+  CaseCall d6 = call_of(ACL_FLOAT, {4, 2, 1}, {2, 1, {4}, 0});
+  d6[kCompressInput].fill({1, 0, 2, -1, 3, -2, 4, -3});
+  d6[kCompressWeight].fill({1, -1, 2, .5});
+  ASSERT_TRUE(d6.run_cleanly());
+  const double wanted[] = {5, -.5, 8, 0, 11, .5};
+  for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(d6[kCompressOutput].get(i), wanted[i]);
+}
+
+TEST(NsaCompressValues, EverySizeHasThePrescribedBits) {
+  for (const aclDataType dtype : kDtypes) {
+    for (const int64_t columns : {1, 2, 3, 7, 8, 9, 16, 17, 33, 170, 511, 512, 513, 1025}) {
+      const int64_t heads = columns < 200 ? 7 : 2;
+      const WindowAttributes windows = {5, 3, {21}, 0};
+      CaseCall call = call_of(dtype, {21, heads, columns}, windows);
+      ASSERT_TRUE(call.run_cleanly());
+      ASSERT_TRUE(call.has_bits(kCompressOutput, expected(windows, call))) << columns << " columns";
+    }
+    for (const int64_t block : {1, 2, 8, 63, 64, 65, 511, 512, 513, 1537}) {
+      const WindowAttributes windows = {block, block / 2 + 1, {3 * block + 5}, 1};
+      CaseCall call = call_of(dtype, {3 * block + 5, 2, 5}, windows);
+      ASSERT_TRUE(call.run_cleanly());
+      ASSERT_TRUE(call.has_bits(kCompressOutput, expected(windows, call))) << "windows of " << block;
+    }
+  }
+}
+
+TEST(NsaCompressValues, RandomSequencesHaveThePrescribedBits) {
+  SCOPED_TRACE(seed_text());
+  Random random(test_seed());
+  for (int repeat = 0; repeat < 300; ++repeat) {
+    WindowAttributes windows = {random.between(1, 40), random.between(1, 60), {}, random.below(2)};
+    int64_t tokens = 0;
+    for (int64_t b = random.below(8); b >= 0; --b) {
+      windows.lengths.push_back(random.chance(4) ? 0 : random.between(1, 120));
+      tokens += windows.lengths.back();
+    }
+    windows.pass_lengths = !random.chance(8);
+    tokens += windows.pass_lengths ? random.below(3) * 7 : 1;
+    CaseCall call =
+        call_of(kDtypes[random.below(3)], {tokens, random.between(1, 9), random.between(1, 40)}, windows);
+    ASSERT_TRUE(call.run_cleanly());
+    ASSERT_TRUE(call.has_bits(kCompressOutput, expected(windows, call))) << "round " << repeat;
+  }
+}
+
+TEST(NsaCompressEmpty, WithoutWindowsThereIsNothingToDo) {
+  for (const std::vector<int64_t>& lengths : {std::vector<int64_t>{7, 7, 0}, {0, 0}, {1, 2, 3}}) {
+    CaseCall call = call_of(ACL_BF16, {14, 2, 3}, {8, 2, lengths, 1});
+    const Outcome outcome = call.run();
+    EXPECT_TRUE(succeeded(outcome));
+    EXPECT_EQ(outcome.workspace_bytes, 0u);
+  }
+  CaseCall no_tokens = call_of(ACL_FLOAT, {0, 2, 3}, {1, 1, {}, 0, false});
+  EXPECT_TRUE(no_tokens.run_cleanly());
+}
+
+// Without lengths the sequences are the fewest of equal length that have as many windows as output: the bits are those of the call
+// with these lengths.
+TEST(NsaCompressBatches, HaveTheBitsOfTheirLengths) {
+  for (const EqualBatches& batches : kEqualBatches) {
+    for (const aclDataType dtype : kDtypes) {
+      const WindowAttributes none = batches.without_lengths();
+      CaseCall given = call_of(dtype, {batches.tokens, 3, 17}, batches.with_lengths());
+      CaseCall deduced = call_of(dtype, {batches.tokens, 3, 17}, none);
+      ASSERT_TRUE(given.run_cleanly() && deduced.run_cleanly());
+      ASSERT_TRUE(deduced.has_bits(kCompressOutput, given[kCompressOutput].all_bits()));
+      ASSERT_TRUE(deduced.has_bits(kCompressOutput, expected(none, deduced)));
+    }
+  }
+}
+
+// Three windows of four tokens, 3 apart, fit 12 tokens as well as three batches of 4: the fewest batches count.
+TEST(NsaCompressBatches, OfSeveralThatFitTheFewestCount) {
+  const WindowAttributes three_of_four = {4, 3, {4, 4, 4}, 1};
+  CaseCall given = call_of(ACL_FLOAT, {12, 1, 1}, three_of_four);
+  CaseCall deduced = call_of(ACL_FLOAT, {12, 1, 1}, WindowAttributes::without_lengths(4, 3));
+  ASSERT_EQ(given[kCompressOutput].dims(), deduced[kCompressOutput].dims());
+  for (int64_t t = 0; t < 12; ++t) {
+    given[kCompressInput].set(t, static_cast<double>(t));
+    deduced[kCompressInput].set(t, static_cast<double>(t));
+  }
+  given[kCompressWeight].fill({1, 0, 0, 0});
+  deduced[kCompressWeight].fill({1, 0, 0, 0});
+  ASSERT_TRUE(given.run_cleanly() && deduced.run_cleanly());
+  for (int64_t j = 0; j < 3; ++j) {
+    EXPECT_EQ(given[kCompressOutput].get(j), static_cast<double>(4 * j));
+    EXPECT_EQ(deduced[kCompressOutput].get(j), static_cast<double>(3 * j));
+  }
+}
+
+// An empty array means what NULL means.
+TEST(NsaCompressEmpty, AnEmptyArrayIsLikeNull) {
+  const auto null = WindowAttributes::without_lengths(4, 2, 2);
+  CaseCall first = call_of(ACL_FLOAT, {20, 2, 3}, null);
+  ASSERT_TRUE(first.run_cleanly());
+  Case with_array = first.description();
+  with_array.phase1 = [](Handles t, uint64_t* workspace_bytes, aclOpExecutor** executor) {
+    aclIntArray* const empty = aclCreateIntArray(nullptr, 0);
+    const aclnnStatus status =
+        aclnnNsaCompressGetWorkspaceSize(t[kCompressInput], t[kCompressWeight], empty, nullptr, 4, 2, 0,
+                                         t[kCompressOutput], workspace_bytes, executor);
+    aclDestroyIntArray(empty);
+    return status;
+  };
+  CaseCall second(with_array);
+  ASSERT_TRUE(second.run_cleanly());
+  EXPECT_TRUE(second.has_bits(kCompressOutput, first[kCompressOutput].all_bits()));
+}
+
+}  // namespace
+}  // namespace openaclnn_test

@@ -1,0 +1,170 @@
+// NsaCompressGrad on a GPU: one kernel for inputGrad, which needs no input, and one for weightGrad (weight_grad.cuh). They share nothing
+// but outputGrad, the smallest tensor, so two passes cost little more than one.
+#include "ops/launches.h"
+#include "ops/nsa/compress_grad/weight_grad.cuh"
+
+namespace openaclnn::cuda {
+
+namespace {
+
+// The windows [first, last] that cover a token; none when last < first. Window `first` meets it with weight `weight`, each further
+// one with a weight `stride` rows earlier. The same windows cover the tokens before `until`, with weights that follow.
+struct Cover {
+  int64_t first, last;
+  int64_t weight;
+  int64_t until;
+};
+
+__device__ __forceinline__ Cover cover_of(const CompressionSizes& sizes, const Sequence* sequences,
+                                          int64_t token) {
+  const auto first_token = [](const Sequence& s) { return s.first_token; };
+  const int64_t sequence = last_sequence_at(sequences, sizes.sequences, first_token, token);
+  Cover cover = {0, -1, 0, INT64_MAX};
+  if (sequence + 1 < sizes.sequences) cover.until = sequences[sequence + 1].first_token;
+  if (sequence < 0) return cover;
+  const Sequence& s = sequences[sequence];
+  const int64_t position = token - s.first_token;
+  int64_t rest = 0;
+  const int64_t started = divide(position, sizes.stride, rest);
+  const int64_t first =
+      position < sizes.block_size ? 0 : divide(position - sizes.block_size, sizes.stride, rest) + 1;
+  // Only windows that exist are looked at: behind them products with the stride might not be numbers.
+  if (started + 1 < s.windows)
+    cover.until = std::min(cover.until, s.first_token + (started + 1) * sizes.stride);
+  const int64_t last = started < s.windows ? started : s.windows - 1;
+  if (first > last) return cover;
+  cover.first = s.first_window + first;
+  cover.last = s.first_window + last;
+  cover.weight = position - first * sizes.stride;
+  cover.until = std::min(cover.until, token - cover.weight + sizes.block_size);
+  return cover;
+}
+
+// Adds the products of `count` tokens with the windows that cover them, in ascending order of windows. The sums behind become
+// anything. kAll: there are none.
+template <bool kAll, int kTokens, int kCount, class T>
+__device__ __forceinline__ void add_windows_of_tokens(const Gradient<T>& g, const Cover& cover,
+                                                      const HeadColumns& columns, int count,
+                                                      float (&sums)[kTokens][kCount]) {
+  if (cover.first > cover.last) return;
+  const T* from = columns.at(g.output_grad, cover.first);
+  const T* weights = g.weight.at(cover.weight, columns.head);
+  for (int64_t left = cover.last - cover.first;; --left) {
+    float gradient[kCount];
+    load_pack(from, gradient);
+    const T* at = weights;
+#pragma unroll
+    for (int t = 0; t < kTokens; ++t) {
+      const float weight = to_fp32(*at);
+      if (kAll || t + 1 < count) at += g.weight.row;
+#pragma unroll
+      for (int k = 0; k < kCount; ++k) sums[t][k] = add_product<T>(sums[t][k], weight, gradient[k]);
+    }
+    if (left == 0) break;
+    from += g.output_grad.row;
+    weights -= g.sizes.stride * g.weight.row;
+  }
+}
+
+constexpr int kTokensOfItem = 16;
+
+// A thread has a pack of columns of a few neighbouring tokens, kTokens at a time. Nearly always the same windows cover these: then
+// each window's gradients are read once.
+template <int kTokens, int kCount, class T>
+__global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
+    sum_input_grad(const __grid_constant__ Gradient<T> g) {
+  const CompressionSizes& sizes = g.sizes;
+  const int64_t packs = packs_of_row<kCount>(sizes.heads, sizes.columns);
+  const int64_t items = (sizes.tokens + kTokensOfItem - 1) / kTokensOfItem * packs;
+  for (int64_t item = thread_number(); item < items; item += thread_count()) {
+    int64_t pack = 0;
+    int64_t token = divide(item, packs, pack) * kTokensOfItem;
+    const HeadColumns columns = columns_at<kCount>(sizes.columns, pack);
+    T* to = columns.at(g.input_grad, token);
+    int left = static_cast<int>(sizes.tokens - token < kTokensOfItem ? sizes.tokens - token : kTokensOfItem);
+    Cover cover = {0, -1, 0, token};
+    while (left > 0) {
+      if (token == cover.until) cover = cover_of(sizes, g.sequences, token);
+      int count = left < kTokens ? left : kTokens;
+      if (cover.until - token < count) count = static_cast<int>(cover.until - token);
+      float sums[kTokens][kCount] = {};
+      if (count == kTokens) {
+        add_windows_of_tokens<true>(g, cover, columns, count, sums);
+      } else {
+        add_windows_of_tokens<false>(g, cover, columns, count, sums);
+      }
+#pragma unroll
+      for (int t = 0; t < kTokens; ++t) {
+        if (t >= count) break;
+        store_pack(sums[t], to);
+        to += g.input_grad.row;
+      }
+      token += count;
+      left -= count;
+      cover.weight += count;
+    }
+  }
+}
+
+template <int kTokens, int kCount, class T>
+cudaError_t launch_input_grad(const Gradient<T>& g, cudaStream_t stream) {
+  const int64_t items =
+      ceil_div(g.sizes.tokens, kTokensOfItem) * packs_of_row<kCount>(g.sizes.heads, g.sizes.columns);
+  return launch_kernel(sum_input_grad<kTokens, kCount, T>, grid_of(blocks_for(items)), kThreads, 0, stream,
+                       g);
+}
+
+template <class T>
+cudaError_t write_only_zeros(const NsaCompressGradPlan& plan, const LaunchIo& io) {
+  const CompressionSizes& sizes = plan.sizes;
+  const auto write = [&](const LoopNest<1>& nest, NsaCompressGradParameter which, bool is_empty) {
+    return is_empty ? cudaSuccess
+                    : write_zeros(nest, static_cast<T*>(io.data[which]) + plan.offsets[which], io.stream);
+  };
+  const bool has_tokens = sizes.tokens > 0 && sizes.heads > 0 && sizes.columns > 0;
+  OPENACLNN_CUDA_TRY(write(plan.input_grad_nest, kInputGrad, !has_tokens));
+  return write(plan.weight_grad_nest, kWeightGrad, sizes.heads == 0);
+}
+
+template <class T>
+cudaError_t launch(const NsaCompressGradPlan& plan, const LaunchIo& io) {
+  if (plan.only_zeros) return write_only_zeros<T>(plan, io);
+  Sequence* const sequences = workspace_part<Sequence>(io, plan.sequences);
+  OPENACLNN_CUDA_TRY(upload_sequences(plan, sequences, io.stream));
+  const auto heads = [&]<class Element>(NsaCompressGradParameter which,
+                                        const std::array<int64_t, 3>& strides) {
+    return head_tensor<Element>(io.data[which], plan.offsets[which], strides);
+  };
+  const auto weights = [&]<class Element>(NsaCompressGradParameter which,
+                                          const std::array<int64_t, 2>& strides) {
+    return WeightTensor<Element>{static_cast<Element*>(io.data[which]) + plan.offsets[which], strides[0],
+                                 strides[1]};
+  };
+  Gradient<T> g = {};
+  g.sizes = plan.sizes;
+  g.sequences = sequences;
+  g.output_grad = heads.template operator()<const T>(kOutputGrad, plan.output_grad_strides);
+  g.input = heads.template operator()<const T>(kGradInput, plan.input_strides);
+  g.weight = weights.template operator()<const T>(kGradWeight, plan.weight_strides);
+  g.input_grad = heads.template operator()<T>(kInputGrad, plan.input_grad_strides);
+  g.weight_grad = weights.template operator()<T>(kWeightGrad, plan.weight_grad_strides);
+  g.stretches = plan.stretches;
+  g.windows_of_stretch = plan.windows_of_stretch;
+  g.weight_sums = workspace_part<double>(io, plan.weight_sums);
+
+  constexpr int kCount = kLanes<T>;
+  const bool packed = can_pack<kCount>(g.output_grad, plan.sizes.columns) &&
+                      can_pack<kCount>(g.input_grad, plan.sizes.columns);
+  OPENACLNN_CUDA_TRY(packed ? launch_input_grad<8, kCount>(g, io.stream)
+                            : launch_input_grad<8, 1>(g, io.stream));
+  return launch_weight_grad(g, io.stream);
+}
+
+}  // namespace
+
+cudaError_t launch_nsa_compress_grad(const void* opaque_plan, const LaunchIo& io) {
+  const auto& plan = *static_cast<const NsaCompressGradPlan*>(opaque_plan);
+  return with_float_type(plan.dtype, [&](auto type) { return launch<decltype(type)>(plan, io); });
+}
+
+}  // namespace openaclnn::cuda

@@ -1,0 +1,196 @@
+// NsaCompressGrad: checks, plan and the two entry points.
+#include "ops/nsa/compress_grad/op.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+
+#include "aclnnop/aclnn_nsa_compress_grad.h"
+#include "base/checked.h"
+#include "base/layout.h"
+#include "base/storage_types.h"
+#include "base/text.h"
+#include "ops/registry.h"
+#include "ops/require.h"
+#include "ops/workspace.h"
+
+namespace openaclnn {
+
+namespace {
+
+// No content of a tensor is a fault.
+std::string describe_fault(const Fault&) { return ""; }
+
+Status check_limits(const CompressionGradArgs& args, const PlanContext& context) {
+  if (!context.vendor_limits) return {};
+  const CompressionArgs& forward = args.forward;
+  return check_vendor_limits(
+      forward, {&forward.compressed, &forward.tokens, &forward.weight, &args.input_grad, &args.weight_grad});
+}
+
+// Enough stretches to keep many threads busy with a large call, and few enough that their sums are small beside the tokens.
+int64_t count_stretches(const CompressionSizes& sizes) {
+  constexpr int64_t kElementsEach = 64 * 1024;
+  constexpr int64_t kMost = 64;
+  const int64_t by_work = sizes.tokens * sizes.heads * sizes.columns / kElementsEach;
+  const int64_t by_memory = sizes.tokens * sizes.columns / 8 / sizes.block_size;
+  return std::clamp(std::min(by_work, by_memory), int64_t{1}, kMost);
+}
+
+// The same in windows for a GPU, which needs more of them. A thread of it adds its products of a stretch in fp32: as many for each
+// weight as a piece of a head has windows in the stretch, and these are at most 64. It reads the tokens behind a stretch that the
+// last windows of it overlap, too: the more windows overlap, the fewer stretches; there are more groups of weights then.
+int64_t count_windows_of_stretch(const CompressionSizes& sizes) {
+  constexpr int64_t kPieceColumns = 1024;  // of a head that 256 threads take at once, at least
+  constexpr int64_t kMostAdditions = 64;
+  constexpr int64_t kMostStretches = 256;
+  const int64_t pieces = ceil_div(sizes.columns, kPieceColumns);
+  const int64_t by_error = std::max<int64_t>(kMostAdditions / pieces, 1);
+  const int64_t by_memory = sizes.tokens * sizes.columns / 8 / sizes.block_size;
+  const int64_t overlapping = (sizes.block_size - 1) / sizes.stride + 1;
+  const int64_t by_overlap = std::min(2 * kMostStretches / overlapping, kMostStretches);
+  const int64_t stretches = std::max<int64_t>(std::min(by_memory, by_overlap), 1);
+  return std::min(std::max(ceil_div(sizes.windows, stretches), overlapping), by_error);
+}
+
+}  // namespace
+
+const Operator& nsa_compress_grad_operator() {
+  static constexpr Operator op{"aclnnNsaCompressGrad", nsa_compress_grad_kernel, describe_fault};
+  return op;
+}
+
+Status check(const CompressionGradArgs& args, const PlanContext&) {
+  static constexpr aclDataType kDtypes[] = {ACL_FLOAT16, ACL_BF16, ACL_FLOAT};
+  const auto& [forward, input_grad, weight_grad] = args;
+  const Argument& output_grad = forward.compressed;
+  const Argument& input = forward.tokens;
+  const Argument& weight = forward.weight;
+  // V4
+  OPENACLNN_TRY(require_dtype(output_grad, kDtypes));
+  for (const Argument* other : {&input, &weight, &input_grad, &weight_grad}) {
+    OPENACLNN_TRY(require_same_dtype(*other, output_grad));
+  }
+  // V5, V6
+  OPENACLNN_TRY(require_extents({&output_grad, &input, &weight, &input_grad, &weight_grad}));
+  OPENACLNN_TRY(require_rank(output_grad, 3, "[J, N, D]"));
+  OPENACLNN_TRY(require_rank(input, 3, "[T, N, D]"));
+  OPENACLNN_TRY(require_rank(weight, 2, "[L, N]"));
+  OPENACLNN_TRY(require_rank(input_grad, 3, "[T, N, D]"));
+  OPENACLNN_TRY(require_rank(weight_grad, 2, "[L, N]"));
+  OPENACLNN_TRY(check_block(forward));
+  OPENACLNN_TRY(require_same_shape(input_grad, input));
+  OPENACLNN_TRY(require_same_shape(weight_grad, weight));
+  OPENACLNN_TRY(check_compressed_dims(forward));
+  // V7, V8, V9
+  OPENACLNN_TRY(check_attributes(forward));
+  OPENACLNN_TRY(require_plain_formats({&output_grad, &input, &weight, &input_grad, &weight_grad}));
+  return require_distinct_elements({&input_grad, &weight_grad});
+}
+
+Result<Call> plan(const CompressionGradArgs& args, std::span<const Sequence> sequences,
+                  const PlanContext& context) {
+  const auto& [forward, input_grad, weight_grad] = args;
+  OPENACLNN_TRY(require_kernel_for(input_grad, kFloatTypes));
+  Call call;
+  call.op = &nsa_compress_grad_operator();
+  call.nothing_to_do = input_grad.view.is_empty() && weight_grad.view.is_empty();
+  const bool only_zeros = forward.compressed.view.is_empty() || forward.tokens.view.is_empty();
+  for (const auto& [argument, use] : {std::pair(&forward.compressed, Use::input),
+                                      {&forward.tokens, Use::input},
+                                      {&forward.weight, Use::input},
+                                      {&input_grad, Use::output},
+                                      {&weight_grad, Use::output}}) {
+    Parameter made = parameter(*argument, use);
+    made.is_accessed = made.is_accessed && (use == Use::output || !only_zeros);
+    call.add(made);
+  }
+  call.work_bytes = std::max(call.work_bytes, work_bytes(forward));
+  NsaCompressGradPlan plan = {};
+  if (!call.nothing_to_do) {
+    plan.dtype = input_grad.dtype();
+    plan.only_zeros = only_zeros;
+    plan.sizes = sizes_of(forward, sequences.size());
+    std::copy_n(forward.compressed.view.strides, 3, plan.output_grad_strides.begin());
+    std::copy_n(forward.tokens.view.strides, 3, plan.input_strides.begin());
+    std::copy_n(input_grad.view.strides, 3, plan.input_grad_strides.begin());
+    std::copy_n(forward.weight.view.strides, 2, plan.weight_strides.begin());
+    std::copy_n(weight_grad.view.strides, 2, plan.weight_grad_strides.begin());
+    for (size_t k = 0; k < kCompressGradParameters; ++k) plan.offsets[k] = call.parameters[k].view.offset;
+    if (!input_grad.view.is_empty()) plan.input_grad_nest = memory_order_nest<1>({&input_grad.view}, 0);
+    if (!weight_grad.view.is_empty()) plan.weight_grad_nest = memory_order_nest<1>({&weight_grad.view}, 0);
+  }
+  if (!only_zeros) {
+    const Checked weights = Checked(plan.sizes.block_size) * plan.sizes.heads;
+    WorkspaceLayout layout;
+    if (context.on_gpu()) {
+      plan.windows_of_stretch = count_windows_of_stretch(plan.sizes);
+      plan.stretches = ceil_div(plan.sizes.windows, plan.windows_of_stretch);
+      plan.sequences = layout.reserve(Checked(plan.sizes.sequences) * sizeof(Sequence));
+    } else {
+      plan.stretches = count_stretches(plan.sizes);
+      plan.weights = layout.reserve(weights * 4);
+    }
+    plan.weight_sums = layout.reserve(weights * 8 * plan.stretches);
+    const Result<uint64_t> workspace_bytes =
+        layout.bytes(plan.sizes.block_size, " weights of ", plan.sizes.heads, " heads");
+    if (!workspace_bytes.ok()) return workspace_bytes.status();
+    call.workspace_bytes = *workspace_bytes;
+  }
+  call.plan = share_plan(plan, sequences);
+  return call;
+}
+
+}  // namespace openaclnn
+
+using namespace openaclnn;
+
+aclnnStatus aclnnNsaCompressGradGetWorkspaceSize(
+    const aclTensor* outputGrad, const aclTensor* input, const aclTensor* weight,
+    const aclIntArray* actSeqLenOptionalOptional, int64_t compressBlockSize, int64_t compressStride,
+    int64_t actSeqLenType, char* layoutOptionalOptional, const aclTensor* inputGradOut,
+    const aclTensor* weightGradOut, uint64_t* workspaceSize, aclOpExecutor** executor) {
+  const auto make = [=](const PlanContext& context) -> Result<Call> {
+    CompressionGradArgs args = {};
+    CompressionArgs& forward = args.forward;
+    forward.lengths_name = "actSeqLenOptionalOptional";
+    forward.block_size = compressBlockSize;
+    forward.stride = compressStride;
+    forward.length_type = actSeqLenType;
+    forward.layout_name = "layoutOptionalOptional";
+    forward.layout = layoutOptionalOptional;
+    RecycledVector<Sequence> sequences;
+    const auto collect = [&]() -> Status {
+      OPENACLNN_TRY(require_given({{"outputGrad", outputGrad},
+                                   {"input", input},
+                                   {"weight", weight},
+                                   {"inputGradOut", inputGradOut},
+                                   {"weightGradOut", weightGradOut}}));
+      OPENACLNN_TRY(look_up({"outputGrad", outputGrad}, forward.compressed));
+      OPENACLNN_TRY(look_up({"input", input}, forward.tokens));
+      OPENACLNN_TRY(look_up({"weight", weight}, forward.weight));
+      OPENACLNN_TRY(look_up("actSeqLenOptionalOptional", actSeqLenOptionalOptional, forward.lengths));
+      OPENACLNN_TRY(look_up({"inputGradOut", inputGradOut}, args.input_grad));
+      OPENACLNN_TRY(look_up({"weightGradOut", weightGradOut}, args.weight_grad));
+      OPENACLNN_TRY(check(args, context));
+      Result<RecycledVector<Sequence>> found = find_sequences(forward, context);
+      if (!found.ok()) return found.status();
+      sequences = std::move(*found);
+      return check_limits(args, context);
+    };
+    if (Status status = collect(); !status.ok()) return status;
+    return plan(args, sequences, context);
+  };
+  return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
+    record("outputGrad", outputGrad)("input", input)("weight", weight)(
+        "actSeqLenOptionalOptional", actSeqLenOptionalOptional)("compressBlockSize", compressBlockSize)(
+        "compressStride", compressStride)("actSeqLenType", actSeqLenType)(
+        "layoutOptionalOptional", layoutOptionalOptional)("inputGradOut", inputGradOut)("weightGradOut",
+                                                                                        weightGradOut);
+  });
+}
+
+aclnnStatus aclnnNsaCompressGrad(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
+                                 aclrtStream stream) {
+  return phase2(__func__, nsa_compress_grad_operator(), workspace, workspaceSize, executor, stream);
+}

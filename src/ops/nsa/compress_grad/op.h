@@ -1,0 +1,23 @@
+// NsaCompressGrad: arguments and plan of the gradients of token compression.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "ops/nsa/compress_grad/plan.h"
+#include "ops/nsa/windows.h"
+
+namespace openaclnn {
+
+struct CompressionGradArgs {
+  CompressionArgs forward;  // compressed: outputGrad
+  Argument input_grad;      // [T, N, D]
+  Argument weight_grad;     // [L, N]
+};
+
+Status check(const CompressionGradArgs& args, const PlanContext& context);
+Result<Call> plan(const CompressionGradArgs& args, std::span<const Sequence> sequences,
+                  const PlanContext& context);
+
+}  // namespace openaclnn

@@ -1,0 +1,202 @@
+// NsaCompressGrad: the vectors of the specification, the prescribed bits of the gradient of the tokens and the promised bound of
+// the gradient of the weights, for windows of all kinds.
+#include <gtest/gtest.h>
+
+#include "ops/nsa/compress_grad/verify/cases.h"
+#include "support/case_call.h"
+#include "support/verify.h"
+#include "verify/random.h"
+
+namespace openaclnn_test {
+namespace {
+
+constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+
+CaseCall call_of(aclDataType dtype, const Shape& input_dims, const WindowAttributes& windows,
+                 Layout layout = Layout::contiguous) {
+  return CaseCall(compress_grad_case(dtype, input_dims, windows, layout, "test"));
+}
+
+std::vector<uint64_t> expected_input_grad(const WindowAttributes& windows, const CaseCall& call) {
+  std::vector<uint64_t> bits;
+  for_each_input_grad(windows, call.tensors(), [&](int64_t, const std::vector<InputGradTerm>& terms) {
+    bits.push_back(prescribed_input_grad(call[kCgInput].dtype(), terms));
+  });
+  return bits;
+}
+
+testing::AssertionResult weights_within_bound(const CaseCall& call) {
+  Judge judge;
+  call.description().judge(call.tensors(), call.tensors(), judge);
+  if (judge.ok()) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << judge.messages();
+}
+
+void run_and_compare(const WindowAttributes& windows, CaseCall& call) {
+  ASSERT_TRUE(call.run_cleanly());
+  ASSERT_TRUE(call.has_bits(kCgInputGrad, expected_input_grad(windows, call)));
+  ASSERT_TRUE(weights_within_bound(call));
+}
+
+std::vector<double> numbers(const HostTensor& tensor) {
+  std::vector<double> all;
+  for (int64_t i = 0; i < tensor.numel(); ++i) all.push_back(tensor.get(i));
+  return all;
+}
+
+TEST(NsaCompressGradVectors, D1EveryFormOfTheLengths) {
+  for (const auto& [lengths, type] : {std::pair<std::vector<int64_t>, int64_t>({5, 4}, 0),
+                                      {{0, 5, 4}, 0},
+                                      {{5, 4}, 1},
+                                      {{0, 5, 0, 4, 0}, 1}}) {
+    const WindowAttributes form = {3, 2, lengths, type};
+    CaseCall call = call_of(ACL_FLOAT16, {9, 1, 2}, form);
+    for (int64_t i = 0; i < 18; ++i) call[kCgInput].set(i, static_cast<double>(i));
+    call[kCgWeight].fill({1, 2, 3});
+    call[kCgOutputGrad].fill({1, 2, 3, 4, 5, 6});
+    ASSERT_TRUE(call.run_cleanly());
+    EXPECT_TRUE(call.has_bits(kCgWeightGrad, {0x58b0, 0x5a00, 0x5b50}));
+    EXPECT_EQ(numbers(call[kCgInputGrad]),
+              (std::vector<double>{1, 2, 2, 4, 6, 10, 6, 8, 9, 12, 5, 6, 10, 12, 15, 18, 0, 0}));
+  }
+}
+
+// How many windows cover each token: with weights and gradients of 1 that is the gradient of the token.
+TEST(NsaCompressGradVectors, D2AndD3WhichTokensAreCovered) {
+  struct Stretch {
+    int64_t end;  // past the last token
+    double windows;
+  };
+  const auto check = [](const WindowAttributes& windows, int64_t tokens,
+                        const std::vector<Stretch>& covered) {
+    CaseCall call = call_of(ACL_BF16, {tokens, 1, 1}, windows);
+    for (const CompressGradTensor which : {kCgOutputGrad, kCgInput, kCgWeight}) call[which].fill({1});
+    EXPECT_TRUE(call.run_cleanly());
+    size_t stretch = 0;
+    for (int64_t t = 0; t < tokens; ++t) {
+      while (t == covered[stretch].end) ++stretch;
+      EXPECT_EQ(call[kCgInputGrad].get(t), covered[stretch].windows) << "token " << t;
+    }
+  };
+  check({32, 16, {0, 96, 104}, 0}, 200, {{16, 1}, {80, 2}, {112, 1}, {176, 2}, {192, 1}, {200, 0}});
+  check({32, 16, {0, 7, 53}, 0}, 60, {{7, 0}, {23, 1}, {39, 2}, {55, 1}, {60, 0}});
+  check({32, 16, {7, 53}, 0}, 60, {{7, 0}, {23, 1}, {39, 2}, {55, 1}, {60, 0}});
+  check({16, 16, {10, 2, 28}, 0}, 40, {{12, 0}, {28, 1}, {40, 0}});
+}
+
+TEST(NsaCompressGradVectors, D4TheAscendingOrderDecides) {
+  CaseCall call = call_of(ACL_BF16, {10, 1, 1}, {6, 2, {10}, 0});
+  for (int64_t t = 0; t < 10; ++t) call[kCgInput].set(t, 1 + static_cast<double>(t) / 8);
+  call[kCgWeight].fill({1});
+  call[kCgOutputGrad].fill({0x1p-12, 65536, -65536});
+  ASSERT_TRUE(call.run_cleanly());
+  EXPECT_TRUE(call.has_bits(kCgInputGrad, {0x3980, 0x3980, 0x4780, 0x4780, 0, 0, 0, 0, 0xc780, 0xc780}));
+}
+
+TEST(NsaCompressGradVectors, D5TiesAndD6TwoHeads) {
+  CaseCall d5 = call_of(ACL_FLOAT16, {3, 1, 1}, {2, 1, {3}, 0});
+  d5[kCgInput].fill({2048, 1, 2050});
+  d5[kCgWeight].fill({1});
+  d5[kCgOutputGrad].fill({2048, 1});
+  ASSERT_TRUE(d5.run_cleanly());
+  EXPECT_TRUE(d5.has_bits(kCgInputGrad, {0x6800, 0x6800, 0x3c00}));
+  EXPECT_TRUE(d5.has_bits(kCgWeightGrad, {0x7c00, 0x6c00}));
+
+  CaseCall d6 = call_of(ACL_FLOAT, {4, 2, 1}, {2, 1, {4}, 0});
+  d6[kCgInput].fill({1, 0, 2, -1, 3, -2, 4, -3});
+  d6[kCgWeight].fill({1, -1, 2, .5});
+  d6[kCgOutputGrad].fill({1, 2, 3, 4, 5, 6});
+  ASSERT_TRUE(d6.run_cleanly());
+  EXPECT_EQ(numbers(d6[kCgInputGrad]), (std::vector<double>{1, -2, 5, -3, 11, -4, 10, 3}));
+  EXPECT_EQ(numbers(d6[kCgWeightGrad]), (std::vector<double>{22, -16, 31, -28}));
+}
+
+TEST(NsaCompressGradValues, EverySize) {
+  for (const aclDataType dtype : kDtypes) {
+    for (const int64_t columns : {1, 2, 3, 15, 16, 17, 31, 33, 255, 256, 257, 520}) {
+      const WindowAttributes windows = {5, 3, {21}, 0};
+      CaseCall call = call_of(dtype, {21, 3, columns}, windows);
+      SCOPED_TRACE(columns);
+      ASSERT_NO_FATAL_FAILURE(run_and_compare(windows, call));
+    }
+    // 1 to 9 windows cover a token; then windows that touch, and that leave tokens out.
+    for (const int64_t stride : {1, 2, 3, 4, 5, 8, 9, 10, 40}) {
+      const WindowAttributes windows = {9, stride, {50, 8, 9, 33}, 1};
+      CaseCall call = call_of(dtype, {103, 2, 19}, windows);
+      SCOPED_TRACE(stride);
+      ASSERT_NO_FATAL_FAILURE(run_and_compare(windows, call));
+    }
+  }
+}
+
+TEST(NsaCompressGradValues, RandomSequences) {
+  SCOPED_TRACE(seed_text());
+  Random random(test_seed());
+  for (int repeat = 0; repeat < 120; ++repeat) {
+    WindowAttributes windows = {random.between(1, 40), random.between(1, 60), {}, random.below(2)};
+    int64_t tokens = 0;
+    for (int64_t b = random.below(8); b >= 0; --b) {
+      windows.lengths.push_back(random.chance(4) ? 0 : random.between(1, 120));
+      tokens += windows.lengths.back();
+    }
+    windows.pass_lengths = !random.chance(8);
+    tokens += windows.pass_lengths ? random.below(3) * 7 : 1;
+    CaseCall call =
+        call_of(kDtypes[random.below(3)], {tokens, random.between(1, 9), random.between(1, 40)}, windows);
+    SCOPED_TRACE(repeat);
+    ASSERT_NO_FATAL_FAILURE(run_and_compare(windows, call));
+  }
+}
+
+// Without lengths the sequences are the fewest of equal length that have as many windows as outputGrad: the bits are those of the
+// call with these lengths.
+TEST(NsaCompressGradBatches, HaveTheBitsOfTheirLengths) {
+  for (const EqualBatches& batches : kEqualBatches) {
+    for (const aclDataType dtype : kDtypes) {
+      const WindowAttributes none = batches.without_lengths();
+      CaseCall given = call_of(dtype, {batches.tokens, 3, 17}, batches.with_lengths());
+      CaseCall deduced = call_of(dtype, {batches.tokens, 3, 17}, none);
+      ASSERT_TRUE(given.run_cleanly());
+      ASSERT_NO_FATAL_FAILURE(run_and_compare(none, deduced));
+      for (const CompressGradTensor which : {kCgInputGrad, kCgWeightGrad})
+        ASSERT_TRUE(deduced.has_bits(which, given[which].all_bits()));
+    }
+  }
+}
+
+// Many more terms than one path of 256 fp32 additions may hold: a sum of equal terms that fp32 alone would round away.
+TEST(NsaCompressGradValues, LongSumsOfWeightGradStayExact) {
+  const int64_t tokens = 1 << 13;
+  const WindowAttributes windows = {1, 1, {tokens}, 0};
+  CaseCall call = call_of(ACL_FLOAT, {tokens, 1, 512}, windows);
+  call[kCgInput].fill({1});
+  call[kCgOutputGrad].fill({1 + 0x1p-20});
+  call[kCgWeight].fill({1});
+  ASSERT_TRUE(call.run_cleanly());
+  EXPECT_EQ(call[kCgWeightGrad].get(0), std::ldexp(1 + 0x1p-20, 13 + 9));
+}
+
+TEST(NsaCompressGradEmpty, WithoutWindowsBothGradientsAreZero) {
+  const auto no_windows = [](int64_t block_size) { return WindowAttributes{block_size, 2, {7, 7, 0}, 1}; };
+  const WindowAttributes one_sequence = {4, 1, {}, 0, false};
+  for (const auto& [input_dims, windows] : {std::pair(Shape{14, 2, 3}, no_windows(8)),
+                                            {Shape{14, 2, 3}, no_windows(15)},
+                                            {Shape{0, 2, 3}, one_sequence},
+                                            {Shape{14, 2, 0}, one_sequence},
+                                            {Shape{14, 0, 3}, one_sequence}}) {
+    for (const Layout layout : {Layout::contiguous, Layout::mixed}) {
+      CaseCall call = call_of(ACL_FLOAT16, input_dims, windows, layout);
+      for (const CompressGradTensor which : {kCgOutputGrad, kCgInput, kCgWeight}) {
+        for (int64_t i = 0; i < call[which].numel(); ++i) call[which].set(i, std::nan(""));
+      }
+      ASSERT_TRUE(call.run_cleanly());
+      EXPECT_EQ(call.run().workspace_bytes, 0u);
+      for (const CompressGradTensor which : {kCgInputGrad, kCgWeightGrad}) {
+        EXPECT_TRUE(call.has_bits(which, std::vector<uint64_t>(static_cast<size_t>(call[which].numel()))));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace openaclnn_test

@@ -1,0 +1,319 @@
+// NsaCompressGrad on a GPU: weightGrad, whose order of additions is this kernel's own and depends on shapes, lengths and the dtype
+// only; and what it shares with inputGrad.
+#pragma once
+
+#include <bit>
+
+#include "base/storage_types.h"
+#include "ops/nsa/compress_grad/plan.h"
+#include "ops/nsa/windows_cuda.cuh"
+
+namespace openaclnn::cuda {
+
+template <class T>
+struct Gradient {
+  CompressionSizes sizes;
+  const Sequence* sequences;
+  HeadTensor<const T> output_grad, input;
+  WeightTensor<const T> weight;
+  HeadTensor<T> input_grad;
+  WeightTensor<T> weight_grad;
+  int64_t stretches;
+  int64_t windows_of_stretch;
+  double* weight_sums;  // [stretches, N, L]
+};
+
+// The tokens of a sequence are walked in segments of a stride. The token at phase p of segment s is in the windows s, s - 1, ... and
+// meets there the weights p, p + stride, ... A block sums those of kPhases neighbouring phases and kWindows such windows, so that a
+// thread reads and widens a token once for all of them.
+template <int kWindowsOfGroup, int kPhasesOfGroup>
+struct TapGroup {
+  static constexpr int kWindows = kWindowsOfGroup;
+  static constexpr int kPhases = kPhasesOfGroup;
+  static constexpr int kSums = kWindows * kPhases;
+  static constexpr int kTogether = 16 / kWindows;  // tokens on their way to a thread, as registers allow
+
+  int64_t phase;   // the first
+  int64_t window;  // of the segment's own window and those before it, the first
+  int windows;     // that have weights; less than 1: the group has none
+
+  __device__ __forceinline__ static TapGroup at(const CompressionSizes& sizes, int64_t number) {
+    int64_t rest = 0;
+    const int64_t phase_groups = groups_of_phases(sizes);
+    const int64_t window = divide(number, phase_groups, rest) * kWindows;
+    const int64_t phase = rest * kPhases;
+    const int64_t windows = (sizes.block_size - 1 - phase) / sizes.stride + 1 - window;
+    return {phase, window, static_cast<int>(windows < kWindows ? windows : kWindows)};
+  }
+  // Neighbouring tokens of a segment that may be read when window `first` of these is the first that exists: of those that no window
+  // has some do not exist. The sums that they would add to are not used.
+  __device__ __forceinline__ int tokens(const CompressionSizes& sizes, int first) const {
+    const int64_t of_window = sizes.block_size - phase - (window + first) * sizes.stride;
+    const int64_t of_segment = sizes.stride - phase;
+    const int64_t tokens = of_window < of_segment ? of_window : of_segment;
+    return static_cast<int>(tokens < kPhases ? tokens : kPhases);
+  }
+  OPENACLNN_INLINE static int64_t groups_of_phases(const CompressionSizes& sizes) {
+    const int64_t phases = sizes.stride < sizes.block_size ? sizes.stride : sizes.block_size;
+    return (phases + kPhases - 1) / kPhases;
+  }
+  OPENACLNN_INLINE static int64_t count(const CompressionSizes& sizes) {
+    const int64_t windows = (sizes.block_size - 1) / sizes.stride + 1;
+    return groups_of_phases(sizes) * ((windows + kWindows - 1) / kWindows);
+  }
+};
+
+inline constexpr int kWidened = 2;  // tokens that a thread has in fp32 at once
+
+// How the threads of a block share heads and columns, and how many groups of taps blocks share.
+struct TapShape {
+  int lanes;  // threads of a head: a power of two
+  int64_t groups;
+};
+
+// 16 bytes of columns, as words until they are widened: told of lanes, nvcc keeps each in a register of its own.
+using Words = Pack<uint32_t, 4>;
+
+// Neighbouring columns as far as they exist, of which `columns` are left; the others are +0. kPacked changes no bits.
+template <bool kPacked, class T>
+__device__ __forceinline__ Words read_columns(const T* at, int64_t column_stride, int64_t columns) {
+  if constexpr (kPacked) return *reinterpret_cast<const Words*>(at);
+  Pack<T, kLanes<T>> pack = {};
+#pragma unroll
+  for (int k = 0; k < kLanes<T>; ++k) {
+    if (k < columns) pack.lane[k] = at[k * column_stride];
+  }
+  return std::bit_cast<Words>(pack);
+}
+
+// A word of Bfloat16 becomes two numbers by one instruction each, which nvcc does not find.
+template <class T>
+__device__ __forceinline__ void widen(const Words& words, float (&to)[kLanes<T>]) {
+  const auto pack = std::bit_cast<Pack<T, kLanes<T>>>(words);
+#pragma unroll
+  for (int k = 0; k < kLanes<T>; ++k) {
+    if constexpr (std::is_same_v<T, Bfloat16>) {
+      const uint32_t word = words.lane[k / 2];
+      to[k] = std::bit_cast<float>(k % 2 == 0 ? word << 16 : word & 0xFFFF0000u);
+    } else {
+      to[k] = to_fp32(pack.lane[k]);
+    }
+  }
+}
+
+// Of a token and a gradient: then only their sum meets those of other windows, and no product takes part in many additions.
+template <int kCount>
+__device__ __forceinline__ float dot(const float (&a)[kCount], const float (&b)[kCount]) {
+  float sum = a[0] * b[0];
+#pragma unroll
+  for (int k = 1; k < kCount; ++k) sum = multiply_add(a[k], b[k], sum);
+  return sum;
+}
+
+// The columns of a head that a thread has at a time.
+template <bool kPacked, class T>
+struct ThreadColumns {
+  static constexpr bool kIsPacked = kPacked;
+
+  int64_t head, first, left;
+
+  __device__ __forceinline__ Words read(const HeadTensor<const T>& tensor, const T* at) const {
+    return read_columns<kPacked>(at, tensor.column, left);
+  }
+  __device__ __forceinline__ const T* at(const HeadTensor<const T>& tensor, int64_t index) const {
+    return tensor.at(index, head, first);
+  }
+};
+
+// The part of a segment that a group of taps has: its first `tokens` tokens may be read, its windows [first, last] exist.
+struct Segment {
+  int tokens, first, last;
+};
+
+// Adds the products of a segment. kAll: the group has all its tokens and windows. x: the first token.
+template <bool kAll, class Group, class Columns, class T>
+__device__ __forceinline__ void add_segment(const Segment& segment, const Columns& columns,
+                                            const HeadTensor<const T>& input, const T* x,
+                                            const float (&gradients)[Group::kWindows][kLanes<T>],
+                                            float (&sums)[Group::kWindows][Group::kPhases]) {
+  // Loads of single columns are many as it is.
+  constexpr int kTogether = Columns::kIsPacked ? Group::kTogether : kWidened;
+#pragma unroll
+  for (int begin = 0; begin < Group::kPhases; begin += kTogether) {
+    if (!kAll && begin >= segment.tokens) break;
+    // A condition for each token would be a branch round each load, so behind the last one it is read once more.
+    Words packs[kTogether];
+#pragma unroll
+    for (int i = 0; i < kTogether; ++i) {
+      packs[i] = columns.read(input, x);
+      if (kAll || begin + i + 1 < segment.tokens) x += input.row;
+    }
+#pragma unroll
+    for (int i = 0; i < kTogether; i += kWidened) {
+      if (!kAll && begin + i >= segment.tokens) break;
+      float wide[kWidened][kLanes<T>];
+#pragma unroll
+      for (int t = 0; t < kWidened; ++t) widen<T>(packs[i + t], wide[t]);
+#pragma unroll
+      for (int j = 0; j < Group::kWindows; ++j) {
+        // A gradient of zero instead would make NaN of infinite tokens.
+        if (!kAll && (j < segment.first || j > segment.last)) continue;
+#pragma unroll
+        for (int t = 0; t < kWidened; ++t) sums[j][begin + i + t] += dot(gradients[j], wide[t]);
+      }
+    }
+  }
+}
+
+// Adds the products of `windows` neighbouring windows of a sequence. gradient: of the first; x: the token of the group's first tap in
+// it. (Sizes and places that a thread keeps are few: registers are what this kernel is short of.)
+template <class Group, class Columns, class T>
+__device__ __forceinline__ void add_windows(const Gradient<T>& g, const Group& group, const Columns& columns,
+                                            int windows, const T* gradient, const T* x,
+                                            float (&sums)[Group::kWindows][Group::kPhases]) {
+  const int segments = windows + group.windows - 1;
+  float gradients[Group::kWindows][kLanes<T>] = {};
+  for (int k = 0; k < segments; ++k) {
+#pragma unroll
+    for (int j = Group::kWindows - 1; j > 0; --j) {
+#pragma unroll
+      for (int c = 0; c < kLanes<T>; ++c) gradients[j][c] = gradients[j - 1][c];
+    }
+    if (k < windows) {
+      widen<T>(columns.read(g.output_grad, gradient), gradients[0]);
+      gradient += g.output_grad.row;
+    }
+    const int first = k < windows ? 0 : k - windows + 1;
+    const Segment segment = {group.tokens(g.sizes, first), first, k < group.windows ? k : group.windows - 1};
+    const bool all = segment.tokens == Group::kPhases && first == 0 && segment.last == Group::kWindows - 1;
+    if (Columns::kIsPacked && all) {
+      add_segment<true, Group>(segment, columns, g.input, x, gradients, sums);
+    } else {
+      add_segment<false, Group>(segment, columns, g.input, x, gradients, sums);
+    }
+    if (k + 1 < segments) x += g.sizes.stride * g.input.row;
+  }
+}
+
+// A stretch of windows may be of several sequences.
+template <class Group, class Columns, class T>
+__device__ __forceinline__ void add_stretch(const Gradient<T>& g, const Group& group, const Columns& columns,
+                                            int64_t stretch, float (&sums)[Group::kWindows][Group::kPhases]) {
+  const CompressionSizes& sizes = g.sizes;
+  const int64_t begin = stretch * g.windows_of_stretch;
+  const int64_t most = sizes.windows - begin;
+  const auto count = static_cast<int>(g.windows_of_stretch < most ? g.windows_of_stretch : most);
+  const auto first_window = [](const Sequence& s) { return s.first_window; };
+  int64_t sequence = last_sequence_at(g.sequences, sizes.sequences, first_window, begin);
+  for (int done = 0; done < count; ++sequence) {
+    const Sequence s = g.sequences[sequence];
+    const int64_t window = begin + done;
+    const int64_t left = s.first_window + s.windows - window;
+    const int windows = left < count - done ? static_cast<int>(left) : count - done;
+    const int64_t token =
+        s.first_token + (window - s.first_window + group.window) * sizes.stride + group.phase;
+    add_windows(g, group, columns, windows, columns.at(g.output_grad, window), columns.at(g.input, token),
+                sums);
+    done += windows;
+  }
+}
+
+// The sum of each tap of the block's heads over a head's threads, in double and in their order: a warp has a head, its lanes the taps.
+template <class Group, class T>
+__device__ __forceinline__ void join_threads(const Gradient<T>& g, const Group& group, int lanes,
+                                             int64_t first_head, int64_t stretch,
+                                             const float (&sums)[kThreads][Group::kSums + 1]) {
+  const CompressionSizes& sizes = g.sizes;
+  for (int k = static_cast<int>(threadIdx.x); k < kThreads / lanes * Group::kSums; k += kThreads) {
+    const int own = k % Group::kSums;
+    const int64_t head = first_head + k / Group::kSums;
+    const int64_t phase = group.phase + own % Group::kPhases;
+    const int window = own / Group::kPhases;
+    if (head >= sizes.heads || window >= group.windows || phase >= sizes.stride) continue;
+    const int64_t tap = (group.window + window) * sizes.stride + phase;
+    if (tap >= sizes.block_size) continue;
+    double sum = 0;
+    for (int l = 0; l < lanes; ++l) sum += static_cast<double>(sums[k / Group::kSums * lanes + l][own]);
+    g.weight_sums[(stretch * sizes.heads + head) * sizes.block_size + tap] = sum;
+  }
+}
+
+// Blocks along x share groups of taps and heads, those along y and z the stretches of windows. A thread adds the products of its
+// columns window by window; those of a head's threads meet in double at the end.
+template <class Group, bool kPacked, class T>
+__global__ void __launch_bounds__(kThreads, kPacked ? kBlocksWithRegisters : 1)
+    sum_weight_grad(const __grid_constant__ Gradient<T> g, TapShape shape) {
+  __shared__ float shared[kThreads][Group::kSums + 1];  // an odd distance: threads write to different banks
+  const int64_t stretch = static_cast<int64_t>(blockIdx.z) * gridDim.y + blockIdx.y;
+  const Group group = Group::at(g.sizes, blockIdx.x % shape.groups);
+  if (stretch >= g.stretches || group.windows < 1) return;
+  const int lane = static_cast<int>(threadIdx.x) % shape.lanes;
+  const int64_t first_head = blockIdx.x / shape.groups * (kThreads / shape.lanes);
+  const int64_t head = first_head + threadIdx.x / shape.lanes;
+  float sums[Group::kWindows][Group::kPhases] = {};
+  if (head < g.sizes.heads) {
+    for (int64_t column = lane * kLanes<T>; column < g.sizes.columns; column += shape.lanes * kLanes<T>) {
+      const ThreadColumns<kPacked, T> columns = {head, column, g.sizes.columns - column};
+      add_stretch(g, group, columns, stretch, sums);
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < Group::kSums; ++k)
+    shared[threadIdx.x][k] = sums[k / Group::kPhases][k % Group::kPhases];
+  __syncthreads();
+  join_threads(g, group, shape.lanes, first_head, stretch, shared);
+}
+
+// In the order of the stretches, several on their way at once.
+template <class T>
+__global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
+    join_weight_sums(const __grid_constant__ Gradient<T> g) {
+  constexpr int kTogether = 16;
+  const int64_t weights = g.sizes.block_size * g.sizes.heads;
+  for (int64_t k = thread_number(); k < weights; k += thread_count()) {
+    double total = 0;
+    for (int64_t first = 0; first < g.stretches; first += kTogether) {
+      const int count = static_cast<int>(std::min<int64_t>(g.stretches - first, kTogether));
+      double sums[kTogether] = {};
+#pragma unroll
+      for (int i = 0; i < kTogether; ++i) {
+        if (i < count) sums[i] = g.weight_sums[(first + i) * weights + k];
+      }
+#pragma unroll
+      for (int i = 0; i < kTogether; ++i) {
+        if (i < count) total += sums[i];
+      }
+    }
+    int64_t i = 0;
+    const int64_t head = divide(k, g.sizes.block_size, i);
+    *g.weight_grad.at(i, head) = from_fp32<T>(static_cast<float>(total));
+  }
+}
+
+template <class Group, class T>
+cudaError_t launch_weight_sums(const Gradient<T>& g, cudaStream_t stream) {
+  constexpr int kCount = kLanes<T>;
+  const CompressionSizes& sizes = g.sizes;
+  const int64_t packs = ceil_div(sizes.columns, kCount);
+  const auto lanes =
+      static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::min<int64_t>(packs, kThreads))));
+  const TapShape shape = {lanes, Group::count(sizes)};
+  const int64_t blocks = ceil_div(sizes.heads, kThreads / lanes) * shape.groups;
+  const bool packed =
+      can_pack<kCount>(g.output_grad, sizes.columns) && can_pack<kCount>(g.input, sizes.columns);
+  const auto kernel = packed ? sum_weight_grad<Group, true, T> : sum_weight_grad<Group, false, T>;
+  dim3 grid = grid_of(blocks, std::min<int64_t>(g.stretches, 0xFFFF));
+  grid.z = static_cast<unsigned>(ceil_div(g.stretches, 0xFFFF));
+  return launch_kernel(kernel, grid, kThreads, 0, stream, g, shape);
+}
+
+template <class T>
+cudaError_t launch_weight_grad(const Gradient<T>& g, cudaStream_t stream) {
+  const bool few = (g.sizes.block_size - 1) / g.sizes.stride < 2;
+  OPENACLNN_CUDA_TRY(few ? launch_weight_sums<TapGroup<2, 16>>(g, stream)
+                         : launch_weight_sums<TapGroup<4, 8>>(g, stream));
+  return launch_kernel(join_weight_sums<T>, grid_of(blocks_for(g.sizes.block_size * g.sizes.heads)), kThreads,
+                       0, stream, g);
+}
+
+}  // namespace openaclnn::cuda

@@ -1,0 +1,286 @@
+// NsaCompressWithCache on the CPU: slots and pages are read and checked once, then threads share the completed blocks and walk their
+// tokens in memory order. Every sum has the library's order of additions (cpu/rows.h).
+#include <algorithm>
+
+#include "base/storage_types.h"
+#include "base/workspace_part.h"
+#include "cpu/rows.h"
+#include "cpu/scratch.h"
+#include "cpu/threads.h"
+#include "ops/kernels.h"
+#include "ops/nsa/compress_with_cache/plan.h"
+#include "ops/nsa/windows_cpu.h"
+
+namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
+
+namespace {
+
+// What the slots and pages in tensors were found to be.
+struct Found {
+  Fault fault;
+  int64_t jobs = 0;
+};
+
+bool is_inside(int64_t number, int64_t limit) { return number >= 0 && number < limit; }
+
+// Reads each slot and each page that the completed blocks need exactly once and leaves checked copies in the workspace: what other
+// threads do to the tensors afterwards cannot send an access out of bounds.
+class Reader {
+ public:
+  Reader(const CacheCompressionPlan& plan, const TaskIo& io)
+      : plan_(plan),
+        slots_(static_cast<const int32_t*>(io.data[static_cast<size_t>(plan.parameters.slot_mapping)]) +
+               plan.slot_offset),
+        jobs_(workspace_part<CacheJob>(io, plan.jobs)),
+        pages_(workspace_part<int32_t>(io, plan.block_pages)) {
+    if (plan.is_paged) {
+      table_ = static_cast<const int32_t*>(io.data[static_cast<size_t>(plan.parameters.block_table)]) +
+               plan.table_offset;
+    }
+  }
+
+  Found read() {
+    Found found;
+    found.fault.total = plan_.blocks;
+    for (int64_t block = 0; block < plan_.blocks; ++block) {
+      const CompletedBlock& completed = plan_items<CompletedBlock>(plan_)[block];
+      const int64_t slot = slots_[completed.sequence * plan_.slot_stride];
+      if (!is_inside(slot, plan_.slots)) {
+        add_fault(found.fault, kSlotOutOfRange, completed.sequence, slot, plan_.slots);
+      } else if (read_pages(block, completed, found.fault)) {
+        jobs_[found.jobs++] = {slot, block};
+      }
+    }
+    found.jobs = keep_last_of_slots(found.jobs);
+    return found;
+  }
+
+ private:
+  static void add_fault(Fault& fault, CacheFaultKind kind, int64_t position, int64_t value, int64_t limit) {
+    if (fault.count++ > 0) return;
+    fault.kind = kind;
+    fault.position = position;
+    fault.value = value;
+    fault.limit = limit;
+  }
+
+  bool read_pages(int64_t block, const CompletedBlock& completed, Fault& fault) {
+    int32_t* const pages = pages_ + block * plan_.pages_of_block;
+    if (!plan_.is_paged) {
+      pages[0] = 0;
+      return true;
+    }
+    const int64_t used = (completed.first_in_page + plan_.block_size - 1) / plan_.page_tokens + 1;
+    for (int64_t k = 0; k < used; ++k) {
+      const int64_t column = completed.first_page + k;
+      const int32_t page =
+          table_[completed.sequence * plan_.table_strides[0] + column * plan_.table_strides[1]];
+      if (!is_inside(page, plan_.pages)) {
+        const int64_t position = completed.sequence * plan_.table_pages + column;
+        add_fault(fault, kPageOutOfRange, position, page, plan_.pages);
+        return false;
+      }
+      pages[k] = page;
+    }
+    return true;
+  }
+
+  // Of blocks with the same slot the last one counts, as if they were compressed one after the other; threads must not meet there.
+  int64_t keep_last_of_slots(int64_t count) {
+    std::sort(jobs_, jobs_ + count, [](const CacheJob& a, const CacheJob& b) {
+      return a.slot != b.slot ? a.slot < b.slot : a.block < b.block;
+    });
+    int64_t kept = 0;
+    for (int64_t k = 0; k < count; ++k) {
+      if (k + 1 < count && jobs_[k + 1].slot == jobs_[k].slot) continue;
+      jobs_[kept++] = jobs_[k];
+    }
+    return kept;
+  }
+
+  const CacheCompressionPlan& plan_;
+  const int32_t* const slots_;
+  const int32_t* table_ = nullptr;
+  CacheJob* const jobs_;
+  int32_t* const pages_;
+};
+
+// Where the tokens of some jobs start in input, in elements: job by job, one token after the other. Behind the last one it stays there.
+class Walk {
+ public:
+  Walk(const CacheCompressionPlan& plan, const CacheJob* jobs, const int32_t* pages, cpu::Range range)
+      : plan_(plan), jobs_(jobs), pages_(pages), job_(range.begin), end_(range.end) {}
+
+  int64_t next() {
+    if (left_ == 0) {
+      if (job_ == end_) return token_;
+      open(jobs_[job_++].block);
+    }
+    --left_;
+    token_ = *page_ * plan_.input_strides[0] + in_page_ * plan_.input_strides[1];
+    if (++in_page_ == plan_.page_tokens) {
+      in_page_ = 0;
+      ++page_;
+    }
+    return token_;
+  }
+
+ private:
+  void open(int64_t block) {
+    page_ = pages_ + block * plan_.pages_of_block;
+    in_page_ = plan_items<CompletedBlock>(plan_)[block].first_in_page;
+    left_ = plan_.block_size;
+  }
+
+  const CacheCompressionPlan& plan_;
+  const CacheJob* const jobs_;
+  const int32_t* const pages_;
+  int64_t job_, end_;
+  int64_t token_ = 0;
+  int64_t left_ = 0;  // tokens of the open block
+  const int32_t* page_ = nullptr;
+  int64_t in_page_ = 0;
+};
+
+// A part of every row: some whole heads, or a part of one head.
+struct Tile {
+  int64_t first_head, heads;
+  int64_t first_column, columns;
+};
+
+// Narrow rows go together, which saves loads and stores of accumulators; wide ones one by one, because memory is fastest when it is
+// read in one stream.
+constexpr int kTogether = 4;
+constexpr int64_t kNarrowBytes = 1024;
+
+template <class T>
+class Compression {
+ public:
+  Compression(const CacheCompressionPlan& plan, const TaskIo& io)
+      : plan_(plan),
+        in_(plan.input_strides),
+        out_(plan.output_strides),
+        input_(static_cast<const T*>(io.data[static_cast<size_t>(plan.parameters.input)]) +
+               plan.input_offset),
+        output_(static_cast<T*>(io.data[static_cast<size_t>(plan.parameters.output_cache)]) +
+                plan.output_offset),
+        weights_(workspace_part<float>(io, plan.weights)),
+        jobs_(workspace_part<CacheJob>(io, plan.jobs)),
+        pages_(workspace_part<int32_t>(io, plan.block_pages)),
+        columns_each_(tile_columns(plan.columns)),
+        pieces_(ceil_div(plan.columns, columns_each_)),
+        heads_each_(std::clamp<int64_t>(kTileColumns / slots_for(columns_each_), 1, plan.heads)),
+        tiles_(ceil_div(plan.heads, heads_each_) * pieces_),
+        reads_in_pairs_(in_[3] == 1 && (plan.columns - 1) % columns_each_ + 1 >= F32x2::kLanes) {
+    widen_weights(
+        plan.block_size, plan.heads,
+        static_cast<const T*>(io.data[static_cast<size_t>(plan.parameters.weight)]) + plan.weight_offset,
+        plan.weight_strides, weights_);
+  }
+
+  void run(int64_t jobs) const {
+    const int64_t parts = tiles_ * jobs;
+    const int64_t bytes =
+        jobs * plan_.block_size * plan_.heads * plan_.columns * static_cast<int64_t>(sizeof(T));
+    const int64_t chunks = std::min(cpu::chunks_for(bytes), parts);
+    cpu::parallel_for(chunks, [&](int64_t chunk) {
+      cpu::Range range = cpu::chunk_range(parts, chunks, chunk, 1);
+      RowAccumulators& accumulators = cpu::scratch_as<RowAccumulators>();
+      while (range.begin < range.end) {
+        const int64_t tile = range.begin / jobs;
+        const int64_t end = std::min(range.end, (tile + 1) * jobs);
+        compress(tile_at(tile), {range.begin - tile * jobs, end - tile * jobs}, accumulators);
+        range.begin = end;
+      }
+    });
+  }
+
+ private:
+  Tile tile_at(int64_t index) const {
+    const int64_t head = index / pieces_ * heads_each_;
+    const int64_t column = index % pieces_ * columns_each_;
+    return {head, std::min(plan_.heads - head, heads_each_), column,
+            std::min(plan_.columns - column, columns_each_)};
+  }
+
+  // A tile of the blocks of some jobs.
+  void compress(const Tile& tile, cpu::Range jobs, RowAccumulators& accumulators) const {
+    const int64_t slots = slots_for(tile.columns);
+    const bool narrow = tile.heads * tile.columns * static_cast<int64_t>(sizeof(T)) < kNarrowBytes;
+    Walk tokens(plan_, jobs_, pages_, jobs);
+    Walk ahead(plan_, jobs_, pages_, jobs);
+    for (int64_t k = rows_ahead<T>(tile.heads * tile.columns); k > 0; --k) ahead.next();
+    const auto add_terms = [&](float* window, int64_t begin, int64_t end) {
+      int64_t i = begin;
+      const auto add = [&]<int kTokens>() {
+        add_tokens<kTokens>(tile, i, tokens, ahead, window, i == begin);
+        i += kTokens;
+      };
+      while (narrow && i + kTogether <= end) add.template operator()<kTogether>();
+      while (i < end) add.template operator()<1>();
+    };
+    for (int64_t job = jobs.begin; job < jobs.end; ++job) {
+      const float* const sums = sum_windows(plan_.block_size, add_terms, tile.heads * slots, accumulators);
+      T* const to = output_ + jobs_[job].slot * out_[0] + tile.first_column * out_[2];
+      for (int64_t h = 0; h < tile.heads; ++h) {
+        write_compressed(sums + h * slots, to + (tile.first_head + h) * out_[1], out_[2], tile.columns,
+                         reads_in_pairs_);
+      }
+    }
+  }
+
+  // Terms [i, i + kTokens) of the heads' sums.
+  template <int kTokens>
+  void add_tokens(const Tile& tile, int64_t i, Walk& tokens, Walk& ahead, float* window,
+                  bool is_first) const {
+    const T* const base = input_ + tile.first_head * in_[2] + tile.first_column * in_[3];
+    const T* rows[kTokens];
+    const T* rows_ahead[kTokens];
+    for (int r = 0; r < kTokens; ++r) {
+      rows[r] = base + tokens.next();
+      rows_ahead[r] = base + ahead.next();
+    }
+    Meeting<1, kTokens, T> meeting;
+    meeting.is_first[0] = is_first;
+    for (int64_t h = 0; h < tile.heads; ++h) {
+      for (int r = 0; r < kTokens; ++r) {
+        meeting.token[r] = rows[r] + h * in_[2];
+        meeting.ahead[r] = rows_ahead[r] + h * in_[2];
+        meeting.weight[0][r] = F32(weights_[(i + r) * plan_.heads + tile.first_head + h]);
+      }
+      meeting.accumulators[0] = window + h * slots_for(tile.columns);
+      if (reads_in_pairs_) {
+        meeting.add_row(tile.columns);
+      } else {
+        meeting.add_gathered_row(tile.columns, in_[3]);
+      }
+    }
+  }
+
+  const CacheCompressionPlan& plan_;
+  const std::array<int64_t, 4> in_;   // strides: page, token, head, column
+  const std::array<int64_t, 3> out_;  // slot, head, column
+  const T* const input_;
+  T* const output_;
+  float* const weights_;
+  const CacheJob* const jobs_;
+  const int32_t* const pages_;
+  const int64_t columns_each_, pieces_, heads_each_, tiles_;
+  const bool reads_in_pairs_;
+};
+
+}  // namespace
+
+Fault run_nsa_compress_with_cache(const void* opaque_plan, const TaskIo& io) {
+  const auto& plan = *static_cast<const CacheCompressionPlan*>(opaque_plan);
+  Found found = Reader(plan, io).read();
+  if (found.fault.found() && io.check == CheckMode::strict) {
+    found.fault.kind |= kNothingWritten;
+    return found.fault;
+  }
+  if (found.jobs > 0)
+    with_float_type(plan.dtype, [&](auto type) { Compression<decltype(type)>(plan, io).run(found.jobs); });
+  return found.fault;
+}
+
+}  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

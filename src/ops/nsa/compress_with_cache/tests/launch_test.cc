@@ -1,0 +1,149 @@
+// NsaCompressWithCache: what phase 2 refuses and what it does not need, and the modes of the process that change what is refused or
+// reported.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "ops/nsa/compress_with_cache/verify/cases.h"
+#include "support/case_call.h"
+#include "support/phase2_faults.h"
+#include "support/subprocess.h"
+#include "support/verify.h"
+
+namespace openaclnn_test {
+namespace {
+
+constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+
+// Blocks of 8 tokens every 4 in sequences of 12, 13, 8 and 7 tokens; 2 heads of 4 columns.
+CacheAttributes attributes(bool paged, int64_t least = 0) {
+  return {8, 4, {12 - least, 13 - least, 8 - least, 7 - least}, paged ? 6 : 0};
+}
+Case small_case(aclDataType dtype, const CacheAttributes& a) {
+  return cache_case(dtype, {2, 4, 4}, a, Layout::contiguous, "launch");
+}
+Launch cache_launch(aclDataType dtype, bool paged, Placement placement = Placement::ends_at_guard) {
+  return make_launch("aclnnNsaCompressWithCache", small_case(dtype, attributes(paged)), placement);
+}
+
+TEST(NsaWithCachePhase2, TheFirstOfTwoFaultsDecides) {
+  for (const aclDataType dtype : kDtypes) {
+    for (const bool paged : {true, false}) {
+      ASSERT_GT(required_workspace(cache_launch(dtype, paged)), 0u);
+      EXPECT_GT(expect_launch_faults_in_order(cache_launch(dtype, paged)), 300);
+    }
+  }
+}
+
+TEST(NsaWithCachePhase2, RefusesMisalignedData) {
+  for (const aclDataType dtype : kDtypes) {
+    for (const bool paged : {true, false}) expect_misaligned_data_refused(cache_launch(dtype, paged));
+  }
+}
+
+// P7, P9, P10: without completed blocks nothing is needed.
+TEST(NsaWithCachePhase2, NeedsOnlyWhatItAccesses) {
+  for (const aclDataType dtype : kDtypes) {
+    for (const bool paged : {true, false}) {
+      expect_only_needed_memory_matters(cache_launch(dtype, paged));
+      const Case none = small_case(dtype, attributes(paged, 6));
+      std::vector<size_t> all(none.tensors.size());
+      std::iota(all.begin(), all.end(), size_t{0});
+      const Launch nothing = not_accessing(make_launch("aclnnNsaCompressWithCache", none), all);
+      EXPECT_EQ(required_workspace(nothing), 0u);
+      expect_only_needed_memory_matters(nothing);
+    }
+  }
+}
+
+TEST(NsaWithCachePhase2, AcceptsNeighbours) {
+  for (const aclDataType dtype : kDtypes) {
+    for (const bool paged : {true, false}) expect_neighbours_work(cache_launch(dtype, paged));
+  }
+}
+
+TEST(NsaWithCachePhase2, TakesNewAddresses) {
+  for (const bool paged : {true, false}) expect_address_updates_work(cache_launch(ACL_BF16, paged));
+}
+
+// ---- settings of the process: each suite runs in a process of its own ----
+
+TEST(NsaWithCacheSettings, Strict) {
+  for (const char* threads : {"1", "3"}) {
+    const ProcessResult result =
+        run_suite("NsaWithCacheStrict", {{"OPENACLNN_CHECK", "strict"}, {"OPENACLNN_NUM_THREADS", threads}});
+    EXPECT_TRUE(ran_and_passed(result)) << result.output;
+  }
+}
+TEST(NsaWithCacheSettings, Silent) {
+  const ProcessResult result = run_suite("NsaWithCacheSilent", {{"OPENACLNN_CHECK", "silent"}});
+  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+}
+TEST(NsaWithCacheSettings, Blocking) {
+  const ProcessResult result = run_suite("NsaWithCacheBlocking", {{"OPENACLNN_BLOCKING", "1"}});
+  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+}
+
+PROCESS_TEST(NsaWithCacheStrict, AWrongNumberIsAFaultAndNothingIsWritten) {
+  use_device();
+  const RunOptions in_library_memory = {.workspace = Placement::library};
+  for (const aclDataType dtype : kDtypes) {
+    CaseCall call(small_case(dtype, attributes(true)), Placement::library);
+    ASSERT_TRUE(call.run_cleanly(in_library_memory));
+    for (const auto& [tensor, entry, sentence] :
+         {std::tuple(kCacheSlots, 2, "slotMapping[2] = -7 is outside [0, 8), the slots of outputCache; "),
+          {kCacheTable, 7, "blockTableOptional[7] = -7 is outside [0, 16), the pages of input; "}}) {
+      const uint64_t right = call[tensor].bits(entry);
+      call[tensor].set(entry, -7);
+      for (size_t k = 0; k < call.tensors().size(); ++k) call[k].remember();
+      EXPECT_TRUE(failed_in_phase2(call.run(in_library_memory), "aclnnNsaCompressWithCache", 507035,
+                                   {sentence, "1 of 2 completed blocks are wrong and nothing was written"}));
+      for (size_t k = 0; k < call.tensors().size(); ++k) EXPECT_TRUE(call[k].unchanged()) << "tensor " << k;
+      EXPECT_EQ(aclrtSynchronizeStream(nullptr), 0) << "the fault counts as reported";
+      call[tensor].set_bits(entry, right);
+    }
+  }
+}
+
+PROCESS_TEST(NsaWithCacheStrict, RefusesMemoryThatTheAllocatorDoesNotKnow) {
+  for (const aclDataType dtype : kDtypes) {
+    for (const bool paged : {true, false})
+      expect_unknown_memory_refused(cache_launch(dtype, paged, Placement::library));
+  }
+}
+
+// What is written in spite of wrong numbers.
+void expect_planned_bits(const CacheAttributes& a, const CaseCall& call,
+                         const std::vector<HostTensor>& before) {
+  std::vector<uint64_t> wanted;
+  for_each_cached(plan_of_cache(a, before), before, [&](int64_t i, const std::vector<CacheTerm>& terms) {
+    wanted.push_back(terms.empty() ? before.back().bits(i) : prescribed_cached(before.back().dtype(), terms));
+  });
+  EXPECT_TRUE(call.has_bits(call.tensors().size() - 1, wanted));
+}
+
+PROCESS_TEST(NsaWithCacheSilent, OtherBlocksAreCompressedWithoutAWord) {
+  const CacheAttributes a = attributes(true);
+  for (const aclDataType dtype : kDtypes) {
+    CaseCall call(small_case(dtype, a));
+    call[kCacheSlots].set(0, 1000);
+    const std::vector<HostTensor> before = before_call(call.description(), call.tensors());
+    EXPECT_TRUE(succeeded(call.run()));
+    expect_planned_bits(a, call, before);
+  }
+}
+
+PROCESS_TEST(NsaWithCacheBlocking, Phase2ReturnsTheFaultAndOtherBlocksAreCompressed) {
+  const CacheAttributes a = attributes(true);
+  CaseCall call(small_case(ACL_FLOAT, a));
+  call[kCacheTable].set(0, -1);
+  const std::vector<HostTensor> before = before_call(call.description(), call.tensors());
+  EXPECT_TRUE(
+      failed_in_phase2(call.run(), "aclnnNsaCompressWithCache", 507035,
+                       {"blockTableOptional[0] = -1 is outside [0, ", "1 of 2 completed blocks were not"}));
+  expect_planned_bits(a, call, before);
+  EXPECT_EQ(aclrtSynchronizeStream(nullptr), 0) << "the fault counts as reported";
+}
+
+}  // namespace
+}  // namespace openaclnn_test

@@ -1,0 +1,112 @@
+// What the CPU kernels of token compression share: into windows, into a cache, and its gradient.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "cpu/rows.h"
+#include "ops/nsa/plan.h"
+
+namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
+
+// Element strides of a [tokens or windows, N, D] tensor.
+struct HeadStrides {
+  explicit HeadStrides(const std::array<int64_t, 3>& strides)
+      : row(strides[0]), head(strides[1]), column(strides[2]) {}
+  int64_t row, head, column;
+};
+
+// weight[i, n] as a float at widened[i * N + n]. Each weight multiplies a whole row of a head, so it is converted only once.
+template <class T>
+inline void widen_weights(int64_t block_size, int64_t heads, const T* weight,
+                          const std::array<int64_t, 2>& strides, float* widened) {
+  for (int64_t i = 0; i < block_size; ++i) {
+    for (int64_t n = 0; n < heads; ++n)
+      widened[i * heads + n] = to_float(weight[i * strides[0] + n * strides[1]]);
+  }
+}
+
+// Some tokens that meet some windows, in one head.
+template <int kWindows, int kTokens, class T>
+struct Meeting {
+  const T* token[kTokens];
+  const T* ahead[kTokens];  // to be fetched meanwhile
+  float* accumulators[kWindows];
+  bool is_first[kWindows];  // of a window of the order of additions
+  F32 weight[kWindows][kTokens];
+
+  // accumulators = (is_first ? +0 : accumulators) + weight * token, token by token.
+  HWY_INLINE void add(int64_t slot, int64_t column) const {
+    F32x2 x[kTokens];
+#pragma GCC unroll 8
+    for (int r = 0; r < kTokens; ++r) {
+      fetch_pair(ahead[r] + column);
+      x[r] = load2(token[r] + column);
+    }
+#pragma GCC unroll 8
+    for (int w = 0; w < kWindows; ++w) {
+      F32x2 sum = is_first[w] ? F32x2() : load2(accumulators[w] + slot);
+#pragma GCC unroll 8
+      for (int r = 0; r < kTokens; ++r) sum = add_product<T>(sum, weight[w][r], x[r]);
+      store2_numbers(sum, accumulators[w] + slot);
+    }
+  }
+
+  // All columns of the row: contiguous, and at least a pair of vectors.
+  HWY_INLINE void add_row(int64_t columns) const {
+    for_each_pair(columns, [&](int64_t slot, int64_t column) { add(slot, column); });
+  }
+  // The same a pair at a time through a buffer, for columns that are not contiguous or too few for a pair.
+  void add_gathered_row(int64_t columns, int64_t stride) {
+    T buffer[kTokens][F32x2::kLanes];
+    const T* from[kTokens];
+    for (int r = 0; r < kTokens; ++r) {
+      from[r] = token[r];
+      token[r] = ahead[r] = buffer[r];
+    }
+    for (int64_t slot = 0; slot < columns; slot += F32x2::kLanes) {
+      const int64_t count = std::min(columns - slot, F32x2::kLanes);
+      for (int r = 0; r < kTokens; ++r) {
+        for (int64_t k = 0; k < F32x2::kLanes; ++k)
+          buffer[r][k] = k < count ? from[r][(slot + k) * stride] : T();
+      }
+      add(slot, 0);
+    }
+  }
+};
+
+// Rounds the sums of a head and writes them to columns `stride` apart. `in_pairs`: they came from add_row.
+template <class T>
+void write_compressed(const float* sums, T* to, int64_t stride, int64_t columns, bool in_pairs) {
+  const auto write_pair = [&](int64_t slot, int64_t column) {
+    const int64_t count = std::min(columns - column, F32x2::kLanes);
+    if (stride == 1 && count == F32x2::kLanes) return store2(load2(sums + slot), to + column);
+    T buffer[F32x2::kLanes];
+    store2(load2(sums + slot), buffer);
+    for (int64_t k = 0; k < count; ++k) to[(column + k) * stride] = buffer[k];
+  };
+  if (in_pairs) {
+    for_each_pair(columns, write_pair);
+  } else {
+    for (int64_t slot = 0; slot < columns; slot += F32x2::kLanes) write_pair(slot, slot);
+  }
+}
+
+// The last sequence for which key(sequence) <= value, as an index; -1 when there is none. The keys ascend.
+template <class Key>
+inline int64_t last_sequence_at(const Sequence* sequences, int64_t count, const Key& key, int64_t value) {
+  int64_t low = 0;
+  int64_t high = count;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (key(sequences[middle]) <= value) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low - 1;
+}
+
+}  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

@@ -1,0 +1,131 @@
+// What the CUDA kernels of token compression share, of its gradient and of that into a cache too: the sequences on the device, packs
+// of columns, and weighted sums of tokens.
+#pragma once
+
+#include "base/sum_order.h"
+#include "cuda/float_types.cuh"
+#include "cuda/loops.cuh"
+#include "cuda/upload.cuh"
+#include "ops/nsa/plan.h"
+
+namespace openaclnn::cuda {
+
+// A [tokens or windows, N, D] tensor. Strides in elements.
+template <class T>
+struct HeadTensor {
+  T* base;
+  int64_t row, head, column;
+
+  __device__ __forceinline__ T* at(int64_t index, int64_t n, int64_t c) const {
+    return base + index * row + n * head + c * column;
+  }
+};
+
+template <class T, class Strides>
+HeadTensor<T> head_tensor(void* data, int64_t offset, const Strides& strides) {
+  return {static_cast<T*>(data) + offset, strides[0], strides[1], strides[2]};
+}
+
+template <int kCount, class T>
+bool can_pack(const HeadTensor<T>& tensor, int64_t columns) {
+  return can_pack<kCount>(tensor.base, tensor.column, columns, {tensor.row, tensor.head});
+}
+
+// A [L, N] tensor.
+template <class T>
+struct WeightTensor {
+  T* base;
+  int64_t row, head;
+
+  __device__ __forceinline__ T* at(int64_t i, int64_t n) const { return base + i * row + n * head; }
+};
+
+// The first of the neighbouring columns of a head that a thread takes.
+struct HeadColumns {
+  int64_t head;
+  int64_t first;
+
+  template <class T>
+  __device__ __forceinline__ T* at(const HeadTensor<T>& tensor, int64_t index) const {
+    return tensor.at(index, head, first);
+  }
+};
+
+// Packs of columns of all heads, numbered: pack k of head n is n * packs_of_head + k.
+template <int kCount>
+OPENACLNN_INLINE int64_t packs_of_row(int64_t heads, int64_t columns) {
+  return heads * ((columns + kCount - 1) / kCount);
+}
+template <int kCount>
+__device__ __forceinline__ HeadColumns columns_at(int64_t columns, int64_t number) {
+  int64_t pack = 0;
+  const int64_t head = divide(number, (columns + kCount - 1) / kCount, pack);
+  return {head, pack * kCount};
+}
+
+// The weighted sum of a pack of columns over `terms` tokens, in the library's order of additions. token_at(i): where the pack lies
+// in token i.
+template <int kCount, class T, class TokenAt>
+__device__ __forceinline__ void sum_tokens(const WeightTensor<const T>& weights, int64_t head, int64_t terms,
+                                           const TokenAt& token_at, float (&sum)[kCount]) {
+  double total[kCount] = {};
+  float chunk[kCount] = {};
+  float window[kCount] = {};
+#pragma unroll 4
+  for (int64_t i = 0; i < terms; ++i) {
+    float x[kCount];
+    load_pack(token_at(i), x);
+    const float weight = to_fp32(*weights.at(i, head));
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) window[k] = add_product<T>(window[k], weight, x[k]);
+    if ((i + 1) % kWindowTerms != 0 && i + 1 < terms) continue;
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      chunk[k] += window[k];
+      window[k] = 0;
+    }
+    if ((i + 1) % kChunkTerms != 0 && i + 1 < terms) continue;
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      total[k] += static_cast<double>(chunk[k]);
+      chunk[k] = 0;
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < kCount; ++k) sum[k] = static_cast<float>(total[k]);
+}
+
+// The last sequence for which key(sequence) <= value, as an index; -1 when there is none. The keys ascend.
+template <class Key>
+__device__ __forceinline__ int64_t last_sequence_at(const Sequence* sequences, int64_t count, const Key& key,
+                                                    int64_t value) {
+  int64_t low = 0;
+  int64_t high = count;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (key(sequences[middle]) <= value) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low - 1;
+}
+
+// The first token of a window.
+__device__ __forceinline__ int64_t first_token_of(const CompressionSizes& sizes, const Sequence* sequences,
+                                                  int64_t window) {
+  const auto first_window = [](const Sequence& s) { return s.first_window; };
+  const Sequence& s = sequences[last_sequence_at(sequences, sizes.sequences, first_window, window)];
+  return s.first_token + (window - s.first_window) * sizes.stride;
+}
+
+// Puts the sequences that follow a plan into the workspace.
+template <class Plan>
+cudaError_t upload_sequences(const Plan& plan, Sequence* to, cudaStream_t stream) {
+  Upload upload(to, stream);
+  for (int64_t k = 0; k < plan.sizes.sequences; ++k) upload.append(plan_items<Sequence>(plan)[k]);
+  return upload.finish();
+}
+
+}  // namespace openaclnn::cuda
