@@ -22,14 +22,14 @@ using openaclnn_verify::Case;
 using openaclnn_verify::Judge;
 using openaclnn_verify::OutputRecord;
 
-struct Options {
+struct CheckOptions {
   std::string name, replay;
   int64_t cases = 100, seed = 1;
   bool json = false;
 };
 
 // The named cases of the room, sizes around the kernels' blocks among them, then random ones.
-std::vector<Case> cases_of(const Room& room, const Options& options) {
+std::vector<Case> cases_of(const Room& room, const CheckOptions& options) {
   std::vector<Case> cases;
   for (Case& c : openaclnn_verify::all_cases()) {
     if (c.operator_name() == room.name) cases.push_back(std::move(c));
@@ -103,7 +103,7 @@ int report(const Judge& judge, const std::vector<std::string>& failures, const j
   return is_kept ? kFine : kProblem;
 }
 
-int check_cases(const Options& options) {
+int check_cases(const CheckOptions& options) {
   std::vector<Case> cases;
   for (const Room& room : rooms()) {
     if (!options.name.empty() && &room != &find_room(options.name)) continue;
@@ -121,7 +121,7 @@ int check_cases(const Options& options) {
   return report(judge, failures, cases.size(), !options.json);
 }
 
-int check_dumps(const Options& options) {
+int check_dumps(const CheckOptions& options) {
   Judge judge;
   std::vector<std::string> failures;
   json calls = json::array();
@@ -139,7 +139,7 @@ int check_dumps(const Options& options) {
   return report(judge, failures, calls, !options.json);
 }
 
-int check(const Options& options) {
+int check(const CheckOptions& options) {
   // The cases own their memory, which strict mode would not know, and must see faults.
   setenv("OPENACLNN_CHECK", "report", 1);
   return options.replay.empty() ? check_cases(options) : check_dumps(options);
@@ -148,7 +148,7 @@ int check(const Options& options) {
 }  // namespace
 
 void add_check(Program& program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CheckOptions>();
   CLI::App* const command = add_command(
       program, "check", "Compare the operators with their formulas in extended precision",
       "Examples: openaclnn check Embedding --cases 1000\n"

@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct CompatCheckOptions {
   std::vector<std::string> files, folders, defines;
   std::string compiler, standard = "c++17";
   bool json = false;
@@ -73,7 +73,7 @@ fs::path header_folder() {
   throw Failure("the headers of openaclnn are not installed; install the package libopenaclnn-dev");
 }
 
-std::vector<std::string> command_line(const Options& options, const std::string& file,
+std::vector<std::string> command_line(const CompatCheckOptions& options, const std::string& file,
                                       const fs::path& stand_ins) {
   const fs::path headers = header_folder();
   std::vector<std::string> words = {options.compiler, "-fsyntax-only", "-std=" + options.standard,
@@ -124,7 +124,7 @@ std::vector<std::string> read_diagnostics(const std::string& text, Findings& fin
 }
 
 // A missing header ends the compilation, so an empty one takes its place and the compiler is asked again.
-void compile(const Options& options, const std::string& file, Findings& findings) {
+void compile(const CompatCheckOptions& options, const std::string& file, Findings& findings) {
   const ScratchFolder stand_ins;
   constexpr int kMostHeaders = 100;
   for (int attempt = 0; attempt < kMostHeaders; ++attempt) {
@@ -154,7 +154,7 @@ void compile(const Options& options, const std::string& file, Findings& findings
 }
 
 // Compilers name an unknown word once in each function: the other lines of the user's own files that have it.
-void find_more_lines(const Options& options, Findings& findings) {
+void find_more_lines(const CompatCheckOptions& options, Findings& findings) {
   for (auto& [name, missing] : findings) {
     if (missing.kind != "name") continue;
     const std::regex word("\\b" + name + "\\b");
@@ -177,7 +177,7 @@ std::set<std::string> cann_compat_libraries() {
 }
 
 // Whether the compiler finds -l<name> in the linker's own folders, as it finds pthread.
-bool is_of_the_system(const Options& options, const std::string& name) {
+bool is_of_the_system(const CompatCheckOptions& options, const std::string& name) {
   for (const char* suffix : {".so", ".a"}) {
     const std::string file = "lib" + name + suffix;
     const Finished asked = run_program({options.compiler, "-print-file-name=" + file});
@@ -187,7 +187,7 @@ bool is_of_the_system(const Options& options, const std::string& name) {
 }
 
 // Libraries of all link lines: those that cann-compat has, those that nothing has, and those that the text does not tell.
-void check_libraries(const Options& options, const std::map<std::string, std::string>& build_files,
+void check_libraries(const CompatCheckOptions& options, const std::map<std::string, std::string>& build_files,
                      Findings& findings, Linked& linked) {
   std::map<std::string, Missing> wanted;
   std::set<std::string> own_targets;
@@ -274,8 +274,8 @@ void print_as_text(const Findings& findings, const Linked& linked) {
   table.print();
 }
 
-int check(const Options& options) {
-  Options sources = options;
+int check_sources(const CompatCheckOptions& options) {
+  CompatCheckOptions sources = options;
   sources.files.clear();
   std::map<std::string, std::string> build_files;
   for (const std::string& file : options.files) {
@@ -303,7 +303,7 @@ int check(const Options& options) {
 }  // namespace
 
 void add_compat_check(Program& program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<CompatCheckOptions>();
   const char* const compiler = std::getenv("CXX");
   options->compiler = compiler != nullptr && *compiler != '\0' ? compiler : "c++";
   CLI::App* const command =
@@ -314,7 +314,7 @@ void add_compat_check(Program& program) {
                   "and make files, which of the libraries that they link cann-compat has, and which nothing "
                   "has. Nothing is\n"
                   "generated. Exit code 1 when something is missing; docs/porting.md helps on.",
-                  [options] { return check(*options); });
+                  [options] { return check_sources(*options); });
   command->add_option("FILE", options->files, "Source files, CMake files and make files")
       ->required()
       ->type_name("");

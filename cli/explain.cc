@@ -97,7 +97,7 @@ nlohmann::json as_json(const Explanation& e) {
   return {{"code", e.code}, {"name", e.name}, {"reason", e.reason}, {"remedy", e.remedy}};
 }
 
-int list_codes(bool json) {
+int list_codes(bool in_json) {
   nlohmann::json all = nlohmann::json::array();
   Table table({"code", "name", "usual reason"});
   for (const openaclnn::CodeName& known : openaclnn::code_names()) {
@@ -105,7 +105,7 @@ int list_codes(bool json) {
     all.push_back(as_json(e));
     table.add({std::to_string(e.code), e.name, e.reason});
   }
-  if (json) {
+  if (in_json) {
     print_json(all);
   } else {
     table.print();
@@ -113,7 +113,7 @@ int list_codes(bool json) {
   return kFine;
 }
 
-struct Options {
+struct ExplainOptions {
   std::string code;
   bool json = false;
 };
@@ -121,7 +121,7 @@ struct Options {
 }  // namespace
 
 void add_explain(Program& program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ExplainOptions>();
   CLI::App* const command =
       add_command(program, "explain", "Say what a status code means, its usual reasons, and what to do",
                   "Example: openaclnn explain 161002\n"

@@ -39,11 +39,6 @@ std::string page_name(const CLI::App& command) {
                                          : page_name(*command.get_parent()) + "-" + command.get_name();
 }
 
-std::string spoken_name(const CLI::App& command) {
-  return command.get_parent() == nullptr ? "openaclnn"
-                                         : spoken_name(*command.get_parent()) + " " + command.get_name();
-}
-
 std::vector<const CLI::App*> children_of(const CLI::App& command) {
   return command.get_subcommands([](const CLI::App*) { return true; });
 }
@@ -84,11 +79,11 @@ int write_all(const CLI::App& root, const std::string& folder) {
   return kFine;
 }
 
-struct Options {
+struct ManOptions {
   std::string command, folder;
 };
 
-int show(const CLI::App& root, const Options& options) {
+int show(const CLI::App& root, const ManOptions& options) {
   if (!options.folder.empty()) return write_all(root, options.folder);
   const CLI::App* wanted = &root;
   for (const CLI::App* const child : children_of(root)) {
@@ -102,7 +97,7 @@ int show(const CLI::App& root, const Options& options) {
 }  // namespace
 
 void add_man(Program& program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ManOptions>();
   CLI::App* const command = add_command(program, "man", "Print a manual page, made from the text of --help",
                                         "Example: openaclnn man run | man -l -",
                                         [&program, options] { return show(program.app, *options); });

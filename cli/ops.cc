@@ -105,12 +105,12 @@ void print_page(const Room& room) {
   }
 }
 
-struct Options {
+struct OpsOptions {
   std::string name;
   bool json = false;
 };
 
-int show(const Options& options) {
+int show(const OpsOptions& options) {
   if (!options.name.empty()) {
     const Room& room = find_room(options.name);
     if (options.json) {
@@ -130,7 +130,7 @@ int show(const Options& options) {
 }  // namespace
 
 void add_ops(Program& program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<OpsOptions>();
   CLI::App* const command = add_command(
       program, "ops", "List the operators with their dtypes and devices, or print the reference page of one",
       "Examples: openaclnn ops\n"

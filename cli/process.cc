@@ -50,7 +50,7 @@ void drain(const std::array<int, 2>& from, const std::array<std::string*, 2>& to
     for (size_t k = 0; k < wanted.size(); ++k) {
       if (wanted[k].fd < 0 || wanted[k].revents == 0) continue;
       char buffer[4096];
-      const ssize_t count = read(wanted[k].fd, buffer, sizeof buffer);
+      const ssize_t count = ::read(wanted[k].fd, buffer, sizeof buffer);
       if (count > 0) to[k]->append(buffer, static_cast<size_t>(count));
       if (count == 0) wanted[k].fd = -1;
     }

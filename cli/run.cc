@@ -17,7 +17,7 @@ namespace openaclnn_cli {
 namespace {
 
 // What stands on the command line, as text: CLI11 would cut numbers that are too large.
-struct Options {
+struct RunOptions {
   std::map<std::string, std::vector<std::string>> given;  // by the parameter's name
   std::vector<std::string> outputs;                       // "FILE" or "NAME=FILE"
   bool json = false;
@@ -65,7 +65,7 @@ void read_argument(const Parameter& parameter, const std::vector<std::string>& w
   }
 }
 
-Arguments read_arguments(const Description& description, const Options& options) {
+Arguments read_arguments(const Description& description, const RunOptions& options) {
   Arguments arguments;
   // Numbers first: they cost nothing, tensors may be large.
   for (const bool numbers : {true, false}) {
@@ -91,7 +91,7 @@ bool is_result(const Parameter& parameter) { return parameter.use != Use::read; 
 std::string result_name(const Parameter& parameter) { return parameter.option().substr(2); }
 
 // Which results go into which file.
-std::vector<TensorOutput> plan_outputs(const Description& description, const Options& options,
+std::vector<TensorOutput> plan_outputs(const Description& description, const RunOptions& options,
                                        const Arguments& arguments) {
   std::vector<TensorOutput> outputs;
   for (const std::string& word : options.outputs) {
@@ -133,7 +133,7 @@ void require_row_major(const Description& description, const Arguments& argument
   }
 }
 
-void print_results(const Description& description, const Options& options, const Arguments& arguments,
+void print_results(const Description& description, const RunOptions& options, const Arguments& arguments,
                    const CallResult& result) {
   nlohmann::json results = nlohmann::json::array();
   Table table({"result", "dtype", "shape"});
@@ -159,7 +159,7 @@ void print_results(const Description& description, const Options& options, const
              result.workspace_bytes, options.outputs.empty() ? "; --out FILE keeps the results" : "");
 }
 
-int run(const Description& description, const Options& options) {
+int run(const Description& description, const RunOptions& options) {
   Arguments arguments = read_arguments(description, options);
   require_row_major(description, arguments);
   const CallResult result = call_operator(description, arguments);
@@ -193,7 +193,7 @@ std::string option_text(const Parameter& parameter) {
 }
 
 void add_operator(Program& program, CLI::App& parent, const Description& description) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<RunOptions>();
   std::string results;
   for (const Parameter& parameter : description.parameters) {
     if (is_result(parameter)) results += (results.empty() ? "" : ", ") + result_name(parameter);

@@ -7,12 +7,12 @@
 
 namespace openaclnn_cli {
 
-namespace {
-
 std::string spoken_name(const CLI::App& command) {
   const CLI::App* const parent = command.get_parent();
   return parent == nullptr ? "openaclnn" : spoken_name(*parent) + " " + command.get_name();
 }
+
+namespace {
 
 std::vector<std::string> option_names(const CLI::App& command) {
   std::vector<std::string> names;

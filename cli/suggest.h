@@ -10,6 +10,9 @@ namespace openaclnn_cli {
 // one that exists, when one is near.
 std::string unknown_word_text(const CLI::App& command, const std::string& word);
 
+// As it is typed: "openaclnn trace".
+std::string spoken_name(const CLI::App& command);
+
 // The innermost command that the command line named.
 const CLI::App& innermost(const CLI::App& root);
 

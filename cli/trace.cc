@@ -194,7 +194,7 @@ int trace_program(const std::vector<std::string>& words, const std::string& out)
   return output.report(words[0], run_here(words, {"OPENACLNN_TRACE=" + output.path()}));
 }
 
-struct Options {
+struct TraceOptions {
   std::string out = "openaclnn-trace.json", summary;
   bool json = false;
 };
@@ -202,28 +202,28 @@ struct Options {
 }  // namespace
 
 void add_trace(Program& program) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TraceOptions>();
   const auto command = std::make_shared<CLI::App*>(nullptr);
-  *command =
-      add_command(program, "trace", "Run a program and record every call of an operator, or sum a trace up",
-                  "Examples: openaclnn trace ./train --steps 10\n"
-                  "          openaclnn trace --summary openaclnn-trace.json\n"
-                  "Options of openaclnn come before the program. The trace opens in https://ui.perfetto.dev "
-                  "and about:tracing:\n"
-                  "both phases of each call, and the task with shapes, dtypes, bytes, GB/s, threads, "
-                  "instruction set, stream\n"
-                  "and fault. The exit code is the program's. A program that runs by itself is traced with "
-                  "OPENACLNN_TRACE.",
-                  [&program, options, command] {
-                    const std::vector<std::string> unknown = (*command)->remaining();
-                    if (!unknown.empty() && unknown[0].starts_with('-'))
-                      throw BadInput(unknown_word_text(**command, unknown[0]));
-                    const std::vector<std::string> words = words_for(program, **command);
-                    if (options->summary.empty() == words.empty())
-                      throw BadInput("trace takes either a program to run or --summary FILE");
-                    return words.empty() ? print_summary(options->summary, options->json)
-                                         : trace_program(words, options->out);
-                  });
+  *command = add_command(
+      program, "trace", "Run a program and record every call of an operator, or sum a trace up",
+      "Examples: openaclnn trace ./train --steps 10\n"
+      "          openaclnn trace --summary openaclnn-trace.json\n"
+      "TraceOptions of openaclnn come before the program. The trace opens in https://ui.perfetto.dev "
+      "and about:tracing:\n"
+      "both phases of each call, and the task with shapes, dtypes, bytes, GB/s, threads, "
+      "instruction set, stream\n"
+      "and fault. The exit code is the program's. A program that runs by itself is traced with "
+      "OPENACLNN_TRACE.",
+      [&program, options, command] {
+        const std::vector<std::string> unknown = (*command)->remaining();
+        if (!unknown.empty() && unknown[0].starts_with('-'))
+          throw BadInput(unknown_word_text(**command, unknown[0]));
+        const std::vector<std::string> words = words_for(program, **command);
+        if (options->summary.empty() == words.empty())
+          throw BadInput("trace takes either a program to run or --summary FILE");
+        return words.empty() ? print_summary(options->summary, options->json)
+                             : trace_program(words, options->out);
+      });
   (*command)->prefix_command();
   (*command)
       ->add_option("-o,--out", options->out,

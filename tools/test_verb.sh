@@ -41,9 +41,13 @@ run_ctest() {
 # The Python suite counts for itself: passed, failed and skipped in build/python/totals.
 run_python_suite() {
   local status=0 passed=0 failed=1 skipped=0
-  setup_for python
-  # Its tests of GPUs use the emulated one of the release build, where that is.
-  if [ -f build/release/build.ninja ]; then build release openaclnn_simt >build/simt-build.log; fi
+  if [ "${1-}" = --quick ]; then
+    setup python
+  else
+    setup python torch
+    # Its tests of GPUs use the emulated one of the release build, where that is.
+    if [ -f build/release/build.ninja ]; then build release openaclnn_simt >build/simt-build.log; fi
+  fi
   rm -f build/python/totals
   python3 tools/python_suite "$@" || status=$?
   if [ -f build/python/totals ]; then read -r passed failed skipped <build/python/totals; fi

@@ -16,7 +16,7 @@ namespace {
 
 // As small as it can be with every kind of index larger than one: overlapping blocks, distances that
 // count as the last, an expert for some rows.
-constexpr ModelShape kShape{
+constexpr ModelShape kSmallShape{
     .bytes = 11,
     .context = 3,
     .byte_width = 2,
@@ -36,9 +36,9 @@ Batch small_batch(Random& random) {
   Batch batch;
   for (const int64_t length : kLengths) batch.sequences.ends.push_back(batch.rows() + length);
   for (int64_t r = 0; r < batch.rows(); ++r) {
-    for (int64_t i = 0; i < kShape.context; ++i)
-      batch.contexts.push_back(static_cast<int32_t>(random.below(kShape.bytes)));
-    batch.targets.push_back(static_cast<int32_t>(random.below(kShape.bytes)));
+    for (int64_t i = 0; i < kSmallShape.context; ++i)
+      batch.contexts.push_back(static_cast<int32_t>(random.below(kSmallShape.bytes)));
+    batch.targets.push_back(static_cast<int32_t>(random.below(kSmallShape.bytes)));
   }
   return batch;
 }
@@ -55,7 +55,7 @@ GradientCheck check_gradients(const Precision& precision, bool with_oracle, cons
   Operators operators(stream, precision.dtype);
   operators.set_checking(with_oracle);
   Random random(kSeed);
-  Model model(kShape, random, operators);
+  Model model(kSmallShape, random, operators);
   const Batch batch = small_batch(random);
   ReferenceValues values;
   // Biases too get values that matter, and all parameters an influence on the loss of like size.
@@ -70,7 +70,7 @@ GradientCheck check_gradients(const Precision& precision, bool with_oracle, cons
   model.forward_backward(batch, precision.loss_scale);
   operators.synchronize();
 
-  const double margin = reference_loss(kShape, batch, values).routing_margin;
+  const double margin = reference_loss(kSmallShape, batch, values).routing_margin;
   if (margin < kLeastMargin)
     throw RunError(fmt::format("gradient check: a row is within {:.2g} of changing its expert", margin));
   GradientCheck check;
@@ -82,9 +82,9 @@ GradientCheck check_gradients(const Precision& precision, bool with_oracle, cons
     for (size_t i = 0; i < value.size(); ++i) {
       const double here = value[i];
       value[i] = here + kDifference;
-      const double above = reference_loss(kShape, batch, values).loss;
+      const double above = reference_loss(kSmallShape, batch, values).loss;
       value[i] = here - kDifference;
-      expected[i] = (above - reference_loss(kShape, batch, values).loss) / (2 * kDifference);
+      expected[i] = (above - reference_loss(kSmallShape, batch, values).loss) / (2 * kDifference);
       value[i] = here;
       norm = std::hypot(norm, expected[i]);
     }
