@@ -1,11 +1,18 @@
-// One call of an operator through the C interface, with arguments from files.
+#include "call.h"
+
 #include <chrono>
+#include <stdexcept>
+#include <utility>
 
 #include "library.h"
-#include "operators.h"
 #include "program.h"
 
 namespace openaclnn_cli {
+
+using openaclnn_verify::Description;
+using openaclnn_verify::Kind;
+using openaclnn_verify::Parameter;
+using openaclnn_verify::Role;
 
 namespace {
 
@@ -35,7 +42,7 @@ aclTensor* make_handle(const LoadedTensor& tensor) {
 // The handles of one call, in the order of the parameters; NULL for numbers and for what is not given.
 class Handles {
  public:
-  Handles(const Description& description, const Arguments& arguments) : description_(description) {
+  Handles(const Description& description, const CallArguments& arguments) : description_(description) {
     for (const Parameter& parameter : description.parameters) handles_.push_back(make(parameter, arguments));
   }
   ~Handles() {
@@ -54,10 +61,10 @@ class Handles {
   std::span<void* const> get() const { return handles_; }
 
  private:
-  static void* make(const Parameter& parameter, const Arguments& arguments) {
+  static void* make(const Parameter& parameter, const CallArguments& arguments) {
     if (parameter.kind == Kind::integers) {
-      const auto given = arguments.integers.find(parameter.name);
-      if (given == arguments.integers.end()) return nullptr;
+      const auto given = arguments.values.integers.find(parameter.name);
+      if (given == arguments.values.integers.end()) return nullptr;
       return aclCreateIntArray(given->second.data(), given->second.size());
     }
     if (!arguments.has(parameter.name)) return nullptr;
@@ -72,6 +79,19 @@ class Handles {
   std::vector<void*> handles_;
 };
 
+void make_outputs(const Description& description, CallArguments& arguments) {
+  for (const Parameter& parameter : description.parameters) {
+    if (parameter.role != Role::output || arguments.has(parameter.name)) continue;
+    try {
+      const auto [dtype, dims] = parameter.infer(arguments.values);
+      checked_bytes(parameter.name, dtype, dims);
+      arguments.add(parameter.name, make_tensor(dtype, dims));
+    } catch (const std::invalid_argument& error) {
+      throw BadInput(error.what());
+    }
+  }
+}
+
 CallResult failed(int code, bool is_refused) {
   CallResult result;
   result.code = code;
@@ -82,20 +102,25 @@ CallResult failed(int code, bool is_refused) {
 
 }  // namespace
 
-CallResult call_operator(const Description& description, Arguments& arguments) {
+void CallArguments::add(const std::string& name, LoadedTensor tensor) {
+  values.tensors[name].push_back({tensor.header.dtype, tensor.header.dims});
+  tensors[name].push_back(std::move(tensor));
+}
+
+void CallArguments::add_empty_list(const std::string& name) {
+  values.tensors[name];
+  tensors[name];
+}
+
+CallResult call_operator(const Description& description, CallArguments& arguments) {
   const DeviceMemory makes_a_device_current(1);  // for operators without any tensor
-  for (const Parameter& parameter : description.parameters) {
-    if (parameter.use != Use::written || arguments.has(parameter.name)) continue;
-    for (const StoredTensor& wanted : parameter.infer(arguments)) {
-      checked_bytes(parameter.name, wanted.dtype, wanted.dims);
-      arguments.tensors[parameter.name].push_back(make_tensor(wanted.dtype, wanted.dims));
-    }
-  }
+  make_outputs(description, arguments);
   const Handles handles(description, arguments);
   const auto start = std::chrono::steady_clock::now();
   uint64_t workspace_bytes = 0;
   aclOpExecutor* executor = nullptr;
-  if (const int code = description.phase1(handles.get(), arguments, &workspace_bytes, &executor); code != 0)
+  if (const int code = description.phase1(handles.get(), arguments.values, &workspace_bytes, &executor);
+      code != 0)
     return failed(code, true);
   const DeviceMemory workspace(workspace_bytes);
   if (const int code = description.phase2(workspace.data, workspace_bytes, executor, nullptr); code != 0)

@@ -23,7 +23,11 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using openaclnn_verify::Description;
 using openaclnn_verify::HostTensor;
+using openaclnn_verify::Kind;
+using openaclnn_verify::Parameter;
+using openaclnn_verify::Role;
 
 aclDataType dtype_named(const std::string& name) {
   for (int value = -1; value < 64; ++value) {
@@ -42,13 +46,11 @@ double real_of(const json& value) {
 
 const Description& description_of(const json& call) {
   const std::string function = call.at("function");
-  for (const Description& known : descriptions()) {
-    if (function.ends_with("nn" + known.name + "GetWorkspaceSize")) return known;
-  }
+  if (const Description* const known = openaclnn_verify::find_description(function)) return *known;
   throw BadInput(fmt::format("it is of {}, which is no operator of this program", shown(function)));
 }
 
-LoadedTensor load(const json& tensor, const std::string& folder, Use use) {
+LoadedTensor load(const json& tensor, const std::string& folder, Role role) {
   const std::vector<int64_t> dims = tensor.at("shape");
   const aclDataType dtype = dtype_named(tensor.at("dtype"));
   if (tensor.contains("incomplete"))
@@ -66,15 +68,15 @@ LoadedTensor load(const json& tensor, const std::string& folder, Use use) {
   if (dims.size() > openaclnn::kMaxRank)
     throw BadInput(fmt::format("it has a tensor of {} dims", dims.size()));
   LoadedTensor made = make_tensor(dtype, dims);
-  const bool has_no_data = use != Use::written && tensor.at("role") == "unknown";
+  const bool has_no_data = role != Role::output && tensor.at("role") == "unknown";
   if (has_no_data && made.header.bytes > 0 &&
       aclrtMemset(made.memory->data, made.header.bytes, 0, made.header.bytes) != 0)
     throw Failure(error_text());
   return made;
 }
 
-Arguments read_arguments(const json& call, const Description& description, const std::string& folder) {
-  Arguments arguments;
+CallArguments read_arguments(const json& call, const Description& description, const std::string& folder) {
+  CallArguments arguments;
   for (const json& entry : call.at("arguments")) {
     const Parameter* const parameter = description.find(entry.at("name"));
     if (parameter == nullptr) throw BadInput("it has an argument that the operator has not");
@@ -83,33 +85,35 @@ Arguments read_arguments(const json& call, const Description& description, const
     switch (parameter->kind) {
       case Kind::tensor:
         if (entry.at("tensor").at("given") == true && entry.at("tensor").at("live") == true)
-          arguments.tensors[name].push_back(load(entry.at("tensor"), folder, parameter->use));
+          arguments.add(name, load(entry.at("tensor"), folder, parameter->role));
         break;
       case Kind::tensor_list:
-        arguments.tensors[name];
+        arguments.add_empty_list(name);
         for (const json& tensor : entry.at("tensors"))
-          arguments.tensors[name].push_back(load(tensor, folder, parameter->use));
+          arguments.add(name, load(tensor, folder, parameter->role));
         break;
-      case Kind::integers: arguments.integers[name] = entry.at("integers").get<std::vector<int64_t>>(); break;
-      case Kind::integer: arguments.integers[name] = {entry.at("value").get<int64_t>()}; break;
-      case Kind::flag: arguments.integers[name] = {entry.at("value").get<bool>() ? 1 : 0}; break;
-      case Kind::real: arguments.reals[name] = real_of(entry.at("value")); break;
-      case Kind::text: arguments.texts[name] = entry.at("value"); break;
+      case Kind::integers:
+        arguments.values.integers[name] = entry.at("integers").get<std::vector<int64_t>>();
+        break;
+      case Kind::integer: arguments.values.integers[name] = {entry.at("value").get<int64_t>()}; break;
+      case Kind::flag: arguments.values.integers[name] = {entry.at("value").get<bool>() ? 1 : 0}; break;
+      case Kind::real: arguments.values.reals[name] = real_of(entry.at("value")); break;
+      case Kind::text: arguments.values.texts[name] = entry.at("value"); break;
     }
   }
   // A tensor that lacks its data was dead, or NULL where one is required: then phase 1 says so again.
   return arguments;
 }
 
-openaclnn_verify::RecordedCall recorded(const Description& description, const Arguments& arguments) {
+openaclnn_verify::RecordedCall recorded(const Description& description, const CallArguments& arguments) {
   openaclnn_verify::RecordedCall call;
   for (const Parameter& parameter : description.parameters) {
     const std::string& name = parameter.name;
     if (arguments.has(name)) call.tensors.insert(name);
     if (parameter.kind == Kind::tensor_list && arguments.has(name))
       call.list_length = arguments.tensors.at(name).size();
-    const auto numbers = arguments.integers.find(name);
-    if (numbers == arguments.integers.end()) continue;
+    const auto numbers = arguments.values.integers.find(name);
+    if (numbers == arguments.values.integers.end()) continue;
     if (parameter.kind == Kind::integers) {
       call.arrays[name] = numbers->second;
     } else {
@@ -117,12 +121,12 @@ openaclnn_verify::RecordedCall recorded(const Description& description, const Ar
     }
   }
   call.integers.try_emplace("groupIdxType", 0);  // what the first version of the operator means
-  call.reals = arguments.reals;
+  call.reals = arguments.values.reals;
   return call;
 }
 
 // The tensors of the call as a judge sees them: in the order of the signature, those of lists one after the other.
-std::vector<HostTensor> snapshot(const Description& description, const Arguments& arguments) {
+std::vector<HostTensor> snapshot(const Description& description, const CallArguments& arguments) {
   std::vector<HostTensor> tensors;
   for (const Parameter& parameter : description.parameters) {
     if (!arguments.has(parameter.name)) continue;
@@ -134,13 +138,13 @@ std::vector<HostTensor> snapshot(const Description& description, const Arguments
   return tensors;
 }
 
-openaclnn_verify::JudgeResults judge_of(const Description& description, const Arguments& arguments) {
+openaclnn_verify::JudgeResults judge_of(const Description& description, const CallArguments& arguments) {
   const openaclnn_verify::RecordedCall call = recorded(description, arguments);
 #define OPENACLNN_OPERATOR(folder_, name_) \
-  if (description.folder == #folder_) return openaclnn_verify::recorded_judge_of_##folder_(call);
+  if (description.room == #folder_) return openaclnn_verify::recorded_judge_of_##folder_(call);
 #include "ops/ops.def"
 #undef OPENACLNN_OPERATOR
-  throw Failure(description.name + " has no judge");
+  throw Failure(description.name() + " has no judge");
 }
 
 json read_call(const std::string& folder) {
@@ -170,9 +174,9 @@ Replay replay(const std::string& folder, openaclnn_verify::Judge& judge) {
   try {
     const json call = read_call(folder);
     const Description& description = description_of(call);
-    Arguments arguments = read_arguments(call, description, folder);
+    CallArguments arguments = read_arguments(call, description, folder);
     Replay done;
-    done.operator_name = description.name;
+    done.operator_name = description.name();
     done.reason = printable(call.at("reason").get<std::string>());
     const std::vector<HostTensor> before = snapshot(description, arguments);
     done.result = call_operator(description, arguments);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "operators.h"
+#include "call.h"
 #include "verify/judge.h"
 
 namespace openaclnn_cli {

@@ -8,9 +8,9 @@
 
 #include "base/nearest.h"
 #include "library.h"
-#include "operators.h"
 #include "pages.h"
 #include "program.h"
+#include "verify/room_descriptions.h"
 
 namespace openaclnn_cli {
 
@@ -54,9 +54,9 @@ const Room& find_room(const std::string& word) {
     names.push_back(room.name);
   }
   // Versions of a function, like ApplyAdamWV2, share a room.
-  for (const Description& description : descriptions()) {
-    const auto has_it = [&](const Room& room) { return room.folder == description.folder; };
-    if (simplified(description.name) == simplified(word)) return *std::ranges::find_if(rooms(), has_it);
+  for (const openaclnn_verify::Description& description : openaclnn_verify::descriptions()) {
+    const auto has_it = [&](const Room& room) { return room.folder == description.room; };
+    if (simplified(description.name()) == simplified(word)) return *std::ranges::find_if(rooms(), has_it);
   }
   const std::string nearest = openaclnn::did_you_mean(word, names);
   throw BadInput(

@@ -1,6 +1,7 @@
 // openaclnn run: one operator on tensors of files.
 #include <fmt/core.h>
 
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <memory>
@@ -8,13 +9,33 @@
 
 #include "base/dtype.h"
 #include "base/text.h"
-#include "operators.h"
+#include "call.h"
 #include "program.h"
 #include "terminal.h"
 
 namespace openaclnn_cli {
 
+using openaclnn_verify::Description;
+using openaclnn_verify::Kind;
+using openaclnn_verify::Parameter;
+using openaclnn_verify::Role;
+
 namespace {
+
+// "--weight-decay" for weightDecay, "--var" for varRef: what the name says besides the role.
+std::string option_of(const Parameter& parameter) {
+  std::string word = parameter.name;
+  for (const std::string_view ending : {"Optional", "Optional", "Refs", "Ref", "Out"}) {
+    // vRefs is --v of the list operator as vRef is of the single one.
+    if (word.size() > ending.size() && word.ends_with(ending)) word.erase(word.size() - ending.size());
+  }
+  std::string option = "--";
+  for (const char c : word) {
+    if (std::isupper(static_cast<unsigned char>(c)) != 0) option += '-';
+    option += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return option;
+}
 
 // What stands on the command line, as text: CLI11 would cut numbers that are too large.
 struct RunOptions {
@@ -29,7 +50,7 @@ Number parse(const Parameter& parameter, const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, number);
   if (text.empty() || error != std::errc() || at != end) {
-    throw BadInput(fmt::format("{} is '{}'; it must be a {} of 64 bits", parameter.option(), text,
+    throw BadInput(fmt::format("{} is '{}'; it must be a {} of 64 bits", option_of(parameter), text,
                                std::is_integral_v<Number> ? "whole number" : "number"));
   }
   return number;
@@ -38,7 +59,7 @@ Number parse(const Parameter& parameter, const std::string& text) {
 int64_t parse_flag(const Parameter& parameter, const std::string& text) {
   if (text == "true" || text == "1") return 1;
   if (text == "false" || text == "0") return 0;
-  throw BadInput(fmt::format("{} is '{}'; it must be true or false", parameter.option(), text));
+  throw BadInput(fmt::format("{} is '{}'; it must be true or false", option_of(parameter), text));
 }
 
 std::vector<int64_t> parse_list(const Parameter& parameter, const std::string& text) {
@@ -51,48 +72,48 @@ std::vector<int64_t> parse_list(const Parameter& parameter, const std::string& t
   return numbers;
 }
 
-void read_argument(const Parameter& parameter, const std::vector<std::string>& words, Arguments& arguments) {
+void read_argument(const Parameter& parameter, const std::vector<std::string>& words,
+                   CallArguments& arguments) {
   switch (parameter.kind) {
     case Kind::tensor:
     case Kind::tensor_list:
-      for (const std::string& word : words) arguments.tensors[parameter.name].push_back(load_tensor(word));
+      for (const std::string& word : words) arguments.add(parameter.name, load_tensor(word));
       break;
-    case Kind::integers: arguments.integers[parameter.name] = parse_list(parameter, words[0]); break;
-    case Kind::integer: arguments.integers[parameter.name] = {parse<int64_t>(parameter, words[0])}; break;
-    case Kind::flag: arguments.integers[parameter.name] = {parse_flag(parameter, words[0])}; break;
-    case Kind::real: arguments.reals[parameter.name] = parse<double>(parameter, words[0]); break;
-    case Kind::text: arguments.texts[parameter.name] = words[0]; break;
+    case Kind::integers: arguments.values.integers[parameter.name] = parse_list(parameter, words[0]); break;
+    case Kind::integer:
+      arguments.values.integers[parameter.name] = {parse<int64_t>(parameter, words[0])};
+      break;
+    case Kind::flag: arguments.values.integers[parameter.name] = {parse_flag(parameter, words[0])}; break;
+    case Kind::real: arguments.values.reals[parameter.name] = parse<double>(parameter, words[0]); break;
+    case Kind::text: arguments.values.texts[parameter.name] = words[0]; break;
   }
 }
 
-Arguments read_arguments(const Description& description, const RunOptions& options) {
-  Arguments arguments;
+CallArguments read_arguments(const Description& description, const RunOptions& options) {
+  CallArguments arguments;
   // Numbers first: they cost nothing, tensors may be large.
   for (const bool numbers : {true, false}) {
     for (const Parameter& parameter : description.parameters) {
-      const bool is_tensor = parameter.kind == Kind::tensor || parameter.kind == Kind::tensor_list;
-      if (is_tensor == numbers || parameter.use == Use::written) continue;
+      if (parameter.is_tensor() == numbers || parameter.role == Role::output) continue;
       const auto given = options.given.find(parameter.name);
       if (given != options.given.end() && !given->second.empty()) {
         read_argument(parameter, given->second, arguments);
       } else if (!parameter.fallback.empty()) {
         read_argument(parameter, {parameter.fallback}, arguments);
       } else if (!parameter.is_optional) {
-        throw BadInput(fmt::format("{} of {} is missing", parameter.option(), description.name));
+        throw BadInput(fmt::format("{} of {} is missing", option_of(parameter), description.name()));
       }
     }
   }
   return arguments;
 }
 
-bool is_result(const Parameter& parameter) { return parameter.use != Use::read; }
-
 // The name that a result has in files and on the command line.
-std::string result_name(const Parameter& parameter) { return parameter.option().substr(2); }
+std::string result_name(const Parameter& parameter) { return option_of(parameter).substr(2); }
 
 // Which results go into which file.
 std::vector<TensorOutput> plan_outputs(const Description& description, const RunOptions& options,
-                                       const Arguments& arguments) {
+                                       const CallArguments& arguments) {
   std::vector<TensorOutput> outputs;
   for (const std::string& word : options.outputs) {
     const size_t equals = word.find('=');
@@ -100,7 +121,7 @@ std::vector<TensorOutput> plan_outputs(const Description& description, const Run
     TensorOutput output = {equals == std::string::npos ? word : word.substr(equals + 1), {}};
     std::string names;
     for (const Parameter& parameter : description.parameters) {
-      if (!is_result(parameter) || !arguments.has(parameter.name)) continue;
+      if (!parameter.is_result() || !arguments.has(parameter.name)) continue;
       const std::string name = result_name(parameter);
       names += (names.empty() ? "" : ", ") + name;
       if (!wanted.empty() && wanted != name) continue;
@@ -121,24 +142,24 @@ std::vector<TensorOutput> plan_outputs(const Description& description, const Run
 }
 
 // A result in the layout that files have: arrays of column-major files are updated in their own.
-void require_row_major(const Description& description, const Arguments& arguments) {
+void require_row_major(const Description& description, const CallArguments& arguments) {
   for (const Parameter& parameter : description.parameters) {
-    if (parameter.use != Use::updated || !arguments.has(parameter.name)) continue;
+    if (parameter.role != Role::reference || !arguments.has(parameter.name)) continue;
     for (const LoadedTensor& tensor : arguments.tensors.at(parameter.name)) {
       if (tensor.header.is_column_major && tensor.header.dims.size() > 1) {
         throw BadInput(fmt::format("{} is updated, but its file has Fortran order; save it in C order",
-                                   parameter.option()));
+                                   option_of(parameter)));
       }
     }
   }
 }
 
-void print_results(const Description& description, const RunOptions& options, const Arguments& arguments,
+void print_results(const Description& description, const RunOptions& options, const CallArguments& arguments,
                    const CallResult& result) {
   nlohmann::json results = nlohmann::json::array();
   Table table({"result", "dtype", "shape"});
   for (const Parameter& parameter : description.parameters) {
-    if (!is_result(parameter) || !arguments.has(parameter.name)) continue;
+    if (!parameter.is_result() || !arguments.has(parameter.name)) continue;
     for (const LoadedTensor& tensor : arguments.tensors.at(parameter.name)) {
       const std::string dtype = openaclnn::dtype_name(tensor.header.dtype);
       results.push_back({{"name", result_name(parameter)}, {"dtype", dtype}, {"shape", tensor.header.dims}});
@@ -146,7 +167,7 @@ void print_results(const Description& description, const RunOptions& options, co
     }
   }
   if (options.json) {
-    const nlohmann::json report = {{"operator", description.name},
+    const nlohmann::json report = {{"operator", description.name()},
                                    {"seconds", result.seconds},
                                    {"workspaceBytes", result.workspace_bytes},
                                    {"results", results},
@@ -155,12 +176,12 @@ void print_results(const Description& description, const RunOptions& options, co
     return;
   }
   table.print();
-  fmt::print("{} took {} with a workspace of {} bytes{}\n", description.name, seconds_text(result.seconds),
+  fmt::print("{} took {} with a workspace of {} bytes{}\n", description.name(), seconds_text(result.seconds),
              result.workspace_bytes, options.outputs.empty() ? "; --out FILE keeps the results" : "");
 }
 
 int run(const Description& description, const RunOptions& options) {
-  Arguments arguments = read_arguments(description, options);
+  CallArguments arguments = read_arguments(description, options);
   require_row_major(description, arguments);
   const CallResult result = call_operator(description, arguments);
   if (result.code != 0) {
@@ -186,7 +207,7 @@ const char* value_name(Kind kind) {
 
 std::string option_text(const Parameter& parameter) {
   std::string text = parameter.name;
-  if (parameter.use == Use::updated) text += ", a result too";
+  if (parameter.role == Role::reference) text += ", a result too";
   if (parameter.is_optional) text += ", optional";
   if (!parameter.fallback.empty()) text += fmt::format(" ({})", parameter.fallback);
   return text;
@@ -196,17 +217,17 @@ void add_operator(Program& program, CLI::App& parent, const Description& descrip
   const auto options = std::make_shared<RunOptions>();
   std::string results;
   for (const Parameter& parameter : description.parameters) {
-    if (is_result(parameter)) results += (results.empty() ? "" : ", ") + result_name(parameter);
+    if (parameter.is_result()) results += (results.empty() ? "" : ", ") + result_name(parameter);
   }
   CLI::App* const command = add_command(
-      program, parent, description.name, fmt::format("Run {} on tensors of files", description.name),
-      fmt::format("Results: {}. openaclnn ops {} prints the reference page.", results, description.name),
+      program, parent, description.name(), fmt::format("Run {} on tensors of files", description.name()),
+      fmt::format("Results: {}. openaclnn ops {} prints the reference page.", results, description.name()),
       [&description, options] { return run(description, *options); });
-  command->alias("aclnn" + description.name);
+  command->alias("aclnn" + description.name());
   for (const Parameter& parameter : description.parameters) {
-    if (parameter.use == Use::written) continue;
+    if (parameter.role == Role::output) continue;
     CLI::Option* const option =
-        command->add_option(parameter.option(), options->given[parameter.name], option_text(parameter));
+        command->add_option(option_of(parameter), options->given[parameter.name], option_text(parameter));
     option->type_name(value_name(parameter.kind));
     if (parameter.kind != Kind::tensor_list) option->expected(1);
   }
@@ -232,7 +253,8 @@ void add_run(Program& program) {
       "Exit code 1: the operator met bad data, such as an index out of range.",
       [] { return static_cast<int>(kFine); });
   command->require_subcommand(1);
-  for (const Description& description : descriptions()) add_operator(program, *command, description);
+  for (const Description& description : openaclnn_verify::descriptions())
+    add_operator(program, *command, description);
 }
 
 }  // namespace openaclnn_cli

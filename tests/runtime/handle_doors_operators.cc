@@ -3,8 +3,8 @@
 
 #include "openaclnn/openaclnn.h"
 #include "runtime/handle_doors.h"
-#include "runtime/phase2_functions.h"
 #include "support/schema_model.h"
+#include "verify/room_descriptions.h"
 
 namespace runtime_test {
 
@@ -91,7 +91,6 @@ int list_phase1_with(size_t position, Handle handle) {
 void HandlesTest::make_operator_doors() {
   for (const Schema& schema : schemas_) {
     const std::string phase1 = schema.function;
-    const std::string phase2_name = phase1.substr(0, phase1.rfind("GetWorkspaceSize"));
     const bool takes_lists = phase1.starts_with("openaclnn");
     const auto valid = std::make_shared<const ValidCall>(schema);
     for (size_t k = 0; k < schema.valid.tensors.size() && !takes_lists; ++k) {
@@ -118,12 +117,13 @@ void HandlesTest::make_operator_doors() {
           });
     }
 
-    const Phase2 phase2 = phase2_of(phase1);
-    ASSERT_NE(phase2, nullptr) << phase1;
-    add(phase2_name, 'E', 161001, 561000,
+    const openaclnn_verify::Description* const description = openaclnn_verify::find_description(phase1);
+    ASSERT_NE(description, nullptr) << phase1;
+    const openaclnn_verify::Phase2 phase2 = description->phase2;
+    add(description->function, 'E', 161001, 561000,
         [phase2](Handle h) { return phase2(nullptr, 0, as<aclOpExecutor>(h), nullptr); });
     // NULL is the default stream; then the missing addresses are found.
-    add(phase2_name + ", stream", 'S', 161001, 107017,
+    add(description->function + ", stream", 'S', 161001, 107017,
         [phase2, valid](Handle h) { return phase2(nullptr, 0, valid->planned(), h); });
   }
 }

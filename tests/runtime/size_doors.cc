@@ -5,8 +5,8 @@
 
 #include "aclnn/acl_meta.h"
 #include "openaclnn/openaclnn.h"
-#include "runtime/phase2_functions.h"
 #include "support/schema_model.h"
+#include "verify/room_descriptions.h"
 
 namespace runtime_test {
 
@@ -311,25 +311,25 @@ void SizeDoorsTest::add_operator_doors() {
       });
     }
     // Phase 2 of a call whose tensors have no memory: whatever the size of the workspace, it is refused.
-    const std::string phase1 = schema.function;
-    const Phase2 phase2 = phase2_of(phase1);
-    ASSERT_NE(phase2, nullptr) << phase1;
-    add(phase1.substr(0, phase1.rfind("GetWorkspaceSize")), "workspaceSize",
-        [&schema, phase2](uint64_t size) {
-          int code = -1;
-          uint64_t required = 0;
-          (void)openaclnn_test::run_phase1(
-              schema.valid, [&](const CallHandles& call, uint64_t* bytes, aclOpExecutor** executor) {
-                const int planned = schema.phase1(call, bytes, executor);
-                if (planned != 0) return planned;
-                static char workspace[64];
-                required = *bytes;
-                code = phase2(workspace, size, *executor, nullptr);
-                *executor = nullptr;  // consumed, also by a call that is refused
-                return 0;
-              });
-          return Passage{code, {size < required ? 161002 : 161001}};
-        });
+    const openaclnn_verify::Description* const description =
+        openaclnn_verify::find_description(schema.function);
+    ASSERT_NE(description, nullptr) << schema.function;
+    const openaclnn_verify::Phase2 phase2 = description->phase2;
+    add(description->function, "workspaceSize", [&schema, phase2](uint64_t size) {
+      int code = -1;
+      uint64_t required = 0;
+      (void)openaclnn_test::run_phase1(
+          schema.valid, [&](const CallHandles& call, uint64_t* bytes, aclOpExecutor** executor) {
+            const int planned = schema.phase1(call, bytes, executor);
+            if (planned != 0) return planned;
+            static char workspace[64];
+            required = *bytes;
+            code = phase2(workspace, size, *executor, nullptr);
+            *executor = nullptr;  // consumed, also by a call that is refused
+            return 0;
+          });
+      return Passage{code, {size < required ? 161002 : 161001}};
+    });
   }
 }
 

@@ -1,0 +1,29 @@
+// ApplyFusedEmaAdam as its callers see it.
+#pragma once
+
+#include <vector>
+
+#include "aclnnop/aclnn_apply_fused_ema_adam.h"
+#include "verify/description.h"
+
+namespace openaclnn_verify {
+
+// The attributes at the end of the signature, which the list operator has too.
+inline std::vector<Parameter> with_ema_adam_attributes(std::vector<Parameter> list) {
+  using parameters::number;
+  for (const Parameter& attribute :
+       {number("lr", "1e-3"), number("emaDecay", "0.9999"), number("beta1", "0.9"), number("beta2", "0.999"),
+        number("eps", "1e-8"), number("mode", "1"), number("biasCorrection", "true"),
+        number("weightDecay", "0")})
+    list.push_back(attribute);
+  return list;
+}
+
+inline std::vector<Description> apply_fused_ema_adam_descriptions() {
+  using namespace parameters;
+  return {describe("aclnnApplyFusedEmaAdam", aclnnApplyFusedEmaAdamGetWorkspaceSize, aclnnApplyFusedEmaAdam,
+                   with_ema_adam_attributes({read("grad"), updated("varRef"), updated("mRef"),
+                                             updated("vRef"), updated("sRef"), read("step")}))};
+}
+
+}  // namespace openaclnn_verify

@@ -1,0 +1,49 @@
+#include "verify/description.h"
+
+#include <algorithm>
+
+namespace openaclnn_verify {
+
+const Shape& Arguments::dims_of_rank(const std::string& name, size_t rank) const {
+  const Shape& dims = tensor(name).dims;
+  if (dims.size() != rank) {
+    throw std::invalid_argument(name + " has rank " + std::to_string(dims.size()) + "; it must be " +
+                                std::to_string(rank));
+  }
+  return dims;
+}
+
+namespace parameters {
+
+Parameter read(const char* name) { return {name}; }
+
+Parameter updated(const char* name) { return {.name = name, .role = Role::reference}; }
+
+Parameter written(const char* name, Infer infer) {
+  return {.name = name, .role = Role::output, .infer = std::move(infer)};
+}
+
+Parameter number(const char* name, const char* fallback) { return {.name = name, .fallback = fallback}; }
+
+Parameter optional(Parameter parameter) {
+  parameter.is_optional = true;
+  return parameter;
+}
+
+Infer like(const char* name) {
+  return [name](const Arguments& a) { return a.tensor(name); };
+}
+
+}  // namespace parameters
+
+std::string Description::name() const {
+  constexpr std::string_view kPrefix = "aclnn";
+  return function.substr(function.find(kPrefix) + kPrefix.size());
+}
+
+const Parameter* Description::find(const std::string& parameter) const {
+  const auto found = std::ranges::find(parameters, parameter, &Parameter::name);
+  return found != parameters.end() ? &*found : nullptr;
+}
+
+}  // namespace openaclnn_verify
