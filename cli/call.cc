@@ -1,3 +1,4 @@
+// Calls an operator as its description says, with handles made of the tensors.
 #include "call.h"
 
 #include <chrono>

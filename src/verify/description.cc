@@ -1,3 +1,4 @@
+// What rooms write their descriptions with.
 #include "verify/description.h"
 
 #include <algorithm>
