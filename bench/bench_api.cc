@@ -14,11 +14,10 @@ namespace {
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> all = [] {
     std::vector<Entry> list;
-    for (const auto& workloads : {adam_w_workloads(), ema_adam_workloads(), ema_adam_list_workloads(),
-                                  grouped_bias_workloads(), embedding_workloads(), nsa_compress_workloads(),
-                                  nsa_compress_with_cache_workloads(), overhead_workloads()}) {
-      list.insert(list.end(), workloads.begin(), workloads.end());
-    }
+#define OPENACLNN_WORKLOADS(name) \
+  for (Entry & made : name##_workloads()) list.push_back(std::move(made));
+#include "workload_list.def"
+#undef OPENACLNN_WORKLOADS
     return list;
   }();
   return all;

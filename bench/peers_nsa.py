@@ -68,7 +68,7 @@ def blocks(problem):
 # ---- gradients
 
 def gradient_results(problem):
-    return torch.zeros_like(problem["inputGrad"]), torch.zeros_like(problem["weightGrad"])
+    return torch.zeros_like(problem["inputGradOut"]), torch.zeros_like(problem["weightGradOut"])
 
 
 def backward_autograd(problem):
@@ -80,7 +80,7 @@ def backward_autograd(problem):
     def step():
         with torch.enable_grad():
             output = compress(tokens, weight, stride)
-            kept["inputGrad"], kept["weightGrad"] = torch.autograd.grad(output, (tokens, weight), problem["outputGrad"])
+            kept["inputGradOut"], kept["weightGradOut"] = torch.autograd.grad(output, (tokens, weight), problem["outputGrad"])
 
     return step, lambda: kept
 
@@ -108,7 +108,7 @@ def backward_bmm(problem):
             products = torch.bmm(shifted[:, :, n], view[:, :, n].transpose(1, 2)).sum(0)
             weight_grad[:, n] = products.flip(0).reshape(block)
 
-    return step, lambda: {"inputGrad": tokens_grad, "weightGrad": weight_grad}
+    return step, lambda: {"inputGradOut": tokens_grad, "weightGradOut": weight_grad}
 
 
 # Slower in every run, and therefore left out: a grouped conv1d, einsums over blocks of d tokens, and for the gradients one

@@ -42,7 +42,7 @@ class Problem:
         return self.tensors[name]
 
 
-# ---- ApplyFusedEmaAdam. The attributes are those of workloads/ema_adam.cc; the comparison would notice a difference.
+# ---- ApplyFusedEmaAdam. The attributes are those of workloads/apply_fused_ema_adam.cc; the comparison would notice a difference.
 
 EMA_DECAY = 0.999
 STEPS_BEFORE = 9
@@ -58,9 +58,9 @@ def adamw(parameters, grads, moments, second_moments, **kind):
 
 
 def adamw_of(problem, **kind):
-    parameter = problem["var"].detach()  # a parameter of its own with the same memory
-    optimizer = adamw([parameter], [problem["grad"]], [problem["m"]], [problem["v"]], **kind)
-    return optimizer, parameter, lambda: {name: problem[name] for name in ("var", "m", "v", "s")}
+    parameter = problem["varRef"].detach()  # a parameter of its own with the same memory
+    optimizer = adamw([parameter], [problem["grad"]], [problem["mRef"]], [problem["vRef"]], **kind)
+    return optimizer, parameter, lambda: {name: problem[name] for name in ("varRef", "mRef", "vRef", "sRef")}
 
 
 def lerp_all(averages, parameters):
@@ -77,7 +77,7 @@ def adamw_foreach(problem):
 
     def step():
         optimizer.step()
-        lerp_all([problem["s"]], [parameter])
+        lerp_all([problem["sRef"]], [parameter])
 
     return step, results
 
@@ -87,7 +87,7 @@ def adamw_fused(problem):
 
     def step():
         optimizer.step()
-        lerp_all([problem["s"]], [parameter])
+        lerp_all([problem["sRef"]], [parameter])
 
     return step, results
 
@@ -109,7 +109,7 @@ def adamw_foreach_list(problem):
 # ---- GroupedBiasAddGrad
 
 def group_ranges(problem):
-    ends = problem["groupIdx"].tolist()
+    ends = problem["groupIdxOptional"].tolist()
     return list(zip([0] + ends[:-1], ends))
 
 

@@ -10,8 +10,11 @@
 
 #include "acl/acl.h"
 #include "base/float16.h"
+#include "verify/number.h"
 
 namespace openaclnn_bench {
+
+using openaclnn_verify::Values;
 
 void require(int code) {
   if (code == 0) return;
@@ -32,18 +35,13 @@ Memory::~Memory() {
 
 namespace {
 
-int64_t product(const Dims& dims) {
-  int64_t result = 1;
-  for (int64_t dim : dims) result *= dim;
-  return result;
-}
-
-aclDataType acl_dtype(const std::string& dtype) {
-  return dtype == "i64"   ? ACL_INT64
-         : dtype == "i32" ? ACL_INT32
-         : dtype == "f32" ? ACL_FLOAT
-         : dtype == "f16" ? ACL_FLOAT16
-                          : ACL_BF16;
+// As the driver writes them.
+const char* short_name(aclDataType dtype) {
+  return dtype == ACL_INT64     ? "i64"
+         : dtype == ACL_INT32   ? "i32"
+         : dtype == ACL_FLOAT   ? "f32"
+         : dtype == ACL_FLOAT16 ? "f16"
+                                : "bf16";
 }
 
 // xorshift64*: fast, and good enough to keep branches and caches honest.
@@ -59,17 +57,23 @@ struct Random {
 
 }  // namespace
 
-int64_t element_bytes(const std::string& dtype) {
-  return dtype == "i64" ? 8 : dtype == "f32" || dtype == "i32" ? 4 : 2;
-}
-
-Tensor::Tensor(const TensorSpec& spec)
+Tensor::Tensor(const TensorCase& spec)
     : name_(spec.name),
       dtype_(spec.dtype),
-      numel_(product(spec.dims)),
-      memory_(numel_ * element_bytes(dtype_)),
-      handle_(aclCreateTensor(spec.dims.data(), spec.dims.size(), acl_dtype(dtype_), nullptr, 0,
-                              ACL_FORMAT_ND, spec.dims.data(), spec.dims.size(), memory_.data())) {}
+      numel_(openaclnn_verify::count_elements(spec.dims)),
+      memory_(numel_ * openaclnn_verify::element_bytes(dtype_)),
+      handle_(aclCreateTensor(spec.dims.data(), spec.dims.size(), dtype_, nullptr, 0, ACL_FORMAT_ND,
+                              spec.dims.data(), spec.dims.size(), memory_.data())) {
+  switch (spec.values) {
+    case Values::symmetric:
+    case Values::raw_bits: fill(-1, 1); break;  // NaN would spoil comparisons, and subnormal numbers the time
+    case Values::positive: fill(0, 1); break;
+    case Values::listed: fill_integers(spec.listed); break;
+    // Of a range whose ends differ the workload knows better what it wants.
+    case Values::whole: fill_integers(std::vector(static_cast<size_t>(numel_), spec.low)); break;
+    case Values::none: break;
+  }
+}
 
 Tensor::Tensor(Tensor&& other) noexcept
     : name_(std::move(other.name_)),
@@ -87,19 +91,19 @@ void Tensor::fill(double low, double high) {
   random.state += static_cast<uint64_t>(name_[0]) << 32;
   for (int64_t i = 0; i < numel_; ++i) {
     const float value = static_cast<float>(low + (high - low) * random());
-    std::byte* const to = data() + i * element_bytes(dtype_);
-    if (dtype_ == "f32") {
+    std::byte* const to = data() + i * openaclnn_verify::element_bytes(dtype_);
+    if (dtype_ == ACL_FLOAT) {
       std::memcpy(to, &value, sizeof value);
     } else {
       const uint16_t bits =
-          dtype_ == "bf16" ? openaclnn::narrow_bf16(value).bits : openaclnn::narrow_f16(value).bits;
+          dtype_ == ACL_BF16 ? openaclnn::narrow_bf16(value).bits : openaclnn::narrow_f16(value).bits;
       std::memcpy(to, &bits, sizeof bits);
     }
   }
 }
 
 void Tensor::fill_integers(std::span<const int64_t> values) {
-  if (dtype_ == "i64") {
+  if (dtype_ == ACL_INT64) {
     std::memcpy(data(), values.data(), values.size_bytes());
     return;
   }
@@ -107,8 +111,23 @@ void Tensor::fill_integers(std::span<const int64_t> values) {
   for (const int64_t value : values) *to++ = static_cast<int32_t>(value);
 }
 
-Workload::Workload(const Description& description) {
-  for (const TensorSpec& spec : description.tensors) tensors_.emplace_back(spec);
+Workload::Workload(const Description& description) : case_(description.call) {
+  for (const TensorCase& spec : case_.tensors) tensors_.emplace_back(spec);
+  for (const Tensor& tensor : tensors_) handles_.push_back(tensor.handle());
+}
+
+int Workload::phase1(uint64_t* workspace_bytes, aclOpExecutor** executor) const {
+  return case_.phase1(handles_, workspace_bytes, executor);
+}
+
+void Workload::call() {
+  uint64_t bytes = 0;
+  aclOpExecutor* executor = nullptr;
+  require(phase1(&bytes, &executor));
+  if (bytes > 0 && (workspace_ == nullptr || workspace_->bytes() < static_cast<int64_t>(bytes)))
+    workspace_ = std::make_unique<Memory>(static_cast<int64_t>(bytes));
+  require(case_.phase2(workspace_ != nullptr ? workspace_->data() : nullptr, bytes, executor, nullptr));
+  require(aclrtSynchronizeStream(nullptr));
 }
 
 double Workload::run(int calls) {
@@ -116,13 +135,6 @@ double Workload::run(int calls) {
   for (int k = 0; k < calls; ++k) call();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
-
-void Caller::grow(uint64_t bytes) {
-  if (bytes == 0 || (workspace_ != nullptr && workspace_->bytes() >= static_cast<int64_t>(bytes))) return;
-  workspace_ = std::make_unique<Memory>(static_cast<int64_t>(bytes));
-}
-
-void Caller::synchronize() { require(aclrtSynchronizeStream(nullptr)); }
 
 Part part_of(int64_t bytes, int thread, int threads) {
   constexpr int64_t kLine = 64;
@@ -136,16 +148,16 @@ std::string to_json(const Description& d) {
   std::string shape, tensors;
   for (const auto& [key, value] : d.shape)
     shape += fmt::format("{}\"{}\": {}", shape.empty() ? "" : ", ", key, value);
-  for (const TensorSpec& tensor : d.tensors) {
+  for (const TensorCase& tensor : d.call.tensors) {
     tensors += fmt::format("{}\"{}\": [[{}], \"{}\"]", tensors.empty() ? "" : ", ", tensor.name,
-                           fmt::join(tensor.dims, ", "), tensor.dtype);
+                           fmt::join(tensor.dims, ", "), short_name(tensor.dtype));
   }
   std::string name = d.op;
   for (const std::string& part : {d.dtype, d.size, d.variant}) name += part.empty() ? "" : "/" + part;
   return fmt::format(
       R"({{"name": "{}", "operator": "{}", "dtype": "{}", "size": "{}", "variant": "{}", "reference": "{}", )"
       R"("bytes": {}, "shape": {{{}}}, "tensors": {{{}}}}})",
-      name, d.op, d.dtype, d.size, d.variant, d.reference, d.bytes, shape, tensors);
+      name, d.op, d.dtype, d.size, d.variant, d.reference, d.call.minimal_bytes, shape, tensors);
 }
 
 }  // namespace openaclnn_bench

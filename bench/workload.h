@@ -1,4 +1,5 @@
-// A workload: one operator at one shape, with the memory it works on and the reference traffic it is compared with.
+// A workload: one operator at one shape, with the memory it works on and the reference traffic it is compared with. The call, its
+// tensors and the fewest bytes that it can move are a case of the operator's room.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include "aclnn/acl_meta.h"
 #include "aclnn/aclnn_base.h"
 #include "team.h"
+#include "verify/case.h"
 
 namespace openaclnn_bench {
 
@@ -30,18 +32,13 @@ class Memory {
   int64_t bytes_;
 };
 
-using Dims = std::vector<int64_t>;
-
-struct TensorSpec {
-  std::string name;
-  Dims dims;
-  std::string dtype;  // f32, f16, bf16, i32 or i64
-};
+using openaclnn_verify::Case;
+using openaclnn_verify::TensorCase;
 
 // A contiguous tensor with memory of its own.
 class Tensor {
  public:
-  explicit Tensor(const TensorSpec& spec);
+  explicit Tensor(const TensorCase& spec);
   ~Tensor();
   Tensor(Tensor&& other) noexcept;
   Tensor& operator=(Tensor&&) = delete;
@@ -52,25 +49,25 @@ class Tensor {
   int64_t bytes() const { return memory_.bytes(); }
   int64_t numel() const { return numel_; }
 
-  // Numbers in [low, high), the same in every process.
-  void fill(double low, double high);
-  void fill_integers(std::span<const int64_t> values);  // INT32 and INT64 only
+  // Whole numbers instead of what the case says; INT32 and INT64 only.
+  void fill_integers(std::span<const int64_t> values);
 
  private:
+  void fill(double low, double high);  // numbers in [low, high), the same in every process
+
   std::string name_;
-  std::string dtype_;
+  aclDataType dtype_;
   int64_t numel_;
   Memory memory_;
   aclTensor* handle_;
 };
 
-// What the workload is, for people and for filters; opening it makes exactly these tensors.
+// What the workload is, for people and for filters; opening it makes exactly the tensors of the call.
 struct Description {
   std::string op, dtype, size, variant;
   std::vector<std::pair<std::string, int64_t>> shape;
-  std::vector<TensorSpec> tensors;
+  Case call;
   std::string reference;  // its traffic, in words; empty: there is none
-  int64_t bytes = 0;      // the fewest that one call must move
 };
 std::string to_json(const Description& description);
 
@@ -79,7 +76,7 @@ class Workload {
   explicit Workload(const Description& description);
   virtual ~Workload() = default;
   // One complete call: both phases and the wait.
-  virtual void call() = 0;
+  virtual void call();
   // `calls` times the reference's loads and stores on the team; seconds. Negative: there is no reference.
   virtual double run_reference(Team&, int) { return -1; }
   double run(int calls);  // `calls` times call(); seconds
@@ -88,10 +85,15 @@ class Workload {
 
  protected:
   Tensor& tensor(size_t index) { return tensors_[index]; }
-  aclTensor* handle(size_t index) const { return tensors_[index].handle(); }
+  const Tensor& tensor(size_t index) const { return tensors_[index]; }
+  const Case& description() const { return case_; }
+  int phase1(uint64_t* workspace_bytes, aclOpExecutor** executor) const;
 
  private:
+  const Case case_;
   std::vector<Tensor> tensors_;
+  std::vector<aclTensor*> handles_;
+  std::unique_ptr<Memory> workspace_;
 };
 
 struct Entry {
@@ -99,32 +101,24 @@ struct Entry {
   std::function<std::unique_ptr<Workload>(const Description&)> open;
 };
 
+// An entry whose workload is a `Kind`.
+template <class Kind>
+Entry entry(Description description) {
+  return {std::move(description), [](const Description& self) { return std::make_unique<Kind>(self); }};
+}
+
 // The storage types that floating workloads come in.
-inline constexpr const char* kFloatTypes[] = {"f32", "f16", "bf16"};
-int64_t element_bytes(const std::string& dtype);
+struct FloatType {
+  const char* name;
+  aclDataType dtype;
+  int64_t bytes;
+  int64_t wide() const { return 4 / bytes; }  // elements in the room of a float
+};
+inline constexpr FloatType kFloatTypes[] = {
+    {"f32", ACL_FLOAT, 4}, {"f16", ACL_FLOAT16, 2}, {"bf16", ACL_BF16, 2}};
 
 // Ends the program with the library's sentence when `code` is not 0.
 void require(int code);
-
-// Runs both phases of an operator on the default stream and waits. phase1(&workspace_bytes, &executor) -> code.
-class Caller {
- public:
-  template <class Phase1, class Phase2>
-  void operator()(const Phase1& phase1, const Phase2& phase2) {
-    uint64_t bytes = 0;
-    aclOpExecutor* executor = nullptr;
-    require(phase1(&bytes, &executor));
-    grow(bytes);
-    require(phase2(workspace(), bytes, executor, nullptr));
-    synchronize();
-  }
-
- private:
-  void grow(uint64_t bytes);
-  void* workspace() const { return workspace_ != nullptr ? workspace_->data() : nullptr; }
-  static void synchronize();
-  std::unique_ptr<Memory> workspace_;
-};
 
 // The part of `bytes` that a thread of the team owns, in whole lines.
 struct Part {
@@ -132,14 +126,9 @@ struct Part {
 };
 Part part_of(int64_t bytes, int thread, int threads);
 
-// The workloads of each operator.
-std::vector<Entry> adam_w_workloads();
-std::vector<Entry> ema_adam_workloads();
-std::vector<Entry> ema_adam_list_workloads();
-std::vector<Entry> grouped_bias_workloads();
-std::vector<Entry> embedding_workloads();
-std::vector<Entry> nsa_compress_workloads();
-std::vector<Entry> nsa_compress_with_cache_workloads();
-std::vector<Entry> overhead_workloads();
+// One function of each file in workloads/, which CMake lists.
+#define OPENACLNN_WORKLOADS(name) std::vector<Entry> name##_workloads();
+#include "workload_list.def"
+#undef OPENACLNN_WORKLOADS
 
 }  // namespace openaclnn_bench

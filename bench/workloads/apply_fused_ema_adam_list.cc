@@ -4,6 +4,7 @@
 #include "acl/acl_rt.h"
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
 #include "openaclnn/openaclnn.h"
+#include "ops/apply_fused_ema_adam/verify/cases.h"
 #include "workload.h"
 
 namespace openaclnn_bench {
@@ -12,21 +13,20 @@ namespace {
 
 constexpr size_t kRoles = 5;  // grad, var, m, v, s
 
-// The tensors of each role lie one behind the other in one tensor of the workload, [tensors, numel].
+// The tensors of each role lie one behind the other in one tensor of the workload, [tensors, numel], and their lists live as long as
+// the workload: a case would make them for each call.
 class EmaAdamList final : public Workload {
  public:
   explicit EmaAdamList(const Description& d) : Workload(d), replays_(d.variant == "replayed") {
     const int64_t tensors_of_role = d.shape[0].second, numel = d.shape[1].second;
     for (size_t role = 0; role < kRoles; ++role) {
-      tensor(role).fill(role == 3 ? 0 : -1, 1);
-      const int64_t bytes = numel * element_bytes(d.dtype);
+      const int64_t bytes = numel * static_cast<int64_t>(sizeof(float));
       for (int64_t i = 0; i < tensors_of_role; ++i) {
         parts_[role].push_back(aclCreateTensor(&numel, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, &numel, 1,
                                                tensor(role).data() + i * bytes));
       }
       lists_[role] = aclCreateTensorList(parts_[role].data(), parts_[role].size());
     }
-    tensor(kRoles).fill_integers(std::vector<int64_t>{10});
     if (!replays_) return;
     uint64_t bytes = 0;
     require(plan_list(&bytes, &replayed_));
@@ -39,13 +39,11 @@ class EmaAdamList final : public Workload {
   }
 
   void call() override {
-    if (replays_) {
-      require(openaclnnApplyFusedEmaAdamList(nullptr, 0, replayed_, nullptr));
-      require(aclrtSynchronizeStream(nullptr));
-    } else {
-      list_([&](uint64_t* bytes, aclOpExecutor** executor) { return plan_list(bytes, executor); },
-            openaclnnApplyFusedEmaAdamList);
-    }
+    aclOpExecutor* executor = replayed_;
+    uint64_t bytes = 0;
+    if (!replays_) require(plan_list(&bytes, &executor));
+    require(openaclnnApplyFusedEmaAdamList(nullptr, bytes, executor, nullptr));
+    require(aclrtSynchronizeStream(nullptr));
   }
 
   // The loop of single calls, both phases each, with one wait at its end.
@@ -56,8 +54,8 @@ class EmaAdamList final : public Workload {
         uint64_t bytes = 0;
         aclOpExecutor* executor = nullptr;
         require(aclnnApplyFusedEmaAdamGetWorkspaceSize(parts_[0][i], parts_[1][i], parts_[2][i], parts_[3][i],
-                                                       parts_[4][i], handle(kRoles), 1e-3, 0.999, 0.9, 0.999,
-                                                       1e-8, 1, true, 0.01, &bytes, &executor));
+                                                       parts_[4][i], tensor(kRoles).handle(), 1e-3, 0.999,
+                                                       0.9, 0.999, 1e-8, 1, true, 0.01, &bytes, &executor));
         require(aclnnApplyFusedEmaAdam(nullptr, 0, executor, nullptr));
       }
       require(aclrtSynchronizeStream(nullptr));
@@ -68,36 +66,32 @@ class EmaAdamList final : public Workload {
  private:
   int plan_list(uint64_t* bytes, aclOpExecutor** executor) const {
     return openaclnnApplyFusedEmaAdamListGetWorkspaceSize(
-        lists_[0], lists_[1], lists_[2], lists_[3], lists_[4], nullptr, handle(kRoles), nullptr, nullptr,
-        1e-3, 0.999, 0.9, 0.999, 1e-8, 1, true, 0.01, bytes, executor);
+        lists_[0], lists_[1], lists_[2], lists_[3], lists_[4], nullptr, tensor(kRoles).handle(), nullptr,
+        nullptr, 1e-3, 0.999, 0.9, 0.999, 1e-8, 1, true, 0.01, bytes, executor);
   }
 
   const bool replays_;
   std::vector<aclTensor*> parts_[kRoles];
   aclTensorList* lists_[kRoles];
   aclOpExecutor* replayed_ = nullptr;
-  Caller list_;
 };
 
 }  // namespace
 
-std::vector<Entry> ema_adam_list_workloads() {
+std::vector<Entry> apply_fused_ema_adam_list_workloads() {
   std::vector<Entry> entries;
   for (const int64_t numel : {64, 1000}) {
     for (const char* variant : {"planned", "replayed"}) {
       constexpr int64_t kTensors = 1000;
-      Description d{"ApplyFusedEmaAdamList",
-                    "f32",
-                    std::to_string(numel) + "_elements",
-                    variant,
-                    {{"tensors", kTensors}, {"numel", numel}},
-                    {},
-                    "the loop of single calls",
-                    9 * 4 * kTensors * numel};
-      for (const char* name : {"grad", "var", "m", "v", "s"})
-        d.tensors.push_back({name, {kTensors, numel}, "f32"});
-      d.tensors.push_back({"step", {1}, "i64"});
-      entries.push_back({d, [](const Description& self) { return std::make_unique<EmaAdamList>(self); }});
+      Description d{
+          "ApplyFusedEmaAdamList",
+          "f32",
+          std::to_string(numel) + "_elements",
+          variant,
+          {{"tensors", kTensors}, {"numel", numel}},
+          ema_adam_case(ACL_FLOAT, {kTensors, numel}, {}, 10, openaclnn_verify::Layout::contiguous, variant),
+          "the loop of single calls"};
+      entries.push_back(entry<EmaAdamList>(std::move(d)));
     }
   }
   return entries;
