@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "openaclnn/status.h"
 #include "runtime/address_faults.h"
-#include "runtime/context.h"
 #include "runtime/memory.h"
+#include "runtime/stream.h"
 #include "runtime/tensor.h"
 
 namespace openaclnn {
