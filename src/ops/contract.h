@@ -20,9 +20,13 @@
 #include "base/tensor_view.h"
 #include "openaclnn/status.h"
 #include "ops/plan_items.h"
+#include "runtime/call.h"
+#include "runtime/call_record.h"
 #include "runtime/device.h"
 #include "runtime/executor.h"
 #include "runtime/guard.h"
+#include "runtime/launch.h"
+#include "runtime/recorder.h"
 #include "runtime/recycle.h"
 #include "runtime/tensor.h"
 
