@@ -3,7 +3,6 @@
 
 #include "acl/acl_rt.h"
 #include "base/text.h"
-#include "runtime/error_text.h"
 
 namespace openaclnn {
 
@@ -16,6 +15,11 @@ Status require_device(int32_t device) {
 }
 
 Device& device_of(const Context& context) { return *platform().devices[static_cast<size_t>(context.device)]; }
+
+void*& current_context_handle() {
+  thread_local void* handle = nullptr;
+  return handle;
+}
 
 Result<CurrentContext> current_context() {
   void* handle = current_context_handle();

@@ -25,6 +25,9 @@ using ContextTable = HandleTable<Context, HandleKind::context>;
 Status require_device(int32_t device);
 Device& device_of(const Context& context);
 
+// Handle of this thread's current context, nullptr when none was set. It may be stale: look it up before use.
+void*& current_context_handle();
+
 // The calling thread's context and its handle; fails (107002) when it has none or it was destroyed.
 struct CurrentContext {
   void* handle;

@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "runtime/config_file.h"
 #include "runtime/context.h"
-#include "runtime/error_text.h"
 #include "runtime/event.h"
 #include "runtime/executor.h"
 #include "runtime/fork.h"

@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "base/text.h"
-#include "runtime/error_text.h"
 #include "runtime/fork.h"
 #include "runtime/recycle.h"
 
