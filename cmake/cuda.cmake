@@ -32,7 +32,7 @@ else()
 endif()
 
 # What crosses the border between library and plugin must come from one build: its name holds a hash of what is shared.
-file(GLOB shared CONFIGURE_DEPENDS src/base/*.h src/runtime/device.h src/runtime/fault.h src/runtime/tensor_lists.h
+file(GLOB shared CONFIGURE_DEPENDS src/base/*.h src/runtime/device.h src/runtime/fault.h src/runtime/recycle.h
   src/cuda/plugin.h src/cuda/launch.h src/ops/*.h src/ops/*/op.h src/ops/*/plan.h src/ops/*/windows.h src/ops/*/*/op.h src/ops/*/*/plan.h)
 set(hashes "")
 foreach(header IN LISTS shared)

@@ -9,6 +9,8 @@
 #include "runtime/device.h"
 #include "runtime/error_text.h"
 #include "runtime/guard.h"
+#include "runtime/process.h"
+#include "runtime/synchronize.h"
 
 using namespace openaclnn;
 

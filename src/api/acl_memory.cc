@@ -14,6 +14,7 @@
 #include "runtime/guard.h"
 #include "runtime/memory.h"
 #include "runtime/options.h"
+#include "runtime/stream.h"
 
 using namespace openaclnn;
 

@@ -2,9 +2,10 @@
 #include "acl/acl.h"
 #include "api/require.h"
 #include "openaclnn/openaclnn.h"
-#include "runtime/context.h"
 #include "runtime/event.h"
 #include "runtime/guard.h"
+#include "runtime/stream.h"
+#include "runtime/synchronize.h"
 
 using namespace openaclnn;
 

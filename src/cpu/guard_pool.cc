@@ -42,7 +42,7 @@ Place place_of(const void* block, size_t bytes) {
 
 // Freed blocks, without rights and without memory, until so many others were freed. Each costs one of the 65530 mappings that the
 // kernel allows a process by default, and addresses, of which a process has enough.
-class Quarantine final : public ForkGuarded {
+class Quarantine {
  public:
   static Quarantine& instance() { return *instance_; }
 
@@ -54,19 +54,13 @@ class Quarantine final : public ForkGuarded {
     oldest = {mapping, bytes};
   }
 
-  void before_fork() override { mutex_.lock(); }
-  void after_fork_in_parent() override { mutex_.unlock(); }
-  void after_fork_in_child() override { mutex_.unlock(); }
-
  private:
   struct Entry {
     void* mapping;
     size_t bytes;
   };
 
-  Quarantine() { register_fork_guarded(LockRank::heap, this); }
-
-  std::mutex mutex_;
+  ForkSafeMutex mutex_{LockRank::heap};
   std::array<Entry, 4096> entries_ = {};
   size_t next_ = 0;
   static Quarantine* const instance_;

@@ -1,6 +1,6 @@
 // What every operator's room provides, and the frame of its two entry points.
 //
-// A room has: Args (what came in), check(Args) in the order of the specification, Plan (trivially copyable data that the
+// A room has: Args (what came in), check(Args) in the order of require.h, Plan (trivially copyable data that the
 // kernel reads), plan(Args) which makes a Call, and a kernel. check and plan are pure functions of Args and a PlanContext: they touch
 // no tensor data, no device, no stream and no setting.
 #pragma once
@@ -20,9 +20,13 @@
 #include "base/tensor_view.h"
 #include "openaclnn/status.h"
 #include "ops/plan_items.h"
+#include "runtime/call.h"
+#include "runtime/call_record.h"
 #include "runtime/device.h"
 #include "runtime/executor.h"
 #include "runtime/guard.h"
+#include "runtime/launch.h"
+#include "runtime/recorder.h"
 #include "runtime/recycle.h"
 #include "runtime/tensor.h"
 
@@ -58,17 +62,17 @@ struct NamedTensor {
   const aclTensor* handle;
 };
 
-// V2: none of the required tensors is NULL.
+// None of the required tensors is NULL.
 Status require_given(std::initializer_list<NamedTensor> tensors);
 
-// V3 for one tensor: `argument` receives what the handle describes. NULL is an optional tensor that is not given.
+// The handle is live, and `argument` receives what it describes. NULL is an optional tensor that is not given.
 Status look_up(const NamedTensor& tensor, Argument& argument);
 
-// V3 for a host array; NULL leaves `array` empty.
+// The same for a host array; NULL leaves `array` empty.
 using IntArray = std::shared_ptr<const Array<int64_t>>;
 Status look_up(const char* name, const aclIntArray* handle, IntArray& array);
 
-// V2 then V3 for tensors that are all required, in signature order.
+// No tensor is NULL, then all are live: for tensors that are all required, in signature order.
 template <size_t kCount>
 Status resolve(const std::array<NamedTensor, kCount>& tensors,
                const std::array<Argument*, kCount>& arguments) {
@@ -77,7 +81,7 @@ Status resolve(const std::array<NamedTensor, kCount>& tensors,
   return {};
 }
 
-// V1, then make(PlanContext) -> Result<Call>, then the executor. On failure both out values stay untouched.
+// Checks the out pointers, calls make(PlanContext) -> Result<Call> and makes the executor. On failure both out values stay untouched.
 template <class Make>
 Status run_phase1(uint64_t* workspace_bytes, aclOpExecutor** executor, const Make& make,
                   const std::shared_ptr<const CallRecord>& record) {

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "runtime/executor.h"
+#include "runtime/call.h"
 
 namespace openaclnn {
 

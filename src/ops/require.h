@@ -1,4 +1,7 @@
 // The vocabulary of checks: each fails with 161002 and a sentence that names the argument, what it was and what is accepted.
+//
+// Every room checks in this order, and the first failure decides: dtypes, extents, ranks and shapes, attributes, formats, distinct
+// elements of outputs, host arrays, and the limits of OPENACLNN_LIMITS=vendor.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +13,15 @@
 
 namespace openaclnn {
 
-// V4
 Status require_dtype(const Argument& argument, std::span<const aclDataType> accepted);
 Status require_same_dtype(const Argument& argument, const Argument& other);
 
 // For plan(), after the checks: an argument without a kernel for its dtype is an error of the library itself, 561000.
 Status require_kernel_for(const Argument& argument, std::span<const aclDataType> compiled);
 
-// V5: ranks, negative dims, and counts, byte sizes and extents in int64.
+// The rank is at most kMaxRank, no dim is negative, and counts, byte sizes and extents fit int64.
 Status require_extents(std::initializer_list<const Argument*> arguments);
 
-// V6
 // `meaning` names the dims: "[T, N, D]".
 Status require_rank(const Argument& argument, uint64_t rank, const char* meaning = nullptr);
 Status require_rank_at_least(const Argument& argument, uint64_t rank);
@@ -28,10 +29,8 @@ Status require_same_shape(const Argument& argument, const Argument& other);
 // `meaning` says where the expected shape comes from: "[numWeights, D]".
 Status require_shape(const Argument& argument, std::span<const int64_t> expected, const char* meaning);
 
-// V8
 Status require_plain_formats(std::initializer_list<const Argument*> arguments);
-
-// V9
+// No two elements of an output share an address.
 Status require_distinct_elements(std::initializer_list<const Argument*> outputs);
 
 }  // namespace openaclnn

@@ -1,7 +1,8 @@
 // Calls: what phase 1 puts together.
+#include "runtime/call.h"
+
 #include "base/text.h"
 #include "openaclnn/status.h"
-#include "runtime/executor.h"
 
 namespace openaclnn {
 

@@ -18,7 +18,6 @@
 #include "base/quiet_signals.h"
 #include "base/safe_open.h"
 #include "base/text.h"
-#include "runtime/executor.h"
 
 namespace openaclnn {
 

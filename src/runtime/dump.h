@@ -1,9 +1,11 @@
 // The dumps of OPENACLNN_DUMP: the arguments of a call in a folder of its own, for `openaclnn check --replay`.
 #pragma once
 
+#include <array>
 #include <string>
 
-#include "runtime/recorder.h"
+#include "runtime/call.h"
+#include "runtime/call_record.h"
 
 namespace openaclnn {
 

@@ -129,9 +129,4 @@ int& last_runtime_error() {
   return code;
 }
 
-void*& current_context_handle() {
-  thread_local void* handle = nullptr;
-  return handle;
-}
-
 }  // namespace openaclnn

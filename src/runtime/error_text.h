@@ -1,4 +1,4 @@
-// Per-thread error state: the recent messages, the last runtime error and the current context.
+// Per-thread error state: the recent messages and the last runtime error.
 #pragma once
 
 #include <string_view>
@@ -15,8 +15,5 @@ const char* take_error_text();
 
 // The last non-zero code of a runtime (acl*) function on this thread.
 int& last_runtime_error();
-
-// Handle of this thread's current context, nullptr when none was set. It may be stale: look it up before use.
-void*& current_context_handle();
 
 }  // namespace openaclnn

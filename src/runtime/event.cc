@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "runtime/context.h"
+#include "runtime/stream.h"
 
 namespace openaclnn {
 

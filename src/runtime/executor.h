@@ -1,73 +1,18 @@
-// Executors: what phase 1 hands to phase 2, and the checks of phase 2 that are the same for every operator.
+// Executors: what phase 1 hands to phase 2, from their creation to their end.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cstdint>
 #include <memory>
-#include <vector>
 
-#include "acl/acl_rt.h"
 #include "aclnn/aclnn_base.h"
+#include "base/kernel_io.h"
 #include "base/status.h"
-#include "base/tensor_view.h"
+#include "runtime/call.h"
 #include "runtime/device.h"
 #include "runtime/handle.h"
-#include "runtime/recorder.h"
 #include "runtime/recycle.h"
-#include "runtime/tensor_lists.h"
 
 namespace openaclnn {
-
-// An operator as the runtime sees it. The address identifies the operator: one object per operator.
-struct Operator {
-  const char* name;         // "aclnnEmbedding"
-  RunFunction (*kernel)();  // for the instruction set of this process
-  DescribeFunction describe;
-};
-
-// One argument that was not NULL in phase 1: a tensor, or a list of tensors.
-struct Parameter {
-  const char* name = "";
-  TensorView view;        // with the address it had in phase 1; of a tensor
-  bool is_input = false;  // both: a reference updated in place
-  bool is_output = false;
-  bool is_accessed = true;        // the task touches its elements
-  bool may_equal_output = false;  // an input that may be the identical view of one output
-  ByteRange bytes;                // of the elements, from the address on; filled in by Call::add
-  bool is_list = false;
-  size_t first_element = 0;  // of a list, in Call::elements
-  size_t element_count = 0;
-
-  bool is_written_tensor() const { return is_output && is_accessed && !is_list; }
-};
-
-// The immutable result of phase 1.
-struct Call {
-  const Operator* op = nullptr;
-  RecycledVector<Parameter> parameters;  // see has_places()
-  ListElements elements;                 // of all list parameters
-  uint64_t workspace_bytes = 0;
-  // What the task costs, as bytes of memory traffic: a small task may run at once. Call::add() counts every element that the
-  // task accesses; operators for which that is far off put their own number here.
-  double work_bytes = 0;
-  bool nothing_to_do = false;
-  std::shared_ptr<const void> plan;          // of the operator's own type, trivially copyable
-  std::shared_ptr<const CallRecord> record;  // nullptr unless calls are recorded
-
-  // Returns the parameter's position.
-  int add(const Parameter& parameter);
-  ptrdiff_t written_tensors() const {
-    return std::ranges::count_if(parameters, &Parameter::is_written_tensor);
-  }
-  // Executors and tasks have places for so many parameters and written tensors. An operator that needs more is a mistake of this
-  // library, and must not write behind their arrays.
-  bool has_places() const { return parameters.size() <= kMaxParameters && written_tensors() <= kMaxOutputs; }
-  Status lacks_places() const;  // 561000
-  bool has_lists() const {
-    return std::ranges::any_of(parameters, [](const Parameter& parameter) { return parameter.is_list; });
-  }
-};
 
 // Guarded by its table: a one-shot executor is removed by the phase-2 call that gets it.
 struct Executor {
@@ -83,9 +28,16 @@ using ExecutorTable = HandleTable<Executor, HandleKind::executor>;
 // Registers a fresh one-shot executor. Fails (561000) when the call has more parameters than tasks have places.
 Result<aclOpExecutor*> make_executor(Call&& call);
 
-// Phase 2: checks P1 to P13 of the specification, then queues the task.
-Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
-              aclrtStream stream);
+// What one phase-2 call works on: nothing of it changes when another thread updates or destroys the executor.
+struct Snapshot {
+  std::shared_ptr<const Call> call;
+  std::array<void*, kMaxParameters> data;
+  std::shared_ptr<const ListIo> lists;  // nullptr without list elements
+};
+
+// Takes what phase 2 of `op` needs, and consumes the executor when it is one-shot. Fails (561000) when the executor is not live,
+// and (161002) when another operator made it; that one is consumed as well.
+Result<Snapshot> use_executor(const Operator& op, aclOpExecutor* executor);
 
 enum class ParameterSet { all, inputs, outputs };
 

@@ -13,18 +13,7 @@ namespace openaclnn {
 
 namespace {
 
-class CellLock final : public ForkGuarded {
- public:
-  CellLock() { register_fork_guarded(LockRank::faults, this); }
-  void before_fork() override { mutex.lock(); }
-  void after_fork_in_parent() override { mutex.unlock(); }
-  void after_fork_in_child() override { mutex.unlock(); }
-  std::mutex mutex;
-};
-
-CellLock* const cell_lock = new CellLock;
-
-std::mutex& cell_mutex() { return cell_lock->mutex; }
+ForkSafeMutex* const cell_mutex = new ForkSafeMutex(LockRank::faults);
 
 }  // namespace
 
@@ -39,7 +28,7 @@ std::string value_text(const Fault& fault) {
 
 void FaultCell::record(uint64_t task_number, const char* operator_name, DescribeFunction describe,
                        const Fault& fault) noexcept {
-  const std::lock_guard lock(cell_mutex());
+  const std::lock_guard lock(*cell_mutex);
   if (filled()) {
     ++further_tasks_;
     return;
@@ -54,7 +43,7 @@ void FaultCell::record(uint64_t task_number, const char* operator_name, Describe
 
 std::optional<std::string> FaultCell::take(uint64_t last_task) {
   if (!filled()) return std::nullopt;
-  const std::lock_guard lock(cell_mutex());
+  const std::lock_guard lock(*cell_mutex);
   if (!filled() || task_number_ > last_task) return std::nullopt;
   const std::string task = text("stream ", stream_number_, ", task ", task_number_);
   // Without a name the operator's own function reports the fault, and its line of error text begins with the name.

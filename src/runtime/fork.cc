@@ -54,4 +54,8 @@ void register_fork_guarded(LockRank rank, ForkGuarded* object) {
   fork_list->entries.insert(later, {rank, object});
 }
 
+void ForkSafeMutex::before_fork() { mutex_.lock(); }
+void ForkSafeMutex::after_fork_in_parent() { mutex_.unlock(); }
+void ForkSafeMutex::after_fork_in_child() { mutex_.unlock(); }
+
 }  // namespace openaclnn

@@ -1,6 +1,8 @@
 // Keeps the library usable in a forked child: every lock is held across fork(), and the child starts with a clean queue.
 #pragma once
 
+#include <mutex>
+
 namespace openaclnn {
 
 // Something with locks that must not be held by a vanished thread in the child. Registered once, never removed. All of them
@@ -19,5 +21,22 @@ class ForkGuarded {
 enum class LockRank { runtime, handles, memory, scheduler, heap, faults };
 
 void register_fork_guarded(LockRank rank, ForkGuarded* object);
+
+// A mutex that works in a forked child. Like all that is registered, it is made while the library loads and never destroyed.
+class ForkSafeMutex final : ForkGuarded {
+ public:
+  explicit ForkSafeMutex(LockRank rank) { register_fork_guarded(rank, this); }
+  ForkSafeMutex(const ForkSafeMutex&) = delete;
+
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
+
+ private:
+  void before_fork() override;
+  void after_fork_in_parent() override;
+  void after_fork_in_child() override;
+
+  std::mutex mutex_;
+};
 
 }  // namespace openaclnn

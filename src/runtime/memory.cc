@@ -20,7 +20,7 @@ struct Block {
   MemorySpace space;
 };
 
-class BlockTable final : public ForkGuarded {
+class BlockTable {
  public:
   static BlockTable& instance() { return *table_; }
 
@@ -56,14 +56,8 @@ class BlockTable final : public ForkGuarded {
     return next->second.usable_bytes - distance;
   }
 
-  void before_fork() override { mutex_.lock(); }
-  void after_fork_in_parent() override { mutex_.unlock(); }
-  void after_fork_in_child() override { mutex_.unlock(); }
-
  private:
-  BlockTable() { register_fork_guarded(LockRank::memory, this); }
-
-  std::mutex mutex_;
+  ForkSafeMutex mutex_{LockRank::memory};
   std::map<uintptr_t, Block> blocks_;
   static BlockTable* const table_;
 };

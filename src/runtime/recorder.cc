@@ -1,11 +1,8 @@
-// Collects what a call was made with, and passes it to the trace and to dumps.
+// Passes what a call was made with, and how it went, to the trace and to dumps.
 #include "runtime/recorder.h"
 
-#include "base/text.h"
-#include "runtime/dump.h"
-#include "runtime/executor.h"
+#include "runtime/device_failure.h"
 #include "runtime/guard.h"
-#include "runtime/tensor.h"
 #include "runtime/trace.h"
 
 namespace openaclnn {
@@ -13,22 +10,6 @@ namespace openaclnn {
 std::atomic<Recording> recording_state{Recording::unknown};
 
 namespace {
-
-RecordedArgument::TensorText describe(const void* handle) {
-  RecordedArgument::TensorText found;
-  found.is_given = handle != nullptr;
-  if (!found.is_given) return found;
-  const std::shared_ptr<const Tensor> tensor =
-      TensorTable::instance().find(static_cast<const aclTensor*>(handle));
-  found.is_live = tensor != nullptr;
-  if (!found.is_live) return found;
-  found.dtype = tensor->view.dtype;
-  found.dims.assign(tensor->dims().begin(), tensor->dims().end());
-  found.strides.assign(tensor->strides().begin(), tensor->strides().end());
-  found.offset = tensor->view.offset;
-  found.data = tensor->view.data;
-  return found;
-}
 
 void add_tensor(Json& json, const char* name, const std::string& dtype, std::span<const int64_t> dims) {
   json.open('{').field("name", name).field("dtype", dtype).field("shape", dims).close('}');
@@ -96,59 +77,6 @@ bool find_out_recording() {
   return is_on;
 }
 
-RecordedArgument& CallRecord::add(const char* name, RecordedArgument::Kind kind) {
-  return arguments_.emplace_back(RecordedArgument{name, kind, {}, {}, 0, {}, true});
-}
-
-CallRecord& CallRecord::operator()(const char* name, const aclTensor* tensor) {
-  RecordedArgument& argument = add(name, RecordedArgument::Kind::tensor);
-  argument.tensors.push_back(describe(tensor));
-  argument.is_given = tensor != nullptr;
-  return *this;
-}
-
-CallRecord& CallRecord::operator()(const char* name, const aclTensorList* list) {
-  RecordedArgument& argument = add(name, RecordedArgument::Kind::list);
-  argument.is_given = list != nullptr;
-  const std::shared_ptr<const HandleList> tensors = TensorListTable::instance().find(list);
-  if (tensors == nullptr) return *this;
-  for (const void* const tensor : tensors->elements) argument.tensors.push_back(describe(tensor));
-  return *this;
-}
-
-CallRecord& CallRecord::operator()(const char* name, const aclIntArray* array) {
-  RecordedArgument& argument = add(name, RecordedArgument::Kind::integers);
-  argument.is_given = array != nullptr;
-  if (const auto numbers = IntArrayTable::instance().find(array)) argument.integers = *numbers;
-  return *this;
-}
-
-CallRecord& CallRecord::operator()(const char* name, const char* words) {
-  RecordedArgument& argument = add(name, RecordedArgument::Kind::text);
-  argument.is_given = words != nullptr;
-  if (words != nullptr) argument.text = words;
-  return *this;
-}
-
-CallRecord& CallRecord::operator()(const char* name, double number) {
-  add(name, RecordedArgument::Kind::real).real = number;
-  return *this;
-}
-
-CallRecord& CallRecord::operator()(const char* name, int64_t number) {
-  add(name, RecordedArgument::Kind::integer).integers = {number};
-  return *this;
-}
-
-CallRecord& CallRecord::operator()(const char* name, uint64_t number) {
-  return (*this)(name, static_cast<int64_t>(number));
-}
-
-CallRecord& CallRecord::operator()(const char* name, bool flag) {
-  add(name, RecordedArgument::Kind::flag).integers = {flag ? 1 : 0};
-  return *this;
-}
-
 void record_phase1(const CallRecord& record, const Status& status) noexcept {
   const Clock::time_point end = Clock::now();
   quietly([&] {
@@ -168,15 +96,15 @@ void record_phase1(const CallRecord& record, const Status& status) noexcept {
 
 namespace {
 
-void record_end(const Executor* executor, const char* operator_name, Clock::time_point begin,
+void record_end(const DumpedData& before, const char* operator_name, Clock::time_point begin,
                 const Status& status) noexcept {
   const Clock::time_point end = Clock::now();
   quietly([&] {
     const bool is_refused = !status.ok() && status.code() != ACL_ERROR_RT_VECTOR_CORE_EXCEPTION;
-    if (is_refused && is_dumping() && executor != nullptr) {
-      DumpedData data = {executor->call.get(), &executor->data, executor->element_data.data()};
-      if (platform_kind() != PlatformKind::cpu) data = {};  // not in host memory
-      dump_call(*executor->call->record, operator_name, status.sentence(), data);
+    if (is_refused && is_dumping() && before.call != nullptr) {
+      const bool is_in_host_memory = platform_kind() == PlatformKind::cpu;
+      dump_call(*before.call->record, operator_name, status.sentence(),
+                is_in_host_memory ? before : DumpedData{});
     }
     if (!is_tracing()) return;
     trace_event(operator_name, "phase 2", begin, end, [&](Json& json) {
@@ -188,10 +116,10 @@ void record_end(const Executor* executor, const char* operator_name, Clock::time
 
 }  // namespace
 
-Status record_phase2(const Executor* executor, const char* operator_name,
+Status record_phase2(const DumpedData& before, const char* operator_name,
                      const std::function<Status()>& phase) {
   const Clock::time_point begin = Clock::now();
-  const auto record = [&](const Status& status) { record_end(executor, operator_name, begin, status); };
+  const auto record = [&](const Status& status) { record_end(before, operator_name, begin, status); };
   try {
     Status status = phase();
     record(status);

@@ -62,7 +62,7 @@ struct FreeList {
   }
 };
 
-class SharedLists final : public ForkGuarded {
+class SharedLists {
  public:
   static SharedLists& instance() { return *instance_; }
 
@@ -99,20 +99,14 @@ class SharedLists final : public ForkGuarded {
     return true;
   }
 
-  void before_fork() override { mutex_.lock(); }
-  void after_fork_in_parent() override { mutex_.unlock(); }
-  void after_fork_in_child() override { mutex_.unlock(); }
-
  private:
-  SharedLists() { register_fork_guarded(LockRank::heap, this); }
-
   static bool has_room(const FreeList& list, size_t size_class) {
     return (list.count + 1) * class_bytes(size_class) <= kMostShared;
   }
 
   static SharedLists* const instance_;
 
-  std::mutex mutex_;
+  ForkSafeMutex mutex_{LockRank::heap};
   std::array<FreeList, kClasses> lists_ = {};
 };
 

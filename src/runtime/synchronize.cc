@@ -1,29 +1,19 @@
-// Putting tasks into streams, and waiting for streams and devices, which reports their faults.
+// Waits for streams and devices, and reports their faults.
+#include "runtime/synchronize.h"
+
 #include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "acl/acl_rt.h"
 #include "base/text.h"
 #include "runtime/context.h"
 #include "runtime/error_text.h"
-#include "runtime/recycle.h"
 
 namespace openaclnn {
-
-Status submit(const Stream& stream, Task&& task, bool wait) {
-  std::shared_ptr<FaultCell> report;
-  if (wait) OPENACLNN_TRY(stream.queue->can_be_awaited());
-  if (wait) task.report = report = make_recycled<FaultCell>(stream.number);
-  if (!stream.queue->enqueue(std::move(task)))
-    return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being destroyed"};
-  if (!wait) return {};
-  (void)stream.queue->synchronize(std::nullopt);
-  std::optional<std::string> sentence = report->take();
-  return sentence ? fault_status(std::move(*sentence)) : Status();
-}
-
-Status fault_status(std::string sentence) {
-  return {ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, std::move(sentence)};
-}
 
 Status synchronize_stream(const Stream& stream, Deadline deadline) {
   if (stream.queue->synchronize(deadline) == WaitResult::timed_out) {

@@ -19,7 +19,7 @@
 
 #include "acl/acl.h"
 #include "cpu/scheduler.h"
-#include "runtime/context.h"
+#include "runtime/stream.h"
 #include "support/verify.h"
 #include "verify/random.h"
 

@@ -211,7 +211,7 @@ void expect_misaligned_data_refused(const Launch& valid) {
       EXPECT_TRUE(refused(launch, spoiled, 161002,
                           {std::string(t.name) + " has the data address ",
                            "not a multiple of " + std::to_string(size) + " bytes"}))
-          << "P10 at a distance of " << distance;
+          << "at a distance of " << distance;
     }
   }
 }

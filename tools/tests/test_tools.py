@@ -142,6 +142,16 @@ class CheckLayers(TreeTest):
         self.write("src/ops/embedding/cpu.cc", '#include "cpu/simd.h"\n#include "ops/embedding/plan.h"\n')
         self.assertEqual(run("check_layers", self.root), (0, ""))
 
+    def test_modules_of_the_runtime_make_no_cycle(self):
+        self.write("src/runtime/fork.h", "")
+        self.write("src/runtime/fork.cc", '#include "runtime/fork.h"\n')
+        self.write("src/runtime/stream.h", '#include "runtime/fork.h"\n')
+        self.write("src/runtime/event.cc", '#include "runtime/stream.h"\n')
+        self.write("src/runtime/event.h", '#include "runtime/fork.h"\n')
+        self.assertEqual(run("check_layers", self.root), (0, ""))
+        self.expect("src/runtime/stream.cc", '#include "runtime/stream.h"\n#include "runtime/event.h"\n',
+                    "modules of src/runtime include each other in a cycle: event -> stream -> event")
+
     def test_plans_read_no_state_of_the_process(self):
         for state in ("environment()", "platform_kind()", "platform ()", "plan_context()"):
             self.expect("src/ops/embedding/op.cc", f"void f() {{ use({state}); }}\n", "get it from their PlanContext")

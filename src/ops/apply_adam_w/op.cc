@@ -40,7 +40,7 @@ Status for_each_argument(const AdamWArgs& args, const Visit& visit) {
   return operand(kAdamWMaximum);
 }
 
-// V4: the second version takes 16-bit gradients of FLOAT parameters, and then a maximum of either dtype.
+// The second version takes 16-bit gradients of FLOAT parameters, and then a maximum of either dtype.
 Status check_grad_dtype(const AdamWArgs& args) {
   const Argument &var = args[kAdamWVar], &grad = args[kAdamWGrad];
   if (args.version == AdamWVersion::first) return require_same_dtype(grad, var);
@@ -102,16 +102,13 @@ Status check(const AdamWArgs& args, const PlanContext& context) {
       return argument.is_given ? rule(argument, operand) : Status();
     });
   };
-  // V5, V6
   OPENACLNN_TRY(each([](const Argument& argument, AdamWOperand) { return require_extents({&argument}); }));
   OPENACLNN_TRY(check_shapes(args));
-  // V8, V9
   OPENACLNN_TRY(
       each([](const Argument& argument, AdamWOperand) { return require_plain_formats({&argument}); }));
   OPENACLNN_TRY(each([&](const Argument& argument, AdamWOperand operand) {
     return is_written(args, operand) ? require_distinct_elements({&argument}) : Status();
   }));
-  // V11
   if (context.vendor_limits && args[kAdamWVar].rank == 0)
     return invalid("varRef has rank 0; with OPENACLNN_LIMITS=vendor its rank must be at least 1");
   return {};
@@ -167,7 +164,7 @@ Result<Call> plan(const AdamWArgs& args, const PlanContext&) {
 
 namespace {
 
-// V2 and V3 of handles that belong to these arguments, in signature order.
+// The handles of these arguments, in signature order: required ones are not NULL, and all are live.
 struct AdamWHandle {
   NamedTensor tensor;
   Argument* argument;

@@ -31,24 +31,19 @@ const Operator& apply_fused_ema_adam_operator() {
 Status check(const EmaAdamArgs& args, const PlanContext& context) {
   static constexpr aclDataType kStepDtype[] = {ACL_INT64};
   const Argument* const states[] = {&args.var, &args.m, &args.v, &args.s};
-  // V4
   OPENACLNN_TRY(require_dtype(args.grad, kFloatTypes));
   for (const Argument* state : states) OPENACLNN_TRY(require_dtype(*state, kFloatTypes));
   OPENACLNN_TRY(require_dtype(args.step, kStepDtype));
   for (const Argument* state : states) OPENACLNN_TRY(require_same_dtype(*state, args.grad));
-  // V5, V6
   OPENACLNN_TRY(require_extents({&args.grad, &args.var, &args.m, &args.v, &args.s, &args.step}));
   for (const Argument* state : states) OPENACLNN_TRY(require_same_shape(*state, args.grad));
   if (args.step.view.is_empty()) {
     return {ACLNN_ERR_PARAM_INVALID, text("step has shape ", shape_text(args.step.view.shape()),
                                           "; it must hold at least one element")};
   }
-  // V7
   OPENACLNN_TRY(check_mode(args.attributes));
-  // V8, V9
   OPENACLNN_TRY(require_plain_formats({&args.grad, &args.var, &args.m, &args.v, &args.s, &args.step}));
   OPENACLNN_TRY(require_distinct_elements({&args.var, &args.m, &args.v, &args.s}));
-  // V11
   if (context.vendor_limits && args.grad.rank == 0) {
     return {ACLNN_ERR_PARAM_INVALID,
             "grad has rank 0; with OPENACLNN_LIMITS=vendor its rank must be at least 1"};

@@ -33,7 +33,7 @@ struct Index {
   bool has_copy() const { return count == kEmaLists; }
 };
 
-// V3
+// All handles are live.
 using Names = std::array<const char*, kEmaLists>;
 Status look_up(const EmaAdamListArgs& args, size_t n, const Names& names, Index& index) {
   index.count = args.has_copies() ? kEmaLists : kEmaListCopy;
@@ -61,7 +61,7 @@ Status require_equal_lengths(const EmaAdamListArgs& args) {
   return {};
 }
 
-// V4, first half
+// Each dtype is accepted.
 Status check_dtypes(const Index& index) {
   static constexpr aclDataType kHalfFloats[] = {ACL_FLOAT16, ACL_BF16};
   for (const Argument& tensor : index.floats()) OPENACLNN_TRY(require_dtype(tensor, kFloatTypes));
@@ -75,7 +75,7 @@ Status check_number_dtypes(const EmaAdamListArgs& args) {
   return {};
 }
 
-// V4, second half
+// The dtypes of one index fit each other.
 Status check_dtype_relations(const Index& index) {
   const Argument& m = index[kEmaListM];
   for (const size_t list : {kEmaListGrad, kEmaListVar}) {
@@ -93,7 +93,6 @@ Status check_dtype_relations(const Index& index) {
       text(var.name, " has dtype ", dtype_name(var.dtype()), "; with varCopies it must be ACL_FLOAT"));
 }
 
-// V5
 Status check_extents(const Index& index) {
   for (const Argument& tensor : index.all()) OPENACLNN_TRY(require_extents({&tensor}));
   return {};
@@ -105,7 +104,6 @@ Status check_number_extents(const EmaAdamListArgs& args) {
   return {};
 }
 
-// V6
 Status check_shapes(const Index& index) {
   for (const Argument& tensor : index.written())
     OPENACLNN_TRY(require_same_shape(tensor, index[kEmaListGrad]));
@@ -122,10 +120,8 @@ Status check_number_shapes(const EmaAdamListArgs& args) {
   return {};
 }
 
-// V7
 Status check_attributes(const EmaAdamListArgs& args) { return check_mode(args.attributes); }
 
-// V8
 Status check_formats(const Index& index) {
   for (const Argument& tensor : index.all()) OPENACLNN_TRY(require_plain_formats({&tensor}));
   return {};
@@ -137,7 +133,6 @@ Status check_number_formats(const EmaAdamListArgs& args) {
   return {};
 }
 
-// V9
 Status check_distinct_elements(const Index& index) {
   for (const Argument& tensor : index.written()) OPENACLNN_TRY(require_distinct_elements({&tensor}));
   return {};

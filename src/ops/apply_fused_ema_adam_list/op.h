@@ -15,7 +15,7 @@ namespace openaclnn {
 struct EmaAdamListArgs {
   std::array<std::shared_ptr<const HandleList>, kEmaLists> lists;  // nullptr: not given
   std::array<Argument, kEmaListTensors> tensors;
-  Status tensors_found;  // V3 of these: it comes after the tensors of the lists
+  Status tensors_found;  // whether these handles are live: checked after the tensors of the lists
   EmaAdamAttributes attributes;
 
   size_t length() const { return lists[kEmaListGrad]->elements.size(); }

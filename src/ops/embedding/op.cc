@@ -36,11 +36,9 @@ Status check(const EmbeddingArgs& args, const PlanContext&) {
                                             ACL_INT64,  ACL_INT32, ACL_INT16,     ACL_INT8,
                                             ACL_UINT8,  ACL_BOOL,  ACL_COMPLEX64, ACL_COMPLEX128};
   const auto& [weight, indices, out] = args;
-  // V4
   OPENACLNN_TRY(require_dtype(weight, kDtypes));
   OPENACLNN_TRY(require_dtype(indices, kIndexDtypes));
   OPENACLNN_TRY(require_same_dtype(out, weight));
-  // V5, V6
   OPENACLNN_TRY(require_extents({&weight, &indices, &out}));
   OPENACLNN_TRY(require_rank(weight, 2));
   OPENACLNN_TRY(require_rank(out, indices.rank + 1));
@@ -49,7 +47,6 @@ Status check(const EmbeddingArgs& args, const PlanContext&) {
   expected[indices.rank] = weight.view.dims[1];
   OPENACLNN_TRY(require_shape(out, {expected.data(), indices.rank + 1},
                               "the shape of indices followed by weight's dim 1"));
-  // V8, V9
   OPENACLNN_TRY(require_plain_formats({&weight, &indices, &out}));
   return require_distinct_elements({&out});
 }

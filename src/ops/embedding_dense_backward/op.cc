@@ -100,11 +100,9 @@ const Operator& embedding_dense_backward_operator() {
 
 Status check(const EmbeddingBackwardArgs& args, const PlanContext&) {
   const auto& [grad, indices, out, num_weights, padding_index, scale_by_frequency] = args;
-  // V4
   OPENACLNN_TRY(require_dtype(grad, kFloatTypes));
   OPENACLNN_TRY(require_dtype(indices, kIndexTypes));
   OPENACLNN_TRY(require_dtype(out, kFloatTypes));
-  // V5, V6
   OPENACLNN_TRY(require_extents({&grad, &indices, &out}));
   OPENACLNN_TRY(require_rank_at_least(grad, 1));
   const int64_t columns = grad.view.dims[grad.view.rank - 1];
@@ -121,7 +119,6 @@ Status check(const EmbeddingBackwardArgs& args, const PlanContext&) {
             text("out has shape ", shape_text(out.view.shape()),
                  "; it must be [numWeights, grad's last dim] = [", num_weights, ", ", columns, "]")};
   }
-  // V8, V9
   OPENACLNN_TRY(require_plain_formats({&grad, &indices, &out}));
   return require_distinct_elements({&out});
 }

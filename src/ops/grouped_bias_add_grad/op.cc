@@ -82,11 +82,9 @@ const Operator& grouped_bias_add_grad_operator() {
 Status check(const GroupedBiasArgs& args, const PlanContext& context) {
   const auto& [grad_y, group_index, group_index_type, out] = args;
   const bool grouped = group_index.is_given;
-  // V4
   OPENACLNN_TRY(require_dtype(grad_y, kFloatTypes));
   if (grouped) OPENACLNN_TRY(require_dtype(group_index, kIndexDtypes));
   OPENACLNN_TRY(require_same_dtype(out, grad_y));
-  // V5, V6
   OPENACLNN_TRY(require_extents({&grad_y, &group_index, &out}));
   if (grouped) {
     OPENACLNN_TRY(require_rank(grad_y, 2, "[R, H] with groupIdxOptional"));
@@ -97,13 +95,11 @@ Status check(const GroupedBiasArgs& args, const PlanContext& context) {
   const int64_t groups = grouped ? group_index.view.dims[0] : grad_y.view.dims[0];
   const int64_t columns = grad_y.view.dims[grad_y.view.rank - 1];
   OPENACLNN_TRY(require_shape(out, {{groups, columns}}, "[G, H]"));
-  // V7
   if (group_index_type != kGroupEnds && group_index_type != kGroupSizes) {
     return {ACLNN_ERR_PARAM_INVALID, text("groupIdxType is ", group_index_type,
                                           "; it must be 0 (groupIdx holds the end row of each group) or 1 "
                                           "(groupIdx holds the size of each group)")};
   }
-  // V8, V9, V11
   OPENACLNN_TRY(require_plain_formats({&grad_y, &group_index, &out}));
   OPENACLNN_TRY(require_distinct_elements({&out}));
   return check_limits(args, context);

@@ -32,21 +32,21 @@ CompressionSizes sizes_of(const CompressionArgs& args, size_t sequences);
 // What walking all windows costs, as memory traffic: where windows overlap, tokens are read once per window.
 double work_bytes(const CompressionArgs& args);
 
-// V6 of what both have: L, weight = [L, N].
+// L is at least 1, and weight is [L, N].
 Status check_block(const CompressionArgs& args);
-// V6: dims 1 and 2 of the compressed tensor are those of the tokens.
+// Dims 1 and 2 of the compressed tensor are those of the tokens.
 Status check_compressed_dims(const CompressionArgs& args);
-// V7
+// The stride, the kind of lengths and the layout.
 Status check_attributes(const CompressionArgs& args);
-// V10: the lengths, or without them the number of batches; the sequences that have windows, in order. None when the windows have no
-// elements and the call has no lengths.
+// Checks the lengths, or without them the number of batches, and returns the sequences that have windows, in order. None when the
+// windows have no elements and the call has no lengths.
 Result<RecycledVector<Sequence>> find_sequences(const CompressionArgs& args, const PlanContext& context);
 // The caller's text for a sentence: cut, and without bytes that would break a line.
 std::string quoted(const char* string);
 
-// V11: multiples of 16.
+// Under OPENACLNN_LIMITS=vendor the value is a multiple of 16.
 Status require_vendor_multiple(const char* what, int64_t value);
-// V11, the limits that both have. `tensors`: all of the call.
+// The limits of OPENACLNN_LIMITS=vendor that both have. `tensors`: all of the call.
 Status check_vendor_limits(const CompressionArgs& args, std::initializer_list<const Argument*> tensors);
 
 }  // namespace openaclnn

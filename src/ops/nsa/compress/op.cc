@@ -57,11 +57,9 @@ Status check(const CompressionArgs& args, const PlanContext&) {
   const Argument& input = args.tokens;
   const Argument& weight = args.weight;
   const Argument& output = args.compressed;
-  // V4
   OPENACLNN_TRY(require_dtype(input, kDtypes));
   OPENACLNN_TRY(require_same_dtype(weight, input));
   OPENACLNN_TRY(require_same_dtype(output, input));
-  // V5, V6
   OPENACLNN_TRY(require_extents({&input, &weight, &output}));
   OPENACLNN_TRY(require_rank(input, 3, "[T, N, D]"));
   OPENACLNN_TRY(require_rank(weight, 2, "[L, N]"));
@@ -72,7 +70,6 @@ Status check(const CompressionArgs& args, const PlanContext&) {
   }
   OPENACLNN_TRY(check_block(args));
   OPENACLNN_TRY(check_compressed_dims(args));
-  // V7, V8, V9
   OPENACLNN_TRY(check_attributes(args));
   OPENACLNN_TRY(require_plain_formats({&input, &weight, &output}));
   return require_distinct_elements({&output});

@@ -66,12 +66,10 @@ Status check(const CompressionGradArgs& args, const PlanContext&) {
   const Argument& output_grad = forward.compressed;
   const Argument& input = forward.tokens;
   const Argument& weight = forward.weight;
-  // V4
   OPENACLNN_TRY(require_dtype(output_grad, kDtypes));
   for (const Argument* other : {&input, &weight, &input_grad, &weight_grad}) {
     OPENACLNN_TRY(require_same_dtype(*other, output_grad));
   }
-  // V5, V6
   OPENACLNN_TRY(require_extents({&output_grad, &input, &weight, &input_grad, &weight_grad}));
   OPENACLNN_TRY(require_rank(output_grad, 3, "[J, N, D]"));
   OPENACLNN_TRY(require_rank(input, 3, "[T, N, D]"));
@@ -82,7 +80,6 @@ Status check(const CompressionGradArgs& args, const PlanContext&) {
   OPENACLNN_TRY(require_same_shape(input_grad, input));
   OPENACLNN_TRY(require_same_shape(weight_grad, weight));
   OPENACLNN_TRY(check_compressed_dims(forward));
-  // V7, V8, V9
   OPENACLNN_TRY(check_attributes(forward));
   OPENACLNN_TRY(require_plain_formats({&output_grad, &input, &weight, &input_grad, &weight_grad}));
   return require_distinct_elements({&input_grad, &weight_grad});

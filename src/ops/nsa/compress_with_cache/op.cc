@@ -36,7 +36,6 @@ const int64_t* heads_of(const CacheCompressionArgs& args) {
   return args.input.view.dims + (args.is_paged() ? 2 : 1);
 }
 
-// V6
 Status check_shapes(const CacheCompressionArgs& args) {
   const auto& [input, weight, slots, lengths, table, layout, block_size, stride, type, page_size, cache] =
       args;
@@ -64,7 +63,6 @@ Status check_shapes(const CacheCompressionArgs& args) {
                       shape_text(input.view.shape()), "; their last two dims, N and D, must be equal"));
 }
 
-// V7
 Status check_attributes(const CacheCompressionArgs& args) {
   static constexpr std::string_view kLayouts[] = {"BSH", "SBH", "BSND", "BNSD", "TND"};
   if (args.stride < 1) return invalid(text("compressStride is ", args.stride, "; it must be at least 1"));
@@ -82,7 +80,7 @@ Status check_attributes(const CacheCompressionArgs& args) {
                       " tokens in a page; with blockTableOptional they must be equal, and at least 1"));
 }
 
-// V10. Without pages the sequences lie one behind the other.
+// Without pages the sequences lie one behind the other.
 Status check_lengths(const CacheCompressionArgs& args) {
   const std::span<const int64_t> lengths =
       args.lengths == nullptr ? std::span<const int64_t>() : std::span<const int64_t>(*args.lengths);
@@ -119,7 +117,6 @@ Status check_lengths(const CacheCompressionArgs& args) {
   return {};
 }
 
-// V11
 Status check_limits(const CacheCompressionArgs& args, const PlanContext& context) {
   if (!context.vendor_limits) return {};
   if (args.input.dtype() == ACL_FLOAT)
@@ -203,19 +200,16 @@ Status check(const CacheCompressionArgs& args, const PlanContext& context) {
   static constexpr aclDataType kIndexDtypes[] = {ACL_INT32};
   const Argument &input = args.input, &weight = args.weight, &slots = args.slot_mapping,
                  &table = args.block_table, &cache = args.output_cache;
-  // V4
   OPENACLNN_TRY(require_dtype(input, kDtypes));
   OPENACLNN_TRY(require_same_dtype(weight, input));
   OPENACLNN_TRY(require_dtype(slots, kIndexDtypes));
   if (args.is_paged()) OPENACLNN_TRY(require_dtype(table, kIndexDtypes));
   OPENACLNN_TRY(require_same_dtype(cache, input));
-  // V5, V6, V7
   OPENACLNN_TRY(require_extents({&input, &weight, &slots}));
   if (args.is_paged()) OPENACLNN_TRY(require_extents({&table}));
   OPENACLNN_TRY(require_extents({&cache}));
   OPENACLNN_TRY(check_shapes(args));
   OPENACLNN_TRY(check_attributes(args));
-  // V8, V9, V10, V11
   OPENACLNN_TRY(require_plain_formats({&input, &weight, &slots}));
   if (args.is_paged()) OPENACLNN_TRY(require_plain_formats({&table}));
   OPENACLNN_TRY(require_plain_formats({&cache}));

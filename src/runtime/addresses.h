@@ -1,0 +1,34 @@
+// The rules about the addresses that phase 2 gets, for single tensors and tensors of lists.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "base/kernel_io.h"
+#include "base/status.h"
+#include "base/tensor_view.h"
+#include "runtime/call.h"
+#include "runtime/device.h"
+#include "runtime/recycle.h"
+
+namespace openaclnn {
+
+// What one phase 2 found in an executor.
+struct CallAddresses {
+  const std::array<void*, kMaxParameters>& tensors;  // in the order of the parameters
+  const ListIo* lists;                               // nullptr: the call has no list elements
+  void* workspace;
+};
+
+// The bytes of a tensor's elements at an address.
+MemoryRange memory_at(const void* data, const ByteRange& bytes);
+
+// Checks in this order: no accessed tensor is NULL, each is aligned to its elements, no output provably overlaps another tensor,
+// and nothing overlaps the workspace. When `strict`, also that all of them lie inside blocks of this library. Lists that passed
+// once aren't checked again unless the workspace may have changed.
+Status check_addresses(const Call& call, const CallAddresses& addresses, bool strict);
+
+// `elements`: the addresses of all lists, in the order of Call::elements.
+std::shared_ptr<const ListIo> make_list_io(const Call& call, RecycledVector<void*> elements);
+
+}  // namespace openaclnn

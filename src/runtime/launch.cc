@@ -1,0 +1,95 @@
+// Phase 2: from an executor to a task of a stream.
+#include "runtime/launch.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "base/text.h"
+#include "openaclnn/status.h"
+#include "runtime/addresses.h"
+#include "runtime/executor.h"
+#include "runtime/recorder.h"
+#include "runtime/stream.h"
+
+namespace openaclnn {
+
+namespace {
+
+Task make_task(const Snapshot& snapshot, void* workspace) {
+  const Call& call = *snapshot.call;
+  Task task;
+  task.name = call.op->name;
+  task.run = call.op->kernel();
+  task.describe = call.op->describe;
+  task.plan = call.plan;
+  task.data = snapshot.data;
+  task.workspace = workspace;
+  task.check = environment().check;
+  task.work_bytes = call.work_bytes + static_cast<double>(call.workspace_bytes);
+  size_t outputs = 0;
+  for (size_t k = 0; k < call.parameters.size(); ++k) {
+    const Parameter& parameter = call.parameters[k];
+    if (parameter.is_written_tensor()) task.written[outputs++] = memory_at(snapshot.data[k], parameter.bytes);
+  }
+  task.lists = snapshot.lists;
+  return task;
+}
+
+Status run_phase2(const Operator& op, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
+                  aclrtStream stream) {
+  if (executor == nullptr) {
+    return {ACLNN_ERR_PARAM_NULLPTR,
+            text("executor is NULL; pass the one that ", op.name, "GetWorkspaceSize returned")};
+  }
+  Result<Snapshot> snapshot = use_executor(op, executor);
+  if (!snapshot.ok()) return snapshot.status();
+  const Call& call = *snapshot->call;
+
+  Result<std::shared_ptr<Stream>> target = find_stream_of_device(stream);
+  if (!target.ok()) return target.status();
+  if (workspace == nullptr && call.workspace_bytes > 0) {
+    return {ACLNN_ERR_PARAM_NULLPTR,
+            text("workspace is NULL but ", call.workspace_bytes, " bytes are required")};
+  }
+  if (workspace_bytes < call.workspace_bytes) {
+    return {ACLNN_ERR_PARAM_INVALID,
+            text("workspaceSize is ", workspace_bytes, " but ", call.workspace_bytes, " bytes are required")};
+  }
+  const Environment& env = environment();
+  const bool strict = env.check == CheckMode::strict;
+  OPENACLNN_TRY(check_addresses(call, {snapshot->data, snapshot->lists.get(), workspace}, strict));
+  if (call.nothing_to_do) return {};
+
+  Task task = make_task(*snapshot, workspace);
+  if (is_recording()) [[unlikely]]
+    record_task(task, snapshot->call, (*target)->number);
+  return submit(**target, std::move(task), env.blocking || strict);
+}
+
+// What is recorded of a failure needs the executor as it was before the call.
+[[gnu::noinline, gnu::cold]] Status launch_recorded(const Operator& op, void* workspace,
+                                                    uint64_t workspace_bytes, aclOpExecutor* executor,
+                                                    aclrtStream stream) {
+  std::optional<Executor> before;
+  quietly([&] {
+    ExecutorTable::instance().with(executor, [&](const std::shared_ptr<Executor>& live) {
+      if (live->call->record != nullptr) before = *live;
+    });
+  });
+  DumpedData data;
+  if (before) data = {before->call.get(), &before->data, before->element_data.data()};
+  const auto phase = [&] { return run_phase2(op, workspace, workspace_bytes, executor, stream); };
+  return record_phase2(data, op.name, std::ref(phase));
+}
+
+}  // namespace
+
+Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
+              aclrtStream stream) {
+  if (is_recording()) [[unlikely]]
+    return launch_recorded(op, workspace, workspace_bytes, executor, stream);
+  return run_phase2(op, workspace, workspace_bytes, executor, stream);
+}
+
+}  // namespace openaclnn
