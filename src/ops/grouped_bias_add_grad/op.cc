@@ -148,9 +148,8 @@ Result<Call> plan(const GroupedBiasArgs& args, const PlanContext& context) {
         plan.index_stride = group_index.view.strides[0];
         plan.index_offset = group_index.view.offset;
       }
-      const Result<uint64_t> workspace_bytes = lay_out(plan, context.on_gpu());
-      if (!workspace_bytes.ok()) return workspace_bytes.status();
-      call.workspace_bytes = *workspace_bytes;
+      OPENACLNN_TRY_ASSIGN(workspace_bytes, lay_out(plan, context.on_gpu()));
+      call.workspace_bytes = workspace_bytes;
     }
   }
   call.plan = share_plan(plan);
@@ -172,7 +171,7 @@ aclnnStatus phase1_of(const char* function, const aclTensor* grad_y, const aclTe
       OPENACLNN_TRY(look_up({"out", out}, args.out));
       return check(args, context);
     };
-    if (Status status = collect(); !status.ok()) return status;
+    OPENACLNN_TRY(collect());
     return plan(args, context);
   };
   return phase1(function, workspace_bytes, executor, make, [=](CallRecord& record) {

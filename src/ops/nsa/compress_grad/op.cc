@@ -129,10 +129,9 @@ Result<Call> plan(const CompressionGradArgs& args, std::span<const Sequence> seq
       plan.weights = layout.reserve(weights * 4);
     }
     plan.weight_sums = layout.reserve(weights * 8 * plan.stretches);
-    const Result<uint64_t> workspace_bytes =
-        layout.bytes(plan.sizes.block_size, " weights of ", plan.sizes.heads, " heads");
-    if (!workspace_bytes.ok()) return workspace_bytes.status();
-    call.workspace_bytes = *workspace_bytes;
+    OPENACLNN_TRY_ASSIGN(workspace_bytes,
+                         layout.bytes(plan.sizes.block_size, " weights of ", plan.sizes.heads, " heads"));
+    call.workspace_bytes = workspace_bytes;
   }
   call.plan = share_plan(plan, sequences);
   return call;
@@ -170,12 +169,11 @@ aclnnStatus aclnnNsaCompressGradGetWorkspaceSize(
       OPENACLNN_TRY(look_up({"inputGradOut", inputGradOut}, args.input_grad));
       OPENACLNN_TRY(look_up({"weightGradOut", weightGradOut}, args.weight_grad));
       OPENACLNN_TRY(check(args, context));
-      Result<RecycledVector<Sequence>> found = find_sequences(forward, context);
-      if (!found.ok()) return found.status();
-      sequences = std::move(*found);
+      OPENACLNN_TRY_ASSIGN(found, find_sequences(forward, context));
+      sequences = std::move(found);
       return check_limits(args, context);
     };
-    if (Status status = collect(); !status.ok()) return status;
+    OPENACLNN_TRY(collect());
     return plan(args, sequences, context);
   };
   return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {

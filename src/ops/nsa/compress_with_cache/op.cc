@@ -259,9 +259,8 @@ Result<Call> plan(const CacheCompressionArgs& args, const PlanContext& context) 
     std::copy_n(args.weight.view.strides, 2, plan.weight_strides.begin());
     std::copy_n(args.block_table.view.strides, 2, plan.table_strides.begin());
     plan.slot_stride = args.slot_mapping.view.strides[0];
-    const Result<uint64_t> workspace_bytes = lay_out_workspace(plan, context.on_gpu());
-    if (!workspace_bytes.ok()) return workspace_bytes.status();
-    call.workspace_bytes = *workspace_bytes;
+    OPENACLNN_TRY_ASSIGN(workspace_bytes, lay_out_workspace(plan, context.on_gpu()));
+    call.workspace_bytes = workspace_bytes;
   }
   call.plan = share_plan(plan, std::span<const CompletedBlock>(blocks));
   return call;
@@ -296,7 +295,7 @@ aclnnStatus aclnnNsaCompressWithCacheGetWorkspaceSize(
       OPENACLNN_TRY(look_up({"outputCache", outputCache}, args.output_cache));
       return check(args, context);
     };
-    if (Status status = collect(); !status.ok()) return status;
+    OPENACLNN_TRY(collect());
     return plan(args, context);
   };
   return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
