@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "base/fault_value.h"
+#include "base/search.h"
 #include "base/storage_types.h"
 #include "cpu/caches.h"
 #include "cpu/rows.h"
@@ -74,17 +75,7 @@ template <class Word>
 int64_t first_row_of_chunk(const SortedPositions<Word>& sorted, int64_t table_rows, int64_t chunks,
                            int64_t chunk) {
   const int64_t target = cpu::chunk_range(table_rows + sorted.count, chunks, chunk, 1).begin;
-  int64_t low = 0;
-  int64_t high = table_rows;
-  while (low < high) {  // the smallest row with row + terms before it >= target
-    const int64_t middle = low + (high - low) / 2;
-    if (middle + first_entry_of(sorted, middle) < target) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return first_where(0, table_rows, [&](int64_t row) { return row + first_entry_of(sorted, row) >= target; });
 }
 
 // Rows with more terms than `most_terms` are left out and listed in hot_rows. Returns how many there are.

@@ -4,6 +4,7 @@
 
 #include "base/fault_value.h"
 #include "base/index_values.h"
+#include "base/search.h"
 #include "base/storage_types.h"
 #include "cuda/fault_scan.cuh"
 #include "cuda/loops.cuh"
@@ -68,17 +69,8 @@ __global__ void __launch_bounds__(kThreads)
     rows[k] = at[0];
   }
   for (int64_t row = thread_number(); row < plan.table_rows; row += thread_count()) {
-    int64_t low = 0;
-    int64_t high = plan.positions;
-    while (low < high) {
-      const int64_t middle = low + (high - low) / 2;
-      if (static_cast<int64_t>(sorted_keys[middle]) <= row) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    ends[row] = low;
+    ends[row] =
+        first_where(0, plan.positions, [&](int64_t k) { return static_cast<int64_t>(sorted_keys[k]) > row; });
   }
 }
 

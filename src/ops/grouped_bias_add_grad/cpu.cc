@@ -1,5 +1,6 @@
 // GroupedBiasAddGrad on the CPU: the rows are cut into the chunks of the order of additions, and threads take equal stretches
 // of chunks, whatever the sizes of the groups. Sums of chunks that share a group are joined in a second step.
+#include "base/search.h"
 #include "base/storage_types.h"
 #include "base/workspace_part.h"
 #include "cpu/rows.h"
@@ -138,21 +139,13 @@ int64_t chunks_of(const Groups& groups, int64_t group) {
 // take equal time, for one giant group as for a million empty ones.
 ChunkPosition first_chunk_at(const Groups& groups, int64_t cost) {
   const auto cost_of = [&](int64_t group) { return groups.begin(group) + group; };
-  int64_t low = 0;
-  int64_t high = groups.plan.groups;
-  while (low < high) {  // the first group that starts at `cost` or later
-    const int64_t middle = low + (high - low) / 2;
-    if (cost_of(middle) < cost) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  if (low == 0) return {0, 0};
-  const int64_t before = low - 1;
+  const int64_t next =
+      first_where(0, groups.plan.groups, [&](int64_t group) { return cost_of(group) >= cost; });
+  if (next == 0) return {0, 0};
+  const int64_t before = next - 1;
   const int64_t chunk = (cost - cost_of(before) + kChunkTerms - 1) / kChunkTerms;
   if (chunk < chunks_of(groups, before)) return {before, chunk};
-  return {low, 0};
+  return {next, 0};
 }
 
 template <class T>
