@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "cpu/rows.h"
+#include "ops/nsa/cover.h"
 #include "ops/nsa/plan.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
@@ -91,22 +92,6 @@ void write_compressed(const float* sums, T* to, int64_t stride, int64_t columns,
   } else {
     for (int64_t slot = 0; slot < columns; slot += F32x2::kLanes) write_pair(slot, slot);
   }
-}
-
-// The last sequence for which key(sequence) <= value, as an index; -1 when there is none. The keys ascend.
-template <class Key>
-inline int64_t last_sequence_at(const Sequence* sequences, int64_t count, const Key& key, int64_t value) {
-  int64_t low = 0;
-  int64_t high = count;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (key(sequences[middle]) <= value) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low - 1;
 }
 
 }  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

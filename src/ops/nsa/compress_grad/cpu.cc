@@ -97,32 +97,6 @@ struct Meeting {
   }
 };
 
-// The windows [first, last] that cover a token; none when last < first. Window `first` meets it with weight `weight`, each
-// further one with a weight `stride` rows earlier. The same windows cover the tokens before `until`, with weights that follow.
-struct Cover {
-  int64_t first, last;
-  int64_t weight;
-  int64_t until;
-};
-
-Cover cover_of(const CompressionSizes& sizes, const Sequence* sequences, int64_t sequence, int64_t token) {
-  if (sequence < 0) return {0, -1, 0, token + 1};
-  const Sequence& s = sequences[sequence];
-  const int64_t position = token - s.first_token;
-  const int64_t first = position < sizes.block_size ? 0 : (position - sizes.block_size) / sizes.stride + 1;
-  const int64_t started = position / sizes.stride;
-  const int64_t last = started < s.windows ? started : s.windows - 1;
-  Cover cover = {s.first_window + first, s.first_window + last, 0, INT64_MAX};
-  // Only windows that exist are looked at: behind them products with the stride might not be numbers.
-  if (first < s.windows) {
-    cover.weight = position - first * sizes.stride;
-    cover.until = s.first_token + first * sizes.stride + sizes.block_size;
-  }
-  if (started + 1 < s.windows)
-    cover.until = std::min(cover.until, s.first_token + (started + 1) * sizes.stride);
-  return cover;
-}
-
 template <class T>
 class CompressGradient {
  public:
@@ -185,13 +159,14 @@ class CompressGradient {
                   static_cast<size_t>(heads.end - heads.begin) * sizeof(double));
     }
     const Sequence* const sequences = plan_items<Sequence>(plan_);
-    const auto first_token = [](const Sequence& s) { return s.first_token; };
-    int64_t sequence = last_sequence_at(sequences, sizes.sequences, first_token, tokens.begin);
-    Cover cover = cover_of(sizes, sequences, sequence, tokens.begin);
+    const auto divide = [](int64_t a, int64_t b) { return a / b; };
+    int64_t sequence = sequence_at_token(sizes, sequences, tokens.begin);
+    Cover cover = cover_of(sizes, sequences, sequence, tokens.begin, divide);
     for (int64_t token = tokens.begin; token < tokens.end; ++token, ++cover.weight) {
-      const bool opens = sequence + 1 < sizes.sequences && sequences[sequence + 1].first_token == token;
-      if (opens) ++sequence;
-      if (opens || token >= cover.until) cover = cover_of(sizes, sequences, sequence, token);
+      if (token == cover.until) {
+        if (sequence + 1 < sizes.sequences && sequences[sequence + 1].first_token == token) ++sequence;
+        cover = cover_of(sizes, sequences, sequence, token, divide);
+      }
       sum_row({stretch, token, std::min(token + tokens_ahead_, tokens.end - 1)}, cover, heads);
     }
     hwy::FlushStream();

@@ -7,37 +7,13 @@ namespace openaclnn::cuda {
 
 namespace {
 
-// The windows [first, last] that cover a token; none when last < first. Window `first` meets it with weight `weight`, each further
-// one with a weight `stride` rows earlier. The same windows cover the tokens before `until`, with weights that follow.
-struct Cover {
-  int64_t first, last;
-  int64_t weight;
-  int64_t until;
-};
-
 __device__ __forceinline__ Cover cover_of(const CompressionSizes& sizes, const Sequence* sequences,
                                           int64_t token) {
-  const auto first_token = [](const Sequence& s) { return s.first_token; };
-  const int64_t sequence = last_sequence_at(sequences, sizes.sequences, first_token, token);
-  Cover cover = {0, -1, 0, INT64_MAX};
-  if (sequence + 1 < sizes.sequences) cover.until = sequences[sequence + 1].first_token;
-  if (sequence < 0) return cover;
-  const Sequence& s = sequences[sequence];
-  const int64_t position = token - s.first_token;
-  int64_t rest = 0;
-  const int64_t started = divide(position, sizes.stride, rest);
-  const int64_t first =
-      position < sizes.block_size ? 0 : divide(position - sizes.block_size, sizes.stride, rest) + 1;
-  // Only windows that exist are looked at: behind them products with the stride might not be numbers.
-  if (started + 1 < s.windows)
-    cover.until = std::min(cover.until, s.first_token + (started + 1) * sizes.stride);
-  const int64_t last = started < s.windows ? started : s.windows - 1;
-  if (first > last) return cover;
-  cover.first = s.first_window + first;
-  cover.last = s.first_window + last;
-  cover.weight = position - first * sizes.stride;
-  cover.until = std::min(cover.until, token - cover.weight + sizes.block_size);
-  return cover;
+  const auto quotient = [](int64_t a, int64_t b) {
+    int64_t rest = 0;
+    return divide(a, b, rest);
+  };
+  return cover_of(sizes, sequences, sequence_at_token(sizes, sequences, token), token, quotient);
 }
 
 // Adds the products of `count` tokens with the windows that cover them, in ascending order of windows. The sums behind become

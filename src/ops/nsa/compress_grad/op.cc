@@ -10,6 +10,7 @@
 #include "base/layout.h"
 #include "base/storage_types.h"
 #include "base/text.h"
+#include "ops/nsa/cover.h"
 #include "ops/registry.h"
 #include "ops/require.h"
 #include "ops/workspace.h"
@@ -47,7 +48,7 @@ int64_t count_windows_of_stretch(const CompressionSizes& sizes) {
   const int64_t pieces = ceil_div(sizes.columns, kPieceColumns);
   const int64_t by_error = std::max<int64_t>(kMostAdditions / pieces, 1);
   const int64_t by_memory = sizes.tokens * sizes.columns / 8 / sizes.block_size;
-  const int64_t overlapping = (sizes.block_size - 1) / sizes.stride + 1;
+  const int64_t overlapping = overlapping_windows(sizes);
   const int64_t by_overlap = std::min(2 * kMostStretches / overlapping, kMostStretches);
   const int64_t stretches = std::max<int64_t>(std::min(by_memory, by_overlap), 1);
   return std::min(std::max(ceil_div(sizes.windows, stretches), overlapping), by_error);
