@@ -1,4 +1,5 @@
 // ApplyAdamW on the CPU: four or five streams in, three or four out, one pass; any strides through loops.h.
+#include "base/plan_tensor.h"
 #include "cpu/loops.h"
 #include "cpu/pairs.h"
 #include "ops/apply_adam_w/coefficients.h"
@@ -97,9 +98,7 @@ void update_run(const Update& update, const AdamWRun<S, G, M>& run, int64_t coun
 
 template <class S, class G, class M>
 void update_all(const AdamWPlan& plan, const TaskIo& io, const Update& update) {
-  const auto first = [&](AdamWOperand k, auto type) {
-    return static_cast<decltype(type)*>(io.data[static_cast<size_t>(plan.parameters[k])]) + plan.offsets[k];
-  };
+  const auto first = [&](AdamWOperand k, auto type) { return plan_tensor<decltype(type)>(plan, io, k); };
   const int64_t chunks = cpu::chunks_for(plan.numel * plan.bytes_per_element);
   const bool writes_maximum = update.amsgrad && !update.keeps_maximum_in_v;
   cpu::parallel_for(chunks, [&](int64_t chunk) {

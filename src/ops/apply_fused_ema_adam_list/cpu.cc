@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 
+#include "base/plan_tensor.h"
 #include "base/search.h"
 #include "base/storage_types.h"
 #include "cpu/loops.h"
@@ -234,7 +235,7 @@ void update_all(const Update& update) {
 
 template <class T>
 T number(const EmaAdamListPlan& plan, const TaskIo& io, EmaAdamListTensor which) {
-  return static_cast<const T*>(io.data[static_cast<size_t>(plan.parameters[which])])[plan.offsets[which]];
+  return *plan_tensor<const T>(plan, io, which);
 }
 
 }  // namespace

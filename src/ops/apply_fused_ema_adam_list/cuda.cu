@@ -1,5 +1,6 @@
 // ApplyFusedEmaAdamList on a GPU: a table of all tensors in the workspace, and one kernel whose blocks share the elements of all of
 // them evenly, in any mix of dtypes.
+#include "base/plan_tensor.h"
 #include "base/search.h"
 #include "cuda/float_types.cuh"
 #include "cuda/loops.cuh"
@@ -137,7 +138,7 @@ Entry entry_of(const EmaAdamListPlan& plan, const EmaAdamListItem& item, void* c
 template <class T>
 const T* number(const EmaAdamListPlan& plan, const LaunchIo& io, EmaAdamListTensor which) {
   if (plan.parameters[which] == kNotGiven) return nullptr;
-  return static_cast<const T*>(io.data[static_cast<size_t>(plan.parameters[which])]) + plan.offsets[which];
+  return plan_tensor<const T>(plan, io, which);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "base/fault_value.h"
+#include "base/plan_tensor.h"
 #include "base/search.h"
 #include "base/storage_types.h"
 #include "cpu/caches.h"
@@ -182,8 +183,7 @@ Fault run_with_words(const EmbeddingBackwardPlan& plan, const TaskIo& io) {
     FaultScan scan;
     with_index_type(plan.index_dtype, [&](auto type) {
       using Index = decltype(type);
-      const Index* const indices =
-          static_cast<const Index*>(io.data[kGradIndices]) + plan.offsets[kGradIndices];
+      const Index* const indices = plan_tensor<const Index>(plan, io, kGradIndices);
       decode_indices(plan, indices, workspace_part<Word>(io, plan.scratch.keys), scan);
       fault.count = scan.count();
       if (!fault.found()) return;
@@ -202,8 +202,7 @@ Fault run_with_words(const EmbeddingBackwardPlan& plan, const TaskIo& io) {
       using In = decltype(grad_type);
       using Out = decltype(out_type);
       const TableGradient<In, Out, Word> table{
-          plan, static_cast<const In*>(io.data[kGradRows]) + plan.offsets[kGradRows],
-          static_cast<Out*>(io.data[kGradTable]) + plan.offsets[kGradTable], sorted,
+          plan, plan_tensor<const In>(plan, io, kGradRows), plan_tensor<Out>(plan, io, kGradTable), sorted,
           cpu::exceeds_caches(plan.table_rows * plan.columns * static_cast<int64_t>(sizeof(Out)))};
       if (plan.scratch.direct) return write_table_directly(table, io);
       write_table(table, plan.positions > 0 ? workspace_part<int64_t>(io, plan.scratch.hot_rows) : nullptr);

@@ -4,6 +4,7 @@
 
 #include "base/fault_value.h"
 #include "base/index_values.h"
+#include "base/plan_tensor.h"
 #include "base/search.h"
 #include "base/storage_types.h"
 #include "cuda/fault_scan.cuh"
@@ -104,8 +105,7 @@ cudaError_t sort(const EmbeddingBackwardPlan& plan, const LaunchIo& io, Sorted& 
   cudaError_t error = cudaSuccess;
   with_index_type(plan.index_dtype, [&](auto type) {
     using Index = decltype(type);
-    const Index* const indices =
-        static_cast<const Index*>(io.data[kGradIndices]) + plan.offsets[kGradIndices];
+    const Index* const indices = plan_tensor<const Index>(plan, io, kGradIndices);
     error = launch_kernel(decode_indices<Word, Index>, grid_of(blocks), kThreads, 0, io.stream, plan, indices,
                           buffers.keys[0], buffers.positions[0], scans);
     if (error != cudaSuccess || io.check == CheckMode::silent) return;
@@ -128,8 +128,8 @@ cudaError_t sort(const EmbeddingBackwardPlan& plan, const LaunchIo& io, Sorted& 
 
 template <class In, class Out>
 cudaError_t write_table(const EmbeddingBackwardPlan& plan, const LaunchIo& io, const Sorted& sorted) {
-  const In* const grad = static_cast<const In*>(io.data[kGradRows]) + plan.offsets[kGradRows];
-  Out* const out = static_cast<Out*>(io.data[kGradTable]) + plan.offsets[kGradTable];
+  const In* const grad = plan_tensor<const In>(plan, io, kGradRows);
+  Out* const out = plan_tensor<Out>(plan, io, kGradTable);
   SumTargets<Out> targets = {};
   targets.groups = {sorted.ends, 0, plan.table_rows, plan.positions};
   targets.columns = plan.columns;

@@ -1,5 +1,6 @@
 // GroupedBiasAddGrad on the CPU: the rows are cut into the chunks of the order of additions, and threads take equal stretches
 // of chunks, whatever the sizes of the groups. Sums of chunks that share a group are joined in a second step.
+#include "base/plan_tensor.h"
 #include "base/search.h"
 #include "base/storage_types.h"
 #include "base/workspace_part.h"
@@ -187,18 +188,16 @@ void sum_groups(const BiasGradient<T>& bias, const Groups& groups, int64_t* long
 
 template <class T>
 Fault run(const GroupedBiasPlan& plan, const TaskIo& io) {
-  const auto data = [&](int parameter) { return io.data[static_cast<size_t>(parameter)]; };
-  T* const out = static_cast<T*>(data(plan.parameters.out)) + plan.out_offset;
+  T* const out = plan_tensor<T>(plan, io, kGroupedOut);
   if (plan.rows == 0) {  // every sum is empty
     write_zeros(plan.out_nest, out);
     return {};
   }
   int64_t* const ends = plan.has_group_index ? workspace_part<int64_t>(io, plan.scratch.ends) : nullptr;
   if (ends != nullptr) {
-    const void* const group_index = data(plan.parameters.group_index);
     Fault fault = plan.index_dtype == ACL_INT32
-                      ? read_ends(plan, static_cast<const int32_t*>(group_index) + plan.index_offset, ends)
-                      : read_ends(plan, static_cast<const int64_t*>(group_index) + plan.index_offset, ends);
+                      ? read_ends(plan, plan_tensor<const int32_t>(plan, io, kGroupedIndex), ends)
+                      : read_ends(plan, plan_tensor<const int64_t>(plan, io, kGroupedIndex), ends);
     if (!fault.found() && io.check == CheckMode::strict && ends[plan.groups - 1] < plan.rows) {
       fault.count = 1;
       fault.position = plan.groups - 1;
@@ -209,7 +208,7 @@ Fault run(const GroupedBiasPlan& plan, const TaskIo& io) {
     if (fault.found()) return fault;
   }
   const Groups groups = {plan, ends};
-  const T* const grad = static_cast<const T*>(data(plan.parameters.grad_y)) + plan.grad_offset;
+  const T* const grad = plan_tensor<const T>(plan, io, kGroupedGradY);
   float* const chunk_sums = workspace_part<float>(io, plan.scratch.chunk_sums);
   sum_groups(BiasGradient<T>{plan, groups, grad, out, chunk_sums}, groups,
              workspace_part<int64_t>(io, plan.scratch.long_groups));

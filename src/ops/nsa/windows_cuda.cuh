@@ -23,8 +23,8 @@ struct HeadTensor {
 };
 
 template <class T, class Strides>
-HeadTensor<T> head_tensor(void* data, int64_t offset, const Strides& strides) {
-  return {static_cast<T*>(data) + offset, strides[0], strides[1], strides[2]};
+HeadTensor<T> head_tensor(T* base, const Strides& strides) {
+  return {base, strides[0], strides[1], strides[2]};
 }
 
 template <int kCount, class T>

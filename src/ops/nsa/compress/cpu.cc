@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/plan_tensor.h"
 #include "base/storage_types.h"
 #include "base/workspace_part.h"
 #include "cpu/rows.h"
@@ -73,14 +74,13 @@ class Compression {
         sizes_(plan.sizes),
         in_(plan.input_strides),
         out_(plan.output_strides),
-        input_(static_cast<const T*>(io.data[kCompressInput]) + plan.offsets[kCompressInput]),
-        output_(static_cast<T*>(io.data[kCompressOutput]) + plan.offsets[kCompressOutput]),
+        input_(plan_tensor<const T>(plan, io, kCompressInput)),
+        output_(plan_tensor<T>(plan, io, kCompressOutput)),
         weights_(workspace_part<float>(io, plan.weights)),
         overlapping_(overlapping_windows(sizes_)),
         tiles_(sizes_, std::min(overlapping_, kMostOpen)),
         reads_in_place_(in_.column == 1 && (sizes_.columns - 1) % tiles_.columns_each + 1 >= F32x2::kLanes) {
-    widen_weights(sizes_.block_size, sizes_.heads,
-                  static_cast<const T*>(io.data[kCompressWeight]) + plan.offsets[kCompressWeight],
+    widen_weights(sizes_.block_size, sizes_.heads, plan_tensor<const T>(plan, io, kCompressWeight),
                   plan.weight_strides, weights_);
   }
 

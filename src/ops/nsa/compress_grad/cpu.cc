@@ -2,6 +2,7 @@
 // that cover it: each adds its weighted row to the token's gradient, and its product with the token to a weight's gradient.
 #include <algorithm>
 
+#include "base/plan_tensor.h"
 #include "base/storage_types.h"
 #include "base/workspace_part.h"
 #include "cpu/caches.h"
@@ -146,7 +147,7 @@ class CompressGradient {
 
   template <class Element>
   Element* tensor(const TaskIo& io, NsaCompressGradParameter which) const {
-    return static_cast<Element*>(io.data[which]) + plan_.offsets[which];
+    return plan_tensor<Element>(plan_, io, which);
   }
   double* weight_sum(int64_t stretch, int64_t i, int64_t head) const {
     return weight_sums_ + (stretch * plan_.sizes.block_size + i) * plan_.sizes.heads + head;
@@ -310,7 +311,7 @@ template <class T>
 void run(const NsaCompressGradPlan& plan, const TaskIo& io) {
   if (!plan.only_zeros) return CompressGradient<T>(plan, io).run();
   const auto write = [&](const LoopNest<1>& nest, NsaCompressGradParameter which, bool is_empty) {
-    if (!is_empty) write_zeros(nest, static_cast<T*>(io.data[which]) + plan.offsets[which]);
+    if (!is_empty) write_zeros(nest, plan_tensor<T>(plan, io, which));
   };
   const CompressionSizes& sizes = plan.sizes;
   write(plan.input_grad_nest, kInputGrad, sizes.tokens == 0 || sizes.heads == 0 || sizes.columns == 0);

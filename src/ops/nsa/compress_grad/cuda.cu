@@ -1,5 +1,6 @@
 // NsaCompressGrad on a GPU: one kernel for inputGrad, which needs no input, and one for weightGrad (weight_grad.cuh). They share nothing
 // but outputGrad, the smallest tensor, so two passes cost little more than one.
+#include "base/plan_tensor.h"
 #include "ops/launches.h"
 #include "ops/nsa/compress_grad/weight_grad.cuh"
 
@@ -94,8 +95,7 @@ template <class T>
 cudaError_t write_only_zeros(const NsaCompressGradPlan& plan, const LaunchIo& io) {
   const CompressionSizes& sizes = plan.sizes;
   const auto write = [&](const LoopNest<1>& nest, NsaCompressGradParameter which, bool is_empty) {
-    return is_empty ? cudaSuccess
-                    : write_zeros(nest, static_cast<T*>(io.data[which]) + plan.offsets[which], io.stream);
+    return is_empty ? cudaSuccess : write_zeros(nest, plan_tensor<T>(plan, io, which), io.stream);
   };
   const bool has_tokens = sizes.tokens > 0 && sizes.heads > 0 && sizes.columns > 0;
   OPENACLNN_CUDA_TRY(write(plan.input_grad_nest, kInputGrad, !has_tokens));
@@ -109,12 +109,11 @@ cudaError_t launch(const NsaCompressGradPlan& plan, const LaunchIo& io) {
   OPENACLNN_CUDA_TRY(upload_sequences(plan, sequences, io.stream));
   const auto heads = [&]<class Element>(NsaCompressGradParameter which,
                                         const std::array<int64_t, 3>& strides) {
-    return head_tensor<Element>(io.data[which], plan.offsets[which], strides);
+    return head_tensor(plan_tensor<Element>(plan, io, which), strides);
   };
   const auto weights = [&]<class Element>(NsaCompressGradParameter which,
                                           const std::array<int64_t, 2>& strides) {
-    return WeightTensor<Element>{static_cast<Element*>(io.data[which]) + plan.offsets[which], strides[0],
-                                 strides[1]};
+    return WeightTensor<Element>{plan_tensor<Element>(plan, io, which), strides[0], strides[1]};
   };
   Gradient<T> g = {};
   g.sizes = plan.sizes;
