@@ -4,7 +4,7 @@
 #include "base/plan_tensor.h"
 #include "base/storage_types.h"
 #include "cpu/loops.h"
-#include "ops/apply_fused_ema_adam/coefficients.h"
+#include "ops/apply_fused_ema_adam/math.h"
 #include "ops/apply_fused_ema_adam/plan.h"
 #include "ops/apply_fused_ema_adam/update_cpu.h"
 #include "ops/kernels.h"

@@ -8,7 +8,7 @@
 #include "base/storage_types.h"
 #include "cpu/loops.h"
 #include "cpu/simd.h"
-#include "ops/apply_fused_ema_adam/coefficients.h"
+#include "ops/apply_fused_ema_adam/math.h"
 #include "ops/apply_fused_ema_adam/update_cpu.h"
 #include "ops/apply_fused_ema_adam_list/plan.h"
 #include "ops/kernels.h"
