@@ -32,12 +32,12 @@ struct AdamWRun {
 template <bool kInOrder, class T>
 HWY_INLINE F32x2 load_pair(const T* from) {
   if constexpr (kInOrder) return {load(from), load(from + F32::kLanes)};
-  return load2(from);
+  return load<F32x2>(from);
 }
 template <bool kInOrder, class T>
 HWY_INLINE void store_pair(const F32x2& value, T* to) {
-  if constexpr (kInOrder) return store2_in_order(value, to);
-  store2_numbers(value, to);
+  if constexpr (kInOrder) return store_in_order<float>(value, to);
+  store_numbers(value, to);
 }
 
 template <class S, class G, class M>

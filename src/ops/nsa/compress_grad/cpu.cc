@@ -57,7 +57,7 @@ struct Meeting {
   template <class Store>
   HWY_INLINE int64_t add_all(int64_t columns, const Store& store_sums, Lanes16 (&dots)[kWindows]) const {
     constexpr int64_t kStep = 2 * Lanes16::kLanes;
-    const auto load_lanes = [](const T* from) { return load16(from); };
+    const auto load_lanes = [](const T* from) { return load<Lanes16>(from); };
     int64_t c = 0;
     for (; c + kStep <= columns; c += kStep) {
       hwy::Prefetch(ahead + c);
@@ -76,19 +76,19 @@ struct Meeting {
     if (meeting.is_first && meeting.is_last) {
       c = kHasStreams && meeting.streams
               ? meeting.add_all(
-                    columns, [](const Lanes16& a, const Lanes16& b, T* to) { stream32(a, b, to); }, dots)
+                    columns, [](const Lanes16& a, const Lanes16& b, T* to) { stream(a, b, to); }, dots)
               : meeting.add_all(
-                    columns, [](const Lanes16& a, const Lanes16& b, T* to) { store32(a, b, to); }, dots);
+                    columns, [](const Lanes16& a, const Lanes16& b, T* to) { store(a, b, to); }, dots);
     }
     for (; c < columns; c += Lanes16::kLanes) {
       const int64_t count = std::min(columns - c, Lanes16::kLanes);
-      const auto load_lanes = [count](const auto* from) { return load16_first(from, count); };
+      const auto load_lanes = [count](const auto* from) { return load_first<Lanes16>(from, count); };
       const Lanes16 before = meeting.is_first ? Lanes16() : load_lanes(meeting.sums + c);
       const Lanes16 sum = meeting.add(c, load_lanes, before, dots);
       if (meeting.is_last) {
-        store16_first(sum, meeting.out + c, count);
+        store_first(sum, meeting.out + c, count);
       } else {
-        store16_first(sum, meeting.sums + c, count);
+        store_first(sum, meeting.sums + c, count);
       }
     }
     float sums_of_dots[kWindows];
