@@ -11,6 +11,7 @@
 #include "base/checked.h"
 #include "base/storage_types.h"
 #include "base/text.h"
+#include "base/window_count.h"
 #include "ops/registry.h"
 #include "ops/require.h"
 #include "ops/workspace.h"
@@ -160,8 +161,8 @@ RecycledVector<CompletedBlock> completed_blocks(const CacheCompressionArgs& args
   int64_t start = 0;  // of the sequence, without pages
   for (int64_t b = 0; b < sequences_of(args); ++b) {
     const int64_t length = (*args.lengths)[static_cast<size_t>(b)];
-    const int64_t first = length - args.block_size;
-    if (first >= 0 && first % args.stride == 0) {
+    if (ends_window(length, {args.block_size, args.stride})) {
+      const int64_t first = length - args.block_size;
       blocks.push_back(args.is_paged()
                            ? CompletedBlock{b, first / args.page_block_size, first % args.page_block_size}
                            : CompletedBlock{b, 0, start + first});
