@@ -19,7 +19,7 @@ Status closed_stream() { return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being d
 
 // A copy of the event's state.
 Result<Event> look_up(const char* name, void* handle) {
-  if (Result<CurrentContext> current = current_context(); !current.ok()) return current.status();
+  OPENACLNN_TRY(current_context().status());
   Event copy;
   if (!EventTable::instance().with(handle, [&](std::shared_ptr<Event>& event) { copy = *event; }))
     return stale_event(name);
@@ -44,7 +44,7 @@ Fault run_reset(const void* plan, const TaskIo&) {
 }  // namespace
 
 Result<void*> create_event(bool timed) {
-  if (Result<CurrentContext> current = current_context(); !current.ok()) return current.status();
+  OPENACLNN_TRY(current_context().status());
   void* handle = EventTable::instance().insert(std::make_shared<Event>(Event{timed, nullptr}));
   if (handle == nullptr) return Status(ACL_ERROR_RT_MEMORY_ALLOCATION, "every event number is in use");
   return handle;
@@ -56,7 +56,7 @@ Status destroy_event(void* event) {
 
 Status record_event(void* handle, aclrtStream stream) {
   OPENACLNN_TRY_ASSIGN(target, find_stream(stream));
-  if (Result<Event> event = look_up("event", handle); !event.ok()) return event.status();
+  OPENACLNN_TRY(look_up("event", handle).status());
   // Not under the event's lock: without workers, recording runs what became ready on this thread.
   const std::shared_ptr<Marker> marker = target->queue->record();
   if (marker == nullptr) return closed_stream();
