@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/search.h"
 #include "base/sum_order.h"
 #include "cuda/float_types.cuh"
 #include "cuda/kernel.cuh"
@@ -43,22 +44,16 @@ __device__ __forceinline__ TermChunk find_chunk(const TermGroups& groups, int64_
   const int64_t last_group = groups.count - 1;
   int64_t low = item - groups.most_terms / kChunkTerms;
   low = low < 0 ? 0 : low > last_group ? last_group : low;
-  int64_t high = (item < last_group ? item : last_group) + 1;
-  while (high - low > 1) {
-    const int64_t middle = low + (high - low) / 2;
-    if (groups.begin(middle) / kChunkTerms + middle <= item) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  const int64_t begin = groups.begin(low);
-  const int64_t end = groups.end(low);
-  const int64_t chunk = item - (begin / kChunkTerms + low);
+  const int64_t high = (item < last_group ? item : last_group) + 1;
+  const int64_t group =
+      last_where(low, high, [&](int64_t k) { return groups.begin(k) / kChunkTerms + k <= item; });
+  const int64_t begin = groups.begin(group);
+  const int64_t end = groups.end(group);
+  const int64_t chunk = item - (begin / kChunkTerms + group);
   const int64_t chunk_begin = begin + chunk * kChunkTerms;
   if (chunk > 0 && chunk_begin >= end) return {-1, 0, 0, false};
   const int64_t chunk_end = chunk_begin + kChunkTerms < end ? chunk_begin + kChunkTerms : end;
-  return {low, chunk_begin, chunk_end, end - begin <= kChunkTerms};
+  return {group, chunk_begin, chunk_end, end - begin <= kChunkTerms};
 }
 
 // Where the sum of a chunk of a long group goes. Full chunks have the even slots, and the incomplete ones, of which a group has one
@@ -213,15 +208,7 @@ struct LongGroup {
 // group's begin: the one that `stretch` counts these multiples to.
 __device__ __forceinline__ LongGroup find_long_group(const TermGroups& groups, int64_t stretch) {
   const int64_t term = stretch * kChunkTerms;
-  int64_t group = 0;  // the first that ends behind the term
-  for (int64_t high = groups.count; group < high;) {
-    const int64_t middle = group + (high - group) / 2;
-    if (groups.end(middle) > term) {
-      high = middle;
-    } else {
-      group = middle + 1;
-    }
-  }
+  const int64_t group = first_where(0, groups.count, [&](int64_t k) { return groups.end(k) > term; });
   if (group == groups.count) return {-1, 0, 0, 0};
   const int64_t begin = groups.begin(group);
   const int64_t end = groups.end(group);
