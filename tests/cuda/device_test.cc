@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <string>
 
@@ -16,6 +15,7 @@
 #include "cuda/planned_case.h"
 #include "openaclnn/openaclnn.h"
 #include "support/expect.h"
+#include "support/golden_hashes.h"
 #include "support/verify.h"
 #include "verify/device_twin.h"
 #include "verify/number.h"
@@ -24,20 +24,13 @@
 namespace openaclnn_test {
 namespace {
 
-// What the CPU gives, by the case's name. The weightGrad of one operator has bits of its own on CUDA, and so a file of its own.
-// The folder is that of the tests; a program that was built in another tree is told where they lie.
-std::map<std::string, std::string> golden_hashes() {
-  std::map<std::string, std::string> hashes;
+// Returns the CPU's hashes by the names of their cases. A room whose results have bits of their own on CUDA has a second file.
+// The setting names the folder src/ops for a program that was built in another tree.
+std::map<std::string, std::string> wanted_hashes() {
   const char* const told = std::getenv("OPENACLNN_TEST_GOLDEN");
-  const std::string folder = told != nullptr ? told : OPENACLNN_GOLDEN_FOLDER;
-  for (const char* path : {"/ops/golden_hashes.txt", "/cuda/golden_hashes.txt"}) {
-    std::ifstream file(folder + path);
-    for (std::string line; std::getline(file, line);) {
-      const size_t blank = line.find(' ');
-      if (!line.starts_with('#') && blank != std::string::npos)
-        hashes[line.substr(blank + 1)] = line.substr(0, blank);
-    }
-  }
+  const std::string folder = told != nullptr ? told : OPENACLNN_OPS_FOLDER;
+  std::map<std::string, std::string> hashes = golden_hashes(folder, "golden_hashes_cuda.txt");
+  hashes.merge(golden_hashes(folder, "golden_hashes.txt"));  // keeps what is there
   return hashes;
 }
 
@@ -75,7 +68,7 @@ class Device : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(Device, FollowsTheFormulaWithTheBitsOfTheCpu) {
-  const std::map<std::string, std::string> golden = golden_hashes();
+  const std::map<std::string, std::string> golden = wanted_hashes();
   for_each_case([&](const Case& c) {
     std::vector<HostTensor> tensors = make_tensors(c);
     const std::vector<HostTensor> before = before_call(c, tensors);

@@ -1,8 +1,8 @@
 // The same bits everywhere: every room's cases, run with each instruction set, several numbers of threads and every
-// floating-point state of the caller, must give the hashes that golden_hashes.txt records.
+// floating-point state of the caller, must give the hashes that golden_hashes.txt of the room records.
 //
 // The library reads its environment once, so the program runs itself for each instruction set and number of threads:
-//   bits_test --print-hashes            the hashes of all cases under the present environment (and the new golden file)
+//   bits_test --print-hashes            the hashes of all cases under the present environment (and new golden files)
 //   bits_test --print-hashes states     the same for each state of the caller
 // OPENACLNN_TEST_BITS=all tries every state with every number of threads, not with two threads only.
 #include <gtest/gtest.h>
@@ -22,6 +22,7 @@
 
 #include "cpu/dispatch.h"
 #include "cpu/threads.h"
+#include "support/golden_hashes.h"
 #include "support/hostile_fp_state.h"
 #include "support/subprocess.h"
 #include "support/verify.h"
@@ -88,17 +89,13 @@ int print_hashes(bool all_states) {
 using Hashes = std::map<std::string, std::set<std::string>>;
 
 void add_hashes(std::istream& in, Hashes& hashes) {
-  for (std::string line; std::getline(in, line);) {
-    const size_t blank = line.find(' ');
-    if (!line.starts_with('#') && blank != std::string::npos)
-      hashes[line.substr(blank + 1)].insert(line.substr(0, blank));
-  }
+  for_each_hash(in, [&](const std::string& hash, const std::string& name) { hashes[name].insert(hash); });
 }
 
-Hashes golden_hashes() {
-  std::ifstream file(OPENACLNN_GOLDEN_HASHES);
+Hashes golden() {
   Hashes hashes;
-  add_hashes(file, hashes);
+  for (const auto& [name, hash] : golden_hashes(OPENACLNN_OPS_FOLDER, "golden_hashes.txt"))
+    hashes[name].insert(hash);
   return hashes;
 }
 
@@ -188,8 +185,9 @@ class Bits : public testing::TestWithParam<int> {
 };
 
 TEST_P(Bits, DoNotDependOnInstructionSetThreadsAndCallerState) {
-  const Hashes golden = golden_hashes();
-  ASSERT_FALSE(golden.empty()) << OPENACLNN_GOLDEN_HASHES << " is missing";
+  const Hashes wanted_hashes = golden();
+  ASSERT_FALSE(wanted_hashes.empty())
+      << "no room below " << OPENACLNN_OPS_FOLDER << " has verify/golden_hashes.txt";
   const char* const wanted = std::getenv("OPENACLNN_TEST_BITS");
   const bool all = wanted != nullptr && std::string(wanted) == "all";
   std::vector<Setting> settings;
@@ -207,7 +205,7 @@ TEST_P(Bits, DoNotDependOnInstructionSetThreadsAndCallerState) {
   std::vector<std::thread> threads;
   for (unsigned k = 0; k < std::max(std::thread::hardware_concurrency(), 1u); ++k) threads.emplace_back(work);
   for (std::thread& thread : threads) thread.join();
-  for (size_t k = 0; k < settings.size(); ++k) judge(settings[k], outputs[k], golden);
+  for (size_t k = 0; k < settings.size(); ++k) judge(settings[k], outputs[k], wanted_hashes);
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, Bits, testing::Values(1, 2, 3, kMostThreads));

@@ -99,7 +99,7 @@ class Gpu(unittest.TestCase):
         self.assertIn("PyTorch's part of the goals was not measured: ImportError: no torch here", output)
         self.assertIn("python: not run, it needs PyTorch or CuPy with a GPU: ImportError: no torch here; ImportError: no cupy here", output)
         self.assertIn("compute-sanitizer does not work on this machine: its checks were not run (exit code 1)", output)
-        self.assertIn(f"passed --gtest_filter=Rooms/Device.Follows/One {self.root}/tests {self.root}/build/cuda/lib", self.log("cases"))
+        self.assertIn(f"passed --gtest_filter=Rooms/Device.Follows/One {self.root}/src/ops {self.root}/build/cuda/lib", self.log("cases"))
         files = list((self.root / "out").iterdir())
         self.assertLessEqual(len(files), 8, "few files, since some machines give back no more")
         self.assertEqual((self.root / "out/summary.md").read_text(), output)

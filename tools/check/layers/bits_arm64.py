@@ -1,7 +1,7 @@
 """The same bits on Arm: the kernels' NEON code under emulation, on processors without SVE and with SVE of three widths.
 
 Builds for AArch64 and runs it under qemu-aarch64: conversions_test (with NEON's own instructions) and bits_test --print-hashes, whose
-hashes must be those of tests/ops/golden_hashes.txt, on a processor with SVE switched off and with vectors of 128, 256 and 512 bits,
+hashes must be those of the rooms' verify/golden_hashes.txt, on a processor with SVE switched off and with vectors of 128, 256 and 512 bits,
 which the C library then uses. A few tests of the runtime, a room and the floating-point state go along, without those tests that
 start their own program again, since the kernel of the machine cannot run it.
 To repeat: qemu-aarch64 -cpu max,sve=off build/arm64/bin/bits_test --print-hashes.
@@ -10,6 +10,7 @@ NEON everywhere: Highway's vectors for SVE have no size and cannot be members of
 """
 import os
 
+from golden import golden_hashes, hashes_of
 from workshop import Failure, Result
 
 GOAL = "the hashes of x86 on Arm without SVE and with SVE of 128, 256 and 512 bits; all tests of the subset pass"
@@ -21,14 +22,10 @@ MORE_TESTS = ("cases_test", "threads_test")
 LEFT_OUT = "--gtest_filter=-*Settings.*:*AreTheSameForAnyNumberOfThreads*"
 
 
-def hashes(text):
-    return [line for line in text.splitlines() if line and not line.startswith("#")]
-
-
 def run(workshop):
     tests = TESTS + workshop.pick((), (), MORE_TESTS)
     workshop.build("arm64", "bits_test", *tests)
-    golden = hashes((workshop.root / "tests/ops/golden_hashes.txt").read_text())
+    golden = golden_hashes(workshop.root)
     equal = 0
     for processor in PROCESSORS:
         env = {"QEMU_CPU": processor, "OPENACLNN_NUM_THREADS": str(os.cpu_count() or 1)}
@@ -36,7 +33,7 @@ def run(workshop):
         output = workshop.run(command, seconds=1200, env=env)
         if not output.text.startswith("# neon"):
             raise Failure(f"bits_test did not use NEON: {output.text[:40]}")
-        equal += hashes(output.text) == golden
+        equal += hashes_of(output.text) == golden
     for test in tests:
         workshop.run(["qemu-aarch64", workshop.program("arm64", test), LEFT_OUT], seconds=3600, env={"OPENACLNN_NUM_THREADS": "2"})
     figure = f"{len(golden)} hashes equal on {equal} of {len(PROCESSORS)} processors, {len(tests)} test programs pass"
