@@ -3,7 +3,7 @@
 
 #include "acl/acl_rt.h"
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
-#include "openaclnn/openaclnn.h"
+#include "openaclnn/apply_fused_ema_adam_list.h"
 #include "ops/apply_fused_ema_adam/verify/cases.h"
 #include "workload.h"
 

@@ -5,7 +5,7 @@
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
 #include "call.h"
 #include "number.h"
-#include "openaclnn/openaclnn.h"
+#include "openaclnn/apply_fused_ema_adam_list.h"
 #include "operators.h"
 #include "scalars.h"
 

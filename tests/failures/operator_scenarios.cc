@@ -13,7 +13,7 @@
 #include "aclnnop/aclnn_nsa_compress_grad.h"
 #include "aclnnop/aclnn_nsa_compress_with_cache.h"
 #include "failures/attempt.h"
-#include "openaclnn/openaclnn.h"
+#include "openaclnn/apply_fused_ema_adam_list.h"
 #include "ops/nsa/verify/windows.h"
 #include "support/verify.h"
 #include "verify/number.h"

@@ -19,7 +19,7 @@
 #include "aclnnop/aclnn_nsa_compress_grad.h"
 #include "aclnnop/aclnn_nsa_compress_with_cache.h"
 #include "base/window_count.h"
-#include "openaclnn/openaclnn.h"
+#include "openaclnn/apply_fused_ema_adam_list.h"
 #include "ops/nsa/verify/windows.h"
 #include "support/expect.h"
 #include "support/verify.h"

@@ -10,7 +10,7 @@
 #include "aclnnop/aclnn_nsa_compress.h"
 #include "aclnnop/aclnn_nsa_compress_grad.h"
 #include "aclnnop/aclnn_nsa_compress_with_cache.h"
-#include "openaclnn/openaclnn.h"
+#include "openaclnn/apply_fused_ema_adam_list.h"
 #include "runtime/runtime_test.h"
 
 // The C library's own functions under the names of which nobody replaces them.

@@ -1,7 +1,7 @@
 // The doors of the operators: every tensor, array and list of each phase 1, the executor and the stream of each phase 2.
 #include <memory>
 
-#include "openaclnn/openaclnn.h"
+#include "openaclnn/apply_fused_ema_adam_list.h"
 #include "runtime/handle_doors.h"
 #include "support/schema_model.h"
 #include "verify/room_descriptions.h"

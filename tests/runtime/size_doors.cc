@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "aclnn/acl_meta.h"
+#include "openaclnn/apply_fused_ema_adam_list.h"
 #include "openaclnn/openaclnn.h"
 #include "support/schema_model.h"
 #include "verify/room_descriptions.h"

@@ -7,7 +7,7 @@
 #include "base/checked.h"
 #include "base/layout.h"
 #include "base/storage_types.h"
-#include "openaclnn/openaclnn.h"
+#include "openaclnn/apply_fused_ema_adam_list.h"
 #include "ops/registry.h"
 #include "ops/require.h"
 #include "ops/workspace.h"

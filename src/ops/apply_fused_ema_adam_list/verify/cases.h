@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "openaclnn/openaclnn.h"
+#include "openaclnn/apply_fused_ema_adam_list.h"
 #include "ops/apply_fused_ema_adam_list/verify/oracle.h"
 #include "verify/case.h"
 #include "verify/draw.h"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "openaclnn/openaclnn.h"
+#include "openaclnn/apply_fused_ema_adam_list.h"
 #include "ops/apply_fused_ema_adam/verify/description.h"
 
 namespace openaclnn_verify {
