@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Callable
 
 from golden import golden_hashes
+from layers.planted import read_bugs
 from workshop import Result
 
 GOAL = "0 gaps in at least 15 kinds of proof x 9 operators"
@@ -72,12 +73,9 @@ class Source:
     def planted(self):
         """The operators whose tests must notice an injected bug."""
         found = set()
-        for line in (self.workshop.root / "tests/planted/bugs.txt").read_text().splitlines():
-            if line.startswith("#") or not line:
-                continue
-            program, tests = line.split()[3:5]
-            found |= {name for room, name in self.rooms.items() if program in (f"{room}_test", f"{room}_internals_test")}
-            found |= {name for name in self.rooms.values() if re.search(rf"/{name}$", tests)}
+        for _, _, command in read_bugs(self.workshop.root):
+            found |= {name for room, name in self.rooms.items() if command.program in (f"{room}_test", f"{room}_internals_test")}
+            found |= {name for name in self.rooms.values() if re.search(rf"/{name}$", command.tests)}
         return found
 
     def hashed(self):
