@@ -97,18 +97,18 @@ function(openaclnn_read_missing_headers file)
   set_property(GLOBAL PROPERTY OPENACLNN_MISSING_HEADERS_OF_${file} "${missing}")
 endfunction()
 
-# openaclnn_leave_out_without_operators(name sources): where a source of the program `name` includes a header of a deleted operator, the
-# variable `sources` becomes the source of a program that says so and ends with code 77. The program keeps its name, so what else is
+# openaclnn_leave_out_without_operators(name variable): where a source of the program `name` includes a header of a deleted operator,
+# the variable, which lists the sources, becomes the source of a program that says so and ends with code 77. The program keeps its name, so what else is
 # said about it in CMake stays valid. ctest counts its tests as skipped.
-function(openaclnn_leave_out_without_operators name sources)
-  openaclnn_missing_headers(missing ${${sources}})
+function(openaclnn_leave_out_without_operators name variable)
+  openaclnn_missing_headers(missing ${${variable}})
   if(missing)
     list(JOIN missing ", " missing)
     message(STATUS "${name} is left out: it includes ${missing}, of deleted operators")
     cmake_language(DEFER CALL openaclnn_skip_left_out_tests)
     set(OPENACLNN_LEFT_OUT_REASON "${name} is left out: it includes ${missing}")
     configure_file(${PROJECT_SOURCE_DIR}/cmake/left_out.cc.in ${PROJECT_BINARY_DIR}/left_out/${name}.cc @ONLY)
-    set(${sources} ${PROJECT_BINARY_DIR}/left_out/${name}.cc PARENT_SCOPE)
+    set(${variable} ${PROJECT_BINARY_DIR}/left_out/${name}.cc PARENT_SCOPE)
   endif()
 endfunction()
 

@@ -17,6 +17,7 @@ NAMES = [
     "coverage",
     "planted",
     "siblings",
+    "removal",
     "soak",
     "containers",
     "latency",
