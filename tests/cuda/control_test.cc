@@ -5,6 +5,8 @@
 
 #include "aclnnop/aclnn_embedding_dense_backward.h"
 #include "cuda/fake_cuda.h"
+#include "runtime/counter.h"
+#include "runtime/lookup.h"
 
 namespace {
 

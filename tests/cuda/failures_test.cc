@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "cuda/fake_cuda.h"
+#include "runtime/counter.h"
+#include "runtime/lookup.h"
 #include "support/subprocess.h"
 
 static bool is_child = false;

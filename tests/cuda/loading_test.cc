@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "openaclnn/openaclnn.h"
+#include "runtime/counter.h"
 #include "runtime/runtime_test.h"
 #include "support/subprocess.h"
 

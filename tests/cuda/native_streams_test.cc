@@ -6,6 +6,8 @@
 
 #include "cuda/cuda_api.h"
 #include "openaclnn/openaclnn.h"
+#include "runtime/counter.h"
+#include "runtime/lookup.h"
 
 namespace {
 

@@ -11,6 +11,8 @@
 #include "acl/acl.h"
 #include "aclnn/acl_meta.h"
 #include "failures/attempt.h"
+#include "runtime/counter.h"
+#include "runtime/lookup.h"
 #include "runtime/runtime_test.h"
 
 namespace failures {

@@ -5,12 +5,15 @@
 #include <thread>
 #include <vector>
 
+#include "aclnnop/aclnn_apply_fused_ema_adam.h"
+#include "aclnnop/aclnn_embedding.h"
 #include "aclnnop/aclnn_embedding_dense_backward.h"
 #include "aclnnop/aclnn_grouped_bias_add_grad.h"
 #include "aclnnop/aclnn_nsa_compress.h"
 #include "aclnnop/aclnn_nsa_compress_grad.h"
 #include "aclnnop/aclnn_nsa_compress_with_cache.h"
 #include "openaclnn/apply_fused_ema_adam_list.h"
+#include "runtime/counter.h"
 #include "runtime/runtime_test.h"
 
 // The C library's own functions under the names of which nobody replaces them.

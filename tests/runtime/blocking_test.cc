@@ -1,4 +1,6 @@
 // OPENACLNN_BLOCKING=1: phase 2 and asynchronous copies wait and return the task's own code.
+#include "runtime/counter.h"
+#include "runtime/lookup.h"
 #include "runtime/runtime_test.h"
 
 namespace {

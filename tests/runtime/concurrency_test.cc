@@ -5,7 +5,10 @@
 #include <thread>
 #include <vector>
 
+#include "aclnnop/aclnn_apply_fused_ema_adam.h"
+#include "runtime/counter.h"
 #include "runtime/gate.h"
+#include "runtime/lookup.h"
 #include "runtime/runtime_test.h"
 
 namespace {

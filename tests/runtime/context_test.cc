@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/counter.h"
 #include "runtime/gate.h"
 #include "runtime/runtime_test.h"
 

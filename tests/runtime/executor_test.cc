@@ -2,6 +2,9 @@
 #include <thread>
 #include <vector>
 
+#include "aclnnop/aclnn_apply_fused_ema_adam.h"
+#include "aclnnop/aclnn_embedding.h"
+#include "runtime/counter.h"
 #include "runtime/gate.h"
 #include "runtime/runtime_test.h"
 

@@ -1,4 +1,5 @@
 // Silent mode: the same checks and outputs, no record and no code.
+#include "runtime/lookup.h"
 #include "runtime/runtime_test.h"
 
 namespace {

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <vector>
 
+#include "aclnnop/aclnn_apply_fused_ema_adam.h"
 #include "runtime/runtime_test.h"
 
 namespace {

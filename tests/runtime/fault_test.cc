@@ -5,7 +5,9 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/counter.h"
 #include "runtime/gate.h"
+#include "runtime/lookup.h"
 #include "runtime/runtime_test.h"
 
 namespace {

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "runtime/child_process.h"
+#include "runtime/counter.h"
 #include "runtime/gate.h"
+#include "runtime/lookup.h"
 #include "runtime/runtime_test.h"
 
 static bool is_child = false;

@@ -8,6 +8,7 @@
 #include <immintrin.h>
 #endif
 
+#include "aclnnop/aclnn_apply_fused_ema_adam.h"
 #include "runtime/runtime_test.h"
 
 namespace {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ops/room_schemas.h"
+#include "runtime/counter.h"
 #include "runtime/runtime_test.h"
 
 namespace runtime_test {

@@ -3,6 +3,7 @@
 #include <thread>
 #include <vector>
 
+#include "aclnnop/aclnn_apply_fused_ema_adam.h"
 #include "runtime/gate.h"
 #include "runtime/runtime_test.h"
 

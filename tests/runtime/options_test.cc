@@ -4,6 +4,7 @@
 #include <limits>
 #include <thread>
 
+#include "runtime/counter.h"
 #include "runtime/runtime_test.h"
 
 namespace {

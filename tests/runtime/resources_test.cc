@@ -11,9 +11,12 @@
 #include <thread>
 #include <vector>
 
+#include "aclnnop/aclnn_apply_fused_ema_adam.h"
 #include "runtime/child_process.h"
+#include "runtime/counter.h"
 #include "runtime/failing_resources.h"
 #include "runtime/gate.h"
+#include "runtime/lookup.h"
 #include "runtime/runtime_test.h"
 #include "support/subprocess.h"
 

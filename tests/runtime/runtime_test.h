@@ -1,5 +1,5 @@
-// What the runtime's tests share: expecting a code with its sentence, a fixture with device and stream, and a small
-// operator call whose effect is easy to predict.
+// What the runtime's tests share: expecting a code with its sentence, and a fixture with device and stream. Small operator calls whose
+// effect is easy to predict are in counter.h and lookup.h.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "acl/acl.h"
-#include "aclnnop/aclnn_apply_fused_ema_adam.h"
-#include "aclnnop/aclnn_embedding.h"
+#include "aclnn/acl_meta.h"
 #include "openaclnn/status.h"
 
 #if defined(__has_feature)
@@ -74,93 +73,6 @@ inline aclTensor* make_tensor(const std::vector<int64_t>& dims, aclDataType dtyp
   return aclCreateTensor(dims.data(), dims.size(), dtype, nullptr, 0, ACL_FORMAT_ND, dims.data(), dims.size(),
                          data);
 }
-
-// ApplyFusedEmaAdam with attributes that make it a counter: grad 1, both betas and eps 0, lr -1, so that a call adds
-// 1 + weightDecay * value to every element. Calls with different weightDecay do not commute, which shows their order.
-class Counter {
- public:
-  explicit Counter(int64_t count = 1)
-      : grad_(static_cast<size_t>(count), 1.0f), var_(grad_.size()), m_(var_), v_(var_), s_(var_) {
-    const std::vector<int64_t> dims = {count};
-    tensors_ = {make_tensor(dims, ACL_FLOAT, grad_.data()), make_tensor(dims, ACL_FLOAT, var_.data()),
-                make_tensor(dims, ACL_FLOAT, m_.data()),    make_tensor(dims, ACL_FLOAT, v_.data()),
-                make_tensor(dims, ACL_FLOAT, s_.data()),    make_tensor({1}, ACL_INT64, &step_)};
-  }
-  ~Counter() {
-    for (const aclTensor* tensor : tensors_) (void)aclDestroyTensor(tensor);
-  }
-  Counter(const Counter&) = delete;
-  Counter& operator=(const Counter&) = delete;
-
-  // Phase 1. The tensors in signature order: grad, var, m, v, s, step.
-  int plan(aclOpExecutor** executor, double weight_decay = 0, bool bias_correction = false) {
-    uint64_t workspace_bytes = 0;
-    const auto& t = tensors_;
-    return aclnnApplyFusedEmaAdamGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], -1, 0, 0, 0, 0, 1,
-                                                  bias_correction, weight_decay, &workspace_bytes, executor);
-  }
-  aclOpExecutor* planned(double weight_decay = 0, bool bias_correction = false) {
-    aclOpExecutor* executor = nullptr;
-    EXPECT_EQ(plan(&executor, weight_decay, bias_correction), 0);
-    return executor;
-  }
-  // Both phases: value -> value + 1 + weight_decay * value.
-  int add(aclrtStream stream, double weight_decay = 0) {
-    aclOpExecutor* executor = nullptr;
-    const int code = plan(&executor, weight_decay);
-    return code != 0 ? code : aclnnApplyFusedEmaAdam(nullptr, 0, executor, stream);
-  }
-
-  float value(int64_t i = 0) const { return var_[static_cast<size_t>(i)]; }
-  bool all_equal(float expected) const {
-    for (float value : var_) {
-      if (value != expected) return false;
-    }
-    return true;
-  }
-  aclTensor* tensor(size_t k) const { return tensors_[k]; }
-  float* grad() { return grad_.data(); }
-  float* var() { return var_.data(); }
-  int64_t& step() { return step_; }
-
- private:
-  std::vector<float> grad_, var_, m_, v_, s_;
-  int64_t step_ = 1;
-  std::vector<aclTensor*> tensors_;
-};
-
-// aclnnEmbedding over a table of ten one-element rows. Indices outside [0, 10) are FAULTs that a kernel finds.
-class Lookup {
- public:
-  explicit Lookup(std::vector<int64_t> indices) : indices_(std::move(indices)), out_(indices_.size(), -1.0f) {
-    const auto count = static_cast<int64_t>(indices_.size());
-    tensors_ = {make_tensor({10, 1}, ACL_FLOAT, weight_), make_tensor({count}, ACL_INT64, indices_.data()),
-                make_tensor({count, 1}, ACL_FLOAT, out_.data())};
-  }
-  ~Lookup() {
-    for (const aclTensor* tensor : tensors_) (void)aclDestroyTensor(tensor);
-  }
-  Lookup(const Lookup&) = delete;
-  Lookup& operator=(const Lookup&) = delete;
-
-  int enqueue(aclrtStream stream) {
-    uint64_t workspace_bytes = 0;
-    aclOpExecutor* executor = nullptr;
-    const int code =
-        aclnnEmbeddingGetWorkspaceSize(tensors_[0], tensors_[1], tensors_[2], &workspace_bytes, &executor);
-    if (code != 0) return code;
-    if (workspace_.size() < workspace_bytes) workspace_.resize(workspace_bytes);  // none on the CPU
-    return aclnnEmbedding(workspace_.data(), workspace_bytes, executor, stream);
-  }
-  const std::vector<float>& out() const { return out_; }
-
- private:
-  float weight_[10] = {0, 10, 20, 30, 40, 50, 60, 70, 80, 90};
-  std::vector<int64_t> indices_;
-  std::vector<float> out_;
-  std::vector<char> workspace_;
-  std::vector<aclTensor*> tensors_;
-};
 
 // Device 0 is current and `stream` is a stream of it.
 class RuntimeTest : public testing::Test {

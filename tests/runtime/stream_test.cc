@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "openaclnn/openaclnn.h"
+#include "runtime/counter.h"
 #include "runtime/gate.h"
+#include "runtime/lookup.h"
 #include "runtime/runtime_test.h"
 
 namespace {

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/counter.h"
+#include "runtime/lookup.h"
 #include "runtime/runtime_test.h"
 #include "support/verify.h"
 #include "verify/random.h"
