@@ -11,17 +11,20 @@ namespace {
 
 constexpr int64_t kHugeStep = int64_t{1} << 62;
 
+// Of grad, var, m, v and s.
+using Inputs = std::array<std::vector<double>, kStep>;
+
 struct Vector {
   const char* name;
   aclDataType dtype;
   EmaAttributes attributes;
   int64_t t;
-  std::array<std::vector<double>, kStep> inputs;     // grad, var, m, v, s
+  Inputs inputs;
   std::array<std::vector<uint64_t>, kStep> results;  // grad is not compared; an empty list is not either
 };
 
-const std::vector<double> kGradA1 = {.5, -1.25, 2, -.03125}, kVarA1 = {1, -2, .5, 3}, kMA1 = {.25, .5, -1, 0},
-                          kVA1 = {.5, .0625, 4, 0}, kSA1 = {1, -1.5, .25, 3.5};
+const Inputs kInputsA1 = {
+    {{.5, -1.25, 2, -.03125}, {1, -2, .5, 3}, {.25, .5, -1, 0}, {.5, .0625, 4, 0}, {1, -1.5, .25, 3.5}}};
 const std::vector<uint64_t> kNewMA1 = {0x3e8ccccd, 0x3ea66666, 0xbf333333, 0xbb4ccccd};
 const std::vector<uint64_t> kNewVA1 = {0x3efeb852, 0x3d9eb852, 0x40800000, 0x3723d70a};
 
@@ -55,23 +58,18 @@ std::vector<Vector> vectors() {
   EmaAttributes uncorrected = attributes_a1();
   uncorrected.bias_correction = false;
   return {
-      {"A1",
-       ACL_FLOAT,
-       attributes_a1(),
-       kHugeStep,
-       {kGradA1, kVarA1, kMA1, kVA1, kSA1},
-       {{{}, var_a1, kNewMA1, kNewVA1, s_a1}}},
+      {"A1", ACL_FLOAT, attributes_a1(), kHugeStep, kInputsA1, {{{}, var_a1, kNewMA1, kNewVA1, s_a1}}},
       {"A1 without correction",
        ACL_FLOAT,
        uncorrected,
        10,
-       {kGradA1, kVarA1, kMA1, kVA1, kSA1},
+       kInputsA1,
        {{{}, var_a1, kNewMA1, kNewVA1, s_a1}}},
       {"A2",
        ACL_FLOAT,
        attributes_a1(),
        10,
-       {kGradA1, kVarA1, kMA1, kVA1, kSA1},
+       kInputsA1,
        {{{},
          {0x3f7ee2da, 0xc00008e3, 0x3f001afb, 0x403fd2e8},
          kNewMA1,
@@ -97,7 +95,7 @@ std::vector<Vector> vectors() {
        ACL_FLOAT16,
        attributes_a5(1, .25),
        10,
-       {kGradA1, kVarA1, kMA1, kVA1, kSA1},
+       kInputsA1,
        {{{},
          {0x3b91, 0xc003, 0x380b, 0x41ee},
          {0x3466, 0x3533, 0xb99a, 0x9a66},
@@ -107,7 +105,7 @@ std::vector<Vector> vectors() {
        ACL_BF16,
        attributes_a5(0, .25),
        10,
-       {kGradA1, kVarA1, kMA1, kVA1, kSA1},
+       kInputsA1,
        {{{},
          {0x3f7a, 0xc003, 0x3f05, 0x403c},
          {0x3e9a, 0x3e8d, 0xbf30, 0x3d93},
@@ -129,11 +127,16 @@ std::vector<Vector> vectors() {
   };
 }
 
+EmaCall call_of(const Vector& vector) {
+  EmaCall call(vector.dtype, {static_cast<int64_t>(vector.inputs[0].size())}, vector.t);
+  for (int k = 0; k < kStep; ++k) call[k].fill(vector.inputs[static_cast<size_t>(k)]);
+  return call;
+}
+
 TEST(EmaAdamVectors, HaveTheirBits) {
   for (const Vector& vector : vectors()) {
     SCOPED_TRACE(vector.name);
-    EmaCall call(vector.dtype, {static_cast<int64_t>(vector.inputs[0].size())}, vector.t);
-    for (int k = 0; k < kStep; ++k) call[k].fill(vector.inputs[static_cast<size_t>(k)]);
+    EmaCall call = call_of(vector);
     ASSERT_TRUE(succeeded(call.run(vector.attributes)));
     for (int k = kVar; k < kStep; ++k) {
       EXPECT_EQ(call[k].all_bits(), vector.results[static_cast<size_t>(k)]) << kEmaNames[k];
@@ -145,8 +148,7 @@ TEST(EmaAdamVectors, HaveTheirBits) {
 TEST(EmaAdamVectors, AgreeWithTheBitsReference) {
   for (const Vector& vector : vectors()) {
     SCOPED_TRACE(vector.name);
-    EmaCall call(vector.dtype, {static_cast<int64_t>(vector.inputs[0].size())}, vector.t);
-    for (int k = 0; k < kStep; ++k) call[k].fill(vector.inputs[static_cast<size_t>(k)]);
+    EmaCall call = call_of(vector);
     const EmaCall::Bits bits = call.expected(vector.attributes);
     for (size_t k = kVar; k < kStep; ++k) EXPECT_EQ(bits[k], vector.results[k]) << kEmaNames[k];
   }

@@ -96,8 +96,9 @@ PROCESS_TEST(NsaWithCacheStrict, AWrongNumberIsAFaultAndNothingIsWritten) {
 void expect_planned_bits(const CacheAttributes& a, const CaseCall& call,
                          const std::vector<HostTensor>& before) {
   std::vector<uint64_t> wanted;
-  for_each_cached(plan_of_cache(a, before), before, [&](int64_t i, const std::vector<CacheTerm>& terms) {
-    wanted.push_back(terms.empty() ? before.back().bits(i) : prescribed_cached(before.back().dtype(), terms));
+  for_each_cached(plan_of_cache(a, before), before, [&](int64_t i, const std::vector<WeightedTerm>& terms) {
+    wanted.push_back(terms.empty() ? before.back().bits(i)
+                                   : prescribed_compressed(before.back().dtype(), terms));
   });
   EXPECT_TRUE(call.has_bits(call.tensors().size() - 1, wanted));
 }
