@@ -77,7 +77,7 @@ TEST_F(ExecutorTest, NullIsRefused) {
   }
 }
 
-// A failing phase 2 consumes a one-shot executor from P3 on, and leaves a repeatable one alive.
+// A phase 2 that finds its executor live consumes it even when it fails, but leaves a repeatable one alive.
 TEST_F(ExecutorTest, FailingPhase2ConsumesOneShots) {
   Counter other;
   aclOpExecutor* executor = nullptr;
@@ -87,32 +87,31 @@ TEST_F(ExecutorTest, FailingPhase2ConsumesOneShots) {
   };
   const auto nothing = [](aclOpExecutor*) {};
 
-  plan_bad(nothing);  // P3
+  plan_bad(nothing);
   expect(161002, aclnnEmbedding(nullptr, 0, executor, stream),
          {"aclnnEmbedding: executor was made by aclnnApplyFusedEmaAdamGetWorkspaceSize"});
   expect_dead(executor);
 
-  plan_bad(nothing);  // P4
+  plan_bad(nothing);
   std::thread([&] { expect(107002, run(executor), {"context"}); }).join();
   expect_dead(executor);
 
-  plan_bad(nothing);  // P5
+  plan_bad(nothing);
   expect(107017, aclnnApplyFusedEmaAdam(nullptr, 0, executor, counter.grad()),
          {"stream is not a live stream"});
   expect_dead(executor);
 
-  plan_bad([&](aclOpExecutor* e) { expect(0, aclSetTensorAddr(e, 1, other.tensor(1), nullptr)); });  // P9
+  plan_bad([&](aclOpExecutor* e) { expect(0, aclSetTensorAddr(e, 1, other.tensor(1), nullptr)); });
   expect(161001, run(executor), {"varRef has a NULL data address"});
   expect_dead(executor);
 
-  plan_bad([&](aclOpExecutor* e) {  // P10
+  plan_bad([&](aclOpExecutor* e) {
     expect(0, aclSetTensorAddr(e, 1, other.tensor(1), reinterpret_cast<char*>(other.var()) + 1));
   });
   expect(161002, run(executor), {"varRef", "not a multiple of 4 bytes"});
   expect_dead(executor);
 
-  plan_bad(
-      [&](aclOpExecutor* e) { expect(0, aclSetTensorAddr(e, 2, other.tensor(1), counter.var())); });  // P11
+  plan_bad([&](aclOpExecutor* e) { expect(0, aclSetTensorAddr(e, 2, other.tensor(1), counter.var())); });
   expect(161002, run(executor), {"varRef overlaps mRef"});
   expect_dead(executor);
 

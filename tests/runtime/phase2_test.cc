@@ -42,25 +42,24 @@ TEST_F(Phase2Test, TheFirstFailingCheckDecides) {
   expect(0, aclSetTensorAddr(executor, 2, counter.tensor(2), reinterpret_cast<char*>(counter.grad()) + 2));
   void* stale_stream = counter.grad();
   std::thread([&] {
-    expect(161001, aclnnEmbedding(nullptr, 0, nullptr, stale_stream), {"executor is NULL"});  // P1
+    expect(161001, aclnnEmbedding(nullptr, 0, nullptr, stale_stream), {"executor is NULL"});
     expect(561000, aclnnEmbedding(nullptr, 0, reinterpret_cast<aclOpExecutor*>(t1), stale_stream),
-           {"not live"});  // P2
+           {"not live"});
     expect(161002, aclnnEmbedding(nullptr, 0, executor, stale_stream),
-           {"was made by aclnnApplyFusedEmaAdam"});                                                      // P3
-    expect(107002, aclnnApplyFusedEmaAdam(nullptr, 0, executor, stale_stream), {"no current context"});  // P4
+           {"was made by aclnnApplyFusedEmaAdam"});
+    expect(107002, aclnnApplyFusedEmaAdam(nullptr, 0, executor, stale_stream), {"no current context"});
   }).join();
-  expect(107017, aclnnApplyFusedEmaAdam(nullptr, 0, executor, stale_stream),
-         {"stream is not a live stream"});  // P5
+  expect(107017, aclnnApplyFusedEmaAdam(nullptr, 0, executor, stale_stream), {"stream is not a live stream"});
   expect(0, aclrtSetDevice(1));
-  expect(107003, run(executor), {"stream belongs to device 0 but the current context to device 1"});  // P6
+  expect(107003, run(executor), {"stream belongs to device 0 but the current context to device 1"});
   expect(0, aclrtResetDevice(1));
   expect(0, aclrtSetDevice(0));
   expect(0, aclrtResetDevice(0));
-  expect(161001, run(executor), {"varRef has a NULL data address"});  // P9
+  expect(161001, run(executor), {"varRef has a NULL data address"});
   expect(0, aclSetTensorAddr(executor, 1, t1, counter.grad()));
-  expect(161002, run(executor), {"mRef", "not a multiple of 4 bytes, the size of ACL_FLOAT"});  // P10
+  expect(161002, run(executor), {"mRef", "not a multiple of 4 bytes, the size of ACL_FLOAT"});
   expect(0, aclSetTensorAddr(executor, 2, counter.tensor(2), counter.grad()));
-  expect(161002, run(executor), {"varRef overlaps mRef"});  // P11
+  expect(161002, run(executor), {"varRef overlaps mRef"});
   EXPECT_TRUE(is_idle(stream));
   EXPECT_EQ(*counter.grad(), 1.0f);
   expect(0, aclDestroyAclOpExecutor(executor));

@@ -1,24 +1,23 @@
-// The checks of phase 2 as data: every fault with the row (P1 … P11) that finds it, made from the description of a call that
-// runs, and the tests that all operators share. (P6 needs a second device and P13 a failing queue: tests/runtime.)
+// The checks of phase 2 as data: every fault in the order of the checks, made from the description of a call that runs, and the tests
+// that all operators share. A stream of another device and a queue that fails are tested in tests/runtime.
 #pragma once
 
 #include "support/phase2_launch.h"
 
 namespace openaclnn_test {
 
-// Every fault of P1 … P11 alone has its code and sentence, of two the earlier one decides, nothing is written, a planned
-// executor is consumed from P3 on, and the call itself works afterwards. Prints the rows that were tested. Returns the number
-// of pairs.
+// Every fault alone has its code and sentence, of two the earlier one decides, nothing is written, a planned executor is consumed,
+// and the call itself works afterwards. Prints the faults that were tested. Returns the number of pairs.
 int expect_launch_faults_in_order(const Launch& launch);
 
-// P10: every distance from an aligned address that is not a multiple of the element size, for each accessed tensor.
+// Every distance from an aligned address that is not a multiple of the element size, for each accessed tensor.
 void expect_misaligned_data_refused(const Launch& launch);
 
-// P7, P9, P10: a call succeeds with any address for tensors it does not access and any workspace it does not need, also with
+// A call succeeds with any address for tensors it does not access and any workspace it does not need, also with
 // more workspace than it needs.
 void expect_only_needed_memory_matters(const Launch& launch);
 
-// P11: tensors and workspace one behind the other without a gap give the same results.
+// Tensors and workspace one behind the other without a gap give the same results.
 void expect_neighbours_work(const Launch& launch);
 
 // Address updates between the phases: the indices of aclSetTensorAddr are the inputs, then the outputs, a reference counts as
@@ -26,7 +25,7 @@ void expect_neighbours_work(const Launch& launch);
 // executor, planned without addresses, runs with all of them. All tensors are accessed.
 void expect_address_updates_work(const Launch& launch);
 
-// P12, in a process with OPENACLNN_CHECK=strict and a launch in library memory: memory that the allocator does not know, and
+// In a process with OPENACLNN_CHECK=strict and a launch in library memory: memory that the allocator does not know, and
 // views that leave their block, for each accessed tensor and the workspace.
 void expect_unknown_memory_refused(const Launch& launch);
 

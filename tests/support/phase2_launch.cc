@@ -157,7 +157,7 @@ Outcome run_arguments(const Launch& launch, const LaunchArguments& arguments) {
   } else {
     std::thread(run).join();  // a new thread has none
   }
-  // From P3 on the executor is consumed, whatever phase 2 returned.
+  // A live executor is consumed, whatever phase 2 returned.
   if (executor != nullptr) {
     EXPECT_EQ(launch.phase2(arguments.workspace, arguments.workspace_bytes, executor, nullptr), 561000);
     take_error_text();

@@ -134,22 +134,22 @@ void expect_unknown_memory_refused(const Launch& valid) {
                                                "aclrtMalloc"};
     LaunchArguments foreign = valid_arguments(launch, workspace.data(), required);
     foreign.tensors[k] = t.tensor.copy(Layout::contiguous);
-    EXPECT_TRUE(refused(launch, foreign, 161002, sentence)) << "P12: foreign memory";
+    EXPECT_TRUE(refused(launch, foreign, 161002, sentence)) << "foreign memory";
     LaunchArguments freed = valid_arguments(launch, workspace.data(), required);
     void* const address =
         HostTensor(t.tensor.dtype(), t.tensor.dims(), Layout::contiguous, Placement::library).data();
     freed.tensors[k] = placed_at(t.tensor, t.tensor, address);
-    EXPECT_TRUE(refused(launch, freed, 161002, sentence)) << "P12: freed memory";
+    EXPECT_TRUE(refused(launch, freed, 161002, sentence)) << "freed memory";
     // Known memory, but the view begins before its block: by one element, which no other tensor's elements can reach.
     if (t.tensor.numel() < 2) continue;
     LaunchArguments leaving = valid_arguments(launch, workspace.data(), required);
     leaving.tensors[k] = moved(t.tensor, -element_bytes(t.tensor.dtype()));
-    EXPECT_TRUE(refused(launch, leaving, 161002, sentence)) << "P12: a view that leaves its block";
+    EXPECT_TRUE(refused(launch, leaving, 161002, sentence)) << "a view that leaves its block";
   }
   if (required == 0) return;
   EXPECT_TRUE(refused(launch, valid_arguments(launch, foreign_workspace.data(), required), 161002,
                       {"workspace needs ", "inside one live block"}))
-      << "P12: workspace";
+      << "workspace";
 }
 
 }  // namespace openaclnn_test

@@ -19,7 +19,7 @@ TEST(EmaAdamListPhase2, TheFirstOfTwoFaultsDecides) {
 
 TEST(EmaAdamListPhase2, RefusesMisalignedData) { expect_misaligned_data_refused(list_launch(2, true)); }
 
-// P9, P10: step is read with bias correction only, and nothing of empty tensors is.
+// step is read with bias correction only, and nothing of empty tensors is.
 TEST(EmaAdamListPhase2, NeedsOnlyWhatItAccesses) {
   expect_only_needed_memory_matters(list_launch(2, true));
   EmaAttributes uncorrected = kAttributes;

@@ -9,7 +9,7 @@
 namespace openaclnn_test {
 namespace {
 
-// P11: grads[i] may be the identical view of one ref with the same index, but not of another index.
+// grads[i] may be the identical view of one ref with the same index, but not of another index.
 TEST(EmaAdamListOverlap, GradMayBeTheIdenticalViewOfOneRefOfItsIndex) {
   for (size_t list = kVar; list < kCopy; ++list) {
     const Launch launch = remembering(list_launch(2, false));

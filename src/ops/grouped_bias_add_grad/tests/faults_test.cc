@@ -37,7 +37,6 @@ struct Wrong {
 
 const std::vector<Wrong>& wrong_entries() {
   static const std::vector<Wrong> all = {
-      // B2 of the specification
       {0,
        {3, 2},
        4,

@@ -34,7 +34,7 @@ inline std::vector<Part> all_of_group_index() {
           {Part::format, kGroupIdx}};
 }
 
-// Faults of the dims, V6: 12 rows in 3 groups, or 3 groups of 4 rows; 8 columns.
+// Faults of the dims: 12 rows in 3 groups, or 3 groups of 4 rows; 8 columns.
 inline std::vector<Fault> shape_faults(bool grouped) {
   std::vector<Part> both = all_of_group_index();
   both.push_back({Part::dims, kGradY});

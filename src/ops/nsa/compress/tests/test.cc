@@ -1,4 +1,4 @@
-// NsaCompress: the vectors of the specification, and the bits of the prescribed order for windows of all kinds.
+// NsaCompress: vectors by hand, and the bits of the prescribed order for windows of all kinds.
 #include <gtest/gtest.h>
 
 #include "ops/nsa/compress/verify/cases.h"
@@ -25,7 +25,7 @@ void run_and_compare(const WindowAttributes& windows, CaseCall& call) {
   ASSERT_TRUE(call.has_bits(kCompressOutput, expected(windows, call)));
 }
 
-TEST(NsaCompressVectors, D1EveryFormOfTheLengths) {
+TEST(NsaCompressVectors, EveryFormOfTheLengths) {
   for (const WindowAttributes& form : forms_of_five_and_four()) {
     CaseCall call = call_of(ACL_FLOAT16, {9, 1, 2}, form);
     for (int64_t i = 0; i < 18; ++i) call[kCompressInput].set(i, static_cast<double>(i));
@@ -36,7 +36,7 @@ TEST(NsaCompressVectors, D1EveryFormOfTheLengths) {
   }
 }
 
-TEST(NsaCompressVectors, D2AndD3WhereTheWindowsAre) {
+TEST(NsaCompressVectors, WhereTheWindowsAre) {
   const std::vector<int64_t> starts[] = {{0, 16, 32, 48, 64, 96, 112, 128, 144, 160}, {7, 23}, {7, 23}, {12}};
   size_t at = 0;
   for (const auto& [windows, tokens] : known_windows()) {
@@ -46,25 +46,25 @@ TEST(NsaCompressVectors, D2AndD3WhereTheWindowsAre) {
   }
 }
 
-TEST(NsaCompressVectors, D4ToD6) {
-  CaseCall d4 = call_of(ACL_BF16, {10, 1, 1}, {6, 2, {10}, 0});
-  for (int64_t t = 0; t < 10; ++t) d4[kCompressInput].set(t, 1 + static_cast<double>(t) / 8);
-  d4[kCompressWeight].fill({1});
-  ASSERT_TRUE(d4.run_cleanly());
-  EXPECT_TRUE(d4.has_bits(kCompressOutput, {0x40fc, 0x4116, 0x412e}));
+TEST(NsaCompressVectors, OrderTiesAndTwoHeads) {
+  CaseCall order = call_of(ACL_BF16, {10, 1, 1}, {6, 2, {10}, 0});
+  for (int64_t t = 0; t < 10; ++t) order[kCompressInput].set(t, 1 + static_cast<double>(t) / 8);
+  order[kCompressWeight].fill({1});
+  ASSERT_TRUE(order.run_cleanly());
+  EXPECT_TRUE(order.has_bits(kCompressOutput, {0x40fc, 0x4116, 0x412e}));
 
-  CaseCall d5 = call_of(ACL_FLOAT16, {3, 1, 1}, {2, 1, {3}, 0});
-  d5[kCompressInput].fill({2048, 1, 2050});
-  d5[kCompressWeight].fill({1});
-  ASSERT_TRUE(d5.run_cleanly());
-  EXPECT_TRUE(d5.has_bits(kCompressOutput, {0x6800, 0x6802}));
+  CaseCall ties = call_of(ACL_FLOAT16, {3, 1, 1}, {2, 1, {3}, 0});
+  ties[kCompressInput].fill({2048, 1, 2050});
+  ties[kCompressWeight].fill({1});
+  ASSERT_TRUE(ties.run_cleanly());
+  EXPECT_TRUE(ties.has_bits(kCompressOutput, {0x6800, 0x6802}));
 
-  CaseCall d6 = call_of(ACL_FLOAT, {4, 2, 1}, {2, 1, {4}, 0});
-  d6[kCompressInput].fill({1, 0, 2, -1, 3, -2, 4, -3});
-  d6[kCompressWeight].fill({1, -1, 2, .5});
-  ASSERT_TRUE(d6.run_cleanly());
+  CaseCall heads = call_of(ACL_FLOAT, {4, 2, 1}, {2, 1, {4}, 0});
+  heads[kCompressInput].fill({1, 0, 2, -1, 3, -2, 4, -3});
+  heads[kCompressWeight].fill({1, -1, 2, .5});
+  ASSERT_TRUE(heads.run_cleanly());
   const double wanted[] = {5, -.5, 8, 0, 11, .5};
-  for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(d6[kCompressOutput].get(i), wanted[i]);
+  for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(heads[kCompressOutput].get(i), wanted[i]);
 }
 
 TEST(NsaCompressValues, EverySizeHasThePrescribedBits) {

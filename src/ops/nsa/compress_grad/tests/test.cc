@@ -1,4 +1,4 @@
-// NsaCompressGrad: the vectors of the specification, the prescribed bits of the gradient of the tokens and the promised bound of
+// NsaCompressGrad: vectors by hand, the prescribed bits of the gradient of the tokens and the promised bound of
 // the gradient of the weights, for windows of all kinds.
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ std::vector<double> numbers(const HostTensor& tensor) {
   return all;
 }
 
-TEST(NsaCompressGradVectors, D1EveryFormOfTheLengths) {
+TEST(NsaCompressGradVectors, EveryFormOfTheLengths) {
   for (const WindowAttributes& form : forms_of_five_and_four()) {
     CaseCall call = call_of(ACL_FLOAT16, {9, 1, 2}, form);
     for (int64_t i = 0; i < 18; ++i) call[kCgInput].set(i, static_cast<double>(i));
@@ -53,7 +53,7 @@ TEST(NsaCompressGradVectors, D1EveryFormOfTheLengths) {
 }
 
 // How many windows cover each token: with weights and gradients of 1 that is the gradient of the token.
-TEST(NsaCompressGradVectors, D2AndD3WhichTokensAreCovered) {
+TEST(NsaCompressGradVectors, WhichTokensAreCovered) {
   struct Stretch {
     int64_t end;  // past the last token
     double windows;
@@ -76,7 +76,7 @@ TEST(NsaCompressGradVectors, D2AndD3WhichTokensAreCovered) {
   }
 }
 
-TEST(NsaCompressGradVectors, D4TheAscendingOrderDecides) {
+TEST(NsaCompressGradVectors, TheAscendingOrderDecides) {
   CaseCall call = call_of(ACL_BF16, {10, 1, 1}, {6, 2, {10}, 0});
   for (int64_t t = 0; t < 10; ++t) call[kCgInput].set(t, 1 + static_cast<double>(t) / 8);
   call[kCgWeight].fill({1});
@@ -85,22 +85,22 @@ TEST(NsaCompressGradVectors, D4TheAscendingOrderDecides) {
   EXPECT_TRUE(call.has_bits(kCgInputGrad, {0x3980, 0x3980, 0x4780, 0x4780, 0, 0, 0, 0, 0xc780, 0xc780}));
 }
 
-TEST(NsaCompressGradVectors, D5TiesAndD6TwoHeads) {
-  CaseCall d5 = call_of(ACL_FLOAT16, {3, 1, 1}, {2, 1, {3}, 0});
-  d5[kCgInput].fill({2048, 1, 2050});
-  d5[kCgWeight].fill({1});
-  d5[kCgOutputGrad].fill({2048, 1});
-  ASSERT_TRUE(d5.run_cleanly());
-  EXPECT_TRUE(d5.has_bits(kCgInputGrad, {0x6800, 0x6800, 0x3c00}));
-  EXPECT_TRUE(d5.has_bits(kCgWeightGrad, {0x7c00, 0x6c00}));
+TEST(NsaCompressGradVectors, TiesAndTwoHeads) {
+  CaseCall ties = call_of(ACL_FLOAT16, {3, 1, 1}, {2, 1, {3}, 0});
+  ties[kCgInput].fill({2048, 1, 2050});
+  ties[kCgWeight].fill({1});
+  ties[kCgOutputGrad].fill({2048, 1});
+  ASSERT_TRUE(ties.run_cleanly());
+  EXPECT_TRUE(ties.has_bits(kCgInputGrad, {0x6800, 0x6800, 0x3c00}));
+  EXPECT_TRUE(ties.has_bits(kCgWeightGrad, {0x7c00, 0x6c00}));
 
-  CaseCall d6 = call_of(ACL_FLOAT, {4, 2, 1}, {2, 1, {4}, 0});
-  d6[kCgInput].fill({1, 0, 2, -1, 3, -2, 4, -3});
-  d6[kCgWeight].fill({1, -1, 2, .5});
-  d6[kCgOutputGrad].fill({1, 2, 3, 4, 5, 6});
-  ASSERT_TRUE(d6.run_cleanly());
-  EXPECT_EQ(numbers(d6[kCgInputGrad]), (std::vector<double>{1, -2, 5, -3, 11, -4, 10, 3}));
-  EXPECT_EQ(numbers(d6[kCgWeightGrad]), (std::vector<double>{22, -16, 31, -28}));
+  CaseCall heads = call_of(ACL_FLOAT, {4, 2, 1}, {2, 1, {4}, 0});
+  heads[kCgInput].fill({1, 0, 2, -1, 3, -2, 4, -3});
+  heads[kCgWeight].fill({1, -1, 2, .5});
+  heads[kCgOutputGrad].fill({1, 2, 3, 4, 5, 6});
+  ASSERT_TRUE(heads.run_cleanly());
+  EXPECT_EQ(numbers(heads[kCgInputGrad]), (std::vector<double>{1, -2, 5, -3, 11, -4, 10, 3}));
+  EXPECT_EQ(numbers(heads[kCgWeightGrad]), (std::vector<double>{22, -16, 31, -28}));
 }
 
 TEST(NsaCompressGradValues, EverySize) {

@@ -28,7 +28,7 @@ inline std::vector<Part> with(std::vector<Part> parts, const std::vector<Part>& 
   return parts;
 }
 
-// V4, in the order of the signature.
+// Of the dtypes, in the order of the signature.
 inline std::vector<Fault> dtype_faults(bool paged) {
   const std::string equal = "but input has dtype ACL_FLOAT16; they must be equal";
   std::vector<Fault> list = {
@@ -46,7 +46,7 @@ inline std::vector<Fault> dtype_faults(bool paged) {
   return list;
 }
 
-// V6
+// Of the shapes.
 inline std::vector<Fault> shape_faults(bool paged) {
   const auto dims_of_input = [paged](int64_t heads, int64_t columns) {
     return paged ? Shape{6, 64, heads, columns} : Shape{160, heads, columns};
@@ -95,7 +95,7 @@ inline std::vector<Fault> shape_faults(bool paged) {
   return list;
 }
 
-// V7
+// Of the attributes.
 inline std::vector<Fault> attribute_faults(bool paged) {
   const std::string layouts = "it must be NULL, \"TND\", \"BSH\", \"SBH\", \"BSND\" or \"BNSD\"";
   std::vector<Fault> list = {
@@ -122,7 +122,7 @@ inline std::vector<Fault> attribute_faults(bool paged) {
   return list;
 }
 
-// V10, for two sequences of up to 192 tokens in pages, or of 160 together.
+// Of the lengths, for two sequences of up to 192 tokens in pages, or of 160 together.
 inline std::vector<Fault> length_faults(bool paged) {
   std::vector<Fault> list = {
       bad_array("B lengths", {48}, {"actSeqLenOptional has 1 entries but slotMapping has 2"}),
