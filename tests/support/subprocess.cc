@@ -77,6 +77,12 @@ ProcessResult run_suite(const std::string& suite, const std::map<std::string, st
   return run_self({"--gtest_filter=" + (filter.empty() ? suite + "InProcess.*" : filter)}, variables);
 }
 
+void expect_suite_passes(const std::string& suite, const std::map<std::string, std::string>& environment,
+                         const std::string& filter) {
+  const ProcessResult result = run_suite(suite, environment, filter);
+  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+}
+
 bool is_process_of(std::string suite) {
   if (suite.ends_with("InProcess")) suite.resize(suite.size() - std::string_view("InProcess").size());
   const char* const asked_for = std::getenv(kSuite);

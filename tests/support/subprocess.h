@@ -24,6 +24,9 @@ ProcessResult run_self(const std::vector<std::string>& arguments,
 ProcessResult run_suite(const std::string& suite, const std::map<std::string, std::string>& environment,
                         const std::string& filter = "");
 bool ran_and_passed(const ProcessResult& result);
+// Runs the suite, which must pass.
+void expect_suite_passes(const std::string& suite, const std::map<std::string, std::string>& environment,
+                         const std::string& filter = "");
 
 // True in the process that run_suite(suite) has started. `suite` may end in InProcess.
 bool is_process_of(std::string suite);

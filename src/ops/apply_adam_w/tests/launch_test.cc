@@ -66,22 +66,10 @@ TEST(AdamWPhase2, TakesExecutorsOfTheOtherVersion) {
 
 // ---- settings of the process: each suite runs in a process of its own ----
 
-TEST(AdamWSettings, Strict) {
-  const ProcessResult result = run_suite("AdamWStrict", {{"OPENACLNN_CHECK", "strict"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
-}
-TEST(AdamWSettings, Silent) {
-  const ProcessResult result = run_suite("AdamWNotStrict", {{"OPENACLNN_CHECK", "silent"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
-}
-TEST(AdamWSettings, Report) {
-  const ProcessResult result = run_suite("AdamWNotStrict", {{"OPENACLNN_CHECK", "report"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
-}
-TEST(AdamWSettings, VendorLimits) {
-  const ProcessResult result = run_suite("AdamWVendor", {{"OPENACLNN_LIMITS", "vendor"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
-}
+TEST(AdamWSettings, Strict) { expect_suite_passes("AdamWStrict", {{"OPENACLNN_CHECK", "strict"}}); }
+TEST(AdamWSettings, Silent) { expect_suite_passes("AdamWNotStrict", {{"OPENACLNN_CHECK", "silent"}}); }
+TEST(AdamWSettings, Report) { expect_suite_passes("AdamWNotStrict", {{"OPENACLNN_CHECK", "report"}}); }
+TEST(AdamWSettings, VendorLimits) { expect_suite_passes("AdamWVendor", {{"OPENACLNN_LIMITS", "vendor"}}); }
 
 const RunOptions kLibraryMemory = {.workspace = Placement::library};
 

@@ -78,21 +78,11 @@ TEST(EmaAdamPhase2, StepIsEightBytes) {
 
 // ---- settings of the process: each suite runs in a process of its own ----
 
-TEST(EmaAdamSettings, Strict) {
-  const ProcessResult result = run_suite("EmaAdamStrict", {{"OPENACLNN_CHECK", "strict"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
-}
-TEST(EmaAdamSettings, Silent) {
-  const ProcessResult result = run_suite("EmaAdamNotStrict", {{"OPENACLNN_CHECK", "silent"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
-}
-TEST(EmaAdamSettings, Report) {
-  const ProcessResult result = run_suite("EmaAdamNotStrict", {{"OPENACLNN_CHECK", "report"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
-}
+TEST(EmaAdamSettings, Strict) { expect_suite_passes("EmaAdamStrict", {{"OPENACLNN_CHECK", "strict"}}); }
+TEST(EmaAdamSettings, Silent) { expect_suite_passes("EmaAdamNotStrict", {{"OPENACLNN_CHECK", "silent"}}); }
+TEST(EmaAdamSettings, Report) { expect_suite_passes("EmaAdamNotStrict", {{"OPENACLNN_CHECK", "report"}}); }
 TEST(EmaAdamSettings, VendorLimits) {
-  const ProcessResult result = run_suite("EmaAdamVendor", {{"OPENACLNN_LIMITS", "vendor"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+  expect_suite_passes("EmaAdamVendor", {{"OPENACLNN_LIMITS", "vendor"}});
 }
 
 const RunOptions kLibraryMemory = {.workspace = Placement::library};

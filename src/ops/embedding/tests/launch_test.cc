@@ -72,26 +72,14 @@ TEST(EmbeddingPhase2, ATableWithoutRowsNeedsNoMemory) {
 
 // ---- settings of the process: each suite runs in a process of its own ----
 
-TEST(EmbeddingSettings, Strict) {
-  const ProcessResult result = run_suite("EmbeddingStrict", {{"OPENACLNN_CHECK", "strict"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
-}
+TEST(EmbeddingSettings, Strict) { expect_suite_passes("EmbeddingStrict", {{"OPENACLNN_CHECK", "strict"}}); }
 TEST(EmbeddingSettings, StrictWithOneThread) {
-  const ProcessResult result =
-      run_suite("EmbeddingStrict", {{"OPENACLNN_CHECK", "strict"}, {"OPENACLNN_NUM_THREADS", "1"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+  expect_suite_passes("EmbeddingStrict", {{"OPENACLNN_CHECK", "strict"}, {"OPENACLNN_NUM_THREADS", "1"}});
 }
-TEST(EmbeddingSettings, Silent) {
-  const ProcessResult result = run_suite("EmbeddingSilent", {{"OPENACLNN_CHECK", "silent"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
-}
-TEST(EmbeddingSettings, Blocking) {
-  const ProcessResult result = run_suite("EmbeddingBlocking", {{"OPENACLNN_BLOCKING", "1"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
-}
+TEST(EmbeddingSettings, Silent) { expect_suite_passes("EmbeddingSilent", {{"OPENACLNN_CHECK", "silent"}}); }
+TEST(EmbeddingSettings, Blocking) { expect_suite_passes("EmbeddingBlocking", {{"OPENACLNN_BLOCKING", "1"}}); }
 TEST(EmbeddingSettings, VendorLimits) {
-  const ProcessResult result = run_suite("EmbeddingVendor", {{"OPENACLNN_LIMITS", "vendor"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+  expect_suite_passes("EmbeddingVendor", {{"OPENACLNN_LIMITS", "vendor"}});
 }
 
 const RunOptions kLibraryMemory = {.workspace = Placement::library};

@@ -57,18 +57,15 @@ INSTANTIATE_TEST_SUITE_P(NsaWithCache, Phase2Refusals, testing::ValuesIn(launche
 
 TEST(NsaWithCacheSettings, Strict) {
   for (const char* threads : {"1", "3"}) {
-    const ProcessResult result =
-        run_suite("NsaWithCacheStrict", {{"OPENACLNN_CHECK", "strict"}, {"OPENACLNN_NUM_THREADS", threads}});
-    EXPECT_TRUE(ran_and_passed(result)) << result.output;
+    expect_suite_passes("NsaWithCacheStrict",
+                        {{"OPENACLNN_CHECK", "strict"}, {"OPENACLNN_NUM_THREADS", threads}});
   }
 }
 TEST(NsaWithCacheSettings, Silent) {
-  const ProcessResult result = run_suite("NsaWithCacheSilent", {{"OPENACLNN_CHECK", "silent"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+  expect_suite_passes("NsaWithCacheSilent", {{"OPENACLNN_CHECK", "silent"}});
 }
 TEST(NsaWithCacheSettings, Blocking) {
-  const ProcessResult result = run_suite("NsaWithCacheBlocking", {{"OPENACLNN_BLOCKING", "1"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+  expect_suite_passes("NsaWithCacheBlocking", {{"OPENACLNN_BLOCKING", "1"}});
 }
 
 PROCESS_TEST(NsaWithCacheStrict, AWrongNumberIsAFaultAndNothingIsWritten) {
