@@ -126,7 +126,7 @@ Result<Call> plan(const AdamWArgs& args, const PlanContext&) {
 
   const auto add = [&](const Argument& argument, AdamWOperand operand) -> Status {
     if (!argument.is_given) return {};
-    Parameter made = parameter(argument, is_written(args, operand) ? Use::reference : Use::input);
+    Parameter made = parameter(argument, is_written(args, operand) ? Role::reference : Role::input);
     made.is_accessed = !call.nothing_to_do && (operand != kAdamWMaximum || args.amsgrad);
     const AdamWNumberPlace place = {call.add(made), made.view.offset};
     if (operand != kAdamWOperands) {

@@ -286,7 +286,7 @@ class Planner {
 
   // Whatever its shape, it is one number.
   Parameter number_parameter(size_t which) const {
-    Parameter made = parameter(args_.tensors[which], Use::input);
+    Parameter made = parameter(args_.tensors[which], Role::input);
     made.view.rank = 0;
     made.is_accessed = !items_.empty() && (which != kEmaListStep || args_.attributes.bias_correction);
     return made;

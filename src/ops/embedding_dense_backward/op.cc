@@ -131,9 +131,9 @@ Result<Call> plan(const EmbeddingBackwardArgs& args, const PlanContext& context)
   Call call;
   call.op = &embedding_dense_backward_operator();
   call.nothing_to_do = out.view.is_empty();
-  for (const auto& [argument, use] :
-       {std::pair(&grad, Use::input), {&indices, Use::input}, {&out, Use::output}}) {
-    Parameter made = parameter(*argument, use);
+  for (const auto& [argument, role] :
+       {std::pair(&grad, Role::input), {&indices, Role::input}, {&out, Role::output}}) {
+    Parameter made = parameter(*argument, role);
     made.is_accessed = made.is_accessed && !call.nothing_to_do;
     call.add(made);
   }

@@ -115,15 +115,15 @@ Result<Call> plan(const GroupedBiasArgs& args, const PlanContext& context) {
   call.nothing_to_do = out.view.is_empty();
   GroupedBiasPlan plan = {};
 
-  const auto add = [&](const Argument& argument, Use use, bool accessed) {
-    Parameter made = parameter(argument, use);
+  const auto add = [&](const Argument& argument, Role role, bool accessed) {
+    Parameter made = parameter(argument, role);
     made.is_accessed = made.is_accessed && accessed && !call.nothing_to_do;
     return call.add(made);
   };
   const bool has_rows = !grad_y.view.is_empty();
-  plan.parameters.grad_y = add(grad_y, Use::input, true);
-  if (grouped) plan.parameters.group_index = add(group_index, Use::input, has_rows);
-  plan.parameters.out = add(out, Use::output, true);
+  plan.parameters.grad_y = add(grad_y, Role::input, true);
+  if (grouped) plan.parameters.group_index = add(group_index, Role::input, has_rows);
+  plan.parameters.out = add(out, Role::output, true);
 
   if (!call.nothing_to_do) {
     const TensorView& grad = grad_y.view;

@@ -226,18 +226,18 @@ Result<Call> plan(const CacheCompressionArgs& args, const PlanContext& context) 
   call.op = &nsa_compress_with_cache_operator();
   call.nothing_to_do = blocks.empty();
   CacheCompressionPlan plan = {};
-  const auto add = [&](const Argument& argument, Use use, int64_t& offset) {
-    Parameter made = parameter(argument, use);
+  const auto add = [&](const Argument& argument, Role role, int64_t& offset) {
+    Parameter made = parameter(argument, role);
     made.is_accessed = made.is_accessed && !call.nothing_to_do;
     offset = made.view.offset;
     return call.add(made);
   };
   CacheCompressionParameters& numbers = plan.parameters;
-  numbers.input = add(args.input, Use::input, plan.input_offset);
-  numbers.weight = add(args.weight, Use::input, plan.weight_offset);
-  numbers.slot_mapping = add(args.slot_mapping, Use::input, plan.slot_offset);
-  if (args.is_paged()) numbers.block_table = add(args.block_table, Use::input, plan.table_offset);
-  numbers.output_cache = add(args.output_cache, Use::reference, plan.output_offset);
+  numbers.input = add(args.input, Role::input, plan.input_offset);
+  numbers.weight = add(args.weight, Role::input, plan.weight_offset);
+  numbers.slot_mapping = add(args.slot_mapping, Role::input, plan.slot_offset);
+  if (args.is_paged()) numbers.block_table = add(args.block_table, Role::input, plan.table_offset);
+  numbers.output_cache = add(args.output_cache, Role::reference, plan.output_offset);
   const double block_elements = static_cast<double>(args.block_size) * static_cast<double>(cache.dims[1]) *
                                 static_cast<double>(cache.dims[2]);
   call.work_bytes =
