@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "cpu/caches.h"
-#include "cpu/indices.h"
+#include "cpu/fault_counter.h"
 #include "cpu/loops.h"
 #include "cpu/zeros.h"
 #include "ops/embedding/plan.h"
@@ -104,7 +104,7 @@ Fault look_up(const EmbeddingPlan& plan, const TaskIo& io) {
   char* const out =
       static_cast<char*>(io.data[kEmbeddingOut]) + plan.offsets[kEmbeddingOut] * plan.element_bytes;
 
-  FaultScan scan;
+  FaultCounter scan;
   const auto fault = [&](EmbeddingFaultKind kind) {
     Fault found;
     found.count = scan.count();

@@ -188,7 +188,7 @@ Fault run_with_words(const EmbeddingBackwardPlan& plan, const TaskIo& io) {
   SortedPositions<Word> sorted = {nullptr, 0};
   Fault fault;
   if (plan.positions > 0) {
-    FaultScan scan;
+    FaultCounter scan;
     with_index_type(plan.index_dtype, [&](auto type) {
       using Index = decltype(type);
       const Index* const indices =
