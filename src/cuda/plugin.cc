@@ -300,7 +300,7 @@ Outcome call_async(int device, void* stream, void (*function)(void*), void* argu
 }
 
 Outcome run(int device, void* stream, const OperatorTask* task) {
-  const Launch launch = find_launch(task->name);
+  const LaunchFunction launch = find_launch(task->name);
   if (launch == nullptr) {
     std::snprintf(last_error, sizeof last_error, "%s has no CUDA kernel", task->name);
     return Outcome::refused;
