@@ -29,7 +29,7 @@ inline void widen_weights(int64_t block_size, int64_t heads, const T* weight,
 
 // Some tokens that meet some windows, in one head.
 template <int kWindows, int kTokens, class T>
-struct Meeting {
+struct WindowUpdate {
   const T* token[kTokens];
   const T* ahead[kTokens];  // to be fetched meanwhile
   float* accumulators[kWindows];

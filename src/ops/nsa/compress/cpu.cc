@@ -169,28 +169,28 @@ class Compression {
   void add_group(const Tile& tile, int64_t token, int64_t last_token, int64_t window, int64_t i,
                  OpenWindows& open) const {
     const int64_t distance = rows_ahead<T>(tile.heads * tile.columns);
-    Meeting<kWindows, kTokens, T> meeting;
+    WindowUpdate<kWindows, kTokens, T> update;
     for (int64_t h = 0; h < tile.heads; ++h) {
       const int64_t head = tile.first_head + h;
       const int64_t offset = head * in_.head + tile.first_column * in_.column;
 #pragma GCC unroll 8
       for (int r = 0; r < kTokens; ++r) {
-        meeting.token[r] = input_ + (token + r) * in_.row + offset;
-        meeting.ahead[r] = input_ + std::min(token + r + distance, last_token) * in_.row + offset;
+        update.token[r] = input_ + (token + r) * in_.row + offset;
+        update.ahead[r] = input_ + std::min(token + r + distance, last_token) * in_.row + offset;
       }
 #pragma GCC unroll 8
       for (int w = 0; w < kWindows; ++w) {
         const int64_t first_term = i - w * sizes_.stride;
-        meeting.accumulators[w] = open.window + slot_of(window + w, h, tile);
-        meeting.is_first[w] = first_term % kWindowTerms == 0;
+        update.accumulators[w] = open.window + slot_of(window + w, h, tile);
+        update.is_first[w] = first_term % kWindowTerms == 0;
 #pragma GCC unroll 8
         for (int r = 0; r < kTokens; ++r)
-          meeting.weight[w][r] = F32(weights_[(first_term + r) * sizes_.heads + head]);
+          update.weight[w][r] = F32(weights_[(first_term + r) * sizes_.heads + head]);
       }
       if (reads_in_place_) {
-        meeting.add_row(tile.columns);
+        update.add_row(tile.columns);
       } else {
-        meeting.add_gathered_row(tile.columns, in_.column);
+        update.add_gathered_row(tile.columns, in_.column);
       }
     }
   }

@@ -240,19 +240,19 @@ class Compression {
       rows[r] = base + tokens.next();
       rows_ahead[r] = base + ahead.next();
     }
-    Meeting<1, kTokens, T> meeting;
-    meeting.is_first[0] = is_first;
+    WindowUpdate<1, kTokens, T> update;
+    update.is_first[0] = is_first;
     for (int64_t h = 0; h < tile.heads; ++h) {
       for (int r = 0; r < kTokens; ++r) {
-        meeting.token[r] = rows[r] + h * in_[2];
-        meeting.ahead[r] = rows_ahead[r] + h * in_[2];
-        meeting.weight[0][r] = F32(weights_[(i + r) * plan_.heads + tile.first_head + h]);
+        update.token[r] = rows[r] + h * in_[2];
+        update.ahead[r] = rows_ahead[r] + h * in_[2];
+        update.weight[0][r] = F32(weights_[(i + r) * plan_.heads + tile.first_head + h]);
       }
-      meeting.accumulators[0] = window + h * slots_for(tile.columns);
+      update.accumulators[0] = window + h * slots_for(tile.columns);
       if (reads_in_pairs_) {
-        meeting.add_row(tile.columns);
+        update.add_row(tile.columns);
       } else {
-        meeting.add_gathered_row(tile.columns, in_[3]);
+        update.add_gathered_row(tile.columns, in_[3]);
       }
     }
   }
