@@ -83,8 +83,9 @@ Result<uint64_t> lay_out(EmbeddingBackwardGpuScratch& scratch, int64_t positions
   scratch.sort = layout.reserve(sort_scratch_bytes(positions));
   scratch.ends = layout.reserve(Checked(table_rows) * 8);
   scratch.rows = layout.reserve(Checked(positions) * 8);
-  const int64_t slots = positions > kChunkTerms ? 2 * (positions / kChunkTerms + 1) : 0;  // cuda/rows.cuh
-  scratch.chunk_sums = layout.reserve(Checked(slots) * columns * 4);
+  const int64_t slots =
+      positions > kSuperblockTerms ? 2 * (positions / kSuperblockTerms + 1) : 0;  // cuda/rows.cuh
+  scratch.superblock_sums = layout.reserve(Checked(slots) * columns * 4);
   scratch.scans = layout.reserve(kMostScanBlocks * kFaultScanBytes);
   scratch.faults = layout.reserve(8);
   return layout.bytes(positions, " indices");

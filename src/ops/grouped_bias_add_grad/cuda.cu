@@ -136,7 +136,7 @@ cudaError_t launch(const GroupedBiasPlan& plan, const LaunchIo& io) {
   targets.out = out;
   targets.out_row_stride = plan.out_row_stride;
   targets.out_column_stride = plan.out_column_stride;
-  targets.chunk_sums = workspace_part<float>(io, plan.scratch.chunk_sums);
+  targets.superblock_sums = workspace_part<float>(io, plan.scratch.superblock_sums);
 
   const T* const grad = static_cast<const T*>(data(plan.parameters.grad_y)) + plan.grad_offset;
   const BiasRows<T> rows = {grad, plan.group_stride, plan.row_stride, plan.rows_per_group};

@@ -61,13 +61,13 @@ Result<uint64_t> lay_out(GroupedBiasPlan& plan, bool on_gpu) {
   scratch.ends = layout.reserve(plan.has_group_index ? Checked(plan.groups) * 8 : Checked(0));
   scratch.faults = layout.reserve(plan.has_group_index && on_gpu ? 8 : 0);
   const int64_t longest_group = plan.has_group_index ? plan.rows : plan.rows_per_group;
-  if (longest_group > kChunkTerms) {
-    // Full chunks start at least kChunkTerms rows apart, and so do the incomplete ones that end long groups: two slots for
-    // every kChunkTerms rows hold them all (chunk_sum() in cpu.cc).
-    const int64_t stretches = plan.rows / kChunkTerms + 1;
-    scratch.chunk_slots = 2 * stretches;
+  if (longest_group > kSuperblockTerms) {
+    // Full superblocks start at least kSuperblockTerms rows apart, and so do the incomplete ones that end long groups: two slots for
+    // every kSuperblockTerms rows hold them all (superblock_sum() in cpu.cc).
+    const int64_t stretches = plan.rows / kSuperblockTerms + 1;
+    scratch.superblock_slots = 2 * stretches;
     scratch.long_groups = layout.reserve(on_gpu ? Checked(0) : Checked(stretches) * 8);
-    scratch.chunk_sums = layout.reserve(Checked(scratch.chunk_slots) * plan.columns * 4);
+    scratch.superblock_sums = layout.reserve(Checked(scratch.superblock_slots) * plan.columns * 4);
   }
   return layout.bytes(plan.groups, " groups of ", plan.rows, " rows");
 }

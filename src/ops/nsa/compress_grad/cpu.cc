@@ -25,7 +25,7 @@ constexpr int64_t kPieceColumns = 256;
 // Windows that go through the columns together, so that the token's row is loaded once for all of them.
 constexpr int kMostTogether = 4;
 
-// A piece of a token's row, and the same piece of the windows that it meets.
+// Adds what kWindows windows give to a piece of a token's gradient, and the products with the token to the weights' gradients.
 template <int kWindows, class T>
 struct TokenGradient {
   F32 weight[kWindows];

@@ -210,17 +210,18 @@ class Compression {
     Walk tokens(plan_, jobs_, pages_, jobs);
     Walk ahead(plan_, jobs_, pages_, jobs);
     for (int64_t k = rows_ahead<T>(tile.heads * tile.columns); k > 0; --k) ahead.next();
-    const auto add_terms = [&](float* window, int64_t begin, int64_t end) {
+    const auto add_terms = [&](float* term_block, int64_t begin, int64_t end) {
       int64_t i = begin;
       const auto add = [&]<int kTokens>() {
-        add_tokens<kTokens>(tile, i, tokens, ahead, window, i == begin);
+        add_tokens<kTokens>(tile, i, tokens, ahead, term_block, i == begin);
         i += kTokens;
       };
       while (narrow && i + kTogether <= end) add.template operator()<kTogether>();
       while (i < end) add.template operator()<1>();
     };
     for (int64_t job = jobs.begin; job < jobs.end; ++job) {
-      const float* const sums = sum_windows(plan_.block_size, add_terms, tile.heads * slots, accumulators);
+      const float* const sums =
+          sum_term_blocks(plan_.block_size, add_terms, tile.heads * slots, accumulators);
       T* const to = output_ + jobs_[job].slot * out_[0] + tile.first_column * out_[2];
       for (int64_t h = 0; h < tile.heads; ++h) {
         write_compressed(sums + h * slots, to + (tile.first_head + h) * out_[1], out_[2], tile.columns,
@@ -231,7 +232,7 @@ class Compression {
 
   // Terms [i, i + kTokens) of the heads' sums.
   template <int kTokens>
-  void add_tokens(const Tile& tile, int64_t i, Walk& tokens, Walk& ahead, float* window,
+  void add_tokens(const Tile& tile, int64_t i, Walk& tokens, Walk& ahead, float* term_block,
                   bool is_first) const {
     const T* const base = input_ + tile.first_head * in_[2] + tile.first_column * in_[3];
     const T* rows[kTokens];
@@ -248,7 +249,7 @@ class Compression {
         update.ahead[r] = rows_ahead[r] + h * in_[2];
         update.weight[0][r] = F32(weights_[(i + r) * plan_.heads + tile.first_head + h]);
       }
-      update.accumulators[0] = window + h * slots_for(tile.columns);
+      update.accumulators[0] = term_block + h * slots_for(tile.columns);
       if (reads_in_pairs_) {
         update.add_row(tile.columns);
       } else {
