@@ -112,7 +112,7 @@ struct FloatType {
   const char* name;
   aclDataType dtype;
   int64_t bytes;
-  int64_t wide() const { return 4 / bytes; }  // elements in the room of a float
+  int64_t wide() const { return 4 / bytes; }  // elements in the size of a float
 };
 inline constexpr FloatType kFloatTypes[] = {
     {"f32", ACL_FLOAT, 4}, {"f16", ACL_FLOAT16, 2}, {"bf16", ACL_BF16, 2}};

@@ -70,7 +70,7 @@ struct WorkerScratch {
 struct Team {
   void (*function)(void*);
   void* argument;
-  int room;                    // helpers that may still join
+  int places;                  // for helpers that may still join
   std::atomic<int> inside{0};  // helpers at work
   Team* previous;
   Team* next = nullptr;
@@ -126,7 +126,7 @@ class WorkerPool final : public Pool {
       team.previous = last_;
       last_->next = &team;
       last_ = &team;
-      wanted_ += team.room;
+      wanted_ += team.places;
       call_workers(lock);
     }
     // Behind the lock, so that a worker that sees it does not run into the lock.
@@ -139,7 +139,7 @@ class WorkerPool final : public Pool {
       const Lock lock(mutex_);
       team.previous->next = team.next;
       (team.next != nullptr ? team.next->previous : last_) = team.previous;
-      wanted_ -= team.room;
+      wanted_ -= team.places;
     }
     const auto empty = [&] { return team.inside.load() == 0; };
     if (empty()) return;
@@ -235,12 +235,12 @@ class WorkerPool final : public Pool {
     return workers_ - sleeping_ - answering_ <= std::max(1, num_threads_ - 1);
   }
 
-  // Helps a team that has room; false when there is none.
+  // Helps a team that has a place; false when there is none.
   bool take_place(Lock& lock) {
     Team* team = first_.next;
-    while (team != nullptr && team->room == 0) team = team->next;
+    while (team != nullptr && team->places == 0) team = team->next;
     if (team == nullptr) return false;
-    --team->room;
+    --team->places;
     --wanted_;
     --looking_;
     team->inside.fetch_add(1);
@@ -284,7 +284,7 @@ class WorkerPool final : public Pool {
   Team first_{nullptr, nullptr, 0, {}, nullptr};  // never left: the list begins behind it
   Team* last_ = &first_;
 
-  int wanted_ = 0;   // requests, and room in all teams
+  int wanted_ = 0;   // requests, and places in all teams
   int workers_ = 0;  // that exist; each answers a request, helps a team, looks or sleeps
   int answering_ = 0;
   int looking_ = 0;  // or about to
