@@ -44,9 +44,8 @@ aclError aclrtResetDeviceForce(int32_t deviceId) {
 aclError aclrtGetDevice(int32_t* deviceId) {
   return runtime_guard(__func__, [&]() -> Status {
     OPENACLNN_TRY(require_pointer("deviceId", deviceId));
-    Result<CurrentContext> current = current_context();
-    if (!current.ok()) return current.status();
-    *deviceId = current->context->device;
+    OPENACLNN_TRY_ASSIGN(current, current_context());
+    *deviceId = current.context->device;
     return {};
   });
 }
@@ -74,9 +73,8 @@ aclError aclrtSynchronizeDevice(void) {
 
 aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
   return runtime_guard(__func__, [&]() -> Status {
-    Result<Deadline> deadline = deadline_after(timeout);
-    if (!deadline.ok()) return deadline.status();
-    return synchronize_device("aclrtSynchronizeDeviceWithTimeout", *deadline);
+    OPENACLNN_TRY_ASSIGN(deadline, deadline_after(timeout));
+    return synchronize_device("aclrtSynchronizeDeviceWithTimeout", deadline);
   });
 }
 
@@ -146,9 +144,8 @@ aclError aclrtSetCurrentContext(aclrtContext context) {
 aclError aclrtGetCurrentContext(aclrtContext* context) {
   return runtime_guard(__func__, [&]() -> Status {
     OPENACLNN_TRY(require_pointer("context", context));
-    Result<CurrentContext> current = current_context();
-    if (!current.ok()) return current.status();
-    *context = current->handle;
+    OPENACLNN_TRY_ASSIGN(current, current_context());
+    *context = current.handle;
     return {};
   });
 }
@@ -156,9 +153,8 @@ aclError aclrtGetCurrentContext(aclrtContext* context) {
 aclError aclrtCtxGetCurrentDefaultStream(aclrtStream* stream) {
   return runtime_guard(__func__, [&]() -> Status {
     OPENACLNN_TRY(require_pointer("stream", stream));
-    Result<CurrentContext> current = current_context();
-    if (!current.ok()) return current.status();
-    *stream = current->context->default_stream;
+    OPENACLNN_TRY_ASSIGN(current, current_context());
+    *stream = current.context->default_stream;
     return {};
   });
 }

@@ -27,10 +27,9 @@ Status deliver_device_block(void** devPtr, size_t size, size_t extra) {
   OPENACLNN_TRY(require_pointer("devPtr", devPtr));
   if (size == 0) return {ACL_ERROR_INVALID_PARAM, "size is 0; it must be at least 1"};
   *devPtr = nullptr;
-  Result<CurrentContext> current = current_context();
-  if (!current.ok()) return current.status();
+  OPENACLNN_TRY_ASSIGN(current, current_context());
   const size_t usable = size <= PTRDIFF_MAX ? (size + kGranule - 1) / kGranule * kGranule + extra : SIZE_MAX;
-  return deliver(allocate_block(current->context->device, size, usable, MemorySpace::device), devPtr);
+  return deliver(allocate_block(current.context->device, size, usable, MemorySpace::device), devPtr);
 }
 
 // Fails (107000) on what no memory can have, known to the library or not; mostly a negative number that lost its sign.
@@ -82,7 +81,7 @@ Status check_fill(void* devPtr, size_t maxCount, size_t count) {
 Result<Device*> any_device() {
   if (Result<CurrentContext> current = current_context(); current.ok())
     return platform().devices[static_cast<size_t>(current->context->device)];
-  if (Status status = require_device(0); !status.ok()) return status;
+  OPENACLNN_TRY(require_device(0));
   return platform().devices.front();
 }
 
@@ -151,9 +150,8 @@ aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count, a
     bool nothing_to_do = false;
     OPENACLNN_TRY(check_copy(dst, destMax, src, count, kind, nothing_to_do));
     if (nothing_to_do) return {};
-    Result<Device*> device = any_device();
-    if (!device.ok()) return device.status();
-    (*device)->copy(dst, src, count);
+    OPENACLNN_TRY_ASSIGN(device, any_device());
+    device->copy(dst, src, count);
     return {};
   });
 }
@@ -167,18 +165,16 @@ aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t cou
       return {ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
               "kind is ACL_MEMCPY_HOST_TO_HOST; asynchronous copies need device memory"};
     }
-    Result<std::shared_ptr<Stream>> found = find_stream(stream);
-    if (!found.ok()) return found.status();
-    return enqueue_copy(**found, dst, src, nothing_to_do ? 0 : count);
+    OPENACLNN_TRY_ASSIGN(found, find_stream(stream));
+    return enqueue_copy(*found, dst, src, nothing_to_do ? 0 : count);
   });
 }
 
 aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count) {
   return runtime_guard(__func__, [&]() -> Status {
     OPENACLNN_TRY(check_fill(devPtr, maxCount, count));
-    Result<CurrentContext> current = current_context();
-    if (!current.ok()) return current.status();
-    Device& device = *platform().devices[static_cast<size_t>(current->context->device)];
+    OPENACLNN_TRY_ASSIGN(current, current_context());
+    Device& device = *platform().devices[static_cast<size_t>(current.context->device)];
     if (count > 0) device.fill(devPtr, static_cast<uint8_t>(value), count);
     return {};
   });
@@ -187,9 +183,8 @@ aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count)
 aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count, aclrtStream stream) {
   return runtime_guard(__func__, [&]() -> Status {
     OPENACLNN_TRY(check_fill(devPtr, maxCount, count));
-    Result<std::shared_ptr<Stream>> found = find_stream(stream);
-    if (!found.ok()) return found.status();
-    return submit(**found, device_of(**found).fill_task(devPtr, static_cast<uint8_t>(value), count),
+    OPENACLNN_TRY_ASSIGN(found, find_stream(stream));
+    return submit(*found, device_of(*found).fill_task(devPtr, static_cast<uint8_t>(value), count),
                   environment().blocking);
   });
 }
@@ -201,10 +196,9 @@ aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, size_t* total) {
     if (attr < ACL_DDR_MEM || attr > ACL_MEM_P2P_HUGE1G) {
       return {ACL_ERROR_INVALID_PARAM, text("attr is ", static_cast<int>(attr), "; it must be in [0, 17]")};
     }
-    Result<CurrentContext> current = current_context();
-    if (!current.ok()) return current.status();
+    OPENACLNN_TRY_ASSIGN(current, current_context());
     const std::optional<MemoryInfo> info =
-        platform().devices[static_cast<size_t>(current->context->device)]->memory_info();
+        platform().devices[static_cast<size_t>(current.context->device)]->memory_info();
     if (!info) {
       return {ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
               "the memory of this machine is unknown: neither /proc/meminfo nor a limit of a control group "

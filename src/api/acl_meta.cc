@@ -45,7 +45,7 @@ Status require_possible_size(uint64_t size) {
 template <class Table, class Element, class Value>
 Result<void*> create_array(const Value* value, uint64_t size) {
   if (value == nullptr && size > 0) return missing("value");
-  if (Status status = require_possible_size(size); !status.ok()) return status;
+  OPENACLNN_TRY(require_possible_size(size));
   auto array =
       size > 0 ? std::make_shared<Array<Element>>(value, value + size) : std::make_shared<Array<Element>>();
   return registered(Table::instance().insert(std::move(array)));
@@ -54,7 +54,7 @@ Result<void*> create_array(const Value* value, uint64_t size) {
 template <class ListTable, class ElementTable, class Element>
 Result<void*> create_list(const Element* const* value, uint64_t size) {
   if (value == nullptr && size > 0) return missing("value");
-  if (Status status = require_possible_size(size); !status.ok()) return status;
+  OPENACLNN_TRY(require_possible_size(size));
   auto list = std::make_shared<HandleList>();
   for (uint64_t k = 0; k < size; ++k) {
     const auto named = [k] { return text("value[", k, "]"); };
@@ -125,9 +125,8 @@ Status replace_tensor(aclTensor* tensor, Make&& make) {
   while (true) {
     const std::shared_ptr<const Tensor> old = TensorTable::instance().find(tensor);
     if (old == nullptr) return stale("tensor");
-    Result<std::shared_ptr<const Tensor>> made = make(*old);
-    if (!made.ok()) return made.status();
-    if (exchange_tensor(tensor, old, *made)) return {};
+    OPENACLNN_TRY_ASSIGN(made, make(*old));
+    if (exchange_tensor(tensor, old, made)) return {};
   }
 }
 
@@ -137,10 +136,9 @@ aclTensor* aclCreateTensor(const int64_t* viewDims, uint64_t viewDimsNum, aclDat
                            const int64_t* stride, int64_t offset, aclFormat format,
                            const int64_t* storageDims, uint64_t storageDimsNum, void* tensorData) {
   return create_guard<aclTensor>(__func__, [&]() -> Result<void*> {
-    Result<std::shared_ptr<const Tensor>> tensor = make_tensor(
-        viewDims, viewDimsNum, dataType, stride, offset, format, storageDims, storageDimsNum, tensorData);
-    if (!tensor.ok()) return tensor.status();
-    return registered(TensorTable::instance().insert(*tensor));
+    OPENACLNN_TRY_ASSIGN(tensor, make_tensor(viewDims, viewDimsNum, dataType, stride, offset, format,
+                                             storageDims, storageDimsNum, tensorData));
+    return registered(TensorTable::instance().insert(tensor));
   });
 }
 

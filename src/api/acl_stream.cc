@@ -12,9 +12,8 @@ using namespace openaclnn;
 namespace {
 
 Status synchronize_stream_until(aclrtStream stream, Deadline deadline) {
-  Result<std::shared_ptr<Stream>> found = find_stream(stream);
-  if (!found.ok()) return found.status();
-  return synchronize_stream(**found, deadline);
+  OPENACLNN_TRY_ASSIGN(found, find_stream(stream));
+  return synchronize_stream(*found, deadline);
 }
 
 // Times are kept for plain events and for those that ask for a time line. Unknown flags do not count.
@@ -30,9 +29,8 @@ template <class Enum>
 Status deliver_event_state(aclrtEvent event, Enum* status, Enum complete, Enum not_ready) {
   OPENACLNN_TRY(require_pointer("event", event));
   OPENACLNN_TRY(require_pointer("status", status));
-  Result<bool> is_complete = event_complete(event);
-  if (!is_complete.ok()) return is_complete.status();
-  *status = *is_complete ? complete : not_ready;
+  OPENACLNN_TRY_ASSIGN(is_complete, event_complete(event));
+  *status = is_complete ? complete : not_ready;
   return {};
 }
 
@@ -80,18 +78,16 @@ aclError aclrtSynchronizeStream(aclrtStream stream) {
 
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
   return runtime_guard(__func__, [&]() -> Status {
-    Result<Deadline> deadline = deadline_after(timeout);
-    if (!deadline.ok()) return deadline.status();
-    return synchronize_stream_until(stream, *deadline);
+    OPENACLNN_TRY_ASSIGN(deadline, deadline_after(timeout));
+    return synchronize_stream_until(stream, deadline);
   });
 }
 
 aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status) {
   return runtime_guard(__func__, [&]() -> Status {
     OPENACLNN_TRY(require_pointer("status", status));
-    Result<std::shared_ptr<Stream>> found = find_stream(stream);
-    if (!found.ok()) return found.status();
-    *status = (*found)->queue->idle() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
+    OPENACLNN_TRY_ASSIGN(found, find_stream(stream));
+    *status = found->queue->idle() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
     return {};
   });
 }
@@ -166,9 +162,8 @@ aclError aclrtSynchronizeEvent(aclrtEvent event) {
 aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout) {
   return runtime_guard(__func__, [&]() -> Status {
     OPENACLNN_TRY(require_pointer("event", event));
-    Result<Deadline> deadline = deadline_after(timeout);
-    if (!deadline.ok()) return deadline.status();
-    return synchronize_event(event, *deadline);
+    OPENACLNN_TRY_ASSIGN(deadline, deadline_after(timeout));
+    return synchronize_event(event, deadline);
   });
 }
 

@@ -44,8 +44,14 @@ class [[nodiscard]] Result {
 
 }  // namespace openaclnn
 
-// Returns the failure of `expression` (a Status) from the enclosing function, or goes on.
-#define OPENACLNN_TRY(expression)                                                           \
-  do {                                                                                      \
-    if (::openaclnn::Status try_status = (expression); !try_status.ok()) return try_status; \
+// Returns the failure of an expression (a Status) from the enclosing function, or goes on.
+#define OPENACLNN_TRY(...)                                                                   \
+  do {                                                                                       \
+    if (::openaclnn::Status try_status = (__VA_ARGS__); !try_status.ok()) return try_status; \
   } while (false)
+
+// Returns the failure of an expression (a Result) from the enclosing function, or makes `name` a reference to its value.
+#define OPENACLNN_TRY_ASSIGN(name, ...)                   \
+  auto name##_result = (__VA_ARGS__);                     \
+  if (!name##_result.ok()) return name##_result.status(); \
+  auto& name = *name##_result

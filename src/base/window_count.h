@@ -19,6 +19,11 @@ constexpr int64_t count_windows(int64_t length, const WindowShape& shape) {
   return length < shape.block ? 0 : (length - shape.block) / shape.stride + 1;
 }
 
+// Whether the last of `length` >= 0 tokens ends a window.
+constexpr bool ends_window(int64_t length, const WindowShape& shape) {
+  return length >= shape.block && (length - shape.block) % shape.stride == 0;
+}
+
 // The sequences of a call, as its host array gives them.
 struct SequenceEntries {
   std::span<const int64_t> entries;

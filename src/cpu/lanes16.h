@@ -14,6 +14,9 @@ struct Lanes16 {
   static constexpr int64_t kLanes = 16;
   static constexpr int64_t kParts = kLanes / F32::kLanes;
   F32 part[kParts];
+
+  template <class Storage>
+  static Lanes16 load(const Storage* from);
 };
 
 // How often loops over the parts are unrolled. Vectors stay in registers only without a loop. Sixteen single floats stay a loop: their
@@ -38,24 +41,24 @@ HWY_INLINE Lanes16 add_product(const Lanes16& sum, F32 a, const Lanes16& b) {
 }
 
 template <class Storage>
-HWY_INLINE Lanes16 load16(const Storage* from) {
+HWY_INLINE Lanes16 Lanes16::load(const Storage* from) {
   Lanes16 value;
 #pragma GCC unroll kUnrolledParts
-  for (int64_t p = 0; p < Lanes16::kParts; ++p) value.part[p] = load(from + p * F32::kLanes);
+  for (int64_t p = 0; p < Lanes16::kParts; ++p) value.part[p] = F32::load(from + p * F32::kLanes);
   return value;
 }
 template <class Storage>
-HWY_INLINE void store16(const Lanes16& value, Storage* to) {
+HWY_INLINE void store(const Lanes16& value, Storage* to) {
 #pragma GCC unroll kUnrolledParts
   for (int64_t p = 0; p < Lanes16::kParts; ++p) store(value.part[p], to + p * F32::kLanes);
 }
 
 // 32 elements at once, which fill vectors of 16-bit elements on every instruction set.
 template <bool kStreams, class Storage>
-HWY_INLINE void write32(const Lanes16& lower, const Lanes16& upper, Storage* to) {
+HWY_INLINE void write_both(const Lanes16& lower, const Lanes16& upper, Storage* to) {
 #if HWY_TARGET == HWY_SCALAR
-  store16(lower, to);
-  store16(upper, to + Lanes16::kLanes);
+  store(lower, to);
+  store(upper, to + Lanes16::kLanes);
 #else
   constexpr int64_t kVectors = 2 * Lanes16::kParts;
 #pragma GCC unroll 16
@@ -65,34 +68,20 @@ HWY_INLINE void write32(const Lanes16& lower, const Lanes16& upper, Storage* to)
     };
     const F32x2 pair = {part(k), part(k + 1)};
     if constexpr (kStreams) {
-      stream2_in_order(pair, to + k * F32::kLanes);
+      stream_in_order<float>(pair, to + k * F32::kLanes);
     } else {
-      store2_in_order(pair, to + k * F32::kLanes);
+      store_in_order<float>(pair, to + k * F32::kLanes);
     }
   }
 #endif
 }
 template <class Storage>
-HWY_INLINE void store32(const Lanes16& lower, const Lanes16& upper, Storage* to) {
-  write32<false>(lower, upper, to);
+HWY_INLINE void store(const Lanes16& lower, const Lanes16& upper, Storage* to) {
+  write_both<false>(lower, upper, to);
 }
 template <class Storage>  // past the caches; `to` is aligned to kStreamAlignment
-HWY_INLINE void stream32(const Lanes16& lower, const Lanes16& upper, Storage* to) {
-  write32<true>(lower, upper, to);
-}
-
-// The first `count` <= 16 lanes; the others are +0.
-template <class Storage>
-HWY_INLINE Lanes16 load16_first(const Storage* from, int64_t count) {
-  Storage buffer[Lanes16::kLanes];
-  copy_in(from, count, buffer);
-  return load16(buffer);
-}
-template <class Storage>
-HWY_INLINE void store16_first(const Lanes16& value, Storage* to, int64_t count) {
-  Storage buffer[Lanes16::kLanes];
-  store16(value, buffer);
-  copy_out(buffer, to, count);
+HWY_INLINE void stream(const Lanes16& lower, const Lanes16& upper, Storage* to) {
+  write_both<true>(lower, upper, to);
 }
 
 #if HWY_TARGET != HWY_SCALAR

@@ -6,7 +6,6 @@
 // stores with store_in_order().
 #pragma once
 
-#include <hwy/cache_control.h>
 #include <cstdint>
 #include <type_traits>
 
@@ -17,6 +16,10 @@ namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 struct F32x2 {
   static constexpr int64_t kLanes = 2 * F32::kLanes;
   F32 a, b;
+
+  template <class Storage>
+  static F32x2 load(const Storage* from);
+  static F32x2 load(const Bfloat16* from);
 };
 
 HWY_INLINE F32x2 operator+(const F32x2& x, const F32x2& y) { return {x.a + y.a, x.b + y.b}; }
@@ -34,7 +37,7 @@ HWY_INLINE bool has_nan(const F32x2& x) {
   return !hn::AllFalse(F32::Tag(), hn::Or(hn::IsNaN(x.a.raw), hn::IsNaN(x.b.raw)));
 }
 
-// Whether load2 of one type and store2 of another keep the order of elements.
+// Whether loads of one type and stores of another keep the order of elements.
 template <class T>
 inline constexpr bool kIsInterleaved = std::is_same_v<T, Bfloat16>;
 template <class From, class To>
@@ -43,10 +46,10 @@ inline constexpr bool kHaveSameOrder = kIsInterleaved<From> == kIsInterleaved<To
 // ---- kLanes elements from memory ----
 
 template <class Storage>
-HWY_INLINE F32x2 load2(const Storage* from) {
-  return {load(from), load(from + F32::kLanes)};
+HWY_INLINE F32x2 F32x2::load(const Storage* from) {
+  return {F32::load(from), F32::load(from + F32::kLanes)};
 }
-HWY_INLINE F32x2 load2(const Bfloat16* from) {
+HWY_INLINE F32x2 F32x2::load(const Bfloat16* from) {
   const U32Tag u32;
   const F32::Tag f32;
   const auto words = hn::LoadU(u32, reinterpret_cast<const uint32_t*>(from));
@@ -54,17 +57,9 @@ HWY_INLINE F32x2 load2(const Bfloat16* from) {
           F32(hn::BitCast(f32, hn::And(words, hn::Set(u32, 0xFFFF0000u))))};
 }
 
-// The first `count` < kLanes elements; the others are +0.
-template <class Storage>
-HWY_INLINE F32x2 load2_first(const Storage* from, int64_t count) {
-  Storage buffer[F32x2::kLanes];
-  copy_in(from, count, buffer);
-  return load2(buffer);
-}
-
 // ---- and back. 16-bit types: numbers only, no NaN among them; floats as they are ----
 
-HWY_INLINE void store2_numbers(const F32x2& value, float* to) {
+HWY_INLINE void store_numbers(const F32x2& value, float* to) {
   hn::StoreU(value.a.raw, F32::Tag(), to);
   hn::StoreU(value.b.raw, F32::Tag(), to + F32::kLanes);
 }
@@ -87,7 +82,7 @@ HWY_INLINE hn::Vec<U32Tag> bfloat16_words(const F32x2& value) {
 }
 #endif
 
-HWY_INLINE void store2_numbers(const F32x2& value, Bfloat16* to) {
+HWY_INLINE void store_numbers(const F32x2& value, Bfloat16* to) {
 #if HWY_TARGET == HWY_SCALAR
   to[0] = narrow_bf16(hn::GetLane(value.a.raw));
   to[1] = narrow_bf16(hn::GetLane(value.b.raw));
@@ -107,7 +102,7 @@ HWY_INLINE hn::Vec<U32Tag> float16_words(const F32x2& value) {
 }
 #endif
 
-HWY_INLINE void store2_numbers(const F32x2& value, Float16* to) {
+HWY_INLINE void store_numbers(const F32x2& value, Float16* to) {
 #if HWY_TARGET == HWY_SCALAR
   to[0] = narrow_f16(hn::GetLane(value.a.raw));
   to[1] = narrow_f16(hn::GetLane(value.b.raw));
@@ -117,32 +112,8 @@ HWY_INLINE void store2_numbers(const F32x2& value, Float16* to) {
 }
 
 template <class Storage>
-HWY_INLINE void store2(const F32x2& value, Storage* to) {
-  store2_numbers(canonical(value), to);
-}
-
-template <class Storage>
-HWY_INLINE void store2_first(const F32x2& value, Storage* to, int64_t count) {
-  Storage buffer[F32x2::kLanes];
-  store2(value, buffer);
-  copy_out(buffer, to, count);
-}
-
-// As store2, for a pair that load2 of a `From` made: elements go to memory in the order of the tensor.
-template <class From, class To>
-HWY_INLINE void store_in_order(const F32x2& value, To* to) {
-  if constexpr (kHaveSameOrder<From, To>) {
-    store2(value, to);
-  } else {
-    float ordered[F32x2::kLanes];
-    if constexpr (kIsInterleaved<From>) {
-      hn::StoreInterleaved2(value.a.raw, value.b.raw, F32::Tag(), ordered);
-    } else {
-      store2_numbers(value, ordered);
-    }
-    store(load(ordered), to);
-    store(load(ordered + F32::kLanes), to + F32::kLanes);
-  }
+HWY_INLINE void store(const F32x2& value, Storage* to) {
+  store_numbers(canonical(value), to);
 }
 
 // ---- past the caches, for results that are larger than these; `to` is aligned to kStreamAlignment ----
@@ -151,9 +122,9 @@ inline constexpr uintptr_t kStreamAlignment = 64;
 inline constexpr bool kHasStreams = HWY_TARGET != HWY_SCALAR;  // else they are stores like others
 
 template <class Storage>
-HWY_INLINE void stream2(const F32x2& value, Storage* to) {
+HWY_INLINE void stream(const F32x2& value, Storage* to) {
 #if HWY_TARGET == HWY_SCALAR
-  store2(value, to);
+  store(value, to);
 #else
   const F32x2 x = canonical(value);
   if constexpr (std::is_same_v<Storage, float>) {
@@ -167,7 +138,7 @@ HWY_INLINE void stream2(const F32x2& value, Storage* to) {
 #endif
 }
 
-// ---- consecutive vectors to any storage type, where the order of elements matters before the store ----
+// ---- in the order of the tensor, for a pair that was loaded from a `From`; of float: two consecutive vectors ----
 
 #if HWY_TARGET != HWY_SCALAR
 HWY_INLINE hn::Vec<U32Tag> bfloat16_words_in_order(const F32x2& value) {
@@ -183,24 +154,33 @@ HWY_INLINE hn::Vec<U32Tag> bfloat16_words_in_order(const F32x2& value) {
 }
 #endif
 
-template <class Storage>
-HWY_INLINE void store2_in_order(const F32x2& value, Storage* to) {
-#if HWY_TARGET != HWY_SCALAR
-  if constexpr (std::is_same_v<Storage, Bfloat16>) {
-    return hn::StoreU(bfloat16_words_in_order(canonical(value)), U32Tag(), reinterpret_cast<uint32_t*>(to));
-  }
+template <class From, class To>
+HWY_INLINE void store_in_order(const F32x2& value, To* to) {
+  if constexpr (kHaveSameOrder<From, To>) {
+    store(value, to);
+  } else if constexpr (kIsInterleaved<From>) {
+    float ordered[F32x2::kLanes];
+    hn::StoreInterleaved2(value.a.raw, value.b.raw, F32::Tag(), ordered);
+    store(load(ordered), to);
+    store(load(ordered + F32::kLanes), to + F32::kLanes);
+  } else {
+#if HWY_TARGET == HWY_SCALAR
+    store(value, to);
+#else
+    hn::StoreU(bfloat16_words_in_order(canonical(value)), U32Tag(), reinterpret_cast<uint32_t*>(to));
 #endif
-  store2(value, to);
+  }
 }
 
-template <class Storage>
-HWY_INLINE void stream2_in_order(const F32x2& value, Storage* to) {
+// From: not interleaved.
+template <class From, class To>
+HWY_INLINE void stream_in_order(const F32x2& value, To* to) {
+  static_assert(!kIsInterleaved<From>);
 #if HWY_TARGET != HWY_SCALAR
-  if constexpr (std::is_same_v<Storage, Bfloat16>) {
+  if constexpr (kIsInterleaved<To>)
     return hn::Stream(bfloat16_words_in_order(canonical(value)), U32Tag(), reinterpret_cast<uint32_t*>(to));
-  }
 #endif
-  stream2(value, to);
+  stream(value, to);
 }
 
 }  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

@@ -66,12 +66,6 @@ inline int64_t rows_ahead(int64_t columns) {
   return std::max<int64_t>(kBytesAhead / (columns * static_cast<int64_t>(sizeof(In))), 1);
 }
 
-template <class In>
-HWY_INLINE void fetch_pair(const In* from) {
-  constexpr int64_t kLineElements = 64 / static_cast<int64_t>(sizeof(In));
-  for (int64_t i = 0; i < F32x2::kLanes; i += kLineElements) hwy::Prefetch(from + i);
-}
-
 // Row k and the row to fetch while it is read, for kRows consecutive rows.
 template <int kRows, class In>
 struct RowGroup {
@@ -89,8 +83,8 @@ struct RowGroup {
 
   HWY_INLINE F32x2 add_to(F32x2 sum, int64_t column) const {
     for (int k = 0; k < kRows; ++k) {
-      fetch_pair(ahead[k] + column);
-      sum = sum + load2(row[k] + column);
+      fetch<F32x2>(ahead[k] + column);
+      sum = sum + load<F32x2>(row[k] + column);
     }
     return sum;
   }
@@ -101,11 +95,11 @@ template <int kRows, class In>
 inline void add_group(float* accumulators, const RowGroup<kRows, In>& group, int64_t columns, bool first) {
   if (first) {
     for_each_pair(columns, [&](int64_t slot, int64_t column) {
-      store2_numbers(group.add_to(F32x2(), column), accumulators + slot);
+      store_numbers(group.add_to(F32x2(), column), accumulators + slot);
     });
   } else {
     for_each_pair(columns, [&](int64_t slot, int64_t column) {
-      store2_numbers(group.add_to(load2(accumulators + slot), column), accumulators + slot);
+      store_numbers(group.add_to(load<F32x2>(accumulators + slot), column), accumulators + slot);
     });
   }
 }
@@ -148,12 +142,12 @@ struct SumTarget {
   bool streams;  // past the caches
 };
 
-// Writes pairs that load2 of an In made.
+// Writes pairs that were loaded from an In.
 template <class In, bool kStreams, class Out>
 HWY_INLINE void write_pair(const SumTarget<Out>& target, const F32x2& sum, int64_t column) {
   const F32x2 scaled = target.scale * sum;
   if constexpr (kStreams && kHaveSameOrder<In, Out>) {
-    stream2(scaled, target.out + column);
+    stream(scaled, target.out + column);
   } else {
     store_in_order<In>(scaled, target.out + column);
   }
@@ -207,7 +201,7 @@ inline void sum_rows(const Rows<RowStart>& rows, int64_t columns, RowAccumulator
   const float* const sums = sum_term_blocks(rows.count, add_term_block, slots_for(columns), accumulators);
   with_streaming<In>(target, columns, [&](auto streams) {
     for_each_pair(columns, [&](int64_t slot, int64_t column) {
-      write_pair<In, streams()>(target, load2(sums + slot), column);
+      write_pair<In, streams()>(target, load<F32x2>(sums + slot), column);
     });
   });
 }
@@ -262,7 +256,7 @@ inline void sum_gathered_rows(const Rows<RowStart>& rows, int64_t in_stride, int
   const float* const sums = sum_term_blocks(rows.count, add_term_block, slots_for(width), accumulators);
   Out result[kGatheredColumns];
   for_each_pair(width, [&](int64_t slot, int64_t column) {
-    write_pair<In, false>(SumTarget<Out>{result, target.scale, false}, load2(sums + slot), column);
+    write_pair<In, false>(SumTarget<Out>{result, target.scale, false}, load<F32x2>(sums + slot), column);
   });
   for (int64_t c = 0; c < columns; ++c) target.out[c * out_stride] = result[c];
 }

@@ -3,8 +3,18 @@
 // A thin value type over Highway. It is compiled once per instruction set, in that set's namespace; every operation is one
 // IEEE operation on each lane, so results do not depend on the width. Loads and stores widen exactly and round to nearest
 // even with one canonical NaN, and never touch a byte outside the elements they are given.
+//
+// The memory verbs. V is F32, F32x2 (cpu/pairs.h) or Lanes16 (cpu/lanes16.h), and memory has any storage type:
+//   load<V>(from), load_first<V>(from, count)            V::kLanes elements; the first `count` of them, and +0 for the others
+//   store(value, to), store_first(value, to, count)      the way back
+//   store_numbers(pair, to)                              without a look for NaN
+//   stream(pair, to)                                     past the caches
+//   store_in_order<From>, stream_in_order<From>          for a pair that was loaded from a `From`, which may order it in another way
+//   copy_in(from, count, buffer), copy_out(buffer, to, count)    elements as they are
+//   fetch<V>(from)                                       into the caches
 #pragma once
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cstdint>
@@ -31,7 +41,16 @@ struct F32 {
   F32() : raw(hn::Zero(Tag())) {}
   F32(hn::Vec<Tag> vector) : raw(vector) {}
   F32(float value) : raw(hn::Set(Tag(), value)) {}
+
+  static F32 load(const float* from);
+  static F32 load(const Bfloat16* from);
+  static F32 load(const Float16* from);
 };
+
+template <class V = F32, class Storage>
+HWY_INLINE V load(const Storage* from) {
+  return V::load(from);
+}
 
 HWY_INLINE F32 operator+(F32 a, F32 b) { return hn::Add(a.raw, b.raw); }
 HWY_INLINE F32 operator-(F32 a, F32 b) { return hn::Sub(a.raw, b.raw); }
@@ -62,7 +81,7 @@ HWY_INLINE F32 canonical(F32 a) {
 
 // ---- float ----
 
-HWY_INLINE F32 load(const float* from) { return hn::LoadU(F32::Tag(), from); }
+HWY_INLINE F32 F32::load(const float* from) { return hn::LoadU(F32::Tag(), from); }
 HWY_INLINE void store(F32 value, float* to) { hn::StoreU(canonical(value).raw, F32::Tag(), to); }
 
 // ---- bfloat16: the upper half of a float ----
@@ -71,7 +90,7 @@ using U16Tag = hn::Rebind<uint16_t, F32::Tag>;
 using U32Tag = hn::RebindToUnsigned<F32::Tag>;
 using I32Tag = hn::RebindToSigned<F32::Tag>;
 
-HWY_INLINE F32 load(const Bfloat16* from) {
+HWY_INLINE F32 F32::load(const Bfloat16* from) {
   const auto bits = hn::PromoteTo(U32Tag(), hn::LoadU(U16Tag(), reinterpret_cast<const uint16_t*>(from)));
   return hn::BitCast(F32::Tag(), hn::ShiftLeft<16>(bits));
 }
@@ -87,7 +106,7 @@ HWY_INLINE void store(F32 value, Bfloat16* to) {
 
 // ---- float16: the hardware's conversions, which round to nearest even and keep subnormals; scalar code where there are none ----
 
-HWY_INLINE F32 load(const Float16* from) {
+HWY_INLINE F32 F32::load(const Float16* from) {
 #if HWY_TARGET == HWY_SCALAR
   return F32(widen(*from));
 #else
@@ -105,7 +124,7 @@ HWY_INLINE void store(F32 value, Float16* to) {
 #endif
 }
 
-// ---- the last elements of a row: count <= kLanes, through a buffer of one full vector ----
+// ---- the last elements of a row: count <= V::kLanes, through a buffer of V::kLanes elements ----
 
 // Where there are loads and stores under a mask, for elements of so many bytes, they fill and empty the buffer much faster than
 // memcpy of a size that is not known. They touch nothing beyond.
@@ -151,19 +170,26 @@ HWY_INLINE void copy_out(const Storage (&buffer)[kElements], Storage* to, int64_
   }
 }
 
-// The last elements of a run, `count` <= F32::kLanes of them.
-template <class Storage>
-HWY_INLINE F32 load_first(const Storage* from, int64_t count) {
-  Storage buffer[F32::kLanes];
+template <class V = F32, class Storage>
+HWY_INLINE V load_first(const Storage* from, int64_t count) {
+  Storage buffer[V::kLanes];
   copy_in(from, count, buffer);
-  return load(buffer);
+  return load<V>(buffer);
 }
 
-template <class Storage>
-HWY_INLINE void store_first(F32 value, Storage* to, int64_t count) {
-  Storage buffer[F32::kLanes];
+template <class V, class Storage>
+HWY_INLINE void store_first(const V& value, Storage* to, int64_t count) {
+  Storage buffer[V::kLanes];
   store(value, buffer);
   copy_out(buffer, to, count);
+}
+
+// ---- what will be loaded soon ----
+
+template <class V = F32, class Storage>
+HWY_INLINE void fetch(const Storage* from) {
+  constexpr int64_t kLineElements = 64 / static_cast<int64_t>(sizeof(Storage));
+  for (int64_t i = 0; i < V::kLanes; i += kLineElements) hwy::Prefetch(from + i);
 }
 
 }  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

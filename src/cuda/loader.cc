@@ -47,19 +47,18 @@ Result<std::string> plugin_path() {
 
 // The table of the plugin, or why there is none. What was opened stays open: the driver has threads in it.
 Result<const PluginTable*> open_plugin() {
-  Result<std::string> path = plugin_path();
-  if (!path.ok()) return path.status();
-  if (access(path->c_str(), F_OK) != 0) return Status(1, "plugin file not found at " + *path);
-  void* const library = dlopen(path->c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  OPENACLNN_TRY_ASSIGN(path, plugin_path());
+  if (access(path.c_str(), F_OK) != 0) return Status(1, "plugin file not found at " + path);
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) {
     const char* const why = dlerror();
-    return Status(1, text("plugin ", *path, " does not load: ", why != nullptr ? why : "no reason given"));
+    return Status(1, text("plugin ", path, " does not load: ", why != nullptr ? why : "no reason given"));
   }
   const auto get_table = reinterpret_cast<GetPluginTable>(dlsym(library, kGetPluginTable));
   const PluginTable* const table = get_table != nullptr ? get_table() : nullptr;
-  if (table == nullptr) return Status(1, text("plugin ", *path, " is no CUDA plugin of openaclnn"));
+  if (table == nullptr) return Status(1, text("plugin ", path, " is no CUDA plugin of openaclnn"));
   if (table->table_bytes != sizeof(PluginTable) || std::strcmp(table->build, OPENACLNN_CUDA_BUILD) != 0) {
-    return Status(1, text("plugin ", *path, " belongs to another build of openaclnn (", table->build,
+    return Status(1, text("plugin ", path, " belongs to another build of openaclnn (", table->build,
                           ") than the library (", OPENACLNN_CUDA_BUILD, ")"));
   }
   return table;

@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/search.h"
 #include "base/sum_order.h"
 #include "cuda/float_types.cuh"
 #include "cuda/kernel.cuh"
@@ -44,23 +45,17 @@ __device__ __forceinline__ TermSuperblock find_superblock(const TermGroups& grou
   const int64_t last_group = groups.count - 1;
   int64_t low = item - groups.most_terms / kSuperblockTerms;
   low = low < 0 ? 0 : low > last_group ? last_group : low;
-  int64_t high = (item < last_group ? item : last_group) + 1;
-  while (high - low > 1) {
-    const int64_t middle = low + (high - low) / 2;
-    if (groups.begin(middle) / kSuperblockTerms + middle <= item) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  const int64_t begin = groups.begin(low);
-  const int64_t end = groups.end(low);
-  const int64_t superblock = item - (begin / kSuperblockTerms + low);
+  const int64_t high = (item < last_group ? item : last_group) + 1;
+  const int64_t group =
+      last_where(low, high, [&](int64_t k) { return groups.begin(k) / kSuperblockTerms + k <= item; });
+  const int64_t begin = groups.begin(group);
+  const int64_t end = groups.end(group);
+  const int64_t superblock = item - (begin / kSuperblockTerms + group);
   const int64_t superblock_begin = begin + superblock * kSuperblockTerms;
   if (superblock > 0 && superblock_begin >= end) return {-1, 0, 0, false};
   const int64_t superblock_end =
       superblock_begin + kSuperblockTerms < end ? superblock_begin + kSuperblockTerms : end;
-  return {low, superblock_begin, superblock_end, end - begin <= kSuperblockTerms};
+  return {group, superblock_begin, superblock_end, end - begin <= kSuperblockTerms};
 }
 
 // Where the sum of a superblock of a long group goes. Full superblocks have the even slots, and the incomplete ones, of which a group
@@ -221,15 +216,7 @@ struct LongGroup {
 // group's begin: the one that `stretch` counts these multiples to.
 __device__ __forceinline__ LongGroup find_long_group(const TermGroups& groups, int64_t stretch) {
   const int64_t term = stretch * kSuperblockTerms;
-  int64_t group = 0;  // the first that ends behind the term
-  for (int64_t high = groups.count; group < high;) {
-    const int64_t middle = group + (high - group) / 2;
-    if (groups.end(middle) > term) {
-      high = middle;
-    } else {
-      group = middle + 1;
-    }
-  }
+  const int64_t group = first_where(0, groups.count, [&](int64_t k) { return groups.end(k) > term; });
   if (group == groups.count) return {-1, 0, 0, 0};
   const int64_t begin = groups.begin(group);
   const int64_t end = groups.end(group);

@@ -90,15 +90,13 @@ Status run_phase1(uint64_t* workspace_bytes, aclOpExecutor** executor, const Mak
   }
   if (executor == nullptr)
     return {ACLNN_ERR_PARAM_NULLPTR, "executor is NULL; pass the address of an aclOpExecutor*"};
-  Result<Call> call = make(plan_context());
-  if (!call.ok()) return call.status();
+  OPENACLNN_TRY_ASSIGN(call, make(plan_context()));
   if (record != nullptr) [[unlikely]]
-    call->record = record;
-  const uint64_t required = call->workspace_bytes;
-  Result<aclOpExecutor*> made = make_executor(std::move(*call));
-  if (!made.ok()) return made.status();
+    call.record = record;
+  const uint64_t required = call.workspace_bytes;
+  OPENACLNN_TRY_ASSIGN(made, make_executor(std::move(call)));
   *workspace_bytes = required;
-  *executor = *made;
+  *executor = made;
   return {};
 }
 

@@ -25,7 +25,7 @@ Result<CurrentContext> current_context() {
   void* handle = current_context_handle();
   std::shared_ptr<Context> context = ContextTable::instance().find(handle);
   if (context == nullptr) return no_context();
-  if (Status status = require_usable_platform(); !status.ok()) return status;
+  OPENACLNN_TRY(require_usable_platform());
   return CurrentContext{handle, std::move(context)};
 }
 

@@ -19,7 +19,7 @@ Status closed_stream() { return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being d
 
 // A copy of the event's state.
 Result<Event> look_up(const char* name, void* handle) {
-  if (Result<CurrentContext> current = current_context(); !current.ok()) return current.status();
+  OPENACLNN_TRY(current_context().status());
   Event copy;
   if (!EventTable::instance().with(handle, [&](std::shared_ptr<Event>& event) { copy = *event; }))
     return stale_event(name);
@@ -44,7 +44,7 @@ Fault run_reset(const void* plan, const TaskIo&) {
 }  // namespace
 
 Result<void*> create_event(bool timed) {
-  if (Result<CurrentContext> current = current_context(); !current.ok()) return current.status();
+  OPENACLNN_TRY(current_context().status());
   void* handle = EventTable::instance().insert(std::make_shared<Event>(Event{timed, nullptr}));
   if (handle == nullptr) return Status(ACL_ERROR_RT_MEMORY_ALLOCATION, "every event number is in use");
   return handle;
@@ -55,11 +55,10 @@ Status destroy_event(void* event) {
 }
 
 Status record_event(void* handle, aclrtStream stream) {
-  Result<std::shared_ptr<Stream>> target = find_stream(stream);
-  if (!target.ok()) return target.status();
-  if (Result<Event> event = look_up("event", handle); !event.ok()) return event.status();
+  OPENACLNN_TRY_ASSIGN(target, find_stream(stream));
+  OPENACLNN_TRY(look_up("event", handle).status());
   // Not under the event's lock: without workers, recording runs what became ready on this thread.
-  const std::shared_ptr<Marker> marker = (*target)->queue->record();
+  const std::shared_ptr<Marker> marker = target->queue->record();
   if (marker == nullptr) return closed_stream();
   const bool live =
       EventTable::instance().with(handle, [&](std::shared_ptr<Event>& event) { event->latest = marker; });
@@ -67,39 +66,33 @@ Status record_event(void* handle, aclrtStream stream) {
 }
 
 Status reset_event(void* handle, aclrtStream stream) {
-  Result<std::shared_ptr<Stream>> target = find_stream(stream);
-  if (!target.ok()) return target.status();
-  Result<Event> event = look_up("event", handle);
-  if (!event.ok()) return event.status();
-  if (event->latest == nullptr) return {};
+  OPENACLNN_TRY_ASSIGN(target, find_stream(stream));
+  OPENACLNN_TRY_ASSIGN(event, look_up("event", handle));
+  if (event.latest == nullptr) return {};
   Task task;
   task.name = "aclrtResetEvent";
   task.run = run_reset;
   task.on_host = true;
-  task.plan = std::make_shared<const ResetPlan>(ResetPlan{handle, event->latest});
-  return (*target)->queue->enqueue(std::move(task)) ? Status() : closed_stream();
+  task.plan = std::make_shared<const ResetPlan>(ResetPlan{handle, event.latest});
+  return target->queue->enqueue(std::move(task)) ? Status() : closed_stream();
 }
 
 Status stream_wait_event(aclrtStream stream, void* handle) {
-  Result<std::shared_ptr<Stream>> target = find_stream(stream);
-  if (!target.ok()) return target.status();
-  Result<Event> event = look_up("event", handle);
-  if (!event.ok()) return event.status();
-  if (event->latest == nullptr) return {};
-  return (*target)->queue->wait_for(event->latest) ? Status() : closed_stream();
+  OPENACLNN_TRY_ASSIGN(target, find_stream(stream));
+  OPENACLNN_TRY_ASSIGN(event, look_up("event", handle));
+  if (event.latest == nullptr) return {};
+  return target->queue->wait_for(event.latest) ? Status() : closed_stream();
 }
 
 Result<bool> event_complete(void* handle) {
-  Result<Event> event = look_up("event", handle);
-  if (!event.ok()) return event.status();
-  return event->latest == nullptr || event->latest->complete();
+  OPENACLNN_TRY_ASSIGN(event, look_up("event", handle));
+  return event.latest == nullptr || event.latest->complete();
 }
 
 Status synchronize_event(void* handle, Deadline deadline) {
-  Result<Event> event = look_up("event", handle);
-  if (!event.ok()) return event.status();
-  if (event->latest == nullptr) return {};
-  Marker& marker = *event->latest;
+  OPENACLNN_TRY_ASSIGN(event, look_up("event", handle));
+  if (event.latest == nullptr) return {};
+  Marker& marker = *event.latest;
   if (marker.synchronize(deadline) == WaitResult::timed_out) {
     return {ACL_ERROR_RT_EVENT_SYNC_TIMEOUT,
             "timeout expired: event was not reached in time; the stream's work goes on"};
@@ -111,10 +104,8 @@ Status synchronize_event(void* handle, Deadline deadline) {
 }
 
 Result<float> elapsed_milliseconds(void* start_handle, void* end_handle) {
-  Result<Event> start = look_up("startEvent", start_handle);
-  if (!start.ok()) return start.status();
-  Result<Event> end = look_up("endEvent", end_handle);
-  if (!end.ok()) return end.status();
+  OPENACLNN_TRY_ASSIGN(start, look_up("startEvent", start_handle));
+  OPENACLNN_TRY_ASSIGN(end, look_up("endEvent", end_handle));
   const auto unusable = [](const char* name, const Event& event) -> Status {
     const char* why = event.latest == nullptr     ? " was never recorded"
                       : !event.timed              ? " was created with flags that keep no time"
@@ -124,9 +115,9 @@ Result<float> elapsed_milliseconds(void* start_handle, void* end_handle) {
     return {ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID,
             std::string(name) + why + "; both events must be timed, recorded and reached"};
   };
-  if (Status status = unusable("startEvent", *start); !status.ok()) return status;
-  if (Status status = unusable("endEvent", *end); !status.ok()) return status;
-  const double elapsed = end->latest->milliseconds_since(*start->latest);
+  OPENACLNN_TRY(unusable("startEvent", start));
+  OPENACLNN_TRY(unusable("endEvent", end));
+  const double elapsed = end.latest->milliseconds_since(*start.latest);
   if (elapsed < 0) {
     return Status(ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL, "endEvent was reached before startEvent; swap them");
   }

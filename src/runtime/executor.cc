@@ -124,11 +124,10 @@ Status set_tensor_address(aclOpExecutor* executor, ParameterSet set, size_t inde
   if (described == nullptr) {
     return {ACLNN_ERR_PARAM_INVALID, "tensor is not live; pass a tensor that aclCreateTensor returned"};
   }
-  const Result<size_t> at = parameter_at(*object->call, set, "index", index);
-  if (!at.ok()) return at.status();
-  if (object->call->parameters[*at].is_list) return wrong_kind(object->call->parameters[*at], "index", index);
+  OPENACLNN_TRY_ASSIGN(at, parameter_at(*object->call, set, "index", index));
+  if (object->call->parameters[at].is_list) return wrong_kind(object->call->parameters[at], "index", index);
   return set_both(executor, tensor, std::move(described), address, [&](Executor& live) {
-    live.data[*at] = address;
+    live.data[at] = address;
     live.lists = nullptr;
   });
 }
@@ -148,9 +147,8 @@ Status set_element_address(aclOpExecutor* executor, ParameterSet set, size_t ind
     return {ACLNN_ERR_PARAM_INVALID,
             text("irIndex is ", index, "; ", call.op->name, " has no tensor-list parameter")};
   }
-  const Result<size_t> at = parameter_at(call, set, "irIndex", index);
-  if (!at.ok()) return at.status();
-  const Parameter& parameter = call.parameters[*at];
+  OPENACLNN_TRY_ASSIGN(at, parameter_at(call, set, "irIndex", index));
+  const Parameter& parameter = call.parameters[at];
   if (!parameter.is_list) return wrong_kind(parameter, "irIndex", index);
   if (element >= parameter.element_count || element >= tensors->elements.size()) {
     return {ACLNN_ERR_PARAM_INVALID,

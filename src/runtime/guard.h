@@ -64,9 +64,8 @@ template <class Pointer, class Body>
 Pointer* create_guard(const char* function, Body&& body) noexcept {
   Pointer* created = nullptr;
   const int code = guard(function, kMetaWall, [&]() -> Status {
-    Result<void*> result = body();
-    if (!result.ok()) return result.status();
-    created = static_cast<Pointer*>(*result);
+    OPENACLNN_TRY_ASSIGN(made, body());
+    created = static_cast<Pointer*>(made);
     return {};
   });
   return code == 0 ? created : nullptr;

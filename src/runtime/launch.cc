@@ -42,12 +42,10 @@ Status run_phase2(const Operator& op, void* workspace, uint64_t workspace_bytes,
     return {ACLNN_ERR_PARAM_NULLPTR,
             text("executor is NULL; pass the one that ", op.name, "GetWorkspaceSize returned")};
   }
-  Result<Snapshot> snapshot = use_executor(op, executor);
-  if (!snapshot.ok()) return snapshot.status();
-  const Call& call = *snapshot->call;
+  OPENACLNN_TRY_ASSIGN(snapshot, use_executor(op, executor));
+  const Call& call = *snapshot.call;
 
-  Result<std::shared_ptr<Stream>> target = find_stream_of_device(stream);
-  if (!target.ok()) return target.status();
+  OPENACLNN_TRY_ASSIGN(target, find_stream_of_device(stream));
   if (workspace == nullptr && call.workspace_bytes > 0) {
     return {ACLNN_ERR_PARAM_NULLPTR,
             text("workspace is NULL but ", call.workspace_bytes, " bytes are required")};
@@ -58,13 +56,13 @@ Status run_phase2(const Operator& op, void* workspace, uint64_t workspace_bytes,
   }
   const Environment& env = environment();
   const bool strict = env.check == CheckMode::strict;
-  OPENACLNN_TRY(check_addresses(call, {snapshot->data, snapshot->lists.get(), workspace}, strict));
+  OPENACLNN_TRY(check_addresses(call, {snapshot.data, snapshot.lists.get(), workspace}, strict));
   if (call.nothing_to_do) return {};
 
-  Task task = make_task(*snapshot, workspace);
+  Task task = make_task(snapshot, workspace);
   if (is_recording()) [[unlikely]]
-    record_task(task, snapshot->call, (*target)->number);
-  return submit(**target, std::move(task), env.blocking || strict);
+    record_task(task, snapshot.call, target->number);
+  return submit(*target, std::move(task), env.blocking || strict);
 }
 
 // What is recorded of a failure needs the executor as it was before the call.

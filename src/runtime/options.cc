@@ -34,27 +34,25 @@ Status set_system_param(int option, int64_t value) {
 }
 
 Result<int64_t> system_param(int option) {
-  if (Status status = require_option(option, kOptions); !status.ok()) return status;
+  OPENACLNN_TRY(require_option(option, kOptions));
   return process_params()[static_cast<size_t>(option)].load();
 }
 
 Status set_context_param(int option, int64_t value) {
   OPENACLNN_TRY(require_option(option, kContextOptions));
-  Result<CurrentContext> current = current_context();
-  if (!current.ok()) return current.status();
+  OPENACLNN_TRY_ASSIGN(current, current_context());
   ContextTable::instance().with(
-      current->handle, [&](std::shared_ptr<Context>& context) { context->system_params[option] = value; });
+      current.handle, [&](std::shared_ptr<Context>& context) { context->system_params[option] = value; });
   return {};
 }
 
 Result<int64_t> context_param(int option) {
-  if (Status status = require_option(option, kContextOptions); !status.ok()) return status;
-  Result<CurrentContext> current = current_context();
-  if (!current.ok()) return current.status();
+  OPENACLNN_TRY(require_option(option, kContextOptions));
+  OPENACLNN_TRY_ASSIGN(current, current_context());
   Result<int64_t> value =
       Status(ACL_ERROR_RT_SYSPARAMOPT_NOT_SET,
              text("opt ", option, " was never set for the current context; set it first"));
-  ContextTable::instance().with(current->handle, [&](std::shared_ptr<Context>& context) {
+  ContextTable::instance().with(current.handle, [&](std::shared_ptr<Context>& context) {
     const auto found = context->system_params.find(option);
     if (found != context->system_params.end()) value = found->second;
   });

@@ -42,18 +42,17 @@ Process* const Process::process_ = new Process;
 Result<void*> make_context(int device) {
   auto context = std::make_shared<Context>();
   context->device = device;
-  Result<void*> stream = make_default_stream(context);
-  if (!stream.ok()) return stream.status();
-  context->default_stream = *stream;
+  OPENACLNN_TRY_ASSIGN(stream, make_default_stream(context));
+  context->default_stream = stream;
   void* handle = nullptr;
   try {
     handle = ContextTable::instance().insert(std::move(context));
   } catch (...) {
-    (void)StreamTable::instance().remove(*stream);
+    (void)StreamTable::instance().remove(stream);
     throw;
   }
   if (handle != nullptr) return handle;
-  (void)StreamTable::instance().remove(*stream);
+  (void)StreamTable::instance().remove(stream);
   return Status(ACL_ERROR_RT_MEMORY_ALLOCATION,
                 "EL0004 Failed to allocate a context: every number is in use");
 }
@@ -141,9 +140,8 @@ Status set_device(int32_t device) {
   DefaultContext& entry = process.default_contexts[static_cast<size_t>(device)];
   // A caller may also have destroyed the default context by hand; then the next one to set the device gets a new one.
   if (entry.references == 0 || ContextTable::instance().find(entry.handle) == nullptr) {
-    Result<void*> made = make_context(device);
-    if (!made.ok()) return made.status();
-    entry.handle = *made;
+    OPENACLNN_TRY_ASSIGN(made, make_context(device));
+    entry.handle = made;
   }
   ++entry.references;
   current_context_handle() = entry.handle;
@@ -169,7 +167,7 @@ Status reset_device(int32_t device, bool force) {
 }
 
 Result<void*> create_context(int32_t device) {
-  if (Status status = require_device(device); !status.ok()) return status;
+  OPENACLNN_TRY(require_device(device));
   Result<void*> made = make_context(device);
   if (made.ok()) current_context_handle() = *made;
   return made;

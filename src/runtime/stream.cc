@@ -44,15 +44,13 @@ Result<void*> add_stream(const std::shared_ptr<Context>& context, bool is_defaul
 // make_queue(device) returns the new stream's queue, or why there is none.
 template <class MakeQueue>
 Result<void*> create_stream_over(const MakeQueue& make_queue) {
-  Result<CurrentContext> current = current_context();
-  if (!current.ok()) return current.status();
-  Result<std::shared_ptr<Queue>> queue = make_queue(device_of(*current->context));
-  if (!queue.ok()) return queue.status();
-  Result<void*> stream = add_stream(current->context, false, std::move(*queue));
+  OPENACLNN_TRY_ASSIGN(current, current_context());
+  OPENACLNN_TRY_ASSIGN(queue, make_queue(device_of(*current.context)));
+  Result<void*> stream = add_stream(current.context, false, std::move(queue));
   // The context may have been destroyed meanwhile; then nobody would ever destroy this stream.
-  if (stream.ok() && current->context->ended.load()) {
+  if (stream.ok() && current.context->ended.load()) {
     (void)StreamTable::instance().remove(*stream);
-    return stale_context(current->handle);
+    return stale_context(current.handle);
   }
   return stream;
 }
@@ -81,7 +79,7 @@ Result<StreamOfCaller> look_up(aclrtStream stream) {
         if (stream == nullptr) handle = context->default_stream;
       });
   if (!has_context) return no_context();
-  if (Status status = require_usable_platform(); !status.ok()) return status;
+  OPENACLNN_TRY(require_usable_platform());
   std::shared_ptr<Stream> found = StreamTable::instance().find(handle);
   if (found != nullptr) return StreamOfCaller{std::move(found), device};
   return Status(ACL_ERROR_RT_INVALID_HANDLE, text("stream is not a live stream (", address_text(stream),
@@ -91,20 +89,18 @@ Result<StreamOfCaller> look_up(aclrtStream stream) {
 }  // namespace
 
 Result<std::shared_ptr<Stream>> find_stream(aclrtStream stream) {
-  Result<StreamOfCaller> found = look_up(stream);
-  if (!found.ok()) return found.status();
-  return std::move(found->stream);
+  OPENACLNN_TRY_ASSIGN(found, look_up(stream));
+  return std::move(found.stream);
 }
 
 Result<std::shared_ptr<Stream>> find_stream_of_device(aclrtStream stream) {
-  Result<StreamOfCaller> found = look_up(stream);
-  if (!found.ok()) return found.status();
-  if (found->stream->device != found->context_device) {
+  OPENACLNN_TRY_ASSIGN(found, look_up(stream));
+  if (found.stream->device != found.context_device) {
     return Status(ACL_ERROR_RT_STREAM_CONTEXT,
-                  text("stream belongs to device ", found->stream->device,
-                       " but the current context to device ", found->context_device));
+                  text("stream belongs to device ", found.stream->device,
+                       " but the current context to device ", found.context_device));
   }
-  return std::move(found->stream);
+  return std::move(found.stream);
 }
 
 Result<void*> make_default_stream(const std::shared_ptr<Context>& context) {

@@ -26,9 +26,8 @@ Status synchronize_stream(const Stream& stream, Deadline deadline) {
 }
 
 Status synchronize_device(const char* function, Deadline deadline) {
-  Result<CurrentContext> current = current_context();
-  if (!current.ok()) return current.status();
-  const int device = current->context->device;
+  OPENACLNN_TRY_ASSIGN(current, current_context());
+  const int device = current.context->device;
   std::vector<std::shared_ptr<Stream>> streams;
   for (void* handle :
        StreamTable::instance().handles_where([&](const Stream& s) { return s.device == device; })) {

@@ -37,9 +37,8 @@ Result<std::shared_ptr<const Tensor>> make_tensor(const int64_t* view_dims, uint
                                                   aclDataType dtype, const int64_t* strides, int64_t offset,
                                                   aclFormat format, const int64_t* storage_dims,
                                                   uint64_t storage_dims_num, void* data) {
-  if (Status status = require_dims("viewDims", view_dims, view_dims_num); !status.ok()) return status;
-  if (Status status = require_dims("storageDims", storage_dims, storage_dims_num); !status.ok())
-    return status;
+  OPENACLNN_TRY(require_dims("viewDims", view_dims, view_dims_num));
+  OPENACLNN_TRY(require_dims("storageDims", storage_dims, storage_dims_num));
   auto tensor = make_recycled<Tensor>();
   tensor->format = format;
   tensor->rank = view_dims_num;

@@ -8,10 +8,10 @@ namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
 namespace {
 
-// Floats as load2 of an Out would give them.
+// Floats in the order in which a pair is loaded from an Out.
 template <class Out>
 F32x2 pair_of(const float* from) {
-  if constexpr (!kIsInterleaved<Out>) return load2(from);
+  if constexpr (!kIsInterleaved<Out>) return load<F32x2>(from);
   float even[F32::kLanes], odd[F32::kLanes];
   for (int64_t k = 0; k < F32::kLanes; ++k) {
     even[k] = from[2 * k];
@@ -28,26 +28,26 @@ void narrow_by(Narrowing way, const float* from, Out* to, int64_t count) {
       for (; i + F32::kLanes <= count; i += F32::kLanes) store(load(from + i), to + i);
       break;
     case Narrowing::pairs:
-      for (; i + F32x2::kLanes <= count; i += F32x2::kLanes) store2(pair_of<Out>(from + i), to + i);
+      for (; i + F32x2::kLanes <= count; i += F32x2::kLanes) store(pair_of<Out>(from + i), to + i);
       if (const int64_t left = count - i; left > 0) {
         float rest[F32x2::kLanes] = {};
         std::memcpy(rest, from + i, static_cast<size_t>(left) * sizeof(float));
-        store2_first(pair_of<Out>(rest), to + i, left);
+        store_first(pair_of<Out>(rest), to + i, left);
       }
       return;
     case Narrowing::streamed_pairs:
-      for (; i + F32x2::kLanes <= count; i += F32x2::kLanes) stream2(pair_of<Out>(from + i), to + i);
+      for (; i + F32x2::kLanes <= count; i += F32x2::kLanes) stream(pair_of<Out>(from + i), to + i);
       break;
     case Narrowing::lanes16:
-      for (; i + Lanes16::kLanes <= count; i += Lanes16::kLanes) store16(load16(from + i), to + i);
+      for (; i + Lanes16::kLanes <= count; i += Lanes16::kLanes) store(load<Lanes16>(from + i), to + i);
       break;
     case Narrowing::two_lanes16:
       for (; i + 2 * Lanes16::kLanes <= count; i += 2 * Lanes16::kLanes)
-        store32(load16(from + i), load16(from + i + Lanes16::kLanes), to + i);
+        store(load<Lanes16>(from + i), load<Lanes16>(from + i + Lanes16::kLanes), to + i);
       break;
     case Narrowing::streamed_lanes16:
       for (; i + 2 * Lanes16::kLanes <= count; i += 2 * Lanes16::kLanes)
-        stream32(load16(from + i), load16(from + i + Lanes16::kLanes), to + i);
+        stream(load<Lanes16>(from + i), load<Lanes16>(from + i + Lanes16::kLanes), to + i);
       break;
   }
   for (; i + F32::kLanes <= count; i += F32::kLanes) store(load(from + i), to + i);
@@ -66,7 +66,7 @@ void widen_exactly(const In* from, float* to, int64_t count) {
 template <class In>
 void widen_in_order(const In* from, float* to, int64_t count) {
   int64_t i = 0;
-  for (; i + F32x2::kLanes <= count; i += F32x2::kLanes) store_in_order<In>(load2(from + i), to + i);
+  for (; i + F32x2::kLanes <= count; i += F32x2::kLanes) store_in_order<In>(load<F32x2>(from + i), to + i);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ namespace {
 using openaclnn::check_entries;
 using openaclnn::count_all_windows;
 using openaclnn::count_windows;
+using openaclnn::ends_window;
 using openaclnn::EqualBatches;
 using openaclnn::find_equal_batches;
 using openaclnn::SearchFor;
@@ -50,6 +51,8 @@ TEST(WindowCount, CountsWhatFits) {
       for (int64_t stride = 1; stride <= 9; ++stride) {
         const WindowShape shape = {block, stride};
         EXPECT_EQ(count_windows(length, shape), windows_one_by_one(length, shape));
+        EXPECT_EQ(ends_window(length, shape),
+                  windows_one_by_one(length, shape) > windows_one_by_one(length - 1, shape));
       }
     }
   }

@@ -154,7 +154,7 @@ void newest_windows_go_into_the_cache(Draw& draw, Random& data) {
       token_at[static_cast<size_t>(place)] = token++;
     }
     window += w.of(length);
-    if (length < w.block || (length - w.block) % w.step != 0) continue;
+    if (!openaclnn::ends_window(length, {w.block, w.step})) continue;
     for (int64_t i = 0; i < row; ++i)
       wanted.set_bits(slots[static_cast<size_t>(b)] * row + i, windows.bits((window - 1) * row + i));
   }

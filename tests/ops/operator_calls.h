@@ -18,6 +18,7 @@
 #include "aclnnop/aclnn_nsa_compress.h"
 #include "aclnnop/aclnn_nsa_compress_grad.h"
 #include "aclnnop/aclnn_nsa_compress_with_cache.h"
+#include "base/window_count.h"
 #include "openaclnn/openaclnn.h"
 #include "ops/nsa/verify/windows.h"
 #include "support/expect.h"
@@ -158,7 +159,7 @@ struct Windows {
   std::vector<int64_t> lengths;
   int64_t block = 1, step = 1;
 
-  int64_t of(int64_t length) const { return length < block ? 0 : (length - block) / step + 1; }
+  int64_t of(int64_t length) const { return openaclnn::count_windows(length, {block, step}); }
   int64_t count() const {
     int64_t total = 0;
     for (const int64_t length : lengths) total += of(length);

@@ -1,4 +1,5 @@
-// What phase 1 says of the attributes and sequence lengths of token compression, for the schemas of its two operators.
+// What phase 1 says of the attributes and sequence lengths of token compression, for the schemas of its two operators. It judges the
+// library, so it counts windows without base/window_count.h.
 #pragma once
 
 #include <cstdint>

@@ -152,6 +152,16 @@ class CheckLayers(TreeTest):
         self.expect("src/runtime/stream.cc", '#include "runtime/stream.h"\n#include "runtime/event.h"\n',
                     "modules of src/runtime include each other in a cycle: event -> stream -> event")
 
+    def test_a_room_has_few_files(self):
+        for name in ("README.md", "README.zh-CN.md", "plan.h", "math.h", "cpu.cc", "cuda.cu", "update_cpu.h", "update_cuda.cuh", "tests/a.cc",
+                     "tests/b.cc", "verify/oracle.h", "verify/cases.h"):
+            self.write(f"src/ops/embedding/{name}", "")
+        self.assertEqual(run("check_layers", self.root), (0, ""))
+        self.write("src/ops/embedding/types.h", "")
+        self.assertEqual(run("check_layers", self.root), (1,
+            "src/ops/embedding:1: a room has at most 9 files at its top, this one has 10: README.md, cpu.cc, cuda.cu, math.h, op.cc, op.h, "
+            "plan.h, types.h, update_cpu.h, update_cuda.cuh\n"))
+
     def test_plans_read_no_state_of_the_process(self):
         for state in ("environment()", "platform_kind()", "platform ()", "plan_context()"):
             self.expect("src/ops/embedding/op.cc", f"void f() {{ use({state}); }}\n", "get it from their PlanContext")

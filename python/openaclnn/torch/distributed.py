@@ -151,7 +151,7 @@ def nsa_piece(tokens: int, compress_block_size: int, compress_stride: int,
     the pieces overlap by the block size minus the stride, the halo that a process needs of its neighbour.
     """
     rank, size = dist.get_rank(group), dist.get_world_size(group)
-    windows = max(0, (tokens - compress_block_size) // compress_stride + 1)
+    windows = kernels.count_windows(tokens, compress_block_size, compress_stride)
     first, after = windows * rank // size, windows * (rank + 1) // size
     if first == after:
         return 0, 0, first, after

@@ -157,13 +157,18 @@ def _fake_grouped_bias_add_grad(grad_y, group_idx=None, group_idx_type=0):
     return grad_y.new_empty([groups, grad_y.shape[-1]])
 
 
+def count_windows(length, block, stride):
+    """Windows of a sequence. In a compiled function the length may be symbolic, which nsa_windows of the native module can't take."""
+    # Without a question about the length, which would be part of what a compiled function depends on.
+    return versions.sym_max(length - block + stride, 0) // stride
+
+
 def _fake_nsa_compress(input, weight, block, stride, actual_seq_len=None, actual_seq_len_type=0):
     entries = actual_seq_len or [input.shape[0]]
     lengths = entries
     if actual_seq_len_type == 0:
         lengths = [entry - before for entry, before in zip(entries, [0, *entries])]
-    # Without a question about a length, which would be part of what a compiled function depends on.
-    windows = sum(versions.sym_max(length - block + stride, 0) // stride for length in lengths)
+    windows = sum(count_windows(length, block, stride) for length in lengths)
     return input.new_empty([windows, *input.shape[1:]])
 
 

@@ -1,4 +1,5 @@
 // ApplyAdamW on the CPU: four or five streams in, three or four out, one pass; any strides through loops.h.
+#include "base/plan_tensor.h"
 #include "cpu/loops.h"
 #include "cpu/pairs.h"
 #include "ops/apply_adam_w/coefficients.h"
@@ -31,12 +32,12 @@ struct AdamWRun {
 template <bool kInOrder, class T>
 HWY_INLINE F32x2 load_pair(const T* from) {
   if constexpr (kInOrder) return {load(from), load(from + F32::kLanes)};
-  return load2(from);
+  return load<F32x2>(from);
 }
 template <bool kInOrder, class T>
 HWY_INLINE void store_pair(const F32x2& value, T* to) {
-  if constexpr (kInOrder) return store2_in_order(value, to);
-  store2_numbers(value, to);
+  if constexpr (kInOrder) return store_in_order<float>(value, to);
+  store_numbers(value, to);
 }
 
 template <class S, class G, class M>
@@ -97,9 +98,7 @@ void update_run(const Update& update, const AdamWRun<S, G, M>& run, int64_t coun
 
 template <class S, class G, class M>
 void update_all(const AdamWPlan& plan, const TaskIo& io, const Update& update) {
-  const auto first = [&](AdamWOperand k, auto type) {
-    return static_cast<decltype(type)*>(io.data[static_cast<size_t>(plan.parameters[k])]) + plan.offsets[k];
-  };
+  const auto first = [&](AdamWOperand k, auto type) { return plan_tensor<decltype(type)>(plan, io, k); };
   const int64_t chunks = cpu::chunks_for(plan.numel * plan.bytes_per_element);
   const bool writes_maximum = update.amsgrad && !update.keeps_maximum_in_v;
   cpu::parallel_for(chunks, [&](int64_t chunk) {

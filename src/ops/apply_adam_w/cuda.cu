@@ -1,5 +1,6 @@
 // ApplyAdamW on a GPU: a thread takes neighbouring elements of all tensors, 16 bytes of the widest, and a grid that fits the GPU goes
 // over them in one pass.
+#include "base/plan_tensor.h"
 #include "cuda/loops.cuh"
 #include "ops/apply_adam_w/coefficients.h"
 #include "ops/apply_adam_w/math.h"
@@ -96,7 +97,7 @@ cudaError_t launch(const AdamWPlan& plan, const LaunchIo& io) {
   bool packed = true;
   const auto first = [&](AdamWOperand k, auto type) {
     using T = decltype(type);
-    T* const base = static_cast<T*>(io.data[static_cast<size_t>(plan.parameters[k])]) + plan.offsets[k];
+    T* const base = plan_tensor<T>(plan, io, k);
     packed = packed && can_pack(plan.nest, k, base, sizeof(T), kCount);
     return base;
   };

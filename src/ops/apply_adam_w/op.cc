@@ -180,7 +180,7 @@ Status look_up(std::initializer_list<AdamWHandle> handles) {
 
 Result<Call> checked_plan(const Status& found, const AdamWArgs& args, const PlanContext& context) {
   if (!found.ok()) return found;
-  if (Status status = check(args, context); !status.ok()) return status;
+  OPENACLNN_TRY(check(args, context));
   return plan(args, context);
 }
 

@@ -1,9 +1,10 @@
 // ApplyFusedEmaAdam on the CPU: five streams in, four out, one pass; any strides through loops.h.
 #include <algorithm>
 
+#include "base/plan_tensor.h"
 #include "base/storage_types.h"
 #include "cpu/loops.h"
-#include "ops/apply_fused_ema_adam/coefficients.h"
+#include "ops/apply_fused_ema_adam/math.h"
 #include "ops/apply_fused_ema_adam/plan.h"
 #include "ops/apply_fused_ema_adam/update_cpu.h"
 #include "ops/kernels.h"
@@ -15,7 +16,7 @@ namespace {
 template <class T>
 void update(const EmaAdamPlan& plan, const TaskIo& io, const EmaAdamCoefficients& coefficients) {
   std::array<T*, kEmaStep> base;
-  for (size_t k = 0; k < kEmaStep; ++k) base[k] = static_cast<T*>(io.data[k]) + plan.offsets[k];
+  for (size_t k = 0; k < kEmaStep; ++k) base[k] = plan_tensor<T>(plan, io, k);
   constexpr int64_t kTraffic = 9;  // five loads and four stores per element
   const int64_t chunks = cpu::chunks_for(plan.numel * kTraffic * static_cast<int64_t>(sizeof(T)));
   cpu::parallel_for(chunks, [&](int64_t chunk) {
@@ -33,7 +34,7 @@ Fault run_apply_fused_ema_adam(const void* opaque_plan, const TaskIo& io) {
   const auto& plan = *static_cast<const EmaAdamPlan*>(opaque_plan);
   int64_t t = 1;
   if (plan.attributes.bias_correction) {
-    t = static_cast<const int64_t*>(io.data[kEmaStep])[plan.offsets[kEmaStep]];
+    t = *plan_tensor<const int64_t>(plan, io, kEmaStep);
     if (t < 1 && io.check == CheckMode::strict) {
       Fault fault;
       fault.count = fault.total = fault.limit = 1;

@@ -1,4 +1,5 @@
 // ApplyFusedEmaAdam on a GPU: a thread takes 16 bytes of all five tensors, and a grid that fits the GPU goes over them in one pass.
+#include "base/plan_tensor.h"
 #include "base/storage_types.h"
 #include "cuda/loops.cuh"
 #include "ops/apply_fused_ema_adam/update_cuda.cuh"
@@ -59,12 +60,11 @@ cudaError_t launch(const EmaAdamPlan& plan, const LaunchIo& io) {
   Tensors<T> tensors;
   bool packed = true;
   for (int k = 0; k < kEmaStep; ++k) {
-    tensors.base[k] = static_cast<T*>(io.data[static_cast<size_t>(k)]) + plan.offsets[k];
+    tensors.base[k] = plan_tensor<T>(plan, io, static_cast<size_t>(k));
     packed = packed && can_pack(plan.nest, k, tensors.base[k], sizeof(T), kLanes<T>);
   }
-  const int64_t* const step = plan.attributes.bias_correction
-                                  ? static_cast<const int64_t*>(io.data[kEmaStep]) + plan.offsets[kEmaStep]
-                                  : nullptr;
+  const int64_t* const step =
+      plan.attributes.bias_correction ? plan_tensor<const int64_t>(plan, io, kEmaStep) : nullptr;
   const bool strict = io.check == CheckMode::strict;
   const auto kernel = packed ? update_all<kLanes<T>, T> : update_all<1, T>;
   const int64_t items = packed ? ceil_div(plan.numel, kLanes<T>) : plan.numel;

@@ -95,15 +95,14 @@ aclnnStatus aclnnApplyFusedEmaAdamGetWorkspaceSize(const aclTensor* grad, aclTen
   const auto make = [=](const PlanContext& context) -> Result<Call> {
     EmaAdamArgs args;
     args.attributes = {lr, emaDecay, beta1, beta2, eps, mode, biasCorrection, weightDecay};
-    const Status resolved = resolve<6>({{{"grad", grad},
-                                         {"varRef", varRef},
-                                         {"mRef", mRef},
-                                         {"vRef", vRef},
-                                         {"sRef", sRef},
-                                         {"step", step}}},
-                                       {&args.grad, &args.var, &args.m, &args.v, &args.s, &args.step});
-    if (!resolved.ok()) return resolved;
-    if (Status status = check(args, context); !status.ok()) return status;
+    OPENACLNN_TRY(resolve<6>({{{"grad", grad},
+                               {"varRef", varRef},
+                               {"mRef", mRef},
+                               {"vRef", vRef},
+                               {"sRef", sRef},
+                               {"step", step}}},
+                             {&args.grad, &args.var, &args.m, &args.v, &args.s, &args.step}));
+    OPENACLNN_TRY(check(args, context));
     return plan(args, context);
   };
   return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {

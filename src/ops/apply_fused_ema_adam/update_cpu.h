@@ -58,23 +58,23 @@ void update_run(const EmaAdamCoefficients& coefficients, const std::array<T*, kE
                 int64_t count) {
   const EmaAdamBlock<T> x = {coefficients,   tensors[kEmaGrad], tensors[kEmaVar],
                              tensors[kEmaM], tensors[kEmaV],    tensors[kEmaS]};
-  const auto load_all = [](const T* from) { return load2(from); };
-  const auto store_all = [](const F32x2& value, T* to) { store2_numbers(value, to); };
+  const auto load_all = [](const T* from) { return load<F32x2>(from); };
+  const auto store_all = [](const F32x2& value, T* to) { store_numbers(value, to); };
   alignas(64) float directions[kUpdateBlock];
   int64_t i = 0;
   while (i + F32x2::kLanes <= count) {
     const int64_t whole = (count - i) / F32x2::kLanes * F32x2::kLanes;
     const int64_t block = whole < kUpdateBlock ? whole : kUpdateBlock;
     for (int64_t k = 0; k < block; k += F32x2::kLanes) {
-      store2_numbers(x.direction(i + k, load_all, store_all), directions + k);
+      store_numbers(x.direction(i + k, load_all, store_all), directions + k);
     }
     for (int64_t k = 0; k < block; k += F32x2::kLanes)
-      x.step(i + k, load2(directions + k), load_all, store_all);
+      x.step(i + k, load<F32x2>(directions + k), load_all, store_all);
     i += block;
   }
   if (const int64_t left = count - i; left > 0) {
-    const auto load_some = [left](const T* from) { return load2_first(from, left); };
-    const auto store_some = [left](const F32x2& value, T* to) { store2_first(value, to, left); };
+    const auto load_some = [left](const T* from) { return load_first<F32x2>(from, left); };
+    const auto store_some = [left](const F32x2& value, T* to) { store_first(value, to, left); };
     x.step(i, x.direction(i, load_some, store_some), load_some, store_some);
   }
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "cuda/kernel.cuh"
-#include "ops/apply_fused_ema_adam/coefficients.h"
 #include "ops/apply_fused_ema_adam/math.h"
 #include "ops/apply_fused_ema_adam/plan.h"
 

@@ -3,10 +3,12 @@
 #include <array>
 #include <cstdint>
 
+#include "base/plan_tensor.h"
+#include "base/search.h"
 #include "base/storage_types.h"
 #include "cpu/loops.h"
 #include "cpu/simd.h"
-#include "ops/apply_fused_ema_adam/coefficients.h"
+#include "ops/apply_fused_ema_adam/math.h"
 #include "ops/apply_fused_ema_adam/update_cpu.h"
 #include "ops/apply_fused_ema_adam_list/plan.h"
 #include "ops/kernels.h"
@@ -211,11 +213,9 @@ struct Cut {
 Cut cut_at(const EmaAdamListPlan& plan, int64_t position) {
   if (position == plan.numel) return {plan.items, 0};
   const EmaAdamListItem* const items = items_of(plan);
-  const EmaAdamListItem* const next =
-      std::upper_bound(items, items + plan.items, position,
-                       [](int64_t wanted, const EmaAdamListItem& item) { return wanted < item.start; });
-  const int64_t element = position - next[-1].start;
-  return {next - 1 - items, element - element % kGranularity};
+  const int64_t last = last_where(0, plan.items, [&](int64_t item) { return items[item].start <= position; });
+  const int64_t element = position - items[last].start;
+  return {last, element - element % kGranularity};
 }
 
 void update_all(const Update& update) {
@@ -235,7 +235,7 @@ void update_all(const Update& update) {
 
 template <class T>
 T number(const EmaAdamListPlan& plan, const TaskIo& io, EmaAdamListTensor which) {
-  return static_cast<const T*>(io.data[static_cast<size_t>(plan.parameters[which])])[plan.offsets[which]];
+  return *plan_tensor<const T>(plan, io, which);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // ApplyFusedEmaAdamList on a GPU: a table of all tensors in the workspace, and one kernel whose blocks share the elements of all of
 // them evenly, in any mix of dtypes.
+#include "base/plan_tensor.h"
+#include "base/search.h"
 #include "cuda/float_types.cuh"
 #include "cuda/loops.cuh"
 #include "cuda/upload.cuh"
@@ -73,17 +75,7 @@ __device__ __forceinline__ void update(const EmaAdamCoefficients& coefficients, 
 
 // The item that has a tile.
 __device__ __forceinline__ int64_t item_of(const Run& run, int64_t tile) {
-  int64_t low = 0;
-  int64_t high = run.items;
-  while (high - low > 1) {
-    const int64_t middle = low + (high - low) / 2;
-    if (run.entries[middle].first_tile <= tile) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return last_where(0, run.items, [&](int64_t item) { return run.entries[item].first_tile <= tile; });
 }
 
 __global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
@@ -146,7 +138,7 @@ Entry entry_of(const EmaAdamListPlan& plan, const EmaAdamListItem& item, void* c
 template <class T>
 const T* number(const EmaAdamListPlan& plan, const LaunchIo& io, EmaAdamListTensor which) {
   if (plan.parameters[which] == kNotGiven) return nullptr;
-  return static_cast<const T*>(io.data[static_cast<size_t>(plan.parameters[which])]) + plan.offsets[which];
+  return plan_tensor<const T>(plan, io, which);
 }
 
 }  // namespace

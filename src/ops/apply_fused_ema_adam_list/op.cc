@@ -261,9 +261,8 @@ class Planner {
       WorkspaceLayout layout;
       plan_.table = layout.reserve(Checked(plan_.items) * sizeof(EmaAdamListEntry) +
                                    Checked(plan_.nests) * sizeof(EmaAdamListNest));
-      const Result<uint64_t> workspace_bytes = layout.bytes("the table of ", plan_.items, " indices");
-      if (!workspace_bytes.ok()) return workspace_bytes.status();
-      call_.workspace_bytes = *workspace_bytes;
+      OPENACLNN_TRY_ASSIGN(workspace_bytes, layout.bytes("the table of ", plan_.items, " indices"));
+      call_.workspace_bytes = workspace_bytes;
     }
     call_.plan =
         share_plan(plan_, std::span<const EmaAdamListItem>(items_), std::span<const EmaAdamListNest>(nests_));
@@ -318,7 +317,7 @@ Result<Call> check_and_plan(const EmaAdamListArgs& args, const PlanContext& cont
   }
   for (const Step& step : kSteps) {
     if (step.check_rest == nullptr) continue;
-    if (Status status = step.check_rest(args); !status.ok()) return status;
+    OPENACLNN_TRY(step.check_rest(args));
   }
   return planner.finish(context.on_gpu());
 }
@@ -341,16 +340,16 @@ aclnnStatus openaclnnApplyFusedEmaAdamListGetWorkspaceSize(
       if (lists[k] == nullptr)
         return Status(ACLNN_ERR_PARAM_NULLPTR, text(kListNames[k], " is NULL; a tensor list is required"));
     }
-    if (Status status = require_given({tensors[kEmaListStep]}); !status.ok()) return status;
+    OPENACLNN_TRY(require_given({tensors[kEmaListStep]}));
 
     EmaAdamListArgs args;
     args.attributes = {lr, emaDecay, beta1, beta2, eps, mode, biasCorrection, weightDecay};
     for (size_t k = 0; k < kEmaLists; ++k) {
-      if (Status status = look_up(kListNames[k], lists[k], args.lists[k]); !status.ok()) return status;
+      OPENACLNN_TRY(look_up(kListNames[k], lists[k], args.lists[k]));
     }
     for (size_t k = 0; k < kEmaListTensors && args.tensors_found.ok(); ++k)
       args.tensors_found = look_up(tensors[k], args.tensors[k]);
-    if (Status status = require_equal_lengths(args); !status.ok()) return status;
+    OPENACLNN_TRY(require_equal_lengths(args));
     return check_and_plan(args, context);
   };
   return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/plan_tensor.h"
 #include "cpu/caches.h"
 #include "cpu/fault_counter.h"
 #include "cpu/loops.h"
@@ -97,12 +98,9 @@ void for_each_index(const EmbeddingPlan& plan, const Index* indices, cpu::Range 
 
 template <class Index>
 Fault look_up(const EmbeddingPlan& plan, const TaskIo& io) {
-  const Index* const indices =
-      static_cast<const Index*>(io.data[kEmbeddingIndices]) + plan.offsets[kEmbeddingIndices];
-  const char* const weight = static_cast<const char*>(io.data[kEmbeddingWeight]) +
-                             plan.offsets[kEmbeddingWeight] * plan.element_bytes;
-  char* const out =
-      static_cast<char*>(io.data[kEmbeddingOut]) + plan.offsets[kEmbeddingOut] * plan.element_bytes;
+  const Index* const indices = plan_tensor<const Index>(plan, io, kEmbeddingIndices);
+  const char* const weight = plan_tensor_bytes(plan, io, kEmbeddingWeight, plan.element_bytes);
+  char* const out = plan_tensor_bytes(plan, io, kEmbeddingOut, plan.element_bytes);
 
   FaultCounter scan;
   const auto fault = [&](EmbeddingFaultKind kind) {

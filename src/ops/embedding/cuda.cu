@@ -1,6 +1,7 @@
 // Embedding on a GPU: a few neighbouring threads copy a row in the largest words that its addresses allow.
 #include <bit>
 
+#include "base/plan_tensor.h"
 #include "cuda/fault_scan.cuh"
 #include "cuda/loops.cuh"
 #include "ops/embedding/plan.h"
@@ -123,12 +124,10 @@ int64_t word_bytes(const EmbeddingPlan& plan, const Copy& copy) {
 
 template <class Index>
 cudaError_t launch(const EmbeddingPlan& plan, const LaunchIo& io) {
-  const Index* const indices =
-      static_cast<const Index*>(io.data[kEmbeddingIndices]) + plan.offsets[kEmbeddingIndices];
+  const Index* const indices = plan_tensor<const Index>(plan, io, kEmbeddingIndices);
   Copy copy = {};
-  copy.weight = static_cast<const char*>(io.data[kEmbeddingWeight]) +
-                plan.offsets[kEmbeddingWeight] * plan.element_bytes;
-  copy.out = static_cast<char*>(io.data[kEmbeddingOut]) + plan.offsets[kEmbeddingOut] * plan.element_bytes;
+  copy.weight = plan_tensor_bytes(plan, io, kEmbeddingWeight, plan.element_bytes);
+  copy.out = plan_tensor_bytes(plan, io, kEmbeddingOut, plan.element_bytes);
   copy.weight_row_stride = plan.weight_row_stride * plan.element_bytes;
   const bool is_dense = plan.out_column_stride == 1 && plan.weight_column_stride == 1;
   const int64_t bytes = is_dense ? word_bytes(plan, copy) : plan.element_bytes;

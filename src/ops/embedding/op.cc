@@ -85,9 +85,8 @@ Result<Call> plan(const EmbeddingArgs& args, const PlanContext& context) {
     WorkspaceLayout layout;
     plan.scans = layout.reserve(kMostScanBlocks * kFaultScanBytes);
     plan.faults = layout.reserve(sizeof(int64_t));
-    const Result<uint64_t> workspace_bytes = layout.bytes("faults");
-    if (!workspace_bytes.ok()) return workspace_bytes.status();
-    call.workspace_bytes = *workspace_bytes;
+    OPENACLNN_TRY_ASSIGN(workspace_bytes, layout.bytes("faults"));
+    call.workspace_bytes = workspace_bytes;
   }
   call.plan = share_plan(plan);
   return call;
@@ -102,10 +101,9 @@ aclnnStatus aclnnEmbeddingGetWorkspaceSize(const aclTensor* weight, const aclTen
                                            aclOpExecutor** executor) {
   const auto make = [=](const PlanContext& context) -> Result<Call> {
     EmbeddingArgs args;
-    const Status resolved = resolve<3>({{{"weight", weight}, {"indices", indices}, {"out", out}}},
-                                       {&args.weight, &args.indices, &args.out});
-    if (!resolved.ok()) return resolved;
-    if (Status status = check(args, context); !status.ok()) return status;
+    OPENACLNN_TRY(resolve<3>({{{"weight", weight}, {"indices", indices}, {"out", out}}},
+                             {&args.weight, &args.indices, &args.out}));
+    OPENACLNN_TRY(check(args, context));
     return plan(args, context);
   };
   return phase1(__func__, workspaceSize, executor, make,

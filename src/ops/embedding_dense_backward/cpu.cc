@@ -4,6 +4,8 @@
 #include <atomic>
 
 #include "base/fault_value.h"
+#include "base/plan_tensor.h"
+#include "base/search.h"
 #include "base/storage_types.h"
 #include "cpu/caches.h"
 #include "cpu/rows.h"
@@ -74,17 +76,7 @@ template <class Word>
 int64_t first_row_of_chunk(const SortedPositions<Word>& sorted, int64_t table_rows, int64_t chunks,
                            int64_t chunk) {
   const int64_t target = cpu::chunk_range(table_rows + sorted.count, chunks, chunk, 1).begin;
-  int64_t low = 0;
-  int64_t high = table_rows;
-  while (low < high) {  // the smallest row with row + terms before it >= target
-    const int64_t middle = low + (high - low) / 2;
-    if (middle + first_entry_of(sorted, middle) < target) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return first_where(0, table_rows, [&](int64_t row) { return row + first_entry_of(sorted, row) >= target; });
 }
 
 // Rows with more terms than `most_terms` are left out and listed in hot_rows. Returns how many there are.
@@ -191,8 +183,7 @@ Fault run_with_words(const EmbeddingBackwardPlan& plan, const TaskIo& io) {
     FaultCounter scan;
     with_index_type(plan.index_dtype, [&](auto type) {
       using Index = decltype(type);
-      const Index* const indices =
-          static_cast<const Index*>(io.data[kGradIndices]) + plan.offsets[kGradIndices];
+      const Index* const indices = plan_tensor<const Index>(plan, io, kGradIndices);
       decode_indices(plan, indices, workspace_part<Word>(io, plan.scratch.keys), scan);
       fault.count = scan.count();
       if (!fault.found()) return;
@@ -211,8 +202,7 @@ Fault run_with_words(const EmbeddingBackwardPlan& plan, const TaskIo& io) {
       using In = decltype(grad_type);
       using Out = decltype(out_type);
       const TableGradient<In, Out, Word> table{
-          plan, static_cast<const In*>(io.data[kGradRows]) + plan.offsets[kGradRows],
-          static_cast<Out*>(io.data[kGradTable]) + plan.offsets[kGradTable], sorted,
+          plan, plan_tensor<const In>(plan, io, kGradRows), plan_tensor<Out>(plan, io, kGradTable), sorted,
           cpu::exceeds_caches(plan.table_rows * plan.columns * static_cast<int64_t>(sizeof(Out)))};
       if (plan.scratch.direct) return write_table_directly(table, io);
       write_table(table, plan.positions > 0 ? workspace_part<int64_t>(io, plan.scratch.hot_rows) : nullptr);

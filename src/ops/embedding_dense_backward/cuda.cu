@@ -4,6 +4,8 @@
 
 #include "base/fault_value.h"
 #include "base/index_values.h"
+#include "base/plan_tensor.h"
+#include "base/search.h"
 #include "base/storage_types.h"
 #include "cuda/fault_scan.cuh"
 #include "cuda/loops.cuh"
@@ -68,17 +70,8 @@ __global__ void __launch_bounds__(kThreads)
     rows[k] = at[0];
   }
   for (int64_t row = thread_number(); row < plan.table_rows; row += thread_count()) {
-    int64_t low = 0;
-    int64_t high = plan.positions;
-    while (low < high) {
-      const int64_t middle = low + (high - low) / 2;
-      if (static_cast<int64_t>(sorted_keys[middle]) <= row) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    ends[row] = low;
+    ends[row] =
+        first_where(0, plan.positions, [&](int64_t k) { return static_cast<int64_t>(sorted_keys[k]) > row; });
   }
 }
 
@@ -112,8 +105,7 @@ cudaError_t sort(const EmbeddingBackwardPlan& plan, const LaunchIo& io, Sorted& 
   cudaError_t error = cudaSuccess;
   with_index_type(plan.index_dtype, [&](auto type) {
     using Index = decltype(type);
-    const Index* const indices =
-        static_cast<const Index*>(io.data[kGradIndices]) + plan.offsets[kGradIndices];
+    const Index* const indices = plan_tensor<const Index>(plan, io, kGradIndices);
     error = launch_kernel(decode_indices<Word, Index>, grid_of(blocks), kThreads, 0, io.stream, plan, indices,
                           buffers.keys[0], buffers.positions[0], scans);
     if (error != cudaSuccess || io.check == CheckMode::silent) return;
@@ -136,8 +128,8 @@ cudaError_t sort(const EmbeddingBackwardPlan& plan, const LaunchIo& io, Sorted& 
 
 template <class In, class Out>
 cudaError_t write_table(const EmbeddingBackwardPlan& plan, const LaunchIo& io, const Sorted& sorted) {
-  const In* const grad = static_cast<const In*>(io.data[kGradRows]) + plan.offsets[kGradRows];
-  Out* const out = static_cast<Out*>(io.data[kGradTable]) + plan.offsets[kGradTable];
+  const In* const grad = plan_tensor<const In>(plan, io, kGradRows);
+  Out* const out = plan_tensor<Out>(plan, io, kGradTable);
   SumTargets<Out> targets = {};
   targets.groups = {sorted.ends, 0, plan.table_rows, plan.positions};
   targets.columns = plan.columns;

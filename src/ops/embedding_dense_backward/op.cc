@@ -155,10 +155,9 @@ Result<Call> plan(const EmbeddingBackwardArgs& args, const PlanContext& context)
       const auto lay_out_for = [&](auto& scratch) {
         return lay_out(scratch, plan.positions, plan.table_rows, plan.columns);
       };
-      const Result<uint64_t> workspace_bytes =
-          context.on_gpu() ? lay_out_for(plan.gpu_scratch) : lay_out_for(plan.scratch);
-      if (!workspace_bytes.ok()) return workspace_bytes.status();
-      call.workspace_bytes = *workspace_bytes;
+      OPENACLNN_TRY_ASSIGN(workspace_bytes,
+                           context.on_gpu() ? lay_out_for(plan.gpu_scratch) : lay_out_for(plan.scratch));
+      call.workspace_bytes = workspace_bytes;
     }
     plan.grad_column_stride = grad.view.strides[grad.view.rank - 1];
     plan.out_row_stride = out.view.strides[0];
@@ -180,10 +179,9 @@ aclnnStatus aclnnEmbeddingDenseBackwardGetWorkspaceSize(const aclTensor* grad, c
                                                         uint64_t* workspaceSize, aclOpExecutor** executor) {
   const auto make = [=](const PlanContext& context) -> Result<Call> {
     EmbeddingBackwardArgs args = {{}, {}, {}, numWeights, paddingIdx, scaleGradByFreq};
-    const Status resolved = resolve<3>({{{"grad", grad}, {"indices", indices}, {"out", out}}},
-                                       {&args.grad, &args.indices, &args.out});
-    if (!resolved.ok()) return resolved;
-    if (Status status = check(args, context); !status.ok()) return status;
+    OPENACLNN_TRY(resolve<3>({{{"grad", grad}, {"indices", indices}, {"out", out}}},
+                             {&args.grad, &args.indices, &args.out}));
+    OPENACLNN_TRY(check(args, context));
     return plan(args, context);
   };
   return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {

@@ -10,6 +10,7 @@
 
 #include "base/index_values.h"
 #include "base/kernel_io.h"
+#include "base/search.h"
 #include "base/workspace_part.h"
 #include "cpu/fault_counter.h"
 #include "cpu/loops.h"
@@ -119,17 +120,8 @@ inline SortedPositions<Word> sort_positions(const EmbeddingBackwardPlan& plan, c
 // The first of the sorted entries whose row is at least `row`.
 template <class Word>
 inline int64_t first_entry_of(const SortedPositions<Word>& sorted, int64_t row) {
-  int64_t low = 0;
-  int64_t high = sorted.count;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (static_cast<int64_t>(sorted.entries[middle].row) < row) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return first_where(0, sorted.count,
+                     [&](int64_t entry) { return static_cast<int64_t>(sorted.entries[entry].row) >= row; });
 }
 
 }  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

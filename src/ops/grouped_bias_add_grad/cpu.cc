@@ -1,5 +1,7 @@
 // GroupedBiasAddGrad on the CPU: the rows are cut into the superblocks of the order of additions, and threads take equal stretches
 // of superblocks, whatever the sizes of the groups. Sums of superblocks that share a group are joined in a second step.
+#include "base/plan_tensor.h"
+#include "base/search.h"
 #include "base/storage_types.h"
 #include "base/workspace_part.h"
 #include "cpu/rows.h"
@@ -139,21 +141,13 @@ int64_t superblocks_of(const Groups& groups, int64_t group) {
 // take equal time, for one giant group as for a million empty ones.
 SuperblockPosition first_superblock_at(const Groups& groups, int64_t cost) {
   const auto cost_of = [&](int64_t group) { return groups.begin(group) + group; };
-  int64_t low = 0;
-  int64_t high = groups.plan.groups;
-  while (low < high) {  // the first group that starts at `cost` or later
-    const int64_t middle = low + (high - low) / 2;
-    if (cost_of(middle) < cost) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  if (low == 0) return {0, 0};
-  const int64_t before = low - 1;
+  const int64_t next =
+      first_where(0, groups.plan.groups, [&](int64_t group) { return cost_of(group) >= cost; });
+  if (next == 0) return {0, 0};
+  const int64_t before = next - 1;
   const int64_t superblock = (cost - cost_of(before) + kSuperblockTerms - 1) / kSuperblockTerms;
   if (superblock < superblocks_of(groups, before)) return {before, superblock};
-  return {low, 0};
+  return {next, 0};
 }
 
 template <class T>
@@ -196,18 +190,16 @@ void sum_groups(const BiasGradient<T>& bias, const Groups& groups, int64_t* long
 
 template <class T>
 Fault run(const GroupedBiasPlan& plan, const TaskIo& io) {
-  const auto data = [&](int parameter) { return io.data[static_cast<size_t>(parameter)]; };
-  T* const out = static_cast<T*>(data(plan.parameters.out)) + plan.out_offset;
+  T* const out = plan_tensor<T>(plan, io, kGroupedOut);
   if (plan.rows == 0) {  // every sum is empty
     write_zeros(plan.out_nest, out);
     return {};
   }
   int64_t* const ends = plan.has_group_index ? workspace_part<int64_t>(io, plan.scratch.ends) : nullptr;
   if (ends != nullptr) {
-    const void* const group_index = data(plan.parameters.group_index);
     Fault fault = plan.index_dtype == ACL_INT32
-                      ? read_ends(plan, static_cast<const int32_t*>(group_index) + plan.index_offset, ends)
-                      : read_ends(plan, static_cast<const int64_t*>(group_index) + plan.index_offset, ends);
+                      ? read_ends(plan, plan_tensor<const int32_t>(plan, io, kGroupedIndex), ends)
+                      : read_ends(plan, plan_tensor<const int64_t>(plan, io, kGroupedIndex), ends);
     if (!fault.found() && io.check == CheckMode::strict && ends[plan.groups - 1] < plan.rows) {
       fault.count = 1;
       fault.position = plan.groups - 1;
@@ -218,7 +210,7 @@ Fault run(const GroupedBiasPlan& plan, const TaskIo& io) {
     if (fault.found()) return fault;
   }
   const Groups groups = {plan, ends};
-  const T* const grad = static_cast<const T*>(data(plan.parameters.grad_y)) + plan.grad_offset;
+  const T* const grad = plan_tensor<const T>(plan, io, kGroupedGradY);
   float* const superblock_sums = workspace_part<float>(io, plan.scratch.superblock_sums);
   sum_groups(BiasGradient<T>{plan, groups, grad, out, superblock_sums}, groups,
              workspace_part<int64_t>(io, plan.scratch.long_groups));

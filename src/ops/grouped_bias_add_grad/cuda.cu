@@ -1,5 +1,6 @@
 // GroupedBiasAddGrad on a GPU: one block checks the groups and leaves their ends in the workspace, then rows are summed whatever the
 // sizes of the groups (cuda/rows.cuh).
+#include "base/plan_tensor.h"
 #include "base/storage_types.h"
 #include "cuda/fault_scan.cuh"
 #include "cuda/loops.cuh"
@@ -110,8 +111,7 @@ struct BiasRows {
 
 template <class T>
 cudaError_t launch(const GroupedBiasPlan& plan, const LaunchIo& io) {
-  const auto data = [&](int parameter) { return io.data[static_cast<size_t>(parameter)]; };
-  T* const out = static_cast<T*>(data(plan.parameters.out)) + plan.out_offset;
+  T* const out = plan_tensor<T>(plan, io, kGroupedOut);
   if (plan.rows == 0) return write_zeros(plan.out_nest, out, io.stream);  // every sum is empty
 
   SumTargets<T> targets = {};
@@ -121,13 +121,12 @@ cudaError_t launch(const GroupedBiasPlan& plan, const LaunchIo& io) {
     int64_t* const faults = workspace_part<int64_t>(io, plan.scratch.faults);
     const auto read = [&](const auto* group_index) {
       using Index = std::remove_cvref_t<decltype(*group_index)>;
-      return launch_kernel(read_ends<Index>, grid_of(1), kThreads, 0, io.stream, plan,
-                           group_index + plan.index_offset, ends, faults, io.check == CheckMode::strict,
-                           io.fault);
+      return launch_kernel(read_ends<Index>, grid_of(1), kThreads, 0, io.stream, plan, group_index, ends,
+                           faults, io.check == CheckMode::strict, io.fault);
     };
-    const void* const group_index = data(plan.parameters.group_index);
-    OPENACLNN_CUDA_TRY(plan.index_dtype == ACL_INT32 ? read(static_cast<const int32_t*>(group_index))
-                                                     : read(static_cast<const int64_t*>(group_index)));
+    OPENACLNN_CUDA_TRY(plan.index_dtype == ACL_INT32
+                           ? read(plan_tensor<const int32_t>(plan, io, kGroupedIndex))
+                           : read(plan_tensor<const int64_t>(plan, io, kGroupedIndex)));
     targets.groups.ends = ends;
     targets.faults = faults;
   }
@@ -138,7 +137,7 @@ cudaError_t launch(const GroupedBiasPlan& plan, const LaunchIo& io) {
   targets.out_column_stride = plan.out_column_stride;
   targets.superblock_sums = workspace_part<float>(io, plan.scratch.superblock_sums);
 
-  const T* const grad = static_cast<const T*>(data(plan.parameters.grad_y)) + plan.grad_offset;
+  const T* const grad = plan_tensor<const T>(plan, io, kGroupedGradY);
   const BiasRows<T> rows = {grad, plan.group_stride, plan.row_stride, plan.rows_per_group};
   constexpr int kCount = kLanes<T>;
   const bool packed =

@@ -121,9 +121,9 @@ Result<Call> plan(const GroupedBiasArgs& args, const PlanContext& context) {
     return call.add(made);
   };
   const bool has_rows = !grad_y.view.is_empty();
-  plan.parameters.grad_y = add(grad_y, Role::input, true);
-  if (grouped) plan.parameters.group_index = add(group_index, Role::input, has_rows);
-  plan.parameters.out = add(out, Role::output, true);
+  plan.parameters[kGroupedGradY] = add(grad_y, Role::input, true);
+  if (grouped) plan.parameters[kGroupedIndex] = add(group_index, Role::input, has_rows);
+  plan.parameters[kGroupedOut] = add(out, Role::output, true);
 
   if (!call.nothing_to_do) {
     const TensorView& grad = grad_y.view;
@@ -132,7 +132,7 @@ Result<Call> plan(const GroupedBiasArgs& args, const PlanContext& context) {
     plan.columns = out.view.dims[1];
     plan.out_row_stride = out.view.strides[0];
     plan.out_column_stride = out.view.strides[1];
-    plan.out_offset = out.view.offset;
+    plan.offsets[kGroupedOut] = out.view.offset;
     plan.out_nest = memory_order_nest<1>({&out.view}, 0);
     if (has_rows) {
       plan.has_group_index = grouped;
@@ -142,15 +142,14 @@ Result<Call> plan(const GroupedBiasArgs& args, const PlanContext& context) {
       plan.group_stride = grouped ? 0 : grad.strides[0];
       plan.row_stride = grad.strides[grad.rank - 2];
       plan.column_stride = grad.strides[grad.rank - 1];
-      plan.grad_offset = grad.offset;
+      plan.offsets[kGroupedGradY] = grad.offset;
       if (grouped) {
         plan.index_dtype = group_index.dtype();
         plan.index_stride = group_index.view.strides[0];
-        plan.index_offset = group_index.view.offset;
+        plan.offsets[kGroupedIndex] = group_index.view.offset;
       }
-      const Result<uint64_t> workspace_bytes = lay_out(plan, context.on_gpu());
-      if (!workspace_bytes.ok()) return workspace_bytes.status();
-      call.workspace_bytes = *workspace_bytes;
+      OPENACLNN_TRY_ASSIGN(workspace_bytes, lay_out(plan, context.on_gpu()));
+      call.workspace_bytes = workspace_bytes;
     }
   }
   call.plan = share_plan(plan);
@@ -172,7 +171,7 @@ aclnnStatus phase1_of(const char* function, const aclTensor* grad_y, const aclTe
       OPENACLNN_TRY(look_up({"out", out}, args.out));
       return check(args, context);
     };
-    if (Status status = collect(); !status.ok()) return status;
+    OPENACLNN_TRY(collect());
     return plan(args, context);
   };
   return phase1(function, workspace_bytes, executor, make, [=](CallRecord& record) {

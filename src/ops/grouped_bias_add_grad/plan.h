@@ -1,6 +1,7 @@
 // GroupedBiasAddGrad: what its kernels read, on every device.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "acl/acl_base.h"
@@ -11,10 +12,7 @@ namespace openaclnn {
 // What the numbers in groupIdx are.
 enum GroupIndexType : int64_t { kGroupEnds = 0, kGroupSizes = 1 };
 
-// Parameters of the call, in the order of the signature. Without groupIdx out is parameter 1.
-struct GroupedBiasParameters {
-  int grad_y, group_index, out;
-};
+enum GroupedBiasTensor { kGroupedGradY, kGroupedIndex, kGroupedOut, kGroupedBiasTensors };
 
 // Where the parts of the workspace start (WorkspaceLayout). The sizes depend on shapes only.
 struct GroupedBiasScratch {
@@ -35,9 +33,9 @@ struct GroupedBiasPlan {
   int64_t rows_per_group;  // C, without groupIdx
   // Elements. Without groupIdx group j starts at j * group_stride, else at its first row.
   int64_t index_stride, group_stride, row_stride, column_stride, out_row_stride, out_column_stride;
-  LoopNest<1> out_nest;  // all of out
-  GroupedBiasParameters parameters;
-  int64_t grad_offset, index_offset, out_offset;  // elements
+  LoopNest<1> out_nest;                              // all of out
+  std::array<int, kGroupedBiasTensors> parameters;   // of the call; without groupIdx out is parameter 1
+  std::array<int64_t, kGroupedBiasTensors> offsets;  // elements
   GroupedBiasScratch scratch;
 };
 

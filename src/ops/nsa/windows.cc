@@ -113,10 +113,8 @@ Result<int64_t> count_equal_batches(const CompressionArgs& args, CheckMode mode)
 }
 
 Result<RecycledVector<Sequence>> equal_sequences(const CompressionArgs& args, CheckMode mode) {
-  const Result<int64_t> found = count_equal_batches(args, mode);
-  if (!found.ok()) return found.status();
+  OPENACLNN_TRY_ASSIGN(batches, count_equal_batches(args, mode));
   if (args.compressed.view.is_empty()) return RecycledVector<Sequence>();  // no kernel walks over windows
-  const int64_t batches = *found;
   SequenceList sequences(args, batches);
   for (int64_t b = 0; b < batches; ++b) sequences.add(args.tokens.view.dims[0] / batches);
   return sequences.take();

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "cpu/rows.h"
+#include "ops/nsa/cover.h"
 #include "ops/nsa/plan.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
@@ -41,15 +42,15 @@ struct WindowUpdate {
     F32x2 x[kTokens];
 #pragma GCC unroll 8
     for (int r = 0; r < kTokens; ++r) {
-      fetch_pair(ahead[r] + column);
-      x[r] = load2(token[r] + column);
+      fetch<F32x2>(ahead[r] + column);
+      x[r] = load<F32x2>(token[r] + column);
     }
 #pragma GCC unroll 8
     for (int w = 0; w < kWindows; ++w) {
-      F32x2 sum = is_first[w] ? F32x2() : load2(accumulators[w] + slot);
+      F32x2 sum = is_first[w] ? F32x2() : load<F32x2>(accumulators[w] + slot);
 #pragma GCC unroll 8
       for (int r = 0; r < kTokens; ++r) sum = add_product<T>(sum, weight[w][r], x[r]);
-      store2_numbers(sum, accumulators[w] + slot);
+      store_numbers(sum, accumulators[w] + slot);
     }
   }
 
@@ -81,9 +82,9 @@ template <class T>
 void write_compressed(const float* sums, T* to, int64_t stride, int64_t columns, bool in_pairs) {
   const auto write_pair = [&](int64_t slot, int64_t column) {
     const int64_t count = std::min(columns - column, F32x2::kLanes);
-    if (stride == 1 && count == F32x2::kLanes) return store2(load2(sums + slot), to + column);
+    if (stride == 1 && count == F32x2::kLanes) return store(load<F32x2>(sums + slot), to + column);
     T buffer[F32x2::kLanes];
-    store2(load2(sums + slot), buffer);
+    store(load<F32x2>(sums + slot), buffer);
     for (int64_t k = 0; k < count; ++k) to[(column + k) * stride] = buffer[k];
   };
   if (in_pairs) {
@@ -91,22 +92,6 @@ void write_compressed(const float* sums, T* to, int64_t stride, int64_t columns,
   } else {
     for (int64_t slot = 0; slot < columns; slot += F32x2::kLanes) write_pair(slot, slot);
   }
-}
-
-// The last sequence for which key(sequence) <= value, as an index; -1 when there is none. The keys ascend.
-template <class Key>
-inline int64_t last_sequence_at(const Sequence* sequences, int64_t count, const Key& key, int64_t value) {
-  int64_t low = 0;
-  int64_t high = count;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (key(sequences[middle]) <= value) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low - 1;
 }
 
 }  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

@@ -6,6 +6,7 @@
 #include "cuda/float_types.cuh"
 #include "cuda/loops.cuh"
 #include "cuda/upload.cuh"
+#include "ops/nsa/cover.h"
 #include "ops/nsa/plan.h"
 
 namespace openaclnn::cuda {
@@ -22,8 +23,8 @@ struct HeadTensor {
 };
 
 template <class T, class Strides>
-HeadTensor<T> head_tensor(void* data, int64_t offset, const Strides& strides) {
-  return {static_cast<T*>(data) + offset, strides[0], strides[1], strides[2]};
+HeadTensor<T> head_tensor(T* base, const Strides& strides) {
+  return {base, strides[0], strides[1], strides[2]};
 }
 
 template <int kCount, class T>
@@ -95,29 +96,10 @@ __device__ __forceinline__ void sum_tokens(const WeightTensor<const T>& weights,
   for (int k = 0; k < kCount; ++k) sum[k] = static_cast<float>(total[k]);
 }
 
-// The last sequence for which key(sequence) <= value, as an index; -1 when there is none. The keys ascend.
-template <class Key>
-__device__ __forceinline__ int64_t last_sequence_at(const Sequence* sequences, int64_t count, const Key& key,
-                                                    int64_t value) {
-  int64_t low = 0;
-  int64_t high = count;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (key(sequences[middle]) <= value) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low - 1;
-}
-
 // The first token of a window.
 __device__ __forceinline__ int64_t first_token_of(const CompressionSizes& sizes, const Sequence* sequences,
                                                   int64_t window) {
-  const auto first_window = [](const Sequence& s) { return s.first_window; };
-  const Sequence& s = sequences[last_sequence_at(sequences, sizes.sequences, first_window, window)];
-  return s.first_token + (window - s.first_window) * sizes.stride;
+  return first_token_of(sizes, sequences[sequence_of_window(sizes, sequences, window)], window);
 }
 
 // Puts the sequences that follow a plan into the workspace.

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "ops/apply_fused_ema_adam/coefficients.h"
+#include "ops/apply_fused_ema_adam/math.h"
 #include "ops/apply_fused_ema_adam/op.h"
 
 namespace openaclnn {

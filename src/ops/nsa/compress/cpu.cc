@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/plan_tensor.h"
 #include "base/storage_types.h"
 #include "base/workspace_part.h"
 #include "cpu/rows.h"
@@ -73,14 +74,13 @@ class Compression {
         sizes_(plan.sizes),
         in_(plan.input_strides),
         out_(plan.output_strides),
-        input_(static_cast<const T*>(io.data[kCompressInput]) + plan.offsets[kCompressInput]),
-        output_(static_cast<T*>(io.data[kCompressOutput]) + plan.offsets[kCompressOutput]),
+        input_(plan_tensor<const T>(plan, io, kCompressInput)),
+        output_(plan_tensor<T>(plan, io, kCompressOutput)),
         weights_(workspace_part<float>(io, plan.weights)),
-        overlapping_(ceil_div(sizes_.block_size, sizes_.stride)),
+        overlapping_(overlapping_windows(sizes_)),
         tiles_(sizes_, std::min(overlapping_, kMostOpen)),
         reads_in_place_(in_.column == 1 && (sizes_.columns - 1) % tiles_.columns_each + 1 >= F32x2::kLanes) {
-    widen_weights(sizes_.block_size, sizes_.heads,
-                  static_cast<const T*>(io.data[kCompressWeight]) + plan.offsets[kCompressWeight],
+    widen_weights(sizes_.block_size, sizes_.heads, plan_tensor<const T>(plan, io, kCompressWeight),
                   plan.weight_strides, weights_);
   }
 
@@ -103,9 +103,8 @@ class Compression {
  private:
   void sum_windows(cpu::Range windows, const Tile& tile, OpenWindows& open) const {
     const Sequence* const sequences = plan_items<Sequence>(plan_);
-    const auto first_window = [](const Sequence& s) { return s.first_window; };
     while (windows.begin < windows.end) {
-      const int64_t at = last_sequence_at(sequences, sizes_.sequences, first_window, windows.begin);
+      const int64_t at = sequence_of_window(sizes_, sequences, windows.begin);
       int64_t end = std::min(sequences[at].first_window + sequences[at].windows, windows.end);
       if (overlapping_ > kMostOpen) end = std::min(end, windows.begin + kMostOpen);
       walk(sequences[at], {windows.begin, end}, tile, open);
@@ -115,9 +114,7 @@ class Compression {
 
   // Sums the windows of the range, all of one sequence, in one walk over their tokens.
   void walk(const Sequence& sequence, cpu::Range windows, const Tile& tile, OpenWindows& open) const {
-    const auto first_token = [&](int64_t window) {
-      return sequence.first_token + (window - sequence.first_window) * sizes_.stride;
-    };
+    const auto first_token = [&](int64_t window) { return first_token_of(sizes_, sequence, window); };
     const int64_t last_token = first_token(windows.end - 1) + sizes_.block_size - 1;
     int64_t oldest = windows.begin;  // of the open ones
     int64_t newest = windows.begin;  // one past the last open one

@@ -1,4 +1,5 @@
 // NsaCompress on a GPU: a thread sums 16 bytes of columns of a few neighbouring windows, and reads a token once for all of them.
+#include "base/plan_tensor.h"
 #include "base/storage_types.h"
 #include "base/sum_order.h"
 #include "ops/launches.h"
@@ -91,10 +92,10 @@ cudaError_t launch(const NsaCompressPlan& plan, const LaunchIo& io) {
   Compression<T> c = {};
   c.sizes = plan.sizes;
   c.sequences = sequences;
-  c.input = head_tensor<const T>(io.data[kCompressInput], plan.offsets[kCompressInput], plan.input_strides);
-  c.weight = {static_cast<const T*>(io.data[kCompressWeight]) + plan.offsets[kCompressWeight],
-              plan.weight_strides[0], plan.weight_strides[1]};
-  c.output = head_tensor<T>(io.data[kCompressOutput], plan.offsets[kCompressOutput], plan.output_strides);
+  c.input = head_tensor(plan_tensor<const T>(plan, io, kCompressInput), plan.input_strides);
+  c.weight = {plan_tensor<const T>(plan, io, kCompressWeight), plan.weight_strides[0],
+              plan.weight_strides[1]};
+  c.output = head_tensor(plan_tensor<T>(plan, io, kCompressOutput), plan.output_strides);
   constexpr int kCount = kLanes<T>;
   constexpr int kTogether = 4;  // windows that overlap
   const bool packed =

@@ -103,10 +103,9 @@ Result<Call> plan(const CompressionArgs& args, std::span<const Sequence> sequenc
     } else {
       plan.weights = layout.reserve(Checked(plan.sizes.block_size) * plan.sizes.heads * 4);
     }
-    const Result<uint64_t> workspace_bytes =
-        layout.bytes(plan.sizes.block_size, " weights of ", plan.sizes.heads, " heads");
-    if (!workspace_bytes.ok()) return workspace_bytes.status();
-    call.workspace_bytes = *workspace_bytes;
+    OPENACLNN_TRY_ASSIGN(workspace_bytes,
+                         layout.bytes(plan.sizes.block_size, " weights of ", plan.sizes.heads, " heads"));
+    call.workspace_bytes = workspace_bytes;
   }
   call.plan = share_plan(plan, sequences);
   return call;
@@ -137,12 +136,11 @@ aclnnStatus aclnnNsaCompressGetWorkspaceSize(const aclTensor* input, const aclTe
       OPENACLNN_TRY(look_up("actSeqLenOptional", actSeqLenOptional, args.lengths));
       OPENACLNN_TRY(look_up({"output", output}, args.compressed));
       OPENACLNN_TRY(check(args, context));
-      Result<RecycledVector<Sequence>> found = find_sequences(args, context);
-      if (!found.ok()) return found.status();
-      sequences = std::move(*found);
+      OPENACLNN_TRY_ASSIGN(found, find_sequences(args, context));
+      sequences = std::move(found);
       return check_limits(args, context);
     };
-    if (Status status = collect(); !status.ok()) return status;
+    OPENACLNN_TRY(collect());
     return plan(args, sequences, context);
   };
   return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {

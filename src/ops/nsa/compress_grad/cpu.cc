@@ -2,6 +2,7 @@
 // that cover it: each adds its weighted row to the token's gradient, and its product with the token to a weight's gradient.
 #include <algorithm>
 
+#include "base/plan_tensor.h"
 #include "base/storage_types.h"
 #include "base/workspace_part.h"
 #include "cpu/caches.h"
@@ -56,7 +57,7 @@ struct TokenGradient {
   template <class Store>
   HWY_INLINE int64_t add_all(int64_t columns, const Store& store_sums, Lanes16 (&dots)[kWindows]) const {
     constexpr int64_t kStep = 2 * Lanes16::kLanes;
-    const auto load_lanes = [](const T* from) { return load16(from); };
+    const auto load_lanes = [](const T* from) { return load<Lanes16>(from); };
     int64_t c = 0;
     for (; c + kStep <= columns; c += kStep) {
       hwy::Prefetch(ahead + c);
@@ -75,19 +76,19 @@ struct TokenGradient {
     if (gradient.is_first && gradient.is_last) {
       c = kHasStreams && gradient.streams
               ? gradient.add_all(
-                    columns, [](const Lanes16& a, const Lanes16& b, T* to) { stream32(a, b, to); }, dots)
+                    columns, [](const Lanes16& a, const Lanes16& b, T* to) { stream(a, b, to); }, dots)
               : gradient.add_all(
-                    columns, [](const Lanes16& a, const Lanes16& b, T* to) { store32(a, b, to); }, dots);
+                    columns, [](const Lanes16& a, const Lanes16& b, T* to) { store(a, b, to); }, dots);
     }
     for (; c < columns; c += Lanes16::kLanes) {
       const int64_t count = std::min(columns - c, Lanes16::kLanes);
-      const auto load_lanes = [count](const auto* from) { return load16_first(from, count); };
+      const auto load_lanes = [count](const auto* from) { return load_first<Lanes16>(from, count); };
       const Lanes16 before = gradient.is_first ? Lanes16() : load_lanes(gradient.sums + c);
       const Lanes16 sum = gradient.add(c, load_lanes, before, dots);
       if (gradient.is_last) {
-        store16_first(sum, gradient.out + c, count);
+        store_first(sum, gradient.out + c, count);
       } else {
-        store16_first(sum, gradient.sums + c, count);
+        store_first(sum, gradient.sums + c, count);
       }
     }
     float sums_of_dots[kWindows];
@@ -96,32 +97,6 @@ struct TokenGradient {
     for (int w = 0; w < kWindows; ++w) *gradient.weight_sum[w] += static_cast<double>(sums_of_dots[w]);
   }
 };
-
-// The windows [first, last] that cover a token; none when last < first. Window `first` meets it with weight `weight`, each
-// further one with a weight `stride` rows earlier. The same windows cover the tokens before `until`, with weights that follow.
-struct Cover {
-  int64_t first, last;
-  int64_t weight;
-  int64_t until;
-};
-
-Cover cover_of(const CompressionSizes& sizes, const Sequence* sequences, int64_t sequence, int64_t token) {
-  if (sequence < 0) return {0, -1, 0, token + 1};
-  const Sequence& s = sequences[sequence];
-  const int64_t position = token - s.first_token;
-  const int64_t first = position < sizes.block_size ? 0 : (position - sizes.block_size) / sizes.stride + 1;
-  const int64_t started = position / sizes.stride;
-  const int64_t last = started < s.windows ? started : s.windows - 1;
-  Cover cover = {s.first_window + first, s.first_window + last, 0, INT64_MAX};
-  // Only windows that exist are looked at: behind them products with the stride might not be numbers.
-  if (first < s.windows) {
-    cover.weight = position - first * sizes.stride;
-    cover.until = s.first_token + first * sizes.stride + sizes.block_size;
-  }
-  if (started + 1 < s.windows)
-    cover.until = std::min(cover.until, s.first_token + (started + 1) * sizes.stride);
-  return cover;
-}
 
 template <class T>
 class CompressGradient {
@@ -172,7 +147,7 @@ class CompressGradient {
 
   template <class Element>
   Element* tensor(const TaskIo& io, NsaCompressGradParameter which) const {
-    return static_cast<Element*>(io.data[which]) + plan_.offsets[which];
+    return plan_tensor<Element>(plan_, io, which);
   }
   double* weight_sum(int64_t stretch, int64_t i, int64_t head) const {
     return weight_sums_ + (stretch * plan_.sizes.block_size + i) * plan_.sizes.heads + head;
@@ -185,13 +160,14 @@ class CompressGradient {
                   static_cast<size_t>(heads.end - heads.begin) * sizeof(double));
     }
     const Sequence* const sequences = plan_items<Sequence>(plan_);
-    const auto first_token = [](const Sequence& s) { return s.first_token; };
-    int64_t sequence = last_sequence_at(sequences, sizes.sequences, first_token, tokens.begin);
-    Cover cover = cover_of(sizes, sequences, sequence, tokens.begin);
+    const auto divide = [](int64_t a, int64_t b) { return a / b; };
+    int64_t sequence = sequence_at_token(sizes, sequences, tokens.begin);
+    Cover cover = cover_of(sizes, sequences, sequence, tokens.begin, divide);
     for (int64_t token = tokens.begin; token < tokens.end; ++token, ++cover.weight) {
-      const bool opens = sequence + 1 < sizes.sequences && sequences[sequence + 1].first_token == token;
-      if (opens) ++sequence;
-      if (opens || token >= cover.until) cover = cover_of(sizes, sequences, sequence, token);
+      if (token == cover.until) {
+        if (sequence + 1 < sizes.sequences && sequences[sequence + 1].first_token == token) ++sequence;
+        cover = cover_of(sizes, sequences, sequence, token, divide);
+      }
       sum_row({stretch, token, std::min(token + tokens_ahead_, tokens.end - 1)}, cover, heads);
     }
     hwy::FlushStream();
@@ -335,7 +311,7 @@ template <class T>
 void run(const NsaCompressGradPlan& plan, const TaskIo& io) {
   if (!plan.only_zeros) return CompressGradient<T>(plan, io).run();
   const auto write = [&](const LoopNest<1>& nest, NsaCompressGradParameter which, bool is_empty) {
-    if (!is_empty) write_zeros(nest, static_cast<T*>(io.data[which]) + plan.offsets[which]);
+    if (!is_empty) write_zeros(nest, plan_tensor<T>(plan, io, which));
   };
   const CompressionSizes& sizes = plan.sizes;
   write(plan.input_grad_nest, kInputGrad, sizes.tokens == 0 || sizes.heads == 0 || sizes.columns == 0);

@@ -1,5 +1,6 @@
 // NsaCompressGrad on a GPU: one kernel for inputGrad, which needs no input, and one for weightGrad (weight_grad.cuh). They share nothing
 // but outputGrad, the smallest tensor, so two passes cost little more than one.
+#include "base/plan_tensor.h"
 #include "ops/launches.h"
 #include "ops/nsa/compress_grad/weight_grad.cuh"
 
@@ -7,37 +8,13 @@ namespace openaclnn::cuda {
 
 namespace {
 
-// The windows [first, last] that cover a token; none when last < first. Window `first` meets it with weight `weight`, each further
-// one with a weight `stride` rows earlier. The same windows cover the tokens before `until`, with weights that follow.
-struct Cover {
-  int64_t first, last;
-  int64_t weight;
-  int64_t until;
-};
-
 __device__ __forceinline__ Cover cover_of(const CompressionSizes& sizes, const Sequence* sequences,
                                           int64_t token) {
-  const auto first_token = [](const Sequence& s) { return s.first_token; };
-  const int64_t sequence = last_sequence_at(sequences, sizes.sequences, first_token, token);
-  Cover cover = {0, -1, 0, INT64_MAX};
-  if (sequence + 1 < sizes.sequences) cover.until = sequences[sequence + 1].first_token;
-  if (sequence < 0) return cover;
-  const Sequence& s = sequences[sequence];
-  const int64_t position = token - s.first_token;
-  int64_t rest = 0;
-  const int64_t started = divide(position, sizes.stride, rest);
-  const int64_t first =
-      position < sizes.block_size ? 0 : divide(position - sizes.block_size, sizes.stride, rest) + 1;
-  // Only windows that exist are looked at: behind them products with the stride might not be numbers.
-  if (started + 1 < s.windows)
-    cover.until = std::min(cover.until, s.first_token + (started + 1) * sizes.stride);
-  const int64_t last = started < s.windows ? started : s.windows - 1;
-  if (first > last) return cover;
-  cover.first = s.first_window + first;
-  cover.last = s.first_window + last;
-  cover.weight = position - first * sizes.stride;
-  cover.until = std::min(cover.until, token - cover.weight + sizes.block_size);
-  return cover;
+  const auto quotient = [](int64_t a, int64_t b) {
+    int64_t rest = 0;
+    return divide(a, b, rest);
+  };
+  return cover_of(sizes, sequences, sequence_at_token(sizes, sequences, token), token, quotient);
 }
 
 // Adds the products of `count` tokens with the windows that cover them, in ascending order of windows. The sums behind become
@@ -118,8 +95,7 @@ template <class T>
 cudaError_t write_only_zeros(const NsaCompressGradPlan& plan, const LaunchIo& io) {
   const CompressionSizes& sizes = plan.sizes;
   const auto write = [&](const LoopNest<1>& nest, NsaCompressGradParameter which, bool is_empty) {
-    return is_empty ? cudaSuccess
-                    : write_zeros(nest, static_cast<T*>(io.data[which]) + plan.offsets[which], io.stream);
+    return is_empty ? cudaSuccess : write_zeros(nest, plan_tensor<T>(plan, io, which), io.stream);
   };
   const bool has_tokens = sizes.tokens > 0 && sizes.heads > 0 && sizes.columns > 0;
   OPENACLNN_CUDA_TRY(write(plan.input_grad_nest, kInputGrad, !has_tokens));
@@ -133,12 +109,11 @@ cudaError_t launch(const NsaCompressGradPlan& plan, const LaunchIo& io) {
   OPENACLNN_CUDA_TRY(upload_sequences(plan, sequences, io.stream));
   const auto heads = [&]<class Element>(NsaCompressGradParameter which,
                                         const std::array<int64_t, 3>& strides) {
-    return head_tensor<Element>(io.data[which], plan.offsets[which], strides);
+    return head_tensor(plan_tensor<Element>(plan, io, which), strides);
   };
   const auto weights = [&]<class Element>(NsaCompressGradParameter which,
                                           const std::array<int64_t, 2>& strides) {
-    return WeightTensor<Element>{static_cast<Element*>(io.data[which]) + plan.offsets[which], strides[0],
-                                 strides[1]};
+    return WeightTensor<Element>{plan_tensor<Element>(plan, io, which), strides[0], strides[1]};
   };
   Gradient<T> g = {};
   g.sizes = plan.sizes;

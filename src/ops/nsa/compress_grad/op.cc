@@ -10,6 +10,7 @@
 #include "base/layout.h"
 #include "base/storage_types.h"
 #include "base/text.h"
+#include "ops/nsa/cover.h"
 #include "ops/registry.h"
 #include "ops/require.h"
 #include "ops/workspace.h"
@@ -47,7 +48,7 @@ int64_t count_windows_of_stretch(const CompressionSizes& sizes) {
   const int64_t pieces = ceil_div(sizes.columns, kPieceColumns);
   const int64_t by_error = std::max<int64_t>(kMostAdditions / pieces, 1);
   const int64_t by_memory = sizes.tokens * sizes.columns / 8 / sizes.block_size;
-  const int64_t overlapping = (sizes.block_size - 1) / sizes.stride + 1;
+  const int64_t overlapping = overlapping_windows(sizes);
   const int64_t by_overlap = std::min(2 * kMostStretches / overlapping, kMostStretches);
   const int64_t stretches = std::max<int64_t>(std::min(by_memory, by_overlap), 1);
   return std::min(std::max(ceil_div(sizes.windows, stretches), overlapping), by_error);
@@ -129,10 +130,9 @@ Result<Call> plan(const CompressionGradArgs& args, std::span<const Sequence> seq
       plan.weights = layout.reserve(weights * 4);
     }
     plan.weight_sums = layout.reserve(weights * 8 * plan.stretches);
-    const Result<uint64_t> workspace_bytes =
-        layout.bytes(plan.sizes.block_size, " weights of ", plan.sizes.heads, " heads");
-    if (!workspace_bytes.ok()) return workspace_bytes.status();
-    call.workspace_bytes = *workspace_bytes;
+    OPENACLNN_TRY_ASSIGN(workspace_bytes,
+                         layout.bytes(plan.sizes.block_size, " weights of ", plan.sizes.heads, " heads"));
+    call.workspace_bytes = workspace_bytes;
   }
   call.plan = share_plan(plan, sequences);
   return call;
@@ -170,12 +170,11 @@ aclnnStatus aclnnNsaCompressGradGetWorkspaceSize(
       OPENACLNN_TRY(look_up({"inputGradOut", inputGradOut}, args.input_grad));
       OPENACLNN_TRY(look_up({"weightGradOut", weightGradOut}, args.weight_grad));
       OPENACLNN_TRY(check(args, context));
-      Result<RecycledVector<Sequence>> found = find_sequences(forward, context);
-      if (!found.ok()) return found.status();
-      sequences = std::move(*found);
+      OPENACLNN_TRY_ASSIGN(found, find_sequences(forward, context));
+      sequences = std::move(found);
       return check_limits(args, context);
     };
-    if (Status status = collect(); !status.ok()) return status;
+    OPENACLNN_TRY(collect());
     return plan(args, sequences, context);
   };
   return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {

@@ -42,7 +42,7 @@ struct TapGroup {
     const int64_t phase_groups = groups_of_phases(sizes);
     const int64_t window = divide(number, phase_groups, rest) * kWindows;
     const int64_t phase = rest * kPhases;
-    const int64_t windows = (sizes.block_size - 1 - phase) / sizes.stride + 1 - window;
+    const int64_t windows = overlapping_windows(sizes, phase) - window;
     return {phase, window, static_cast<int>(windows < kWindows ? windows : kWindows)};
   }
   // Neighbouring tokens of a segment that may be read when window `first` of these is the first that exists: of those that no window
@@ -58,8 +58,7 @@ struct TapGroup {
     return (phases + kPhases - 1) / kPhases;
   }
   OPENACLNN_INLINE static int64_t count(const CompressionSizes& sizes) {
-    const int64_t windows = (sizes.block_size - 1) / sizes.stride + 1;
-    return groups_of_phases(sizes) * ((windows + kWindows - 1) / kWindows);
+    return groups_of_phases(sizes) * ((overlapping_windows(sizes) + kWindows - 1) / kWindows);
   }
 };
 
@@ -203,15 +202,13 @@ __device__ __forceinline__ void add_stretch(const Gradient<T>& g, const Group& g
   const int64_t begin = stretch * g.windows_of_stretch;
   const int64_t most = sizes.windows - begin;
   const auto count = static_cast<int>(g.windows_of_stretch < most ? g.windows_of_stretch : most);
-  const auto first_window = [](const Sequence& s) { return s.first_window; };
-  int64_t sequence = last_sequence_at(g.sequences, sizes.sequences, first_window, begin);
+  int64_t sequence = sequence_of_window(sizes, g.sequences, begin);
   for (int done = 0; done < count; ++sequence) {
     const Sequence s = g.sequences[sequence];
     const int64_t window = begin + done;
     const int64_t left = s.first_window + s.windows - window;
     const int windows = left < count - done ? static_cast<int>(left) : count - done;
-    const int64_t token =
-        s.first_token + (window - s.first_window + group.window) * sizes.stride + group.phase;
+    const int64_t token = first_token_of(sizes, s, window + group.window) + group.phase;
     add_windows(g, group, columns, windows, columns.at(g.output_grad, window), columns.at(g.input, token),
                 sums);
     done += windows;
@@ -309,7 +306,7 @@ cudaError_t launch_weight_sums(const Gradient<T>& g, cudaStream_t stream) {
 
 template <class T>
 cudaError_t launch_weight_grad(const Gradient<T>& g, cudaStream_t stream) {
-  const bool few = (g.sizes.block_size - 1) / g.sizes.stride < 2;
+  const bool few = overlapping_windows(g.sizes) <= 2;
   OPENACLNN_CUDA_TRY(few ? launch_weight_sums<TapGroup<2, 16>>(g, stream)
                          : launch_weight_sums<TapGroup<4, 8>>(g, stream));
   return launch_kernel(join_weight_sums<T>, grid_of(blocks_for(g.sizes.block_size * g.sizes.heads)), kThreads,

@@ -2,6 +2,7 @@
 // tokens in memory order. Every sum has the library's order of additions (cpu/rows.h).
 #include <algorithm>
 
+#include "base/plan_tensor.h"
 #include "base/storage_types.h"
 #include "base/workspace_part.h"
 #include "cpu/rows.h"
@@ -29,13 +30,11 @@ class Reader {
  public:
   Reader(const CacheCompressionPlan& plan, const TaskIo& io)
       : plan_(plan),
-        slots_(static_cast<const int32_t*>(io.data[static_cast<size_t>(plan.parameters.slot_mapping)]) +
-               plan.slot_offset),
+        slots_(plan_tensor<const int32_t>(plan, io, kCacheSlots)),
         jobs_(workspace_part<CacheJob>(io, plan.jobs)),
         pages_(workspace_part<int32_t>(io, plan.block_pages)) {
     if (plan.is_paged) {
-      table_ = static_cast<const int32_t*>(io.data[static_cast<size_t>(plan.parameters.block_table)]) +
-               plan.table_offset;
+      table_ = plan_tensor<const int32_t>(plan, io, kCacheTable);
     }
   }
 
@@ -160,10 +159,8 @@ class Compression {
       : plan_(plan),
         in_(plan.input_strides),
         out_(plan.output_strides),
-        input_(static_cast<const T*>(io.data[static_cast<size_t>(plan.parameters.input)]) +
-               plan.input_offset),
-        output_(static_cast<T*>(io.data[static_cast<size_t>(plan.parameters.output_cache)]) +
-                plan.output_offset),
+        input_(plan_tensor<const T>(plan, io, kCacheInput)),
+        output_(plan_tensor<T>(plan, io, kCacheOutput)),
         weights_(workspace_part<float>(io, plan.weights)),
         jobs_(workspace_part<CacheJob>(io, plan.jobs)),
         pages_(workspace_part<int32_t>(io, plan.block_pages)),
@@ -172,10 +169,8 @@ class Compression {
         heads_each_(std::clamp<int64_t>(kTileColumns / slots_for(columns_each_), 1, plan.heads)),
         tiles_(ceil_div(plan.heads, heads_each_) * pieces_),
         reads_in_pairs_(in_[3] == 1 && (plan.columns - 1) % columns_each_ + 1 >= F32x2::kLanes) {
-    widen_weights(
-        plan.block_size, plan.heads,
-        static_cast<const T*>(io.data[static_cast<size_t>(plan.parameters.weight)]) + plan.weight_offset,
-        plan.weight_strides, weights_);
+    widen_weights(plan.block_size, plan.heads, plan_tensor<const T>(plan, io, kCacheWeight),
+                  plan.weight_strides, weights_);
   }
 
   void run(int64_t jobs) const {

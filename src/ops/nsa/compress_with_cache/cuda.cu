@@ -1,5 +1,6 @@
 // NsaCompressWithCache on a GPU: one block of threads reads slots and pages once and checks them, then a thread sums 16 bytes of
 // columns of a completed block.
+#include "base/plan_tensor.h"
 #include "base/storage_types.h"
 #include "cuda/fault_scan.cuh"
 #include "ops/launches.h"
@@ -178,17 +179,15 @@ cudaError_t launch_compress(const Compression<T>& c, cudaStream_t stream) {
 
 template <class T>
 cudaError_t launch(const CacheCompressionPlan& plan, const LaunchIo& io, const Addresses& a) {
-  const auto data = [&](int parameter) { return io.data[static_cast<size_t>(parameter)]; };
   Compression<T> c = {};
   c.plan = plan;
   c.completed = a.completed;
   c.block_slots = a.block_slots;
   c.block_pages = a.block_pages;
   const std::array<int64_t, 4>& in = plan.input_strides;
-  c.input = {static_cast<const T*>(data(plan.parameters.input)) + plan.input_offset, in[1], in[2], in[3]};
-  c.weight = {static_cast<const T*>(data(plan.parameters.weight)) + plan.weight_offset,
-              plan.weight_strides[0], plan.weight_strides[1]};
-  c.output = head_tensor<T>(data(plan.parameters.output_cache), plan.output_offset, plan.output_strides);
+  c.input = {plan_tensor<const T>(plan, io, kCacheInput), in[1], in[2], in[3]};
+  c.weight = {plan_tensor<const T>(plan, io, kCacheWeight), plan.weight_strides[0], plan.weight_strides[1]};
+  c.output = head_tensor(plan_tensor<T>(plan, io, kCacheOutput), plan.output_strides);
   constexpr int kCount = kLanes<T>;
   const bool packed = can_pack<kCount>(c.input, plan.columns) && in[0] % kCount == 0 &&
                       can_pack<kCount>(c.output, plan.columns);
@@ -199,17 +198,14 @@ cudaError_t launch(const CacheCompressionPlan& plan, const LaunchIo& io, const A
 
 cudaError_t launch_nsa_compress_with_cache(const void* opaque_plan, const LaunchIo& io) {
   const auto& plan = *static_cast<const CacheCompressionPlan*>(opaque_plan);
-  const auto indices = [&](int parameter, int64_t offset) {
-    return static_cast<const int32_t*>(io.data[static_cast<size_t>(parameter)]) + offset;
-  };
   CompletedBlock* const completed = workspace_part<CompletedBlock>(io, plan.completed);
   Upload upload(completed, io.stream);
   for (int64_t k = 0; k < plan.blocks; ++k) upload.append(plan_items<CompletedBlock>(plan)[k]);
   OPENACLNN_CUDA_TRY(upload.finish());
 
   Addresses a = {};
-  a.slots = indices(plan.parameters.slot_mapping, plan.slot_offset);
-  if (plan.is_paged) a.table = indices(plan.parameters.block_table, plan.table_offset);
+  a.slots = plan_tensor<const int32_t>(plan, io, kCacheSlots);
+  if (plan.is_paged) a.table = plan_tensor<const int32_t>(plan, io, kCacheTable);
   a.completed = completed;
   a.block_slots = workspace_part<int64_t>(io, plan.block_slots);
   a.block_pages = workspace_part<int32_t>(io, plan.block_pages);

@@ -11,6 +11,7 @@
 #include "base/checked.h"
 #include "base/storage_types.h"
 #include "base/text.h"
+#include "base/window_count.h"
 #include "ops/registry.h"
 #include "ops/require.h"
 #include "ops/workspace.h"
@@ -160,8 +161,8 @@ RecycledVector<CompletedBlock> completed_blocks(const CacheCompressionArgs& args
   int64_t start = 0;  // of the sequence, without pages
   for (int64_t b = 0; b < sequences_of(args); ++b) {
     const int64_t length = (*args.lengths)[static_cast<size_t>(b)];
-    const int64_t first = length - args.block_size;
-    if (first >= 0 && first % args.stride == 0) {
+    if (ends_window(length, {args.block_size, args.stride})) {
+      const int64_t first = length - args.block_size;
       blocks.push_back(args.is_paged()
                            ? CompletedBlock{b, first / args.page_block_size, first % args.page_block_size}
                            : CompletedBlock{b, 0, start + first});
@@ -226,18 +227,17 @@ Result<Call> plan(const CacheCompressionArgs& args, const PlanContext& context) 
   call.op = &nsa_compress_with_cache_operator();
   call.nothing_to_do = blocks.empty();
   CacheCompressionPlan plan = {};
-  const auto add = [&](const Argument& argument, Role role, int64_t& offset) {
+  const auto add = [&](CacheTensor which, const Argument& argument, Role role) {
     Parameter made = parameter(argument, role);
     made.is_accessed = made.is_accessed && !call.nothing_to_do;
-    offset = made.view.offset;
-    return call.add(made);
+    plan.offsets[which] = made.view.offset;
+    plan.parameters[which] = call.add(made);
   };
-  CacheCompressionParameters& numbers = plan.parameters;
-  numbers.input = add(args.input, Role::input, plan.input_offset);
-  numbers.weight = add(args.weight, Role::input, plan.weight_offset);
-  numbers.slot_mapping = add(args.slot_mapping, Role::input, plan.slot_offset);
-  if (args.is_paged()) numbers.block_table = add(args.block_table, Role::input, plan.table_offset);
-  numbers.output_cache = add(args.output_cache, Role::reference, plan.output_offset);
+  add(kCacheInput, args.input, Role::input);
+  add(kCacheWeight, args.weight, Role::input);
+  add(kCacheSlots, args.slot_mapping, Role::input);
+  if (args.is_paged()) add(kCacheTable, args.block_table, Role::input);
+  add(kCacheOutput, args.output_cache, Role::reference);
   const double block_elements = static_cast<double>(args.block_size) * static_cast<double>(cache.dims[1]) *
                                 static_cast<double>(cache.dims[2]);
   call.work_bytes =
@@ -259,9 +259,8 @@ Result<Call> plan(const CacheCompressionArgs& args, const PlanContext& context) 
     std::copy_n(args.weight.view.strides, 2, plan.weight_strides.begin());
     std::copy_n(args.block_table.view.strides, 2, plan.table_strides.begin());
     plan.slot_stride = args.slot_mapping.view.strides[0];
-    const Result<uint64_t> workspace_bytes = lay_out_workspace(plan, context.on_gpu());
-    if (!workspace_bytes.ok()) return workspace_bytes.status();
-    call.workspace_bytes = *workspace_bytes;
+    OPENACLNN_TRY_ASSIGN(workspace_bytes, lay_out_workspace(plan, context.on_gpu()));
+    call.workspace_bytes = workspace_bytes;
   }
   call.plan = share_plan(plan, std::span<const CompletedBlock>(blocks));
   return call;
@@ -296,7 +295,7 @@ aclnnStatus aclnnNsaCompressWithCacheGetWorkspaceSize(
       OPENACLNN_TRY(look_up({"outputCache", outputCache}, args.output_cache));
       return check(args, context);
     };
-    if (Status status = collect(); !status.ok()) return status;
+    OPENACLNN_TRY(collect());
     return plan(args, context);
   };
   return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {

@@ -16,10 +16,7 @@ struct CompletedBlock {
   int64_t first_in_page;  // that token in it
 };
 
-// Parameters of the call, in the order of the signature; without pages outputCache is parameter 3.
-struct CacheCompressionParameters {
-  int input, weight, slot_mapping, block_table, output_cache;
-};
+enum CacheTensor { kCacheInput, kCacheWeight, kCacheSlots, kCacheTable, kCacheOutput, kCacheTensors };
 
 // Followed by its completed blocks (plan_items).
 struct CacheCompressionPlan {
@@ -35,8 +32,8 @@ struct CacheCompressionPlan {
   std::array<int64_t, 3> output_strides;  // slot, head, column
   std::array<int64_t, 2> weight_strides, table_strides;
   int64_t slot_stride;
-  int64_t input_offset, weight_offset, slot_offset, table_offset, output_offset;
-  CacheCompressionParameters parameters;
+  std::array<int64_t, kCacheTensors> offsets;
+  std::array<int, kCacheTensors> parameters;  // of the call; without pages outputCache is parameter 3
   // Parts of the workspace.
   int64_t block_pages;  // int32[blocks, pages_of_block]: the pages that the table was found to name
   int64_t weights;      // on a CPU: float[L, N], the weights, widened

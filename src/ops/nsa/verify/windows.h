@@ -1,4 +1,5 @@
-// The windows of token compression, from their definition: for the oracles of the operator and of its gradient.
+// The windows of token compression, from their definition: for the oracles of the operator and of its gradient. They judge the library,
+// so they share no arithmetic with base/window_count.h and ops/nsa/cover.h.
 #pragma once
 
 #include <algorithm>
