@@ -4,7 +4,7 @@
 #include <array>
 
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
-#include "base/layout.h"
+#include "base/make_loop_nest.h"
 #include "base/storage_types.h"
 #include "ops/registry.h"
 #include "ops/require.h"

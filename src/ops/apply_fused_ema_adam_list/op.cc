@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/checked.h"
-#include "base/layout.h"
+#include "base/make_loop_nest.h"
 #include "base/storage_types.h"
 #include "openaclnn/openaclnn.h"
 #include "ops/registry.h"

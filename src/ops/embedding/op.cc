@@ -6,7 +6,7 @@
 
 #include "aclnnop/aclnn_embedding.h"
 #include "base/fault_scan_size.h"
-#include "base/layout.h"
+#include "base/make_loop_nest.h"
 #include "ops/registry.h"
 #include "ops/require.h"
 #include "ops/workspace.h"

@@ -8,7 +8,7 @@
 #include "aclnnop/aclnn_embedding_dense_backward.h"
 #include "base/checked.h"
 #include "base/fault_scan_size.h"
-#include "base/layout.h"
+#include "base/make_loop_nest.h"
 #include "base/sort_size.h"
 #include "base/storage_types.h"
 #include "base/sum_order.h"

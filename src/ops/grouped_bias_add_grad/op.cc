@@ -5,7 +5,7 @@
 
 #include "aclnnop/aclnn_grouped_bias_add_grad.h"
 #include "base/checked.h"
-#include "base/layout.h"
+#include "base/make_loop_nest.h"
 #include "base/storage_types.h"
 #include "base/sum_order.h"
 #include "base/text.h"

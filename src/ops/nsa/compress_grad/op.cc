@@ -7,7 +7,7 @@
 
 #include "aclnnop/aclnn_nsa_compress_grad.h"
 #include "base/checked.h"
-#include "base/layout.h"
+#include "base/make_loop_nest.h"
 #include "base/storage_types.h"
 #include "base/text.h"
 #include "ops/nsa/cover.h"
