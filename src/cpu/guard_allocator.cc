@@ -1,5 +1,5 @@
 // The guard allocator: one mapping per block, [forbidden page | margin, block, margin | forbidden page].
-#include "cpu/guard_pool.h"
+#include "cpu/guard_allocator.h"
 
 #include <sys/mman.h>
 

@@ -1,5 +1,7 @@
 // The pool: workers that look for work a short while before they sleep, since a fork-join of microseconds cannot wait for the
 // kernel to wake a thread. They never end, and nothing of the pool is ever destroyed.
+#include "cpu/worker_pool.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -13,7 +15,6 @@
 #include <new>
 
 #include "base/cancellation.h"
-#include "cpu/pool.h"
 #include "cpu/scratch.h"
 
 namespace openaclnn::cpu {
@@ -76,9 +77,9 @@ struct Team {
   Team* next = nullptr;
 };
 
-class WorkerPool final : public Pool {
+class OwnWorkerPool final : public WorkerPool {
  public:
-  explicit WorkerPool(int num_threads) : num_threads_(num_threads) {}
+  explicit OwnWorkerPool(int num_threads) : num_threads_(num_threads) {}
 
   int num_threads() const override { return num_threads_; }
 
@@ -189,7 +190,7 @@ class WorkerPool final : public Pool {
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_t thread;
     const auto start = [](void* pool) -> void* {
-      static_cast<WorkerPool*>(pool)->work();
+      static_cast<OwnWorkerPool*>(pool)->work();
       return nullptr;
     };
     // Signals from outside are for the application's threads. What a worker's own instruction raises stays deliverable: the
@@ -301,6 +302,8 @@ class WorkerPool final : public Pool {
 
 int worker_number() { return number_of_this_worker; }
 
-Pool* make_worker_pool(int num_threads) noexcept { return new (std::nothrow) WorkerPool(num_threads); }
+WorkerPool* make_worker_pool(int num_threads) noexcept {
+  return new (std::nothrow) OwnWorkerPool(num_threads);
+}
 
 }  // namespace openaclnn::cpu
