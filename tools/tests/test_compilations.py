@@ -2,6 +2,7 @@
 import json
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -89,6 +90,16 @@ class Compilations(unittest.TestCase):
                 with self.subTest(options=options, source=source):
                     same = key(source, options, "planted", copy) == key(source, "", "release", tree)
                     self.assertEqual(same, source != seen_by)
+
+    @unittest.skipUnless(shutil.which("ninja"), "needs ninja")
+    def test_only_a_finished_build_stands_for_its_compilations(self):
+        folder = self.root / "build/tsan"
+        self.assertFalse(compilers.is_built(folder))
+        self.write("build/tsan/build.ninja", "rule copy\n  command = cp $in $out\nbuild b: copy a\n")
+        self.write("build/tsan/a", "text")
+        self.assertFalse(compilers.is_built(folder))
+        subprocess.run(["ninja", "-C", folder], check=True, stdout=subprocess.DEVNULL)
+        self.assertTrue(compilers.is_built(folder))
 
     def test_every_preset_is_compiled_by_some_part_of_ci(self):
         known = {*compilers.COMPILED_HERE, *compilers.COMPILED_ELSEWHERE, "arm64"}
