@@ -1,6 +1,6 @@
 // A C++11 program that includes just the two headers a port needs and takes one AdamW step.
 //
-// Numbers: vector A1 of the specification, which every step gives when bias correction is off.
+// Numbers: a step computed by hand. Without bias correction every step gives the same.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -28,7 +28,7 @@ using namespace openaclnn_test;
 
 constexpr int kNoMemory = 207001, kNoMetaMemory = 561101, kNotQueued = 361001;
 
-using Plan = std::function<int(uint64_t* workspace_bytes, aclOpExecutor** executor)>;
+using Phase1 = std::function<int(uint64_t* workspace_bytes, aclOpExecutor** executor)>;
 
 // A call whose arguments are made beforehand: memory that only tests need must not fail.
 class Prepared {
@@ -57,8 +57,8 @@ class Prepared {
     arrays_.push_back(std::make_unique<LengthArray>(WindowAttributes{.lengths = lengths, .length_type = 1}));
     return arrays_.back()->get();
   }
-  void call(Plan plan, Phase2 phase2) {
-    plan_ = std::move(plan);
+  void call(Phase1 phase1, Phase2 phase2) {
+    phase1_ = std::move(phase1);
     phase2_ = phase2;
   }
 
@@ -66,10 +66,10 @@ class Prepared {
   void run(Attempt& a, aclrtStream stream, int rounds, bool keep) {
     uint64_t workspace_bytes = 0;
     aclOpExecutor* executor = nullptr;
-    const auto plan = [&] { return plan_(&workspace_bytes, &executor); };
+    const auto phase1 = [&] { return phase1_(&workspace_bytes, &executor); };
     void* workspace = nullptr;
     for (int round = 0; round < rounds; ++round) {
-      if (round == 0 || !keep) a.step("phase 1", {kNoMetaMemory}, plan);
+      if (round == 0 || !keep) a.step("phase 1", {kNoMetaMemory}, phase1);
       if (round == 0 && keep) {
         a.step("aclSetAclOpExecutorRepeatable", {kNoMetaMemory},
                [&] { return aclSetAclOpExecutorRepeatable(executor); });
@@ -82,7 +82,7 @@ class Prepared {
       const auto launch = [&] { return phase2_(workspace, workspace_bytes, executor, stream); };
       // A phase 2 that failed has consumed its executor.
       a.step("phase 2", {kNotQueued, kNoMemory}, launch, [&] {
-        const int planned = keep ? 0 : plan();
+        const int planned = keep ? 0 : phase1();
         return planned != 0 ? planned : launch();
       });
     }
@@ -124,7 +124,7 @@ class Prepared {
   std::vector<TensorList> lists_;
   std::vector<std::unique_ptr<LengthArray>> arrays_;
   std::vector<size_t> outputs_;
-  Plan plan_;
+  Phase1 phase1_;
   Phase2 phase2_ = nullptr;
 };
 

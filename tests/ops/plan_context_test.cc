@@ -10,25 +10,12 @@
 #include "ops/apply_fused_ema_adam/op.h"
 #include "ops/embedding_dense_backward/op.h"
 #include "ops/nsa/compress/op.h"
+#include "support/argument.h"
 
 namespace openaclnn {
 namespace {
 
-Argument argument(const char* name, aclDataType dtype, const std::vector<int64_t>& dims) {
-  Argument made;
-  made.name = name;
-  made.is_given = true;
-  made.rank = dims.size();
-  made.view.dtype = dtype;
-  made.view.rank = static_cast<int>(dims.size());
-  int64_t stride = 1;
-  for (size_t k = dims.size(); k-- > 0;) {
-    made.view.dims[k] = dims[k];
-    made.view.strides[k] = stride;
-    stride *= dims[k];
-  }
-  return made;
-}
+using openaclnn_test::argument;
 
 TEST(PlanContext, OfThisProcessHasItsSettings) {
   const PlanContext context = plan_context();

@@ -80,7 +80,7 @@ TEST_F(ExecutorTest, NullIsRefused) {
   }
 }
 
-// A failing phase 2 consumes any live one-shot executor, and leaves a repeatable one alive.
+// A phase 2 that finds its executor live consumes it even when it fails, but leaves a repeatable one alive.
 TEST_F(ExecutorTest, FailingPhase2ConsumesOneShots) {
   Counter other;
   aclOpExecutor* executor = nullptr;
@@ -90,16 +90,16 @@ TEST_F(ExecutorTest, FailingPhase2ConsumesOneShots) {
   };
   const auto nothing = [](aclOpExecutor*) {};
 
-  plan_bad(nothing);  // another operator
+  plan_bad(nothing);
   expect(161002, aclnnEmbedding(nullptr, 0, executor, stream),
          {"aclnnEmbedding: executor was made by aclnnApplyFusedEmaAdamGetWorkspaceSize"});
   expect_dead(executor);
 
-  plan_bad(nothing);  // no context
+  plan_bad(nothing);
   std::thread([&] { expect(107002, run(executor), {"context"}); }).join();
   expect_dead(executor);
 
-  plan_bad(nothing);  // no stream
+  plan_bad(nothing);
   expect(107017, aclnnApplyFusedEmaAdam(nullptr, 0, executor, counter.grad()),
          {"stream is not a live stream"});
   expect_dead(executor);

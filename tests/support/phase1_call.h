@@ -30,6 +30,9 @@ struct TensorArgument {
   Shape strides = {};  // empty: NULL
   int64_t offset = 0;
   aclFormat format = ACL_FORMAT_ND;
+
+  // False for an optional tensor that is left out: only its handle can be wrong.
+  bool is_given() const { return handle != Handle::null; }
 };
 
 // The host array of an operator that has one; it is optional in all of them.

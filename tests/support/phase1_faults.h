@@ -1,13 +1,10 @@
-// The validation of phase 1 as data: every fault with the row (V1 … V11) and the rule that find it, and the tests that all
-// operators share. A room describes a valid call and the faults of its own rules; the faults of the rules that hold for every
-// parameter (V1, V2, V3, V5, V8, V9) are made from that description.
+// The validation of phase 1 as data: every fault with the rule that finds it. A room describes a valid call and the faults of its
+// own rules. The faults of the rules that hold for every parameter are made from that description: pointers, handles, extents,
+// formats and outputs that overlap themselves.
 #pragma once
-
-#include <gtest/gtest.h>
 
 #include <functional>
 #include <initializer_list>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -18,8 +15,23 @@ namespace openaclnn_test {
 inline constexpr int kNull = 161001;
 inline constexpr int kInvalid = 161002;
 
-// Rows of the order of validation.
-enum Row { V1 = 1, V2, V3, V4, V5, V6, V7, V8, V9, V10, V11 };
+// The rules of validation, in the order of the checks.
+enum Rule {
+  kOutPointerRule = 1,  // workspaceSize and executor are not NULL
+  kRequiredRule,        // required tensors are not NULL
+  kHandleRule,          // handles are live and of the right kind
+  kDtypeRule,           // dtypes, and their relations
+  kExtentRule,          // rank at most 8, no negative dim, everything within 64 bits
+  kShapeRule,           // ranks, shapes, and their relations
+  kAttributeRule,
+  kFormatRule,
+  kDistinctRule,  // no output overlaps itself
+  kArrayRule,     // host arrays
+  kLimitRule,     // of OPENACLNN_LIMITS=vendor
+};
+const char* rule_name(Rule rule);
+// The code that a broken rule returns.
+constexpr int code_of(Rule rule) { return rule <= kRequiredRule ? kNull : kInvalid; }
 
 // What a fault spoils. Faults that share a part cannot be combined. Strides belong to the dims.
 struct Part {
@@ -40,23 +52,23 @@ struct Part {
   bool operator==(const Part&) const = default;
 };
 
-// V1, V2 return 161001, the others 161002.
 struct Fault {
-  Row row = V1;
-  std::string rule;  // in the words of the operator's list of checks
+  Rule rule = kOutPointerRule;
+  std::string what;  // in the words of the operator's list of checks
   std::vector<std::string> sentence;
   std::vector<Part> parts;
   std::function<void(CallArguments&)> apply;
 };
 
-Fault bad_dtype(std::string rule, size_t tensor, aclDataType dtype, std::vector<std::string> sentence);
-Fault bad_dims(std::string rule, size_t tensor, Shape dims, std::vector<std::string> sentence);
-Fault bad_number(Row row, std::string rule, size_t number, int64_t value, std::vector<std::string> sentence);
-Fault bad_layout(std::string rule, std::string text, std::vector<std::string> sentence);
-Fault bad_array(std::string rule, std::vector<int64_t> values, std::vector<std::string> sentence);
+Fault bad_dtype(std::string what, size_t tensor, aclDataType dtype, std::vector<std::string> sentence);
+Fault bad_dims(std::string what, size_t tensor, Shape dims, std::vector<std::string> sentence);
+Fault bad_number(Rule rule, std::string what, size_t number, int64_t value,
+                 std::vector<std::string> sentence);
+Fault bad_layout(std::string what, std::string text, std::vector<std::string> sentence);
+Fault bad_array(std::string what, std::vector<int64_t> values, std::vector<std::string> sentence);
 // Anything else: a fault that needs several changes at once.
-Fault bad_call(Row row, std::string rule, std::vector<Part> parts, std::function<void(CallArguments&)> apply,
-               std::vector<std::string> sentence);
+Fault bad_call(Rule rule, std::string what, std::vector<Part> parts,
+               std::function<void(CallArguments&)> apply, std::vector<std::string> sentence);
 
 // One operator, or one form of its call, as data: the one description that the tests of its refusals, the tables of
 // (parameter x fault) and the fuzzers work with.
@@ -84,23 +96,5 @@ std::string says_shape(const TensorArgument& tensor);
 
 // Own and general faults in the order in which they must be found.
 std::vector<Fault> all_faults(const Schema& test);
-
-// The valid call passes; every fault alone has its code and sentence. Prints the rows and rules that were tested.
-void expect_every_fault_is_found(const Schema& test);
-// Of two faults in one call the earlier one decides. Returns the number of pairs.
-int expect_first_of_two_faults_decides(const Schema& test);
-
-// V4: when the tensors `together` all have one dtype, exactly the accepted ones pass.
-void expect_exactly_these_dtypes(const Schema& test, const std::vector<size_t>& together,
-                                 std::span<const aclDataType> accepted);
-// V5: dims, strides and offsets whose reach leaves 64 bits, for each tensor.
-void expect_extents_within_int64(const Schema& test);
-// V7: values that a number must not have, INT64_MIN and INT64_MAX among them; the sentence is made from the value.
-void expect_refused_numbers(const Schema& test, size_t number, const std::vector<int64_t>& values,
-                            const std::function<std::string(int64_t)>& sentence);
-// V8: the plain formats of every tensor pass, and no others.
-void expect_exactly_the_plain_formats(const Schema& test);
-// V9: outputs of rank 2 and 3 with strides of every kind; inputs may overlap themselves.
-void expect_distinct_outputs(const Schema& test);
 
 }  // namespace openaclnn_test

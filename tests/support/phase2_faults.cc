@@ -16,7 +16,6 @@ namespace openaclnn_test {
 namespace {
 
 struct LaunchFault {
-  int row;
   std::string what;
   int code;
   std::vector<std::string> sentence;
@@ -24,42 +23,35 @@ struct LaunchFault {
   std::function<void(LaunchArguments&)> apply;
 };
 
-std::string fault_text(const LaunchFault& fault) {
-  return "P" + std::to_string(fault.row) + " " + fault.what;
-}
-
 void add_call_faults(std::vector<LaunchFault>& list) {
   using Executor = LaunchArguments::Executor;
-  const auto add = [&](int row, const char* what, int code, const char* sentence, const char* part,
+  const auto add = [&](const char* what, int code, const char* sentence, const char* part,
                        std::function<void(LaunchArguments&)> apply) {
-    list.push_back({row, what, code, {sentence}, {part}, std::move(apply)});
+    list.push_back({what, code, {sentence}, {part}, std::move(apply)});
   };
   const auto executor = [](Executor state) { return [state](LaunchArguments& a) { a.executor = state; }; };
-  add(1, "executor NULL", 161001, "executor is NULL", "executor", executor(Executor::null));
-  add(2, "executor of foreign bits", 561000, "executor is not live", "executor",
+  add("executor NULL", 161001, "executor is NULL", "executor", executor(Executor::null));
+  add("executor of foreign bits", 561000, "executor is not live", "executor",
       executor(Executor::foreign_bits));
-  add(2, "executor consumed or destroyed", 561000, "executor is not live", "executor",
+  add("executor consumed or destroyed", 561000, "executor is not live", "executor",
       executor(Executor::destroyed));
-  add(3, "executor made by another operator", 161002, "executor was made by ", "executor",
+  add("executor made by another operator", 161002, "executor was made by ", "executor",
       executor(Executor::of_another_operator));
-  add(4, "no current context on this thread", 107002, "no current context", "context",
+  add("no current context on this thread", 107002, "no current context", "context",
       [](LaunchArguments& a) { a.has_context = false; });
-  add(5, "stream neither NULL nor live", 107017, "stream is not a live stream", "stream",
+  add("stream neither NULL nor live", 107017, "stream is not a live stream", "stream",
       [](LaunchArguments& a) { a.stream = reinterpret_cast<aclrtStream>(uintptr_t{0x123456789ABCDEF0}); });
 }
 
 void add_workspace_faults(uint64_t required, std::vector<LaunchFault>& list) {
   if (required == 0) return;
   const std::string needed = std::to_string(required) + " bytes are required";
-  list.push_back({7,
-                  "workspace NULL",
-                  161001,
-                  {"workspace is NULL but " + needed},
-                  {"workspace"},
-                  [](LaunchArguments& a) { a.workspace = nullptr; }});
+  list.push_back(
+      {"workspace NULL", 161001, {"workspace is NULL but " + needed}, {"workspace"}, [](LaunchArguments& a) {
+         a.workspace = nullptr;
+       }});
   for (const uint64_t bytes : {uint64_t{0}, required / 2, required - 1}) {
-    list.push_back({8,
-                    "workspaceSize < required",
+    list.push_back({"workspaceSize < required",
                     161002,
                     {"workspaceSize is " + std::to_string(bytes) + " but " + needed},
                     {"workspace"},
@@ -73,8 +65,7 @@ void add_address_faults(const Launch& launch, std::vector<LaunchFault>& list) {
     if (!t.is_accessed) continue;
     const std::string name = t.name;
     list.push_back(
-        {9,
-         "NULL data of " + name,
+        {"NULL data of " + name,
          161001,
          {name + " has a NULL data address"},
          {name},
@@ -84,8 +75,7 @@ void add_address_faults(const Launch& launch, std::vector<LaunchFault>& list) {
     const LaunchTensor& t = launch.tensors[k];
     const int64_t size = element_bytes(t.tensor.dtype());
     if (!t.is_accessed || size == 1) continue;
-    list.push_back({10,
-                    "misaligned data of " + std::string(t.name),
+    list.push_back({"misaligned data of " + std::string(t.name),
                     161002,
                     {std::string(t.name) + " has the data address ",
                      "not a multiple of " + std::to_string(size) + " bytes"},
@@ -108,8 +98,7 @@ void add_overlap_faults(const Launch& launch, uint64_t workspace_bytes, std::vec
                                output.tensor.dims() == other.tensor.dims();
         if (identical && other.may_equal_output) continue;
         if (distance >= bytes_of(other.tensor)) continue;  // behind it: a single number may be that small
-        list.push_back({11,
-                        std::string(output.name) + " over " + other.name + " at a distance of " +
+        list.push_back({std::string(output.name) + " over " + other.name + " at a distance of " +
                             std::to_string(distance) + " bytes",
                         161002,
                         {std::string(output.name) + " overlaps " + other.name,
@@ -129,8 +118,7 @@ void add_overlap_faults(const Launch& launch, uint64_t workspace_bytes, std::vec
     if (!t.is_accessed) continue;
     for (const int64_t distance :
          {int64_t{0}, int64_t{3}, bytes_of(t.tensor) - 1, 1 - static_cast<int64_t>(workspace_bytes)}) {
-      list.push_back({11,
-                      "workspace over " + std::string(t.name),
+      list.push_back({"workspace over " + std::string(t.name),
                       161002,
                       {"workspace overlaps " + std::string(t.name), "must not share memory"},
                       {"workspace", t.name},
@@ -174,8 +162,8 @@ int expect_launch_faults_in_order(const Launch& valid) {
   for (const LaunchFault& fault : list) {
     LaunchArguments spoiled = arguments();
     fault.apply(spoiled);
-    EXPECT_TRUE(refused(launch, spoiled, fault.code, fault.sentence)) << fault_text(fault);
-    print_once("  " + fault_text(fault));
+    EXPECT_TRUE(refused(launch, spoiled, fault.code, fault.sentence)) << fault.what;
+    print_once("  " + fault.what);
   }
   int pairs = 0;
   int wrong = 0;
@@ -186,7 +174,7 @@ int expect_launch_faults_in_order(const Launch& valid) {
       list[second].apply(spoiled);
       list[first].apply(spoiled);
       const auto found = refused(launch, spoiled, list[first].code, list[first].sentence);
-      EXPECT_TRUE(found) << fault_text(list[first]) << " before " << fault_text(list[second]);
+      EXPECT_TRUE(found) << list[first].what << " before " << list[second].what;
       ++pairs;
       wrong += !found;
     }

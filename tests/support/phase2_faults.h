@@ -1,16 +1,16 @@
-// The checks of phase 2 as data: every fault with the place of its check in the order, made from the description of a call that
-// runs, and the tests that all operators share. Streams of another device and queues that fail are tested in tests/runtime.
+// The checks of phase 2 as data: every fault in the order of the checks, made from the description of a call that runs, and the tests
+// that all operators share. A stream of another device and a queue that fails are tested in tests/runtime.
 #pragma once
 
 #include "support/phase2_launch.h"
 
 namespace openaclnn_test {
 
-// Every fault alone has its code and sentence, of two the earlier one decides, nothing is written, every live executor is consumed,
-// and the call itself works afterwards. Prints the number of faults and pairs. Returns the number of pairs.
+// Every fault alone has its code and sentence, of two the earlier one decides, nothing is written, a planned executor is consumed,
+// and the call itself works afterwards. Prints the faults that were tested. Returns the number of pairs.
 int expect_launch_faults_in_order(const Launch& launch);
 
-// Refused is every distance from an aligned address that is not a multiple of the element size, for each accessed tensor.
+// Every distance from an aligned address that is not a multiple of the element size, for each accessed tensor.
 void expect_misaligned_data_refused(const Launch& launch);
 
 // A call succeeds with any address for tensors it does not access and any workspace it does not need, also with
@@ -25,8 +25,8 @@ void expect_neighbours_work(const Launch& launch);
 // executor, planned without addresses, runs with all of them. All tensors are accessed.
 void expect_address_updates_work(const Launch& launch);
 
-// In a process with OPENACLNN_CHECK=strict and a launch in library memory, phase 2 refuses memory that the allocator does not know
-// and views that leave their block, for each accessed tensor and the workspace.
+// In a process with OPENACLNN_CHECK=strict and a launch in library memory: memory that the allocator does not know, and
+// views that leave their block, for each accessed tensor and the workspace.
 void expect_unknown_memory_refused(const Launch& launch);
 
 }  // namespace openaclnn_test

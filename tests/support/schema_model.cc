@@ -15,9 +15,6 @@ namespace {
 
 bool fits_int64(Wide value) { return value >= INT64_MIN && value <= INT64_MAX; }
 
-// An empty handle of an optional tensor describes nothing.
-bool is_described(const TensorArgument& tensor) { return tensor.handle != Handle::null; }
-
 // Strides as the library understands them: NULL is row-major. Saturated: only tensors of refused extents get there.
 std::vector<Wide> strides_of(const TensorArgument& tensor) {
   if (!tensor.strides.empty()) return {tensor.strides.begin(), tensor.strides.end()};
@@ -94,7 +91,7 @@ Verdict verdict_of(const Schema& schema, const CallArguments& call) {
   if (!call.has_workspace_pointer) return {kNull, "workspaceSize is NULL"};
   if (!call.has_executor_pointer) return {kNull, "executor is NULL"};
   for (const TensorArgument& tensor : call.tensors) {
-    if (!is_described(tensor) && !tensor.is_optional) return {kNull, std::string(tensor.name) + " is NULL"};
+    if (!tensor.is_given() && !tensor.is_optional) return {kNull, std::string(tensor.name) + " is NULL"};
   }
   const auto is_spoilt = [](Handle handle) { return handle != Handle::live && handle != Handle::null; };
   for (const TensorArgument& tensor : call.tensors) {
@@ -103,17 +100,17 @@ Verdict verdict_of(const Schema& schema, const CallArguments& call) {
   if (call.array && is_spoilt(call.array->handle))
     return invalid(std::string(call.array->name) + " is not a live");
   for (const TensorArgument& tensor : call.tensors) {
-    if (!is_described(tensor) || element_bytes(tensor.dtype) == 0) continue;  // such a dtype is refused below
+    if (!tensor.is_given() || element_bytes(tensor.dtype) == 0) continue;  // such a dtype is refused below
     if (const std::string part = extent_refusal(tensor); !part.empty()) return invalid(part);
   }
   if (const std::string part = schema.refusal(call); !part.empty()) return invalid(part);
   for (const TensorArgument& tensor : call.tensors) {
-    if (is_described(tensor) && !has_plain_format(tensor))
+    if (tensor.is_given() && !has_plain_format(tensor))
       return invalid(std::string(tensor.name) + " has format " +
                      std::to_string(static_cast<int>(tensor.format)) + ";");
   }
   for (const TensorArgument& tensor : call.tensors) {
-    if (is_described(tensor) && tensor.role != Role::input && may_overlap_itself(tensor))
+    if (tensor.is_given() && tensor.role != Role::input && may_overlap_itself(tensor))
       return invalid(says_shape(tensor) + " and strides ");
   }
   return {};

@@ -70,10 +70,17 @@ ProcessResult run_self(const std::vector<std::string>& arguments,
   return result;
 }
 
-ProcessResult run_suite(const std::string& suite, const std::map<std::string, std::string>& environment) {
+ProcessResult run_suite(const std::string& suite, const std::map<std::string, std::string>& environment,
+                        const std::string& filter) {
   std::map<std::string, std::string> variables = environment;
   variables[kSuite] = suite;
-  return run_self({"--gtest_filter=" + suite + "InProcess.*"}, variables);
+  return run_self({"--gtest_filter=" + (filter.empty() ? suite + "InProcess.*" : filter)}, variables);
+}
+
+void expect_suite_passes(const std::string& suite, const std::map<std::string, std::string>& environment,
+                         const std::string& filter) {
+  const ProcessResult result = run_suite(suite, environment, filter);
+  EXPECT_TRUE(ran_and_passed(result)) << result.output;
 }
 
 bool is_process_of(std::string suite) {

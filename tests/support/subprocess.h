@@ -19,9 +19,14 @@ struct ProcessResult {
 ProcessResult run_self(const std::vector<std::string>& arguments,
                        const std::map<std::string, std::string>& environment);
 
-// Runs the tests PROCESS_TEST(suite, …) of this program in a process with that environment. At least one must run.
-ProcessResult run_suite(const std::string& suite, const std::map<std::string, std::string>& environment);
+// Runs the tests PROCESS_TEST(suite, …) of this program in a process with that environment, or the tests of `filter`. At least one
+// must run.
+ProcessResult run_suite(const std::string& suite, const std::map<std::string, std::string>& environment,
+                        const std::string& filter = "");
 bool ran_and_passed(const ProcessResult& result);
+// Runs the suite, which must pass.
+void expect_suite_passes(const std::string& suite, const std::map<std::string, std::string>& environment,
+                         const std::string& filter = "");
 
 // True in the process that run_suite(suite) has started. `suite` may end in InProcess.
 bool is_process_of(std::string suite);

@@ -1,4 +1,4 @@
-// Arguments with a dtype that the checks of an operator should have refused, and what plan() says of them.
+// What plan() says of an argument with a dtype that the checks of an operator should have refused.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -6,20 +6,9 @@
 #include <string>
 
 #include "ops/contract.h"
+#include "support/argument.h"
 
 namespace openaclnn_test {
-
-// A vector of one element.
-inline openaclnn::Argument argument(const char* name, aclDataType dtype) {
-  openaclnn::Argument made;
-  made.name = name;
-  made.is_given = true;
-  made.rank = 1;
-  made.view.dtype = dtype;
-  made.view.rank = 1;
-  made.view.dims[0] = made.view.strides[0] = 1;
-  return made;
-}
 
 inline void expect_refused_by_plan(const openaclnn::Result<openaclnn::Call>& planned, const std::string& name,
                                    const std::string& dtype) {

@@ -40,34 +40,28 @@ openaclnn_simt_switch:
 constexpr size_t kSavedWords = 8, kReturnWord = 6;  // the last one keeps the stack aligned as after a call
 #elif defined(__aarch64__)
 asm(R"(
+.macro openaclnn_simt_registers each
+  \each x19, x20, [sp]
+  \each x21, x22, [sp, #16]
+  \each x23, x24, [sp, #32]
+  \each x25, x26, [sp, #48]
+  \each x27, x28, [sp, #64]
+  \each x29, x30, [sp, #80]
+  \each d8, d9, [sp, #96]
+  \each d10, d11, [sp, #112]
+  \each d12, d13, [sp, #128]
+  \each d14, d15, [sp, #144]
+.endm
 .text
 .local openaclnn_simt_switch
 .type openaclnn_simt_switch, %function
 openaclnn_simt_switch:
   sub sp, sp, #160
-  stp x19, x20, [sp]
-  stp x21, x22, [sp, #16]
-  stp x23, x24, [sp, #32]
-  stp x25, x26, [sp, #48]
-  stp x27, x28, [sp, #64]
-  stp x29, x30, [sp, #80]
-  stp d8, d9, [sp, #96]
-  stp d10, d11, [sp, #112]
-  stp d12, d13, [sp, #128]
-  stp d14, d15, [sp, #144]
+  openaclnn_simt_registers stp
   mov x9, sp
   str x9, [x0]
   mov sp, x1
-  ldp x19, x20, [sp]
-  ldp x21, x22, [sp, #16]
-  ldp x23, x24, [sp, #32]
-  ldp x25, x26, [sp, #48]
-  ldp x27, x28, [sp, #64]
-  ldp x29, x30, [sp, #80]
-  ldp d8, d9, [sp, #96]
-  ldp d10, d11, [sp, #112]
-  ldp d12, d13, [sp, #128]
-  ldp d14, d15, [sp, #144]
+  openaclnn_simt_registers ldp
   add sp, sp, #160
   ret
 .size openaclnn_simt_switch, . - openaclnn_simt_switch

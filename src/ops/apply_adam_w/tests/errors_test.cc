@@ -1,111 +1,102 @@
-// ApplyAdamW: every refusal of phase 1 of both versions, with its code, its sentence and its place in the order of checks.
+// ApplyAdamW: what only the two versions of this operator refuse in phase 1. The suite is in support/phase1_refusals.h.
 #include <gtest/gtest.h>
 
 #include "ops/apply_adam_w/tests/schema.h"
-#include "support/expect.h"
-#include "support/subprocess.h"
+#include "support/phase1_refusals.h"
 
 namespace openaclnn_test {
 namespace {
 
 using namespace apply_adam_w_schema;
 
-class AdamWPhase1 : public testing::TestWithParam<Form> {
- protected:
-  Schema test() const { return adam_w_test(GetParam()); }
-  int version() const { return GetParam().version; }
-  size_t maximum() const { return maximum_at(version()); }
-};
-
-TEST_P(AdamWPhase1, EveryFaultHasItsCodeAndSentence) { expect_every_fault_is_found(test()); }
-TEST_P(AdamWPhase1, TheFirstOfTwoFaultsDecides) {
-  EXPECT_GT(expect_first_of_two_faults_decides(test()), 1000);
-}
-TEST_P(AdamWPhase1, AcceptsExactlyThreeDtypes) {
-  const aclDataType floats[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}, steps[] = {ACL_INT64, ACL_FLOAT};
-  std::vector<size_t> together = {0, 1, 2, grad_at(version())};
-  if (GetParam().amsgrad) together.push_back(maximum());
-  for (size_t k = 3; version() == 1 && k < 10; ++k) together.push_back(k);
-  expect_exactly_these_dtypes(test(), together, floats);
-  if (version() == 2) expect_exactly_these_dtypes(test(), {5}, steps);
-}
-TEST_P(AdamWPhase1, RefusesExtentsThatLeaveInt64) { expect_extents_within_int64(test()); }
-TEST_P(AdamWPhase1, AcceptsExactlyThePlainFormats) { expect_exactly_the_plain_formats(test()); }
-TEST_P(AdamWPhase1, RefusesOutputsThatOverlapThemselvesButNotInputs) { expect_distinct_outputs(test()); }
+const std::vector<aclDataType> kDtypes = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
 
 // A maximum that amsgrad does not ask for is checked all the same.
-TEST_P(AdamWPhase1, AMaximumMayBeGivenInVain) {
-  if (GetParam().amsgrad) return;
-  const Schema schema = test();
-  CallArguments call = schema.valid;
-  call.tensors[maximum()].handle = Handle::live;
-  EXPECT_EQ(schema.run(call).phase1, 0);
-  call.tensors[maximum()].dims = {8, 4};
-  EXPECT_TRUE(failed_in_phase1(schema.run(call), schema.function, kInvalid,
-                               {std::string(call.tensors[maximum()].name) + " has shape [8, 4]"}));
+std::vector<Trial> needless_maximum(const Form& form) {
+  const size_t maximum = maximum_at(form.version);
+  const auto give = [maximum](const Shape& dims) {
+    return [maximum, dims](CallArguments& a) {
+      a.tensors[maximum].handle = Handle::live;
+      a.tensors[maximum].dims = dims;
+    };
+  };
+  const std::string name = adam_w_test(form).valid.tensors[maximum].name;
+  return {accepts("a needless maximum", give({4, 8})),
+          refuses("a needless maximum", give({8, 4}), {name + " has shape [8, 4]"})};
 }
 
 // Every mix of three dtypes for varRef (and the moments), grad and the maximum.
-TEST_P(AdamWPhase1, AcceptsExactlyTheMixesOfDtypes) {
-  if (!GetParam().amsgrad) return;
-  const Schema schema = test();
-  const aclDataType floats[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-  int accepted = 0;
-  for (const aclDataType var : floats) {
-    for (const aclDataType grad : floats) {
-      for (const aclDataType largest : floats) {
-        CallArguments call = schema.valid;
-        for (size_t k = 0; k < call.tensors.size(); ++k) {
-          if (version() == 1 || k < 3) call.tensors[k].dtype = var;
-        }
-        call.tensors[grad_at(version())].dtype = grad;
-        call.tensors[maximum()].dtype = largest;
-        accepted += schema.run(call).phase1 == 0;
+std::vector<Trial> mixed_dtypes(const Form& form) {
+  const int version = form.version;
+  std::vector<Trial> trials;
+  for (const aclDataType var : kDtypes) {
+    for (const aclDataType grad : kDtypes) {
+      for (const aclDataType largest : kDtypes) {
+        const auto change = [=](CallArguments& a) {
+          for (size_t k = 0; k < a.tensors.size(); ++k) {
+            if (version == 1 || k < 3) a.tensors[k].dtype = var;
+          }
+          a.tensors[grad_at(version)].dtype = grad;
+          a.tensors[maximum_at(version)].dtype = largest;
+        };
+        const bool fits = version == 1
+                              ? grad == var && largest == var
+                              : (grad == var || var == ACL_FLOAT) && (largest == var || largest == grad);
+        const std::string what = list_text({var, grad, largest});
+        trials.push_back(fits ? accepts(what, change) : refuses(what, change, {}));
       }
     }
   }
-  EXPECT_EQ(accepted, version() == 1 ? 3 : 3 + 2 * 2);
+  return trials;
 }
 
-// V12: empty tensors have no elements that could overlap, and nothing is asked for them.
-TEST_P(AdamWPhase1, EmptyTensorsPass) {
-  const Schema schema = test();
-  CallArguments empty = schema.valid;
-  for (TensorArgument& tensor : empty.tensors) {
-    if (tensor.dims == Shape{4, 8}) {
-      tensor.dims = {4, 0};
-      tensor.strides = {0, 0};
+// Changes all tensors that have the shape of varRef.
+std::function<void(CallArguments&)> with_large(const Shape& dims, const Shape& strides) {
+  return [=](CallArguments& a) {
+    for (TensorArgument& tensor : a.tensors) {
+      if (tensor.dims != Shape{4, 8}) continue;
+      tensor.dims = dims;
+      tensor.strides = strides;
     }
-  }
-  const Outcome outcome = schema.run(empty);
-  EXPECT_EQ(outcome.phase1, 0) << outcome.error;
-  EXPECT_EQ(outcome.workspace_bytes, 0u);
+  };
 }
 
-// V11; runs in the process that launch_test.cc starts.
-PROCESS_TEST(AdamWVendor, RefusesRankZero) {
+std::vector<Fault> limits(const Schema& schema) {
+  std::vector<Part> all_dims;
+  for (size_t k = 0; k < schema.valid.tensors.size(); ++k) {
+    if (schema.valid.tensors[k].dims == Shape{4, 8}) all_dims.push_back({Part::dims, k});
+  }
+  return {bad_call(kLimitRule, "rank >= 1", all_dims, with_large({}, {}),
+                   {"varRef has rank 0", "OPENACLNN_LIMITS=vendor"})};
+}
+
+std::vector<AcceptedDtypes> dtypes(const Form& form) {
+  AcceptedDtypes all = {{0, 1, 2, grad_at(form.version)}, kDtypes};
+  if (form.amsgrad) all.together.push_back(maximum_at(form.version));
+  for (size_t k = 3; form.version == 1 && k < 10; ++k) all.together.push_back(k);
+  if (form.version == 1) return {all};
+  return {all, {{5}, {ACL_INT64, ACL_FLOAT}}};
+}
+
+std::vector<Refusals> refusals() {
+  std::vector<Refusals> all;
   for (const Form& form : kForms) {
-    Schema schema = adam_w_test(form);
-    std::vector<Part> all_dims;
-    std::vector<size_t> large;
-    for (size_t k = 0; k < schema.valid.tensors.size(); ++k) {
-      if (schema.valid.tensors[k].dims != Shape{4, 8}) continue;
-      all_dims.push_back({Part::dims, k});
-      large.push_back(k);
-    }
-    schema.faults.push_back(bad_call(V11, "rank >= 1", all_dims,
-                                     [large](CallArguments& a) {
-                                       for (const size_t k : large) a.tensors[k].dims.clear();
-                                     },
-                                     {"varRef has rank 0", "OPENACLNN_LIMITS=vendor"}));
-    expect_every_fault_is_found(schema);
-    EXPECT_GT(expect_first_of_two_faults_decides(schema), 1000);
+    const std::string name = "V" + std::to_string(form.version) + (form.amsgrad ? "amsgrad" : "");
+    const Schema schema = adam_w_test(form);
+    Refusals basic = {.name = name, .schema = schema, .least_pairs = 1000, .dtypes = dtypes(form)};
+    basic.trials = form.amsgrad ? mixed_dtypes(form) : needless_maximum(form);
+    // Empty tensors have no elements that could overlap.
+    basic.trials.push_back(needs_nothing("empty tensors", with_large({4, 0}, {0, 0})));
+    append(basic.trials, accepted_faults(limits(schema)));
+    all.push_back(basic);
+    all.push_back({.name = name + "Vendor",
+                   .schema = with_faults(schema, limits(schema)),
+                   .least_pairs = 1000,
+                   .environment = kVendorLimits});
   }
+  return all;
 }
-
-INSTANTIATE_TEST_SUITE_P(Forms, AdamWPhase1, testing::ValuesIn(kForms), [](const auto& form) {
-  return "V" + std::to_string(form.param.version) + (form.param.amsgrad ? "amsgrad" : "");
-});
+INSTANTIATE_TEST_SUITE_P(AdamW, Phase1Refusals, testing::ValuesIn(refusals()), Refusals::name_of);
 
 }  // namespace
 }  // namespace openaclnn_test

@@ -1,8 +1,10 @@
 // ApplyAdamW: what phase 2 of both versions refuses, and the modes of the process that change what is refused.
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "ops/apply_adam_w/tests/call_cases.h"
-#include "support/phase2_faults.h"
+#include "support/phase2_refusals.h"
 #include "support/subprocess.h"
 
 namespace openaclnn_test {
@@ -17,16 +19,41 @@ Launch adam_w_launch(const AdamWSetup& s, Placement placement = Placement::ends_
   return make_launch(phase2_name(s), adam_w_case(s, dims, Layout::contiguous, "launch"), placement);
 }
 
-std::vector<size_t> all_tensors(const Launch& launch) {
-  std::vector<size_t> all;
-  for (size_t k = 0; k < launch.tensors.size(); ++k) all.push_back(k);
-  return all;
+// A maximum without amsgrad.
+Launch launch_with_needless_maximum(const AdamWSetup& s, Placement placement) {
+  Case made = adam_w_case(s, {8, 8}, Layout::contiguous, "in vain");
+  made.phase1 = [s](Handles t, uint64_t* workspace_bytes, aclOpExecutor** executor) {
+    if (s.version == 1) {
+      return aclnnApplyAdamWGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9],
+                                             t[10], t[11], false, false, workspace_bytes, executor);
+    }
+    return aclnnApplyAdamWV2GetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], .1f, .9f, .9f, .1f, 1e-8f,
+                                             false, false, workspace_bytes, executor);
+  };
+  return make_launch(phase2_name(s), made, placement);
 }
 
-TEST(AdamWPhase2, TheFirstOfTwoFaultsDecides) {
-  for (const AdamWSetup& s : adam_w_all_setups())
-    EXPECT_GT(expect_launch_faults_in_order(adam_w_launch(s)), 400) << adam_w_text(s);
+std::vector<LaunchForm> launches() {
+  std::vector<LaunchForm> all;
+  for (const AdamWSetup& s : adam_w_all_setups()) {
+    const std::string name = "Setup" + std::to_string(all.size() / 2);
+    const auto of = [s](const Shape& dims) {
+      return [=](Placement placement) { return adam_w_launch(s, placement, dims); };
+    };
+    all.push_back({.name = name, .make = of({8, 8}), .least_pairs = 400});
+    std::vector<size_t> all_tensors(adam_w_case(s, {3, 0}, Layout::contiguous, "launch").tensors.size());
+    std::iota(all_tensors.begin(), all_tensors.end(), size_t{0});
+    all.push_back({.name = name + "Empty", .make = of({3, 0}), .not_accessed = all_tensors});
+  }
+  for (const int version : {1, 2}) {
+    const AdamWSetup s = adam_w_setup(version, ACL_FLOAT, true);
+    all.push_back({.name = "NeedlessMaximumOfV" + std::to_string(version),
+                   .make = [s](Placement placement) { return launch_with_needless_maximum(s, placement); },
+                   .not_accessed = {s.maximum_at()}});
+  }
+  return all;
 }
+INSTANTIATE_TEST_SUITE_P(AdamW, Phase2Refusals, testing::ValuesIn(launches()), LaunchForm::name_of);
 
 // Each phase 2 runs the executors of both versions.
 TEST(AdamWPhase2, TakesExecutorsOfTheOtherVersion) {
@@ -37,61 +64,12 @@ TEST(AdamWPhase2, TakesExecutorsOfTheOtherVersion) {
   }
 }
 
-TEST(AdamWPhase2, RefusesMisalignedData) {
-  for (const AdamWSetup& s : adam_w_all_setups()) expect_misaligned_data_refused(adam_w_launch(s));
-}
-
-TEST(AdamWPhase2, NeedsOnlyWhatItAccesses) {
-  for (const AdamWSetup& s : adam_w_all_setups()) {
-    expect_only_needed_memory_matters(adam_w_launch(s));
-    const Launch empty = adam_w_launch(s, Placement::ends_at_guard, {3, 0});
-    expect_only_needed_memory_matters(not_accessing(empty, all_tensors(empty)));
-  }
-}
-
-// P9, P10, P11: a maximum without amsgrad.
-TEST(AdamWPhase2, DoesNotAccessAMaximumInVain) {
-  for (const int version : {1, 2}) {
-    AdamWSetup s = adam_w_setup(version, ACL_FLOAT, true);
-    Case made = adam_w_case(s, {8, 8}, Layout::contiguous, "in vain");
-    made.phase1 = [s](Handles t, uint64_t* workspace_bytes, aclOpExecutor** executor) {
-      if (s.version == 1) {
-        return aclnnApplyAdamWGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9],
-                                               t[10], t[11], false, false, workspace_bytes, executor);
-      }
-      return aclnnApplyAdamWV2GetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], .1f, .9f, .9f, .1f, 1e-8f,
-                                               false, false, workspace_bytes, executor);
-    };
-    expect_only_needed_memory_matters(not_accessing(make_launch(phase2_name(s), made), {s.maximum_at()}));
-  }
-}
-
-TEST(AdamWPhase2, AcceptsNeighbours) {
-  for (const AdamWSetup& s : adam_w_all_setups()) expect_neighbours_work(adam_w_launch(s));
-}
-
-TEST(AdamWPhase2, TakesNewAddresses) {
-  for (const AdamWSetup& s : adam_w_all_setups()) expect_address_updates_work(adam_w_launch(s));
-}
-
 // ---- settings of the process: each suite runs in a process of its own ----
 
-TEST(AdamWSettings, Strict) {
-  const ProcessResult result = run_suite("AdamWStrict", {{"OPENACLNN_CHECK", "strict"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
-}
-TEST(AdamWSettings, Silent) {
-  const ProcessResult result = run_suite("AdamWNotStrict", {{"OPENACLNN_CHECK", "silent"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
-}
-TEST(AdamWSettings, Report) {
-  const ProcessResult result = run_suite("AdamWNotStrict", {{"OPENACLNN_CHECK", "report"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
-}
-TEST(AdamWSettings, VendorLimits) {
-  const ProcessResult result = run_suite("AdamWVendor", {{"OPENACLNN_LIMITS", "vendor"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
-}
+TEST(AdamWSettings, Strict) { expect_suite_passes("AdamWStrict", {{"OPENACLNN_CHECK", "strict"}}); }
+TEST(AdamWSettings, Silent) { expect_suite_passes("AdamWNotStrict", {{"OPENACLNN_CHECK", "silent"}}); }
+TEST(AdamWSettings, Report) { expect_suite_passes("AdamWNotStrict", {{"OPENACLNN_CHECK", "report"}}); }
+TEST(AdamWSettings, VendorLimits) { expect_suite_passes("AdamWVendor", {{"OPENACLNN_LIMITS", "vendor"}}); }
 
 const RunOptions kLibraryMemory = {.workspace = Placement::library};
 
@@ -140,11 +118,6 @@ PROCESS_TEST(AdamWStrict, NoNumberOfTheFirstVersionIsAFault) {
   AdamWCall call = filled_call(adam_w_setup(1, ACL_FLOAT));
   for (size_t k = 0; k < AdamWCall::kScalars; ++k) call.number(k).set(0, std::nan(""));
   EXPECT_TRUE(call.run_and_compare(kLibraryMemory));
-}
-
-PROCESS_TEST(AdamWStrict, RefusesMemoryThatTheAllocatorDoesNotKnow) {
-  for (const AdamWSetup& s : adam_w_all_setups())
-    expect_unknown_memory_refused(adam_w_launch(s, Placement::library));
 }
 
 PROCESS_TEST(AdamWNotStrict, StepBelowZeroFollowsIeee) {

@@ -132,7 +132,7 @@ inline Schema adam_w_test(const Form& form) {
   if (version == 2) {
     // Of a FLOAT parameter the gradient may have 16 bits, of no other.
     test.faults.push_back(
-        bad_call(V4, "grad equal to varRef unless that is FLOAT",
+        bad_call(kDtypeRule, "grad equal to varRef unless that is FLOAT",
                  {{Part::dtype, 0}, {Part::dtype, 1}, {Part::dtype, 2}, {Part::dtype, maximum_at(2)}},
                  [](CallArguments& a) {
                    for (const size_t k : {size_t{0}, size_t{1}, size_t{2}, maximum_at(2)})
@@ -142,14 +142,14 @@ inline Schema adam_w_test(const Form& form) {
                   "is ACL_FLOAT"}));
   }
   if (version == 2 && form.amsgrad) {
-    test.faults.push_back(
-        bad_call(V4, "maximum of either dtype", {{Part::dtype, maximum_at(2)}, {Part::dtype, grad_at(2)}},
-                 [](CallArguments& a) {
-                   a.tensors[maximum_at(2)].dtype = ACL_FLOAT16;
-                   a.tensors[grad_at(2)].dtype = ACL_BF16;
-                 },
-                 {"maxGradNormOptionalRef has dtype ACL_FLOAT16; it must be that of varRef or "
-                  "grad, ACL_FLOAT or ACL_BF16"}));
+    test.faults.push_back(bad_call(
+        kDtypeRule, "maximum of either dtype", {{Part::dtype, maximum_at(2)}, {Part::dtype, grad_at(2)}},
+        [](CallArguments& a) {
+          a.tensors[maximum_at(2)].dtype = ACL_FLOAT16;
+          a.tensors[grad_at(2)].dtype = ACL_BF16;
+        },
+        {"maxGradNormOptionalRef has dtype ACL_FLOAT16; it must be that of varRef or "
+         "grad, ACL_FLOAT or ACL_BF16"}));
   }
   return test;
 }

@@ -1,7 +1,6 @@
 // ApplyAdamW as data: the named cases of both versions, for tests of this room and for tests of all rooms.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
@@ -11,6 +10,7 @@
 #include "aclnnop/aclnn_apply_adam_w.h"
 #include "aclnnop/aclnn_apply_adam_w_v2.h"
 #include "ops/apply_adam_w/verify/oracle.h"
+#include "verify/adam_data.h"
 #include "verify/case.h"
 #include "verify/draw.h"
 #include "verify/number.h"
@@ -165,19 +165,6 @@ inline Case apply_adam_w_random_case(Draw& draw, int64_t elements) {
 // For measuring errors: at least `elements` results per dtype, with numbers and magnitudes up to the edges of what the bounds
 // assume.
 inline std::vector<Case> apply_adam_w_numerics_cases(int64_t elements) {
-  struct Range {
-    int64_t low, high;  // exponents of 2
-  };
-  struct Data {
-    const char* name;
-    Range var, m, v, grad;
-  };
-  const Data data[] = {
-      {"training", {-8, 2}, {-12, 2}, {-14, 3}, {-12, 3}},
-      {"any size", {-40, 40}, {-40, 40}, {-60, 60}, {-40, 40}},
-      {"cancelling", {0, 1}, {0, 1}, {0, 1}, {0, 1}},
-      {"first steps", {0, 1}, {0, 1}, {-40, -20}, {0, 1}},
-  };
   struct Run {
     double lr, beta1, beta2, weight_decay, eps;
     int64_t step;
@@ -197,9 +184,9 @@ inline std::vector<Case> apply_adam_w_numerics_cases(int64_t elements) {
     }
     if (dtype != ACL_FLOAT) setups.push_back(adam_w_mixed_setup(dtype, true, dtype));
     const int64_t numel =
-        elements / (3 * static_cast<int64_t>(4 * std::size(data) * (std::size(runs) - 1))) + 1;
+        elements / (3 * static_cast<int64_t>(4 * std::size(kAdamData) * (std::size(runs) - 1))) + 1;
     for (const AdamWSetup& setup : setups) {
-      for (const Data& d : data) {
+      for (const AdamData& d : kAdamData) {
         for (size_t r = 0; r < std::size(runs); ++r) {
           if (runs[r].beta1 == near_one && setup.version == 1 && dtype != ACL_FLOAT) continue;
           AdamWSetup s = setup;
@@ -214,15 +201,9 @@ inline std::vector<Case> apply_adam_w_numerics_cases(int64_t elements) {
               adam_w_case(s, {numel + numel / 10}, Layout::contiguous,
                           std::string(dtype_name(dtype)) + " " + d.name + ", numbers " + std::to_string(r) +
                               ", setup " + std::to_string(&setup - setups.data()));
-          const Range ranges[kAdamParts] = {d.var, d.m, d.v, d.v, d.grad};
+          const ExponentRange ranges[kAdamParts] = {d.var, d.m, d.v, d.v, d.grad};
           for (size_t part = 0; part < kAdamParts; ++part) {
-            if (!adam_w_has(s, part)) continue;
-            TensorCase& tensor = made.tensors[adam_w_position(s, part)];
-            const auto fits = [&](int64_t exponent) {
-              return tensor.dtype == ACL_FLOAT16 ? std::clamp<int64_t>(exponent, -22, 14) : exponent;
-            };
-            tensor.low = fits(ranges[part].low);
-            tensor.high = std::max(fits(ranges[part].high), tensor.low + 1);
+            if (adam_w_has(s, part)) set_range(made.tensors[adam_w_position(s, part)], ranges[part]);
           }
           cases.push_back(std::move(made));
         }

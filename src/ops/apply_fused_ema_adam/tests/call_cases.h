@@ -7,6 +7,7 @@
 
 #include "ops/apply_fused_ema_adam/verify/cases.h"
 #include "ops/apply_fused_ema_adam/verify/oracle.h"
+#include "support/case_call.h"
 #include "support/expect.h"
 #include "support/verify.h"
 #include "verify/random.h"
@@ -24,17 +25,17 @@ inline HostTensor step_tensor(int64_t t, Placement placement = Placement::ends_a
 }
 
 // grad, var, m, v, s, step: all of one shape but the last.
-class EmaCall {
+class EmaCall : public CaseCall {
  public:
   EmaCall(aclDataType dtype, const Shape& dims, int64_t t, Layout layout = Layout::contiguous,
-          Placement placement = Placement::ends_at_guard) {
-    for (int k = 0; k < kStep; ++k) tensors_.emplace_back(dtype, dims, layout, placement);
-    tensors_.push_back(step_tensor(t, placement));
-  }
-
-  HostTensor& operator[](int which) { return tensors_[static_cast<size_t>(which)]; }
-  const HostTensor& operator[](int which) const { return tensors_[static_cast<size_t>(which)]; }
-  void replace(int which, HostTensor tensor) { tensors_[static_cast<size_t>(which)] = std::move(tensor); }
+          Placement placement = Placement::ends_at_guard)
+      : CaseCall({{kEmaNames[kGrad], Role::input},
+                  {kEmaNames[kVar], Role::reference},
+                  {kEmaNames[kM], Role::reference},
+                  {kEmaNames[kV], Role::reference},
+                  {kEmaNames[kS], Role::reference},
+                  {kEmaNames[kStep], Role::input}},
+                 {}, aclnnApplyFusedEmaAdam, tensors_of(dtype, dims, t, layout, placement)) {}
 
   // Ordinary training data: every result is finite.
   void fill_ordinary(Random& random) {
@@ -47,42 +48,14 @@ class EmaCall {
     }
   }
 
-  // Any bits at all, with the special values often.
   void fill_anything(Random& random) {
-    const aclDataType dtype = (*this)[kGrad].dtype();
-    const double inf = std::numeric_limits<double>::infinity();
-    const FloatFormat& format = *float_format(dtype);
-    const double smallest = std::ldexp(1.0, format.min_exponent - format.precision + 1);
-    const double specials[] = {0.0,
-                               -0.0,
-                               inf,
-                               -inf,
-                               std::nan(""),
-                               smallest,
-                               -3 * smallest,
-                               std::ldexp(1.0, format.min_exponent),
-                               std::ldexp(1.5, format.max_exponent),
-                               -std::ldexp(1.5, format.max_exponent),
-                               1,
-                               -1,
-                               -0.25};
-    for (int k = 0; k < kStep; ++k) {
-      for (int64_t i = 0; i < (*this)[k].numel(); ++i) {
-        if (random.chance(4)) {
-          (*this)[k].set(i, specials[random.below(std::size(specials))]);
-        } else if (random.chance(3)) {
-          (*this)[k].set_bits(i, random.bits());
-        } else {
-          (*this)[k].set(i, random.sign() * random.magnitude(-14, 4));
-        }
-      }
-    }
+    for (int k = 0; k < kStep; ++k) fill_with_anything((*this)[k], random);
   }
 
   Outcome run(const EmaAttributes& attributes, const RunOptions& options = {}) const {
-    std::vector<const HostTensor*> pointers;
-    for (const HostTensor& tensor : tensors_) pointers.push_back(&tensor);
-    return run_operator(pointers, ema_adam_phase1(attributes), aclnnApplyFusedEmaAdam, options);
+    Case with_attributes = case_;
+    with_attributes.phase1 = ema_adam_phase1(attributes);
+    return run_case(with_attributes, tensors_, options);
   }
 
   // The elements' bits in row-major order, tensor by tensor.
@@ -110,33 +83,27 @@ class EmaCall {
   ::testing::AssertionResult run_and_compare(const EmaAttributes& attributes,
                                              const RunOptions& options = {}) {
     const Bits wanted = expected(attributes);
-    (*this)[kGrad].remember();
-    (*this)[kStep].remember();
+    remember();
     if (auto ran = succeeded(run(attributes, options)); !ran) return ran;
-    if (!(*this)[kStep].unchanged()) return ::testing::AssertionFailure() << "step was written to";
-    if (!(*this)[kGrad].unchanged()) return ::testing::AssertionFailure() << "memory of grad was written to";
-    for (int k = kVar; k < kStep; ++k) {
-      if (!(*this)[k].gaps_intact())
-        return ::testing::AssertionFailure() << "bytes around " << kEmaNames[k] << " changed";
-    }
-    return same_bits(bits(), wanted);
+    if (auto intact = memory_intact(); !intact) return intact;
+    return has_all_bits(wanted);
   }
 
-  static ::testing::AssertionResult same_bits(const Bits& got, const Bits& wanted) {
+  ::testing::AssertionResult has_all_bits(const Bits& wanted) const {
     for (size_t k = 0; k < kStep; ++k) {
-      if (got[k].size() != wanted[k].size())
-        return ::testing::AssertionFailure() << kEmaNames[k] << ": sizes differ";
-      for (size_t i = 0; i < got[k].size(); ++i) {
-        if (got[k][i] == wanted[k][i]) continue;
-        return ::testing::AssertionFailure() << kEmaNames[k] << "[" << i << "] of " << got[k].size() << " is "
-                                             << std::hex << got[k][i] << ", must be " << wanted[k][i];
-      }
+      if (auto same = has_bits(k, wanted[k]); !same) return same;
     }
     return ::testing::AssertionSuccess();
   }
 
  private:
-  std::vector<HostTensor> tensors_;
+  static std::vector<HostTensor> tensors_of(aclDataType dtype, const Shape& dims, int64_t t, Layout layout,
+                                            Placement placement) {
+    std::vector<HostTensor> tensors;
+    for (int k = 0; k < kStep; ++k) tensors.emplace_back(dtype, dims, layout, placement);
+    tensors.push_back(step_tensor(t, placement));
+    return tensors;
+  }
 };
 
 }  // namespace openaclnn_test

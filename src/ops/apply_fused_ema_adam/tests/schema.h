@@ -74,7 +74,7 @@ inline Schema ema_test() {
   }
   faults.push_back(
       bad_dims("step not empty", kStep, {3, 0}, {"step has shape [3, 0]", "at least one element"}));
-  faults.push_back(bad_number(V7, "mode 0, 1", kMode, 2, {"mode is 2", "0", "1"}));
+  faults.push_back(bad_number(kAttributeRule, "mode 0, 1", kMode, 2, {"mode is 2", "0", "1"}));
   return test;
 }
 

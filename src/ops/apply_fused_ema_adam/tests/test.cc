@@ -11,25 +11,28 @@ namespace {
 
 constexpr int64_t kHugeStep = int64_t{1} << 62;
 
+// Of grad, var, m, v and s.
+using Inputs = std::array<std::vector<double>, kStep>;
+
 struct Vector {
   const char* name;
   aclDataType dtype;
   EmaAttributes attributes;
   int64_t t;
-  std::array<std::vector<double>, kStep> inputs;     // grad, var, m, v, s
+  Inputs inputs;
   std::array<std::vector<uint64_t>, kStep> results;  // grad is not compared; an empty list is not either
 };
 
-const std::vector<double> kGradA1 = {.5, -1.25, 2, -.03125}, kVarA1 = {1, -2, .5, 3}, kMA1 = {.25, .5, -1, 0},
-                          kVA1 = {.5, .0625, 4, 0}, kSA1 = {1, -1.5, .25, 3.5};
-const std::vector<uint64_t> kNewMA1 = {0x3e8ccccd, 0x3ea66666, 0xbf333333, 0xbb4ccccd};
-const std::vector<uint64_t> kNewVA1 = {0x3efeb852, 0x3d9eb852, 0x40800000, 0x3723d70a};
+const Inputs kInputs = {
+    {{.5, -1.25, 2, -.03125}, {1, -2, .5, 3}, {.25, .5, -1, 0}, {.5, .0625, 4, 0}, {1, -1.5, .25, 3.5}}};
+const std::vector<uint64_t> kNewM = {0x3e8ccccd, 0x3ea66666, 0xbf333333, 0xbb4ccccd};
+const std::vector<uint64_t> kNewV = {0x3efeb852, 0x3d9eb852, 0x40800000, 0x3723d70a};
 
-EmaAttributes attributes_a1() {
+EmaAttributes decoupled_attributes() {
   return {
       .lr = .01, .ema_decay = .75, .beta1 = .9, .beta2 = .99, .eps = 1e-8, .mode = 1, .weight_decay = .25};
 }
-EmaAttributes attributes_a3(int64_t mode, double weight_decay) {
+EmaAttributes default_attributes(int64_t mode, double weight_decay) {
   return {.lr = .01,
           .ema_decay = .9999,
           .beta1 = .9,
@@ -38,8 +41,8 @@ EmaAttributes attributes_a3(int64_t mode, double weight_decay) {
           .mode = mode,
           .weight_decay = weight_decay};
 }
-EmaAttributes attributes_a5(int64_t mode, double weight_decay) {
-  EmaAttributes a = attributes_a1();
+EmaAttributes large_step_attributes(int64_t mode, double weight_decay) {
+  EmaAttributes a = decoupled_attributes();
   a.lr = .125;
   a.ema_decay = .5;
   a.mode = mode;
@@ -50,36 +53,31 @@ EmaAttributes attributes_a5(int64_t mode, double weight_decay) {
 std::vector<Vector> vectors() {
   const double inf = std::numeric_limits<double>::infinity();
   const std::vector<uint64_t> nan = {0x7fc00000}, two_nans = {0x7fc00000, 0x7fc00000};
-  const std::vector<uint64_t> var_a1 = {0x3f7e5ca5, 0xc0006d5a, 0x3f009375, 0x404028f6};
-  const std::vector<uint64_t> s_a1 = {0x3f7f9729, 0xbfd036ad, 0x3ea049ba, 0x40580a3e};
-  EmaAttributes uncorrected = attributes_a1();
+  const std::vector<uint64_t> new_var = {0x3f7e5ca5, 0xc0006d5a, 0x3f009375, 0x404028f6};
+  const std::vector<uint64_t> new_s = {0x3f7f9729, 0xbfd036ad, 0x3ea049ba, 0x40580a3e};
+  EmaAttributes uncorrected = decoupled_attributes();
   uncorrected.bias_correction = false;
   return {
-      {"A1",
+      {"decoupled decay, corrections of 1",
        ACL_FLOAT,
-       attributes_a1(),
+       decoupled_attributes(),
        kHugeStep,
-       {kGradA1, kVarA1, kMA1, kVA1, kSA1},
-       {{{}, var_a1, kNewMA1, kNewVA1, s_a1}}},
-      {"A1 without correction",
+       kInputs,
+       {{{}, new_var, kNewM, kNewV, new_s}}},
+      {"no bias correction", ACL_FLOAT, uncorrected, 10, kInputs, {{{}, new_var, kNewM, kNewV, new_s}}},
+      {"decoupled decay, step 10",
        ACL_FLOAT,
-       uncorrected,
+       decoupled_attributes(),
        10,
-       {kGradA1, kVarA1, kMA1, kVA1, kSA1},
-       {{{}, var_a1, kNewMA1, kNewVA1, s_a1}}},
-      {"A2",
-       ACL_FLOAT,
-       attributes_a1(),
-       10,
-       {kGradA1, kVarA1, kMA1, kVA1, kSA1},
+       kInputs,
        {{{},
          {0x3f7ee2da, 0xc00008e3, 0x3f001afb, 0x403fd2e8},
-         kNewMA1,
-         kNewVA1,
+         kNewM,
+         kNewV,
          {0x3f7fb8b6, 0xbfd00472, 0x3ea00d7e, 0x4057f4ba}}}},
-      {"A3",
+      {"first step, decay in the gradient",
        ACL_FLOAT,
-       attributes_a3(0, .1),
+       default_attributes(0, .1),
        1,
        {{{1, -2}, {1, 2}, {0, 0}, {0, 0}, {1, 2}}},
        {{{},
@@ -87,53 +85,63 @@ std::vector<Vector> vectors() {
          {0x3de147af, 0xbe3851eb},
          {0x3a9e98de, 0x3b54562e},
          {0x3f7fffef, 0x40000004}}}},
-      {"A4",
+      {"step 0",
        ACL_FLOAT,
-       attributes_a3(1, 0),
+       default_attributes(1, 0),
        0,
        {{{1, 0}, {1, 2}, {0, 0}, {0, 0}, {1, 2}}},
        {{{}, two_nans, {0x3dcccccd, 0}, {0x3a83126f, 0}, two_nans}}},
-      {"A5",
+      {"FLOAT16, decoupled decay",
        ACL_FLOAT16,
-       attributes_a5(1, .25),
+       large_step_attributes(1, .25),
        10,
-       {kGradA1, kVarA1, kMA1, kVA1, kSA1},
+       kInputs,
        {{{},
          {0x3b91, 0xc003, 0x380b, 0x41ee},
          {0x3466, 0x3533, 0xb99a, 0x9a66},
          {0x37f6, 0x2cf6, 0x4400, 0x00a4},
          {0x3bc8, 0xbf03, 0x360b, 0x4277}}}},
-      {"A6",
+      {"BF16, decay in the gradient",
        ACL_BF16,
-       attributes_a5(0, .25),
+       large_step_attributes(0, .25),
        10,
-       {kGradA1, kVarA1, kMA1, kVA1, kSA1},
+       kInputs,
        {{{},
          {0x3f7a, 0xc003, 0x3f05, 0x403c},
          {0x3e9a, 0x3e8d, 0xbf30, 0x3d93},
          {0x3f00, 0x3dbd, 0x4080, 0x3ba9},
          {0x3f7d, 0xbfe3, 0x3ec5, 0x404e}}}},
-      {"A7",
+      {"v overflows FLOAT16",
        ACL_FLOAT16,
-       attributes_a5(1, 0),
+       large_step_attributes(1, 0),
        1,
        {{{60000}, {1}, {60000}, {60000}, {1}}},
        {{{}, {0xb3f8}, {0x7b53}, {0x7c00}, {0x3602}}}},
-      {"A8", ACL_FLOAT, attributes_a5(0, 0), 1, {{{1}, {inf}, {0}, {0}, {1}}}, {{{}, nan, nan, nan, nan}}},
-      {"A9",
+      {"0 * Inf in the decay",
        ACL_FLOAT,
-       attributes_a5(1, 0),
+       large_step_attributes(0, 0),
+       1,
+       {{{1}, {inf}, {0}, {0}, {1}}},
+       {{{}, nan, nan, nan, nan}}},
+      {"step -3",
+       ACL_FLOAT,
+       large_step_attributes(1, 0),
        -3,
        {{{1}, {1}, {.5}, {.25}, {1}}},
        {{{}, nan, {0x3f0ccccd}, {0x3e83d70a}, nan}}},
   };
 }
 
+EmaCall call_of(const Vector& vector) {
+  EmaCall call(vector.dtype, {static_cast<int64_t>(vector.inputs[0].size())}, vector.t);
+  for (int k = 0; k < kStep; ++k) call[k].fill(vector.inputs[static_cast<size_t>(k)]);
+  return call;
+}
+
 TEST(EmaAdamVectors, HaveTheirBits) {
   for (const Vector& vector : vectors()) {
     SCOPED_TRACE(vector.name);
-    EmaCall call(vector.dtype, {static_cast<int64_t>(vector.inputs[0].size())}, vector.t);
-    for (int k = 0; k < kStep; ++k) call[k].fill(vector.inputs[static_cast<size_t>(k)]);
+    EmaCall call = call_of(vector);
     ASSERT_TRUE(succeeded(call.run(vector.attributes)));
     for (int k = kVar; k < kStep; ++k) {
       EXPECT_EQ(call[k].all_bits(), vector.results[static_cast<size_t>(k)]) << kEmaNames[k];
@@ -145,8 +153,7 @@ TEST(EmaAdamVectors, HaveTheirBits) {
 TEST(EmaAdamVectors, AgreeWithTheBitsReference) {
   for (const Vector& vector : vectors()) {
     SCOPED_TRACE(vector.name);
-    EmaCall call(vector.dtype, {static_cast<int64_t>(vector.inputs[0].size())}, vector.t);
-    for (int k = 0; k < kStep; ++k) call[k].fill(vector.inputs[static_cast<size_t>(k)]);
+    EmaCall call = call_of(vector);
     const EmaCall::Bits bits = call.expected(vector.attributes);
     for (size_t k = kVar; k < kStep; ++k) EXPECT_EQ(bits[k], vector.results[k]) << kEmaNames[k];
   }

@@ -1,7 +1,6 @@
 // ApplyFusedEmaAdam as data: its named cases, for tests of this room and for tests of all rooms.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
 #include "ops/apply_fused_ema_adam/verify/oracle.h"
+#include "verify/adam_data.h"
 #include "verify/case.h"
 #include "verify/draw.h"
 #include "verify/number.h"
@@ -46,19 +46,15 @@ inline Case ema_adam_case(aclDataType dtype, const Shape& dims, const EmaAttribu
 }
 
 inline std::vector<Case> apply_fused_ema_adam_cases() {
-  struct Type {
-    aclDataType dtype;
-    const char* name;
-  };
   std::vector<Case> cases;
-  for (const Type& type : {Type{ACL_FLOAT, "FLOAT"}, {ACL_FLOAT16, "FLOAT16"}, {ACL_BF16, "BF16"}}) {
-    const std::string dtype = type.name;
+  for (const aclDataType dtype : {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}) {
     EmaAttributes l2 = {.lr = 0.01, .mode = 0, .weight_decay = 0.1};
     EmaAttributes decoupled = {.lr = 0.01, .ema_decay = 0.99, .mode = 1, .weight_decay = 0.1};
     EmaAttributes uncorrected = {.lr = 0.01, .mode = 1, .bias_correction = false, .weight_decay = 0};
     const auto add = [&](const char* what, const Shape& dims, const EmaAttributes& attributes,
                          Layout layout) {
-      cases.push_back(ema_adam_case(type.dtype, dims, attributes, 7, layout, dtype + " " + what));
+      cases.push_back(
+          ema_adam_case(dtype, dims, attributes, 7, layout, std::string(dtype_name(dtype)) + " " + what));
     };
     add("scalar", {}, decoupled, Layout::contiguous);
     add("vector, decay in the gradient", {70001}, l2, Layout::contiguous);
@@ -102,23 +98,6 @@ inline Case apply_fused_ema_adam_random_case(Draw& draw, int64_t elements) {
 // For measuring errors: at least `elements` results per dtype, half of them in each mode, with attributes and magnitudes up to the
 // edges of what the bounds assume.
 inline std::vector<Case> apply_fused_ema_adam_numerics_cases(int64_t elements) {
-  struct Range {
-    int64_t low, high;  // exponents of 2
-  };
-  struct Data {
-    const char* name;
-    Range grad, var, m, v;
-  };
-  const Data data[] = {
-      {"training", {-12, 3}, {-8, 2}, {-12, 2}, {-14, 3}},
-      {"any size", {-40, 40}, {-40, 40}, {-40, 40}, {-60, 60}},
-      {"cancelling", {0, 1}, {0, 1}, {0, 1}, {0, 1}},
-      {"first steps",
-       {0, 1},
-       {0, 1},
-       {0, 1},
-       {-40, -20}},  // small v: large updates, and kappa up to its limit
-  };
   const double near_one = 1 - 0x1p-20;
   struct Run {
     EmaAttributes attributes;
@@ -131,10 +110,10 @@ inline std::vector<Case> apply_fused_ema_adam_numerics_cases(int64_t elements) {
       {{.lr = .01, .beta1 = near_one, .beta2 = near_one, .eps = 1e-15, .weight_decay = 1e-4}, 1},
       {{.lr = .1, .beta1 = .99, .beta2 = .9, .eps = 1e-30, .weight_decay = .5}, 1000000},
   };
-  const int64_t numel = elements / (2 * 4 * static_cast<int64_t>(std::size(data) * std::size(runs))) + 1;
+  const int64_t numel = elements / (2 * 4 * static_cast<int64_t>(std::size(kAdamData) * std::size(runs))) + 1;
   std::vector<Case> cases;
   for (const aclDataType dtype : {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}) {
-    for (const Data& d : data) {
+    for (const AdamData& d : kAdamData) {
       for (size_t r = 0; r < std::size(runs); ++r) {
         for (const int64_t mode : {0, 1}) {
           EmaAttributes attributes = runs[r].attributes;
@@ -143,14 +122,8 @@ inline std::vector<Case> apply_fused_ema_adam_numerics_cases(int64_t elements) {
           Case made = ema_adam_case(dtype, {numel + numel / 20}, attributes, runs[r].t, Layout::contiguous,
                                     std::string(dtype_name(dtype)) + " " + d.name + ", attributes " +
                                         std::to_string(r) + ", mode " + std::to_string(mode));
-          const Range ranges[] = {d.grad, d.var, d.m, d.v, d.var};
-          for (size_t k = 0; k < kStep; ++k) {
-            const auto fits = [dtype](int64_t exponent) {
-              return dtype == ACL_FLOAT16 ? std::clamp<int64_t>(exponent, -22, 14) : exponent;
-            };
-            made.tensors[k].low = fits(ranges[k].low);
-            made.tensors[k].high = std::max(fits(ranges[k].high), made.tensors[k].low + 1);
-          }
+          const ExponentRange ranges[] = {d.grad, d.var, d.m, d.v, d.var};
+          for (size_t k = 0; k < kStep; ++k) set_range(made.tensors[k], ranges[k]);
           cases.push_back(std::move(made));
         }
       }

@@ -10,6 +10,7 @@
 
 #include "ops/apply_fused_ema_adam/tests/call_cases.h"
 #include "ops/apply_fused_ema_adam_list/verify/cases.h"
+#include "support/case_call.h"
 #include "support/expect.h"
 #include "support/verify.h"
 #include "verify/random.h"
@@ -30,55 +31,37 @@ struct ListNumbers {
   std::optional<float> scale = {}, found_inf = {};
 };
 
-class ListCall {
+class ListCall : public CaseCall {
  public:
   ListCall(const std::vector<IndexCase>& indices, bool has_copies, const ListNumbers& numbers = {},
            Placement placement = Placement::ends_at_guard)
-      : numbers_(numbers) {
-    form_.length = indices.size();
-    form_.has_copies = has_copies;
-    form_.has_scale = numbers.scale.has_value();
-    form_.has_found_inf = numbers.found_inf.has_value();
-    for (size_t k = 0; k < form_.lists(); ++k) {
-      for (const IndexCase& index : indices)
-        tensors_.emplace_back(index.dtype(k), index.dims, index.layout, placement);
-    }
-    tensors_.push_back(step_tensor(numbers.t, placement));
-    if (numbers.scale) tensors_.push_back(number_tensor(*numbers.scale, placement));
-    if (numbers.found_inf) tensors_.push_back(number_tensor(*numbers.found_inf, placement));
+      : CaseCall(ema_list_case(form_of(indices.size(), has_copies, numbers), indices, "call"), placement),
+        form_(form_of(indices.size(), has_copies, numbers)),
+        numbers_(numbers) {
+    tensors_[form_.step()] = step_tensor(numbers.t, placement);
+    if (numbers.scale) tensors_[form_.scale()] = number_tensor(*numbers.scale, placement);
+    if (numbers.found_inf) tensors_[form_.found_inf()] = number_tensor(*numbers.found_inf, placement);
   }
 
   const ListForm& form() const { return form_; }
   HostTensor& operator()(size_t list, size_t index) { return tensors_[form_.at(list, index)]; }
   const HostTensor& operator()(size_t list, size_t index) const { return tensors_[form_.at(list, index)]; }
-  std::vector<HostTensor>& tensors() { return tensors_; }
 
   void fill_ordinary(Random& random) {
     for_each_element([&](size_t list, HostTensor& tensor, int64_t i) {
       tensor.set(i, (list == kV ? 1 : random.sign()) * random.magnitude(-12, 3));
     });
   }
-  // Any bits at all, with infinities and NaN often.
   void fill_anything(Random& random) {
-    const double inf = std::numeric_limits<double>::infinity();
-    const double specials[] = {0.0, -0.0, inf, -inf, std::nan(""), 65504, -65520, 0x1p-24, 0x1p-149, 3e38};
-    for_each_element([&](size_t, HostTensor& tensor, int64_t i) {
-      if (random.chance(5)) {
-        tensor.set(i, specials[random.below(std::size(specials))]);
-      } else if (random.chance(3)) {
-        tensor.set_bits(i, random.bits());
-      } else {
-        tensor.set(i, random.sign() * random.magnitude(-14, 4));
-      }
-    });
+    for (size_t k = 0; k < form_.length * kCopy; ++k) fill_with_anything(tensors_[k], random);
   }
 
   Outcome run(const EmaAttributes& attributes, const RunOptions& options = {}) const {
     ListForm form = form_;
     form.attributes = attributes;
-    std::vector<const HostTensor*> pointers;
-    for (const HostTensor& tensor : tensors_) pointers.push_back(&tensor);
-    return run_operator(pointers, ema_list_phase1(form), openaclnnApplyFusedEmaAdamList, options);
+    Case with_attributes = case_;
+    with_attributes.phase1 = ema_list_phase1(form);
+    return run_case(with_attributes, tensors_, options);
   }
 
   // The bits of every list and index, by calls of the single operator on contiguous tensors.
@@ -118,43 +101,29 @@ class ListCall {
   ::testing::AssertionResult run_and_compare(const EmaAttributes& attributes,
                                              const RunOptions& options = {}) {
     const Bits wanted = expected(attributes);
-    for (HostTensor& tensor : tensors_) tensor.remember();
+    remember();
     if (auto ran = succeeded(run(attributes, options)); !ran) return ran;
-    for (size_t k = 0; k < tensors_.size(); ++k) {
-      const bool is_input = k < form_.length || k >= form_.step();
-      if (is_input && !tensors_[k].unchanged())
-        return ::testing::AssertionFailure() << "input " << k << " was written to";
-      if (!tensors_[k].gaps_intact())
-        return ::testing::AssertionFailure() << "bytes around tensor " << k << " changed";
-    }
-    return same_bits(wanted);
+    if (auto intact = memory_intact(); !intact) return intact;
+    return has_all_bits(wanted);
   }
 
-  ::testing::AssertionResult same_bits(const Bits& wanted) const {
-    const Bits got = bits();
-    for (size_t k = 0; k < got.size(); ++k) {
-      for (size_t i = 0; i < got[k].size(); ++i) {
-        if (got[k][i] == wanted[k][i]) continue;
-        return ::testing::AssertionFailure()
-               << kListNames[k / form_.length] << "[" << k % form_.length << "], element " << i << " of "
-               << got[k].size() << " is " << std::hex << got[k][i] << ", must be " << wanted[k][i];
-      }
+  ::testing::AssertionResult has_all_bits(const Bits& wanted) const {
+    for (size_t k = 0; k < wanted.size(); ++k) {
+      if (auto same = has_bits(k, wanted[k]); !same) return same;
     }
     return ::testing::AssertionSuccess();
   }
 
-  // For calls that must not write anything.
-  void remember() {
-    for (HostTensor& tensor : tensors_) tensor.remember();
-  }
-  bool unchanged() const {
-    for (const HostTensor& tensor : tensors_) {
-      if (!tensor.unchanged()) return false;
-    }
-    return true;
+ private:
+  static ListForm form_of(size_t length, bool has_copies, const ListNumbers& numbers) {
+    ListForm form;
+    form.length = length;
+    form.has_copies = has_copies;
+    form.has_scale = numbers.scale.has_value();
+    form.has_found_inf = numbers.found_inf.has_value();
+    return form;
   }
 
- private:
   template <class Visit>
   void for_each_element(const Visit& visit) {
     for (size_t list = 0; list < kCopy; ++list) {
@@ -167,7 +136,6 @@ class ListCall {
 
   ListForm form_;
   ListNumbers numbers_;
-  std::vector<HostTensor> tensors_;
 };
 
 }  // namespace openaclnn_test

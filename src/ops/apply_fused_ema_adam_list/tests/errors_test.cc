@@ -1,63 +1,61 @@
-// ApplyFusedEmaAdamList: every refusal of phase 1, with its code, its sentence and its place in the order of checks.
+// ApplyFusedEmaAdamList: what only this operator refuses in phase 1. The suite is in support/phase1_refusals.h.
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
 
 #include "ops/apply_fused_ema_adam_list/tests/call_cases.h"
 #include "ops/apply_fused_ema_adam_list/tests/schema.h"
+#include "support/phase1_refusals.h"
 
 namespace openaclnn_test {
 namespace {
 
 using namespace apply_fused_ema_adam_list_schema;
 
-TEST(EmaAdamListPhase1, EveryFaultHasItsCodeAndSentence) { expect_every_fault_is_found(list_test()); }
-TEST(EmaAdamListPhase1, TheFirstOfTwoFaultsDecides) {
-  EXPECT_GT(expect_first_of_two_faults_decides(list_test()), 4000);
-}
-TEST(EmaAdamListPhase1, RefusesExtentsThatLeaveInt64) { expect_extents_within_int64(list_test()); }
-TEST(EmaAdamListPhase1, RefusesEveryOtherMode) {
-  expect_refused_numbers(list_test(), kMode, {-1, 2, int64_t{1} << 32},
-                         [](int64_t mode) { return "mode is " + std::to_string(mode); });
-}
-TEST(EmaAdamListPhase1, AcceptsExactlyThePlainFormats) { expect_exactly_the_plain_formats(list_test()); }
-TEST(EmaAdamListPhase1, RefusesOutputsThatOverlapThemselvesButNotInputs) {
-  expect_distinct_outputs(list_test());
-}
-TEST(EmaAdamListPhase1, AcceptsExactlyTheseDtypes) {
-  const aclDataType kFloat[] = {ACL_FLOAT}, kCopies[] = {ACL_FLOAT16, ACL_BF16}, kInt64[] = {ACL_INT64};
-  const aclDataType kGrads[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-  expect_exactly_these_dtypes(list_test(), {kGrad}, kGrads);
-  expect_exactly_these_dtypes(list_test(), {kVar}, kFloat);  // with copies
-  Schema without_copies = list_test();
-  without_copies.valid.numbers[kListStates + kCopy] = kListNull;
-  expect_exactly_these_dtypes(without_copies, {kGrad, kVar, kM, kV, kS}, kGrads);
-  expect_exactly_these_dtypes(list_test(), {kCopy}, kCopies);
-  expect_exactly_these_dtypes(list_test(), {kStepAt}, kInt64);
-  expect_exactly_these_dtypes(list_test(), {kScaleAt}, kFloat);
-  expect_exactly_these_dtypes(list_test(), {kFoundInfAt}, kFloat);
-}
-
-// All 81 combinations of dtypes of grad, var, m and v = s.
-TEST(EmaAdamListPhase1, AcceptsOneDtypeOrFloatStates) {
-  Schema test = list_test();
-  test.valid.numbers[kListStates + kCopy] = kListNull;
-  int accepted = 0;
+// Without copies: all 81 combinations of dtypes of grad, var, m and v = s, and one dtype for all of them.
+std::vector<Trial> mixed_dtypes() {
+  std::vector<Trial> trials;
+  const auto with = [](const std::array<aclDataType, 4>& dtypes) {
+    return [dtypes](CallArguments& a) {
+      const auto [grad, var, m, v] = dtypes;
+      a.numbers[kListStates + kCopy] = kListNull;
+      for (const auto& [k, dtype] : {std::pair{kGrad, grad}, {kVar, var}, {kM, m}, {kV, v}, {kS, v}})
+        a.tensors[k].dtype = dtype;
+    };
+  };
   constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
   for (const aclDataType grad : kDtypes) {
     for (const aclDataType var : kDtypes) {
       for (const aclDataType m : kDtypes) {
         for (const aclDataType v : kDtypes) {
-          CallArguments call = test.valid;
-          for (const auto& [k, dtype] : {std::pair{kGrad, grad}, {kVar, var}, {kM, m}, {kV, v}, {kS, v}})
-            call.tensors[k].dtype = dtype;
+          const auto change = with({grad, var, m, v});
           const bool fits = v == m && (m == ACL_FLOAT || (grad == m && var == m));
-          EXPECT_EQ(test.run(call).phase1, fits ? 0 : kInvalid) << grad << var << m << v;
-          accepted += fits;
+          const std::string what = list_text({grad, var, m, v});
+          trials.push_back(fits ? accepts(what, change) : refuses(what, change, {}));
         }
       }
     }
   }
-  EXPECT_EQ(accepted, 9 + 2);
+  for (int value = -2; value <= 45; ++value) {
+    const auto dtype = static_cast<aclDataType>(value);
+    if (std::ranges::count(kDtypes, dtype) > 0) continue;
+    trials.push_back(refuses("dtype " + std::to_string(value), with({dtype, dtype, dtype, dtype}),
+                             {"grads[0] has dtype ", "must be"}));
+  }
+  return trials;
 }
+
+std::vector<Refusals> refusals() {
+  const std::vector<aclDataType> floats = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+  Refusals all = {.name = "Default", .schema = list_test(), .least_pairs = 4000};
+  all.trials = wrong_numbers(all.schema, kMode, {-1, 2, int64_t{1} << 32});
+  all.dtypes = {{{kGrad}, floats},        {{kVar}, {ACL_FLOAT}},     {{kCopy}, {ACL_FLOAT16, ACL_BF16}},
+                {{kStepAt}, {ACL_INT64}}, {{kScaleAt}, {ACL_FLOAT}}, {{kFoundInfAt}, {ACL_FLOAT}}};
+  append(all.trials, mixed_dtypes());
+  return {all};
+}
+INSTANTIATE_TEST_SUITE_P(EmaAdamList, Phase1Refusals, testing::ValuesIn(refusals()), Refusals::name_of);
 
 // ---- several indices ----
 

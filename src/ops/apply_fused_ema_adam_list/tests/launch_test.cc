@@ -239,16 +239,13 @@ TEST_F(EmaAdamListAddresses, NumbersAreReadInStreamOrder) {
 // ---- settings of the process: each suite runs in a process of its own ----
 
 TEST(EmaAdamListSettings, Strict) {
-  const ProcessResult result = run_suite("EmaAdamListStrict", {{"OPENACLNN_CHECK", "strict"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+  expect_suite_passes("EmaAdamListStrict", {{"OPENACLNN_CHECK", "strict"}});
 }
 TEST(EmaAdamListSettings, Silent) {
-  const ProcessResult result = run_suite("EmaAdamListNotStrict", {{"OPENACLNN_CHECK", "silent"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+  expect_suite_passes("EmaAdamListNotStrict", {{"OPENACLNN_CHECK", "silent"}});
 }
 TEST(EmaAdamListSettings, Report) {
-  const ProcessResult result = run_suite("EmaAdamListNotStrict", {{"OPENACLNN_CHECK", "report"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+  expect_suite_passes("EmaAdamListNotStrict", {{"OPENACLNN_CHECK", "report"}});
 }
 
 const RunOptions kLibraryMemory = {.workspace = Placement::library};

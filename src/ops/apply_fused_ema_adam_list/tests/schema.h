@@ -78,27 +78,29 @@ inline aclnnStatus list_phase1(const CallHandles& call, uint64_t* workspace_byte
 }
 
 // A fault of a list as a whole, which cannot be combined with faults of the handles in any list.
-inline Fault bad_list(Row row, std::string rule, size_t list, ListState state,
+inline Fault bad_list(Rule rule, std::string what, size_t list, ListState state,
                       std::vector<std::string> sentence) {
   std::vector<Part> parts = {{Part::number, kListStates + list}};
   for (size_t k = 0; k <= kFoundInfAt; ++k) parts.push_back({Part::handle, k});
   return bad_call(
-      row, std::move(rule), parts, [list, state](CallArguments& a) { a.numbers[kListStates + list] = state; },
-      std::move(sentence));
+      rule, std::move(what), parts,
+      [list, state](CallArguments& a) { a.numbers[kListStates + list] = state; }, std::move(sentence));
 }
 
 inline void add_list_faults(std::vector<Fault>& faults) {
   for (size_t k = 0; k < kMostLists; ++k) {
     const std::string name = kListNames[k];
     if (k != kCopy)
-      faults.push_back(bad_list(V2, "list NULL", k, kListNull, {name + " is NULL; a tensor list"}));
+      faults.push_back(
+          bad_list(kRequiredRule, "list NULL", k, kListNull, {name + " is NULL; a tensor list"}));
     for (const ListState state : {kListStale, kListForeign, kListOtherKind})
-      faults.push_back(bad_list(V3, "list not live", k, state, {name + " is not a live tensor list"}));
+      faults.push_back(
+          bad_list(kHandleRule, "list not live", k, state, {name + " is not a live tensor list"}));
   }
   for (size_t k = 0; k < kMostLists; ++k) {
     const std::string sentence = k == kGrad ? "varRefs has 1 tensors but grads has 2"
                                             : std::string(kListNames[k]) + " has 2 tensors but grads has 1";
-    faults.push_back(bad_list(V3, "lengths equal", k, kListLonger, {sentence, "must be equal"}));
+    faults.push_back(bad_list(kHandleRule, "lengths equal", k, kListLonger, {sentence, "must be equal"}));
   }
 }
 
@@ -195,7 +197,7 @@ inline Schema list_test() {
       bad_dims("gradScale one element", kScaleAt, {2}, {"gradScale has shape [2]", "one element"}));
   test.faults.push_back(
       bad_dims("foundInf one element", kFoundInfAt, {0}, {"foundInf has shape [0]", "one element"}));
-  test.faults.push_back(bad_number(V7, "mode 0, 1", kMode, 2, {"mode is 2", "0", "1"}));
+  test.faults.push_back(bad_number(kAttributeRule, "mode 0, 1", kMode, 2, {"mode is 2", "0", "1"}));
   return test;
 }
 

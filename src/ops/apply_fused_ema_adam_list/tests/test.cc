@@ -113,7 +113,7 @@ TEST(EmaAdamList, LargeTensorsAmongSmallOnes) {
   EXPECT_TRUE(list.run_and_compare(kAttributes));
 }
 
-// Vector A1 of the single operator with a BF16 copy and a scale of 2: gradients are given doubled.
+// The first vector of the single operator with a BF16 copy and a scale of 2: gradients are given doubled.
 TEST(EmaAdamListVectors, ByHand) {
   ListCall list({{{4}}}, true, {.t = int64_t{1} << 62, .scale = 2.0f});
   list(kGrad, 0).fill({1, -2.5, 4, -0.0625});

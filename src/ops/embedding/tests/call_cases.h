@@ -8,6 +8,7 @@
 
 #include "ops/embedding/verify/cases.h"
 #include "ops/embedding/verify/oracle.h"
+#include "support/case_call.h"
 #include "support/expect.h"
 #include "support/platform.h"
 #include "support/verify.h"
@@ -33,23 +34,19 @@ inline std::string count_text(int64_t wrong, int64_t total) {
   return std::to_string(wrong) + " of " + std::to_string(total) + " indices";
 }
 
-class EmbeddingCall {
+class EmbeddingCall : public CaseCall {
  public:
-  EmbeddingCall(HostTensor weight, HostTensor indices, HostTensor out) {
-    tensors_.push_back(std::move(weight));
-    tensors_.push_back(std::move(indices));
-    tensors_.push_back(std::move(out));
-  }
+  EmbeddingCall(HostTensor weight, HostTensor indices, HostTensor out)
+      : CaseCall({{kEmbeddingNames[kWeight], Role::input},
+                  {kEmbeddingNames[kIndices], Role::input},
+                  {kEmbeddingNames[kOut], Role::output}},
+                 embedding_phase1, aclnnEmbedding, {std::move(weight), std::move(indices), std::move(out)}) {}
   EmbeddingCall(aclDataType dtype, aclDataType index_dtype, int64_t table_rows, int64_t columns,
                 const Shape& index_dims, Layout layout = Layout::contiguous,
                 Placement placement = Placement::ends_at_guard)
       : EmbeddingCall(HostTensor(dtype, {table_rows, columns}, layout, placement),
                       HostTensor(index_dtype, index_dims, layout, placement),
                       HostTensor(dtype, embedding_out_shape(index_dims, columns), layout, placement)) {}
-
-  HostTensor& operator[](int which) { return tensors_[static_cast<size_t>(which)]; }
-  const HostTensor& operator[](int which) const { return tensors_[static_cast<size_t>(which)]; }
-  void replace(int which, HostTensor tensor) { tensors_[static_cast<size_t>(which)] = std::move(tensor); }
 
   int64_t table_rows() const { return (*this)[kWeight].dims()[0]; }
   void set_index(int64_t position, int64_t value) {
@@ -70,16 +67,6 @@ class EmbeddingCall {
     if (table_rows() == 0) return;
     for (int64_t i = 0; i < (*this)[kIndices].numel(); ++i) set_index(i, random.below(table_rows()));
   }
-  void remember() {
-    for (HostTensor& tensor : tensors_) tensor.remember();
-  }
-
-  Outcome run(const RunOptions& options = {}) const {
-    std::vector<const HostTensor*> pointers;
-    for (const HostTensor& tensor : tensors_) pointers.push_back(&tensor);
-    return run_operator(pointers, embedding_phase1, aclnnEmbedding, options);
-  }
-
   // Runs and compares everything: outcome and its sentence, the bits of out, inputs and gaps untouched.
   ::testing::AssertionResult run_and_compare(CheckSetting setting = CheckSetting::report,
                                              const RunOptions& options = {}) {
@@ -100,11 +87,7 @@ class EmbeddingCall {
       return ran;
     }
     if (on_cpu() && outcome.workspace_bytes != 0) return AssertionFailure() << "a workspace was asked for";
-    for (const int input : {kWeight, kIndices}) {
-      if (!(*this)[input].unchanged())
-        return AssertionFailure() << kEmbeddingNames[input] << " was written to";
-    }
-    if (!(*this)[kOut].gaps_intact()) return AssertionFailure() << "bytes around out changed";
+    if (auto intact = memory_intact(); !intact) return intact;
     const std::vector<std::byte> got = (*this)[kOut].all_bytes();
     if (got.size() != wanted.out.size()) return AssertionFailure() << "sizes differ";
     for (size_t i = 0; i < got.size(); ++i) {
@@ -114,9 +97,6 @@ class EmbeddingCall {
     }
     return ::testing::AssertionSuccess();
   }
-
- private:
-  std::vector<HostTensor> tensors_;
 };
 
 }  // namespace openaclnn_test

@@ -1,33 +1,16 @@
-// Embedding: every refusal of phase 1, with its code, its sentence and its place in the order of checks.
+// Embedding: what only this operator refuses in phase 1. The suite is in support/phase1_refusals.h.
 #include <gtest/gtest.h>
 
 #include "ops/embedding/tests/call_cases.h"
 #include "ops/embedding/tests/schema.h"
+#include "support/phase1_refusals.h"
 
 namespace openaclnn_test {
 namespace {
 
 using namespace embedding_schema;
 
-TEST(EmbeddingPhase1, EveryFaultHasItsCodeAndSentence) { expect_every_fault_is_found(embedding_test()); }
-TEST(EmbeddingPhase1, TheFirstOfTwoFaultsDecides) {
-  EXPECT_GT(expect_first_of_two_faults_decides(embedding_test()), 500);
-}
-TEST(EmbeddingPhase1, AcceptsExactlyTheListedDtypes) {
-  std::vector<aclDataType> table_dtypes;
-  for (const NamedDtype& type : kEmbeddingDtypes) table_dtypes.push_back(type.dtype);
-  const aclDataType of_weight[] = {ACL_FLOAT};
-  expect_exactly_these_dtypes(embedding_test(), {kWeight, kOut}, table_dtypes);
-  expect_exactly_these_dtypes(embedding_test(), {kIndices}, kIndexDtypes);
-  expect_exactly_these_dtypes(embedding_test(), {kOut}, of_weight);
-}
-TEST(EmbeddingPhase1, RefusesExtentsThatLeaveInt64) { expect_extents_within_int64(embedding_test()); }
-TEST(EmbeddingPhase1, AcceptsExactlyThePlainFormats) { expect_exactly_the_plain_formats(embedding_test()); }
-TEST(EmbeddingPhase1, RefusesAnOutThatOverlapsItselfButNotInputs) {
-  expect_distinct_outputs(embedding_test());
-}
-
-TEST(EmbeddingPhase1, RelatesTheShapes) {
+std::vector<Trial> shape_trials() {
   struct Shapes {
     Shape weight, indices, out;
     std::string sentence;  // empty: accepted
@@ -55,21 +38,29 @@ TEST(EmbeddingPhase1, RelatesTheShapes) {
       {{5, 8}, {2, 3}, {3, 2, 8}, "weight's dim 1 = [2, 3, 8]"},
       {{5, 8}, {0}, {4, 8}, "weight's dim 1 = [0, 8]"},
   };
-  const Schema test = embedding_test();
+  std::vector<Trial> trials;
   for (const Shapes& shapes : all) {
-    CallArguments arguments = test.valid;
-    arguments.tensors[kWeight].dims = shapes.weight;
-    arguments.tensors[kIndices].dims = shapes.indices;
-    arguments.tensors[kOut].dims = shapes.out;
-    const Outcome outcome = test.run(arguments);
-    if (shapes.sentence.empty()) {
-      EXPECT_EQ(outcome.phase1, 0) << outcome.error;
-      EXPECT_TRUE(!on_cpu() || outcome.workspace_bytes == 0);
+    const auto change = with_dims({{kWeight, shapes.weight}, {kIndices, shapes.indices}, {kOut, shapes.out}});
+    const std::string what = "shapes " + list_text(shapes.weight) + ", " + list_text(shapes.indices);
+    if (!shapes.sentence.empty()) {
+      trials.push_back(refuses(what, change, {shapes.sentence}));
     } else {
-      EXPECT_TRUE(failed_in_phase1(outcome, kEmbeddingPhase1, kInvalid, {shapes.sentence})) << "V6";
+      trials.push_back(on_cpu() ? needs_nothing(what, change) : accepts(what, change));
     }
   }
+  return trials;
 }
+
+std::vector<Refusals> refusals() {
+  Refusals all = {
+      .name = "Default", .schema = embedding_test(), .least_pairs = 500, .trials = shape_trials()};
+  all.dtypes = {{{kWeight, kOut}, {}},
+                {{kIndices}, {std::begin(kIndexDtypes), std::end(kIndexDtypes)}},
+                {{kOut}, {ACL_FLOAT}}};
+  for (const NamedDtype& type : kEmbeddingDtypes) all.dtypes[0].accepted.push_back(type.dtype);
+  return {all};
+}
+INSTANTIATE_TEST_SUITE_P(Embedding, Phase1Refusals, testing::ValuesIn(refusals()), Refusals::name_of);
 
 }  // namespace
 }  // namespace openaclnn_test

@@ -3,8 +3,9 @@
 
 #include "ops/embedding/tests/call_cases.h"
 #include "support/phase1_faults.h"
-#include "support/phase2_faults.h"
+#include "support/phase2_refusals.h"
 #include "support/subprocess.h"
+#include "verify/number.h"
 
 namespace openaclnn_test {
 namespace {
@@ -27,38 +28,31 @@ EmbeddingCall filled_call(aclDataType dtype = ACL_FLOAT, aclDataType index_dtype
 
 HostTensor nowhere(const HostTensor& tensor) { return placed_at(tensor, tensor, nullptr); }
 
-Launch embedding_launch(aclDataType dtype, aclDataType index_dtype,
-                        Placement placement = Placement::ends_at_guard, int64_t table_rows = 5,
-                        const Shape& index_dims = {8}) {
+Launch embedding_launch(aclDataType dtype, aclDataType index_dtype, Placement placement, int64_t table_rows,
+                        const Shape& index_dims) {
   return make_launch(
       kEmbeddingPhase2,
       embedding_case(dtype, index_dtype, table_rows, 8, index_dims, Layout::contiguous, "launch"), placement);
 }
 
-TEST(EmbeddingPhase2, TheFirstOfTwoFaultsDecides) {
-  for (const aclDataType dtype : kEmbeddingSizes) {
-    for (const aclDataType index_dtype : kIndexDtypes)
-      EXPECT_GT(expect_launch_faults_in_order(embedding_launch(dtype, index_dtype)), 100);
-  }
-}
-
-TEST(EmbeddingPhase2, RefusesMisalignedData) {
-  for (const NamedDtype& type : kEmbeddingDtypes) {
-    for (const aclDataType index_dtype : kIndexDtypes)
-      expect_misaligned_data_refused(embedding_launch(type.dtype, index_dtype));
-  }
-}
-
-// P9, P10: nothing is needed for an empty out.
-TEST(EmbeddingPhase2, NeedsOnlyWhatItAccesses) {
+std::vector<LaunchForm> launches() {
+  std::vector<LaunchForm> all;
   for (const NamedDtype& type : kEmbeddingDtypes) {
     for (const aclDataType index_dtype : kIndexDtypes) {
-      expect_only_needed_memory_matters(embedding_launch(type.dtype, index_dtype));
-      const Launch empty = embedding_launch(type.dtype, index_dtype, Placement::ends_at_guard, 5, {2, 0});
-      expect_only_needed_memory_matters(not_accessing(empty, {kWeight, kIndices, kOut}));
+      const auto of = [dtype = type.dtype, index_dtype](const Shape& index_dims) {
+        return [=](Placement placement) {
+          return embedding_launch(dtype, index_dtype, placement, 5, index_dims);
+        };
+      };
+      const std::string name = std::string(dtype_name(type.dtype)) + dtype_name(index_dtype);
+      all.push_back({.name = name, .make = of({8}), .least_pairs = 100});
+      // Nothing is needed for an empty out.
+      all.push_back({.name = name + "Empty", .make = of({2, 0}), .not_accessed = {kWeight, kIndices, kOut}});
     }
   }
+  return all;
 }
+INSTANTIATE_TEST_SUITE_P(Embedding, Phase2Refusals, testing::ValuesIn(launches()), LaunchForm::name_of);
 
 // Nothing of a table without rows is read; indices and out are needed all the same.
 TEST(EmbeddingPhase2, ATableWithoutRowsNeedsNoMemory) {
@@ -76,39 +70,16 @@ TEST(EmbeddingPhase2, ATableWithoutRowsNeedsNoMemory) {
   }
 }
 
-TEST(EmbeddingPhase2, AcceptsNeighbours) {
-  for (const NamedDtype& type : kEmbeddingDtypes) {
-    for (const aclDataType index_dtype : kIndexDtypes)
-      expect_neighbours_work(embedding_launch(type.dtype, index_dtype));
-  }
-}
-
-TEST(EmbeddingPhase2, TakesNewAddresses) {
-  expect_address_updates_work(embedding_launch(ACL_FLOAT, ACL_INT64));
-}
-
 // ---- settings of the process: each suite runs in a process of its own ----
 
-TEST(EmbeddingSettings, Strict) {
-  const ProcessResult result = run_suite("EmbeddingStrict", {{"OPENACLNN_CHECK", "strict"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
-}
+TEST(EmbeddingSettings, Strict) { expect_suite_passes("EmbeddingStrict", {{"OPENACLNN_CHECK", "strict"}}); }
 TEST(EmbeddingSettings, StrictWithOneThread) {
-  const ProcessResult result =
-      run_suite("EmbeddingStrict", {{"OPENACLNN_CHECK", "strict"}, {"OPENACLNN_NUM_THREADS", "1"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+  expect_suite_passes("EmbeddingStrict", {{"OPENACLNN_CHECK", "strict"}, {"OPENACLNN_NUM_THREADS", "1"}});
 }
-TEST(EmbeddingSettings, Silent) {
-  const ProcessResult result = run_suite("EmbeddingSilent", {{"OPENACLNN_CHECK", "silent"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
-}
-TEST(EmbeddingSettings, Blocking) {
-  const ProcessResult result = run_suite("EmbeddingBlocking", {{"OPENACLNN_BLOCKING", "1"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
-}
+TEST(EmbeddingSettings, Silent) { expect_suite_passes("EmbeddingSilent", {{"OPENACLNN_CHECK", "silent"}}); }
+TEST(EmbeddingSettings, Blocking) { expect_suite_passes("EmbeddingBlocking", {{"OPENACLNN_BLOCKING", "1"}}); }
 TEST(EmbeddingSettings, VendorLimits) {
-  const ProcessResult result = run_suite("EmbeddingVendor", {{"OPENACLNN_LIMITS", "vendor"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+  expect_suite_passes("EmbeddingVendor", {{"OPENACLNN_LIMITS", "vendor"}});
 }
 
 const RunOptions kLibraryMemory = {.workspace = Placement::library};
@@ -160,13 +131,6 @@ PROCESS_TEST(EmbeddingStrict, EveryLayoutWorks) {
     call.set_index(77, -5);
     call.remember();
     expect_untouched(call, call.run(kLibraryMemory), 507035, {embedding_fault_text(77, -5, 7), "1 of 150"});
-  }
-}
-
-PROCESS_TEST(EmbeddingStrict, RefusesMemoryThatTheAllocatorDoesNotKnow) {
-  for (const aclDataType dtype : kEmbeddingSizes) {
-    for (const aclDataType index_dtype : kIndexDtypes)
-      expect_unknown_memory_refused(embedding_launch(dtype, index_dtype, Placement::library));
   }
 }
 

@@ -1,53 +1,37 @@
-// EmbeddingDenseBackward: every refusal of phase 1, with its code, its sentence and its place in the order of checks.
+// EmbeddingDenseBackward: what only this operator refuses in phase 1. The suite is in support/phase1_refusals.h.
 #include <gtest/gtest.h>
 
 #include "ops/embedding_dense_backward/tests/call_cases.h"
 #include "ops/embedding_dense_backward/tests/schema.h"
+#include "support/expect.h"
+#include "support/phase1_refusals.h"
 
 namespace openaclnn_test {
 namespace {
 
 using namespace embedding_dense_backward_schema;
 
-TEST(EmbeddingBackwardPhase1, EveryFaultHasItsCodeAndSentence) {
-  expect_every_fault_is_found(backward_test());
-  const Schema test = backward_test();
-  EXPECT_GT(test.run(test.valid).workspace_bytes, 0u);
-}
-TEST(EmbeddingBackwardPhase1, TheFirstOfTwoFaultsDecides) {
-  EXPECT_GT(expect_first_of_two_faults_decides(backward_test()), 500);
-}
-TEST(EmbeddingBackwardPhase1, AcceptsExactlyTheListedDtypes) {
-  expect_exactly_these_dtypes(backward_test(), {kGrad}, kTableDtypes);
-  expect_exactly_these_dtypes(backward_test(), {kIndices}, kIndexDtypes);
-  expect_exactly_these_dtypes(backward_test(), {kOut}, kTableDtypes);
-}
-TEST(EmbeddingBackwardPhase1, RefusesExtentsThatLeaveInt64) { expect_extents_within_int64(backward_test()); }
-TEST(EmbeddingBackwardPhase1, AcceptsExactlyThePlainFormats) {
-  expect_exactly_the_plain_formats(backward_test());
-}
-TEST(EmbeddingBackwardPhase1, RefusesOutputsThatOverlapThemselvesButNotInputs) {
-  expect_distinct_outputs(backward_test());
-}
-
-// V6: numWeights is compared as the unsigned number it is.
-TEST(EmbeddingBackwardPhase1, NumWeightsMustBeTheHeightOfOut) {
-  const auto refused = [](uint64_t value) {
-    return "out has shape [5, 8]; it must be [numWeights, grad's last dim] = [" + std::to_string(value) +
-           ", 8]";
-  };
-  expect_refused_numbers(backward_test(), kNumWeights,
-                         {0, 4, 6, (int64_t{1} << 32) + 5, INT64_MIN + 5, -1, -5},
-                         [&](int64_t value) { return refused(static_cast<uint64_t>(value)); });
+// numWeights is compared as the unsigned number it is.
+std::vector<Trial> height_trials() {
+  std::vector<Trial> trials;
+  for (const int64_t value : {int64_t{0}, int64_t{4}, int64_t{6}, (int64_t{1} << 32) + 5, INT64_MIN + 5,
+                              int64_t{-1}, int64_t{-5}, INT64_MIN, INT64_MAX}) {
+    const std::string as_unsigned = std::to_string(static_cast<uint64_t>(value));
+    trials.push_back(refuses(
+        "numWeights " + as_unsigned, [value](CallArguments& a) { a.numbers[kNumWeights] = value; },
+        {"out has shape [5, 8]; it must be [numWeights, grad's last dim] = [" + as_unsigned + ", 8]"}));
+  }
   // A negative height of out equals no numWeights, not even the one with its bits.
-  const Schema test = backward_test();
-  CallArguments arguments = test.valid;
-  arguments.numbers[kNumWeights] = -1;
-  arguments.tensors[kOut].dims = {-1, 8};
-  EXPECT_TRUE(failed_in_phase1(test.run(arguments), kBackwardPhase1, kInvalid, {"out", "negative"}));
+  trials.push_back(refuses("out of -1 rows",
+                           [](CallArguments& a) {
+                             a.numbers[kNumWeights] = -1;
+                             a.tensors[kOut].dims = {-1, 8};
+                           },
+                           {"out", "negative"}));
+  return trials;
 }
 
-TEST(EmbeddingBackwardPhase1, OneIndexPerRowOfGrad) {
+std::vector<Trial> one_index_per_row() {
   struct Shapes {
     Shape grad, indices;
     bool accepted;
@@ -59,43 +43,41 @@ TEST(EmbeddingBackwardPhase1, OneIndexPerRowOfGrad) {
                         {{8}, {8}, false},         {{0, 8}, {}, false},       {{0, 8}, {0}, true},
                         {{0, 8}, {3, 0, 5}, true}, {{huge, 0, 8}, {0}, true}, {{huge, huge, 0, 8}, {0}, true},
                         {{0, 8}, {1}, false},      {{2, 0, 8}, {2}, false}};
-  const Schema test = backward_test();
+  std::vector<Trial> trials;
   for (const Shapes& shapes : all) {
-    CallArguments arguments = test.valid;
-    arguments.tensors[kGrad].dims = shapes.grad;
-    arguments.tensors[kIndices].dims = shapes.indices;
-    const Outcome outcome = test.run(arguments);
-    if (shapes.accepted) {
-      EXPECT_EQ(outcome.phase1, 0) << outcome.error;
-    } else {
-      EXPECT_TRUE(failed_in_phase1(outcome, kBackwardPhase1, kInvalid, {"one index per row of grad"}))
-          << "V6: " << testing::PrintToString(shapes.grad) << " with "
-          << testing::PrintToString(shapes.indices);
-    }
+    const std::string what = "grad " + list_text(shapes.grad) + ", indices " + list_text(shapes.indices);
+    const auto change = with_dims({{kGrad, shapes.grad}, {kIndices, shapes.indices}});
+    trials.push_back(shapes.accepted ? accepts(what, change)
+                                     : refuses(what, change, {"one index per row of grad"}));
   }
+  return trials;
 }
 
-// V12: with an empty table every padding row, count of indices (D = 0) and self-overlap is fine, and nothing is needed.
-TEST(EmbeddingBackwardPhase1, EmptyTablesPass) {
-  const Schema test = backward_test();
+// With an empty table every padding row, count of indices (D = 0) and self-overlap is fine.
+std::vector<Trial> empty_tables() {
+  std::vector<Trial> trials;
   for (const int64_t padding : {int64_t{-1}, int64_t{0}, INT64_MAX}) {
-    CallArguments no_rows = test.valid;
-    no_rows.numbers = {0, padding};
-    no_rows.tensors[kOut].dims = {0, 8};
-    no_rows.tensors[kOut].strides = {0, 0};
-    const Outcome outcome = test.run(no_rows);
-    EXPECT_EQ(outcome.phase1, 0) << outcome.error;
-    EXPECT_EQ(outcome.workspace_bytes, 0u);
+    trials.push_back(needs_nothing("no rows", [padding](CallArguments& a) {
+      a.numbers = {0, padding};
+      a.tensors[kOut].dims = {0, 8};
+      a.tensors[kOut].strides = {0, 0};
+    }));
   }
-  CallArguments no_columns = test.valid;
-  no_columns.tensors[kGrad].dims = {6, 0};
-  no_columns.tensors[kOut].dims = {5, 0};
-  const Outcome outcome = test.run(no_columns);
-  EXPECT_EQ(outcome.phase1, 0) << outcome.error;
-  EXPECT_EQ(outcome.workspace_bytes, 0u);
+  trials.push_back(needs_nothing("no columns", with_dims({{kGrad, {6, 0}}, {kOut, {5, 0}}})));
+  return trials;
 }
 
-// V13: any number of indices can be described with stride 0, but not all have a workspace.
+std::vector<Refusals> refusals() {
+  const std::vector<aclDataType> tables(std::begin(kTableDtypes), std::end(kTableDtypes));
+  Refusals all = {.name = "Default", .schema = backward_test(), .least_pairs = 500, .needs_workspace = true};
+  all.dtypes = {
+      {{kGrad}, tables}, {{kIndices}, {std::begin(kIndexDtypes), std::end(kIndexDtypes)}}, {{kOut}, tables}};
+  for (const auto& trials : {height_trials, one_index_per_row, empty_tables}) append(all.trials, trials());
+  return {all};
+}
+INSTANTIATE_TEST_SUITE_P(EmbeddingBackward, Phase1Refusals, testing::ValuesIn(refusals()), Refusals::name_of);
+
+// Any number of indices can be described with stride 0, but not all have a workspace.
 TEST(EmbeddingBackwardPhase1, RefusesAWorkspaceThatLeavesInt64) {
   const Schema test = backward_test();
   for (const int power : {40, 50, 57, 59, 60, 61}) {

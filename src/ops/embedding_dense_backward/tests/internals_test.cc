@@ -9,28 +9,15 @@
 #include "cpu/scratch.h"
 #include "ops/embedding_dense_backward/op.h"
 #include "ops/registry.h"
+#include "support/argument.h"
 #include "support/verify.h"
 #include "verify/random.h"
 
 namespace openaclnn {
 namespace {
 
+using openaclnn_test::argument;
 using openaclnn_test::Random;
-
-Argument argument(const char* name, aclDataType dtype, const std::vector<int64_t>& dims) {
-  Argument made;
-  made.name = name;
-  made.rank = dims.size();
-  made.view.dtype = dtype;
-  made.view.rank = static_cast<int>(dims.size());
-  int64_t stride = 1;
-  for (size_t k = dims.size(); k-- > 0;) {
-    made.view.dims[k] = dims[k];
-    made.view.strides[k] = stride;
-    stride *= dims[k];
-  }
-  return made;
-}
 
 struct Data {
   std::vector<float> grad;

@@ -113,7 +113,7 @@ TEST(EmbeddingBackwardLayouts, TwoTablesMayInterleave) {
       calls.back().fill(random);
     }
     for (BackwardCall& call : calls) ASSERT_TRUE(succeeded(call.run()));
-    for (BackwardCall& call : calls) ASSERT_TRUE(call.same_bits(call.expected())) << dtypes;
+    for (BackwardCall& call : calls) ASSERT_TRUE(call.has_bits(kOut, call.expected())) << dtypes;
   }
 }
 
@@ -159,7 +159,7 @@ TEST(EmbeddingBackwardWorkspace, AnyAlignmentAndContentsWillDo) {
         }
         ASSERT_EQ(aclnnEmbeddingDenseBackward(workspace, bytes, executor, nullptr), 0) << take_error_text();
         ASSERT_EQ(aclrtSynchronizeStream(nullptr), 0) << take_error_text();
-        ASSERT_TRUE(call.same_bits(wanted)) << "alignment " << shift << ", filled with " << fill;
+        ASSERT_TRUE(call.has_bits(kOut, wanted)) << "alignment " << shift << ", filled with " << fill;
         ASSERT_TRUE(memory.margins_intact());
         for (size_t i = 0; i < shift; ++i) {
           ASSERT_EQ(memory.data()[i], std::byte{GuardedBuffer::kCanary}) << "before the workspace";

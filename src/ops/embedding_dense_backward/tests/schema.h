@@ -79,7 +79,7 @@ inline Schema backward_test() {
       bad_dims("out rank 2", kOut, {40}, {"out has shape [40]", "rank must be 2"}),
       bad_dims("out dim 1 = D", kOut, {5, 9}, {"out has shape [5, 9]", out_shape}),
       bad_dims("out dim 0 = numWeights", kOut, {4, 8}, {"out has shape [4, 8]", out_shape}),
-      bad_number(V6, "out dim 0 = numWeights", kNumWeights, 6,
+      bad_number(kShapeRule, "out dim 0 = numWeights", kNumWeights, 6,
                  {"out has shape [5, 8]", std::string(out_shape) + "[6, 8]"}),
   };
   return test;

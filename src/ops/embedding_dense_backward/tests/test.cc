@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ops/embedding_dense_backward/tests/call_cases.h"
+#include "support/order_of_additions.h"
 
 namespace openaclnn_test {
 namespace {
@@ -26,7 +27,7 @@ struct Vector {
 std::vector<Vector> vectors() {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
   const double tiny = 0x1p-24;
-  const std::vector<double> grad_c1 = {.5, -1, 2, 1.5, 3, -.25, -4, .125, 8};
+  const std::vector<double> three_rows = {.5, -1, 2, 1.5, 3, -.25, -4, .125, 8};
   const std::vector<uint64_t> none = {0, 0, 0};
   const auto table = [](std::initializer_list<std::vector<uint64_t>> rows) {
     std::vector<uint64_t> bits;
@@ -40,16 +41,16 @@ std::vector<Vector> vectors() {
                   {result}, {}};
   };
   std::vector<Vector> list = {
-      {"C2",
+      {"three terms, scaled",
        kFloats,
        ACL_INT64,
        {.table_rows = 3, .scale = true},
        3,
        {1, 1, 1},
-       grad_c1,
+       three_rows,
        table({none, {0xbf2aaaab, 0x3f355556, 0x40500000}, none}),
        {}},
-      {"C3",
+      {"two wrong indices",
        kFloats,
        ACL_INT64,
        {.table_rows = 4, .scale = true},
@@ -58,7 +59,7 @@ std::vector<Vector> vectors() {
        {1, 10, 2, 20, 3, 30, 5, 50},
        {0, 0, 0x40400000, 0x41f00000, 0, 0, 0, 0},
        {kBackwardPhase2, "indices[1] = -5 is outside [0, 4)", "2 of 4"}},
-      {"C4",
+      {"indices of FLOAT",
        kFloats,
        ACL_FLOAT,
        {.table_rows = 4},
@@ -67,15 +68,15 @@ std::vector<Vector> vectors() {
        {1, 2, 4, 8, 16, 32},
        {0x40000000, 0, 0x42000000, 0x3f800000},
        {kBackwardPhase2, "indices[2] = ", "nan is outside [0, 4)", "3 of 6"}},
-      one_row("C5 tie to even", kHalves, true, {tiny, 0}, 0x0000),
-      one_row("C5 tie up", kHalves, true, {3 * tiny, 0}, 0x0002),
-      one_row("C5 two thirds, FLOAT", kFloats, true, {1, 1, 0}, 0x3f2aaaab),
-      one_row("C5 two thirds, FLOAT16", kHalves, true, {1, 1, 0}, 0x3955),
-      one_row("C5 two thirds, BF16", kBrains, true, {1, 1, 0}, 0x3f2b),
-      one_row("C5 multiplied, not divided", kFloats, true, {1, 2, 4, 8, 16}, 0x40c66667),
-      one_row("C5 FLOAT16 into FLOAT", {ACL_FLOAT16, ACL_FLOAT}, false, {2048, 1}, 0x45001000),
-      one_row("C5 FLOAT into FLOAT16", {ACL_FLOAT, ACL_FLOAT16}, false, {2048, 1}, 0x6800),
-      // The bits of B5 and B6, whose sums are rounded alike.
+      one_row("tie to even", kHalves, true, {tiny, 0}, 0x0000),
+      one_row("tie up", kHalves, true, {3 * tiny, 0}, 0x0002),
+      one_row("two thirds, FLOAT", kFloats, true, {1, 1, 0}, 0x3f2aaaab),
+      one_row("two thirds, FLOAT16", kHalves, true, {1, 1, 0}, 0x3955),
+      one_row("two thirds, BF16", kBrains, true, {1, 1, 0}, 0x3f2b),
+      one_row("multiplied, not divided", kFloats, true, {1, 2, 4, 8, 16}, 0x40c66667),
+      one_row("FLOAT16 into FLOAT", {ACL_FLOAT16, ACL_FLOAT}, false, {2048, 1}, 0x45001000),
+      one_row("FLOAT into FLOAT16", {ACL_FLOAT, ACL_FLOAT16}, false, {2048, 1}, 0x6800),
+      // As in GroupedBiasAddGrad, whose sums are rounded alike.
       one_row("FLOAT16 tie", kHalves, false, {2050, 1}, 0x6802),
       one_row("FLOAT16 overflow", kHalves, false, {65504, 16}, 0x7c00),
       one_row("FLOAT16 below overflow", kHalves, false, {65504, 8}, 0x7bff),
@@ -86,19 +87,19 @@ std::vector<Vector> vectors() {
       one_row("minus zeros", kBrains, false, {-0.0, -0.0}, 0),
       one_row("overflow on the way", kFloats, false, {3e38, 3e38, -3e38}, 0x7f800000),
   };
-  // C1 holds for every pair of dtypes and every dtype of indices that has a 2.
+  // For every pair of dtypes and every dtype of indices that has a 2.
   for (const DtypePair& dtypes : dtype_pairs()) {
     for (const aclDataType index_dtype : kIndexDtypes) {
       if (index_dtype == ACL_BOOL) continue;
       std::vector<uint64_t> row;
       for (const double value : {-3.5, -.875, 10.}) row.push_back(encode(dtypes.out, value));
-      list.push_back({"C1",
+      list.push_back({"padding",
                       dtypes,
                       index_dtype,
                       {.table_rows = 4, .padding_row = 0},
                       3,
                       {2, 0, 2},
-                      grad_c1,
+                      three_rows,
                       table({none, none, row, none}),
                       {}});
     }
@@ -131,28 +132,15 @@ TEST(EmbeddingBackwardVectors, AgreeWithTheBitsReference) {
   }
 }
 
-TEST(EmbeddingBackwardVectors, C1InFloatIsTheListedBits) {
+TEST(EmbeddingBackwardVectors, TheSumsOfPaddedTablesInFloat) {
   EXPECT_EQ(encode(ACL_FLOAT, -3.5), 0xc0600000u);
   EXPECT_EQ(encode(ACL_FLOAT, -.875), 0xbf600000u);
   EXPECT_EQ(encode(ACL_FLOAT, 10), 0x41200000u);
 }
 
-// Term i of the data that tells orders of additions apart.
-double order_term(int64_t i) {
-  const uint32_t k = static_cast<uint32_t>(static_cast<uint64_t>(i) * 2654435761u);
-  return (static_cast<double>(k >> 8) - 0x1p23) / 0x1p24;
-}
-
 TEST(EmbeddingBackwardVectors, TheOrderOfAdditionsIsThePrescribedOne) {
-  struct Row {
-    int64_t terms;
-    uint64_t bits[3];  // for kTableDtypes
-  };
-  const Row rows[] = {{64, {0xbd321ce0, 0xa995, 0xbd2f}},   {65, {0x3c2f2780, 0x2168, 0x3c3b}},
-                      {512, {0xbe883160, 0xb442, 0xbe8b}},  {513, {0xbeaa4a9c, 0xb553, 0xbead}},
-                      {1537, {0xbe9647d8, 0xb4b3, 0xbe98}}, {100000, {0x3e1ecfb4, 0x30ff, 0x3e1c}}};
   for (size_t k = 0; k < std::size(kTableDtypes); ++k) {
-    for (const Row& row : rows) {
+    for (const OrderedSum& row : kOrderedSums) {
       BackwardCall call({kTableDtypes[k], kTableDtypes[k]}, ACL_UINT8, {row.terms}, 1, {.table_rows = 1});
       for (int64_t i = 0; i < row.terms; ++i) call[kGrad].set(i, order_term(i));
       call[kIndices].fill({0});
@@ -162,7 +150,7 @@ TEST(EmbeddingBackwardVectors, TheOrderOfAdditionsIsThePrescribedOne) {
   }
 }
 
-TEST(EmbeddingBackwardVectors, C6) {
+TEST(EmbeddingBackwardVectors, AMeanOf1300Terms) {
   BackwardCall call(kFloats, ACL_INT32, {1300}, 1, {.table_rows = 1, .scale = true});
   for (int64_t i = 0; i < 1300; ++i) call[kGrad].set(i, order_term(i));
   call[kIndices].fill({0});

@@ -1,143 +1,101 @@
-// GroupedBiasAddGrad: every refusal of phase 1 of both versions, with and without groupIdx, with its code, its sentence and its
-// place in the order of checks.
+// GroupedBiasAddGrad: what only the two versions of this operator refuse in phase 1. The suite is in support/phase1_refusals.h.
 #include <gtest/gtest.h>
 
 #include "ops/grouped_bias_add_grad/tests/schema.h"
-#include "support/expect.h"
-#include "support/subprocess.h"
+#include "support/phase1_refusals.h"
 
 namespace openaclnn_test {
 namespace {
 
 using namespace grouped_bias_add_grad_schema;
 
-TEST(GroupedBiasPhase1, EveryFaultHasItsCodeAndSentence) {
-  for (const Version& version : kVersions) {
-    SCOPED_TRACE(name_of(version));
-    expect_every_fault_is_found(bias_test(version));
-  }
-}
-TEST(GroupedBiasPhase1, TheFirstOfTwoFaultsDecides) {
-  for (const Version& version : kVersions) {
-    SCOPED_TRACE(name_of(version));
-    EXPECT_GT(expect_first_of_two_faults_decides(bias_test(version)), 300);
-  }
-}
-TEST(GroupedBiasPhase1, AcceptsExactlyTheListedDtypes) {
-  for (const Version& version : kVersions) {
-    SCOPED_TRACE(name_of(version));
-    const Schema test = bias_test(version);
-    expect_exactly_these_dtypes(test, {kGradY, kOut}, kFloatDtypes);
-    if (version.grouped) expect_exactly_these_dtypes(test, {kGroupIdx}, kIndexDtypes);
-  }
-}
-TEST(GroupedBiasPhase1, RefusesExtentsThatLeaveInt64) {
-  for (const Version& version : kVersions) expect_extents_within_int64(bias_test(version));
-}
-TEST(GroupedBiasPhase1, RefusesEveryOtherGroupIdxType) {
-  for (const Version& version : kVersions) {
-    if (version.number == 1) continue;
-    const Schema test = bias_test(version);
-    expect_refused_numbers(test, kGroupIdxType, {-1, 2, int64_t{1} << 32, (int64_t{1} << 32) + 1},
-                           [](int64_t type) { return "groupIdxType is " + std::to_string(type) + ";"; });
-    CallArguments sizes = test.valid;
-    sizes.numbers = {1};
-    EXPECT_EQ(test.run(sizes).phase1, 0);
-  }
-}
-TEST(GroupedBiasPhase1, AcceptsExactlyThePlainFormats) {
-  for (const Version& version : kVersions) expect_exactly_the_plain_formats(bias_test(version));
-}
-TEST(GroupedBiasPhase1, RefusesAnOutThatOverlapsItselfButNotInputs) {
-  for (const Version& version : kVersions) expect_distinct_outputs(bias_test(version));
-}
-
-// V12: without rows, columns or groups no workspace is asked for, and an empty out may have any strides.
-TEST(GroupedBiasPhase1, EmptyTensorsPass) {
+// Without rows, columns or groups an empty out may have any strides.
+std::vector<Trial> empty_tensors(bool grouped) {
   struct Shapes {
-    bool grouped;
     Shape grad_y, group_index, out;
   };
-  const Shapes all[] = {{true, {0, 8}, {3}, {3, 8}},    {true, {12, 0}, {3}, {3, 0}},
-                        {true, {12, 8}, {0}, {0, 8}},   {true, {0, 0}, {0}, {0, 0}},
-                        {true, {0, 8}, {0}, {0, 8}},    {false, {3, 0, 8}, {}, {3, 8}},
-                        {false, {3, 4, 0}, {}, {3, 0}}, {false, {0, 4, 8}, {}, {0, 8}}};
-  for (const Shapes& shapes : all) {
-    for (const int number : {1, 2}) {
-      const Schema test = bias_test({number, shapes.grouped});
-      CallArguments arguments = test.valid;
-      arguments.tensors[kGradY].dims = shapes.grad_y;
-      arguments.tensors[kGroupIdx].dims = shapes.group_index;
-      arguments.tensors[kOut].dims = shapes.out;
-      if (shapes.out[0] * shapes.out[1] == 0) arguments.tensors[kOut].strides = {0, 0};
-      const Outcome outcome = test.run(arguments);
-      EXPECT_EQ(outcome.phase1, 0) << outcome.error;
-      EXPECT_EQ(outcome.workspace_bytes, 0u) << testing::PrintToString(shapes.grad_y);
-    }
+  const std::vector<Shapes> with_index = {{{0, 8}, {3}, {3, 8}},
+                                          {{12, 0}, {3}, {3, 0}},
+                                          {{12, 8}, {0}, {0, 8}},
+                                          {{0, 0}, {0}, {0, 0}},
+                                          {{0, 8}, {0}, {0, 8}}};
+  const std::vector<Shapes> without = {
+      {{3, 0, 8}, {}, {3, 8}}, {{3, 4, 0}, {}, {3, 0}}, {{0, 4, 8}, {}, {0, 8}}};
+  std::vector<Trial> trials;
+  for (const Shapes& shapes : grouped ? with_index : without) {
+    trials.push_back(needs_nothing("gradY " + list_text(shapes.grad_y), [shapes](CallArguments& a) {
+      a.tensors[kGradY].dims = shapes.grad_y;
+      a.tensors[kGroupIdx].dims = shapes.group_index;
+      a.tensors[kOut].dims = shapes.out;
+      if (shapes.out[0] * shapes.out[1] == 0) a.tensors[kOut].strides = {0, 0};
+    }));
   }
+  return trials;
 }
 
-// V13: any number of groups can be described with stride 0, but not all have a workspace.
-TEST(GroupedBiasPhase1, RefusesAWorkspaceThatLeavesInt64) {
+std::function<void(CallArguments&)> with_groups(const Version& version, int64_t groups) {
+  return version.grouped ? with_dims({{kGroupIdx, {groups}}, {kOut, {groups, 8}}})
+                         : with_dims({{kGradY, {groups, 4, 8}}, {kOut, {groups, 8}}});
+}
+
+std::vector<Trial> group_types(const Schema& schema) {
+  std::vector<Trial> trials =
+      wrong_numbers(schema, kGroupIdxType, {-1, 2, int64_t{1} << 32, (int64_t{1} << 32) + 1});
+  trials.push_back(accepts("sizes", [](CallArguments& a) { a.numbers = {1}; }));
+  return trials;
+}
+
+// Any number of groups can be described with stride 0, but not all have a workspace.
+Trial endless_groups() {
   const int64_t groups = int64_t{1} << 60;
-  const Schema test = bias_test({2, true});
-  CallArguments arguments = test.valid;
-  arguments.tensors[kGradY].dtype = arguments.tensors[kOut].dtype = ACL_FLOAT16;
-  arguments.tensors[kGradY].dims = {12, 1};
-  arguments.tensors[kGroupIdx].dtype = ACL_INT32;
-  arguments.tensors[kGroupIdx].dims = {groups};
-  arguments.tensors[kGroupIdx].strides = {0};
-  arguments.tensors[kOut].dims = {groups, 1};
-  EXPECT_TRUE(failed_in_phase1(test.run(arguments), test.function, 561101,
-                               {"Failed to allocate", std::to_string(groups) + " groups"}));
+  return refuses(
+      "endless groups",
+      [](CallArguments& a) {
+        a.tensors[kGradY].dtype = a.tensors[kOut].dtype = ACL_FLOAT16;
+        a.tensors[kGradY].dims = {12, 1};
+        a.tensors[kGroupIdx].dtype = ACL_INT32;
+        a.tensors[kGroupIdx].dims = {groups};
+        a.tensors[kGroupIdx].strides = {0};
+        a.tensors[kOut].dims = {groups, 1};
+      },
+      {"Failed to allocate", std::to_string(groups) + " groups"}, 561101);
 }
 
-// ---- limits of the vendor, in a process of their own ----
-
-TEST(GroupedBiasLimits, Vendor) {
-  const ProcessResult result = run_suite("GroupedBiasVendor", {{"OPENACLNN_LIMITS", "vendor"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
-}
-
-CallArguments with_groups(const Schema& test, int64_t groups) {
-  CallArguments arguments = test.valid;
-  if (arguments.tensors[kGroupIdx].handle == Handle::null) {
-    arguments.tensors[kGradY].dims = {groups, 4, 8};
+Refusals in_vendor_mode(const Version& version, Refusals form) {
+  form.name += "Vendor";
+  form.environment = kVendorLimits;
+  form.trials = {accepts("2048 groups", with_groups(version, 2048))};
+  if (version.grouped) {
+    form.schema.faults.push_back(bad_call(
+        kLimitRule, "G <= 2048 when groupIdx is given",
+        {{Part::dims, kGroupIdx}, {Part::dims, kOut}, {Part::handle, kGroupIdx}}, with_groups(version, 2049),
+        {"groupIdxOptional has 2049 groups; OPENACLNN_LIMITS=vendor accepts at most 2048"}));
   } else {
-    arguments.tensors[kGroupIdx].dims = {groups};
+    form.trials.push_back(accepts("2049 groups", with_groups(version, 2049)));
   }
-  arguments.tensors[kOut].dims = {groups, 8};
-  return arguments;
+  return form;
 }
 
-TEST(GroupedBiasPhase1, AcceptsAnyNumberOfGroups) {
+std::vector<Refusals> refusals() {
+  std::vector<Refusals> all;
   for (const Version& version : kVersions) {
-    const Schema test = bias_test(version);
+    Refusals form = {.name = "V" + std::to_string(version.number) + (version.grouped ? "Grouped" : ""),
+                     .schema = bias_test(version),
+                     .least_pairs = 300,
+                     .trials = empty_tensors(version.grouped)};
+    form.dtypes = {{{kGradY, kOut}, {std::begin(kFloatDtypes), std::end(kFloatDtypes)}}};
+    if (version.grouped)
+      form.dtypes.push_back({{kGroupIdx}, {std::begin(kIndexDtypes), std::end(kIndexDtypes)}});
+    if (version.number == 2) append(form.trials, group_types(form.schema));
+    if (version.number == 2 && version.grouped) form.trials.push_back(endless_groups());
     for (const int64_t groups : {1, 2048, 2049, 1000000})
-      EXPECT_EQ(test.run(with_groups(test, groups)).phase1, 0);
+      form.trials.push_back(accepts(std::to_string(groups) + " groups", with_groups(version, groups)));
+    all.push_back(form);
+    all.push_back(in_vendor_mode(version, form));
   }
+  return all;
 }
-
-PROCESS_TEST(GroupedBiasVendor, TheFirstOfTwoFaultsDecides) {
-  for (const Version& version : kVersions) {
-    SCOPED_TRACE(name_of(version));
-    Schema test = bias_test(version);
-    if (version.grouped) {
-      test.faults.push_back(
-          bad_call(V11, "G <= 2048 when groupIdx is given",
-                   {{Part::dims, kGroupIdx}, {Part::dims, kOut}, {Part::handle, kGroupIdx}},
-                   [](CallArguments& a) {
-                     a.tensors[kGroupIdx].dims = {2049};
-                     a.tensors[kOut].dims = {2049, 8};
-                   },
-                   {"groupIdxOptional has 2049 groups; OPENACLNN_LIMITS=vendor accepts at most 2048"}));
-    }
-    expect_every_fault_is_found(test);
-    EXPECT_GT(expect_first_of_two_faults_decides(test), 300);
-    EXPECT_EQ(test.run(with_groups(test, 2048)).phase1, 0);
-    EXPECT_EQ(test.run(with_groups(test, 2049)).phase1, version.grouped ? kInvalid : 0);
-  }
-}
+INSTANTIATE_TEST_SUITE_P(GroupedBias, Phase1Refusals, testing::ValuesIn(refusals()), Refusals::name_of);
 
 }  // namespace
 }  // namespace openaclnn_test

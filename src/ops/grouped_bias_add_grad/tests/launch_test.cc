@@ -8,8 +8,9 @@
 #include "aclnnop/aclnn_embedding.h"
 #include "aclnnop/aclnn_grouped_bias_add_grad.h"
 #include "support/expect.h"
-#include "support/phase2_faults.h"
+#include "support/phase2_refusals.h"
 #include "support/subprocess.h"
+#include "verify/number.h"
 
 namespace openaclnn_test {
 namespace {
@@ -68,32 +69,75 @@ Launch without_groups(aclDataType dtype, const Versions& versions = {2, 2}, cons
 
 const Shape kLongGroups = {2, 1040, 4};  // more than one chunk of terms: sums of chunks lie in the workspace
 
-// P3 too: both versions are one operator, and no other operator's executor is run.
-TEST(GroupedBiasPhase2, TheFirstOfTwoFaultsDecides) {
-  for (const Versions& versions : kVersions) {
-    for (const aclDataType dtype : kFloatDtypes) {
-      for (const aclDataType index_dtype : kIndexDtypes)
-        EXPECT_GT(expect_launch_faults_in_order(with_groups(dtype, index_dtype, versions)), 200);
-      EXPECT_GT(expect_launch_faults_in_order(without_groups(dtype, versions)), 50);
-    }
-  }
-  EXPECT_GT(expect_launch_faults_in_order(without_groups(ACL_FLOAT, {2, 2}, kLongGroups)), 100);
+// Zeros into out need out only; groupIdx is not read then, so wrong entries are no fault.
+Launch without_rows(aclDataType dtype, Placement placement) {
+  Launch launch = with_groups(dtype, ACL_INT64, {2, 2}, 0, placement, {0, 8});
+  launch.tensors[1].tensor.fill({-5, 1e15, 3, 2});
+  return launch;
 }
 
-TEST(GroupedBiasPhase2, RefusesMisalignedData) {
-  for (const aclDataType dtype : kFloatDtypes) {
-    for (const aclDataType index_dtype : kIndexDtypes)
-      expect_misaligned_data_refused(with_groups(dtype, index_dtype));
-    expect_misaligned_data_refused(without_groups(dtype));
-  }
+Launch of_no_groups(aclDataType dtype, Placement placement) {
+  Launch launch = launch_of({2, 2}, 0);
+  launch.tensors = {input_tensor("gradY", dtype, {16, 8}), group_index(ACL_INT64, {}, placement),
+                    output_tensor("out", dtype, {0, 8})};
+  return launch;
 }
+
+// Both versions are one operator, and run no other operator's executor. With groupIdx out is index 2 of aclSetTensorAddr, without
+// it index 1.
+std::vector<LaunchForm> launches() {
+  std::vector<LaunchForm> all;
+  for (const aclDataType dtype : kFloatDtypes) {
+    const std::string name = dtype_name(dtype);
+    for (const Versions& versions : kVersions) {
+      const std::string pair = name + std::to_string(versions.plans) + std::to_string(versions.runs);
+      for (const aclDataType index_dtype : kIndexDtypes) {
+        all.push_back(
+            {.name = pair + dtype_name(index_dtype),
+             .make =
+                 [=](Placement placement) { return with_groups(dtype, index_dtype, versions, 0, placement); },
+             .least_pairs = 200});
+      }
+      all.push_back({.name = pair + "Ungrouped",
+                     .make =
+                         [=](Placement placement) {
+                           return without_groups(dtype, versions, {4, 4, 8}, placement);
+                         },
+                     .least_pairs = 50});
+    }
+    const auto ungrouped = [dtype](const Shape& grad_y) {
+      return [=](Placement placement) { return without_groups(dtype, {2, 2}, grad_y, placement); };
+    };
+    all.push_back({.name = name + "LongGroups", .make = ungrouped(kLongGroups), .least_pairs = 100});
+    const auto add = [&](const char* what, std::function<Launch(Placement)> make,
+                         std::vector<size_t> not_accessed) {
+      all.push_back({.name = name + what,
+                     .make = std::move(make),
+                     .not_accessed = std::move(not_accessed),
+                     .needs_workspace = false});
+    };
+    add("WithoutRows", [=](Placement placement) { return without_rows(dtype, placement); }, {0, 1});
+    add("UngroupedWithoutRows", ungrouped({4, 0, 8}), {0});
+    // An empty out needs nothing.
+    add("WithoutGroups", [=](Placement placement) { return of_no_groups(dtype, placement); }, {0, 1, 2});
+    add("WithoutColumns",
+        [=](Placement placement) {
+          return with_groups(dtype, ACL_INT64, {2, 2}, 0, placement, {16, 0});
+        },
+        {0, 1, 2});
+    add("UngroupedWithoutGroups", ungrouped({0, 4, 8}), {0, 1});
+    add("UngroupedWithoutColumns", ungrouped({4, 4, 0}), {0, 1});
+  }
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(GroupedBias, Phase2Refusals, testing::ValuesIn(launches()), LaunchForm::name_of);
 
 std::vector<std::byte> out_bytes(const Launch& launch) {
   EXPECT_TRUE(succeeded(run_launch(launch)));
   return launch.tensors.back().tensor.all_bytes();
 }
 
-// P3: either phase 2 runs the executors of both, with the same bits.
+// Either phase 2 runs the executors of both, with the same bits.
 TEST(GroupedBiasPhase2, TheVersionsAreOneOperator) {
   for (const aclDataType dtype : kFloatDtypes) {
     const std::vector<std::byte> wanted = out_bytes(with_groups(dtype, ACL_INT64));
@@ -106,7 +150,7 @@ TEST(GroupedBiasPhase2, TheVersionsAreOneOperator) {
   }
 }
 
-// P3 from the other side: another operator refuses the executor and consumes it.
+// Another operator refuses the executor and consumes it.
 TEST(GroupedBiasPhase2, AnotherOperatorConsumesTheExecutor) {
   use_device();
   for (const Versions& versions : kVersions) {
@@ -132,79 +176,22 @@ bool only_zeros(const std::vector<std::byte>& bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
 }
 
-// P7, P9, P10 after V12: zeros into out need out only, an empty out needs nothing; groupIdx is not read then, so wrong entries
-// are no fault.
-TEST(GroupedBiasPhase2, NeedsOnlyWhatItAccesses) {
+TEST(GroupedBiasPhase2, WithoutRowsOutBecomesZeros) {
   for (const aclDataType dtype : kFloatDtypes) {
-    expect_only_needed_memory_matters(with_groups(dtype, ACL_INT32));
-    expect_only_needed_memory_matters(without_groups(dtype));
-    expect_only_needed_memory_matters(without_groups(dtype, {2, 2}, kLongGroups));
-
-    Launch no_rows = not_accessing(with_groups(dtype, ACL_INT64), {0, 1});
-    no_rows.tensors[0] = input_tensor("gradY", dtype, {0, 8});
-    no_rows.tensors[0].is_accessed = false;
-    no_rows.tensors[1].tensor.fill({-5, 1e15, 3, 2});
-    const Launch no_rows_ungrouped = not_accessing(without_groups(dtype, {2, 2}, {4, 0, 8}), {0});
-    for (const Launch& zeros : {no_rows, no_rows_ungrouped}) {
-      EXPECT_EQ(required_workspace(zeros), 0u);
-      expect_only_needed_memory_matters(zeros);
-      EXPECT_TRUE(only_zeros(out_bytes(zeros)));
-      EXPECT_GT(expect_launch_faults_in_order(zeros), 5);
-    }
-
-    Launch no_groups = launch_of({2, 2}, 0);
-    no_groups.tensors = {input_tensor("gradY", dtype, {16, 8}),
-                         group_index(ACL_INT64, {}, Placement::ends_at_guard),
-                         output_tensor("out", dtype, {0, 8})};
-    const Launch no_columns = with_groups(dtype, ACL_INT64, {2, 2}, 0, Placement::ends_at_guard, {16, 0});
-    for (const Launch& nothing : {no_groups, no_columns}) {
-      EXPECT_EQ(required_workspace(nothing), 0u);
-      expect_only_needed_memory_matters(not_accessing(nothing, {0, 1, 2}));
-    }
-    const Launch no_groups_ungrouped = without_groups(dtype, {2, 2}, {0, 4, 8});
-    const Launch no_columns_ungrouped = without_groups(dtype, {2, 2}, {4, 4, 0});
-    for (const Launch& nothing : {no_groups_ungrouped, no_columns_ungrouped})
-      expect_only_needed_memory_matters(not_accessing(nothing, {0, 1}));
-  }
-}
-
-TEST(GroupedBiasPhase2, AcceptsNeighbours) {
-  for (const aclDataType dtype : kFloatDtypes) {
-    for (const aclDataType index_dtype : kIndexDtypes)
-      expect_neighbours_work(with_groups(dtype, index_dtype));
-    expect_neighbours_work(without_groups(dtype));
-    expect_neighbours_work(without_groups(dtype, {2, 2}, kLongGroups));
-  }
-}
-
-// With groupIdx out is index 2 of aclSetTensorAddr, without it index 1.
-TEST(GroupedBiasPhase2, TakesNewAddresses) {
-  for (const Versions& versions : kVersions) {
-    expect_address_updates_work(with_groups(ACL_FLOAT, ACL_INT64, versions));
-    expect_address_updates_work(without_groups(ACL_FLOAT, versions));
+    EXPECT_TRUE(only_zeros(out_bytes(without_rows(dtype, Placement::ends_at_guard))));
+    EXPECT_TRUE(only_zeros(out_bytes(without_groups(dtype, {2, 2}, {4, 0, 8}))));
   }
 }
 
 // ---- settings of the process: each suite runs in a process of its own ----
 
 TEST(GroupedBiasSettings, StrictMemory) {
-  const ProcessResult result = run_suite("GroupedBiasStrictMemory", {{"OPENACLNN_CHECK", "strict"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
-}
-
-PROCESS_TEST(GroupedBiasStrictMemory, RefusesMemoryThatTheAllocatorDoesNotKnow) {
-  for (const aclDataType dtype : kFloatDtypes) {
-    for (const aclDataType index_dtype : kIndexDtypes)
-      expect_unknown_memory_refused(with_groups(dtype, index_dtype, {2, 2}, 0, Placement::library));
-    expect_unknown_memory_refused(without_groups(dtype, {1, 1}, kLongGroups, Placement::library));
-  }
+  expect_suite_passes("GroupedBiasStrictMemory", {{"OPENACLNN_CHECK", "strict"}});
 }
 
 // Nothing is read and no row is left over when there are no rows.
 PROCESS_TEST(GroupedBiasStrictMemory, WithoutRowsThereIsNoFault) {
-  Launch zeros = with_groups(ACL_FLOAT, ACL_INT64, {2, 2}, 0, Placement::library, {0, 8});
-  zeros.tensors[1].tensor.fill({-5, 1e15, 3, 2});
-  EXPECT_TRUE(only_zeros(out_bytes(zeros)));
+  EXPECT_TRUE(only_zeros(out_bytes(without_rows(ACL_FLOAT, Placement::library))));
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ inline std::vector<Fault> shape_faults(bool grouped) {
     return {
         bad_dims("groupIdx NULL: gradY rank 3", kGradY, {12, 8}, {"gradY has shape [12, 8]", rank}),
         bad_dims("groupIdx NULL: gradY rank 3", kGradY, {3, 4, 8, 1}, {"gradY has shape [3, 4, 8, 1]", rank}),
-        bad_call(V6, "groupIdx given: gradY rank 2", both,
+        bad_call(kShapeRule, "groupIdx given: gradY rank 2", both,
                  [](CallArguments& a) { a.tensors[kGroupIdx].handle = Handle::live; },
                  {"gradY has shape [3, 4, 8]", "its rank must be 2: [R, H] with groupIdxOptional"}),
     };
@@ -52,14 +52,14 @@ inline std::vector<Fault> shape_faults(bool grouped) {
   return {
       bad_dims("groupIdx given: gradY rank 2", kGradY, {3, 4, 8}, {"gradY has shape [3, 4, 8]", rank}),
       bad_dims("groupIdx given: gradY rank 2", kGradY, {}, {"gradY has shape []", rank}),
-      bad_call(V6, "groupIdx NULL: gradY rank 3", both,
+      bad_call(kShapeRule, "groupIdx NULL: gradY rank 3", both,
                [](CallArguments& a) { a.tensors[kGroupIdx].handle = Handle::null; },
                {"gradY has shape [12, 8]", "its rank must be 3: [G, C, H] without groupIdxOptional"}),
       bad_dims("groupIdx given: groupIdx rank 1", kGroupIdx, {3, 1},
                {"groupIdxOptional has shape [3, 1]", "its rank must be 1"}),
       bad_dims("groupIdx given: groupIdx rank 1", kGroupIdx, {},
                {"groupIdxOptional has shape []", "its rank must be 1"}),
-      bad_call(V6, "out rank 2 = [G, H]", {{Part::dims, kGroupIdx}, {Part::dims, kOut}},
+      bad_call(kShapeRule, "out rank 2 = [G, H]", {{Part::dims, kGroupIdx}, {Part::dims, kOut}},
                [](CallArguments& a) { a.tensors[kGroupIdx].dims = {4}; },
                {"out has shape [3, 8]; it must be [G, H] = [4, 8]"}),
   };
@@ -123,8 +123,8 @@ inline Schema bias_test(const Version& version) {
                               {std::string("out has shape ") + shape + "; it must be [G, H] = [3, 8]"}));
   }
   if (version.number == 2) {
-    faults.push_back(bad_number(V7, "groupIdxType 0 or 1, also when groupIdx is NULL", kGroupIdxType, 2,
-                                {"groupIdxType is 2; it must be 0", "or 1"}));
+    faults.push_back(bad_number(kAttributeRule, "groupIdxType 0 or 1, also when groupIdx is NULL",
+                                kGroupIdxType, 2, {"groupIdxType is 2; it must be 0", "or 1"}));
   }
   return test;
 }

@@ -1,4 +1,4 @@
-// GroupedBiasAddGrad: the vectors of the specification, and the bits of the prescribed order for groups and rows of all sizes.
+// GroupedBiasAddGrad: vectors by hand, and the bits of the prescribed order for groups and rows of all sizes.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -7,6 +7,7 @@
 
 #include "ops/grouped_bias_add_grad/verify/cases.h"
 #include "support/case_call.h"
+#include "support/order_of_additions.h"
 #include "support/verify.h"
 
 namespace openaclnn_test {
@@ -49,7 +50,7 @@ CaseCall column_of(aclDataType dtype, const std::vector<double>& rows) {
   return call;
 }
 
-TEST(GroupedBiasVectors, B1EndsAndSizes) {
+TEST(GroupedBiasVectors, EndsAndSizes) {
   const auto fill = [](CaseCall& call) {
     for (int64_t i = 0; i < 12; ++i) {
       call[kBiasGradY].set(2 * i, static_cast<double>(i + 1));
@@ -66,7 +67,7 @@ TEST(GroupedBiasVectors, B1EndsAndSizes) {
   EXPECT_TRUE(sizes.has_bits(2, values(ACL_FLOAT, {3, -1.5, 7, -3.5, 56, -28, 12, -6})));
 }
 
-TEST(GroupedBiasVectors, B2EmptyGroupsAndRowsLeft) {
+TEST(GroupedBiasVectors, EmptyGroupsAndRowsLeft) {
   for (const aclDataType dtype : kDtypes) {
     CaseCall call = call_of(dtype, kEnds, {{0, 3, 0, 1}, 1});
     call[kBiasGradY].fill({1, 2, 4, 8});
@@ -79,36 +80,26 @@ TEST(GroupedBiasVectors, B2EmptyGroupsAndRowsLeft) {
   }
 }
 
-TEST(GroupedBiasVectors, B3EqualGroups) {
+TEST(GroupedBiasVectors, EqualGroups) {
   CaseCall call = call_of(ACL_FLOAT, kEqual, {{3, 3}, 1});
   call[kBiasGradY].fill({1, 2, 3, 4, 5, 6});
   ASSERT_TRUE(call.run_cleanly());
   EXPECT_TRUE(call.has_bits(1, {0x40c00000, 0x41700000}));
 }
 
-TEST(GroupedBiasVectors, B4OrderOfAdditions) {
-  struct Sum {
-    int64_t rows;
-    uint64_t bits[3];
-  };
-  const Sum sums[] = {{64, {0xbd321ce0, 0xa995, 0xbd2f}},   {65, {0x3c2f2780, 0x2168, 0x3c3b}},
-                      {512, {0xbe883160, 0xb442, 0xbe8b}},  {513, {0xbeaa4a9c, 0xb553, 0xbead}},
-                      {1537, {0xbe9647d8, 0xb4b3, 0xbe98}}, {100000, {0x3e1ecfb4, 0x30ff, 0x3e1c}}};
-  for (const Sum& sum : sums) {
+TEST(GroupedBiasVectors, OrderOfAdditions) {
+  for (const OrderedSum& sum : kOrderedSums) {
     std::vector<double> rows;
-    for (int64_t i = 0; i < sum.rows; ++i) {
-      const auto k = static_cast<int64_t>(static_cast<uint32_t>(i * 2654435761));
-      rows.push_back(static_cast<double>((k >> 8) - (1 << 23)) / (1 << 24));
-    }
+    for (int64_t i = 0; i < sum.terms; ++i) rows.push_back(order_term(i));
     for (size_t d = 0; d < std::size(kDtypes); ++d) {
       CaseCall call = column_of(kDtypes[d], rows);
       ASSERT_TRUE(call.run_cleanly());
-      EXPECT_TRUE(call.has_bits(2, {sum.bits[d]})) << sum.rows << " rows of dtype " << kDtypes[d];
+      EXPECT_TRUE(call.has_bits(2, {sum.bits[d]})) << sum.terms << " rows of dtype " << kDtypes[d];
     }
   }
 }
 
-TEST(GroupedBiasVectors, B5TiesAndB6SpecialValues) {
+TEST(GroupedBiasVectors, TiesAndSpecialValues) {
   struct Column {
     aclDataType dtype;
     std::vector<double> rows;

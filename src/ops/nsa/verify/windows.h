@@ -11,6 +11,7 @@
 #include "aclnn/acl_meta.h"
 #include "verify/case.h"
 #include "verify/draw.h"
+#include "verify/number.h"
 
 namespace openaclnn_verify {
 
@@ -137,6 +138,43 @@ auto random_compression(Draw& draw, int64_t elements, const Make& make) {
   return make(dtype, std::vector<int64_t>{tokens, heads, columns}, windows, layout,
               std::to_string(draw.seed()));
 }
+
+struct WindowsCase {
+  const char* what;
+  Shape tokens;
+  WindowAttributes attributes;
+  Layout layout = Layout::contiguous;
+};
+
+// make(dtype, shape of the tokens, windows, layout, name) of the cases that all operators of windows have, and of its own ones.
+template <class Make>
+std::vector<Case> windows_cases(const Make& make, const std::vector<WindowsCase>& own) {
+  std::vector<WindowsCase> all = {
+      {"overlapping windows", {400, 4, 128}, {32, 16, {96, 104, 200}, 0}},
+      {"one sequence, no lengths given", {500, 3, 80}, {16, 16, {}, 0, false}},
+      {"equal batches, no lengths given", {240, 3, 72}, WindowAttributes::without_lengths(20, 6, 3)},
+      {"long windows", {1900, 1, 65}, {600, 333, {1800, 100}, 1}},
+      {"wide heads", {60, 3, 1037}, {5, 3, {60}, 0}},
+      {"narrow heads", {900, 131, 3}, {8, 5, {450, 450}, 0}},
+      {"many windows overlap, heads in pieces", {120, 3, 1100}, {40, 3, {}, 0, false}},
+      {"padded rows", {300, 6, 50}, {12, 6, {100, 200}, 1}, Layout::padded},
+      {"rotated views, negative strides", {200, 7, 40}, {10, 4, {120, 80}, 0}, Layout::mixed}};
+  all.insert(all.end(), own.begin(), own.end());
+  std::vector<Case> cases;
+  for (const aclDataType dtype : {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}) {
+    for (const auto& [what, tokens, attributes, layout] : all)
+      cases.push_back(make(dtype, tokens, attributes, layout, std::string(dtype_name(dtype)) + " " + what));
+  }
+  return cases;
+}
+
+// Sums of windows whose errors are measured.
+struct WindowsSums {
+  const char* name;
+  Shape input_dims;
+  WindowAttributes attributes;
+  double share;  // of the elements
+};
 
 // The host array of a call; owns its handle, which is NULL when no lengths are passed.
 class LengthArray {

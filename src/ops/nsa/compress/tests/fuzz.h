@@ -22,7 +22,7 @@ inline OperatorCall nsa_compress_fuzz_call(Fuzz fuzz) {
   call.phase2 = aclnnNsaCompress;
   call.wanted.resize(kCompressTensors);
   for_each_compressed(sizes.attributes, call.tensors[kCompressInput].host, call.tensors[kCompressWeight].host,
-                      [&](int64_t, const std::vector<CompressTerm>& terms) {
+                      [&](int64_t, const std::vector<WeightedTerm>& terms) {
                         add_bits(call.wanted[kCompressOutput], prescribed_compressed(dtype, terms),
                                  element_bytes(dtype));
                       });

@@ -1,19 +1,15 @@
-// NsaCompress: what phase 2 refuses and what it does not need, and the modes of the process that change what is refused.
+// NsaCompress: the calls for the suite of support/phase2_refusals.h.
 #include <gtest/gtest.h>
 
 #include "aclnnop/aclnn_nsa_compress.h"
-#include "support/expect.h"
-#include "support/phase2_faults.h"
-#include "support/subprocess.h"
+#include "support/phase2_refusals.h"
+#include "verify/number.h"
 
 namespace openaclnn_test {
 namespace {
 
-constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-
 // Windows of 8 tokens, 4 apart, in sequences of 12 and of all other tokens; 2 heads of 4 columns.
-Launch compress_launch(aclDataType dtype, int64_t tokens = 32,
-                       Placement placement = Placement::ends_at_guard) {
+Launch compress_launch(aclDataType dtype, int64_t tokens, Placement placement) {
   Launch launch;
   launch.function = "aclnnNsaCompress";
   launch.phase2 = aclnnNsaCompress;
@@ -35,51 +31,25 @@ Launch compress_launch(aclDataType dtype, int64_t tokens = 32,
   return launch;
 }
 
-TEST(NsaCompressPhase2, TheFirstOfTwoFaultsDecides) {
-  for (const aclDataType dtype : kDtypes) {
-    ASSERT_GT(required_workspace(compress_launch(dtype)), 0u);
-    EXPECT_GT(expect_launch_faults_in_order(compress_launch(dtype)), 300);
-  }
-}
-
-TEST(NsaCompressPhase2, RefusesMisalignedData) {
-  for (const aclDataType dtype : kDtypes) expect_misaligned_data_refused(compress_launch(dtype));
-}
-
-// P7, P9, P10 after V12: without windows nothing is needed.
-TEST(NsaCompressPhase2, NeedsOnlyWhatItAccesses) {
-  for (const aclDataType dtype : kDtypes) {
-    expect_only_needed_memory_matters(compress_launch(dtype));
+std::vector<LaunchForm> launches() {
+  std::vector<LaunchForm> all;
+  for (const aclDataType dtype : {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}) {
+    const auto with_tokens = [dtype](int64_t tokens) {
+      return [=](Placement placement) { return compress_launch(dtype, tokens, placement); };
+    };
+    const std::string name = dtype_name(dtype);
+    all.push_back({.name = name, .make = with_tokens(32), .least_pairs = 300, .needs_workspace = true});
+    // Without windows nothing is needed.
     for (const int64_t tokens : {0, 7}) {
-      const Launch no_windows = not_accessing(compress_launch(dtype, tokens), {0, 1, 2});
-      EXPECT_EQ(required_workspace(no_windows), 0u);
-      expect_only_needed_memory_matters(no_windows);
-      EXPECT_GT(expect_launch_faults_in_order(no_windows), 5);
+      all.push_back({.name = name + "of" + std::to_string(tokens) + "tokens",
+                     .make = with_tokens(tokens),
+                     .not_accessed = {0, 1, 2},
+                     .needs_workspace = false});
     }
   }
+  return all;
 }
-
-TEST(NsaCompressPhase2, AcceptsNeighbours) {
-  for (const aclDataType dtype : kDtypes) expect_neighbours_work(compress_launch(dtype));
-}
-
-TEST(NsaCompressPhase2, TakesNewAddresses) {
-  for (const aclDataType dtype : kDtypes) expect_address_updates_work(compress_launch(dtype));
-}
-
-// ---- settings of the process: each suite runs in a process of its own ----
-
-TEST(NsaCompressSettings, StrictMemory) {
-  const ProcessResult result = run_suite("NsaCompressStrictMemory", {{"OPENACLNN_CHECK", "strict"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
-}
-
-PROCESS_TEST(NsaCompressStrictMemory, RefusesMemoryThatTheAllocatorDoesNotKnow) {
-  for (const aclDataType dtype : kDtypes) {
-    expect_unknown_memory_refused(compress_launch(dtype, 32, Placement::library));
-    EXPECT_TRUE(succeeded(run_launch(compress_launch(dtype, 32, Placement::library), Placement::library)));
-  }
-}
+INSTANTIATE_TEST_SUITE_P(NsaCompress, Phase2Refusals, testing::ValuesIn(launches()), LaunchForm::name_of);
 
 }  // namespace
 }  // namespace openaclnn_test

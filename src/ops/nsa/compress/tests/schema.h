@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "aclnnop/aclnn_nsa_compress.h"
+#include "ops/nsa/tests/windows_refusal.h"
 #include "support/phase1_faults.h"
-#include "support/windows_refusal.h"
 
 namespace openaclnn_test {
 namespace nsa_compress_schema {
@@ -34,10 +34,10 @@ inline std::vector<Fault> faults_up_to_shapes() {
       bad_dims("ranks 3, 2, 3", kOutput, {4, 32}, {"output has shape [4, 32]; its rank must be 3"}),
       bad_dims("N > 0", kInput, {96, 0, 16}, {"input has shape [96, 0, 16]", heads + "at least 1"}),
       bad_dims("D > 0", kInput, {96, 2, 0}, {"input has shape [96, 2, 0]", heads + "at least 1"}),
-      bad_number(V6, "L >= 1", kBlockSize, 0, {"compressBlockSize is 0; it must be at least 1"}),
+      bad_number(kShapeRule, "L >= 1", kBlockSize, 0, {"compressBlockSize is 0; it must be at least 1"}),
       bad_dims("weight = [L, N]", kWeight, {31, 2}, {"weight has shape [31, 2]", weight_shape + "[32, 2]"}),
       bad_dims("weight = [L, N]", kWeight, {32, 3}, {"weight has shape [32, 3]", weight_shape + "[32, 2]"}),
-      bad_call(V6, "weight = [L, N]", {{Part::number, kBlockSize}, {Part::dims, kWeight}},
+      bad_call(kShapeRule, "weight = [L, N]", {{Part::number, kBlockSize}, {Part::dims, kWeight}},
                [](CallArguments& a) { a.numbers[kBlockSize] = 16; },
                {"weight has shape [32, 2]", weight_shape + "[16, 2]"}),
       bad_dims("output dims 1, 2 = N, D", kOutput, {4, 3, 16},
@@ -50,8 +50,9 @@ inline std::vector<Fault> faults_up_to_shapes() {
 inline std::vector<Fault> faults_of_attributes_and_lengths() {
   const std::string layout = "it must be NULL or \"TND\"";
   return {
-      bad_number(V7, "d >= 1", kStride, 0, {"compressStride is 0; it must be at least 1"}),
-      bad_number(V7, "actSeqLenType 0 or 1", kLengthType, 2, {"actSeqLenType is 2; it must be 0", "or 1"}),
+      bad_number(kAttributeRule, "d >= 1", kStride, 0, {"compressStride is 0; it must be at least 1"}),
+      bad_number(kAttributeRule, "actSeqLenType 0 or 1", kLengthType, 2,
+                 {"actSeqLenType is 2; it must be 0", "or 1"}),
       bad_layout("layout NULL or exactly TND", "BSND", {"layoutOptional is \"BSND\"", layout}),
       bad_layout("layout NULL or exactly TND", "", {"layoutOptional is \"\"", layout}),
       bad_layout("layout NULL or exactly TND", "tnd", {"layoutOptional is \"tnd\"", layout}),
@@ -63,7 +64,7 @@ inline std::vector<Fault> faults_of_attributes_and_lengths() {
                 {"actSeqLenOptional[2] = 97 exceeds 96, the number of tokens of input"}),
       bad_array("J != output dim 0", {0, 31, 96},
                 {"output has ", " windows in dim 0", "the sequences have 3 windows"}),
-      bad_call(V10, "J != output dim 0", {{Part::dims, kOutput}},
+      bad_call(kArrayRule, "J != output dim 0", {{Part::dims, kOutput}},
                [](CallArguments& a) {
                  a.tensors[kOutput].dims = {5, 2, 16};
                },

@@ -1,15 +1,11 @@
-// NsaCompress: the vectors of the specification, and the bits of the prescribed order for windows of all kinds.
+// NsaCompress: vectors by hand, and the bits of the prescribed order for windows of all kinds.
 #include <gtest/gtest.h>
 
 #include "ops/nsa/compress/verify/cases.h"
-#include "support/case_call.h"
-#include "support/verify.h"
-#include "verify/random.h"
+#include "ops/nsa/tests/windows_calls.h"
 
 namespace openaclnn_test {
 namespace {
-
-constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
 
 CaseCall call_of(aclDataType dtype, const Shape& input_dims, const WindowAttributes& windows) {
   return CaseCall(compress_case(dtype, input_dims, windows, Layout::contiguous, "test"));
@@ -18,18 +14,19 @@ CaseCall call_of(aclDataType dtype, const Shape& input_dims, const WindowAttribu
 std::vector<uint64_t> expected(const WindowAttributes& windows, const CaseCall& call) {
   std::vector<uint64_t> bits;
   for_each_compressed(windows, call[kCompressInput], call[kCompressWeight],
-                      [&](int64_t, const std::vector<CompressTerm>& terms) {
+                      [&](int64_t, const std::vector<WeightedTerm>& terms) {
                         bits.push_back(prescribed_compressed(call[kCompressOutput].dtype(), terms));
                       });
   return bits;
 }
 
-TEST(NsaCompressVectors, D1EveryFormOfTheLengths) {
-  for (const auto& [lengths, type] : {std::pair<std::vector<int64_t>, int64_t>({5, 4}, 0),
-                                      {{0, 5, 4}, 0},
-                                      {{5, 4}, 1},
-                                      {{0, 5, 0, 4, 0}, 1}}) {
-    const WindowAttributes form = {3, 2, lengths, type};
+void run_and_compare(const WindowAttributes& windows, CaseCall& call) {
+  ASSERT_TRUE(call.run_cleanly());
+  ASSERT_TRUE(call.has_bits(kCompressOutput, expected(windows, call)));
+}
+
+TEST(NsaCompressVectors, EveryFormOfTheLengths) {
+  for (const WindowAttributes& form : forms_of_five_and_four()) {
     CaseCall call = call_of(ACL_FLOAT16, {9, 1, 2}, form);
     for (int64_t i = 0; i < 18; ++i) call[kCompressInput].set(i, static_cast<double>(i));
     call[kCompressWeight].fill({1, 2, 3});
@@ -39,75 +36,57 @@ TEST(NsaCompressVectors, D1EveryFormOfTheLengths) {
   }
 }
 
-TEST(NsaCompressVectors, D2AndD3WhereTheWindowsAre) {
-  const auto check = [](const WindowAttributes& windows, int64_t tokens, const std::vector<int64_t>& starts) {
-    EXPECT_EQ(window_starts(windows, tokens), starts);
+TEST(NsaCompressVectors, WhereTheWindowsAre) {
+  const std::vector<int64_t> starts[] = {{0, 16, 32, 48, 64, 96, 112, 128, 144, 160}, {7, 23}, {7, 23}, {12}};
+  size_t at = 0;
+  for (const auto& [windows, tokens] : known_windows()) {
+    EXPECT_EQ(window_starts(windows, tokens), starts[at++]);
     CaseCall call = call_of(ACL_FLOAT, {tokens, 2, 3}, windows);
-    EXPECT_TRUE(call.run_cleanly());
-    EXPECT_TRUE(call.has_bits(kCompressOutput, expected(windows, call)));
-  };
-  check({32, 16, {0, 96, 104}, 0}, 200, {0, 16, 32, 48, 64, 96, 112, 128, 144, 160});
-  check({32, 16, {0, 7, 53}, 0}, 60, {7, 23});
-  check({32, 16, {7, 53}, 0}, 60, {7, 23});
-  check({16, 16, {10, 2, 28}, 0}, 40, {12});
+    ASSERT_NO_FATAL_FAILURE(run_and_compare(windows, call));
+  }
 }
 
-TEST(NsaCompressVectors, D4ToD6) {
-  CaseCall d4 = call_of(ACL_BF16, {10, 1, 1}, {6, 2, {10}, 0});
-  for (int64_t t = 0; t < 10; ++t) d4[kCompressInput].set(t, 1 + static_cast<double>(t) / 8);
-  d4[kCompressWeight].fill({1});
-  ASSERT_TRUE(d4.run_cleanly());
-  EXPECT_TRUE(d4.has_bits(kCompressOutput, {0x40fc, 0x4116, 0x412e}));
+TEST(NsaCompressVectors, OrderTiesAndTwoHeads) {
+  CaseCall order = call_of(ACL_BF16, {10, 1, 1}, {6, 2, {10}, 0});
+  for (int64_t t = 0; t < 10; ++t) order[kCompressInput].set(t, 1 + static_cast<double>(t) / 8);
+  order[kCompressWeight].fill({1});
+  ASSERT_TRUE(order.run_cleanly());
+  EXPECT_TRUE(order.has_bits(kCompressOutput, {0x40fc, 0x4116, 0x412e}));
 
-  CaseCall d5 = call_of(ACL_FLOAT16, {3, 1, 1}, {2, 1, {3}, 0});
-  d5[kCompressInput].fill({2048, 1, 2050});
-  d5[kCompressWeight].fill({1});
-  ASSERT_TRUE(d5.run_cleanly());
-  EXPECT_TRUE(d5.has_bits(kCompressOutput, {0x6800, 0x6802}));
+  CaseCall ties = call_of(ACL_FLOAT16, {3, 1, 1}, {2, 1, {3}, 0});
+  ties[kCompressInput].fill({2048, 1, 2050});
+  ties[kCompressWeight].fill({1});
+  ASSERT_TRUE(ties.run_cleanly());
+  EXPECT_TRUE(ties.has_bits(kCompressOutput, {0x6800, 0x6802}));
 
-  CaseCall d6 = call_of(ACL_FLOAT, {4, 2, 1}, {2, 1, {4}, 0});
-  d6[kCompressInput].fill({1, 0, 2, -1, 3, -2, 4, -3});
-  d6[kCompressWeight].fill({1, -1, 2, .5});
-  ASSERT_TRUE(d6.run_cleanly());
+  CaseCall heads = call_of(ACL_FLOAT, {4, 2, 1}, {2, 1, {4}, 0});
+  heads[kCompressInput].fill({1, 0, 2, -1, 3, -2, 4, -3});
+  heads[kCompressWeight].fill({1, -1, 2, .5});
+  ASSERT_TRUE(heads.run_cleanly());
   const double wanted[] = {5, -.5, 8, 0, 11, .5};
-  for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(d6[kCompressOutput].get(i), wanted[i]);
+  for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(heads[kCompressOutput].get(i), wanted[i]);
 }
 
 TEST(NsaCompressValues, EverySizeHasThePrescribedBits) {
-  for (const aclDataType dtype : kDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     for (const int64_t columns : {1, 2, 3, 7, 8, 9, 16, 17, 33, 170, 511, 512, 513, 1025}) {
       const int64_t heads = columns < 200 ? 7 : 2;
       const WindowAttributes windows = {5, 3, {21}, 0};
       CaseCall call = call_of(dtype, {21, heads, columns}, windows);
-      ASSERT_TRUE(call.run_cleanly());
-      ASSERT_TRUE(call.has_bits(kCompressOutput, expected(windows, call))) << columns << " columns";
+      SCOPED_TRACE(columns);
+      ASSERT_NO_FATAL_FAILURE(run_and_compare(windows, call));
     }
     for (const int64_t block : {1, 2, 8, 63, 64, 65, 511, 512, 513, 1537}) {
       const WindowAttributes windows = {block, block / 2 + 1, {3 * block + 5}, 1};
       CaseCall call = call_of(dtype, {3 * block + 5, 2, 5}, windows);
-      ASSERT_TRUE(call.run_cleanly());
-      ASSERT_TRUE(call.has_bits(kCompressOutput, expected(windows, call))) << "windows of " << block;
+      SCOPED_TRACE(block);
+      ASSERT_NO_FATAL_FAILURE(run_and_compare(windows, call));
     }
   }
 }
 
 TEST(NsaCompressValues, RandomSequencesHaveThePrescribedBits) {
-  SCOPED_TRACE(seed_text());
-  Random random(test_seed());
-  for (int repeat = 0; repeat < 300; ++repeat) {
-    WindowAttributes windows = {random.between(1, 40), random.between(1, 60), {}, random.below(2)};
-    int64_t tokens = 0;
-    for (int64_t b = random.below(8); b >= 0; --b) {
-      windows.lengths.push_back(random.chance(4) ? 0 : random.between(1, 120));
-      tokens += windows.lengths.back();
-    }
-    windows.pass_lengths = !random.chance(8);
-    tokens += windows.pass_lengths ? random.below(3) * 7 : 1;
-    CaseCall call =
-        call_of(kDtypes[random.below(3)], {tokens, random.between(1, 9), random.between(1, 40)}, windows);
-    ASSERT_TRUE(call.run_cleanly());
-    ASSERT_TRUE(call.has_bits(kCompressOutput, expected(windows, call))) << "round " << repeat;
-  }
+  try_random_sequences(300, call_of, run_and_compare);
 }
 
 TEST(NsaCompressEmpty, WithoutWindowsThereIsNothingToDo) {
@@ -121,19 +100,8 @@ TEST(NsaCompressEmpty, WithoutWindowsThereIsNothingToDo) {
   EXPECT_TRUE(no_tokens.run_cleanly());
 }
 
-// Without lengths the sequences are the fewest of equal length that have as many windows as output: the bits are those of the call
-// with these lengths.
 TEST(NsaCompressBatches, HaveTheBitsOfTheirLengths) {
-  for (const EqualBatches& batches : kEqualBatches) {
-    for (const aclDataType dtype : kDtypes) {
-      const WindowAttributes none = batches.without_lengths();
-      CaseCall given = call_of(dtype, {batches.tokens, 3, 17}, batches.with_lengths());
-      CaseCall deduced = call_of(dtype, {batches.tokens, 3, 17}, none);
-      ASSERT_TRUE(given.run_cleanly() && deduced.run_cleanly());
-      ASSERT_TRUE(deduced.has_bits(kCompressOutput, given[kCompressOutput].all_bits()));
-      ASSERT_TRUE(deduced.has_bits(kCompressOutput, expected(none, deduced)));
-    }
-  }
+  expect_bits_of_lengths(call_of, run_and_compare, {kCompressOutput});
 }
 
 // Three windows of four tokens, 3 apart, fit 12 tokens as well as three batches of 4: the fewest batches count.

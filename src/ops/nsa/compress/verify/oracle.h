@@ -2,14 +2,12 @@
 // roundings, one output element at a time.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <vector>
 
+#include "ops/nsa/verify/sums.h"
 #include "ops/nsa/verify/windows.h"
 #include "verify/case.h"
-#include "verify/number.h"
-#include "verify/sum_order.h"
 
 namespace openaclnn_verify {
 
@@ -18,14 +16,11 @@ enum CompressTensor { kCompressInput, kCompressWeight, kCompressOutput, kCompres
 inline constexpr const char* kCompressNames[kCompressTensors] = {"input", "weight", "output"};
 
 // visit(element of the output, factors (weight, token) of its terms) for every element, in row-major order.
-struct CompressTerm {
-  float weight, token;
-};
 template <class Visit>
 void for_each_compressed(const WindowAttributes& a, const HostTensor& input, const HostTensor& weight,
                          const Visit& visit) {
   const int64_t heads = input.dims()[1], columns = input.dims()[2];
-  std::vector<CompressTerm> terms(static_cast<size_t>(a.block_size));
+  std::vector<WeightedTerm> terms(static_cast<size_t>(a.block_size));
   int64_t element = 0;
   for (const int64_t start : window_starts(a, input.dims()[0])) {
     for (int64_t n = 0; n < heads; ++n) {
@@ -41,29 +36,17 @@ void for_each_compressed(const WindowAttributes& a, const HostTensor& input, con
   }
 }
 
-inline uint64_t prescribed_compressed(aclDataType dtype, const std::vector<CompressTerm>& terms) {
-  std::vector<float> products;
-  for (const CompressTerm& term : terms) products.push_back(term.weight * term.token);
-  return encode(dtype, static_cast<double>(prescribed_sum(products)));
-}
-
 inline JudgeResults compress_judge(const WindowAttributes& given) {
   return [given](const std::vector<HostTensor>& before, const std::vector<HostTensor>& after, Judge& judge) {
     const HostTensor& output = after[kCompressOutput];
     const WindowAttributes attributes =
         with_fitting_batches(given, before[kCompressInput].dims()[0], output.dims()[0]);
     OutputRecord& record = judge.output("NsaCompress output", output.dtype());
-    const auto c = static_cast<long double>(additions_on_path(attributes.block_size) + 3);
+    const long double c = roundings_of_compressed(attributes.block_size);
     for_each_compressed(attributes, before[kCompressInput], before[kCompressWeight],
-                        [&](int64_t element, const std::vector<CompressTerm>& terms) {
-                          long double exact = 0, magnitude = 0;
-                          for (const CompressTerm& term : terms) {
-                            const long double product =
-                                static_cast<long double>(term.weight) * static_cast<long double>(term.token);
-                            exact += product;
-                            magnitude += std::fabs(product);
-                          }
-                          record.compare(output.get(element), exact, c, magnitude);
+                        [&](int64_t element, const std::vector<WeightedTerm>& terms) {
+                          const ExactSum exact = exact_sum(terms);
+                          record.compare(output.get(element), exact.value, c, exact.magnitude);
                         });
   };
 }

@@ -24,7 +24,7 @@ inline OperatorCall nsa_compress_grad_fuzz_call(Fuzz fuzz) {
   call.phase1 = compress_grad_phase1(sizes.attributes);
   call.phase2 = aclnnNsaCompressGrad;
   call.wanted.resize(kCompressGradTensors);
-  for_each_input_grad(sizes.attributes, tensors, [&](int64_t, const std::vector<InputGradTerm>& terms) {
+  for_each_input_grad(sizes.attributes, tensors, [&](int64_t, const std::vector<WeightedTerm>& terms) {
     add_bits(call.wanted[kCgInputGrad], prescribed_input_grad(dtype, terms), element_bytes(dtype));
   });
   // The order of weightGrad's additions is the implementation's own: its promise is the bound, for finite sums.

@@ -1,12 +1,12 @@
-// NsaCompressGrad: what phase 2 refuses and what it does not need, and the modes of the process that change what is refused.
+// NsaCompressGrad: the calls for the suite of support/phase2_refusals.h, and zeros where there is nothing to sum.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "aclnnop/aclnn_nsa_compress_grad.h"
 #include "support/expect.h"
-#include "support/phase2_faults.h"
-#include "support/subprocess.h"
+#include "support/phase2_refusals.h"
+#include "verify/number.h"
 
 namespace openaclnn_test {
 namespace {
@@ -20,8 +20,7 @@ struct Sizes {
 };
 
 // Windows of 8 tokens, 4 apart, in sequences of 12 and of all other tokens.
-Launch grad_launch(aclDataType dtype, const Sizes& sizes = {},
-                   Placement placement = Placement::ends_at_guard) {
+Launch grad_launch(aclDataType dtype, const Sizes& sizes, Placement placement) {
   Launch launch;
   launch.function = "aclnnNsaCompressGrad";
   launch.phase2 = aclnnNsaCompressGrad;
@@ -46,66 +45,51 @@ Launch grad_launch(aclDataType dtype, const Sizes& sizes = {},
   return launch;
 }
 
-TEST(NsaCompressGradPhase2, TheFirstOfTwoFaultsDecides) {
-  for (const aclDataType dtype : kDtypes) {
-    ASSERT_GT(required_workspace(grad_launch(dtype)), 0u);
-    EXPECT_GT(expect_launch_faults_in_order(grad_launch(dtype)), 1000);
-  }
-}
+// With nothing to sum only the outputs that have elements are needed, and become zeros.
+struct Zeros {
+  const char* name;
+  Sizes sizes;
+  std::vector<size_t> not_accessed;
+};
+const Zeros kZeros[] = {{"withoutWindows", {.tokens = 7}, {0, 1, 2}},
+                        {"withoutTokens", {.tokens = 0}, {0, 1, 2, 3}},
+                        {"withoutColumns", {.columns = 0}, {0, 1, 2, 3}},
+                        {"withoutHeads", {.heads = 0}, {0, 1, 2, 3, 4}},
+                        {"ofNothing", {.tokens = 0, .heads = 0, .columns = 0}, {0, 1, 2, 3, 4}}};
 
-TEST(NsaCompressGradPhase2, RefusesMisalignedData) {
-  for (const aclDataType dtype : kDtypes) expect_misaligned_data_refused(grad_launch(dtype));
+std::vector<LaunchForm> launches() {
+  std::vector<LaunchForm> all;
+  for (const aclDataType dtype : kDtypes) {
+    const auto of = [dtype](const Sizes& sizes) {
+      return [=](Placement placement) { return grad_launch(dtype, sizes, placement); };
+    };
+    const std::string name = dtype_name(dtype);
+    all.push_back({.name = name, .make = of({}), .least_pairs = 1000, .needs_workspace = true});
+    for (const Zeros& zeros : kZeros) {
+      all.push_back({.name = name + zeros.name,
+                     .make = of(zeros.sizes),
+                     .not_accessed = zeros.not_accessed,
+                     .needs_workspace = false});
+    }
+  }
+  return all;
 }
+INSTANTIATE_TEST_SUITE_P(NsaCompressGrad, Phase2Refusals, testing::ValuesIn(launches()), LaunchForm::name_of);
 
 bool only_zeros(const HostTensor& tensor) {
   const std::vector<std::byte> bytes = tensor.all_bytes();
   return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
 }
 
-// P7, P9, P10 after V12: with nothing to sum only the outputs that have elements are needed, and become zeros.
-TEST(NsaCompressGradPhase2, NeedsOnlyWhatItAccesses) {
-  struct Zeros {
-    Sizes sizes;
-    std::vector<size_t> not_accessed;
-  };
-  const Zeros all[] = {{{.tokens = 7}, {0, 1, 2}},
-                       {{.tokens = 0}, {0, 1, 2, 3}},
-                       {{.columns = 0}, {0, 1, 2, 3}},
-                       {{.heads = 0}, {0, 1, 2, 3, 4}},
-                       {{.tokens = 0, .heads = 0, .columns = 0}, {0, 1, 2, 3, 4}}};
+TEST(NsaCompressGradPhase2, WritesZerosWhereThereIsNothingToSum) {
   for (const aclDataType dtype : kDtypes) {
-    expect_only_needed_memory_matters(grad_launch(dtype));
-    for (const Zeros& zeros : all) {
-      const Launch launch = not_accessing(grad_launch(dtype, zeros.sizes), zeros.not_accessed);
-      EXPECT_EQ(required_workspace(launch), 0u);
-      expect_only_needed_memory_matters(launch);
-      EXPECT_GT(expect_launch_faults_in_order(launch), 5);
+    for (const Zeros& zeros : kZeros) {
+      const Launch launch = grad_launch(dtype, zeros.sizes, Placement::ends_at_guard);
+      EXPECT_TRUE(succeeded(run_launch(launch)));
       for (const LaunchTensor& t : launch.tensors) {
         EXPECT_TRUE(t.role == Role::input || only_zeros(t.tensor)) << t.name;
       }
     }
-  }
-}
-
-TEST(NsaCompressGradPhase2, AcceptsNeighbours) {
-  for (const aclDataType dtype : kDtypes) expect_neighbours_work(grad_launch(dtype));
-}
-
-TEST(NsaCompressGradPhase2, TakesNewAddresses) {
-  for (const aclDataType dtype : kDtypes) expect_address_updates_work(grad_launch(dtype));
-}
-
-// ---- settings of the process: each suite runs in a process of its own ----
-
-TEST(NsaCompressGradSettings, StrictMemory) {
-  const ProcessResult result = run_suite("NsaCompressGradStrictMemory", {{"OPENACLNN_CHECK", "strict"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
-}
-
-PROCESS_TEST(NsaCompressGradStrictMemory, RefusesMemoryThatTheAllocatorDoesNotKnow) {
-  for (const aclDataType dtype : kDtypes) {
-    expect_unknown_memory_refused(grad_launch(dtype, {}, Placement::library));
-    EXPECT_TRUE(succeeded(run_launch(grad_launch(dtype, {}, Placement::library), Placement::library)));
   }
 }
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "aclnnop/aclnn_nsa_compress_grad.h"
+#include "ops/nsa/tests/windows_refusal.h"
 #include "support/phase1_faults.h"
-#include "support/windows_refusal.h"
 
 namespace openaclnn_test {
 namespace nsa_compress_grad_schema {
@@ -42,10 +42,11 @@ inline std::vector<Fault> faults_up_to_shapes() {
   }
   const std::string weight_shape = "it must be [compressBlockSize, N of input] = ";
   const std::string heads = "but input has shape [96, 2, 16]; dims 1 and 2, N and D, must be equal";
-  list.push_back(bad_number(V6, "L >= 1", kBlockSize, 0, {"compressBlockSize is 0; it must be at least 1"}));
+  list.push_back(
+      bad_number(kShapeRule, "L >= 1", kBlockSize, 0, {"compressBlockSize is 0; it must be at least 1"}));
   add("weight = [L, N]", kWeight, {31, 2}, "[31, 2]", weight_shape + "[32, 2]");
   add("weight = [L, N]", kWeight, {32, 3}, "[32, 3]", weight_shape + "[32, 2]");
-  list.push_back(bad_call(V6, "weight = [L, N]", {{Part::number, kBlockSize}, {Part::dims, kWeight}},
+  list.push_back(bad_call(kShapeRule, "weight = [L, N]", {{Part::number, kBlockSize}, {Part::dims, kWeight}},
                           [](CallArguments& a) { a.numbers[kBlockSize] = 16; },
                           {"weight has shape [32, 2]", weight_shape + "[16, 2]"}));
   add("inputGradOut = input", kInputGrad, {95, 2, 16}, "[95, 2, 16]", "but input has shape [96, 2, 16]");
@@ -61,8 +62,9 @@ inline std::vector<Fault> faults_of_attributes_and_lengths() {
   const std::string layout = "it must be NULL or \"TND\"";
   const std::string array = "actSeqLenOptionalOptional";
   return {
-      bad_number(V7, "d >= 1", kStride, 0, {"compressStride is 0; it must be at least 1"}),
-      bad_number(V7, "actSeqLenType 0 or 1", kLengthType, 2, {"actSeqLenType is 2; it must be 0", "or 1"}),
+      bad_number(kAttributeRule, "d >= 1", kStride, 0, {"compressStride is 0; it must be at least 1"}),
+      bad_number(kAttributeRule, "actSeqLenType 0 or 1", kLengthType, 2,
+                 {"actSeqLenType is 2; it must be 0", "or 1"}),
       bad_layout("layout NULL or exactly TND", "BSND", {"layoutOptionalOptional is \"BSND\"", layout}),
       bad_layout("layout NULL or exactly TND", "", {"layoutOptionalOptional is \"\"", layout}),
       bad_layout("layout NULL or exactly TND", "tnd", {"layoutOptionalOptional is \"tnd\"", layout}),
@@ -72,7 +74,7 @@ inline std::vector<Fault> faults_of_attributes_and_lengths() {
       bad_array("total > T", {0, 48, 97}, {array + "[2] = 97 exceeds 96, the number of tokens of input"}),
       bad_array("J != outputGrad dim 0", {0, 31, 96},
                 {"outputGrad has ", " windows in dim 0", "the sequences have 3 windows"}),
-      bad_call(V10, "J != outputGrad dim 0", {{Part::dims, kOutputGrad}},
+      bad_call(kArrayRule, "J != outputGrad dim 0", {{Part::dims, kOutputGrad}},
                [](CallArguments& a) {
                  a.tensors[kOutputGrad].dims = {5, 2, 16};
                },

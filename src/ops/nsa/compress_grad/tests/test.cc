@@ -1,25 +1,20 @@
-// NsaCompressGrad: the vectors of the specification, the prescribed bits of the gradient of the tokens and the promised bound of
+// NsaCompressGrad: vectors by hand, the prescribed bits of the gradient of the tokens and the promised bound of
 // the gradient of the weights, for windows of all kinds.
 #include <gtest/gtest.h>
 
 #include "ops/nsa/compress_grad/verify/cases.h"
-#include "support/case_call.h"
-#include "support/verify.h"
-#include "verify/random.h"
+#include "ops/nsa/tests/windows_calls.h"
 
 namespace openaclnn_test {
 namespace {
 
-constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-
-CaseCall call_of(aclDataType dtype, const Shape& input_dims, const WindowAttributes& windows,
-                 Layout layout = Layout::contiguous) {
-  return CaseCall(compress_grad_case(dtype, input_dims, windows, layout, "test"));
+CaseCall call_of(aclDataType dtype, const Shape& input_dims, const WindowAttributes& windows) {
+  return CaseCall(compress_grad_case(dtype, input_dims, windows, Layout::contiguous, "test"));
 }
 
 std::vector<uint64_t> expected_input_grad(const WindowAttributes& windows, const CaseCall& call) {
   std::vector<uint64_t> bits;
-  for_each_input_grad(windows, call.tensors(), [&](int64_t, const std::vector<InputGradTerm>& terms) {
+  for_each_input_grad(windows, call.tensors(), [&](int64_t, const std::vector<WeightedTerm>& terms) {
     bits.push_back(prescribed_input_grad(call[kCgInput].dtype(), terms));
   });
   return bits;
@@ -44,12 +39,8 @@ std::vector<double> numbers(const HostTensor& tensor) {
   return all;
 }
 
-TEST(NsaCompressGradVectors, D1EveryFormOfTheLengths) {
-  for (const auto& [lengths, type] : {std::pair<std::vector<int64_t>, int64_t>({5, 4}, 0),
-                                      {{0, 5, 4}, 0},
-                                      {{5, 4}, 1},
-                                      {{0, 5, 0, 4, 0}, 1}}) {
-    const WindowAttributes form = {3, 2, lengths, type};
+TEST(NsaCompressGradVectors, EveryFormOfTheLengths) {
+  for (const WindowAttributes& form : forms_of_five_and_four()) {
     CaseCall call = call_of(ACL_FLOAT16, {9, 1, 2}, form);
     for (int64_t i = 0; i < 18; ++i) call[kCgInput].set(i, static_cast<double>(i));
     call[kCgWeight].fill({1, 2, 3});
@@ -62,13 +53,18 @@ TEST(NsaCompressGradVectors, D1EveryFormOfTheLengths) {
 }
 
 // How many windows cover each token: with weights and gradients of 1 that is the gradient of the token.
-TEST(NsaCompressGradVectors, D2AndD3WhichTokensAreCovered) {
+TEST(NsaCompressGradVectors, WhichTokensAreCovered) {
   struct Stretch {
     int64_t end;  // past the last token
     double windows;
   };
-  const auto check = [](const WindowAttributes& windows, int64_t tokens,
-                        const std::vector<Stretch>& covered) {
+  const std::vector<Stretch> all[] = {{{16, 1}, {80, 2}, {112, 1}, {176, 2}, {192, 1}, {200, 0}},
+                                      {{7, 0}, {23, 1}, {39, 2}, {55, 1}, {60, 0}},
+                                      {{7, 0}, {23, 1}, {39, 2}, {55, 1}, {60, 0}},
+                                      {{12, 0}, {28, 1}, {40, 0}}};
+  size_t at = 0;
+  for (const auto& [windows, tokens] : known_windows()) {
+    const std::vector<Stretch>& covered = all[at++];
     CaseCall call = call_of(ACL_BF16, {tokens, 1, 1}, windows);
     for (const CompressGradTensor which : {kCgOutputGrad, kCgInput, kCgWeight}) call[which].fill({1});
     EXPECT_TRUE(call.run_cleanly());
@@ -77,14 +73,10 @@ TEST(NsaCompressGradVectors, D2AndD3WhichTokensAreCovered) {
       while (t == covered[stretch].end) ++stretch;
       EXPECT_EQ(call[kCgInputGrad].get(t), covered[stretch].windows) << "token " << t;
     }
-  };
-  check({32, 16, {0, 96, 104}, 0}, 200, {{16, 1}, {80, 2}, {112, 1}, {176, 2}, {192, 1}, {200, 0}});
-  check({32, 16, {0, 7, 53}, 0}, 60, {{7, 0}, {23, 1}, {39, 2}, {55, 1}, {60, 0}});
-  check({32, 16, {7, 53}, 0}, 60, {{7, 0}, {23, 1}, {39, 2}, {55, 1}, {60, 0}});
-  check({16, 16, {10, 2, 28}, 0}, 40, {{12, 0}, {28, 1}, {40, 0}});
+  }
 }
 
-TEST(NsaCompressGradVectors, D4TheAscendingOrderDecides) {
+TEST(NsaCompressGradVectors, TheAscendingOrderDecides) {
   CaseCall call = call_of(ACL_BF16, {10, 1, 1}, {6, 2, {10}, 0});
   for (int64_t t = 0; t < 10; ++t) call[kCgInput].set(t, 1 + static_cast<double>(t) / 8);
   call[kCgWeight].fill({1});
@@ -93,26 +85,26 @@ TEST(NsaCompressGradVectors, D4TheAscendingOrderDecides) {
   EXPECT_TRUE(call.has_bits(kCgInputGrad, {0x3980, 0x3980, 0x4780, 0x4780, 0, 0, 0, 0, 0xc780, 0xc780}));
 }
 
-TEST(NsaCompressGradVectors, D5TiesAndD6TwoHeads) {
-  CaseCall d5 = call_of(ACL_FLOAT16, {3, 1, 1}, {2, 1, {3}, 0});
-  d5[kCgInput].fill({2048, 1, 2050});
-  d5[kCgWeight].fill({1});
-  d5[kCgOutputGrad].fill({2048, 1});
-  ASSERT_TRUE(d5.run_cleanly());
-  EXPECT_TRUE(d5.has_bits(kCgInputGrad, {0x6800, 0x6800, 0x3c00}));
-  EXPECT_TRUE(d5.has_bits(kCgWeightGrad, {0x7c00, 0x6c00}));
+TEST(NsaCompressGradVectors, TiesAndTwoHeads) {
+  CaseCall ties = call_of(ACL_FLOAT16, {3, 1, 1}, {2, 1, {3}, 0});
+  ties[kCgInput].fill({2048, 1, 2050});
+  ties[kCgWeight].fill({1});
+  ties[kCgOutputGrad].fill({2048, 1});
+  ASSERT_TRUE(ties.run_cleanly());
+  EXPECT_TRUE(ties.has_bits(kCgInputGrad, {0x6800, 0x6800, 0x3c00}));
+  EXPECT_TRUE(ties.has_bits(kCgWeightGrad, {0x7c00, 0x6c00}));
 
-  CaseCall d6 = call_of(ACL_FLOAT, {4, 2, 1}, {2, 1, {4}, 0});
-  d6[kCgInput].fill({1, 0, 2, -1, 3, -2, 4, -3});
-  d6[kCgWeight].fill({1, -1, 2, .5});
-  d6[kCgOutputGrad].fill({1, 2, 3, 4, 5, 6});
-  ASSERT_TRUE(d6.run_cleanly());
-  EXPECT_EQ(numbers(d6[kCgInputGrad]), (std::vector<double>{1, -2, 5, -3, 11, -4, 10, 3}));
-  EXPECT_EQ(numbers(d6[kCgWeightGrad]), (std::vector<double>{22, -16, 31, -28}));
+  CaseCall heads = call_of(ACL_FLOAT, {4, 2, 1}, {2, 1, {4}, 0});
+  heads[kCgInput].fill({1, 0, 2, -1, 3, -2, 4, -3});
+  heads[kCgWeight].fill({1, -1, 2, .5});
+  heads[kCgOutputGrad].fill({1, 2, 3, 4, 5, 6});
+  ASSERT_TRUE(heads.run_cleanly());
+  EXPECT_EQ(numbers(heads[kCgInputGrad]), (std::vector<double>{1, -2, 5, -3, 11, -4, 10, 3}));
+  EXPECT_EQ(numbers(heads[kCgWeightGrad]), (std::vector<double>{22, -16, 31, -28}));
 }
 
 TEST(NsaCompressGradValues, EverySize) {
-  for (const aclDataType dtype : kDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     for (const int64_t columns : {1, 2, 3, 15, 16, 17, 31, 33, 255, 256, 257, 520}) {
       const WindowAttributes windows = {5, 3, {21}, 0};
       CaseCall call = call_of(dtype, {21, 3, columns}, windows);
@@ -129,39 +121,10 @@ TEST(NsaCompressGradValues, EverySize) {
   }
 }
 
-TEST(NsaCompressGradValues, RandomSequences) {
-  SCOPED_TRACE(seed_text());
-  Random random(test_seed());
-  for (int repeat = 0; repeat < 120; ++repeat) {
-    WindowAttributes windows = {random.between(1, 40), random.between(1, 60), {}, random.below(2)};
-    int64_t tokens = 0;
-    for (int64_t b = random.below(8); b >= 0; --b) {
-      windows.lengths.push_back(random.chance(4) ? 0 : random.between(1, 120));
-      tokens += windows.lengths.back();
-    }
-    windows.pass_lengths = !random.chance(8);
-    tokens += windows.pass_lengths ? random.below(3) * 7 : 1;
-    CaseCall call =
-        call_of(kDtypes[random.below(3)], {tokens, random.between(1, 9), random.between(1, 40)}, windows);
-    SCOPED_TRACE(repeat);
-    ASSERT_NO_FATAL_FAILURE(run_and_compare(windows, call));
-  }
-}
+TEST(NsaCompressGradValues, RandomSequences) { try_random_sequences(120, call_of, run_and_compare); }
 
-// Without lengths the sequences are the fewest of equal length that have as many windows as outputGrad: the bits are those of the
-// call with these lengths.
 TEST(NsaCompressGradBatches, HaveTheBitsOfTheirLengths) {
-  for (const EqualBatches& batches : kEqualBatches) {
-    for (const aclDataType dtype : kDtypes) {
-      const WindowAttributes none = batches.without_lengths();
-      CaseCall given = call_of(dtype, {batches.tokens, 3, 17}, batches.with_lengths());
-      CaseCall deduced = call_of(dtype, {batches.tokens, 3, 17}, none);
-      ASSERT_TRUE(given.run_cleanly());
-      ASSERT_NO_FATAL_FAILURE(run_and_compare(none, deduced));
-      for (const CompressGradTensor which : {kCgInputGrad, kCgWeightGrad})
-        ASSERT_TRUE(deduced.has_bits(which, given[which].all_bits()));
-    }
-  }
+  expect_bits_of_lengths(call_of, run_and_compare, {kCgInputGrad, kCgWeightGrad});
 }
 
 // Many more terms than one path of 256 fp32 additions may hold: a sum of equal terms that fp32 alone would round away.
@@ -185,7 +148,7 @@ TEST(NsaCompressGradEmpty, WithoutWindowsBothGradientsAreZero) {
                                             {Shape{14, 2, 0}, one_sequence},
                                             {Shape{14, 0, 3}, one_sequence}}) {
     for (const Layout layout : {Layout::contiguous, Layout::mixed}) {
-      CaseCall call = call_of(ACL_FLOAT16, input_dims, windows, layout);
+      CaseCall call(compress_grad_case(ACL_FLOAT16, input_dims, windows, layout, "test"));
       for (const CompressGradTensor which : {kCgOutputGrad, kCgInput, kCgWeight}) {
         for (int64_t i = 0; i < call[which].numel(); ++i) call[which].set(i, std::nan(""));
       }

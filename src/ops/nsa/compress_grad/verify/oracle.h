@@ -2,11 +2,11 @@
 // of single roundings for the gradient of the tokens. The order of weightGrad is the implementation's own.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "ops/nsa/verify/sums.h"
 #include "ops/nsa/verify/windows.h"
 #include "verify/case.h"
 #include "verify/number.h"
@@ -40,17 +40,13 @@ inline std::vector<std::vector<TokenWindow>> windows_of_tokens(const WindowAttri
   return of_token;
 }
 
-// Factors (weight, outputGrad) of the terms of inputGrad[token, n, e].
-struct InputGradTerm {
-  float weight, grad;
-};
 // visit(element of inputGrad, its terms) for every element, in row-major order.
 template <class Visit>
 void for_each_input_grad(const WindowAttributes& a, const std::vector<HostTensor>& tensors,
                          const Visit& visit) {
   const Shape& dims = tensors[kCgInput].dims();
   const int64_t heads = dims[1], columns = dims[2];
-  std::vector<InputGradTerm> terms;
+  std::vector<WeightedTerm> terms;
   int64_t element = 0;
   for (const std::vector<TokenWindow>& windows : windows_of_tokens(a, dims[0])) {
     for (int64_t n = 0; n < heads; ++n) {
@@ -67,19 +63,13 @@ void for_each_input_grad(const WindowAttributes& a, const std::vector<HostTensor
   }
 }
 
-inline uint64_t prescribed_input_grad(aclDataType dtype, const std::vector<InputGradTerm>& terms) {
+inline uint64_t prescribed_input_grad(aclDataType dtype, const std::vector<WeightedTerm>& terms) {
   float sum = 0;
-  for (const InputGradTerm& term : terms) {
-    const float product = term.weight * term.grad;
-    sum += product;
-  }
+  for (const WeightedTerm& term : terms) sum += term.product();
   return encode(dtype, static_cast<double>(sum));
 }
 
 // The exact sum and the sum of the magnitudes of weightGrad[i, n].
-struct ExactSum {
-  long double value = 0, magnitude = 0;
-};
 inline std::vector<ExactSum> exact_weight_grad(const WindowAttributes& a,
                                                const std::vector<HostTensor>& tensors) {
   const Shape& dims = tensors[kCgInput].dims();
@@ -92,11 +82,8 @@ inline std::vector<ExactSum> exact_weight_grad(const WindowAttributes& a,
         ExactSum& sum = sums[static_cast<size_t>(i * heads + n)];
         const int64_t grad_row = static_cast<int64_t>(j) * heads + n, token_row = (starts[j] + i) * heads + n;
         for (int64_t e = 0; e < columns; ++e) {
-          const long double product =
-              static_cast<long double>(tensors[kCgOutputGrad].get(grad_row * columns + e)) *
-              tensors[kCgInput].get(token_row * columns + e);
-          sum.value += product;
-          sum.magnitude += std::fabs(product);
+          sum.add(tensors[kCgOutputGrad].get(grad_row * columns + e),
+                  tensors[kCgInput].get(token_row * columns + e));
         }
       }
     }
@@ -110,16 +97,11 @@ inline JudgeResults compress_grad_judge(const WindowAttributes& given) {
     const WindowAttributes attributes =
         with_fitting_batches(given, before[kCgInput].dims()[0], before[kCgOutputGrad].dims()[0]);
     OutputRecord& inputs = judge.output("NsaCompressGrad inputGradOut", input_grad.dtype());
-    for_each_input_grad(attributes, before, [&](int64_t element, const std::vector<InputGradTerm>& terms) {
+    for_each_input_grad(attributes, before, [&](int64_t element, const std::vector<WeightedTerm>& terms) {
       if (terms.empty()) return inputs.expect_bits(input_grad.bits(element), 0);
-      long double exact = 0, magnitude = 0;
-      for (const InputGradTerm& term : terms) {
-        const long double product =
-            static_cast<long double>(term.weight) * static_cast<long double>(term.grad);
-        exact += product;
-        magnitude += std::fabs(product);
-      }
-      inputs.compare(input_grad.get(element), exact, static_cast<long double>(terms.size() + 1), magnitude);
+      const ExactSum exact = exact_sum(terms);
+      inputs.compare(input_grad.get(element), exact.value, static_cast<long double>(terms.size() + 1),
+                     exact.magnitude);
     });
     OutputRecord& weights = judge.output("NsaCompressGrad weightGradOut", weight_grad.dtype());
     int64_t element = 0;

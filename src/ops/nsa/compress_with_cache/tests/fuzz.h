@@ -58,8 +58,8 @@ inline OperatorCall nsa_compress_with_cache_fuzz_call(Fuzz fuzz) {
   const CachePlan plan = plan_of_cache(a, before);
   call.fault = plan.fault;
   call.wanted.resize(call.tensors.size());
-  for_each_cached(plan, before, [&](int64_t i, const std::vector<CacheTerm>& terms) {
-    const uint64_t bits = terms.empty() ? before.back().bits(i) : prescribed_cached(dtype, terms);
+  for_each_cached(plan, before, [&](int64_t i, const std::vector<WeightedTerm>& terms) {
+    const uint64_t bits = terms.empty() ? before.back().bits(i) : prescribed_compressed(dtype, terms);
     add_bits(call.wanted.back(), bits, element_bytes(dtype));
   });
   return call;

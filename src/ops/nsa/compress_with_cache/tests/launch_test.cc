@@ -6,9 +6,10 @@
 
 #include "ops/nsa/compress_with_cache/verify/cases.h"
 #include "support/case_call.h"
-#include "support/phase2_faults.h"
+#include "support/phase2_refusals.h"
 #include "support/subprocess.h"
 #include "support/verify.h"
+#include "verify/number.h"
 
 namespace openaclnn_test {
 namespace {
@@ -22,66 +23,49 @@ CacheAttributes attributes(bool paged, int64_t least = 0) {
 Case small_case(aclDataType dtype, const CacheAttributes& a) {
   return cache_case(dtype, {2, 4, 4}, a, Layout::contiguous, "launch");
 }
-Launch cache_launch(aclDataType dtype, bool paged, Placement placement = Placement::ends_at_guard) {
+Launch cache_launch(aclDataType dtype, bool paged, Placement placement) {
   return make_launch("aclnnNsaCompressWithCache", small_case(dtype, attributes(paged)), placement);
 }
 
-TEST(NsaWithCachePhase2, TheFirstOfTwoFaultsDecides) {
+std::vector<LaunchForm> launches() {
+  std::vector<LaunchForm> all;
   for (const aclDataType dtype : kDtypes) {
     for (const bool paged : {true, false}) {
-      ASSERT_GT(required_workspace(cache_launch(dtype, paged)), 0u);
-      EXPECT_GT(expect_launch_faults_in_order(cache_launch(dtype, paged)), 300);
-    }
-  }
-}
-
-TEST(NsaWithCachePhase2, RefusesMisalignedData) {
-  for (const aclDataType dtype : kDtypes) {
-    for (const bool paged : {true, false}) expect_misaligned_data_refused(cache_launch(dtype, paged));
-  }
-}
-
-// P7, P9, P10: without completed blocks nothing is needed.
-TEST(NsaWithCachePhase2, NeedsOnlyWhatItAccesses) {
-  for (const aclDataType dtype : kDtypes) {
-    for (const bool paged : {true, false}) {
-      expect_only_needed_memory_matters(cache_launch(dtype, paged));
+      const std::string name = std::string(dtype_name(dtype)) + (paged ? "Paged" : "Packed");
+      all.push_back({.name = name,
+                     .make = [=](Placement placement) { return cache_launch(dtype, paged, placement); },
+                     .least_pairs = 300,
+                     .needs_workspace = true});
+      // Without completed blocks nothing is needed.
       const Case none = small_case(dtype, attributes(paged, 6));
-      std::vector<size_t> all(none.tensors.size());
-      std::iota(all.begin(), all.end(), size_t{0});
-      const Launch nothing = not_accessing(make_launch("aclnnNsaCompressWithCache", none), all);
-      EXPECT_EQ(required_workspace(nothing), 0u);
-      expect_only_needed_memory_matters(nothing);
+      std::vector<size_t> all_tensors(none.tensors.size());
+      std::iota(all_tensors.begin(), all_tensors.end(), size_t{0});
+      all.push_back({.name = name + "WithoutBlocks",
+                     .make =
+                         [none](Placement placement) {
+                           return make_launch("aclnnNsaCompressWithCache", none, placement);
+                         },
+                     .not_accessed = all_tensors,
+                     .needs_workspace = false});
     }
   }
+  return all;
 }
-
-TEST(NsaWithCachePhase2, AcceptsNeighbours) {
-  for (const aclDataType dtype : kDtypes) {
-    for (const bool paged : {true, false}) expect_neighbours_work(cache_launch(dtype, paged));
-  }
-}
-
-TEST(NsaWithCachePhase2, TakesNewAddresses) {
-  for (const bool paged : {true, false}) expect_address_updates_work(cache_launch(ACL_BF16, paged));
-}
+INSTANTIATE_TEST_SUITE_P(NsaWithCache, Phase2Refusals, testing::ValuesIn(launches()), LaunchForm::name_of);
 
 // ---- settings of the process: each suite runs in a process of its own ----
 
 TEST(NsaWithCacheSettings, Strict) {
   for (const char* threads : {"1", "3"}) {
-    const ProcessResult result =
-        run_suite("NsaWithCacheStrict", {{"OPENACLNN_CHECK", "strict"}, {"OPENACLNN_NUM_THREADS", threads}});
-    EXPECT_TRUE(ran_and_passed(result)) << result.output;
+    expect_suite_passes("NsaWithCacheStrict",
+                        {{"OPENACLNN_CHECK", "strict"}, {"OPENACLNN_NUM_THREADS", threads}});
   }
 }
 TEST(NsaWithCacheSettings, Silent) {
-  const ProcessResult result = run_suite("NsaWithCacheSilent", {{"OPENACLNN_CHECK", "silent"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+  expect_suite_passes("NsaWithCacheSilent", {{"OPENACLNN_CHECK", "silent"}});
 }
 TEST(NsaWithCacheSettings, Blocking) {
-  const ProcessResult result = run_suite("NsaWithCacheBlocking", {{"OPENACLNN_BLOCKING", "1"}});
-  EXPECT_TRUE(ran_and_passed(result)) << result.output;
+  expect_suite_passes("NsaWithCacheBlocking", {{"OPENACLNN_BLOCKING", "1"}});
 }
 
 PROCESS_TEST(NsaWithCacheStrict, AWrongNumberIsAFaultAndNothingIsWritten) {
@@ -105,19 +89,13 @@ PROCESS_TEST(NsaWithCacheStrict, AWrongNumberIsAFaultAndNothingIsWritten) {
   }
 }
 
-PROCESS_TEST(NsaWithCacheStrict, RefusesMemoryThatTheAllocatorDoesNotKnow) {
-  for (const aclDataType dtype : kDtypes) {
-    for (const bool paged : {true, false})
-      expect_unknown_memory_refused(cache_launch(dtype, paged, Placement::library));
-  }
-}
-
 // What is written in spite of wrong numbers.
 void expect_planned_bits(const CacheAttributes& a, const CaseCall& call,
                          const std::vector<HostTensor>& before) {
   std::vector<uint64_t> wanted;
-  for_each_cached(plan_of_cache(a, before), before, [&](int64_t i, const std::vector<CacheTerm>& terms) {
-    wanted.push_back(terms.empty() ? before.back().bits(i) : prescribed_cached(before.back().dtype(), terms));
+  for_each_cached(plan_of_cache(a, before), before, [&](int64_t i, const std::vector<WeightedTerm>& terms) {
+    wanted.push_back(terms.empty() ? before.back().bits(i)
+                                   : prescribed_compressed(before.back().dtype(), terms));
   });
   EXPECT_TRUE(call.has_bits(call.tensors().size() - 1, wanted));
 }

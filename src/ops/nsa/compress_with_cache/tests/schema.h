@@ -28,7 +28,7 @@ inline std::vector<Part> with(std::vector<Part> parts, const std::vector<Part>& 
   return parts;
 }
 
-// V4, in the order of the signature.
+// Of the dtypes, in the order of the signature.
 inline std::vector<Fault> dtype_faults(bool paged) {
   const std::string equal = "but input has dtype ACL_FLOAT16; they must be equal";
   std::vector<Fault> list = {
@@ -46,7 +46,7 @@ inline std::vector<Fault> dtype_faults(bool paged) {
   return list;
 }
 
-// V6
+// Of the shapes.
 inline std::vector<Fault> shape_faults(bool paged) {
   const auto dims_of_input = [paged](int64_t heads, int64_t columns) {
     return paged ? Shape{6, 64, heads, columns} : Shape{160, heads, columns};
@@ -62,13 +62,13 @@ inline std::vector<Fault> shape_faults(bool paged) {
   if (paged) {
     list.push_back(
         bad_dims("paged: input rank 4", kInput, {384, 2, 16}, {"input has shape [384, 2, 16]", with_pages}));
-    list.push_back(bad_call(V6, "not paged: input rank 3", with(all_of_table(), {{Part::dims, kInput}}),
-                            [](CallArguments& a) { a.tensors[kTable].handle = Handle::null; },
-                            {input, without}));
+    list.push_back(
+        bad_call(kShapeRule, "not paged: input rank 3", with(all_of_table(), {{Part::dims, kInput}}),
+                 [](CallArguments& a) { a.tensors[kTable].handle = Handle::null; }, {input, without}));
   } else {
     list.push_back(
         bad_dims("not paged: input rank 3", kInput, {160, 32}, {"input has shape [160, 32]", without}));
-    list.push_back(bad_call(V6, "paged: input rank 4", with(all_of_table(), {{Part::dims, kInput}}),
+    list.push_back(bad_call(kShapeRule, "paged: input rank 4", with(all_of_table(), {{Part::dims, kInput}}),
                             [](CallArguments& a) { a.tensors[kTable].handle = Handle::live; },
                             {input, with_pages}));
   }
@@ -81,10 +81,11 @@ inline std::vector<Fault> shape_faults(bool paged) {
   add("outputCache rank 3", kCache, {30, 32}, "; its rank must be 3");
   add("N > 0", kInput, dims_of_input(0, 16), at_least);
   add("D > 0", kInput, dims_of_input(2, 0), at_least);
-  list.push_back(bad_number(V6, "L >= 1", kBlockSize, 0, {"compressBlockSize is 0; it must be at least 1"}));
+  list.push_back(
+      bad_number(kShapeRule, "L >= 1", kBlockSize, 0, {"compressBlockSize is 0; it must be at least 1"}));
   add("weight = [L, N]", kWeight, {31, 2}, weight_shape + "[32, 2]");
   add("weight = [L, N]", kWeight, {32, 3}, weight_shape + "[32, 2]");
-  list.push_back(bad_call(V6, "weight = [L, N]", {{Part::number, kBlockSize}, {Part::dims, kWeight}},
+  list.push_back(bad_call(kShapeRule, "weight = [L, N]", {{Part::number, kBlockSize}, {Part::dims, kWeight}},
                           [](CallArguments& a) { a.numbers[kBlockSize] = 16; },
                           {"weight has shape [32, 2]", weight_shape + "[16, 2]"}));
   if (paged)
@@ -94,23 +95,23 @@ inline std::vector<Fault> shape_faults(bool paged) {
   return list;
 }
 
-// V7
+// Of the attributes.
 inline std::vector<Fault> attribute_faults(bool paged) {
   const std::string layouts = "it must be NULL, \"TND\", \"BSH\", \"SBH\", \"BSND\" or \"BNSD\"";
   std::vector<Fault> list = {
-      bad_number(V7, "d >= 1", kStride, 0, {"compressStride is 0; it must be at least 1"}),
-      bad_number(V7, "actSeqLenType 1", kLengthType, 0, {"actSeqLenType is 0; it must be 1"}),
-      bad_number(V7, "actSeqLenType 1", kLengthType, 2, {"actSeqLenType is 2; it must be 1"}),
+      bad_number(kAttributeRule, "d >= 1", kStride, 0, {"compressStride is 0; it must be at least 1"}),
+      bad_number(kAttributeRule, "actSeqLenType 1", kLengthType, 0, {"actSeqLenType is 0; it must be 1"}),
+      bad_number(kAttributeRule, "actSeqLenType 1", kLengthType, 2, {"actSeqLenType is 2; it must be 1"}),
       bad_layout("a known layout", "", {"layoutOptional is \"\"", layouts}),
       bad_layout("a known layout", "tnd", {"layoutOptional is \"tnd\"", layouts}),
       bad_layout("a known layout", "TND ", {"layoutOptional is \"TND \"", layouts})};
   if (paged) {
     for (const int64_t tokens : {0, -64, 63, 65}) {
       list.push_back(
-          bad_number(V7, "pageBlockSize = input dim 1", kPageTokens, tokens,
+          bad_number(kAttributeRule, "pageBlockSize = input dim 1", kPageTokens, tokens,
                      {"pageBlockSize is " + std::to_string(tokens) + " but input has 64 tokens in a page"}));
     }
-    list.push_back(bad_call(V7, "pageBlockSize >= 1",
+    list.push_back(bad_call(kAttributeRule, "pageBlockSize >= 1",
                             {{Part::number, kPageTokens}, {Part::dims, kInput}, {Part::dims, kCache}},
                             [](CallArguments& a) {
                               a.tensors[kInput].dims = {6, 0, 2, 16};
@@ -121,12 +122,12 @@ inline std::vector<Fault> attribute_faults(bool paged) {
   return list;
 }
 
-// V10, for two sequences of up to 192 tokens in pages, or of 160 together.
+// Of the lengths, for two sequences of up to 192 tokens in pages, or of 160 together.
 inline std::vector<Fault> length_faults(bool paged) {
   std::vector<Fault> list = {
       bad_array("B lengths", {48}, {"actSeqLenOptional has 1 entries but slotMapping has 2"}),
       bad_array("B lengths", {48, 48, 48}, {"actSeqLenOptional has 3 entries but slotMapping has 2"}),
-      bad_call(V10, "B lengths", {{Part::array, 0}, {Part::array_handle, 0}},
+      bad_call(kArrayRule, "B lengths", {{Part::array, 0}, {Part::array_handle, 0}},
                [](CallArguments& a) { a.array->handle = Handle::null; },
                {"actSeqLenOptional is NULL but slotMapping has 2"}),
       bad_array("an entry negative", {48, -1}, {"actSeqLenOptional[1] = -1 is negative"}),

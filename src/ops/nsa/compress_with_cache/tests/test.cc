@@ -33,8 +33,9 @@ enum class Reports { faults, nothing };
   const std::vector<HostTensor> before = before_call(call.description(), call.tensors());
   const CachePlan plan = plan_of_cache(a, before);
   std::vector<uint64_t> wanted;
-  for_each_cached(plan, before, [&](int64_t i, const std::vector<CacheTerm>& terms) {
-    wanted.push_back(terms.empty() ? before.back().bits(i) : prescribed_cached(before.back().dtype(), terms));
+  for_each_cached(plan, before, [&](int64_t i, const std::vector<WeightedTerm>& terms) {
+    wanted.push_back(terms.empty() ? before.back().bits(i)
+                                   : prescribed_compressed(before.back().dtype(), terms));
   });
   if (plan.fault.empty() || reports == Reports::nothing) {
     if (auto ran = call.run_cleanly(); !ran) return ran;

@@ -155,22 +155,12 @@ inline std::vector<Case> nsa_compress_with_cache_numerics_cases(int64_t elements
                        {"blocks of 65", 65, 20, {5, 31, 0}, .003},
                        {"blocks of 513", 513, 7, {3, 13, 0}, .0001},
                        {"blocks of 20000", 20000, 1, {1, 3, 0}, 1e-6}};
-  std::vector<Case> cases;
-  for (const aclDataType dtype : {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}) {
-    for (const Sums& s : sums) {
-      const CacheAttributes a = {s.block_size, 1,
-                                 std::vector<int64_t>(static_cast<size_t>(s.sequences), s.block_size), 0};
-      const double each = static_cast<double>(s.sequences * s.shape.heads * s.shape.columns);
-      const auto repeats = static_cast<int64_t>(static_cast<double>(elements) * s.share / each) + 1;
-      for (int64_t n = 0; n < std::max<int64_t>(repeats, 3); ++n) {
-        cases.push_back(cache_case(dtype, s.shape, a, Layout::contiguous,
-                                   std::string(dtype_name(dtype)) + " " + s.name + " " + std::to_string(n)));
-        set_sum_data(cases.back().tensors[kCacheInput], n);
-        set_sum_data(cases.back().tensors[kCacheWeight], n / 2);
-      }
-    }
-  }
-  return cases;
+  const auto results = [](const Sums& s) { return s.sequences * s.shape.heads * s.shape.columns; };
+  const auto make = [](aclDataType dtype, const Sums& s, const std::string& name) {
+    const std::vector<int64_t> lengths(static_cast<size_t>(s.sequences), s.block_size);
+    return cache_case(dtype, s.shape, {s.block_size, 1, lengths, 0}, Layout::contiguous, name);
+  };
+  return sum_cases(sums, elements, results, make, {kCacheInput, kCacheWeight});
 }
 
 // The judge of a call that was recorded.

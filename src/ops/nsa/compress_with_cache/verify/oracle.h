@@ -2,14 +2,12 @@
 // prescribed order of single roundings, one element of the cache at a time.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "ops/nsa/verify/sums.h"
 #include "verify/case.h"
-#include "verify/number.h"
-#include "verify/sum_order.h"
 
 namespace openaclnn_verify {
 
@@ -75,10 +73,6 @@ inline CachePlan plan_of_cache(const CacheAttributes& a, const std::vector<HostT
   return plan;
 }
 
-struct CacheTerm {
-  float weight, token;
-};
-
 // visit(element of the cache, factors of its terms, or none) for every element, in row-major order.
 template <class Visit>
 void for_each_cached(const CachePlan& plan, const std::vector<HostTensor>& tensors, const Visit& visit) {
@@ -88,7 +82,7 @@ void for_each_cached(const CachePlan& plan, const std::vector<HostTensor>& tenso
   for (const std::vector<int64_t>& rows : plan.tokens) {
     for (int64_t n = 0; n < heads; ++n) {
       for (int64_t e = 0; e < columns; ++e) {
-        std::vector<CacheTerm> terms;
+        std::vector<WeightedTerm> terms;
         for (size_t i = 0; i < rows.size(); ++i) {
           terms.push_back({static_cast<float>(weight.get(static_cast<int64_t>(i) * heads + n)),
                            static_cast<float>(input.get((rows[i] * heads + n) * columns + e))});
@@ -99,27 +93,15 @@ void for_each_cached(const CachePlan& plan, const std::vector<HostTensor>& tenso
   }
 }
 
-inline uint64_t prescribed_cached(aclDataType dtype, const std::vector<CacheTerm>& terms) {
-  std::vector<float> products;
-  for (const CacheTerm& term : terms) products.push_back(term.weight * term.token);
-  return encode(dtype, static_cast<double>(prescribed_sum(products)));
-}
-
 inline JudgeResults cache_judge(const CacheAttributes& a) {
   return [a](const std::vector<HostTensor>& before, const std::vector<HostTensor>& after, Judge& judge) {
     const HostTensor& cache = after.back();
     OutputRecord& record = judge.output("NsaCompressWithCache outputCache", cache.dtype());
-    const auto c = static_cast<long double>(additions_on_path(a.block_size) + 3);
-    for_each_cached(plan_of_cache(a, before), before, [&](int64_t i, const std::vector<CacheTerm>& terms) {
+    const long double c = roundings_of_compressed(a.block_size);
+    for_each_cached(plan_of_cache(a, before), before, [&](int64_t i, const std::vector<WeightedTerm>& terms) {
       if (terms.empty()) return record.expect_bits(cache.bits(i), before.back().bits(i));
-      long double exact = 0, magnitude = 0;
-      for (const CacheTerm& term : terms) {
-        const long double product =
-            static_cast<long double>(term.weight) * static_cast<long double>(term.token);
-        exact += product;
-        magnitude += std::fabs(product);
-      }
-      record.compare(cache.get(i), exact, c, magnitude);
+      const ExactSum exact = exact_sum(terms);
+      record.compare(cache.get(i), exact.value, c, exact.magnitude);
     });
   };
 }

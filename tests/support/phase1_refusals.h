@@ -1,0 +1,77 @@
+// The suite of what every phase 1 accepts and refuses. A room instantiates it with its schemas, and with tables of what only
+// this operator accepts and refuses:
+//   INSTANTIATE_TEST_SUITE_P(Embedding, Phase1Refusals, testing::ValuesIn(refusals()), Refusals::name_of);
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/phase1_faults.h"
+
+namespace openaclnn_test {
+
+// A change to the schema's valid call, and the answer to it.
+struct Trial {
+  std::string what;
+  std::function<void(CallArguments&)> change;
+  int code = 0;                            // 0: accepted
+  std::vector<std::string> sentence = {};  // parts of the error message
+  bool needs_no_workspace = false;
+};
+Trial accepts(std::string what, std::function<void(CallArguments&)> change);
+Trial needs_nothing(std::string what, std::function<void(CallArguments&)> change);
+Trial refuses(std::string what, std::function<void(CallArguments&)> change, std::vector<std::string> sentence,
+              int code = kInvalid);
+
+// Changes of the dims of some tensors, and of the layout text.
+std::function<void(CallArguments&)> with_dims(std::vector<std::pair<size_t, Shape>> dims);
+std::function<void(CallArguments&)> with_layout(std::string text);
+
+// Texts that no layout is, each refused with the start of the text on one line.
+std::vector<Trial> wrong_layouts(const char* name = "layoutOptional");
+// Each value in place of the number, and the borders of int64_t. Sentences begin with "<name of the number> is <value>".
+std::vector<Trial> wrong_numbers(const Schema& schema, size_t number, std::vector<int64_t> values);
+
+void append(std::vector<Trial>& trials, std::vector<Trial> more);
+
+// When the tensors `together` all have one dtype, exactly the accepted dtypes pass.
+struct AcceptedDtypes {
+  std::vector<size_t> together;
+  std::vector<aclDataType> accepted;
+};
+
+struct Refusals {
+  std::string name;  // of the form of the call, or of the process's mode
+  Schema schema;
+  int least_pairs = 0;           // so many pairs of faults are tried at least
+  bool needs_workspace = false;  // the valid call
+  std::vector<AcceptedDtypes> dtypes = {};
+  std::vector<Trial> trials = {};
+  // Settings of a process in which the schema's faults hold; each test of such a form runs in a process of its own.
+  std::map<std::string, std::string> environment = {};
+
+  static std::string name_of(const testing::TestParamInfo<Refusals>& info);
+  friend void PrintTo(const Refusals& refusals, std::ostream* out) { *out << refusals.name; }
+};
+
+// A schema with faults that only a mode has. Without that mode each of them is accepted, which the trials say.
+Schema with_faults(Schema schema, std::vector<Fault> faults);
+std::vector<Trial> accepted_faults(const std::vector<Fault>& faults);
+
+inline const std::map<std::string, std::string> kVendorLimits = {{"OPENACLNN_LIMITS", "vendor"}};
+inline const std::map<std::string, std::string> kStrictCheck = {{"OPENACLNN_CHECK", "strict"}};
+
+class Phase1Refusals : public testing::TestWithParam<Refusals> {
+ protected:
+  // Runs the body, in a process of the form's settings if it has some.
+  void in_mode(const std::function<void(const Refusals&)>& body);
+};
+
+}  // namespace openaclnn_test
