@@ -1,7 +1,7 @@
 """Bugs planted on purpose, one at a time, are noticed: each by the test that is named for it.
 
 tests/planted/planted_bugs.def lists the bugs, tests/planted/bugs.txt the layer, the build, the program and the tests for each. Bugs in an
-operator's own files are in tests/planted_bugs.def and planted_bugs.txt of its room. tests/planted/patches inserts them into a copy of
+operator's own files are in tests/planted/rooms, in <room>.def and <room>.txt. tests/planted/patches inserts them into a copy of
 the sources, which tools/planted_sources makes. The build `planted` of this copy has all of them, and OPENACLNN_PLANTED=<bug> switches
 one on; `planted-tsan` is for races. Every command must pass without a bug first,
 or its failure would prove nothing; a failed test, a crash, a report of the sanitizer or a hang counts as caught. In the library as it
@@ -87,9 +87,9 @@ def attempt(root, command, bug, seconds):
 
 def read_bugs(root):
     """The table as [(bug, layer, command)]; a bug without a line, and a line without a bug, are failures."""
-    rooms = root / "src/ops"
-    definitions = [root / "tests/planted/planted_bugs.def", *sorted(rooms.rglob("tests/planted_bugs.def"))]
-    tables = [root / "tests/planted/bugs.txt", *sorted(rooms.rglob("tests/planted_bugs.txt"))]
+    planted = root / "tests/planted"
+    definitions = [planted / "planted_bugs.def", *sorted(planted.glob("rooms/*.def"))]
+    tables = [planted / "bugs.txt", *sorted(planted.glob("rooms/*.txt"))]
     listed = dict(BUG.findall("".join(path.read_text() for path in definitions)))
     bugs = []
     for line in "".join(path.read_text() for path in tables).splitlines():
@@ -99,7 +99,7 @@ def read_bugs(root):
     named = [bug for bug, _, _ in bugs]
     if sorted(named) != sorted(listed):
         odd = set(named).symmetric_difference(listed) or {bug for bug in named if named.count(bug) > 1}
-        raise Failure(f"planted_bugs.def and bugs.txt (or planted_bugs.txt of a room) differ: {', '.join(sorted(odd))}")
+        raise Failure(f"planted_bugs.def and bugs.txt (or those of a room) differ: {', '.join(sorted(odd))}")
     return bugs
 
 
