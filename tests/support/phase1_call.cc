@@ -5,6 +5,10 @@
 
 namespace openaclnn_test {
 
+using openaclnn_verify::Description;
+using openaclnn_verify::Kind;
+using openaclnn_verify::Parameter;
+
 namespace {
 
 using OwnedArray = std::unique_ptr<aclIntArray, decltype(&aclDestroyIntArray)>;
@@ -32,6 +36,32 @@ Object* handle_bits(Handle state, Object* live, void* of_other_kind) {
 
 }  // namespace
 
+Phase1Call phase1_of(const Description& description, const std::map<std::string, bool>& form) {
+  return [=](const CallHandles& call, uint64_t* workspace_bytes, aclOpExecutor** executor) {
+    std::vector<void*> handles;
+    openaclnn_verify::Arguments arguments;
+    size_t tensor = 0, number = 0, real = 0, flag = 0;
+    for (const Parameter& parameter : description.parameters) {
+      const std::string& name = parameter.name;
+      void*& handle = handles.emplace_back(nullptr);
+      switch (parameter.kind) {
+        case Kind::tensor:
+        case Kind::tensor_list: handle = call.tensors.at(tensor++); break;
+        case Kind::integers: handle = call.array; break;
+        case Kind::integer: arguments.integers[name] = {call.numbers.at(number++)}; break;
+        case Kind::real: arguments.reals[name] = call.reals.at(real++); break;
+        case Kind::flag:
+          arguments.integers[name] = {form.contains(name) ? form.at(name) : call.flags.at(flag++)};
+          break;
+        case Kind::text:
+          if (call.layout != nullptr) arguments.texts[name] = call.layout;
+          break;
+      }
+    }
+    return description.phase1(handles, arguments, workspace_bytes, executor);
+  };
+}
+
 Outcome run_phase1(const CallArguments& arguments, const Phase1Call& phase1) {
   const OwnedArray some_array = make_array({});
   const Descriptor some_tensor = make_tensor({});
@@ -41,12 +71,12 @@ Outcome run_phase1(const CallArguments& arguments, const Phase1Call& phase1) {
   CallHandles handles;
   for (const TensorArgument& argument : arguments.tensors) {
     Descriptor made = make_tensor(argument);
-    handles.tensors.push_back(handle_bits(argument.handle, made.get(), static_cast<void*>(some_array.get())));
+    handles.tensors.push_back(handle_bits(argument.handle, made.get(), some_array.get()));
     if (argument.handle == Handle::live) tensors.push_back(std::move(made));
   }
   if (arguments.array) {
     array = make_array(arguments.array->values);
-    handles.array = handle_bits(arguments.array->handle, array.get(), static_cast<void*>(some_tensor.get()));
+    handles.array = handle_bits(arguments.array->handle, array.get(), some_tensor.get());
     if (arguments.array->handle == Handle::stale) array.reset();
   }
   std::string layout = arguments.layout.value_or("");
