@@ -110,14 +110,15 @@ inline void add_dtype_faults(std::vector<Fault>& faults) {
     faults.push_back(bad_dtype("lists: FLOAT, FLOAT16, BF16", k, ACL_INT32,
                                {name(k) + " has dtype ACL_INT32; it must be " + kFloats}));
   }
-  faults.push_back(bad_dtype("varCopies: FLOAT16, BF16", kCopy, ACL_FLOAT,
-                             {"varCopies[0] has dtype ACL_FLOAT; it must be ACL_FLOAT16 or ACL_BF16"}));
+  faults.push_back(
+      bad_dtype("varCopies: FLOAT16, BF16", kCopy, ACL_FLOAT,
+                {"varCopiesOptional[0] has dtype ACL_FLOAT; it must be ACL_FLOAT16 or ACL_BF16"}));
   faults.push_back(
       bad_dtype("step INT64", kStepAt, ACL_INT32, {"step has dtype ACL_INT32; it must be ACL_INT64"}));
   faults.push_back(bad_dtype("gradScale FLOAT", kScaleAt, ACL_DOUBLE,
-                             {"gradScale has dtype ACL_DOUBLE; it must be ACL_FLOAT"}));
+                             {"gradScaleOptional has dtype ACL_DOUBLE; it must be ACL_FLOAT"}));
   faults.push_back(bad_dtype("foundInf FLOAT", kFoundInfAt, ACL_BOOL,
-                             {"foundInf has dtype ACL_BOOL; it must be ACL_FLOAT"}));
+                             {"foundInfOptional has dtype ACL_BOOL; it must be ACL_FLOAT"}));
   faults.push_back(bad_dtype("16-bit m: grad alike", kM, ACL_FLOAT16,
                              {"grads[0] has dtype ACL_FLOAT but mRefs[0] has dtype ACL_FLOAT16",
                               "equal unless mRefs, vRefs and sRefs are ACL_FLOAT"}));
@@ -126,7 +127,7 @@ inline void add_dtype_faults(std::vector<Fault>& faults) {
                                {name(k) + " has dtype ACL_BF16 but mRefs[0] has dtype ACL_FLOAT"}));
   }
   faults.push_back(bad_dtype("with copies: var FLOAT", kVar, ACL_BF16,
-                             {"varRefs[0] has dtype ACL_BF16; with varCopies it must be ACL_FLOAT"}));
+                             {"varRefs[0] has dtype ACL_BF16; with varCopiesOptional it must be ACL_FLOAT"}));
 }
 
 inline std::string refusal(const CallArguments& a) {
@@ -167,11 +168,6 @@ inline Schema list_test() {
                            .numbers = {1},
                            .reals = {1e-3, .9999, .9, .999, 1e-8, 0},
                            .flags = {true}});
-  std::vector<TensorArgument>& tensors = test.valid.tensors;
-  for (TensorArgument& tensor : tensors) {
-    // Error messages leave out "Optional".
-    if (const size_t at = tensor.name.find("Optional"); at != std::string::npos) tensor.name.erase(at, 8);
-  }
   for (const char* list : kListNames) test.number_names.push_back(list);
   test.valid.numbers.resize(kListStates + kMostLists, kListLive);
   test.refusal = refusal;
@@ -183,17 +179,17 @@ inline Schema list_test() {
   add_dtype_faults(test.faults);
   for (size_t k = kVar; k < kMostLists; ++k) {
     for (const auto& [dims, shape] : {std::pair(Shape{8, 4}, "[8, 4]"), {Shape{32}, "[32]"}}) {
-      test.faults.push_back(
-          bad_dims("shapes of an index equal", k, dims,
-                   {tensors[k].name + " has shape " + shape, "grads[0] has shape [4, 8]", "must be equal"}));
+      test.faults.push_back(bad_dims("shapes of an index equal", k, dims,
+                                     {test.valid.tensors[k].name + " has shape " + shape,
+                                      "grads[0] has shape [4, 8]", "must be equal"}));
     }
   }
   test.faults.push_back(
       bad_dims("step not empty", kStepAt, {3, 0}, {"step has shape [3, 0]", "at least one element"}));
   test.faults.push_back(
-      bad_dims("gradScale one element", kScaleAt, {2}, {"gradScale has shape [2]", "one element"}));
+      bad_dims("gradScale one element", kScaleAt, {2}, {"gradScaleOptional has shape [2]", "one element"}));
   test.faults.push_back(
-      bad_dims("foundInf one element", kFoundInfAt, {0}, {"foundInf has shape [0]", "one element"}));
+      bad_dims("foundInf one element", kFoundInfAt, {0}, {"foundInfOptional has shape [0]", "one element"}));
   test.faults.push_back(bad_number(kAttributeRule, "mode 0, 1", kMode, 2, {"mode is 2", "0", "1"}));
   return test;
 }
