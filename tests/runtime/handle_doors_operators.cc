@@ -18,7 +18,8 @@ using openaclnn_verify::Parameter;
 
 // Live objects for the valid call of a schema. Lists hold one tensor.
 struct ValidCall {
-  ValidCall(const Schema& schema, const Description& description) : phase1(schema.phase1) {
+  ValidCall(const Schema& schema, const Description& description)
+      : phase1(schema.phase1), handles(openaclnn_test::values_of(schema.valid)) {
     for (const Parameter& parameter : description.parameters) {
       if (!parameter.is_tensor()) continue;
       const openaclnn_test::TensorArgument& t = schema.valid.tensors[handles.tensors.size()];
@@ -34,9 +35,6 @@ struct ValidCall {
       handles.array = aclCreateIntArray(schema.valid.array->values.data(), schema.valid.array->values.size());
     layout = schema.valid.layout.value_or("TND");
     handles.layout = layout.data();
-    handles.numbers = schema.valid.numbers;
-    handles.reals = schema.valid.reals;
-    handles.flags = schema.valid.flags;
   }
   ~ValidCall() {
     for (size_t k = 0; k < are_lists.size(); ++k) {

@@ -36,29 +36,42 @@ Object* handle_bits(Handle state, Object* live, void* of_other_kind) {
 
 }  // namespace
 
-Phase1Call phase1_of(const Description& description, const std::map<std::string, bool>& form) {
-  return [=](const CallHandles& call, uint64_t* workspace_bytes, aclOpExecutor** executor) {
-    std::vector<void*> handles;
-    openaclnn_verify::Arguments arguments;
-    size_t tensor = 0, number = 0, real = 0, flag = 0;
-    for (const Parameter& parameter : description.parameters) {
-      const std::string& name = parameter.name;
-      void*& handle = handles.emplace_back(nullptr);
-      switch (parameter.kind) {
-        case Kind::tensor:
-        case Kind::tensor_list: handle = call.tensors.at(tensor++); break;
-        case Kind::integers: handle = call.array; break;
-        case Kind::integer: arguments.integers[name] = {call.numbers.at(number++)}; break;
-        case Kind::real: arguments.reals[name] = call.reals.at(real++); break;
-        case Kind::flag:
-          arguments.integers[name] = {form.contains(name) ? form.at(name) : call.flags.at(flag++)};
-          break;
-        case Kind::text:
-          if (call.layout != nullptr) arguments.texts[name] = call.layout;
-          break;
-      }
+CallHandles values_of(const CallArguments& arguments) {
+  CallHandles call;
+  call.numbers = arguments.numbers;
+  call.reals = arguments.reals;
+  call.flags = arguments.flags;
+  return call;
+}
+
+DescribedCall described_call(const Description& description, const CallHandles& call,
+                             const FixedFlags& fixed) {
+  DescribedCall made;
+  size_t tensor = 0, number = 0, real = 0, flag = 0;
+  for (const Parameter& parameter : description.parameters) {
+    const std::string& name = parameter.name;
+    void*& handle = made.handles.emplace_back(nullptr);
+    switch (parameter.kind) {
+      case Kind::tensor:
+      case Kind::tensor_list: handle = call.tensors.at(tensor++); break;
+      case Kind::integers: handle = call.array; break;
+      case Kind::integer: made.arguments.integers[name] = {call.numbers.at(number++)}; break;
+      case Kind::real: made.arguments.reals[name] = call.reals.at(real++); break;
+      case Kind::flag:
+        made.arguments.integers[name] = {fixed.contains(name) ? fixed.at(name) : call.flags.at(flag++)};
+        break;
+      case Kind::text:
+        if (call.layout != nullptr) made.arguments.texts[name] = call.layout;
+        break;
     }
-    return description.phase1(handles, arguments, workspace_bytes, executor);
+  }
+  return made;
+}
+
+Phase1Call phase1_of(const Description& description, const FixedFlags& fixed) {
+  return [=](const CallHandles& call, uint64_t* workspace_bytes, aclOpExecutor** executor) {
+    const DescribedCall made = described_call(description, call, fixed);
+    return description.phase1(made.handles, made.arguments, workspace_bytes, executor);
   };
 }
 
@@ -68,7 +81,7 @@ Outcome run_phase1(const CallArguments& arguments, const Phase1Call& phase1) {
   std::vector<Descriptor> tensors;
   OwnedArray array(nullptr, aclDestroyIntArray);
 
-  CallHandles handles;
+  CallHandles handles = values_of(arguments);
   for (const TensorArgument& argument : arguments.tensors) {
     Descriptor made = make_tensor(argument);
     handles.tensors.push_back(handle_bits(argument.handle, made.get(), some_array.get()));
@@ -81,9 +94,6 @@ Outcome run_phase1(const CallArguments& arguments, const Phase1Call& phase1) {
   }
   std::string layout = arguments.layout.value_or("");
   if (arguments.layout) handles.layout = layout.data();
-  handles.numbers = arguments.numbers;
-  handles.reals = arguments.reals;
-  handles.flags = arguments.flags;
   take_error_text();
 
   constexpr uint64_t kSentinel = 0x0123456789ABCDEF;

@@ -1,4 +1,4 @@
-// The arguments of one phase 1 as data, open to any number of faults, and the call itself. No tensor data is ever touched.
+// The arguments of one phase 1 as data, open to any number of faults, and the call itself, which touches no tensor data.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,7 @@ struct TensorArgument {
   aclDataType dtype = ACL_FLOAT;
   Shape dims = {};
   Handle handle = Handle::live;
+  std::vector<int64_t> elements = {};  // of integers, for tests that run the call; empty: 0, 1, 2 …
   std::string name = {};
   Role role = Role::input;
   bool is_optional = false;
@@ -71,10 +72,20 @@ struct CallHandles {
 using Phase1Call =
     std::function<aclnnStatus(const CallHandles&, uint64_t* workspace_bytes, aclOpExecutor** executor)>;
 
-// Makes the call from the parameters of a description. `form`: flags that belong to the form of the call, which no test changes. An
-// argument of a list is the list's handle in CallHandles::tensors.
-Phase1Call phase1_of(const openaclnn_verify::Description& description,
-                     const std::map<std::string, bool>& form = {});
+// The handles without objects: numbers, reals and flags.
+CallHandles values_of(const CallArguments& arguments);
+
+// Flags that belong to the form of a call, by name: no test changes them.
+using FixedFlags = std::map<std::string, bool>;
+
+// What Description::phase1 takes. An argument of a list is the list's handle in CallHandles::tensors.
+struct DescribedCall {
+  std::vector<void*> handles;
+  openaclnn_verify::Arguments arguments;
+};
+DescribedCall described_call(const openaclnn_verify::Description& description, const CallHandles& call,
+                             const FixedFlags& fixed);
+Phase1Call phase1_of(const openaclnn_verify::Description& description, const FixedFlags& fixed = {});
 
 // Makes the objects, calls phase 1 and destroys the executor it may have made.
 Outcome run_phase1(const CallArguments& arguments, const Phase1Call& phase1);

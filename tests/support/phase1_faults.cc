@@ -78,8 +78,7 @@ Shape repeating_strides(const Shape& dims) {
 
 }  // namespace
 
-Schema schema_of(const Description& description, CallArguments valid,
-                 const std::map<std::string, bool>& form) {
+Schema schema_of(const Description& description, CallArguments valid, const FixedFlags& fixed) {
   const auto count = [&](Kind kind) {
     return static_cast<size_t>(std::ranges::count(description.parameters, kind, &Parameter::kind));
   };
@@ -87,11 +86,12 @@ Schema schema_of(const Description& description, CallArguments valid,
       valid.tensors.size() == count(Kind::tensor) + count(Kind::tensor_list) &&
       valid.array.has_value() == (count(Kind::integers) > 0) &&
       valid.layout.has_value() == (count(Kind::text) > 0) && valid.numbers.size() == count(Kind::integer) &&
-      valid.reals.size() == count(Kind::real) && valid.flags.size() + form.size() == count(Kind::flag);
+      valid.reals.size() == count(Kind::real) && valid.flags.size() + fixed.size() == count(Kind::flag);
   if (!has_all_values) throw std::logic_error("the schema of " + description.function + " has other values");
   Schema made = {.function = description.function + "GetWorkspaceSize",
                  .valid = std::move(valid),
-                 .phase1 = phase1_of(description, form)};
+                 .phase1 = phase1_of(description, fixed),
+                 .fixed = fixed};
   size_t next = 0;
   for (const Parameter& parameter : description.parameters) {
     if (parameter.is_tensor()) {

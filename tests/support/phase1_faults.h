@@ -5,7 +5,6 @@
 
 #include <functional>
 #include <initializer_list>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -77,6 +76,7 @@ struct Schema {
   std::string function = {};  // the phase 1
   CallArguments valid;
   Phase1Call phase1;
+  FixedFlags fixed = {};
   std::vector<std::string> number_names = {};
   std::vector<size_t> attributes = {};  // the numbers that are attributes; others describe faults
   std::vector<Fault> faults = {};       // of the operator's own rules; within a row in the order of finding
@@ -87,11 +87,10 @@ struct Schema {
   Outcome run(const CallArguments& arguments) const { return run_phase1(arguments, phase1); }
 };
 
-// A schema without faults. `valid` has values only: names, roles and the call come from the description, and so does the meaning of
-// `form`, which is as for phase1_of(). An argument of a list is the only tensor of that list, named "grads[0]". Throws
-// std::logic_error when the values are not those of the parameters.
+// A schema without faults. `valid` has values only: names, roles and the call come from the description. An argument of a list is the
+// only tensor of that list, named "grads[0]". Throws std::logic_error when the values are not those of the parameters.
 Schema schema_of(const openaclnn_verify::Description& description, CallArguments valid,
-                 const std::map<std::string, bool>& form = {});
+                 const FixedFlags& fixed = {});
 void append(std::vector<Fault>& faults, std::vector<Fault> more);
 
 // As error sentences show shapes and strides.

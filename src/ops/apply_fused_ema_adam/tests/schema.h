@@ -33,7 +33,7 @@ inline std::string refusal(const CallArguments& a) {
 }
 
 inline Schema ema_test() {
-  const TensorArgument large = {ACL_FLOAT, {4, 8}}, step = {ACL_INT64, {1}};
+  const TensorArgument large = {ACL_FLOAT, {4, 8}}, step = {ACL_INT64, {1}, Handle::live, {3}};
   Schema test = schema_of(openaclnn_verify::apply_fused_ema_adam_descriptions()[0],
                           {.tensors = {large, large, large, large, large, step},
                            .numbers = {1},

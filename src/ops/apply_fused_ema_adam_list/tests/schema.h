@@ -162,7 +162,8 @@ inline std::string refusal(const CallArguments& a) {
 
 inline Schema list_test() {
   const TensorArgument only = {ACL_FLOAT, {4, 8}}, copy = {ACL_BF16, {4, 8}};  // of a list
-  const TensorArgument step = {ACL_INT64, {1}}, scale = {ACL_FLOAT, {1}}, found_inf = {ACL_FLOAT, {1, 1}};
+  const TensorArgument step = {ACL_INT64, {1}, Handle::live, {3}}, scale = {ACL_FLOAT, {1}},
+                       found_inf = {ACL_FLOAT, {1, 1}};
   Schema test = schema_of(openaclnn_verify::apply_fused_ema_adam_list_descriptions()[0],
                           {.tensors = {only, only, only, only, only, copy, step, scale, found_inf},
                            .numbers = {1},

@@ -82,7 +82,7 @@ inline std::string refusal(const CallArguments& a) {
 inline Schema bias_test(const Version& version) {
   const bool grouped = version.grouped;
   CallArguments valid = {.tensors = {{ACL_FLOAT, grouped ? Shape{12, 8} : Shape{3, 4, 8}},
-                                     {ACL_INT64, {3}, grouped ? Handle::live : Handle::null},
+                                     {ACL_INT64, {3}, grouped ? Handle::live : Handle::null, {5, 5, 12}},
                                      {ACL_FLOAT, {3, 8}}}};
   const bool is_second = version.number == 2;
   if (is_second) valid.numbers = {0};
