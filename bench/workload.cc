@@ -111,7 +111,7 @@ void Tensor::fill_integers(std::span<const int64_t> values) {
   for (const int64_t value : values) *to++ = static_cast<int32_t>(value);
 }
 
-Workload::Workload(const Description& description) : case_(description.call) {
+Workload::Workload(const WorkloadDescription& description) : case_(description.call) {
   for (const TensorCase& spec : case_.tensors) tensors_.emplace_back(spec);
   for (const Tensor& tensor : tensors_) handles_.push_back(tensor.handle());
 }
@@ -144,7 +144,7 @@ Part part_of(int64_t bytes, int thread, int threads) {
   return {begin, end - begin};
 }
 
-std::string to_json(const Description& d) {
+std::string to_json(const WorkloadDescription& d) {
   std::string shape, tensors;
   for (const auto& [key, value] : d.shape)
     shape += fmt::format("{}\"{}\": {}", shape.empty() ? "" : ", ", key, value);

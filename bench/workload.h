@@ -63,17 +63,17 @@ class Tensor {
 };
 
 // What the workload is, for people and for filters; opening it makes exactly the tensors of the call.
-struct Description {
+struct WorkloadDescription {
   std::string op, dtype, size, variant;
   std::vector<std::pair<std::string, int64_t>> shape;
   Case call;
   std::string reference;  // its traffic, in words; empty: there is none
 };
-std::string to_json(const Description& description);
+std::string to_json(const WorkloadDescription& description);
 
 class Workload {
  public:
-  explicit Workload(const Description& description);
+  explicit Workload(const WorkloadDescription& description);
   virtual ~Workload() = default;
   // One complete call: both phases and the wait.
   virtual void call();
@@ -97,14 +97,15 @@ class Workload {
 };
 
 struct Entry {
-  Description description;
-  std::function<std::unique_ptr<Workload>(const Description&)> open;
+  WorkloadDescription description;
+  std::function<std::unique_ptr<Workload>(const WorkloadDescription&)> open;
 };
 
 // An entry whose workload is a `Kind`.
 template <class Kind>
-Entry entry(Description description) {
-  return {std::move(description), [](const Description& self) { return std::make_unique<Kind>(self); }};
+Entry entry(WorkloadDescription description) {
+  return {std::move(description),
+          [](const WorkloadDescription& self) { return std::make_unique<Kind>(self); }};
 }
 
 // The storage types that floating workloads come in.
@@ -112,7 +113,7 @@ struct FloatType {
   const char* name;
   aclDataType dtype;
   int64_t bytes;
-  int64_t wide() const { return 4 / bytes; }  // elements in the room of a float
+  int64_t wide() const { return 4 / bytes; }  // elements in the size of a float
 };
 inline constexpr FloatType kFloatTypes[] = {
     {"f32", ACL_FLOAT, 4}, {"f16", ACL_FLOAT16, 2}, {"bf16", ACL_BF16, 2}};

@@ -43,7 +43,7 @@ aclTensor* make_handle(const LoadedTensor& tensor) {
 // The handles of one call, in the order of the parameters; NULL for numbers and for what is not given.
 class Handles {
  public:
-  Handles(const Description& description, const CallArguments& arguments) : description_(description) {
+  Handles(const Description& description, const LoadedArguments& arguments) : description_(description) {
     for (const Parameter& parameter : description.parameters) handles_.push_back(make(parameter, arguments));
   }
   ~Handles() {
@@ -62,7 +62,7 @@ class Handles {
   std::span<void* const> get() const { return handles_; }
 
  private:
-  static void* make(const Parameter& parameter, const CallArguments& arguments) {
+  static void* make(const Parameter& parameter, const LoadedArguments& arguments) {
     if (parameter.kind == Kind::integers) {
       const auto given = arguments.values.integers.find(parameter.name);
       if (given == arguments.values.integers.end()) return nullptr;
@@ -80,7 +80,7 @@ class Handles {
   std::vector<void*> handles_;
 };
 
-void make_outputs(const Description& description, CallArguments& arguments) {
+void make_outputs(const Description& description, LoadedArguments& arguments) {
   for (const Parameter& parameter : description.parameters) {
     if (parameter.role != Role::output || arguments.has(parameter.name)) continue;
     try {
@@ -103,17 +103,17 @@ CallResult failed(int code, bool is_refused) {
 
 }  // namespace
 
-void CallArguments::add(const std::string& name, LoadedTensor tensor) {
+void LoadedArguments::add(const std::string& name, LoadedTensor tensor) {
   values.tensors[name].push_back({tensor.header.dtype, tensor.header.dims});
   tensors[name].push_back(std::move(tensor));
 }
 
-void CallArguments::add_empty_list(const std::string& name) {
+void LoadedArguments::add_empty_list(const std::string& name) {
   values.tensors[name];
   tensors[name];
 }
 
-CallResult call_operator(const Description& description, CallArguments& arguments) {
+CallResult call_operator(const Description& description, LoadedArguments& arguments) {
   const DeviceMemory makes_a_device_current(1);  // for operators without any tensor
   make_outputs(description, arguments);
   const Handles handles(description, arguments);

@@ -12,7 +12,7 @@
 namespace openaclnn_cli {
 
 // The arguments by the names of the parameters: values and shapes as descriptions see them, and the tensors themselves.
-struct CallArguments {
+struct LoadedArguments {
   openaclnn_verify::Arguments values;
   std::map<std::string, std::vector<LoadedTensor>> tensors;
 
@@ -32,6 +32,6 @@ struct CallResult {
 };
 
 // Makes the outputs that `arguments` lacks, then runs the operator on them. Throws BadInput when the arguments make no shape.
-CallResult call_operator(const openaclnn_verify::Description& description, CallArguments& arguments);
+CallResult call_operator(const openaclnn_verify::Description& description, LoadedArguments& arguments);
 
 }  // namespace openaclnn_cli

@@ -75,8 +75,8 @@ LoadedTensor load(const json& tensor, const std::string& folder, Role role) {
   return made;
 }
 
-CallArguments read_arguments(const json& call, const Description& description, const std::string& folder) {
-  CallArguments arguments;
+LoadedArguments read_arguments(const json& call, const Description& description, const std::string& folder) {
+  LoadedArguments arguments;
   for (const json& entry : call.at("arguments")) {
     const Parameter* const parameter = description.find(entry.at("name"));
     if (parameter == nullptr) throw BadInput("it has an argument that the operator has not");
@@ -105,7 +105,7 @@ CallArguments read_arguments(const json& call, const Description& description, c
   return arguments;
 }
 
-openaclnn_verify::RecordedCall recorded(const Description& description, const CallArguments& arguments) {
+openaclnn_verify::RecordedCall recorded(const Description& description, const LoadedArguments& arguments) {
   openaclnn_verify::RecordedCall call;
   for (const Parameter& parameter : description.parameters) {
     const std::string& name = parameter.name;
@@ -126,7 +126,7 @@ openaclnn_verify::RecordedCall recorded(const Description& description, const Ca
 }
 
 // The tensors of the call as a judge sees them: in the order of the signature, those of lists one after the other.
-std::vector<HostTensor> snapshot(const Description& description, const CallArguments& arguments) {
+std::vector<HostTensor> snapshot(const Description& description, const LoadedArguments& arguments) {
   std::vector<HostTensor> tensors;
   for (const Parameter& parameter : description.parameters) {
     if (!arguments.has(parameter.name)) continue;
@@ -138,7 +138,7 @@ std::vector<HostTensor> snapshot(const Description& description, const CallArgum
   return tensors;
 }
 
-openaclnn_verify::JudgeResults judge_of(const Description& description, const CallArguments& arguments) {
+openaclnn_verify::JudgeResults judge_of(const Description& description, const LoadedArguments& arguments) {
   const openaclnn_verify::RecordedCall call = recorded(description, arguments);
 #define OPENACLNN_OPERATOR(folder_, name_) \
   if (description.room == #folder_) return openaclnn_verify::recorded_judge_of_##folder_(call);
@@ -174,7 +174,7 @@ Replay replay(const std::string& folder, openaclnn_verify::Judge& judge) {
   try {
     const json call = read_call(folder);
     const Description& description = description_of(call);
-    CallArguments arguments = read_arguments(call, description, folder);
+    LoadedArguments arguments = read_arguments(call, description, folder);
     Replay done;
     done.operator_name = description.name();
     done.reason = printable(call.at("reason").get<std::string>());

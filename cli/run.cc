@@ -73,7 +73,7 @@ std::vector<int64_t> parse_list(const Parameter& parameter, const std::string& t
 }
 
 void read_argument(const Parameter& parameter, const std::vector<std::string>& words,
-                   CallArguments& arguments) {
+                   LoadedArguments& arguments) {
   switch (parameter.kind) {
     case Kind::tensor:
     case Kind::tensor_list:
@@ -89,8 +89,8 @@ void read_argument(const Parameter& parameter, const std::vector<std::string>& w
   }
 }
 
-CallArguments read_arguments(const Description& description, const RunOptions& options) {
-  CallArguments arguments;
+LoadedArguments read_arguments(const Description& description, const RunOptions& options) {
+  LoadedArguments arguments;
   // Numbers first: they cost nothing, tensors may be large.
   for (const bool numbers : {true, false}) {
     for (const Parameter& parameter : description.parameters) {
@@ -113,7 +113,7 @@ std::string result_name(const Parameter& parameter) { return option_of(parameter
 
 // Which results go into which file.
 std::vector<TensorOutput> plan_outputs(const Description& description, const RunOptions& options,
-                                       const CallArguments& arguments) {
+                                       const LoadedArguments& arguments) {
   std::vector<TensorOutput> outputs;
   for (const std::string& word : options.outputs) {
     const size_t equals = word.find('=');
@@ -142,7 +142,7 @@ std::vector<TensorOutput> plan_outputs(const Description& description, const Run
 }
 
 // A result in the layout that files have: arrays of column-major files are updated in their own.
-void require_row_major(const Description& description, const CallArguments& arguments) {
+void require_row_major(const Description& description, const LoadedArguments& arguments) {
   for (const Parameter& parameter : description.parameters) {
     if (parameter.role != Role::reference || !arguments.has(parameter.name)) continue;
     for (const LoadedTensor& tensor : arguments.tensors.at(parameter.name)) {
@@ -154,8 +154,8 @@ void require_row_major(const Description& description, const CallArguments& argu
   }
 }
 
-void print_results(const Description& description, const RunOptions& options, const CallArguments& arguments,
-                   const CallResult& result) {
+void print_results(const Description& description, const RunOptions& options,
+                   const LoadedArguments& arguments, const CallResult& result) {
   nlohmann::json results = nlohmann::json::array();
   Table table({"result", "dtype", "shape"});
   for (const Parameter& parameter : description.parameters) {
@@ -181,7 +181,7 @@ void print_results(const Description& description, const RunOptions& options, co
 }
 
 int run(const Description& description, const RunOptions& options) {
-  CallArguments arguments = read_arguments(description, options);
+  LoadedArguments arguments = read_arguments(description, options);
   require_row_major(description, arguments);
   const CallResult result = call_operator(description, arguments);
   if (result.code != 0) {

@@ -17,7 +17,7 @@ constexpr size_t kRoles = 5;  // grad, var, m, v, s
 // the workload: a case would make them for each call.
 class EmaAdamList final : public Workload {
  public:
-  explicit EmaAdamList(const Description& d) : Workload(d), replays_(d.variant == "replayed") {
+  explicit EmaAdamList(const WorkloadDescription& d) : Workload(d), replays_(d.variant == "replayed") {
     const int64_t tensors_of_role = d.shape[0].second, numel = d.shape[1].second;
     for (size_t role = 0; role < kRoles; ++role) {
       const int64_t bytes = numel * static_cast<int64_t>(sizeof(float));
@@ -83,7 +83,7 @@ std::vector<Entry> apply_fused_ema_adam_list_workloads() {
   for (const int64_t numel : {64, 1000}) {
     for (const char* variant : {"planned", "replayed"}) {
       constexpr int64_t kTensors = 1000;
-      Description d{
+      WorkloadDescription d{
           "ApplyFusedEmaAdamList",
           "f32",
           std::to_string(numel) + "_elements",

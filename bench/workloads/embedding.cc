@@ -19,7 +19,7 @@ RowTerms one_term_each(const std::vector<int64_t>& indices) {
 
 class Embedding final : public Workload {
  public:
-  explicit Embedding(const Description& d)
+  explicit Embedding(const WorkloadDescription& d)
       : Workload(d),
         indices_(make_indices(d.variant, tensor(kIndices).numel(), d.call.tensors[kWeight].dims[0])),
         reference_(one_term_each(indices_), tensor(kWeight), tensor(kOut),

@@ -24,7 +24,7 @@ RowTerms group_by_row(const std::vector<int64_t>& indices, int64_t table_rows) {
 
 class EmbeddingDenseBackward final : public Workload {
  public:
-  explicit EmbeddingDenseBackward(const Description& d)
+  explicit EmbeddingDenseBackward(const WorkloadDescription& d)
       : Workload(d),
         table_rows_(d.call.tensors[kOut].dims[0]),
         indices_(make_indices(d.variant, tensor(kIndices).numel(), table_rows_)),

@@ -23,7 +23,7 @@ RowTerms blocks_of(const std::vector<int64_t>& pages) {
 
 class NsaCompressWithCache final : public Workload {
  public:
-  explicit NsaCompressWithCache(const Description& d)
+  explicit NsaCompressWithCache(const WorkloadDescription& d)
       : Workload(d),
         reference_(blocks_of(d.call.tensors[kCacheTable].listed), tensor(kCacheInput), tensors().back(),
                    tensors().back().bytes() / d.call.tensors.back().dims[0]) {}

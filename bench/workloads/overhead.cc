@@ -22,15 +22,15 @@ class Phase1 final : public Workload {
 }  // namespace
 
 std::vector<Entry> overhead_workloads() {
-  Description d{"Overhead",
-                "f32",
-                "phase1",
-                "",
-                {{"numel", 4}},
-                ema_adam_case(ACL_FLOAT, {4}, {}, 10, openaclnn_verify::Layout::contiguous, "tiny"),
-                ""};
+  WorkloadDescription d{"Overhead",
+                        "f32",
+                        "phase1",
+                        "",
+                        {{"numel", 4}},
+                        ema_adam_case(ACL_FLOAT, {4}, {}, 10, openaclnn_verify::Layout::contiguous, "tiny"),
+                        ""};
   d.call.minimal_bytes = 0;  // time matters, not traffic
-  Description both = d;
+  WorkloadDescription both = d;
   both.size = "two_phases_sync";
   return {entry<Phase1>(d), entry<Workload>(both)};
 }

@@ -96,16 +96,16 @@ const Event& Operators::next_event() {
   return events_[events_used_++];
 }
 
-template <class Plan, class Launch>
-void Operators::run(size_t record, double bytes, Plan plan, Launch launch) {
+template <class Phase1, class Phase2>
+void Operators::run(size_t record, double bytes, Phase1 phase1, Phase2 phase2) {
   const std::string& name = records_[record].name;
   uint64_t workspace_bytes = 0;
   aclOpExecutor* executor = nullptr;
-  require(plan(&workspace_bytes, &executor), (name + "GetWorkspaceSize").c_str());
+  require(phase1(&workspace_bytes, &executor), (name + "GetWorkspaceSize").c_str());
   void* workspace = workspace_.reserve(workspace_bytes);
   timed_calls_.push_back({record, events_used_});
   next_event().record(stream_);
-  require(launch(workspace, workspace_bytes, executor, stream_.handle()), name.c_str());
+  require(phase2(workspace, workspace_bytes, executor, stream_.handle()), name.c_str());
   next_event().record(stream_);
   ++records_[record].calls;
   records_[record].bytes += bytes;

@@ -69,8 +69,8 @@ class Operators {
     size_t event;  // index of the start event; the end event follows it
   };
 
-  template <class Plan, class Launch>
-  void run(size_t record, double bytes, Plan plan, Launch launch);
+  template <class Phase1, class Phase2>
+  void run(size_t record, double bytes, Phase1 phase1, Phase2 phase2);
   template <class Compare>
   void check(size_t record, Compare compare);
   const Event& next_event();

@@ -9,8 +9,8 @@
  *
  * Source: the derivative of out[n, :] = weight[indices[n], :].
  *
- * Arithmetic: the rows of S(w) are added in ascending n: windows of 64 rows in float from left to right
- * starting at 0; sums of 8 windows the same way; these chunk sums in double from left to right; then one
+ * Arithmetic: the rows of S(w) are added in ascending n: blocks of 64 rows in float from left to right
+ * starting at 0; sums of 8 blocks the same way; these superblock sums in double from left to right; then one
  * rounding to float. Scaling multiplies that float by the float quotient 1 / c(w). One final rounding to the
  * dtype of out, to nearest even; every NaN is stored as the canonical quiet NaN. The bits are the same on
  * every device and for any number of threads, and those of a row depend on its own terms only.

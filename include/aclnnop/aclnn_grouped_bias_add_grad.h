@@ -12,8 +12,8 @@
  *
  * Source: the derivative of y[i, :] = x[i, :] + bias[j, :] for the rows i of group j.
  *
- * Arithmetic: the rows of a group are added in ascending order: windows of 64 rows in float from left to right
- * starting at 0; sums of 8 windows the same way; these chunk sums in double from left to right; then one
+ * Arithmetic: the rows of a group are added in ascending order: blocks of 64 rows in float from left to right
+ * starting at 0; sums of 8 blocks the same way; these superblock sums in double from left to right; then one
  * rounding to float and one to the dtype of out, to nearest even; every NaN is stored as the canonical quiet
  * NaN. The bits are the same on every device and for any number of threads, and those of a group depend on its
  * own rows only.

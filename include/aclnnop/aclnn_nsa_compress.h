@@ -13,8 +13,8 @@
  *
  * Source: the compression of keys and values in native sparse attention, with the weighted sum as the learnt map.
  *
- * Arithmetic: the products are rounded to float. They are added in ascending i: windows of 64 products in float
- * from left to right starting at 0; sums of 8 windows the same way; these chunk sums in double from left to right;
+ * Arithmetic: the products are rounded to float. They are added in ascending i: blocks of 64 products in float
+ * from left to right starting at 0; sums of 8 blocks the same way; these superblock sums in double from left to right;
  * then one rounding to float and one to the dtype of output, to nearest even; every NaN is stored as the canonical
  * quiet NaN. The bits are the same on every device and for any number of threads, and those of a window depend on
  * its own tokens only.

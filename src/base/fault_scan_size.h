@@ -1,4 +1,4 @@
-// How much room the blocks of a GPU need to leave what they found wrong in an index tensor: known to plans and kernels.
+// How much workspace the blocks of a GPU need to leave what they found wrong in an index tensor: known to plans and kernels.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// LoopNest: several views of one shape rewritten as few nested loops, so that kernels see long contiguous runs. base/layout.h makes it.
+// LoopNest: several views of one shape rewritten as few nested loops, so that kernels see long contiguous runs. base/make_loop_nest.h makes it.
 #pragma once
 
 #include <array>

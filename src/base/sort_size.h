@@ -1,4 +1,4 @@
-// How much room a sort on a GPU needs: known to plans, which must say so before there is a GPU, and to kernels.
+// How much workspace a sort on a GPU needs: known to plans, which must say so before there is a GPU, and to kernels.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,12 @@
-// The shape of the library's one order of additions for long sums (cpu/rows.h): windows of terms, chunks of windows.
+// The shape of the library's one order of additions for long sums (cpu/rows.h): blocks of terms, superblocks of blocks.
 #pragma once
 
 #include <cstdint>
 
 namespace openaclnn {
 
-inline constexpr int64_t kWindowTerms = 64;  // added in fp32, from left to right
-inline constexpr int64_t kChunkTerms =
-    512;  // 8 windows, whose sums are added in fp32; chunk sums are added in fp64
+inline constexpr int64_t kBlockTerms = 64;  // added in fp32, from left to right
+inline constexpr int64_t kSuperblockTerms =
+    512;  // 8 blocks, whose sums are added in fp32; superblock sums are added in fp64
 
 }  // namespace openaclnn

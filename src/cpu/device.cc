@@ -5,7 +5,7 @@
 #include "base/env.h"
 #include "base/text.h"
 #include "cpu/dispatch.h"
-#include "cpu/guard_pool.h"
+#include "cpu/guard_allocator.h"
 #include "cpu/memory_pool.h"
 #include "cpu/scheduler.h"
 #include "cpu/threads.h"

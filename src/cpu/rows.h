@@ -1,7 +1,7 @@
 // Sums of rows in the library's one order of additions, shared by every operator that adds rows.
 //
-// The order: the rows of one sum are numbered from 0. A window is 64 consecutive rows, added in fp32 left to right to an
-// accumulator that starts at +0. A chunk is 8 windows, whose sums are added in fp32 left to right. Chunk sums are added left
+// The order: the rows of one sum are numbered from 0. A block of terms is 64 consecutive rows, added in fp32 left to right to an
+// accumulator that starts at +0. A superblock is 8 blocks, whose sums are added in fp32 left to right. Superblock sums are added left
 // to right in fp64, and the total is rounded once to fp32. Long sums stay accurate, and any machine gets the same bits.
 //
 // For speed, wide rows are walked linearly, narrow ones in small groups, each in pieces of up to kTileColumns elements whose
@@ -30,8 +30,8 @@ inline int64_t tile_columns(int64_t columns) {
 
 // Accumulators of one tile of columns, in the scratch memory of a thread (cpu/scratch.h).
 struct alignas(64) RowAccumulators {
-  float window[kTileColumns];
-  float chunk[kTileColumns];
+  float block[kTileColumns];
+  float superblock[kTileColumns];
   double total[kTileColumns];
 };
 
@@ -104,34 +104,34 @@ inline void add_group(float* accumulators, const RowGroup<kRows, In>& group, int
   }
 }
 
-// The order of additions above windows. `window` holds the sum of the terms that end with term `end` - 1, the last ones of
-// a window or of all `terms`: it joins the chunk, and a complete chunk joins the total. After the last call the fp32 sums are in
-// `chunk`; a sum of one window needs no call and is in `window`.
-inline void join_window(int64_t end, int64_t terms, int64_t slots, const float* window, float* chunk,
-                        double* total) {
-  const int64_t begin = (end - 1) / kWindowTerms * kWindowTerms;
-  const bool opens_chunk = begin % kChunkTerms == 0;
-  for (int64_t c = 0; c < slots; ++c) chunk[c] = (opens_chunk ? 0.0f : chunk[c]) + window[c];
-  if (terms <= kChunkTerms || (end < terms && end % kChunkTerms != 0)) return;
-  const bool opens_total = end <= kChunkTerms;
+// The order of additions above blocks. `block` holds the sum of the terms that end with term `end` - 1, the last ones of
+// a block or of all `terms`: it joins the superblock, and a complete superblock joins the total. After the last call the fp32
+// sums are in `superblock`; a sum of one block needs no call and is in `block`.
+inline void join_term_block(int64_t end, int64_t terms, int64_t slots, const float* block, float* superblock,
+                            double* total) {
+  const int64_t begin = (end - 1) / kBlockTerms * kBlockTerms;
+  const bool opens_superblock = begin % kSuperblockTerms == 0;
+  for (int64_t c = 0; c < slots; ++c) superblock[c] = (opens_superblock ? 0.0f : superblock[c]) + block[c];
+  if (terms <= kSuperblockTerms || (end < terms && end % kSuperblockTerms != 0)) return;
+  const bool opens_total = end <= kSuperblockTerms;
   for (int64_t c = 0; c < slots; ++c)
-    total[c] = (opens_total ? 0.0 : total[c]) + static_cast<double>(chunk[c]);
+    total[c] = (opens_total ? 0.0 : total[c]) + static_cast<double>(superblock[c]);
   if (end < terms) return;
-  for (int64_t c = 0; c < slots; ++c) chunk[c] = static_cast<float>(total[c]);
+  for (int64_t c = 0; c < slots; ++c) superblock[c] = static_cast<float>(total[c]);
 }
 
-// Sums `terms` >= 1 terms into `slots` accumulators and returns where the fp32 sums are. add_window(window, begin, end) sets
-// the accumulators of a window to +0 plus its terms [begin, end), in ascending order.
-template <class AddWindow>
-inline const float* sum_windows(int64_t terms, const AddWindow& add_window, int64_t slots,
-                                RowAccumulators& accumulators) {
-  auto& [window, chunk, total] = accumulators;
-  for (int64_t begin = 0; begin < terms; begin += kWindowTerms) {
-    const int64_t end = begin + kWindowTerms < terms ? begin + kWindowTerms : terms;
-    add_window(window, begin, end);
-    if (terms > kWindowTerms) join_window(end, terms, slots, window, chunk, total);
+// Sums `terms` >= 1 terms into `slots` accumulators and returns where the fp32 sums are. add_term_block(block, begin, end) sets
+// the accumulators of a block to +0 plus its terms [begin, end), in ascending order.
+template <class AddBlock>
+inline const float* sum_term_blocks(int64_t terms, const AddBlock& add_term_block, int64_t slots,
+                                    RowAccumulators& accumulators) {
+  auto& [block, superblock, total] = accumulators;
+  for (int64_t begin = 0; begin < terms; begin += kBlockTerms) {
+    const int64_t end = begin + kBlockTerms < terms ? begin + kBlockTerms : terms;
+    add_term_block(block, begin, end);
+    if (terms > kBlockTerms) join_term_block(end, terms, slots, block, superblock, total);
   }
-  return terms > kWindowTerms ? chunk : window;
+  return terms > kBlockTerms ? superblock : block;
 }
 
 // Where and how a sum goes: the fp32 sum is multiplied by `scale` in fp32 (1 changes no bit) and rounded once to Out.
@@ -192,13 +192,13 @@ inline void sum_rows(const Rows<RowStart>& rows, int64_t columns, RowAccumulator
   constexpr int64_t kNarrowBytes = 1024;
   const bool narrow = columns * static_cast<int64_t>(sizeof(In)) < kNarrowBytes;
   const int64_t distance = rows_ahead<In>(columns);
-  const auto add_window = [&](float* window, int64_t begin, int64_t end) {
+  const auto add_term_block = [&](float* block, int64_t begin, int64_t end) {
     int64_t k = begin;
     for (; narrow && k + kTogether <= end; k += kTogether)
-      add_group(window, RowGroup<kTogether, In>(rows, k, distance), columns, k == begin);
-    for (; k < end; ++k) add_group(window, RowGroup<1, In>(rows, k, distance), columns, k == begin);
+      add_group(block, RowGroup<kTogether, In>(rows, k, distance), columns, k == begin);
+    for (; k < end; ++k) add_group(block, RowGroup<1, In>(rows, k, distance), columns, k == begin);
   };
-  const float* const sums = sum_windows(rows.count, add_window, slots_for(columns), accumulators);
+  const float* const sums = sum_term_blocks(rows.count, add_term_block, slots_for(columns), accumulators);
   with_streaming<In>(target, columns, [&](auto streams) {
     for_each_pair(columns, [&](int64_t slot, int64_t column) {
       write_pair<In, streams()>(target, load<F32x2>(sums + slot), column);
@@ -214,15 +214,15 @@ inline void sum_narrow_rows(const Rows<RowStart>& rows, int64_t in_stride, int64
                             const SumTarget<Out>& target, int64_t out_stride) {
   for (int64_t c = 0; c < columns; ++c) {
     double total = 0;
-    float chunk = 0;
-    for (int64_t begin = 0; begin < rows.count; begin += kWindowTerms) {
-      const int64_t end = begin + kWindowTerms < rows.count ? begin + kWindowTerms : rows.count;
-      float window = 0;
-      for (int64_t k = begin; k < end; ++k) window += to_float(rows.start(k)[c * in_stride]);
-      chunk += window;
-      if (end == rows.count || end % kChunkTerms == 0) {
-        total += static_cast<double>(chunk);
-        chunk = 0;
+    float superblock = 0;
+    for (int64_t begin = 0; begin < rows.count; begin += kBlockTerms) {
+      const int64_t end = begin + kBlockTerms < rows.count ? begin + kBlockTerms : rows.count;
+      float block = 0;
+      for (int64_t k = begin; k < end; ++k) block += to_float(rows.start(k)[c * in_stride]);
+      superblock += block;
+      if (end == rows.count || end % kSuperblockTerms == 0) {
+        total += static_cast<double>(superblock);
+        superblock = 0;
       }
     }
     store_first(F32(static_cast<float>(total)) * target.scale, target.out + c * out_stride, 1);
@@ -240,7 +240,7 @@ inline void sum_gathered_rows(const Rows<RowStart>& rows, int64_t in_stride, int
   const int64_t width = std::max(columns, F32x2::kLanes);
   const Rows gathered_row{int64_t{1}, int64_t{1}, [&](int64_t) -> const In* { return gathered; }};
   const RowGroup<1, In> group(gathered_row, 0, 0);
-  const auto add_window = [&](float* window, int64_t begin, int64_t end) {
+  const auto add_term_block = [&](float* block, int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) {
       const In* const from = rows.start(k);
       if (in_stride != 1) {
@@ -250,10 +250,10 @@ inline void sum_gathered_rows(const Rows<RowStart>& rows, int64_t in_stride, int
       } else {
         std::memcpy(static_cast<void*>(gathered), from, static_cast<size_t>(columns) * sizeof(In));
       }
-      add_group(window, group, width, k == begin);
+      add_group(block, group, width, k == begin);
     }
   };
-  const float* const sums = sum_windows(rows.count, add_window, slots_for(width), accumulators);
+  const float* const sums = sum_term_blocks(rows.count, add_term_block, slots_for(width), accumulators);
   Out result[kGatheredColumns];
   for_each_pair(width, [&](int64_t slot, int64_t column) {
     write_pair<In, false>(SumTarget<Out>{result, target.scale, false}, load<F32x2>(sums + slot), column);

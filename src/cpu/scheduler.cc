@@ -7,8 +7,8 @@
 
 #include "base/cancellation.h"
 #include "cpu/fp_environment.h"
-#include "cpu/pool.h"
 #include "cpu/threads.h"
+#include "cpu/worker_pool.h"
 #include "runtime/recycle.h"
 #include "runtime/task_fault.h"
 
@@ -196,7 +196,7 @@ void Scheduler::request_worker(const Lock&) {
       self.drain_ready(lock);
     }
   };
-  Pool* const workers = pool();
+  WorkerPool* const workers = worker_pool();
   serial_ =
       workers == nullptr || !workers->submit(work, this);  // a system short of threads may have some again
 }
@@ -237,7 +237,8 @@ template <class Stop>
 void Scheduler::drain(Lock& lock, std::shared_ptr<CpuQueue> queue, Stop stop) {
   (void)unlist(lock, *queue);
   if (ready_.empty() && !serial_ && !has_excess_) {
-    if (Pool* const workers = pool()) workers->withdraw();  // this thread was faster than those it called
+    if (WorkerPool* const workers = worker_pool())
+      workers->withdraw();  // this thread was faster than those it called
   }
   run_items(lock, *queue, std::move(stop));
 }

@@ -27,7 +27,7 @@ void Scheduler::arm_exit_handler(const Lock&) {
 // calling thread.
 void Scheduler::after_fork_in_child() {
   serial_ = true;
-  abandon_pool();
+  abandon_worker_pool();
   running_tasks_ = 0;
   new (&quiet_) std::condition_variable;  // its waiters do not exist here; destroying it would wait for them
   {
@@ -66,7 +66,7 @@ void Scheduler::at_exit() {
   Lock lock(mutex_);
   serial_ = true;
   exiting_ = true;
-  abandon_pool();
+  abandon_worker_pool();
   // Weak references one by one: nothing here may allocate.
   for (size_t k = 0; k < queues_.size(); ++k) {
     if (const std::shared_ptr<CpuQueue> queue = queues_[k].lock()) drop_items(lock, *queue);

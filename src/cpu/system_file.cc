@@ -41,11 +41,11 @@ bool SystemFile::fill() {
   std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
   end_ -= begin_;
   begin_ = 0;
-  const size_t room = std::min(buffer_.size() - end_, left_);
-  if (file_ < 0 || room == 0) return false;
+  const size_t space = std::min(buffer_.size() - end_, left_);
+  if (file_ < 0 || space == 0) return false;
   ssize_t got = 0;
   do {
-    got = read(file_, buffer_.data() + end_, room);
+    got = read(file_, buffer_.data() + end_, space);
   } while (got < 0 && errno == EINTR);
   if (got <= 0) return false;
   end_ += static_cast<size_t>(got);

@@ -14,7 +14,7 @@
 #include "base/first_use.h"
 #include "cpu/fp_environment.h"
 #include "cpu/machine_limits.h"
-#include "cpu/pool.h"
+#include "cpu/worker_pool.h"
 
 namespace openaclnn::cpu {
 
@@ -33,7 +33,7 @@ int count_threads() {
 }
 
 std::atomic<bool> abandoned{false};
-std::atomic<Pool*> the_pool{
+std::atomic<WorkerPool*> the_pool{
     nullptr};  // never destroyed: static destructors of the caller may still run operators
 
 // The chunks of one parallel loop, cut into a stretch for each thread. A thread takes the chunks of its own stretch first, then
@@ -99,21 +99,21 @@ int num_threads() {
   return known.load(std::memory_order_relaxed);
 }
 
-Pool* pool() {
+WorkerPool* worker_pool() {
   if (abandoned.load(std::memory_order_acquire)) return nullptr;
-  Pool* const existing = the_pool.load(std::memory_order_acquire);
+  WorkerPool* const existing = the_pool.load(std::memory_order_acquire);
   if (existing != nullptr) return existing;
   // Where memory was missing, the next call tries again.
-  std::unique_ptr<Pool> made(make_worker_pool(num_threads()));
+  std::unique_ptr<WorkerPool> made(make_worker_pool(num_threads()));
   if (made != nullptr && is_first(the_pool, made.get())) return made.release();
   return the_pool.load(std::memory_order_acquire);  // of those thrown away none has threads yet
 }
 
-void abandon_pool() { abandoned.store(true, std::memory_order_release); }
+void abandon_worker_pool() { abandoned.store(true, std::memory_order_release); }
 
 void run_chunks(int64_t chunks, void (*body)(void* context, int64_t chunk), void* context) {
   const int threads = static_cast<int>(std::min<int64_t>(chunks, num_threads()));
-  Pool* const helpers = threads > 1 ? pool() : nullptr;
+  WorkerPool* const helpers = threads > 1 ? worker_pool() : nullptr;
   if (helpers == nullptr) {
     const ScopedFpEnvironment fp_environment;
     for (int64_t chunk = 0; chunk < chunks; ++chunk) body(context, chunk);

@@ -5,7 +5,7 @@
 
 namespace openaclnn::cpu {
 
-class Pool;
+class WorkerPool;
 
 // Below this much memory traffic per thread, waking a thread costs more than it brings.
 inline constexpr int64_t kMinBytesPerThread = 64 * 1024;
@@ -14,10 +14,10 @@ inline constexpr int64_t kMinBytesPerThread = 64 * 1024;
 int num_threads();
 
 // The pool, or nullptr in a forked child and when none can be made: then everything runs on the calling thread.
-Pool* pool();
+WorkerPool* worker_pool();
 
 // From now on no pool: the state of a forked child, and of a process that is exiting.
-void abandon_pool();
+void abandon_worker_pool();
 
 // Calls body(context, chunk) for each chunk in [0, chunks), each in the task's floating-point environment.
 void run_chunks(int64_t chunks, void (*body)(void* context, int64_t chunk), void* context);

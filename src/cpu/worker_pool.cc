@@ -1,5 +1,7 @@
 // The pool: workers that look for work a short while before they sleep, since a fork-join of microseconds cannot wait for the
 // kernel to wake a thread. They never end, and nothing of the pool is ever destroyed.
+#include "cpu/worker_pool.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -13,7 +15,6 @@
 #include <new>
 
 #include "base/cancellation.h"
-#include "cpu/pool.h"
 #include "cpu/scratch.h"
 
 namespace openaclnn::cpu {
@@ -70,15 +71,15 @@ struct WorkerScratch {
 struct Team {
   void (*function)(void*);
   void* argument;
-  int room;                    // helpers that may still join
+  int places;                  // for helpers that may still join
   std::atomic<int> inside{0};  // helpers at work
   Team* previous;
   Team* next = nullptr;
 };
 
-class WorkerPool final : public Pool {
+class OwnWorkerPool final : public WorkerPool {
  public:
-  explicit WorkerPool(int num_threads) : num_threads_(num_threads) {}
+  explicit OwnWorkerPool(int num_threads) : num_threads_(num_threads) {}
 
   int num_threads() const override { return num_threads_; }
 
@@ -126,7 +127,7 @@ class WorkerPool final : public Pool {
       team.previous = last_;
       last_->next = &team;
       last_ = &team;
-      wanted_ += team.room;
+      wanted_ += team.places;
       call_workers(lock);
     }
     // Behind the lock, so that a worker that sees it does not run into the lock.
@@ -139,7 +140,7 @@ class WorkerPool final : public Pool {
       const Lock lock(mutex_);
       team.previous->next = team.next;
       (team.next != nullptr ? team.next->previous : last_) = team.previous;
-      wanted_ -= team.room;
+      wanted_ -= team.places;
     }
     const auto empty = [&] { return team.inside.load() == 0; };
     if (empty()) return;
@@ -189,7 +190,7 @@ class WorkerPool final : public Pool {
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_t thread;
     const auto start = [](void* pool) -> void* {
-      static_cast<WorkerPool*>(pool)->work();
+      static_cast<OwnWorkerPool*>(pool)->work();
       return nullptr;
     };
     // Signals from outside are for the application's threads. What a worker's own instruction raises stays deliverable: the
@@ -235,12 +236,12 @@ class WorkerPool final : public Pool {
     return workers_ - sleeping_ - answering_ <= std::max(1, num_threads_ - 1);
   }
 
-  // Helps a team that has room; false when there is none.
+  // Helps a team that has a place; false when there is none.
   bool take_place(Lock& lock) {
     Team* team = first_.next;
-    while (team != nullptr && team->room == 0) team = team->next;
+    while (team != nullptr && team->places == 0) team = team->next;
     if (team == nullptr) return false;
-    --team->room;
+    --team->places;
     --wanted_;
     --looking_;
     team->inside.fetch_add(1);
@@ -284,7 +285,7 @@ class WorkerPool final : public Pool {
   Team first_{nullptr, nullptr, 0, {}, nullptr};  // never left: the list begins behind it
   Team* last_ = &first_;
 
-  int wanted_ = 0;   // requests, and room in all teams
+  int wanted_ = 0;   // requests, and places in all teams
   int workers_ = 0;  // that exist; each answers a request, helps a team, looks or sleeps
   int answering_ = 0;
   int looking_ = 0;  // or about to
@@ -301,6 +302,8 @@ class WorkerPool final : public Pool {
 
 int worker_number() { return number_of_this_worker; }
 
-Pool* make_worker_pool(int num_threads) noexcept { return new (std::nothrow) WorkerPool(num_threads); }
+WorkerPool* make_worker_pool(int num_threads) noexcept {
+  return new (std::nothrow) OwnWorkerPool(num_threads);
+}
 
 }  // namespace openaclnn::cpu

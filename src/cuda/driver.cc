@@ -48,14 +48,14 @@ void Driver::require_usable() const {
   if (const DeviceFailure* lost = lost_.load(std::memory_order_acquire)) throw DeviceFailure(*lost);
 }
 
-bool Driver::judge(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::done: return true;
-    case Outcome::not_ready: return false;
-    case Outcome::out_of_memory: throw std::bad_alloc();
-    case Outcome::captured:
-    case Outcome::refused: throw DeviceFailure(text("device ", device_, ": ", table_.error_text()));
-    case Outcome::lost: break;
+bool Driver::judge(PluginStatus status) {
+  switch (status) {
+    case PluginStatus::done: return true;
+    case PluginStatus::not_ready: return false;
+    case PluginStatus::out_of_memory: throw std::bad_alloc();
+    case PluginStatus::captured:
+    case PluginStatus::refused: throw DeviceFailure(text("device ", device_, ": ", table_.error_text()));
+    case PluginStatus::lost: break;
   }
   auto failure = std::make_unique<const DeviceFailure>(
       Status(ACL_ERROR_RT_DRV_INTERNAL_ERROR,
@@ -81,9 +81,9 @@ EventState DeviceEvent::state() const {
 EventState Driver::state_of(const DeviceEvent& event) {
   require_usable();
   const CancellationHold no_cancellation;
-  const Outcome outcome = table_.query_event(device_, event.handle);
-  if (outcome == Outcome::captured) return EventState::captured;
-  return judge(outcome) ? EventState::over : EventState::ahead;
+  const PluginStatus status = table_.query_event(device_, event.handle);
+  if (status == PluginStatus::captured) return EventState::captured;
+  return judge(status) ? EventState::over : EventState::ahead;
 }
 
 std::shared_ptr<DeviceEvent> Driver::take_event(bool timed) {

@@ -50,7 +50,7 @@ class Driver {
 
   // Calls a function of the table. False: not ready. Throws DeviceFailure, or std::bad_alloc where memory is lacking.
   template <class... Parameters, class... Arguments>
-  bool call(Outcome (*PluginTable::*function)(int, Parameters...), Arguments... arguments) {
+  bool call(PluginStatus (*PluginTable::*function)(int, Parameters...), Arguments... arguments) {
     require_usable();
     const CancellationHold no_cancellation;
     return judge((table_.*function)(device_, arguments...));
@@ -58,7 +58,8 @@ class Driver {
 
   // As call(), for destructors and for giving back: failures leave nothing to do.
   template <class... Parameters, class... Arguments>
-  void call_quietly(Outcome (*PluginTable::*function)(int, Parameters...), Arguments... arguments) noexcept {
+  void call_quietly(PluginStatus (*PluginTable::*function)(int, Parameters...),
+                    Arguments... arguments) noexcept {
     if (!is_usable()) return;
     const CancellationHold no_cancellation;
     (void)(table_.*function)(device_, arguments...);
@@ -75,7 +76,7 @@ class Driver {
  private:
   friend class DeviceEvent;
 
-  bool judge(Outcome outcome);
+  bool judge(PluginStatus status);
   void give_back_event(void* event, bool timed) noexcept;
 
   const PluginTable& table_;

@@ -21,7 +21,7 @@ class FaultSlots {
  private:
   Driver& driver_;
   std::mutex mutex_;
-  std::vector<Fault*> idle_;  // room for all slots that exist, so that giving back never allocates
+  std::vector<Fault*> idle_;  // capacity for all slots that exist, so that giving back never allocates
   size_t slots_ = 0;
 };
 

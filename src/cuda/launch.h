@@ -24,6 +24,6 @@ struct LaunchIo {
 inline constexpr cudaError_t kSortScratchTooSmall = cudaErrorApiFailureBase;
 
 // Enqueues only: no allocation, no waiting, no reading back, so that a graph can capture it. The plan's lists follow it in memory.
-using Launch = cudaError_t (*)(const void* plan, const LaunchIo& io);
+using LaunchFunction = cudaError_t (*)(const void* plan, const LaunchIo& io);
 
 }  // namespace openaclnn::cuda

@@ -6,6 +6,6 @@
 namespace openaclnn::cuda {
 
 // nullptr for a name that is not in ops.def.
-Launch find_launch(const char* operator_name);
+LaunchFunction find_launch(const char* operator_name);
 
 }  // namespace openaclnn::cuda

@@ -65,28 +65,28 @@ bool device_answers() {
 }
 
 // Where the device of the failed call is current.
-Outcome judge(cudaError_t error) {
-  if (error == cudaSuccess) return Outcome::done;
+PluginStatus judge(cudaError_t error) {
+  if (error == cudaSuccess) return PluginStatus::done;
   (void)cudaGetLastError();  // the program around us may look for errors of its own
-  if (error == cudaErrorNotReady) return Outcome::not_ready;
+  if (error == cudaErrorNotReady) return PluginStatus::not_ready;
   std::snprintf(last_error, sizeof last_error, "%s: %s", cudaGetErrorName(error), cudaGetErrorString(error));
   // A stream that the program has destroyed has this error, too.
   if (error == cudaErrorContextIsDestroyed && device_answers()) {
     std::snprintf(last_error, sizeof last_error,
                   "%s: the program has destroyed the stream or event of this call, or reset the device",
                   cudaGetErrorName(error));
-    return Outcome::refused;
+    return PluginStatus::refused;
   }
   if (error == kSortScratchTooSmall) {
     std::snprintf(last_error, sizeof last_error,
                   "the plugin was built with a version of CUB whose sort needs more memory than phase 1 "
                   "reserves; build it "
                   "with the CUB of CUDA 13.0");
-    return Outcome::refused;
+    return PluginStatus::refused;
   }
-  if (is_sticky(error)) return Outcome::lost;
-  if (error == cudaErrorCapturedEvent) return Outcome::captured;
-  return error == cudaErrorMemoryAllocation ? Outcome::out_of_memory : Outcome::refused;
+  if (is_sticky(error)) return PluginStatus::lost;
+  if (error == cudaErrorCapturedEvent) return PluginStatus::captured;
+  return error == cudaErrorMemoryAllocation ? PluginStatus::out_of_memory : PluginStatus::refused;
 }
 
 // Makes a device current for one call, and lets the call through while another thread captures a graph: nothing that this
@@ -119,7 +119,7 @@ class DeviceScope {
 };
 
 template <class Body>
-Outcome on_device(int device, const Body& body) {
+PluginStatus on_device(int device, const Body& body) {
   const DeviceScope scope(device);
   return judge(scope.error() != cudaSuccess ? scope.error() : body());
 }
@@ -209,7 +209,7 @@ int device_count(const char** why_none) {
 
 const char* error_text() { return last_error; }
 
-Outcome device_name(int device, const char** name) {
+PluginStatus device_name(int device, const char** name) {
   thread_local cudaDeviceProp properties;
   *name = properties.name;
   return on_device(device, [&] { return cudaGetDeviceProperties(&properties, device); });
@@ -217,27 +217,27 @@ Outcome device_name(int device, const char** name) {
 
 // ---- memory ----
 
-Outcome allocate(int device, size_t bytes, void** address) {
+PluginStatus allocate(int device, size_t bytes, void** address) {
   return on_device(device, [&] { return cudaMalloc(address, bytes); });
 }
-Outcome free_memory(int device, void* address) {
+PluginStatus free_memory(int device, void* address) {
   return on_device(device, [&] { return cudaFree(address); });
 }
-Outcome allocate_host(int device, size_t bytes, void** address) {
+PluginStatus allocate_host(int device, size_t bytes, void** address) {
   return on_device(
       device, [&] { return cudaHostAlloc(address, bytes, cudaHostAllocPortable | cudaHostAllocMapped); });
 }
-Outcome free_host(int device, void* address) {
+PluginStatus free_host(int device, void* address) {
   return on_device(device, [&] { return cudaFreeHost(address); });
 }
-Outcome memory_info(int device, size_t* free_bytes, size_t* total_bytes) {
+PluginStatus memory_info(int device, size_t* free_bytes, size_t* total_bytes) {
   return on_device(device, [&] { return cudaMemGetInfo(free_bytes, total_bytes); });
 }
 
-Outcome can_access_peer(int device, int peer, int* can) {
+PluginStatus can_access_peer(int device, int peer, int* can) {
   return on_device(device, [&] { return cudaDeviceCanAccessPeer(can, device, peer); });
 }
-Outcome enable_peer_access(int device, int peer) {
+PluginStatus enable_peer_access(int device, int peer) {
   return on_device(device, [&] {
     const cudaError_t error = cudaDeviceEnablePeerAccess(peer, 0);
     if (error != cudaErrorPeerAccessAlreadyEnabled) return error;
@@ -248,7 +248,7 @@ Outcome enable_peer_access(int device, int peer) {
 
 // ---- streams ----
 
-Outcome create_stream(int device, void** stream) {
+PluginStatus create_stream(int device, void** stream) {
   return on_device(device, [&] {
     cudaStream_t made = nullptr;
     const cudaError_t error = cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking);
@@ -256,16 +256,16 @@ Outcome create_stream(int device, void** stream) {
     return error;
   });
 }
-Outcome destroy_stream(int device, void* stream) {
+PluginStatus destroy_stream(int device, void* stream) {
   return on_device(device, [&] { return cudaStreamDestroy(as_stream(stream)); });
 }
-Outcome query_stream(int device, void* stream) {
+PluginStatus query_stream(int device, void* stream) {
   return on_device(device, [&] { return cudaStreamQuery(as_stream(stream)); });
 }
-Outcome synchronize_stream(int device, void* stream) {
+PluginStatus synchronize_stream(int device, void* stream) {
   return on_device(device, [&] { return cudaStreamSynchronize(as_stream(stream)); });
 }
-Outcome is_capturing(int device, void* stream, int* capturing) {
+PluginStatus is_capturing(int device, void* stream, int* capturing) {
   return on_device(device, [&] {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     const cudaError_t error = cudaStreamIsCapturing(as_stream(stream), &status);
@@ -285,25 +285,25 @@ bool is_pageable(const void* address) {
   if (error != cudaSuccess) (void)cudaGetLastError();
   return error != cudaSuccess || attributes.type == cudaMemoryTypeUnregistered;
 }
-Outcome copy_async(int device, void* stream, void* destination, const void* source, size_t bytes,
-                   int* pageable) {
+PluginStatus copy_async(int device, void* stream, void* destination, const void* source, size_t bytes,
+                        int* pageable) {
   return on_device(device, [&] {
     *pageable = is_pageable(destination) || is_pageable(source) ? 1 : 0;
     return cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDefault, as_stream(stream));
   });
 }
-Outcome fill_async(int device, void* stream, void* destination, int value, size_t bytes) {
+PluginStatus fill_async(int device, void* stream, void* destination, int value, size_t bytes) {
   return on_device(device, [&] { return cudaMemsetAsync(destination, value, bytes, as_stream(stream)); });
 }
-Outcome call_async(int device, void* stream, void (*function)(void*), void* argument) {
+PluginStatus call_async(int device, void* stream, void (*function)(void*), void* argument) {
   return on_device(device, [&] { return cudaLaunchHostFunc(as_stream(stream), function, argument); });
 }
 
-Outcome run(int device, void* stream, const OperatorTask* task) {
-  const Launch launch = find_launch(task->name);
+PluginStatus run(int device, void* stream, const OperatorTask* task) {
+  const LaunchFunction launch = find_launch(task->name);
   if (launch == nullptr) {
     std::snprintf(last_error, sizeof last_error, "%s has no CUDA kernel", task->name);
-    return Outcome::refused;
+    return PluginStatus::refused;
   }
   return on_device(device, [&] {
     return launch(task->plan, {*task->data, task->workspace, task->check, task->elements, as_stream(stream),
@@ -313,7 +313,7 @@ Outcome run(int device, void* stream, const OperatorTask* task) {
 
 // ---- events ----
 
-Outcome create_event(int device, int timed, void** event) {
+PluginStatus create_event(int device, int timed, void** event) {
   return on_device(device, [&] {
     cudaEvent_t made = nullptr;
     const cudaError_t error =
@@ -322,22 +322,22 @@ Outcome create_event(int device, int timed, void** event) {
     return error;
   });
 }
-Outcome destroy_event(int device, void* event) {
+PluginStatus destroy_event(int device, void* event) {
   return on_device(device, [&] { return cudaEventDestroy(as_event(event)); });
 }
-Outcome record_event(int device, void* event, void* stream) {
+PluginStatus record_event(int device, void* event, void* stream) {
   return on_device(device, [&] { return cudaEventRecord(as_event(event), as_stream(stream)); });
 }
-Outcome query_event(int device, void* event) {
+PluginStatus query_event(int device, void* event) {
   return on_device(device, [&] { return cudaEventQuery(as_event(event)); });
 }
-Outcome synchronize_event(int device, void* event) {
+PluginStatus synchronize_event(int device, void* event) {
   return on_device(device, [&] { return cudaEventSynchronize(as_event(event)); });
 }
-Outcome wait_event(int device, void* stream, void* event) {
+PluginStatus wait_event(int device, void* stream, void* event) {
   return on_device(device, [&] { return cudaStreamWaitEvent(as_stream(stream), as_event(event), 0); });
 }
-Outcome elapsed(int device, void* start, void* end, float* milliseconds) {
+PluginStatus elapsed(int device, void* start, void* end, float* milliseconds) {
   return on_device(device,
                    [&] { return cudaEventElapsedTime(milliseconds, as_event(start), as_event(end)); });
 }

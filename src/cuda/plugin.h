@@ -14,7 +14,7 @@
 namespace openaclnn::cuda {
 
 // What a function of the table returns. The sentence is in error_text().
-enum class Outcome : int {
+enum class PluginStatus : int {
   done,
   not_ready,      // queries only: there is still work before this point
   out_of_memory,  // of the device, or of what the driver keeps for its own use
@@ -43,37 +43,38 @@ struct PluginTable {
   // "cudaErrorIllegalAddress: an illegal memory access was encountered", of the calling thread's last failure.
   const char* (*error_text)();
   // "NVIDIA H200". The text stays until the calling thread asks again.
-  Outcome (*device_name)(int device, const char** name);
+  PluginStatus (*device_name)(int device, const char** name);
 
   // Memory. Host memory is pinned, and every device sees it under the same address.
-  Outcome (*allocate)(int device, size_t bytes, void** address);
-  Outcome (*free)(int device, void* address);
-  Outcome (*allocate_host)(int device, size_t bytes, void** address);
-  Outcome (*free_host)(int device, void* address);
-  Outcome (*memory_info)(int device, size_t* free_bytes, size_t* total_bytes);
-  Outcome (*can_access_peer)(int device, int peer, int* can);
-  Outcome (*enable_peer_access)(int device, int peer);
+  PluginStatus (*allocate)(int device, size_t bytes, void** address);
+  PluginStatus (*free)(int device, void* address);
+  PluginStatus (*allocate_host)(int device, size_t bytes, void** address);
+  PluginStatus (*free_host)(int device, void* address);
+  PluginStatus (*memory_info)(int device, size_t* free_bytes, size_t* total_bytes);
+  PluginStatus (*can_access_peer)(int device, int peer, int* can);
+  PluginStatus (*enable_peer_access)(int device, int peer);
 
   // Streams do not wait for the default stream of CUDA, nor it for them. Copies find out themselves where memory lies. CUDA promises
   // nothing about when it reads or writes pageable host memory: copies say whether there is some, for the caller to wait for them.
-  Outcome (*create_stream)(int device, void** stream);
-  Outcome (*destroy_stream)(int device, void* stream);
-  Outcome (*query_stream)(int device, void* stream);
-  Outcome (*synchronize_stream)(int device, void* stream);
-  Outcome (*is_capturing)(int device, void* stream, int* capturing);  // into a CUDA graph
-  Outcome (*copy_async)(int device, void* stream, void* destination, const void* source, size_t bytes,
-                        int* is_pageable);
-  Outcome (*fill_async)(int device, void* stream, void* destination, int value, size_t bytes);
-  Outcome (*call_async)(int device, void* stream, void (*function)(void*), void* argument);  // on the host
-  Outcome (*run)(int device, void* stream, const OperatorTask* task);
+  PluginStatus (*create_stream)(int device, void** stream);
+  PluginStatus (*destroy_stream)(int device, void* stream);
+  PluginStatus (*query_stream)(int device, void* stream);
+  PluginStatus (*synchronize_stream)(int device, void* stream);
+  PluginStatus (*is_capturing)(int device, void* stream, int* capturing);  // into a CUDA graph
+  PluginStatus (*copy_async)(int device, void* stream, void* destination, const void* source, size_t bytes,
+                             int* is_pageable);
+  PluginStatus (*fill_async)(int device, void* stream, void* destination, int value, size_t bytes);
+  PluginStatus (*call_async)(int device, void* stream, void (*function)(void*),
+                             void* argument);  // on the host
+  PluginStatus (*run)(int device, void* stream, const OperatorTask* task);
 
-  Outcome (*create_event)(int device, int timed, void** event);
-  Outcome (*destroy_event)(int device, void* event);
-  Outcome (*record_event)(int device, void* event, void* stream);
-  Outcome (*query_event)(int device, void* event);
-  Outcome (*synchronize_event)(int device, void* event);
-  Outcome (*wait_event)(int device, void* stream, void* event);
-  Outcome (*elapsed)(int device, void* start, void* end, float* milliseconds);
+  PluginStatus (*create_event)(int device, int timed, void** event);
+  PluginStatus (*destroy_event)(int device, void* event);
+  PluginStatus (*record_event)(int device, void* event, void* stream);
+  PluginStatus (*query_event)(int device, void* event);
+  PluginStatus (*synchronize_event)(int device, void* event);
+  PluginStatus (*wait_event)(int device, void* stream, void* event);
+  PluginStatus (*elapsed)(int device, void* start, void* end, float* milliseconds);
 };
 
 // The exported function of the plugin.

@@ -18,7 +18,7 @@
 
 namespace openaclnn::cuda {
 
-// Keys and their positions, and room for the same again, each at a multiple of 16 bytes. Word is uint32_t or uint64_t.
+// Keys and their positions, and space for the same again, each at a multiple of 16 bytes. Word is uint32_t or uint64_t.
 template <class Word>
 struct SortBuffers {
   Word* keys[2];

@@ -45,12 +45,12 @@ Status look_up(const char* name, const aclIntArray* handle, IntArray& array) {
           text(name, " is not a live aclIntArray: it was destroyed, or is another kind of handle")};
 }
 
-Parameter parameter(const Argument& argument, Use use) {
+Parameter parameter(const Argument& argument, Role role) {
   Parameter made;
   made.name = argument.name;
   made.view = argument.view;
-  made.is_input = use != Use::output;
-  made.is_output = use != Use::input;
+  made.is_input = role != Role::output;
+  made.is_output = role != Role::input;
   made.is_accessed = !argument.view.is_empty();
   if (!made.is_accessed)
     made.view.offset = 0;  // any offset is legal there; kernels still compute a base address

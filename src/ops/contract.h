@@ -133,9 +133,9 @@ inline aclnnStatus phase2(const char* function, const Operator& op, void* worksp
 }
 
 // How a parameter takes part in a call.
-enum class Use { input, output, reference };
+enum class Role { input, output, reference };
 
-Parameter parameter(const Argument& argument, Use use);
+Parameter parameter(const Argument& argument, Role role);
 
 // Plans are shared by the executor and the tasks it queued, and may one day cross the border to a device plugin.
 template <class Plan>

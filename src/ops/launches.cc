@@ -11,7 +11,7 @@ namespace {
 
 struct Entry {
   std::string_view name;
-  Launch launch;
+  LaunchFunction launch;
 };
 
 constexpr Entry kLaunches[] = {
@@ -22,7 +22,7 @@ constexpr Entry kLaunches[] = {
 
 }  // namespace
 
-Launch find_launch(const char* operator_name) {
+LaunchFunction find_launch(const char* operator_name) {
   // "aclnn…", or "openaclnn…" for what is an extension.
   std::string_view name = operator_name;
   const size_t prefix = name.find("aclnn");

@@ -23,7 +23,7 @@ class WorkspaceLayout {
     return offset;
   }
 
-  // What phase 1 asks for: all parts, and room to find a cache line at any alignment, rounded up to cache lines so that callers
+  // What phase 1 asks for: all parts, and space to find a cache line at any alignment, rounded up to cache lines so that callers
   // who place something behind a workspace keep its alignment. 0 when there is no part. `what` are the pieces of text that say
   // in the sentence of a failure what needs the space.
   template <class... What>

@@ -17,7 +17,7 @@ namespace openaclnn {
 namespace {
 
 // A tensor that the task accesses.
-struct Operand {
+struct AccessedTensor {
   int parameter;
   bool is_written;
   int64_t element;       // within the list; 0 for a single tensor
@@ -26,21 +26,21 @@ struct Operand {
 
 // All tensors that the task accesses, in the order of the signature, lists from their first tensor on. So their addresses here
 // compare as their places in the signature do.
-class Operands {
+class AccessedTensors {
  public:
-  Operands(const Call& call, const CallAddresses& addresses) : call_(call), addresses_(addresses) {
+  AccessedTensors(const Call& call, const CallAddresses& addresses) : call_(call), addresses_(addresses) {
     const bool is_small = call.elements.empty();  // then it needs no memory of the heap
     size_t count = 0;
     if (!is_small) many_.reserve(call.elements.size() + call.parameters.size());
     const auto append = [&](size_t k, size_t element, const void* data, const ByteRange& range) {
       const uintptr_t base = reinterpret_cast<uintptr_t>(data);
-      const Operand operand = {static_cast<int>(k), call.parameters[k].is_output,
-                               static_cast<int64_t>(element), base + static_cast<uintptr_t>(range.begin),
-                               base + static_cast<uintptr_t>(range.end)};
+      const AccessedTensor tensor = {
+          static_cast<int>(k), call.parameters[k].is_output, static_cast<int64_t>(element),
+          base + static_cast<uintptr_t>(range.begin), base + static_cast<uintptr_t>(range.end)};
       if (is_small) {
-        few_[count++] = operand;
+        few_[count++] = tensor;
       } else {
-        many_.push_back(operand);
+        many_.push_back(tensor);
       }
     };
     for (size_t k = 0; k < call.parameters.size(); ++k) {
@@ -53,64 +53,64 @@ class Operands {
           append(k, n, addresses.lists->addresses[at], call.elements[at].range);
       }
     }
-    all_ = is_small ? std::span<const Operand>(few_.data(), count) : many_;
+    all_ = is_small ? std::span<const AccessedTensor>(few_.data(), count) : many_;
   }
-  Operands(const Operands&) = delete;
+  AccessedTensors(const AccessedTensors&) = delete;
 
-  const Operand* begin() const { return all_.data(); }
-  const Operand* end() const { return all_.data() + all_.size(); }
+  const AccessedTensor* begin() const { return all_.data(); }
+  const AccessedTensor* end() const { return all_.data() + all_.size(); }
   size_t size() const { return all_.size(); }
-  const Operand& operator[](size_t n) const { return all_[n]; }
+  const AccessedTensor& operator[](size_t n) const { return all_[n]; }
 
-  const Parameter& parameter(const Operand& operand) const {
-    return call_.parameters[static_cast<size_t>(operand.parameter)];
+  const Parameter& parameter(const AccessedTensor& tensor) const {
+    return call_.parameters[static_cast<size_t>(tensor.parameter)];
   }
-  std::string name(const Operand& operand) const {
-    const Parameter& of = parameter(operand);
-    return of.is_list ? text(of.name, "[", operand.element, "]") : of.name;
+  std::string name(const AccessedTensor& tensor) const {
+    const Parameter& of = parameter(tensor);
+    return of.is_list ? text(of.name, "[", tensor.element, "]") : of.name;
   }
-  void* data(const Operand& operand) const {
-    return parameter(operand).is_list ? addresses_.lists->addresses[element(operand)]
-                                      : addresses_.tensors[static_cast<size_t>(operand.parameter)];
+  void* data(const AccessedTensor& tensor) const {
+    return parameter(tensor).is_list ? addresses_.lists->addresses[element(tensor)]
+                                     : addresses_.tensors[static_cast<size_t>(tensor.parameter)];
   }
-  aclDataType dtype(const Operand& operand) const {
-    const Parameter& of = parameter(operand);
-    return of.is_list ? call_.elements[element(operand)].dtype : of.view.dtype;
+  aclDataType dtype(const AccessedTensor& tensor) const {
+    const Parameter& of = parameter(tensor);
+    return of.is_list ? call_.elements[element(tensor)].dtype : of.view.dtype;
   }
-  bool is_dense(const Operand& operand) const {
-    const Parameter& of = parameter(operand);
-    return of.is_list ? call_.elements[element(operand)].is_dense : openaclnn::is_dense(of.view);
+  bool is_dense(const AccessedTensor& tensor) const {
+    const Parameter& of = parameter(tensor);
+    return of.is_list ? call_.elements[element(tensor)].is_dense : openaclnn::is_dense(of.view);
   }
-  TensorView view(const Operand& operand) const {
-    const Parameter& of = parameter(operand);
-    if (of.is_list) return call_.elements.view(element(operand), data(operand));
+  TensorView view(const AccessedTensor& tensor) const {
+    const Parameter& of = parameter(tensor);
+    if (of.is_list) return call_.elements.view(element(tensor), data(tensor));
     TensorView view = of.view;
-    view.data = data(operand);
+    view.data = data(tensor);
     return view;
   }
 
   // An input that is the very view of an output it may equal: of lists, the output with the same index.
-  bool is_tolerated(const Operand& input, const Operand& output) const {
+  bool is_tolerated(const AccessedTensor& input, const AccessedTensor& output) const {
     const Parameter& of = parameter(input);
     return of.may_equal_output && (!of.is_list || input.element == output.element) &&
            input.begin == output.begin && is_identical(view(input), view(output));
   }
 
  private:
-  size_t element(const Operand& operand) const {
-    return parameter(operand).first_element + static_cast<size_t>(operand.element);
+  size_t element(const AccessedTensor& tensor) const {
+    return parameter(tensor).first_element + static_cast<size_t>(tensor.element);
   }
 
   const Call& call_;
   const CallAddresses& addresses_;
-  std::array<Operand, kMaxParameters> few_;
-  RecycledVector<Operand> many_;
-  std::span<const Operand> all_;
+  std::array<AccessedTensor, kMaxParameters> few_;
+  RecycledVector<AccessedTensor> many_;
+  std::span<const AccessedTensor> all_;
 };
 
 // Ranges that share no byte belong to tensors that don't overlap: the common answer, without a look at the strides.
-bool meet(uintptr_t begin, uintptr_t end, const Operand& operand) {
-  return operand.begin - begin < end - begin || begin - operand.begin < operand.end - operand.begin;
+bool meet(uintptr_t begin, uintptr_t end, const AccessedTensor& tensor) {
+  return tensor.begin - begin < end - begin || begin - tensor.begin < tensor.end - tensor.begin;
 }
 
 Status overlapping(const std::string& name, const std::string& other, const char* rule) {
@@ -118,99 +118,98 @@ Status overlapping(const std::string& name, const std::string& other, const char
 }
 
 // No address is NULL, and each is a multiple of the element size. NULL anywhere comes first.
-Status require_data(const Operands& operands) {
-  const Operand* misaligned = nullptr;
-  for (const Operand& operand : operands) {
-    const void* const data = operands.data(operand);
+Status require_data(const AccessedTensors& tensors) {
+  const AccessedTensor* misaligned = nullptr;
+  for (const AccessedTensor& tensor : tensors) {
+    const void* const data = tensors.data(tensor);
     if (data == nullptr) {
       return {ACLNN_ERR_PARAM_NULLPTR,
-              text(operands.name(operand), " has a NULL data address; set it before phase 2")};
+              text(tensors.name(tensor), " has a NULL data address; set it before phase 2")};
     }
-    const size_t element_bytes = dtype_size(operands.dtype(operand));
-    if (misaligned == nullptr && reinterpret_cast<uintptr_t>(data) % element_bytes != 0)
-      misaligned = &operand;
+    const size_t element_bytes = dtype_size(tensors.dtype(tensor));
+    if (misaligned == nullptr && reinterpret_cast<uintptr_t>(data) % element_bytes != 0) misaligned = &tensor;
   }
   if (misaligned == nullptr) return {};
-  const aclDataType dtype = operands.dtype(*misaligned);
+  const aclDataType dtype = tensors.dtype(*misaligned);
   return {
       ACLNN_ERR_PARAM_INVALID,
-      text(operands.name(*misaligned), " has the data address ", address_text(operands.data(*misaligned)),
+      text(tensors.name(*misaligned), " has the data address ", address_text(tensors.data(*misaligned)),
            ", which is not a multiple of ", dtype_size(dtype), " bytes, the size of ", dtype_name(dtype))};
 }
 
 // The first tensor that `out` provably overlaps, or nullptr. Outputs before it were compared with it already.
-const Operand* partner_of(const Operands& operands, const Operand& out) {
-  for (const Operand& other : operands) {
+const AccessedTensor* partner_of(const AccessedTensors& tensors, const AccessedTensor& out) {
+  for (const AccessedTensor& other : tensors) {
     if (&other == &out || (other.is_written && &other < &out) || !meet(out.begin, out.end, other)) continue;
-    if (provably_overlap(operands.view(out), operands.view(other)) && !operands.is_tolerated(other, out))
+    if (provably_overlap(tensors.view(out), tensors.view(other)) && !tensors.is_tolerated(other, out))
       return &other;
   }
   return nullptr;
 }
 
-Status overlapping(const Operands& operands, const Operand& out, const Operand& other) {
-  const Parameter& of = operands.parameter(other);
-  return overlapping(operands.name(out), operands.name(other),
+Status overlapping(const AccessedTensors& tensors, const AccessedTensor& out, const AccessedTensor& other) {
+  const Parameter& of = tensors.parameter(other);
+  return overlapping(tensors.name(out), tensors.name(other),
                      !of.may_equal_output ? "; they must not share memory"
                      : of.is_list         ? "; only the identical view of the same index is accepted"
                                           : "; only the identical view is accepted");
 }
 
-// Numbers of operands are sorted instead of operands, which are several times as large.
-struct Place {
+// Numbers of tensors are sorted instead of tensors, which are several times as large.
+struct SortKey {
   uintptr_t begin;
   uint32_t number;
   uint32_t element;  // its low bits will do: they only bring equals together
 };
-using Places = RecycledVector<Place>;
-using SortedOperands = RecycledVector<const Operand*>;
+using SortKeys = RecycledVector<SortKey>;
+using SortedTensors = RecycledVector<const AccessedTensor*>;
 
 // Sorts by address. Leaves out inputs that equal an output as they may: what overlaps one overlaps the other.
-SortedOperands sorted_by_address(const Operands& operands, Places places) {
-  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+SortedTensors sorted_by_address(const AccessedTensors& tensors, SortKeys keys) {
+  std::sort(keys.begin(), keys.end(), [](const SortKey& a, const SortKey& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.element < b.element;
   });
   const auto equals_output = [&](size_t k) {
-    const Operand& input = operands[places[k].number];
-    if (!operands.parameter(input).may_equal_output) return false;
+    const AccessedTensor& input = tensors[keys[k].number];
+    if (!tensors.parameter(input).may_equal_output) return false;
     const auto equals = [&](size_t other) {
-      const Operand& output = operands[places[other].number];
-      return output.is_written && operands.is_tolerated(input, output);
+      const AccessedTensor& output = tensors[keys[other].number];
+      return output.is_written && tensors.is_tolerated(input, output);
     };
     const auto is_beside = [&](size_t other) {
-      return places[other].begin == places[k].begin && places[other].element == places[k].element;
+      return keys[other].begin == keys[k].begin && keys[other].element == keys[k].element;
     };
     for (size_t other = k; other-- > 0 && is_beside(other);) {
       if (equals(other)) return true;
     }
-    for (size_t other = k + 1; other < places.size() && is_beside(other); ++other) {
+    for (size_t other = k + 1; other < keys.size() && is_beside(other); ++other) {
       if (equals(other)) return true;
     }
     return false;
   };
-  SortedOperands sorted;
-  sorted.reserve(places.size());
-  for (size_t k = 0; k < places.size(); ++k) {
-    if (!equals_output(k)) sorted.push_back(&operands[places[k].number]);
+  SortedTensors sorted;
+  sorted.reserve(keys.size());
+  for (size_t k = 0; k < keys.size(); ++k) {
+    if (!equals_output(k)) sorted.push_back(&tensors[keys[k].number]);
   }
   return sorted;
 }
 
-// Keeps the first written operand of those that it is given.
+// Keeps the first written tensor of those that it is given.
 class FirstOverlap {
  public:
-  void add(const Operand* operand) {
-    if (operand->is_written && (first_ == nullptr || operand < first_)) first_ = operand;
+  void add(const AccessedTensor* tensor) {
+    if (tensor->is_written && (first_ == nullptr || tensor < first_)) first_ = tensor;
   }
-  const Operand* operand() const { return first_; }
+  const AccessedTensor* tensor() const { return first_; }
 
  private:
-  const Operand* first_ = nullptr;
+  const AccessedTensor* first_ = nullptr;
 };
 
 // Dense views overlap when their bytes do. In the order of their begins, one overlaps an earlier one when it begins below the
 // highest end so far, and a later one when the next begins below its end.
-void find_dense_overlaps(const SortedOperands& sorted, FirstOverlap& first) {
+void find_dense_overlaps(const SortedTensors& sorted, FirstOverlap& first) {
   uintptr_t highest_end = 0;
   for (size_t k = 0; k < sorted.size(); ++k) {
     const bool meets_earlier = sorted[k]->begin < highest_end;
@@ -221,10 +220,10 @@ void find_dense_overlaps(const SortedOperands& sorted, FirstOverlap& first) {
 }
 
 // Other views overlap provably only when they are identical.
-void find_identical(const Operands& operands, SortedOperands sparse, FirstOverlap& first) {
-  const auto order = [&](const Operand* a, const Operand* b) {
+void find_identical(const AccessedTensors& tensors, SortedTensors sparse, FirstOverlap& first) {
+  const auto order = [&](const AccessedTensor* a, const AccessedTensor* b) {
     if (a->begin != b->begin) return a->begin < b->begin;
-    const TensorView x = operands.view(*a), y = operands.view(*b);
+    const TensorView x = tensors.view(*a), y = tensors.view(*b);
     if (x.element_bytes() != y.element_bytes()) return x.element_bytes() < y.element_bytes();
     if (x.rank != y.rank) return x.rank < y.rank;
     const auto dims =
@@ -240,58 +239,59 @@ void find_identical(const Operands& operands, SortedOperands sparse, FirstOverla
   }
 }
 
-// The first written operand that another one provably overlaps, or nullptr.
-const Operand* first_overlap(const Operands& operands) {
-  Places dense, sparse;
-  dense.reserve(operands.size());
-  for (const Operand& operand : operands) {
-    const auto number = static_cast<uint32_t>(&operand - operands.begin());
-    (operands.is_dense(operand) ? dense : sparse)
-        .push_back({operand.begin, number, static_cast<uint32_t>(operand.element)});
+// The first written tensor that another one provably overlaps, or nullptr.
+const AccessedTensor* first_overlap(const AccessedTensors& tensors) {
+  SortKeys dense, sparse;
+  dense.reserve(tensors.size());
+  for (const AccessedTensor& tensor : tensors) {
+    const auto number = static_cast<uint32_t>(&tensor - tensors.begin());
+    (tensors.is_dense(tensor) ? dense : sparse)
+        .push_back({tensor.begin, number, static_cast<uint32_t>(tensor.element)});
   }
   FirstOverlap first;
-  find_dense_overlaps(sorted_by_address(operands, std::move(dense)), first);
-  find_identical(operands, sorted_by_address(operands, std::move(sparse)), first);
-  return first.operand();
+  find_dense_overlaps(sorted_by_address(tensors, std::move(dense)), first);
+  find_identical(tensors, sorted_by_address(tensors, std::move(sparse)), first);
+  return first.tensor();
 }
 
 // No output provably overlaps another tensor. Few tensors are compared each with each; sorting finds in n log n whether any of
 // the thousands in lists overlap, and then the first that does is compared with all.
-Status require_no_overlap(const Operands& operands, bool has_lists) {
+Status require_no_overlap(const AccessedTensors& tensors, bool has_lists) {
   if (has_lists) {
-    const Operand* const out = first_overlap(operands);
-    const Operand* const other = out != nullptr ? partner_of(operands, *out) : nullptr;
-    return other != nullptr ? overlapping(operands, *out, *other) : Status();
+    const AccessedTensor* const out = first_overlap(tensors);
+    const AccessedTensor* const other = out != nullptr ? partner_of(tensors, *out) : nullptr;
+    return other != nullptr ? overlapping(tensors, *out, *other) : Status();
   }
-  for (const Operand& out : operands) {
+  for (const AccessedTensor& out : tensors) {
     if (!out.is_written) continue;
-    if (const Operand* const other = partner_of(operands, out)) return overlapping(operands, out, *other);
+    if (const AccessedTensor* const other = partner_of(tensors, out))
+      return overlapping(tensors, out, *other);
   }
   return {};
 }
 
 // No tensor provably overlaps the workspace.
-Status require_own_workspace(const Operands& operands, uint64_t bytes, const void* workspace) {
+Status require_own_workspace(const AccessedTensors& tensors, uint64_t bytes, const void* workspace) {
   if (bytes == 0) return {};
   const uintptr_t begin = reinterpret_cast<uintptr_t>(workspace);
-  for (const Operand& operand : operands) {
-    if (operand.begin != operand.end && meet(begin, begin + bytes, operand) && operands.is_dense(operand))
-      return overlapping("workspace", operands.name(operand), "; they must not share memory");
+  for (const AccessedTensor& tensor : tensors) {
+    if (tensor.begin != tensor.end && meet(begin, begin + bytes, tensor) && tensors.is_dense(tensor))
+      return overlapping("workspace", tensors.name(tensor), "; they must not share memory");
   }
   return {};
 }
 
 // Strict mode: all bytes lie inside live blocks of this library.
-Status require_known_memory(const Operands& operands, uint64_t workspace_bytes, const void* workspace) {
+Status require_known_memory(const AccessedTensors& tensors, uint64_t workspace_bytes, const void* workspace) {
   const auto outside = [](const std::string& name, uint64_t bytes) -> Status {
     return {ACLNN_ERR_PARAM_INVALID,
             text(name, " needs ", bytes, " bytes that do not lie inside one live block of aclrtMalloc or ",
                  "aclrtMallocHost; strict mode accepts no other memory")};
   };
-  for (const Operand& operand : operands) {
-    const size_t bytes = operand.end - operand.begin;
-    if (bytes > 0 && !inside_one_block(reinterpret_cast<const void*>(operand.begin), bytes))
-      return outside(operands.name(operand), bytes);
+  for (const AccessedTensor& tensor : tensors) {
+    const size_t bytes = tensor.end - tensor.begin;
+    if (bytes > 0 && !inside_one_block(reinterpret_cast<const void*>(tensor.begin), bytes))
+      return outside(tensors.name(tensor), bytes);
   }
   if (workspace_bytes == 0 || inside_one_block(workspace, workspace_bytes)) return {};
   return outside("workspace", workspace_bytes);
@@ -307,11 +307,11 @@ Status check_addresses(const Call& call, const CallAddresses& addresses, bool st
   const ListIo* const lists = addresses.lists;
   const bool passed = lists != nullptr && lists->passed.load(std::memory_order_acquire);
   if (passed && !strict && call.workspace_bytes == 0) return {};
-  const Operands operands(call, addresses);
-  OPENACLNN_TRY(require_data(operands));
-  OPENACLNN_TRY(require_no_overlap(operands, lists != nullptr));
-  OPENACLNN_TRY(require_own_workspace(operands, call.workspace_bytes, addresses.workspace));
-  if (strict) OPENACLNN_TRY(require_known_memory(operands, call.workspace_bytes, addresses.workspace));
+  const AccessedTensors tensors(call, addresses);
+  OPENACLNN_TRY(require_data(tensors));
+  OPENACLNN_TRY(require_no_overlap(tensors, lists != nullptr));
+  OPENACLNN_TRY(require_own_workspace(tensors, call.workspace_bytes, addresses.workspace));
+  if (strict) OPENACLNN_TRY(require_known_memory(tensors, call.workspace_bytes, addresses.workspace));
   if (lists != nullptr) lists->passed.store(true, std::memory_order_release);
   return {};
 }

@@ -80,7 +80,7 @@ std::span<char> line_for_message() {
 
 // Writes "<function>: <sentence> [<code> <NAME>]" with its terminator.
 void write_message(std::span<char> line, const char* function, std::string_view sentence, int code) {
-  // The suffix must survive: it is built first and the sentence is cut to the room left.
+  // The suffix must survive: it is built first and the sentence is cut to the space left.
   std::array<char, 96> suffix;
   const char* name = code_name(code);
   const std::string number = std::to_string(code);  // fits the small-string buffer: no allocation
@@ -88,8 +88,8 @@ void write_message(std::span<char> line, const char* function, std::string_view 
   char* at = suffix.data();
   for (std::string_view piece : {std::string_view(" ["), std::string_view(number), std::string_view(" "),
                                  std::string_view(name), std::string_view("]")}) {
-    const size_t room = static_cast<size_t>(suffix.data() + suffix.size() - at);
-    at = std::copy_n(piece.data(), std::min(room, piece.size()), at);
+    const size_t left = static_cast<size_t>(suffix.data() + suffix.size() - at);
+    at = std::copy_n(piece.data(), std::min(left, piece.size()), at);
   }
 
   at = line.data();

@@ -128,21 +128,21 @@ Status free_block(void* address, MemorySpace space) {
 }
 
 Status check_range(const char* name, const void* address, size_t bytes, RangeOwner owner) {
-  const std::optional<size_t> room = BlockTable::instance().bytes_to_end(address);
+  const std::optional<size_t> bytes_left = BlockTable::instance().bytes_to_end(address);
   const bool may_be_unknown = owner == RangeOwner::host || environment().check != CheckMode::strict;
-  if (room ? bytes <= *room : may_be_unknown) return {};
-  if (!room) {
+  if (bytes_left ? bytes <= *bytes_left : may_be_unknown) return {};
+  if (!bytes_left) {
     return {ACL_ERROR_RT_PARAM_INVALID,
             text(name, " (", address_text(address),
                  ") lies in no live block; in strict mode device memory must come from ", "aclrtMalloc")};
   }
-  return {ACL_ERROR_RT_PARAM_INVALID,
-          text(name, " has ", *room, " bytes to the end of its block but ", bytes, " bytes are accessed")};
+  return {ACL_ERROR_RT_PARAM_INVALID, text(name, " has ", *bytes_left, " bytes to the end of its block but ",
+                                           bytes, " bytes are accessed")};
 }
 
 bool inside_one_block(const void* address, size_t bytes) {
-  const std::optional<size_t> room = BlockTable::instance().bytes_to_end(address);
-  return room && bytes <= *room;
+  const std::optional<size_t> bytes_left = BlockTable::instance().bytes_to_end(address);
+  return bytes_left && bytes <= *bytes_left;
 }
 
 bool is_known(const void* address) { return BlockTable::instance().bytes_to_end(address).has_value(); }

@@ -78,7 +78,7 @@ class SharedLists {
     FreeList& to = lists_[size_class];
     while (list.count > left) {
       void* const block = list.pop();
-      if (has_room(to, size_class)) {
+      if (has_space(to, size_class)) {
         to.push(block);
       } else {
         ::operator delete(block);
@@ -94,13 +94,13 @@ class SharedLists {
   // False when the class is full: the block stays the caller's.
   bool give(size_t size_class, void* block) noexcept {
     const std::lock_guard lock(mutex_);
-    if (!has_room(lists_[size_class], size_class)) return false;
+    if (!has_space(lists_[size_class], size_class)) return false;
     lists_[size_class].push(block);
     return true;
   }
 
  private:
-  static bool has_room(const FreeList& list, size_t size_class) {
+  static bool has_space(const FreeList& list, size_t size_class) {
     return (list.count + 1) * class_bytes(size_class) <= kMostShared;
   }
 

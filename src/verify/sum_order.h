@@ -7,19 +7,19 @@
 
 namespace openaclnn_verify {
 
-// fl(total) of the terms: windows of 64 terms, chunks of 8 windows, chunk sums in double.
+// fl(total) of the terms: blocks of 64 terms, superblocks of 8 blocks, superblock sums in double.
 inline float prescribed_sum(std::span<const float> terms) {
   double total = 0;
   while (!terms.empty()) {
-    float chunk = 0;
-    for (int windows = 0; windows < 8 && !terms.empty(); ++windows) {
-      float window = 0;
+    float superblock = 0;
+    for (int blocks = 0; blocks < 8 && !terms.empty(); ++blocks) {
+      float block = 0;
       const size_t count = std::min<size_t>(terms.size(), 64);
-      for (const float term : terms.first(count)) window += term;
-      chunk += window;
+      for (const float term : terms.first(count)) block += term;
+      superblock += block;
       terms = terms.subspan(count);
     }
-    total += chunk;
+    total += superblock;
   }
   return static_cast<float>(total);
 }

@@ -29,7 +29,7 @@ void use_test_platform() {
   openaclnn::register_platform(PlatformKind::cuda, [] { return test_platform; });
 }
 
-openaclnn::cuda::Launch launch_of(const openaclnn::Operator& op) {
+openaclnn::cuda::LaunchFunction launch_of(const openaclnn::Operator& op) {
 #define OPENACLNN_OPERATOR(folder, name) \
   if (&op == &openaclnn::folder##_operator()) return openaclnn::cuda::launch_##folder;
 #include "ops/ops.def"

@@ -84,7 +84,7 @@ TEST(Counts, ARunCountsInstructionsOfWarps) {
   std::vector<uint32_t> out(64 + 8);
   auto begin = reinterpret_cast<uint64_t>(out.data());
   begin += (kSectorBytes - begin % kSectorBytes) % kSectorBytes;
-  Launch launch = {&module, module.find("test"), {}, {48, 1, 1}, {}};
+  KernelLaunch launch = {&module, module.find("test"), {}, {48, 1, 1}, {}};
   launch.parameters.resize(16);
   std::memcpy(launch.parameters.data(), &begin, sizeof begin);
   Counter counter;

@@ -18,7 +18,7 @@ struct Setting {
   Shape grid, block;
   std::vector<uint64_t> in;
   Schedule schedule = Schedule::forward;
-  uint64_t most_steps = Launch().most_steps;
+  uint64_t most_steps = KernelLaunch().most_steps;
 };
 
 inline Setting block_of(unsigned threads, unsigned blocks = 1) {
@@ -58,7 +58,7 @@ void run_text(const std::string& text, std::vector<T>& out, const Setting& setti
   ASSERT_NE(kernel, nullptr);
   const uint64_t addresses[] = {reinterpret_cast<uint64_t>(out.data()),
                                 reinterpret_cast<uint64_t>(setting.in.data())};
-  Launch launch = {
+  KernelLaunch launch = {
       &module,           kernel, setting.grid, setting.block, std::vector<std::byte>(sizeof addresses),
       setting.most_steps};
   std::memcpy(launch.parameters.data(), addresses, sizeof addresses);

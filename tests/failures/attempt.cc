@@ -1,4 +1,4 @@
-// Steps: opening the window in which requests fail, and judging what came back.
+// Steps: arming the failure of requests, and judging what came back.
 #include "failures/attempt.h"
 
 #include <unistd.h>
@@ -33,7 +33,7 @@ void Attempt::start_run(bool may_refuse, int repeats) {
 
 void Attempt::require(bool condition, const std::string& what) const {
   if (condition) return;
-  open_window(false);
+  arm(false);
   std::printf("%s\n", what.c_str());
   std::fflush(stdout);
   _exit(1);
@@ -44,7 +44,7 @@ void Attempt::result(const void* bytes, size_t count) {
 }
 
 int Attempt::newest_code() const {
-  open_window(false);
+  arm(false);
   newest_ = take_text();
   const size_t at = newest_.find(" [");
   return at == std::string::npos ? 561101 : std::atoi(newest_.c_str() + at + 2);
@@ -70,9 +70,9 @@ void Attempt::undisturbed(const char* name, const Call& call) const {
 // Makes the call with one of its requests failing, counted from 0 in this call.
 bool Attempt::fails(const Call& call, long request) const {
   refuse_again(requests() + request);
-  open_window(may_refuse_);
+  arm(may_refuse_);
   const int code = call();
-  open_window(false);
+  arm(false);
   (void)take_text();
   return code != 0;
 }
@@ -80,9 +80,9 @@ bool Attempt::fails(const Call& call, long request) const {
 void Attempt::step(const char* name, std::initializer_list<int> codes, const Call& call, const Call& again) {
   const long before = refused(), seen_before = requests();
   std::string().swap(newest_);  // its memory, too: what is held is counted
-  open_window(may_refuse_);
+  arm(may_refuse_);
   const int code = call();
-  open_window(false);
+  arm(false);
   const bool was_refused = refused() > before;
   if (code == 0) {
     if (was_refused) {

@@ -54,12 +54,12 @@ class Prepared {
   void run(Attempt& a, aclrtStream stream, int rounds, bool keep) {
     uint64_t workspace_bytes = 0;
     aclOpExecutor* executor = nullptr;
-    const auto plan = [&] {
+    const auto phase1 = [&] {
       return description_.phase1(call_.handles, call_.arguments, &workspace_bytes, &executor);
     };
     void* workspace = nullptr;
     for (int round = 0; round < rounds; ++round) {
-      if (round == 0 || !keep) a.step("phase 1", {kNoMetaMemory}, plan);
+      if (round == 0 || !keep) a.step("phase 1", {kNoMetaMemory}, phase1);
       if (round == 0 && keep) {
         a.step("aclSetAclOpExecutorRepeatable", {kNoMetaMemory},
                [&] { return aclSetAclOpExecutorRepeatable(executor); });
@@ -72,7 +72,7 @@ class Prepared {
       const auto launch = [&] { return description_.phase2(workspace, workspace_bytes, executor, stream); };
       // A phase 2 that failed has consumed its executor.
       a.step("phase 2", {kNotQueued, kNoMemory}, launch, [&] {
-        const int planned = keep ? 0 : plan();
+        const int planned = keep ? 0 : phase1();
         return planned != 0 ? planned : launch();
       });
     }

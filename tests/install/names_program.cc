@@ -67,14 +67,14 @@ using InitHugeMemory = int (*)(void*, bool);
 using EndHugeMemory = void (*)(void*, bool);
 using EmbeddingSize = aclnnStatus (*)(const aclTensor*, const aclTensor*, const aclTensor*, uint64_t*,
                                       aclOpExecutor**);
-using Launch = aclnnStatus (*)(void*, uint64_t, aclOpExecutor*, aclrtStream);
+using Phase2 = aclnnStatus (*)(void*, uint64_t, aclOpExecutor*, aclrtStream);
 
 // Two rows of a table, everything by name.
 int gather_by_name() {
   const auto create = reinterpret_cast<CreateTensor>(find_operator("aclCreateTensor"));
   const auto destroy = reinterpret_cast<DestroyTensor>(find_operator("aclDestroyTensor"));
   const auto size = reinterpret_cast<EmbeddingSize>(find_operator("aclnnEmbeddingGetWorkspaceSize"));
-  const auto launch = reinterpret_cast<Launch>(find_operator("aclnnEmbedding"));
+  const auto launch = reinterpret_cast<Phase2>(find_operator("aclnnEmbedding"));
   const auto begin = reinterpret_cast<InitHugeMemory>(find_operator("InitHugeMemThreadLocal"));
   const auto end = reinterpret_cast<EndHugeMemory>(find_operator("UnInitHugeMemThreadLocal"));
   const auto release = reinterpret_cast<EndHugeMemory>(find_operator("ReleaseHugeMem"));

@@ -24,7 +24,7 @@ std::atomic<bool> threads_refused{false};
 thread_local long allocations_left = -1;
 thread_local long failures = 0;
 
-std::atomic<bool> window_is_open{false};
+std::atomic<bool> is_armed{false};
 std::atomic<long> seen{0}, first_to_refuse{-1};
 std::atomic<bool> refuses_onwards{false};
 std::atomic<long> refused_by_kind[runtime_test::kRequests];
@@ -36,7 +36,7 @@ bool refuse(Request request) {
     ++failures;
     return true;
   }
-  if (!window_is_open.load(std::memory_order_relaxed)) return false;
+  if (!is_armed.load(std::memory_order_relaxed)) return false;
   const long number = seen.fetch_add(1);
   const long first = first_to_refuse.load();
   if (first < 0 || number < first || (number > first && !refuses_onwards.load())) return false;
@@ -73,7 +73,7 @@ void refuse_again(long first) { first_to_refuse = first; }
 void stop_refusing() { first_to_refuse = -1; }
 long first_refused() { return first_to_refuse; }
 
-void open_window(bool open) { window_is_open = open; }
+void arm(bool armed) { is_armed = armed; }
 
 long requests() { return seen; }
 long refused(Request request) { return refused_by_kind[static_cast<int>(request)]; }
@@ -225,7 +225,7 @@ int open(const char* path, int flags, ...) {
   return file;
 }
 ssize_t read(int file, void* bytes, std::size_t count) {
-  if (window_is_open.load(std::memory_order_relaxed) && refuse(Request::file)) {
+  if (is_armed.load(std::memory_order_relaxed) && refuse(Request::file)) {
     errno = EIO;
     return -1;
   }

@@ -20,7 +20,7 @@ long failed_allocations();
 enum class Request { memory, mapping, thread, file };
 inline constexpr int kRequests = 4;
 
-// Which requests fail, counted from 0 over those made while the window was open.
+// Which requests fail, counted from 0 over those made while armed.
 struct Injection {
   long first;    // this one
   bool onwards;  // and all that follow it
@@ -30,10 +30,10 @@ void refuse_again(long first);            // counting goes on
 void stop_refusing();
 long first_refused();  // which one is to fail; -1: none
 
-// Requests are counted, and fail, only while the window is open.
-void open_window(bool open);
+// Requests are counted, and fail, only while armed.
+void arm(bool armed);
 
-long requests();                // seen in windows since inject()
+long requests();                // seen while armed, since inject()
 long refused();                 // refused since inject()
 long refused(Request request);  // of one kind
 

@@ -79,8 +79,8 @@ void SizeDoorsTest::add_memory_doors() {
       "aclrtMallocHost", [](void** p, size_t n) { return aclrtMallocHost(p, n); }, aclrtFreeHost);
 
   const auto fill = [this](const char* name, auto set) {
-    add(name, "maxCount", [=, this](uint64_t room) {
-      return Passage{set(block_, room, 1), {room == 0 ? 107000 : 0}};
+    add(name, "maxCount", [=, this](uint64_t capacity) {
+      return Passage{set(block_, capacity, 1), {capacity == 0 ? 107000 : 0}};
     });
     add(
         name, "count",
@@ -97,15 +97,17 @@ void SizeDoorsTest::add_memory_doors() {
         },
         "memory of the program");
   };
-  fill("aclrtMemset", [](void* p, size_t room, size_t count) { return aclrtMemset(p, room, 0, count); });
-  fill("aclrtMemsetAsync",
-       [this](void* p, size_t room, size_t count) { return aclrtMemsetAsync(p, room, 0, count, stream); });
+  fill("aclrtMemset",
+       [](void* p, size_t capacity, size_t count) { return aclrtMemset(p, capacity, 0, count); });
+  fill("aclrtMemsetAsync", [this](void* p, size_t capacity, size_t count) {
+    return aclrtMemsetAsync(p, capacity, 0, count, stream);
+  });
 }
 
 void SizeDoorsTest::add_copy_doors() {
   const auto copy = [this](const char* name, auto copy_bytes) {
-    add(name, "destMax", [=, this](uint64_t room) {
-      return Passage{copy_bytes(block_, room, unknown_, 1), {room == 0 ? 107000 : 0}};
+    add(name, "destMax", [=, this](uint64_t capacity) {
+      return Passage{copy_bytes(block_, capacity, unknown_, 1), {capacity == 0 ? 107000 : 0}};
     });
     // The known side decides, whichever it is.
     add(
@@ -134,11 +136,11 @@ void SizeDoorsTest::add_copy_doors() {
         },
         "onto itself");
   };
-  copy("aclrtMemcpy", [](void* to, size_t room, const void* from, size_t count) {
-    return aclrtMemcpy(to, room, from, count, ACL_MEMCPY_DEFAULT);
+  copy("aclrtMemcpy", [](void* to, size_t capacity, const void* from, size_t count) {
+    return aclrtMemcpy(to, capacity, from, count, ACL_MEMCPY_DEFAULT);
   });
-  copy("aclrtMemcpyAsync", [this](void* to, size_t room, const void* from, size_t count) {
-    return aclrtMemcpyAsync(to, room, from, count, ACL_MEMCPY_DEFAULT, stream);
+  copy("aclrtMemcpyAsync", [this](void* to, size_t capacity, const void* from, size_t count) {
+    return aclrtMemcpyAsync(to, capacity, from, count, ACL_MEMCPY_DEFAULT, stream);
   });
 }
 

@@ -50,6 +50,45 @@ class Compilation:
         return "" if done.returncode == 0 else done.stdout or f"{self.compiler} exited with {done.returncode}"
 
 
+class Includes:
+    """Which files of the project a source reaches by its includes in quotes; paths are relative to the root."""
+
+    PATHS = ("src", "tests", "include", "include/aclnn", "include/aclnnop", "bench", "cli", "examples/train", "")
+
+    def __init__(self, root):
+        self.root = pathlib.Path(root)
+        self.known = {}  # path: (text, the files that it includes)
+
+    def text(self, path):
+        return self._read(path)[0]
+
+    def reached_from(self, source):
+        """Of a source outside the root, or one that a build made, the name stays as it is."""
+        path = pathlib.Path(source)
+        reached, left = set(), [str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)]
+        while left:
+            path = left.pop()
+            if path not in reached:
+                reached.add(path)
+                left += self._read(path)[1]
+        return reached
+
+    def _read(self, path):
+        if path not in self.known:
+            file = self.root / path
+            text = file.read_text(errors="replace") if file.is_file() else ""
+            quoted = re.findall(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', text, re.M)
+            self.known[path] = text, [found for name in quoted for found in self._find(file.parent, name)]
+        return self.known[path]
+
+    def _find(self, beside, name):
+        for folder in (beside, *(self.root / path for path in self.PATHS)):
+            file = (folder / name).resolve()
+            if file.is_file() and file.is_relative_to(self.root):
+                return [str(file.relative_to(self.root))]
+        return []
+
+
 def compilations(build_folder):
     """Those of a configured preset whose sources exist; the others are made from the built library."""
     entries = json.loads((pathlib.Path(build_folder) / "compile_commands.json").read_text())

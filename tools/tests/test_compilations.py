@@ -2,6 +2,7 @@
 import json
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -66,15 +67,39 @@ class Compilations(unittest.TestCase):
                     self.assertIn("wrong.cc:2", said[units[1]])
                     self.assertIn("never_read", said[units[2]])
 
-    def test_a_source_of_the_copy_that_sees_no_bug_is_that_of_the_tree(self):
-        def key(options, folder):
-            entry = self.entry(options.replace("ROOT", folder))
-            return compilers.key_of(Compilation.of(entry | {"file": f"{folder}/src/a.cc"}), self.root)
+    def write(self, path, text=""):
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text)
 
+    def test_compilations_that_differ_in_nothing_that_the_source_sees_have_one_key(self):
+        self.write("src/patched.h")
+        self.write("src/between.h", '#include "patched.h"\n')
+        self.write("src/sees_bugs.cc", '#include "between.h"\n')
+        self.write("src/sees_threads.cc", "#if defined(__SANITIZE_THREAD__)\n#endif\n")
+        self.write("src/sees_nothing.cc", '#include <vector>\n#include "absent.h"\n')
+        self.write("tests/planted/patches/src/patched.h.patch")
         tree, copy = str(self.root), f"{self.root}/build/planted-source"
-        self.assertEqual(key("-IROOT/src", copy), key("-IROOT/src", tree))
-        bugs = f"-IROOT/src {compilers.SEES_BUGS}"
-        self.assertNotEqual(key(bugs, copy), key(bugs, tree))
+        keys = compilers.Keys(self.root)
+
+        def key(source, options, preset, folder):
+            entry = self.entry(f"{options} -I{folder}/src -I{tree}/build/{preset}/cli")
+            return keys.of(Compilation.of(entry | {"file": f"{folder}/src/{source}"}), self.root / "build" / preset)
+
+        for options, seen_by in ((compilers.SEES_BUGS, "sees_bugs.cc"), ("-fsanitize=thread", "sees_threads.cc")):
+            for source in ("sees_bugs.cc", "sees_threads.cc", "sees_nothing.cc"):
+                with self.subTest(options=options, source=source):
+                    same = key(source, options, "planted", copy) == key(source, "", "release", tree)
+                    self.assertEqual(same, source != seen_by)
+
+    @unittest.skipUnless(shutil.which("ninja"), "needs ninja")
+    def test_only_a_finished_build_stands_for_its_compilations(self):
+        folder = self.root / "build/tsan"
+        self.assertFalse(compilers.is_built(folder))
+        self.write("build/tsan/build.ninja", "rule copy\n  command = cp $in $out\nbuild b: copy a\n")
+        self.write("build/tsan/a", "text")
+        self.assertFalse(compilers.is_built(folder))
+        subprocess.run(["ninja", "-C", folder], check=True, stdout=subprocess.DEVNULL)
+        self.assertTrue(compilers.is_built(folder))
 
     def test_every_preset_is_compiled_by_some_part_of_ci(self):
         known = {*compilers.COMPILED_HERE, *compilers.COMPILED_ELSEWHERE, "arm64"}

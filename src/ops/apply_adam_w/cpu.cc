@@ -67,7 +67,7 @@ HWY_INLINE void update_pair(const Update& update, const AdamWRun<S, G, M>& run, 
   if (update.amsgrad && !update.keeps_maximum_in_v) store_pair<kInOrder>(largest, run.maximum + i);
 }
 
-// The last elements, with +0 behind them, in memory that has room for whole vectors.
+// The last elements, with +0 behind them, in memory that whole vectors fit into.
 template <class T>
 struct Padded {
   Padded(const T* from, int64_t count) { copy_in(from, count, elements); }

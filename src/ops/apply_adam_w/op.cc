@@ -6,7 +6,7 @@
 #include "aclnnop/aclnn_apply_adam_w.h"
 #include "aclnnop/aclnn_apply_adam_w_v2.h"
 #include "base/env.h"
-#include "base/layout.h"
+#include "base/make_loop_nest.h"
 #include "base/storage_types.h"
 #include "base/text.h"
 #include "ops/registry.h"
@@ -126,7 +126,7 @@ Result<Call> plan(const AdamWArgs& args, const PlanContext&) {
 
   const auto add = [&](const Argument& argument, AdamWOperand operand) -> Status {
     if (!argument.is_given) return {};
-    Parameter made = parameter(argument, is_written(args, operand) ? Use::reference : Use::input);
+    Parameter made = parameter(argument, is_written(args, operand) ? Role::reference : Role::input);
     made.is_accessed = !call.nothing_to_do && (operand != kAdamWMaximum || args.amsgrad);
     const AdamWNumberPlace place = {call.add(made), made.view.offset};
     if (operand != kAdamWOperands) {

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
-#include "base/layout.h"
+#include "base/make_loop_nest.h"
 #include "base/storage_types.h"
 #include "ops/registry.h"
 #include "ops/require.h"
@@ -57,13 +57,13 @@ Result<Call> plan(const EmaAdamArgs& args, const PlanContext&) {
   call.op = &apply_fused_ema_adam_operator();
   call.nothing_to_do = args.grad.view.is_empty();
 
-  Parameter grad = parameter(args.grad, Use::input);
+  Parameter grad = parameter(args.grad, Role::input);
   grad.may_equal_output = true;  // each element is read before any is written
   call.add(grad);
   for (const Argument* state : {&args.var, &args.m, &args.v, &args.s})
-    call.add(parameter(*state, Use::reference));
+    call.add(parameter(*state, Role::reference));
   // Whatever its shape, step is one number: the 8 bytes at data + offset * 8.
-  Parameter step = parameter(args.step, Use::input);
+  Parameter step = parameter(args.step, Role::input);
   step.view.rank = 0;
   step.is_accessed = args.attributes.bias_correction && !call.nothing_to_do;
   call.add(step);

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/checked.h"
-#include "base/layout.h"
+#include "base/make_loop_nest.h"
 #include "base/storage_types.h"
 #include "openaclnn/openaclnn.h"
 #include "ops/registry.h"
@@ -138,12 +138,12 @@ Status check_distinct_elements(const Index& index) {
   return {};
 }
 
-// The order of validation. A step looks at the tensors of every index, then at the rest of the call.
-struct Step {
+// The order of validation. A stage looks at the tensors of every index, then at the rest of the call.
+struct Stage {
   Status (*check_index)(const Index&);
   Status (*check_rest)(const EmaAdamListArgs&);
 };
-constexpr Step kSteps[] = {
+constexpr Stage kStages[] = {
     {nullptr, check_numbers_found},  // and of an index, looking it up is all there is to it
     {check_dtypes, check_number_dtypes},   {check_dtype_relations, nullptr},
     {check_extents, check_number_extents}, {check_shapes, check_number_shapes},
@@ -152,14 +152,14 @@ constexpr Step kSteps[] = {
 };
 
 Status check(const Index& index) {
-  for (const Step& step : kSteps) {
-    if (step.check_index != nullptr) OPENACLNN_TRY(step.check_index(index));
+  for (const Stage& stage : kStages) {
+    if (stage.check_index != nullptr) OPENACLNN_TRY(stage.check_index(index));
   }
   return {};
 }
 
-// Looks up index n and runs one step, or all, with names such as "varRefs[17]", which only failures pay for.
-Status check_with_names(const EmaAdamListArgs& args, size_t n, const Step* step) {
+// Looks up index n and runs one stage, or all, with names such as "varRefs[17]", which only failures pay for.
+Status check_with_names(const EmaAdamListArgs& args, size_t n, const Stage* stage) {
   std::array<std::string, kEmaLists> texts;
   Names names;
   for (size_t k = 0; k < kEmaLists; ++k) {
@@ -168,15 +168,15 @@ Status check_with_names(const EmaAdamListArgs& args, size_t n, const Step* step)
   }
   Index index;
   OPENACLNN_TRY(look_up(args, n, names, index));
-  if (step == nullptr) return check(index);
-  return step->check_index != nullptr ? step->check_index(index) : Status();
+  if (stage == nullptr) return check(index);
+  return stage->check_index != nullptr ? stage->check_index(index) : Status();
 }
 
-// What index `wrong` was refused for is not the answer yet: an earlier step may fail at a later index.
+// What index `wrong` was refused for is not the answer yet: an earlier stage may fail at a later index.
 Status first_failure(const EmaAdamListArgs& args, size_t wrong) {
-  for (const Step& step : kSteps) {
-    for (size_t n = 0; n < args.length(); ++n) OPENACLNN_TRY(check_with_names(args, n, &step));
-    if (step.check_rest != nullptr) OPENACLNN_TRY(step.check_rest(args));
+  for (const Stage& stage : kStages) {
+    for (size_t n = 0; n < args.length(); ++n) OPENACLNN_TRY(check_with_names(args, n, &stage));
+    if (stage.check_rest != nullptr) OPENACLNN_TRY(stage.check_rest(args));
   }
   return check_with_names(args, wrong, nullptr);
 }
@@ -285,7 +285,7 @@ class Planner {
 
   // Whatever its shape, it is one number.
   Parameter number_parameter(size_t which) const {
-    Parameter made = parameter(args_.tensors[which], Use::input);
+    Parameter made = parameter(args_.tensors[which], Role::input);
     made.view.rank = 0;
     made.is_accessed = !items_.empty() && (which != kEmaListStep || args_.attributes.bias_correction);
     return made;
@@ -315,9 +315,9 @@ Result<Call> check_and_plan(const EmaAdamListArgs& args, const PlanContext& cont
     if (!look_up(args, n, kListNames, index).ok() || !check(index).ok()) return first_failure(args, n);
     planner.add(n, index);
   }
-  for (const Step& step : kSteps) {
-    if (step.check_rest == nullptr) continue;
-    OPENACLNN_TRY(step.check_rest(args));
+  for (const Stage& stage : kStages) {
+    if (stage.check_rest == nullptr) continue;
+    OPENACLNN_TRY(stage.check_rest(args));
   }
   return planner.finish(context.on_gpu());
 }

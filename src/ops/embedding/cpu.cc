@@ -4,7 +4,7 @@
 
 #include "base/plan_tensor.h"
 #include "cpu/caches.h"
-#include "cpu/indices.h"
+#include "cpu/fault_counter.h"
 #include "cpu/loops.h"
 #include "cpu/zeros.h"
 #include "ops/embedding/plan.h"
@@ -102,7 +102,7 @@ Fault look_up(const EmbeddingPlan& plan, const TaskIo& io) {
   const char* const weight = plan_tensor_bytes(plan, io, kEmbeddingWeight, plan.element_bytes);
   char* const out = plan_tensor_bytes(plan, io, kEmbeddingOut, plan.element_bytes);
 
-  FaultScan scan;
+  FaultCounter scan;
   const auto fault = [&](EmbeddingFaultKind kind) {
     Fault found;
     found.count = scan.count();

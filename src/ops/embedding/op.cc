@@ -6,7 +6,7 @@
 
 #include "aclnnop/aclnn_embedding.h"
 #include "base/fault_scan_size.h"
-#include "base/layout.h"
+#include "base/make_loop_nest.h"
 #include "ops/registry.h"
 #include "ops/require.h"
 #include "ops/workspace.h"
@@ -57,9 +57,9 @@ Result<Call> plan(const EmbeddingArgs& args, const PlanContext& context) {
   Call call;
   call.op = &embedding_operator();
   call.nothing_to_do = out.view.is_empty();
-  for (const auto& [argument, use] :
-       {std::pair(&weight, Use::input), {&indices, Use::input}, {&out, Use::output}}) {
-    Parameter made = parameter(*argument, use);
+  for (const auto& [argument, role] :
+       {std::pair(&weight, Role::input), {&indices, Role::input}, {&out, Role::output}}) {
+    Parameter made = parameter(*argument, role);
     made.is_accessed = made.is_accessed && !call.nothing_to_do;
     call.add(made);
   }

@@ -141,7 +141,7 @@ void write_table(const TableGradient<In, Out, Word>& table, int64_t* hot_rows) {
   const int64_t chunks = std::min<int64_t>(cpu::chunks_for(bytes), kMostHotRows / 4);
   // A row with more terms than half a chunk's share is hot: there are fewer than 2 * chunks of them.
   const int64_t share = (plan.table_rows + terms) / (2 * chunks);
-  const int64_t most_terms = chunks > 1 ? std::max<int64_t>(share, kChunkTerms) : terms;
+  const int64_t most_terms = chunks > 1 ? std::max<int64_t>(share, kSuperblockTerms) : terms;
   const int64_t hot = write_rows(table, chunks, most_terms, hot_rows);
   if (hot > 0) write_hot_rows(table, hot_rows, hot);
 }
@@ -180,7 +180,7 @@ Fault run_with_words(const EmbeddingBackwardPlan& plan, const TaskIo& io) {
   SortedPositions<Word> sorted = {nullptr, 0};
   Fault fault;
   if (plan.positions > 0) {
-    FaultScan scan;
+    FaultCounter scan;
     with_index_type(plan.index_dtype, [&](auto type) {
       using Index = decltype(type);
       const Index* const indices = plan_tensor<const Index>(plan, io, kGradIndices);

@@ -137,7 +137,7 @@ cudaError_t write_table(const EmbeddingBackwardPlan& plan, const LaunchIo& io, c
   targets.out = out;
   targets.out_row_stride = plan.out_row_stride;
   targets.out_column_stride = plan.out_column_stride;
-  targets.chunk_sums = workspace_part<float>(io, plan.gpu_scratch.chunk_sums);
+  targets.superblock_sums = workspace_part<float>(io, plan.gpu_scratch.superblock_sums);
   targets.scales = plan.scale_by_frequency;
   targets.faults = sorted.faults;
 

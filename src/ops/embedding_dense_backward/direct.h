@@ -32,8 +32,8 @@ class DirectSums {
   void add(int64_t row, const In* term, int64_t stride) {
     const Word terms = ++terms_[row];
     DirectSum* const sums = sums_ + row * columns_;
-    for (int64_t c = 0; c < columns_; ++c) sums[c].window += to_float(term[c * stride]);
-    if (terms % kWindowTerms == 0) close_window(sums, terms % kChunkTerms == 0);
+    for (int64_t c = 0; c < columns_; ++c) sums[c].block += to_float(term[c * stride]);
+    if (terms % kBlockTerms == 0) close_block(sums, terms % kSuperblockTerms == 0);
   }
 
   int64_t terms(int64_t row) const { return static_cast<int64_t>(terms_[row]); }
@@ -41,17 +41,17 @@ class DirectSums {
   // The fp32 sum of one column of a row, once all terms are added. To add a sum that just began anew, +0, changes nothing.
   float total(int64_t row, int64_t column) const {
     const DirectSum& sum = sums_[row * columns_ + column];
-    return static_cast<float>(sum.total + static_cast<double>(sum.chunk + sum.window));
+    return static_cast<float>(sum.total + static_cast<double>(sum.superblock + sum.block));
   }
 
  private:
-  void close_window(DirectSum* sums, bool closes_chunk) {
+  void close_block(DirectSum* sums, bool closes_superblock) {
     for (int64_t c = 0; c < columns_; ++c) {
-      sums[c].chunk += sums[c].window;
-      sums[c].window = 0;
-      if (!closes_chunk) continue;
-      sums[c].total += static_cast<double>(sums[c].chunk);
-      sums[c].chunk = 0;
+      sums[c].superblock += sums[c].block;
+      sums[c].block = 0;
+      if (!closes_superblock) continue;
+      sums[c].total += static_cast<double>(sums[c].superblock);
+      sums[c].superblock = 0;
     }
   }
 

@@ -8,7 +8,7 @@
 #include "aclnnop/aclnn_embedding_dense_backward.h"
 #include "base/checked.h"
 #include "base/fault_scan_size.h"
-#include "base/layout.h"
+#include "base/make_loop_nest.h"
 #include "base/sort_size.h"
 #include "base/storage_types.h"
 #include "base/sum_order.h"
@@ -83,8 +83,9 @@ Result<uint64_t> lay_out(EmbeddingBackwardGpuScratch& scratch, int64_t positions
   scratch.sort = layout.reserve(sort_scratch_bytes(positions));
   scratch.ends = layout.reserve(Checked(table_rows) * 8);
   scratch.rows = layout.reserve(Checked(positions) * 8);
-  const int64_t slots = positions > kChunkTerms ? 2 * (positions / kChunkTerms + 1) : 0;  // cuda/rows.cuh
-  scratch.chunk_sums = layout.reserve(Checked(slots) * columns * 4);
+  const int64_t slots =
+      positions > kSuperblockTerms ? 2 * (positions / kSuperblockTerms + 1) : 0;  // cuda/rows.cuh
+  scratch.superblock_sums = layout.reserve(Checked(slots) * columns * 4);
   scratch.scans = layout.reserve(kMostScanBlocks * kFaultScanBytes);
   scratch.faults = layout.reserve(8);
   return layout.bytes(positions, " indices");
@@ -131,9 +132,9 @@ Result<Call> plan(const EmbeddingBackwardArgs& args, const PlanContext& context)
   Call call;
   call.op = &embedding_dense_backward_operator();
   call.nothing_to_do = out.view.is_empty();
-  for (const auto& [argument, use] :
-       {std::pair(&grad, Use::input), {&indices, Use::input}, {&out, Use::output}}) {
-    Parameter made = parameter(*argument, use);
+  for (const auto& [argument, role] :
+       {std::pair(&grad, Role::input), {&indices, Role::input}, {&out, Role::output}}) {
+    Parameter made = parameter(*argument, role);
     made.is_accessed = made.is_accessed && !call.nothing_to_do;
     call.add(made);
   }

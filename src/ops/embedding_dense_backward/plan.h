@@ -14,7 +14,7 @@ enum EmbeddingBackwardParameter { kGradRows, kGradIndices, kGradTable, kGradPara
 // The state of one sum in the order of additions of base/sum_order.h.
 struct DirectSum {
   double total;
-  float chunk, window;
+  float superblock, block;
 };
 
 // Tables of a few columns whose sums all fit in the caches are summed as the positions come, without a sort.
@@ -41,15 +41,15 @@ inline constexpr int64_t kMostHotRows = 1024;
 
 // The same for a GPU.
 struct EmbeddingBackwardGpuScratch {
-  bool wide;             // 64-bit sort words: a table or a list of indices of 2^32 - 1 and above
-  int64_t keys[2];       // Word[N] each: the row of each position, or the number of rows
-  int64_t positions[2];  // Word[N] each
-  int64_t sort;          // bytes
-  int64_t ends;          // int64[V]: terms of all rows up to each
-  int64_t rows;          // int64[N]: where the terms are
-  int64_t chunk_sums;    // float[slots][D], of rows of more than kChunkTerms terms
-  int64_t scans;         // what blocks found wrong
-  int64_t faults;        // int64: how many indices are wrong
+  bool wide;                // 64-bit sort words: a table or a list of indices of 2^32 - 1 and above
+  int64_t keys[2];          // Word[N] each: the row of each position, or the number of rows
+  int64_t positions[2];     // Word[N] each
+  int64_t sort;             // bytes
+  int64_t ends;             // int64[V]: terms of all rows up to each
+  int64_t rows;             // int64[N]: where the terms are
+  int64_t superblock_sums;  // float[slots][D], of rows of more than kSuperblockTerms terms
+  int64_t scans;            // what blocks found wrong
+  int64_t faults;           // int64: how many indices are wrong
 };
 
 struct EmbeddingBackwardPlan {

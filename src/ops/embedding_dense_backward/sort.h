@@ -12,7 +12,7 @@
 #include "base/kernel_io.h"
 #include "base/search.h"
 #include "base/workspace_part.h"
-#include "cpu/indices.h"
+#include "cpu/fault_counter.h"
 #include "cpu/loops.h"
 #include "ops/embedding_dense_backward/plan.h"
 
@@ -34,7 +34,7 @@ struct SortedPositions {
 // Decodes every index into keys[]: its row, or the sentinel for positions that take no part.
 template <class Word, class Index>
 inline void decode_indices(const EmbeddingBackwardPlan& plan, const Index* indices, Word* keys,
-                           FaultScan& scan) {
+                           FaultCounter& scan) {
   constexpr Word kNoRow = std::numeric_limits<Word>::max();
   const int64_t chunks = cpu::chunks_for(plan.positions * static_cast<int64_t>(sizeof(Index) + sizeof(Word)));
   cpu::parallel_for(chunks, [&](int64_t chunk) {

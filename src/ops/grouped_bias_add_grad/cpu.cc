@@ -1,5 +1,5 @@
-// GroupedBiasAddGrad on the CPU: the rows are cut into the chunks of the order of additions, and threads take equal stretches
-// of chunks, whatever the sizes of the groups. Sums of chunks that share a group are joined in a second step.
+// GroupedBiasAddGrad on the CPU: the rows are cut into the superblocks of the order of additions, and threads take equal stretches
+// of superblocks, whatever the sizes of the groups. Sums of superblocks that share a group are joined in a second step.
 #include "base/plan_tensor.h"
 #include "base/search.h"
 #include "base/storage_types.h"
@@ -66,7 +66,7 @@ struct BiasGradient {
   const Groups& groups;
   const T* grad;
   T* out;
-  float* chunk_sums;
+  float* superblock_sums;
 
   const T* row(int64_t group, int64_t row) const {
     const int64_t in_group = plan.has_group_index ? row : row - group * plan.rows_per_group;
@@ -78,15 +78,15 @@ struct BiasGradient {
     return (plan.has_group_index ? plan.rows : groups.end(group)) - begin;
   }
 
-  // Where the sum of the chunk of rows [begin, end) of a long group goes. Full chunks have the even slots, and the
+  // Where the sum of the superblock of rows [begin, end) of a long group goes. Full superblocks have the even slots, and the
   // incomplete ones, of which a group has one at most, the odd ones.
-  float* chunk_sum(int64_t begin, int64_t end) const {
-    const int64_t slot = 2 * (begin / kChunkTerms) + (end - begin < kChunkTerms ? 1 : 0);
-    return chunk_sums + slot * plan.columns;
+  float* superblock_sum(int64_t begin, int64_t end) const {
+    const int64_t slot = 2 * (begin / kSuperblockTerms) + (end - begin < kSuperblockTerms ? 1 : 0);
+    return superblock_sums + slot * plan.columns;
   }
 
-  // Sums the rows [begin, end) of a group: into out when they are the whole group, else into the chunk's slot.
-  void sum_chunk(int64_t group, int64_t begin, int64_t end, RowAccumulators& accumulators) const {
+  // Sums the rows [begin, end) of a group: into out when they are the whole group, else into the superblock's slot.
+  void sum_superblock(int64_t group, int64_t begin, int64_t end, RowAccumulators& accumulators) const {
     const bool whole = begin == groups.begin(group) && end == groups.end(group);
     const int64_t most = tile_columns(plan.columns);
     for (int64_t first = 0; first < plan.columns; first += most) {
@@ -101,21 +101,22 @@ struct BiasGradient {
       if (whole) {
         sum(out + group * plan.out_row_stride + first * plan.out_column_stride, plan.out_column_stride);
       } else {
-        sum(chunk_sum(begin, end) + first, 1);
+        sum(superblock_sum(begin, end) + first, 1);
       }
     }
   }
 
-  // Joins the chunk sums of columns [first, first + width) of a long group, in double from left to right.
-  void join_chunks(int64_t group, int64_t first, int64_t width, RowAccumulators& accumulators) const {
+  // Joins the superblock sums of columns [first, first + width) of a long group, in double from left to right.
+  void join_superblocks(int64_t group, int64_t first, int64_t width, RowAccumulators& accumulators) const {
     double* const total = accumulators.total;
     for (int64_t c = 0; c < width; ++c) total[c] = 0;
-    for (int64_t begin = groups.begin(group); begin < groups.end(group); begin += kChunkTerms) {
-      const int64_t end = begin + kChunkTerms < groups.end(group) ? begin + kChunkTerms : groups.end(group);
-      const float* const sums = chunk_sum(begin, end) + first;
+    for (int64_t begin = groups.begin(group); begin < groups.end(group); begin += kSuperblockTerms) {
+      const int64_t end =
+          begin + kSuperblockTerms < groups.end(group) ? begin + kSuperblockTerms : groups.end(group);
+      const float* const sums = superblock_sum(begin, end) + first;
       for (int64_t c = 0; c < width; ++c) total[c] += static_cast<double>(sums[c]);
     }
-    float* const rounded = accumulators.chunk;
+    float* const rounded = accumulators.superblock;
     for (int64_t c = 0; c < width; ++c) rounded[c] = static_cast<float>(total[c]);
     const Rows the_row{int64_t{1}, int64_t{1}, [&](int64_t) -> const float* { return rounded; }};
     T* const target = out + group * plan.out_row_stride + first * plan.out_column_stride;
@@ -124,28 +125,28 @@ struct BiasGradient {
   }
 };
 
-// A chunk by its group and its number in the group.
-struct ChunkPosition {
+// A superblock by its group and its number in the group.
+struct SuperblockPosition {
   int64_t group;
-  int64_t chunk;
+  int64_t superblock;
 };
 
-int64_t chunks_of(const Groups& groups, int64_t group) {
+int64_t superblocks_of(const Groups& groups, int64_t group) {
   const int64_t rows = groups.end(group) - groups.begin(group);
-  return rows > kChunkTerms ? (rows + kChunkTerms - 1) / kChunkTerms
-                            : 1;  // an empty group writes its row, too
+  return rows > kSuperblockTerms ? (rows + kSuperblockTerms - 1) / kSuperblockTerms
+                                 : 1;  // an empty group writes its row, too
 }
 
-// The first chunk that starts at `cost` or later, when a row costs 1 and an output row costs 1. Stretches of equal cost then
+// The first superblock that starts at `cost` or later, when a row costs 1 and an output row costs 1. Stretches of equal cost then
 // take equal time, for one giant group as for a million empty ones.
-ChunkPosition first_chunk_at(const Groups& groups, int64_t cost) {
+SuperblockPosition first_superblock_at(const Groups& groups, int64_t cost) {
   const auto cost_of = [&](int64_t group) { return groups.begin(group) + group; };
   const int64_t next =
       first_where(0, groups.plan.groups, [&](int64_t group) { return cost_of(group) >= cost; });
   if (next == 0) return {0, 0};
   const int64_t before = next - 1;
-  const int64_t chunk = (cost - cost_of(before) + kChunkTerms - 1) / kChunkTerms;
-  if (chunk < chunks_of(groups, before)) return {before, chunk};
+  const int64_t superblock = (cost - cost_of(before) + kSuperblockTerms - 1) / kSuperblockTerms;
+  if (superblock < superblocks_of(groups, before)) return {before, superblock};
   return {next, 0};
 }
 
@@ -159,22 +160,23 @@ void sum_groups(const BiasGradient<T>& bias, const Groups& groups, int64_t* long
   cpu::parallel_for(parts, [&](int64_t part) {
     const cpu::Range cost = cpu::chunk_range(total_cost, parts, part, 1);
     RowAccumulators& accumulators = cpu::scratch_as<RowAccumulators>();
-    ChunkPosition at = first_chunk_at(groups, cost.begin);
-    const ChunkPosition stop =
-        part + 1 < parts ? first_chunk_at(groups, cost.end) : ChunkPosition{plan.groups, 0};
-    while (at.group < stop.group || (at.group == stop.group && at.chunk < stop.chunk)) {
-      const int64_t begin = groups.begin(at.group) + at.chunk * kChunkTerms;
+    SuperblockPosition at = first_superblock_at(groups, cost.begin);
+    const SuperblockPosition stop =
+        part + 1 < parts ? first_superblock_at(groups, cost.end) : SuperblockPosition{plan.groups, 0};
+    while (at.group < stop.group || (at.group == stop.group && at.superblock < stop.superblock)) {
+      const int64_t begin = groups.begin(at.group) + at.superblock * kSuperblockTerms;
       const int64_t group_end = groups.end(at.group);
-      bias.sum_chunk(at.group, begin, begin + kChunkTerms < group_end ? begin + kChunkTerms : group_end,
-                     accumulators);
-      if (++at.chunk == chunks_of(groups, at.group)) at = {at.group + 1, 0};
+      bias.sum_superblock(at.group, begin,
+                          begin + kSuperblockTerms < group_end ? begin + kSuperblockTerms : group_end,
+                          accumulators);
+      if (++at.superblock == superblocks_of(groups, at.group)) at = {at.group + 1, 0};
     }
   });
-  if (plan.scratch.chunk_slots == 0) return;
+  if (plan.scratch.superblock_slots == 0) return;
 
   int64_t long_count = 0;
   for (int64_t group = 0; group < plan.groups; ++group) {
-    if (chunks_of(groups, group) > 1) long_groups[long_count++] = group;
+    if (superblocks_of(groups, group) > 1) long_groups[long_count++] = group;
   }
   const int64_t most = tile_columns(plan.columns);
   const int64_t tiles = (plan.columns + most - 1) / most;
@@ -182,7 +184,7 @@ void sum_groups(const BiasGradient<T>& bias, const Groups& groups, int64_t* long
     RowAccumulators& accumulators = cpu::scratch_as<RowAccumulators>();
     const int64_t first = item % tiles * most;
     const int64_t left = plan.columns - first;
-    bias.join_chunks(long_groups[item / tiles], first, left < most ? left : most, accumulators);
+    bias.join_superblocks(long_groups[item / tiles], first, left < most ? left : most, accumulators);
   });
 }
 
@@ -209,8 +211,8 @@ Fault run(const GroupedBiasPlan& plan, const TaskIo& io) {
   }
   const Groups groups = {plan, ends};
   const T* const grad = plan_tensor<const T>(plan, io, kGroupedGradY);
-  float* const chunk_sums = workspace_part<float>(io, plan.scratch.chunk_sums);
-  sum_groups(BiasGradient<T>{plan, groups, grad, out, chunk_sums}, groups,
+  float* const superblock_sums = workspace_part<float>(io, plan.scratch.superblock_sums);
+  sum_groups(BiasGradient<T>{plan, groups, grad, out, superblock_sums}, groups,
              workspace_part<int64_t>(io, plan.scratch.long_groups));
   return {};
 }

@@ -135,7 +135,7 @@ cudaError_t launch(const GroupedBiasPlan& plan, const LaunchIo& io) {
   targets.out = out;
   targets.out_row_stride = plan.out_row_stride;
   targets.out_column_stride = plan.out_column_stride;
-  targets.chunk_sums = workspace_part<float>(io, plan.scratch.chunk_sums);
+  targets.superblock_sums = workspace_part<float>(io, plan.scratch.superblock_sums);
 
   const T* const grad = plan_tensor<const T>(plan, io, kGroupedGradY);
   const BiasRows<T> rows = {grad, plan.group_stride, plan.row_stride, plan.rows_per_group};

@@ -5,7 +5,7 @@
 
 #include "aclnnop/aclnn_grouped_bias_add_grad.h"
 #include "base/checked.h"
-#include "base/layout.h"
+#include "base/make_loop_nest.h"
 #include "base/storage_types.h"
 #include "base/sum_order.h"
 #include "base/text.h"
@@ -61,13 +61,13 @@ Result<uint64_t> lay_out(GroupedBiasPlan& plan, bool on_gpu) {
   scratch.ends = layout.reserve(plan.has_group_index ? Checked(plan.groups) * 8 : Checked(0));
   scratch.faults = layout.reserve(plan.has_group_index && on_gpu ? 8 : 0);
   const int64_t longest_group = plan.has_group_index ? plan.rows : plan.rows_per_group;
-  if (longest_group > kChunkTerms) {
-    // Full chunks start at least kChunkTerms rows apart, and so do the incomplete ones that end long groups: two slots for
-    // every kChunkTerms rows hold them all (chunk_sum() in cpu.cc).
-    const int64_t stretches = plan.rows / kChunkTerms + 1;
-    scratch.chunk_slots = 2 * stretches;
+  if (longest_group > kSuperblockTerms) {
+    // Full superblocks start at least kSuperblockTerms rows apart, and so do the incomplete ones that end long groups: two slots for
+    // every kSuperblockTerms rows hold them all (superblock_sum() in cpu.cc).
+    const int64_t stretches = plan.rows / kSuperblockTerms + 1;
+    scratch.superblock_slots = 2 * stretches;
     scratch.long_groups = layout.reserve(on_gpu ? Checked(0) : Checked(stretches) * 8);
-    scratch.chunk_sums = layout.reserve(Checked(scratch.chunk_slots) * plan.columns * 4);
+    scratch.superblock_sums = layout.reserve(Checked(scratch.superblock_slots) * plan.columns * 4);
   }
   return layout.bytes(plan.groups, " groups of ", plan.rows, " rows");
 }
@@ -115,15 +115,15 @@ Result<Call> plan(const GroupedBiasArgs& args, const PlanContext& context) {
   call.nothing_to_do = out.view.is_empty();
   GroupedBiasPlan plan = {};
 
-  const auto add = [&](const Argument& argument, Use use, bool accessed) {
-    Parameter made = parameter(argument, use);
+  const auto add = [&](const Argument& argument, Role role, bool accessed) {
+    Parameter made = parameter(argument, role);
     made.is_accessed = made.is_accessed && accessed && !call.nothing_to_do;
     return call.add(made);
   };
   const bool has_rows = !grad_y.view.is_empty();
-  plan.parameters[kGroupedGradY] = add(grad_y, Use::input, true);
-  if (grouped) plan.parameters[kGroupedIndex] = add(group_index, Use::input, has_rows);
-  plan.parameters[kGroupedOut] = add(out, Use::output, true);
+  plan.parameters[kGroupedGradY] = add(grad_y, Role::input, true);
+  if (grouped) plan.parameters[kGroupedIndex] = add(group_index, Role::input, has_rows);
+  plan.parameters[kGroupedOut] = add(out, Role::output, true);
 
   if (!call.nothing_to_do) {
     const TensorView& grad = grad_y.view;

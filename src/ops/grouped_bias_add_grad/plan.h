@@ -16,11 +16,11 @@ enum GroupedBiasTensor { kGroupedGradY, kGroupedIndex, kGroupedOut, kGroupedBias
 
 // Where the parts of the workspace start (WorkspaceLayout). The sizes depend on shapes only.
 struct GroupedBiasScratch {
-  int64_t ends;         // int64[G]: e(j), checked, when groupIdx is given
-  int64_t faults;       // int64, on a GPU: how many entries are wrong, when groupIdx is given
-  int64_t long_groups;  // int64[rows / kChunkTerms], on a CPU: groups of more than one chunk
-  int64_t chunk_sums;   // float[chunk_slots, H]
-  int64_t chunk_slots;
+  int64_t ends;             // int64[G]: e(j), checked, when groupIdx is given
+  int64_t faults;           // int64, on a GPU: how many entries are wrong, when groupIdx is given
+  int64_t long_groups;      // int64[rows / kSuperblockTerms], on a CPU: groups of more than one superblock
+  int64_t superblock_sums;  // float[superblock_slots, H]
+  int64_t superblock_slots;
 };
 
 struct GroupedBiasPlan {

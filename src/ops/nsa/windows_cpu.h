@@ -28,13 +28,13 @@ inline void widen_weights(int64_t block_size, int64_t heads, const T* weight,
   }
 }
 
-// Some tokens that meet some windows, in one head.
+// Adds kTokens tokens to kWindows windows that cover them, in one head.
 template <int kWindows, int kTokens, class T>
-struct Meeting {
+struct WindowUpdate {
   const T* token[kTokens];
   const T* ahead[kTokens];  // to be fetched meanwhile
   float* accumulators[kWindows];
-  bool is_first[kWindows];  // of a window of the order of additions
+  bool is_first[kWindows];  // of a block of terms
   F32 weight[kWindows][kTokens];
 
   // accumulators = (is_first ? +0 : accumulators) + weight * token, token by token.

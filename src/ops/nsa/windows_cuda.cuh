@@ -70,26 +70,26 @@ template <int kCount, class T, class TokenAt>
 __device__ __forceinline__ void sum_tokens(const WeightTensor<const T>& weights, int64_t head, int64_t terms,
                                            const TokenAt& token_at, float (&sum)[kCount]) {
   double total[kCount] = {};
-  float chunk[kCount] = {};
-  float window[kCount] = {};
+  float superblock[kCount] = {};
+  float block[kCount] = {};
 #pragma unroll 4
   for (int64_t i = 0; i < terms; ++i) {
     float x[kCount];
     load_pack(token_at(i), x);
     const float weight = to_fp32(*weights.at(i, head));
 #pragma unroll
-    for (int k = 0; k < kCount; ++k) window[k] = add_product<T>(window[k], weight, x[k]);
-    if ((i + 1) % kWindowTerms != 0 && i + 1 < terms) continue;
+    for (int k = 0; k < kCount; ++k) block[k] = add_product<T>(block[k], weight, x[k]);
+    if ((i + 1) % kBlockTerms != 0 && i + 1 < terms) continue;
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
-      chunk[k] += window[k];
-      window[k] = 0;
+      superblock[k] += block[k];
+      block[k] = 0;
     }
-    if ((i + 1) % kChunkTerms != 0 && i + 1 < terms) continue;
+    if ((i + 1) % kSuperblockTerms != 0 && i + 1 < terms) continue;
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
-      total[k] += static_cast<double>(chunk[k]);
-      chunk[k] = 0;
+      total[k] += static_cast<double>(superblock[k]);
+      superblock[k] = 0;
     }
   }
 #pragma unroll

@@ -11,7 +11,7 @@ namespace openaclnn::ptx {
 
 class Execution {
  public:
-  Execution(const Launch& launch, const AddressMap& memory, Counter* counter)
+  Execution(const KernelLaunch& launch, const AddressMap& memory, Counter* counter)
       : launch_(launch),
         kernel_(*launch.kernel),
         memory_(memory),
@@ -50,7 +50,7 @@ class Execution {
   [[noreturn]] void refuse(const Warp& warp, const Instruction& i, int lane, const std::string& what) const;
   [[noreturn]] void report_deadlock() const;
 
-  const Launch& launch_;
+  const KernelLaunch& launch_;
   const Kernel& kernel_;
   const AddressMap& memory_;
   Counter* const counter_;  // nullptr: nothing is counted

@@ -293,7 +293,7 @@ void Execution::report_deadlock() const {
 
 std::string readable_name(const Kernel& kernel) { return readable(kernel.name); }
 
-void run(const Launch& launch, const AddressMap& memory, Schedule schedule, Counter* counter) {
+void run(const KernelLaunch& launch, const AddressMap& memory, Schedule schedule, Counter* counter) {
   Execution execution(launch, memory, counter);
   const uint64_t blocks = launch.grid.count();
   const bool reversed = schedule == Schedule::reverse;

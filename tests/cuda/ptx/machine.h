@@ -21,7 +21,7 @@ struct Shape {
   uint64_t count() const { return uint64_t{x} * y * z; }
 };
 
-struct Launch {
+struct KernelLaunch {
   const Module* module;
   const Kernel* kernel;
   Shape grid, block;
@@ -34,7 +34,7 @@ struct Launch {
 enum class Schedule { forward, reverse };
 
 // `counter` may be nullptr.
-void run(const Launch& launch, const AddressMap& memory, Schedule schedule, Counter* counter = nullptr);
+void run(const KernelLaunch& launch, const AddressMap& memory, Schedule schedule, Counter* counter = nullptr);
 
 // "update_all<4, float>"
 std::string readable_name(const Kernel& kernel);

@@ -57,7 +57,7 @@ Schedule schedule_of_environment() {
   report("OPENACLNN_SIMT_SCHEDULE is \"" + word + "\"; it must be forward or reverse");
 }
 
-bool fits(const Launch& launch) {
+bool fits(const KernelLaunch& launch) {
   constexpr unsigned kMostInX = 0x7FFFFFFF, kMostInYAndZ = 0xFFFF;
   constexpr size_t kMostSharedBytes = 48 * 1024;
   const Shape &grid = launch.grid, &block = launch.block;
@@ -106,13 +106,13 @@ cudaError_t launch(const void* stub, const dim3& grid, const dim3& block, void**
   if (kernel == nullptr) return remember(cudaErrorInvalidDeviceFunction);
   if (shared_bytes > 0)
     report("a launch asks for shared memory beside what the kernel declares, which is not known here");
-  Launch work = {module, kernel, shape_of(grid), shape_of(block), {}};
+  KernelLaunch work = {module, kernel, shape_of(grid), shape_of(block), {}};
   if (!fits(work)) return remember(cudaErrorInvalidConfiguration);
   work.parameters.resize(kernel->parameter_bytes);
   for (size_t k = 0; k < kernel->parameters.size(); ++k)
     std::memcpy(work.parameters.data() + kernel->parameters[k].offset, arguments[k],
                 kernel->parameters[k].bytes);
-  return FakeGpu::instance().launch(stream, [work = std::make_shared<const Launch>(std::move(work))] {
+  return FakeGpu::instance().launch(stream, [work = std::make_shared<const KernelLaunch>(std::move(work))] {
     const char* const path = std::getenv("OPENACLNN_PTX_COUNTS");
     Counter counter;
     run(*work, memory_now(*work->module), schedule().load(), path != nullptr ? &counter : nullptr);

@@ -68,7 +68,7 @@ struct Warp {
 
 // What a host thread needs to run blocks; kept for the next launch.
 struct Block {
-  const Launch* launch = nullptr;
+  const KernelLaunch* launch = nullptr;
   bool reversed = false;
   std::vector<Thread> threads;
   std::vector<Warp> warps;
@@ -262,7 +262,7 @@ const uint64_t* exchange(const char* operation, unsigned mask, uint64_t value, c
 void set_schedule(Schedule chosen) { schedule().store(chosen); }
 void set_launch_hook(LaunchHook hook) { launch_hook.store(hook); }
 
-int check(const Launch& launch) {
+int check(const KernelLaunch& launch) {
   constexpr int kInvalidConfiguration = 9;
   constexpr uint64_t kMostThreads = 1024, kMostSharedBytes = 48 * 1024, kMostInX = 0x7FFFFFFF,
                      kMostInYAndZ = 0xFFFF;
@@ -273,7 +273,7 @@ int check(const Launch& launch) {
   return fits ? 0 : kInvalidConfiguration;
 }
 
-void run(const Launch& launch) {
+void run(const KernelLaunch& launch) {
   Block& b = block();
   b.launch = &launch;
   b.reversed = schedule().load() == Schedule::reverse;
@@ -290,7 +290,7 @@ void run(const Launch& launch) {
   }
 }
 
-int enqueue(void* stream, Launch&& launch) {
+int enqueue(void* stream, KernelLaunch&& launch) {
   if (const int error = check(launch); error != 0) return error;
   if (const LaunchHook hook = launch_hook.load()) return hook(stream, std::move(launch));
   run(launch);

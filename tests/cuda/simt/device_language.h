@@ -56,22 +56,22 @@ struct Where {
 };
 
 // A launch as data: what a stream of the emulation keeps until its turn.
-struct Launch {
+struct KernelLaunch {
   dim3 grid, block;
   size_t shared_bytes;
   std::function<void()> thread;  // what each thread runs
 };
 
 // 0, or CUDA's number of the error for a shape that no GPU takes.
-int check(const Launch& launch);
+int check(const KernelLaunch& launch);
 
 // Runs all blocks on the calling thread.
-void run(const Launch& launch);
+void run(const KernelLaunch& launch);
 
 // Puts a checked launch on a stream. Without a hook it runs at once. What the hook returns is the launch's error, 0 for none.
-using LaunchHook = int (*)(void* stream, Launch&& launch);
+using LaunchHook = int (*)(void* stream, KernelLaunch&& launch);
 void set_launch_hook(LaunchHook hook);
-int enqueue(void* stream, Launch&& launch);
+int enqueue(void* stream, KernelLaunch&& launch);
 
 enum class Schedule { forward, reverse };
 void set_schedule(Schedule schedule);

@@ -6,10 +6,10 @@ namespace openaclnn::simt {
 
 namespace {
 
-int launch_on_stream(void* stream, Launch&& launch) {
+int launch_on_stream(void* stream, KernelLaunch&& launch) {
   return FakeGpu::instance().launch(
       static_cast<CUstream_st*>(stream),
-      [launch = std::make_shared<const Launch>(std::move(launch))] { run(*launch); });
+      [launch = std::make_shared<const KernelLaunch>(std::move(launch))] { run(*launch); });
 }
 
 [[maybe_unused]] const bool hooked = (set_launch_hook(launch_on_stream), true);

@@ -3,8 +3,8 @@
 Builds all targets of the preset release with g++, then takes the compile_commands.json of the presets clang (everything, the Python module
 too), coverage, planted and planted-tsan, and compiles what is new in each. The last two are those of the copy that tools/planted_sources
 makes. Optimisation, debug information and instrumentation are left out, since they do not decide whether a source is accepted; so most
-compilations of one preset are those of another, and each is made once. ccache remembers the others from run to run, which it could not
-do for -fsyntax-only. Nothing is linked. A preset that is neither compiled here nor by a part of CI that this file names fails the layer.
+compilations of one preset are those of another, and each is made once. The same holds of a source that reaches no file with planted bugs,
+or none that asks for ThreadSanitizer. ccache remembers the others from run to run, which it could not do for -fsyntax-only. Nothing is linked. A preset that is neither compiled here nor by a part of CI that this file names fails the layer.
 By hand: ./dev build clang.
 """
 import json
@@ -17,7 +17,7 @@ import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
-from compilations import compilations
+from compilations import THREAD_SANITIZER, Includes, compilations
 from workshop import Failure, Result, moved
 
 LEAST = 300  # fewer sources mean that targets are missing
@@ -28,8 +28,8 @@ FAST = False  # about 18 minutes where ccache knows nothing, which CI has no roo
 COMPILED_HERE = ("clang", "coverage", "planted", "planted-tsan")
 COMPILED_ELSEWHERE = {
     "release": "built first, all targets",
-    "asan": "built and run by ./dev test --all",
-    "tsan": "built and run by ./dev test --all",
+    "asan": "built and run by ./dev test --all, which stands for what it compiled",
+    "tsan": "built and run by ./dev test --all, which stands for what it compiled",
     "fuzz": "built and run by the layer fuzz",
     "cuda": "compiled by ./dev test --all where nvcc is; its host sources are those of release",
     "package": "the sources and flags of release",
@@ -72,13 +72,38 @@ def version_of(compiler):
     return f"{compiler} {re.search(r'[0-9]+[.][0-9.]+', text).group()}"
 
 
-def key_of(unit, root):
-    """What the unit has in common with those that can stand for it. Where the bugs are not seen, a source of the copy is that of the tree."""
-    compiler, options, source = unit.key()
-    if SEES_BUGS in options:
-        return compiler, options, source
-    here, there = str(root), f"{root}/build/planted-source"
-    return compiler, tuple(option.replace(there, here) for option in options), source.replace(there, here)
+class Keys:
+    """What compilations have in common that can stand for each other, whatever preset and whichever copy of the tree they are of."""
+
+    def __init__(self, root):
+        self.root = root
+        self.copy = f"{root}/build/planted-source"
+        patches = root / "tests/planted/patches"
+        patched = {str(patch.relative_to(patches)).removesuffix(".patch") for patch in patches.rglob("*.patch")}
+        self.includes = Includes(root)
+        self.sees = {SEES_BUGS: lambda path: path in patched,
+                     THREAD_SANITIZER: lambda path: "SANITIZE_THREAD" in self.includes.text(path)}
+
+    def of(self, unit, folder):
+        """`folder` is that of the preset's build."""
+        compiler, options, source = unit.key()
+        source = source.replace(self.copy, str(self.root))
+        reached = self.includes.reached_from(source)
+        unseen = {option for option, sees in self.sees.items() if not any(map(sees, reached))}
+        options = [option for option in options if option not in unseen]
+        if SEES_BUGS in options:
+            source = "with bugs: " + source
+        # The copy first: the name of its folder begins like that of a build.
+        everywhere = [option.replace(self.copy, str(self.root)).replace(str(folder), "BUILD") for option in options]
+        return compiler, tuple(everywhere), source.replace(str(folder), "BUILD")
+
+
+def is_built(folder):
+    """Whether all targets of a preset were compiled from these sources: the build has nothing left to do."""
+    if not (folder / "build.ninja").exists():
+        return False
+    done = subprocess.run(["ninja", "-C", folder, "-n"], capture_output=True, text=True)
+    return done.returncode == 0 and "no work to do" in done.stdout
 
 
 def refusals(units):
@@ -98,11 +123,16 @@ def run(workshop):
         raise Failure(f"nobody compiles the preset {', '.join(sorted(unknown))}")
     workshop.setup("fuzz", *(["arm64"] if "arm64" in names else []))  # clang; the cross compiler
     release = workshop.build("release", "all", "openaclnn_bench", "openaclnn_gpu_bench")
-    done = {unit.key() for unit in compilations(release)}
+    keys = Keys(workshop.root)
+    done = {keys.of(unit, release) for unit in compilations(release)}
     sources = Counter({"g++": len(done)})
+    for preset in ("asan", "tsan"):
+        if is_built(workshop.root / "build" / preset):
+            done |= {keys.of(unit, workshop.root / "build" / preset) for unit in compilations(workshop.root / "build" / preset)}
     refused = {}
     for preset in names:
-        units = {key_of(unit, workshop.root): unit for unit in compilations(configure(workshop, preset))}
+        folder = configure(workshop, preset)
+        units = {keys.of(unit, folder): unit for unit in compilations(folder)}
         new = [unit for key, unit in units.items() if key not in done]
         print(f"   {preset}: {len(new)} of {len(units)} compilations are new", flush=True)
         refused |= refusals(new)

@@ -26,11 +26,11 @@ constexpr int kWindowsTogether = 4;
 template <int kWindows>
 constexpr int kTokensTogether = kWindows > 2 ? 2 : 1;
 
-// Accumulators of the open windows, in the scratch memory of a thread. window[] is used for every token and stays in L1.
+// Accumulators of the open windows, in the scratch memory of a thread. block[] is used for every token and stays in L1.
 struct alignas(64) OpenWindows {
   static constexpr int64_t kColumns = 6144;
-  float window[kColumns];
-  float chunk[kColumns];
+  float block[kColumns];
+  float superblock[kColumns];
   double total[kColumns];
 };
 
@@ -126,7 +126,7 @@ class Compression {
       int64_t end = newest < windows.end ? first_token(newest) : INT64_MAX;
       for (int64_t window = oldest; window < newest; ++window) {
         const int64_t i = token - first_token(window);
-        end = std::min({end, token + sizes_.block_size - i, token + kWindowTerms - i % kWindowTerms});
+        end = std::min({end, token + sizes_.block_size - i, token + kBlockTerms - i % kBlockTerms});
       }
       for (int64_t window = oldest; window < newest; window += kWindowsTogether) {
         const auto add = [&]<int kWindows>() {
@@ -166,45 +166,46 @@ class Compression {
   void add_group(const Tile& tile, int64_t token, int64_t last_token, int64_t window, int64_t i,
                  OpenWindows& open) const {
     const int64_t distance = rows_ahead<T>(tile.heads * tile.columns);
-    Meeting<kWindows, kTokens, T> meeting;
+    WindowUpdate<kWindows, kTokens, T> update;
     for (int64_t h = 0; h < tile.heads; ++h) {
       const int64_t head = tile.first_head + h;
       const int64_t offset = head * in_.head + tile.first_column * in_.column;
 #pragma GCC unroll 8
       for (int r = 0; r < kTokens; ++r) {
-        meeting.token[r] = input_ + (token + r) * in_.row + offset;
-        meeting.ahead[r] = input_ + std::min(token + r + distance, last_token) * in_.row + offset;
+        update.token[r] = input_ + (token + r) * in_.row + offset;
+        update.ahead[r] = input_ + std::min(token + r + distance, last_token) * in_.row + offset;
       }
 #pragma GCC unroll 8
       for (int w = 0; w < kWindows; ++w) {
         const int64_t first_term = i - w * sizes_.stride;
-        meeting.accumulators[w] = open.window + slot_of(window + w, h, tile);
-        meeting.is_first[w] = first_term % kWindowTerms == 0;
+        update.accumulators[w] = open.block + slot_of(window + w, h, tile);
+        update.is_first[w] = first_term % kBlockTerms == 0;
 #pragma GCC unroll 8
         for (int r = 0; r < kTokens; ++r)
-          meeting.weight[w][r] = F32(weights_[(first_term + r) * sizes_.heads + head]);
+          update.weight[w][r] = F32(weights_[(first_term + r) * sizes_.heads + head]);
       }
       if (reads_in_place_) {
-        meeting.add_row(tile.columns);
+        update.add_row(tile.columns);
       } else {
-        meeting.add_gathered_row(tile.columns, in_.column);
+        update.add_gathered_row(tile.columns, in_.column);
       }
     }
   }
 
   // A window has got `terms` terms: when they complete a partial sum, it joins the larger ones.
   void close_partial_sum(int64_t terms, int64_t window, const Tile& tile, OpenWindows& open) const {
-    if (sizes_.block_size <= kWindowTerms) return;  // there is only one
-    if (terms % kWindowTerms != 0 && terms != sizes_.block_size) return;
+    if (sizes_.block_size <= kBlockTerms) return;  // there is only one
+    if (terms % kBlockTerms != 0 && terms != sizes_.block_size) return;
     const int64_t slot = slot_of(window, 0, tile);
-    join_window(terms, sizes_.block_size, tile.heads * slots_for(tile.columns), open.window + slot,
-                open.chunk + slot, open.total + slot);
+    join_term_block(terms, sizes_.block_size, tile.heads * slots_for(tile.columns), open.block + slot,
+                    open.superblock + slot, open.total + slot);
   }
 
   void write(int64_t window, const Tile& tile, const OpenWindows& open) const {
     for (int64_t h = 0; h < tile.heads; ++h) {
       const int64_t first_slot = slot_of(window, h, tile);
-      const float* const sums = (sizes_.block_size <= kWindowTerms ? open.window : open.chunk) + first_slot;
+      const float* const sums =
+          (sizes_.block_size <= kBlockTerms ? open.block : open.superblock) + first_slot;
       T* const to =
           output_ + window * out_.row + (tile.first_head + h) * out_.head + tile.first_column * out_.column;
       write_compressed(sums, to, out_.column, tile.columns, reads_in_place_);

@@ -19,7 +19,7 @@ struct Compression {
   HeadTensor<T> output;
 };
 
-// A window of up to one window of the order of additions, for kWindows neighbours of one sequence that begin `stride` tokens apart.
+// A window of up to one block of terms, for kWindows neighbours of one sequence that begin `stride` tokens apart.
 // Each takes its terms in ascending order.
 template <int kWindows, int kCount, class T>
 __device__ __forceinline__ void sum_short(const Compression<T>& c, const HeadColumns& columns,
@@ -100,7 +100,7 @@ cudaError_t launch(const NsaCompressPlan& plan, const LaunchIo& io) {
   constexpr int kTogether = 4;  // windows that overlap
   const bool packed =
       can_pack<kCount>(c.input, plan.sizes.columns) && can_pack<kCount>(c.output, plan.sizes.columns);
-  if (plan.sizes.block_size <= kWindowTerms && plan.sizes.stride < plan.sizes.block_size)
+  if (plan.sizes.block_size <= kBlockTerms && plan.sizes.stride < plan.sizes.block_size)
     return packed ? launch_compress<kTogether, kCount>(c, io.stream)
                   : launch_compress<kTogether, 1>(c, io.stream);
   return packed ? launch_compress<1, kCount>(c, io.stream) : launch_compress<1, 1>(c, io.stream);

@@ -81,9 +81,10 @@ Result<Call> plan(const CompressionArgs& args, std::span<const Sequence> sequenc
   Call call;
   call.op = &nsa_compress_operator();
   call.nothing_to_do = args.compressed.view.is_empty();
-  for (const auto& [argument, use] :
-       {std::pair(&args.tokens, Use::input), {&args.weight, Use::input}, {&args.compressed, Use::output}}) {
-    Parameter made = parameter(*argument, use);
+  for (const auto& [argument, role] : {std::pair(&args.tokens, Role::input),
+                                       {&args.weight, Role::input},
+                                       {&args.compressed, Role::output}}) {
+    Parameter made = parameter(*argument, role);
     made.is_accessed = made.is_accessed && !call.nothing_to_do;
     call.add(made);
   }

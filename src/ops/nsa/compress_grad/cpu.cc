@@ -26,9 +26,9 @@ constexpr int64_t kPieceColumns = 256;
 // Windows that go through the columns together, so that the token's row is loaded once for all of them.
 constexpr int kMostTogether = 4;
 
-// A piece of a token's row, and the same piece of the windows that it meets.
+// Adds what kWindows windows give to a piece of a token's gradient, and the products with the token to the weights' gradients.
 template <int kWindows, class T>
-struct Meeting {
+struct TokenGradient {
   F32 weight[kWindows];
   const T* output_grad[kWindows];
   double* weight_sum[kWindows];
@@ -70,31 +70,31 @@ struct Meeting {
   }
 
   // Inlined, so that pointers and weights stay in registers.
-  static HWY_INLINE void run(const Meeting& meeting, int64_t columns) {
+  static HWY_INLINE void run(const TokenGradient& gradient, int64_t columns) {
     Lanes16 dots[kWindows];
     int64_t c = 0;
-    if (meeting.is_first && meeting.is_last) {
-      c = kHasStreams && meeting.streams
-              ? meeting.add_all(
+    if (gradient.is_first && gradient.is_last) {
+      c = kHasStreams && gradient.streams
+              ? gradient.add_all(
                     columns, [](const Lanes16& a, const Lanes16& b, T* to) { stream(a, b, to); }, dots)
-              : meeting.add_all(
+              : gradient.add_all(
                     columns, [](const Lanes16& a, const Lanes16& b, T* to) { store(a, b, to); }, dots);
     }
     for (; c < columns; c += Lanes16::kLanes) {
       const int64_t count = std::min(columns - c, Lanes16::kLanes);
       const auto load_lanes = [count](const auto* from) { return load_first<Lanes16>(from, count); };
-      const Lanes16 before = meeting.is_first ? Lanes16() : load_lanes(meeting.sums + c);
-      const Lanes16 sum = meeting.add(c, load_lanes, before, dots);
-      if (meeting.is_last) {
-        store_first(sum, meeting.out + c, count);
+      const Lanes16 before = gradient.is_first ? Lanes16() : load_lanes(gradient.sums + c);
+      const Lanes16 sum = gradient.add(c, load_lanes, before, dots);
+      if (gradient.is_last) {
+        store_first(sum, gradient.out + c, count);
       } else {
-        store_first(sum, meeting.sums + c, count);
+        store_first(sum, gradient.sums + c, count);
       }
     }
     float sums_of_dots[kWindows];
     sums_of_lanes(dots, sums_of_dots);
 #pragma GCC unroll 8
-    for (int w = 0; w < kWindows; ++w) *meeting.weight_sum[w] += static_cast<double>(sums_of_dots[w]);
+    for (int w = 0; w < kWindows; ++w) *gradient.weight_sum[w] += static_cast<double>(sums_of_dots[w]);
   }
 };
 
@@ -201,32 +201,32 @@ class CompressGradient {
   void sum_heads(const Row& row, const Cover& cover, cpu::Range heads) const {
     const CompressionSizes& sizes = plan_.sizes;
     const auto at = [&](const HeadStrides& s, int64_t index) { return index * s.row + heads.begin * s.head; };
-    Meeting<kWindows, T> meeting;
-    meeting.token = input_ + at(in_, row.token);
-    meeting.ahead = input_ + at(in_, row.ahead);
-    meeting.out = input_grad_ + at(down_, row.token);
-    meeting.sums = nullptr;
-    meeting.is_first = meeting.is_last = true;
-    meeting.streams = streams_;
+    TokenGradient<kWindows, T> gradient;
+    gradient.token = input_ + at(in_, row.token);
+    gradient.ahead = input_ + at(in_, row.ahead);
+    gradient.out = input_grad_ + at(down_, row.token);
+    gradient.sums = nullptr;
+    gradient.is_first = gradient.is_last = true;
+    gradient.streams = streams_;
     const float* weights[kWindows];
 #pragma GCC unroll 4
     for (int w = 0; w < kWindows; ++w) {
       const int64_t i = cover.weight - w * sizes.stride;
       weights[w] = weights_ + i * sizes.heads + heads.begin;
-      meeting.output_grad[w] = output_grad_ + at(up_, cover.first + w);
-      meeting.weight_sum[w] = weight_sum(row.stretch, i, heads.begin);
+      gradient.output_grad[w] = output_grad_ + at(up_, cover.first + w);
+      gradient.weight_sum[w] = weight_sum(row.stretch, i, heads.begin);
     }
     for (int64_t head = heads.begin; head < heads.end; ++head) {
 #pragma GCC unroll 4
-      for (int w = 0; w < kWindows; ++w) meeting.weight[w] = F32(*weights[w]++);
-      Meeting<kWindows, T>::run(meeting, sizes.columns);
-      meeting.token += in_.head;
-      meeting.ahead += in_.head;
-      meeting.out += down_.head;
+      for (int w = 0; w < kWindows; ++w) gradient.weight[w] = F32(*weights[w]++);
+      TokenGradient<kWindows, T>::run(gradient, sizes.columns);
+      gradient.token += in_.head;
+      gradient.ahead += in_.head;
+      gradient.out += down_.head;
 #pragma GCC unroll 4
       for (int w = 0; w < kWindows; ++w) {
-        meeting.output_grad[w] += up_.head;
-        ++meeting.weight_sum[w];
+        gradient.output_grad[w] += up_.head;
+        ++gradient.weight_sum[w];
       }
     }
   }
@@ -248,21 +248,21 @@ class CompressGradient {
     float sums[kPieceColumns];
     int64_t i = cover.weight;
     const auto meet = [&]<int kWindows>(int64_t window) {
-      Meeting<kWindows, T> meeting;
-      meeting.token = gathered(input_ + at(in_, row.token), in_.column, width, token_buffer);
-      meeting.ahead = in_.column == 1 ? input_ + at(in_, row.ahead) : meeting.token;
-      meeting.sums = sums;
-      meeting.out = result;
-      meeting.is_first = window == cover.first;
-      meeting.is_last = window + kWindows > cover.last;
-      meeting.streams = streams_;
+      TokenGradient<kWindows, T> gradient;
+      gradient.token = gathered(input_ + at(in_, row.token), in_.column, width, token_buffer);
+      gradient.ahead = in_.column == 1 ? input_ + at(in_, row.ahead) : gradient.token;
+      gradient.sums = sums;
+      gradient.out = result;
+      gradient.is_first = window == cover.first;
+      gradient.is_last = window + kWindows > cover.last;
+      gradient.streams = streams_;
       for (int w = 0; w < kWindows; ++w, i -= plan_.sizes.stride) {
-        meeting.weight[w] = F32(weights_[i * plan_.sizes.heads + head]);
-        meeting.output_grad[w] =
+        gradient.weight[w] = F32(weights_[i * plan_.sizes.heads + head]);
+        gradient.output_grad[w] =
             gathered(output_grad_ + at(up_, window + w), up_.column, width, grad_buffers[w]);
-        meeting.weight_sum[w] = weight_sum(row.stretch, i, head);
+        gradient.weight_sum[w] = weight_sum(row.stretch, i, head);
       }
-      Meeting<kWindows, T>::run(meeting, width);
+      TokenGradient<kWindows, T>::run(gradient, width);
     };
     for (int64_t window = cover.first; window <= cover.last; window += kMostTogether) {
       switch (cover.last - window) {

@@ -7,7 +7,7 @@
 
 #include "aclnnop/aclnn_nsa_compress_grad.h"
 #include "base/checked.h"
-#include "base/layout.h"
+#include "base/make_loop_nest.h"
 #include "base/storage_types.h"
 #include "base/text.h"
 #include "ops/nsa/cover.h"
@@ -94,13 +94,13 @@ Result<Call> plan(const CompressionGradArgs& args, std::span<const Sequence> seq
   call.op = &nsa_compress_grad_operator();
   call.nothing_to_do = input_grad.view.is_empty() && weight_grad.view.is_empty();
   const bool only_zeros = forward.compressed.view.is_empty() || forward.tokens.view.is_empty();
-  for (const auto& [argument, use] : {std::pair(&forward.compressed, Use::input),
-                                      {&forward.tokens, Use::input},
-                                      {&forward.weight, Use::input},
-                                      {&input_grad, Use::output},
-                                      {&weight_grad, Use::output}}) {
-    Parameter made = parameter(*argument, use);
-    made.is_accessed = made.is_accessed && (use == Use::output || !only_zeros);
+  for (const auto& [argument, role] : {std::pair(&forward.compressed, Role::input),
+                                       {&forward.tokens, Role::input},
+                                       {&forward.weight, Role::input},
+                                       {&input_grad, Role::output},
+                                       {&weight_grad, Role::output}}) {
+    Parameter made = parameter(*argument, role);
+    made.is_accessed = made.is_accessed && (role == Role::output || !only_zeros);
     call.add(made);
   }
   call.work_bytes = std::max(call.work_bytes, work_bytes(forward));

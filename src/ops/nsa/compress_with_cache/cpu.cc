@@ -205,17 +205,18 @@ class Compression {
     Walk tokens(plan_, jobs_, pages_, jobs);
     Walk ahead(plan_, jobs_, pages_, jobs);
     for (int64_t k = rows_ahead<T>(tile.heads * tile.columns); k > 0; --k) ahead.next();
-    const auto add_terms = [&](float* window, int64_t begin, int64_t end) {
+    const auto add_terms = [&](float* term_block, int64_t begin, int64_t end) {
       int64_t i = begin;
       const auto add = [&]<int kTokens>() {
-        add_tokens<kTokens>(tile, i, tokens, ahead, window, i == begin);
+        add_tokens<kTokens>(tile, i, tokens, ahead, term_block, i == begin);
         i += kTokens;
       };
       while (narrow && i + kTogether <= end) add.template operator()<kTogether>();
       while (i < end) add.template operator()<1>();
     };
     for (int64_t job = jobs.begin; job < jobs.end; ++job) {
-      const float* const sums = sum_windows(plan_.block_size, add_terms, tile.heads * slots, accumulators);
+      const float* const sums =
+          sum_term_blocks(plan_.block_size, add_terms, tile.heads * slots, accumulators);
       T* const to = output_ + jobs_[job].slot * out_[0] + tile.first_column * out_[2];
       for (int64_t h = 0; h < tile.heads; ++h) {
         write_compressed(sums + h * slots, to + (tile.first_head + h) * out_[1], out_[2], tile.columns,
@@ -226,7 +227,7 @@ class Compression {
 
   // Terms [i, i + kTokens) of the heads' sums.
   template <int kTokens>
-  void add_tokens(const Tile& tile, int64_t i, Walk& tokens, Walk& ahead, float* window,
+  void add_tokens(const Tile& tile, int64_t i, Walk& tokens, Walk& ahead, float* term_block,
                   bool is_first) const {
     const T* const base = input_ + tile.first_head * in_[2] + tile.first_column * in_[3];
     const T* rows[kTokens];
@@ -235,19 +236,19 @@ class Compression {
       rows[r] = base + tokens.next();
       rows_ahead[r] = base + ahead.next();
     }
-    Meeting<1, kTokens, T> meeting;
-    meeting.is_first[0] = is_first;
+    WindowUpdate<1, kTokens, T> update;
+    update.is_first[0] = is_first;
     for (int64_t h = 0; h < tile.heads; ++h) {
       for (int r = 0; r < kTokens; ++r) {
-        meeting.token[r] = rows[r] + h * in_[2];
-        meeting.ahead[r] = rows_ahead[r] + h * in_[2];
-        meeting.weight[0][r] = F32(weights_[(i + r) * plan_.heads + tile.first_head + h]);
+        update.token[r] = rows[r] + h * in_[2];
+        update.ahead[r] = rows_ahead[r] + h * in_[2];
+        update.weight[0][r] = F32(weights_[(i + r) * plan_.heads + tile.first_head + h]);
       }
-      meeting.accumulators[0] = window + h * slots_for(tile.columns);
+      update.accumulators[0] = term_block + h * slots_for(tile.columns);
       if (reads_in_pairs_) {
-        meeting.add_row(tile.columns);
+        update.add_row(tile.columns);
       } else {
-        meeting.add_gathered_row(tile.columns, in_[3]);
+        update.add_gathered_row(tile.columns, in_[3]);
       }
     }
   }

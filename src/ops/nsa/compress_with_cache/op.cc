@@ -227,17 +227,17 @@ Result<Call> plan(const CacheCompressionArgs& args, const PlanContext& context) 
   call.op = &nsa_compress_with_cache_operator();
   call.nothing_to_do = blocks.empty();
   CacheCompressionPlan plan = {};
-  const auto add = [&](CacheTensor which, const Argument& argument, Use use) {
-    Parameter made = parameter(argument, use);
+  const auto add = [&](CacheTensor which, const Argument& argument, Role role) {
+    Parameter made = parameter(argument, role);
     made.is_accessed = made.is_accessed && !call.nothing_to_do;
     plan.offsets[which] = made.view.offset;
     plan.parameters[which] = call.add(made);
   };
-  add(kCacheInput, args.input, Use::input);
-  add(kCacheWeight, args.weight, Use::input);
-  add(kCacheSlots, args.slot_mapping, Use::input);
-  if (args.is_paged()) add(kCacheTable, args.block_table, Use::input);
-  add(kCacheOutput, args.output_cache, Use::reference);
+  add(kCacheInput, args.input, Role::input);
+  add(kCacheWeight, args.weight, Role::input);
+  add(kCacheSlots, args.slot_mapping, Role::input);
+  if (args.is_paged()) add(kCacheTable, args.block_table, Role::input);
+  add(kCacheOutput, args.output_cache, Role::reference);
   const double block_elements = static_cast<double>(args.block_size) * static_cast<double>(cache.dims[1]) *
                                 static_cast<double>(cache.dims[2]);
   call.work_bytes =

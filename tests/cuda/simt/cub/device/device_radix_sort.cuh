@@ -12,7 +12,7 @@
 
 namespace cub {
 
-// An array and as much room again; `selector` says which of the two holds what was sorted.
+// An array and as much space again; `selector` says which of the two holds what was sorted.
 template <class T>
 struct DoubleBuffer {
   DoubleBuffer(T* current, T* alternate) : d_buffers{current, alternate} {}

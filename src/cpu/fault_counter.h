@@ -7,7 +7,7 @@
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
 // Out-of-range positions found by several threads: how many, and the lowest. Its result does not depend on their order.
-class FaultScan {
+class FaultCounter {
  public:
   void add(int64_t position) {
     count_.fetch_add(1, std::memory_order_relaxed);

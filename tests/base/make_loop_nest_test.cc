@@ -1,5 +1,5 @@
 // Loop nests: merged or reordered, they must visit exactly the addresses of the views.
-#include "base/layout.h"
+#include "base/make_loop_nest.h"
 
 #include <gtest/gtest.h>
 
@@ -60,7 +60,7 @@ Offsets offsets_of(const LoopNest<2>& nest) {
   return all;
 }
 
-TEST(Layout, ContiguousViewsBecomeOneLoop) {
+TEST(MakeLoopNest, ContiguousViewsBecomeOneLoop) {
   const TensorView a = make_view({2, 3, 4}, {12, 4, 1});
   const LoopNest<2> nest = row_major_nest<2>({&a, &a}, 0, 3);
   EXPECT_EQ(nest.rank, 1);
@@ -68,7 +68,7 @@ TEST(Layout, ContiguousViewsBecomeOneLoop) {
   EXPECT_TRUE(nest.inner_is_contiguous());
 }
 
-TEST(Layout, PaddedRowsKeepTheirRows) {
+TEST(MakeLoopNest, PaddedRowsKeepTheirRows) {
   const TensorView a = make_view({2, 3, 4}, {12, 4, 1});
   const TensorView padded = make_view({2, 3, 4}, {24, 8, 1});
   const LoopNest<2> nest = row_major_nest<2>({&a, &padded}, 0, 3);
@@ -76,21 +76,21 @@ TEST(Layout, PaddedRowsKeepTheirRows) {
   EXPECT_EQ(nest.inner(), 4);
 }
 
-TEST(Layout, TransposedLeaderIsWalkedInMemoryOrder) {
+TEST(MakeLoopNest, TransposedLeaderIsWalkedInMemoryOrder) {
   const TensorView a = make_view({5, 7}, {1, 5});
   const LoopNest<2> nest = memory_order_nest<2>({&a, &a}, 1);
   EXPECT_EQ(nest.rank, 1);
   EXPECT_TRUE(nest.inner_is_contiguous());
 }
 
-TEST(Layout, RankZeroAndOnesAreOneElement) {
+TEST(MakeLoopNest, RankZeroAndOnesAreOneElement) {
   const TensorView scalar = make_view({}, {});
   EXPECT_EQ(row_major_nest<2>({&scalar, &scalar}, 0, 0).inner(), 1);
   const TensorView ones = make_view({1, 1, 1}, {-9, 0, INT64_MAX});
   EXPECT_EQ(memory_order_nest<2>({&ones, &ones}, 0).rank, 0);
 }
 
-TEST(Layout, RandomViewsAreVisitedExactly) {
+TEST(MakeLoopNest, RandomViewsAreVisitedExactly) {
   SCOPED_TRACE(openaclnn_test::seed_text());
   Random random(openaclnn_test::test_seed());
   for (int round = 0; round < 3000; ++round) {

@@ -1,12 +1,12 @@
-// The thread pool behind four functions, so that an embedder can put its own in place of ours.
+// The worker pool: threads behind four functions, so that an embedder can put its own in place of ours.
 #pragma once
 
 namespace openaclnn::cpu {
 
 // Kernels run on its threads, so each of them has a ScopedScratch (cpu/scratch.h).
-class Pool {
+class WorkerPool {
  public:
-  virtual ~Pool() = default;
+  virtual ~WorkerPool() = default;
 
   // Threads that may work at the same time, at least 1.
   virtual int num_threads() const = 0;
@@ -26,7 +26,7 @@ class Pool {
 };
 
 // Our own, with at most `num_threads` workers, made when they are first needed; nullptr when it cannot be made.
-Pool* make_worker_pool(int num_threads) noexcept;
+WorkerPool* make_worker_pool(int num_threads) noexcept;
 
 // A small number that tells the threads of the pool apart: 1, 2, … in workers, 0 in all other threads.
 int worker_number();

@@ -1,5 +1,5 @@
 // The guard allocator: one mapping per block, [forbidden page | margin, block, margin | forbidden page].
-#include "cpu/guard_pool.h"
+#include "cpu/guard_allocator.h"
 
 #include <sys/mman.h>
 
@@ -22,7 +22,7 @@ constexpr size_t kLarge = size_t{1} << 20;
 constexpr unsigned char kFilling = 0xFF;
 constexpr unsigned char kMargin = 0xA5;
 
-struct Place {
+struct GuardedBlock {
   char* mapping;
   size_t mapping_bytes;
   char* first;  // of the accessible pages
@@ -33,7 +33,7 @@ size_t mapping_bytes(size_t bytes) {
   return rounded_up(rounded_up(bytes, kAlignment), page_bytes()) + 2 * page_bytes();
 }
 
-Place place_of(const void* block, size_t bytes) {
+GuardedBlock guarded_block_of(const void* block, size_t bytes) {
   char* const last = static_cast<char*>(const_cast<void*>(block)) + rounded_up(bytes, kAlignment);
   const size_t total = mapping_bytes(bytes);
   char* const mapping = last + page_bytes() - total;
@@ -96,25 +96,25 @@ void* guard_allocate(size_t bytes) noexcept {
 }
 
 void guard_free(void* address, size_t bytes) noexcept {
-  const Place place = place_of(address, bytes);
-  const size_t accessible = static_cast<size_t>(place.last - place.first);
-  // Mapping anew drops the memory with the rights. It joins the pages on both sides, so the kernel needs no room for it.
-  (void)mmap(place.first, accessible, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
-             0);
-  Quarantine::instance().add(place.mapping, place.mapping_bytes);
+  const GuardedBlock guarded = guarded_block_of(address, bytes);
+  const size_t accessible = static_cast<size_t>(guarded.last - guarded.first);
+  // Mapping anew drops the memory with the rights. It joins the pages on both sides, so the kernel needs no memory for it.
+  (void)mmap(guarded.first, accessible, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+             -1, 0);
+  Quarantine::instance().add(guarded.mapping, guarded.mapping_bytes);
 }
 
 std::string guard_damage(const void* address, size_t bytes) {
-  const Place place = place_of(address, bytes);
+  const GuardedBlock guarded = guarded_block_of(address, bytes);
   const char* const block = static_cast<const char*>(address);
   const auto is_written = [](char byte) { return static_cast<unsigned char>(byte) != kMargin; };
-  const char* const behind = std::find_if(block + bytes, static_cast<const char*>(place.last), is_written);
-  if (behind != place.last) {
+  const char* const behind = std::find_if(block + bytes, static_cast<const char*>(guarded.last), is_written);
+  if (behind != guarded.last) {
     return text("byte ", behind - block, " was written to, but the block has ", bytes,
                 " bytes: the program wrote behind its end");
   }
   // The nearest one: it is the first that a loop running backwards wrote.
-  for (const char* at = block; at-- != place.first;) {
+  for (const char* at = block; at-- != guarded.first;) {
     if (is_written(*at)) {
       return text("the byte ", block - at, " before the block of ", bytes,
                   " bytes was written to: the program wrote before its start");
