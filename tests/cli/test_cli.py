@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # Tests of the program openaclnn as people run it: the real binary, its output, its exit codes, and what it leaves behind.
 """usage: test_cli.py PROGRAM [unittest arguments]"""
+import ast
 import json
 import os
 import re
@@ -47,6 +48,37 @@ class HelpTest(CliTest):
         self.assertIn("\n.TP\n\\fB\\-\\-weight\\fR FILE\n", page)
         self.assertNotIn("\\fB\\fR", page)  # an option without its name
         self.assertIn("\\fBCODE\\fR", self.run_cli("man", "explain").stdout)
+
+
+class PythonTest(CliTest):
+    """Python's functions have the described parameters, under their Python names and with the same defaults."""
+    # Python has max_v instead of amsgrad, one layout, and a cache whose lengths are of one type.
+    LEFT_OUT = {"amsgrad", "layoutOptional", "layoutOptionalOptional", ("NsaCompressWithCache", "actSeqLenType")}
+    # torch.optim.AdamW's default, and None for a cache without pages.
+    OTHER_DEFAULTS = {("ApplyAdamWV2", "weightDecay"), ("NsaCompressWithCache", "pageBlockSize")}
+
+    def test_signatures_are_those_of_the_descriptions(self):
+        operators = re.findall(r"^  (\w+), (?:open)?aclnn", self.run_cli("run", "--help").stdout, re.M)
+        python_names = dict(re.findall(r'\{"(\w+)", "([^"]+)"', (ROOT / "python/src/names.cc").read_text()))
+        stub = ast.parse((ROOT / "python/openaclnn/__init__.pyi").read_text())
+        functions = {node.name.strip("_"): node.args for node in stub.body if isinstance(node, ast.FunctionDef)}
+        for operator in operators:
+            if operator + "V2" in operators:
+                continue
+            arguments = functions[re.sub(r"(?<!^)(?=[A-Z])", "_", re.sub("(V2|List)$", "", operator)).lower()]
+            positional = arguments.args[len(arguments.args) - len(arguments.defaults):]
+            defaults = {**dict.fromkeys(argument.arg for argument in arguments.args + arguments.kwonlyargs),
+                        **{argument.arg: value for argument, value in zip(positional + arguments.kwonlyargs,
+                                                                          arguments.defaults + arguments.kw_defaults)}}
+            for name, default in re.findall(r"  (\w+)(?:, a result too)?(?:, optional)?(?: \((.*)\))?$",
+                                            self.run_cli("run", operator, "--help").stdout, re.M):
+                if name in self.LEFT_OUT or (operator, name) in self.LEFT_OUT:
+                    continue
+                with self.subTest(operator, name=name):
+                    known = {name, python_names.get(name)} & set(defaults)
+                    self.assertEqual(len(known), 1)
+                    if default and (operator, name) not in self.OTHER_DEFAULTS:
+                        self.assertEqual(ast.literal_eval(defaults[known.pop()]), ast.literal_eval(default.capitalize()))
 
 
 class OpsTest(CliTest):

@@ -1,23 +1,18 @@
 // The scenarios of the operators: both phases of each, once and again with an executor that is kept, small and large enough for
-// several threads.
+// several threads. The calls are the valid ones of the rooms' schemas.
+#include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
+#include <utility>
 
-#include "aclnnop/aclnn_apply_adam_w.h"
-#include "aclnnop/aclnn_apply_adam_w_v2.h"
-#include "aclnnop/aclnn_apply_fused_ema_adam.h"
-#include "aclnnop/aclnn_embedding.h"
-#include "aclnnop/aclnn_embedding_dense_backward.h"
-#include "aclnnop/aclnn_grouped_bias_add_grad.h"
-#include "aclnnop/aclnn_nsa_compress.h"
-#include "aclnnop/aclnn_nsa_compress_grad.h"
-#include "aclnnop/aclnn_nsa_compress_with_cache.h"
 #include "failures/attempt.h"
-#include "openaclnn/apply_fused_ema_adam_list.h"
-#include "ops/nsa/verify/windows.h"
+#include "ops/room_schemas.h"
+#include "support/schema_model.h"
 #include "support/verify.h"
 #include "verify/number.h"
 #include "verify/random.h"
+#include "verify/room_descriptions.h"
 #include "verify/runner.h"
 #include "verify/tensor_list.h"
 
@@ -25,48 +20,43 @@ namespace failures {
 namespace {
 
 using namespace openaclnn_test;
+using openaclnn_verify::Description;
+using openaclnn_verify::Kind;
+using openaclnn_verify::Parameter;
 
 constexpr int kNoMemory = 207001, kNoMetaMemory = 561101, kNotQueued = 361001;
-
-using Phase1 = std::function<int(uint64_t* workspace_bytes, aclOpExecutor** executor)>;
 
 // A call whose arguments are made beforehand: memory that only tests need must not fail.
 class Prepared {
  public:
-  explicit Prepared(aclDataType dtype) : dtype_(dtype) {}
-
-  aclTensor* tensor(const Shape& dims) { return add(dtype_, dims, -8, 1); }
-  aclTensor* result(const Shape& dims) {
-    outputs_.push_back(tensors_.size());
-    return add(dtype_, dims, -8, 1);
-  }
-  aclTensor* whole(aclDataType dtype, const std::vector<int64_t>& values) {
-    aclTensor* const made = add(dtype, {static_cast<int64_t>(values.size())}, 0, 1);
-    for (size_t k = 0; k < values.size(); ++k)
-      tensors_.back().set(static_cast<int64_t>(k), static_cast<double>(values[k]));
-    return made;
-  }
-  aclTensor* random_whole(const Shape& dims, int64_t limit, aclDataType dtype = ACL_INT64) {
-    aclTensor* const made = add(dtype, dims, 0, 1);
-    for (int64_t k = 0; k < tensors_.back().numel(); ++k)
-      tensors_.back().set(k, static_cast<double>(random_.below(limit)));
-    return made;
-  }
-  aclTensorList* list(const std::vector<aclTensor*>& tensors) { return lists_.emplace_back(tensors).get(); }
-  const aclIntArray* lengths(const std::vector<int64_t>& lengths) {
-    arrays_.push_back(std::make_unique<LengthArray>(WindowAttributes{.lengths = lengths, .length_type = 1}));
-    return arrays_.back()->get();
-  }
-  void call(Phase1 phase1, Phase2 phase2) {
-    phase1_ = std::move(phase1);
-    phase2_ = phase2;
+  Prepared(const Schema& schema, const CallArguments& valid)
+      : description_(*openaclnn_verify::find_description(schema.function)),
+        layout_(valid.layout.value_or("")) {
+    CallHandles call = values_of(valid);
+    for (const Parameter& parameter : description_.parameters) {
+      if (!parameter.is_tensor()) continue;
+      const TensorArgument& argument = valid.tensors[call.tensors.size()];
+      const bool is_list = parameter.kind == Kind::tensor_list;
+      call.tensors.push_back(!argument.is_given() ? nullptr
+                             : is_list            ? static_cast<void*>(add_list(argument))
+                                                  : add(argument));
+    }
+    if (valid.array) {
+      const std::vector<int64_t>& values = valid.array->values;
+      array_.reset(aclCreateIntArray(values.data(), values.size()));
+      call.array = array_.get();
+    }
+    if (valid.layout) call.layout = layout_.data();
+    call_ = described_call(description_, call, schema.fixed);
   }
 
   // Both phases `rounds` times; with `keep` one executor serves them all, and gets its first address anew in between.
   void run(Attempt& a, aclrtStream stream, int rounds, bool keep) {
     uint64_t workspace_bytes = 0;
     aclOpExecutor* executor = nullptr;
-    const auto phase1 = [&] { return phase1_(&workspace_bytes, &executor); };
+    const auto phase1 = [&] {
+      return description_.phase1(call_.handles, call_.arguments, &workspace_bytes, &executor);
+    };
     void* workspace = nullptr;
     for (int round = 0; round < rounds; ++round) {
       if (round == 0 || !keep) a.step("phase 1", {kNoMetaMemory}, phase1);
@@ -79,7 +69,7 @@ class Prepared {
                [&] { return aclrtMalloc(&workspace, workspace_bytes, ACL_MEM_MALLOC_HUGE_FIRST); });
       }
       if (keep) set_addresses(a, executor);
-      const auto launch = [&] { return phase2_(workspace, workspace_bytes, executor, stream); };
+      const auto launch = [&] { return description_.phase2(workspace, workspace_bytes, executor, stream); };
       // A phase 2 that failed has consumed its executor.
       a.step("phase 2", {kNotQueued, kNoMemory}, launch, [&] {
         const int planned = keep ? 0 : phase1();
@@ -96,200 +86,75 @@ class Prepared {
   }
 
  private:
-  aclTensor* add(aclDataType dtype, const Shape& dims, int low, int high) {
-    HostTensor& made = tensors_.emplace_back(dtype, dims, Layout::contiguous, Placement::library);
+  static constexpr size_t kListLength = 3;
+
+  // Integers count from 0, which is valid for indices, slots and pages. Floats are small and positive.
+  aclTensor* add(const TensorArgument& argument) {
+    HostTensor& made =
+        tensors_.emplace_back(argument.dtype, argument.dims, Layout::contiguous, Placement::library);
+    if (argument.role != Role::input) outputs_.push_back(tensors_.size() - 1);
     constexpr size_t kPeriod = 61;  // encoding is slow
     std::array<uint64_t, kPeriod> bits;
-    for (uint64_t& b : bits) b = encode(dtype, random_.magnitude(low, high));
-    for (int64_t k = 0; k < made.numel(); ++k) made.set_bits(k, bits[static_cast<size_t>(k) % kPeriod]);
+    const bool is_whole = argument.dtype == ACL_INT64 || argument.dtype == ACL_INT32;
+    for (uint64_t& b : bits) b = is_whole ? 0 : encode(argument.dtype, random_.magnitude(-8, 1));
+    for (int64_t k = 0; k < made.numel(); ++k)
+      made.set_bits(k, is_whole ? static_cast<uint64_t>(k) : bits[static_cast<size_t>(k) % kPeriod]);
+    for (size_t k = 0; k < argument.elements.size(); ++k)
+      made.set_bits(static_cast<int64_t>(k), static_cast<uint64_t>(argument.elements[k]));
     return handles_.emplace_back(made.describe()).get();
   }
+  aclTensorList* add_list(const TensorArgument& argument) {
+    std::vector<aclTensor*> elements;
+    while (elements.size() < kListLength) elements.push_back(add(argument));
+    return lists_.emplace_back(elements).get();
+  }
+  // Of the first argument.
   void set_addresses(Attempt& a, aclOpExecutor* executor) {
     if (lists_.empty()) {
       a.step("aclSetTensorAddr", {kNoMetaMemory},
              [&] { return aclSetTensorAddr(executor, 0, handles_[0].get(), tensors_[0].data()); });
       return;
     }
-    for (size_t k = 0; k < lists_[0].size(); ++k) {
-      a.step("aclSetDynamicTensorAddr", {kNoMetaMemory}, [&] {
-        return aclSetDynamicTensorAddr(executor, 0, k, lists_[0].get(), tensors_[5 * k].data());
-      });
+    for (size_t k = 0; k < kListLength; ++k) {
+      a.step("aclSetDynamicTensorAddr", {kNoMetaMemory},
+             [&] { return aclSetDynamicTensorAddr(executor, 0, k, lists_[0].get(), tensors_[k].data()); });
     }
   }
 
-  aclDataType dtype_;
+  struct DestroyArray {
+    void operator()(aclIntArray* array) const { (void)aclDestroyIntArray(array); }
+  };
+
+  const Description& description_;
   Random random_{7};
   std::vector<HostTensor> tensors_;
   std::vector<Descriptor> handles_;
   std::vector<TensorList> lists_;
-  std::vector<std::unique_ptr<LengthArray>> arrays_;
+  std::unique_ptr<aclIntArray, DestroyArray> array_;
+  std::string layout_;
+  DescribedCall call_;
   std::vector<size_t> outputs_;
-  Phase1 phase1_;
-  Phase2 phase2_ = nullptr;
 };
 
-// ---- the operators; `size` is 1 for a task that runs at once, and more for one that threads share ----
-
-void adam_w(Prepared& p, int64_t size) {
-  const Shape dims = {size * 300};
-  aclTensor* const refs[] = {p.result(dims), p.result(dims), p.result(dims)};
-  std::vector<aclTensor*> numbers;
-  for (int k = 0; k < 7; ++k) numbers.push_back(p.tensor({1}));
-  aclTensor *const grad = p.tensor(dims), *const maximum = p.tensor(dims);
-  p.call(
-      [=, var = refs[0], m = refs[1], v = refs[2]](uint64_t* bytes, aclOpExecutor** executor) {
-        return aclnnApplyAdamWGetWorkspaceSize(var, m, v, numbers[0], numbers[1], numbers[2], numbers[3],
-                                               numbers[4], numbers[5], numbers[6], grad, maximum, true, false,
-                                               bytes, executor);
-      },
-      aclnnApplyAdamW);
-}
-
-void adam_w_v2(Prepared& p, int64_t size) {
-  const Shape dims = {size * 300};
-  aclTensor* const refs[] = {p.result(dims), p.result(dims), p.result(dims)};
-  aclTensor *const grad = p.tensor(dims), *const step = p.whole(ACL_INT64, {3});
-  p.call(
-      [=, var = refs[0], m = refs[1], v = refs[2]](uint64_t* bytes, aclOpExecutor** executor) {
-        return aclnnApplyAdamWV2GetWorkspaceSize(var, m, v, nullptr, grad, step, .01f, .9f, .999f, .1f, 1e-8f,
-                                                 false, true, bytes, executor);
-      },
-      aclnnApplyAdamWV2);
-}
-
-void ema_adam(Prepared& p, int64_t size) {
-  const Shape dims = {size * 300};
-  aclTensor* const t[] = {p.tensor(dims), p.result(dims), p.result(dims), p.result(dims), p.result(dims)};
-  aclTensor* const step = p.whole(ACL_INT64, {3});
-  p.call(
-      [=, t0 = t[0], t1 = t[1], t2 = t[2], t3 = t[3], t4 = t[4]](uint64_t* bytes, aclOpExecutor** executor) {
-        return aclnnApplyFusedEmaAdamGetWorkspaceSize(t0, t1, t2, t3, t4, step, .01, .99, .9, .999, 1e-8, 1,
-                                                      true, .1, bytes, executor);
-      },
-      aclnnApplyFusedEmaAdam);
-}
-
-void ema_adam_list(Prepared& p, int64_t size) {
-  std::vector<std::vector<aclTensor*>> columns(5);
-  for (int64_t n = 0; n < 3 + size / 3; ++n) {
-    for (size_t k = 0; k < 5; ++k)
-      columns[k].push_back(k == 0 ? p.tensor({150 * n + 7}) : p.result({150 * n + 7}));
+// The valid call without what it may leave out, with other floats in place of the first tensor's. A large call has more columns.
+CallArguments call_of(const Schema& schema, aclDataType dtype, bool is_large) {
+  CallArguments call = schema.valid;
+  const TensorArgument first = call.tensors[0];
+  int64_t most = 1;
+  for (const TensorArgument& tensor : call.tensors) most = std::max(most, count_elements(tensor.dims));
+  constexpr int64_t kLargeElements = 50000;
+  for (TensorArgument& tensor : call.tensors) {
+    if (tensor.dtype == first.dtype) tensor.dtype = dtype;
+    for (int64_t& dim : tensor.dims) {
+      if (is_large && dim == first.dims.back()) dim *= kLargeElements / most;
+    }
   }
-  std::vector<aclTensorList*> lists;
-  for (const std::vector<aclTensor*>& column : columns) lists.push_back(p.list(column));
-  aclTensor* const step = p.whole(ACL_INT64, {3});
-  p.call(
-      [=](uint64_t* bytes, aclOpExecutor** executor) {
-        return openaclnnApplyFusedEmaAdamListGetWorkspaceSize(
-            lists[0], lists[1], lists[2], lists[3], lists[4], nullptr, step, nullptr, nullptr, .01, .99, .9,
-            .999, 1e-8, 0, true, .1, bytes, executor);
-      },
-      openaclnnApplyFusedEmaAdamList);
+  for (TensorArgument& tensor : call.tensors) {
+    const Handle given = std::exchange(tensor.handle, Handle::null);
+    if (tensor.name.ends_with(']') || verdict_of(schema, call).code != 0) tensor.handle = given;
+  }
+  return call;
 }
-
-void embedding(Prepared& p, int64_t size) {
-  aclTensor* const table = p.tensor({40, 50});
-  aclTensor* const indices = p.random_whole({size, 5}, 40);
-  aclTensor* const out = p.result({size, 5, 50});
-  p.call(
-      [=](uint64_t* bytes, aclOpExecutor** executor) {
-        return aclnnEmbeddingGetWorkspaceSize(table, indices, out, bytes, executor);
-      },
-      aclnnEmbedding);
-}
-
-void embedding_backward(Prepared& p, int64_t size) {
-  aclTensor* const grad = p.tensor({size * 5, 50});
-  aclTensor* const indices = p.random_whole({size * 5}, 40);
-  aclTensor* const out = p.result({40, 50});
-  p.call(
-      [=](uint64_t* bytes, aclOpExecutor** executor) {
-        return aclnnEmbeddingDenseBackwardGetWorkspaceSize(grad, indices, 40, 7, true, out, bytes, executor);
-      },
-      aclnnEmbeddingDenseBackward);
-}
-
-void bias_equal_groups(Prepared& p, int64_t size) {
-  aclTensor* const grad = p.tensor({4, 10 * size, 30});
-  aclTensor* const out = p.result({4, 30});
-  p.call(
-      [=](uint64_t* bytes, aclOpExecutor** executor) {
-        return aclnnGroupedBiasAddGradGetWorkspaceSize(grad, nullptr, out, bytes, executor);
-      },
-      aclnnGroupedBiasAddGrad);
-}
-
-void bias_groups(Prepared& p, int64_t size) {
-  aclTensor* const grad = p.tensor({40 * size, 30});
-  aclTensor* const groups = p.whole(ACL_INT64, {5 * size, 5 * size, 40 * size});
-  aclTensor* const out = p.result({3, 30});
-  p.call(
-      [=](uint64_t* bytes, aclOpExecutor** executor) {
-        return aclnnGroupedBiasAddGradV2GetWorkspaceSize(grad, groups, 0, out, bytes, executor);
-      },
-      aclnnGroupedBiasAddGradV2);
-}
-
-void compress(Prepared& p, int64_t size) {
-  const int64_t tokens = 40 * size;
-  aclTensor* const input = p.tensor({tokens + 8, 2, 17});
-  aclTensor* const weight = p.tensor({8, 2});
-  aclTensor* const out = p.result({tokens / 4 - 1 + 1, 2, 17});
-  const aclIntArray* const lengths = p.lengths({tokens, 8});
-  p.call(
-      [=](uint64_t* bytes, aclOpExecutor** executor) {
-        return aclnnNsaCompressGetWorkspaceSize(input, weight, lengths, nullptr, 8, 4, 1, out, bytes,
-                                                executor);
-      },
-      aclnnNsaCompress);
-}
-
-void compress_grad(Prepared& p, int64_t size) {
-  const int64_t tokens = 40 * size;
-  aclTensor* const output_grad = p.tensor({tokens / 4 - 1 + 1, 2, 17});
-  aclTensor* const input = p.tensor({tokens + 8, 2, 17});
-  aclTensor* const weight = p.tensor({8, 2});
-  aclTensor* const input_grad = p.result({tokens + 8, 2, 17});
-  aclTensor* const weight_grad = p.result({8, 2});
-  const aclIntArray* const lengths = p.lengths({tokens, 8});
-  p.call(
-      [=](uint64_t* bytes, aclOpExecutor** executor) {
-        return aclnnNsaCompressGradGetWorkspaceSize(output_grad, input, weight, lengths, 8, 4, 1, nullptr,
-                                                    input_grad, weight_grad, bytes, executor);
-      },
-      aclnnNsaCompressGrad);
-}
-
-void compress_with_cache(Prepared& p, int64_t size) {
-  aclTensor* const input = p.tensor({20, 5, 2, 17});
-  aclTensor* const weight = p.tensor({8, 2});
-  aclTensor* const slots = p.random_whole({size}, 9, ACL_INT32);
-  aclTensor* const table = p.random_whole({size, 4}, 20, ACL_INT32);
-  aclTensor* const cache = p.result({9, 2, 17});
-  const aclIntArray* const lengths = p.lengths(std::vector<int64_t>(static_cast<size_t>(size), 16));
-  p.call(
-      [=](uint64_t* bytes, aclOpExecutor** executor) {
-        return aclnnNsaCompressWithCacheGetWorkspaceSize(input, weight, slots, lengths, table, nullptr, 8, 4,
-                                                         1, 5, cache, bytes, executor);
-      },
-      aclnnNsaCompressWithCache);
-}
-
-struct Operator {
-  const char* name;
-  void (*prepare)(Prepared&, int64_t size);
-};
-constexpr Operator kOperators[] = {{"ApplyAdamW", adam_w},
-                                   {"ApplyAdamWV2", adam_w_v2},
-                                   {"ApplyFusedEmaAdam", ema_adam},
-                                   {"ApplyFusedEmaAdamList", ema_adam_list},
-                                   {"Embedding", embedding},
-                                   {"EmbeddingDenseBackward", embedding_backward},
-                                   {"GroupedBiasAddGrad", bias_equal_groups},
-                                   {"GroupedBiasAddGradV2", bias_groups},
-                                   {"NsaCompress", compress},
-                                   {"NsaCompressGrad", compress_grad},
-                                   {"NsaCompressWithCache", compress_with_cache}};
 
 }  // namespace
 
@@ -299,29 +164,31 @@ std::vector<Scenario> operator_scenarios() {
   };
   constexpr Setting kSettings[] = {{"1", "report"}, {"3", "report"}, {"2", "strict"}, {"3", "silent"}};
   std::vector<Scenario> all;
-  for (const Operator& op : kOperators) {
-    for (const aclDataType dtype : {ACL_FLOAT, ACL_BF16}) {
+  std::map<std::string, int> forms;
+  for (const Schema& schema : all_schemas()) {
+    const std::string function = openaclnn_verify::find_description(schema.function)->name() + ", form " +
+                                 std::to_string(++forms[schema.function]);
+    for (const auto& [dtype, is_large] : {std::pair(ACL_FLOAT, false), {ACL_FLOAT, true}, {ACL_BF16, true}}) {
+      const CallArguments call = call_of(schema, dtype, is_large);
+      if (verdict_of(schema, call).code != 0) continue;  // needs another dtype
       for (const Setting& setting : kSettings) {
-        for (const int64_t size : {1, 30}) {
-          for (const bool keep : {false, true}) {
-            const std::string name = std::string(op.name) + ", " + dtype_name(dtype) + ", " +
-                                     (size == 1 ? "small" : "large") + (keep ? ", kept executor, " : ", ") +
-                                     setting.threads + " threads, " + setting.check;
-            all.push_back({name,
-                           {{"OPENACLNN_NUM_THREADS", setting.threads}, {"OPENACLNN_CHECK", setting.check}},
-                           [op, dtype, size, keep](Attempt& a) {
-                             a.undisturbed("aclrtSetDevice", [] { return aclrtSetDevice(0); });
-                             {
-                               Prepared prepared(dtype);
-                               op.prepare(prepared, size);
-                               aclrtStream stream = nullptr;
-                               a.undisturbed("aclrtCreateStream", [&] { return aclrtCreateStream(&stream); });
-                               prepared.run(a, stream, 3, keep);
-                               a.always("aclrtDestroyStream", [&] { return aclrtDestroyStream(stream); });
-                             }
-                             a.undisturbed("aclrtResetDevice", [] { return aclrtResetDevice(0); });
-                           }});
-          }
+        for (const bool keep : {false, true}) {
+          const std::string name = function + ", " + dtype_name(dtype) + ", " +
+                                   (is_large ? "large" : "small") + (keep ? ", kept executor, " : ", ") +
+                                   setting.threads + " threads, " + setting.check;
+          all.push_back({name,
+                         {{"OPENACLNN_NUM_THREADS", setting.threads}, {"OPENACLNN_CHECK", setting.check}},
+                         [schema, call, keep](Attempt& a) {
+                           a.undisturbed("aclrtSetDevice", [] { return aclrtSetDevice(0); });
+                           {
+                             Prepared prepared(schema, call);
+                             aclrtStream stream = nullptr;
+                             a.undisturbed("aclrtCreateStream", [&] { return aclrtCreateStream(&stream); });
+                             prepared.run(a, stream, 3, keep);
+                             a.always("aclrtDestroyStream", [&] { return aclrtDestroyStream(stream); });
+                           }
+                           a.undisturbed("aclrtResetDevice", [] { return aclrtResetDevice(0); });
+                         }});
         }
       }
     }

@@ -25,7 +25,7 @@ int64_t near(Input& in, int64_t value) {
 
 void spoil_tensor(Input& in, std::vector<TensorArgument>& tensors) {
   TensorArgument& t = tensors[in.byte() % tensors.size()];
-  const bool is_list_element = std::string(t.name).find('[') != std::string::npos;
+  const bool is_list_element = t.name.find('[') != std::string::npos;
   switch (in.below(9)) {
     case 0:
       if (!t.dims.empty()) t.dims[in.byte() % t.dims.size()] = number(in);
@@ -108,7 +108,7 @@ bool spoil(Input& in, const Schema& schema, CallArguments& call) {
 }
 
 void require_line(const std::string& text, const Schema& schema, int code) {
-  const bool has_form = text.starts_with(std::string(schema.function) + ": ") && text.ends_with("]") &&
+  const bool has_form = text.starts_with(schema.function + ": ") && text.ends_with("]") &&
                         text.find(" [" + std::to_string(code) + " ") != std::string::npos &&
                         text.find('\n') == std::string::npos && text.size() < 1024;
   if (!has_form) found("an error line of another form: " + text);

@@ -1,5 +1,5 @@
-// The descriptions of all functions agree with what else names parameters: the exported symbols, the schemas of the refusals and the
-// cases. What is made from descriptions is then right for every operator.
+// The descriptions of all functions agree with what else names parameters: the exported symbols and the cases. What is made from
+// descriptions is then right for every operator; the schemas of the refusals are.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "room_schemas.h"
 #include "verify/room_cases.h"
 #include "verify/room_descriptions.h"
 
@@ -20,9 +19,9 @@ using openaclnn_verify::Case;
 using openaclnn_verify::Description;
 using openaclnn_verify::descriptions;
 using openaclnn_verify::find_description;
-using openaclnn_verify::Kind;
 using openaclnn_verify::Parameter;
 using openaclnn_verify::Role;
+using openaclnn_verify::Shape;
 
 TEST(Descriptions, AreOfEveryExportedOperator) {
   const std::string ending = "GetWorkspaceSize";
@@ -54,34 +53,6 @@ TEST(Descriptions, SayOfEachParameterWhatItNeeds) {
 
 std::string without_position(const std::string& name) { return name.substr(0, name.find('[')); }
 
-TEST(Descriptions, AgreeWithTheSchemas) {
-  for (const Schema& schema : all_schemas()) {
-    SCOPED_TRACE(schema.function);
-    const Description* const description = find_description(schema.function);
-    ASSERT_NE(description, nullptr);
-    std::vector<Parameter> tensors, numbers;
-    size_t arrays = 0, reals = 0, flags = 0;
-    for (const Parameter& parameter : description->parameters) {
-      if (parameter.is_tensor()) tensors.push_back(parameter);
-      if (parameter.kind == Kind::integer) numbers.push_back(parameter);
-      arrays += parameter.kind == Kind::integers ? 1 : 0;
-      reals += parameter.kind == Kind::real ? 1 : 0;
-      flags += parameter.kind == Kind::flag ? 1 : 0;
-    }
-    ASSERT_EQ(schema.valid.tensors.size(), tensors.size());
-    for (size_t k = 0; k < tensors.size(); ++k) {
-      EXPECT_EQ(without_position(schema.valid.tensors[k].name), tensors[k].name);
-      EXPECT_EQ(schema.valid.tensors[k].role, tensors[k].role) << tensors[k].name;
-    }
-    ASSERT_EQ(schema.attributes.size(), numbers.size());
-    for (size_t k = 0; k < numbers.size(); ++k)
-      EXPECT_EQ(schema.number_names[schema.attributes[k]], numbers[k].name);
-    EXPECT_EQ(schema.valid.array.has_value() ? 1u : 0u, arrays);
-    EXPECT_EQ(schema.valid.reals.size(), reals);
-    EXPECT_EQ(schema.valid.flags.size(), flags);
-  }
-}
-
 TEST(Descriptions, AgreeWithTheCases) {
   for (const Case& c : openaclnn_verify::all_cases()) {
     SCOPED_TRACE(c.name);
@@ -95,7 +66,8 @@ TEST(Descriptions, AgreeWithTheCases) {
       while (at < description->parameters.size() && description->parameters[at].name != name) ++at;
       ASSERT_LT(at, description->parameters.size())
           << tensor.name << " is no parameter, or not in this order";
-      EXPECT_EQ(tensor.role, description->parameters[at].role) << tensor.name;
+      // What a case only writes may be updated in place as well.
+      EXPECT_EQ(tensor.role != Role::input, description->parameters[at].is_result()) << tensor.name;
     }
   }
 }

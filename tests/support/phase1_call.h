@@ -1,14 +1,16 @@
-// The arguments of one phase 1 as data, open to any number of faults, and the call itself. No tensor data is ever touched.
+// The arguments of one phase 1 as data, open to any number of faults, and the call itself, which touches no tensor data.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "support/verify.h"
 #include "verify/case.h"
+#include "verify/description.h"
 #include "verify/runner.h"
 
 namespace openaclnn_test {
@@ -20,13 +22,15 @@ __extension__ typedef __int128 Wide;
 // of a live int array for a tensor, of a live tensor for an int array.
 enum class Handle { live, null, stale, foreign_bits, other_kind };
 
+// The name, role and optionality come from the function's description: schema_of() sets them.
 struct TensorArgument {
-  const char* name = "";
-  Role role = Role::input;
   aclDataType dtype = ACL_FLOAT;
   Shape dims = {};
-  bool is_optional = false;
   Handle handle = Handle::live;
+  std::vector<int64_t> elements = {};  // of integers, for tests that run the call; empty: 0, 1, 2 …
+  std::string name = {};
+  Role role = Role::input;
+  bool is_optional = false;
   Shape strides = {};  // empty: NULL
   int64_t offset = 0;
   aclFormat format = ACL_FORMAT_ND;
@@ -37,18 +41,19 @@ struct TensorArgument {
 
 // The host array of an operator that has one; it is optional in all of them.
 struct IntArrayArgument {
-  const char* name = "";
-  size_t before = 0;  // the tensor that follows it in the signature
-  Handle handle = Handle::live;
   std::vector<int64_t> values = {};
+  Handle handle = Handle::live;
+  std::string name = {};
+  size_t before = 0;  // the tensor that follows it in the prototype
 };
 
+// The values of each kind, in the order of the prototype.
 struct CallArguments {
-  std::vector<TensorArgument> tensors;  // in the order of the signature
+  std::vector<TensorArgument> tensors;
   std::optional<IntArrayArgument> array = {};
   std::optional<std::string> layout = {};  // the text of a char* attribute; none: NULL
-  std::vector<int64_t> numbers = {};       // the attributes that are tested, as the room lists them
-  std::vector<double> reals = {};          // the attributes that may have any value
+  std::vector<int64_t> numbers = {};
+  std::vector<double> reals = {};  // may have any value
   std::vector<bool> flags = {};
   bool has_workspace_pointer = true;
   bool has_executor_pointer = true;
@@ -56,7 +61,7 @@ struct CallArguments {
 
 // What the C function gets of them.
 struct CallHandles {
-  std::vector<aclTensor*> tensors;
+  std::vector<void*> tensors;  // aclTensor*, or aclTensorList*
   aclIntArray* array = nullptr;
   char* layout = nullptr;
   std::vector<int64_t> numbers;
@@ -66,6 +71,21 @@ struct CallHandles {
 
 using Phase1Call =
     std::function<aclnnStatus(const CallHandles&, uint64_t* workspace_bytes, aclOpExecutor** executor)>;
+
+// The handles without objects: numbers, reals and flags.
+CallHandles values_of(const CallArguments& arguments);
+
+// Flags that belong to the form of a call, by name: no test changes them.
+using FixedFlags = std::map<std::string, bool>;
+
+// What Description::phase1 takes. An argument of a list is the list's handle in CallHandles::tensors.
+struct DescribedCall {
+  std::vector<void*> handles;
+  openaclnn_verify::Arguments arguments;
+};
+DescribedCall described_call(const openaclnn_verify::Description& description, const CallHandles& call,
+                             const FixedFlags& fixed);
+Phase1Call phase1_of(const openaclnn_verify::Description& description, const FixedFlags& fixed = {});
 
 // Makes the objects, calls phase 1 and destroys the executor it may have made.
 Outcome run_phase1(const CallArguments& arguments, const Phase1Call& phase1);

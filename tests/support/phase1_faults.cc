@@ -2,11 +2,17 @@
 #include "support/phase1_faults.h"
 
 #include <algorithm>
+#include <iterator>
+#include <stdexcept>
 #include <utility>
 
 #include "support/verify.h"
 
 namespace openaclnn_test {
+
+using openaclnn_verify::Description;
+using openaclnn_verify::Kind;
+using openaclnn_verify::Parameter;
 
 namespace {
 
@@ -29,14 +35,14 @@ void add_bad_handles(const CallArguments& call, std::vector<Fault>& list) {
       for (const auto& [state, rule] : kStates) {
         list.push_back(bad_call(kHandleRule, rule, {{Part::array_handle, 0}},
                                 [state = state](CallArguments& a) { a.array->handle = state; },
-                                {std::string(call.array->name) + " is not a live "}));
+                                {call.array->name + " is not a live "}));
       }
     }
     if (k == call.tensors.size()) break;
     for (const auto& [state, rule] : kStates) {
       list.push_back(of_tensor(kHandleRule, rule, {Part::handle, k},
                                [state = state](TensorArgument& t) { t.handle = state; },
-                               {std::string(call.tensors[k].name) + " is not a live tensor"}));
+                               {call.tensors[k].name + " is not a live tensor"}));
     }
   }
 }
@@ -54,7 +60,7 @@ void add_bad_extents(const CallArguments& call, std::vector<Fault>& list) {
     if (!call.tensors[k].is_given()) continue;
     for (const Extent& extent : extents) {
       std::vector<std::string> sentence = extent.sentence;
-      sentence.push_back(std::string(call.tensors[k].name) + " ");
+      sentence.push_back(call.tensors[k].name + " ");
       list.push_back(of_tensor(
           kExtentRule, extent.rule, {Part::dims, k},
           [dims = extent.dims](TensorArgument& t) { t.dims = dims; }, std::move(sentence)));
@@ -72,6 +78,44 @@ Shape repeating_strides(const Shape& dims) {
 
 }  // namespace
 
+Schema schema_of(const Description& description, CallArguments valid, const FixedFlags& fixed) {
+  const auto count = [&](Kind kind) {
+    return static_cast<size_t>(std::ranges::count(description.parameters, kind, &Parameter::kind));
+  };
+  const bool has_all_values =
+      valid.tensors.size() == count(Kind::tensor) + count(Kind::tensor_list) &&
+      valid.array.has_value() == (count(Kind::integers) > 0) &&
+      valid.layout.has_value() == (count(Kind::text) > 0) && valid.numbers.size() == count(Kind::integer) &&
+      valid.reals.size() == count(Kind::real) && valid.flags.size() + fixed.size() == count(Kind::flag);
+  if (!has_all_values) throw std::logic_error("the schema of " + description.function + " has other values");
+  Schema made = {.function = description.function + "GetWorkspaceSize",
+                 .valid = std::move(valid),
+                 .phase1 = phase1_of(description, fixed),
+                 .fixed = fixed};
+  size_t next = 0;
+  for (const Parameter& parameter : description.parameters) {
+    if (parameter.is_tensor()) {
+      // NULL is not an element of a list.
+      const bool is_list = parameter.kind == Kind::tensor_list;
+      TensorArgument& tensor = made.valid.tensors[next++];
+      tensor.name = parameter.name + (is_list ? "[0]" : "");
+      tensor.role = parameter.role;
+      tensor.is_optional = parameter.is_optional || is_list;
+    } else if (parameter.kind == Kind::integers) {
+      made.valid.array->name = parameter.name;
+      made.valid.array->before = next;
+    } else if (parameter.kind == Kind::integer) {
+      made.attributes.push_back(made.number_names.size());
+      made.number_names.push_back(parameter.name);
+    }
+  }
+  return made;
+}
+
+void append(std::vector<Fault>& faults, std::vector<Fault> more) {
+  std::ranges::move(more, std::back_inserter(faults));
+}
+
 const char* rule_name(Rule rule) {
   static constexpr const char* kNames[] = {"out pointers",      "required tensors", "handles",    "dtypes",
                                            "extents",           "shapes",           "attributes", "formats",
@@ -88,9 +132,9 @@ std::string list_text(const Shape& values) {
 bool has_dtype(const TensorArgument& tensor, std::initializer_list<aclDataType> accepted) {
   return std::find(accepted.begin(), accepted.end(), tensor.dtype) != accepted.end();
 }
-std::string says_dtype(const TensorArgument& tensor) { return std::string(tensor.name) + " has dtype "; }
+std::string says_dtype(const TensorArgument& tensor) { return tensor.name + " has dtype "; }
 std::string says_shape(const TensorArgument& tensor) {
-  return std::string(tensor.name) + " has shape " + list_text(tensor.dims);
+  return tensor.name + " has shape " + list_text(tensor.dims);
 }
 
 Fault bad_call(Rule rule, std::string what, std::vector<Part> parts,
@@ -136,7 +180,7 @@ std::vector<Fault> all_faults(const Schema& test) {
     if (call.tensors[k].is_optional) continue;
     list.push_back(of_tensor(kRequiredRule, "required tensor NULL", {Part::handle, k},
                              [](TensorArgument& t) { t.handle = Handle::null; },
-                             {std::string(call.tensors[k].name) + " is NULL", "required"}));
+                             {call.tensors[k].name + " is NULL", "required"}));
   }
   add_bad_handles(call, list);
   add_bad_extents(call, list);
@@ -144,16 +188,15 @@ std::vector<Fault> all_faults(const Schema& test) {
     if (!call.tensors[k].is_given()) continue;
     list.push_back(of_tensor(kFormatRule, "storage format", {Part::format, k},
                              [](TensorArgument& t) { t.format = ACL_FORMAT_FRACTAL_NZ; },
-                             {std::string(call.tensors[k].name) + " has format 29", "ND"}));
+                             {call.tensors[k].name + " has format 29", "ND"}));
   }
   for (size_t k = 0; k < call.tensors.size(); ++k) {
     if (call.tensors[k].role == Role::input || !call.tensors[k].is_given()) continue;
     const Shape strides = repeating_strides(call.tensors[k].dims);
-    list.push_back(
-        of_tensor(kDistinctRule, "an output overlaps itself", {Part::dims, k},
-                  [strides](TensorArgument& t) { t.strides = strides; },
-                  {std::string(call.tensors[k].name) + " has shape " + list_text(call.tensors[k].dims),
-                   "strides " + list_text(strides), "distinct"}));
+    list.push_back(of_tensor(kDistinctRule, "an output overlaps itself", {Part::dims, k},
+                             [strides](TensorArgument& t) { t.strides = strides; },
+                             {call.tensors[k].name + " has shape " + list_text(call.tensors[k].dims),
+                              "strides " + list_text(strides), "distinct"}));
   }
   list.insert(list.end(), test.faults.begin(), test.faults.end());
   std::stable_sort(list.begin(), list.end(), [](const Fault& a, const Fault& b) { return a.rule < b.rule; });

@@ -73,18 +73,25 @@ Fault bad_call(Rule rule, std::string what, std::vector<Part> parts,
 // One operator, or one form of its call, as data: the one description that the tests of its refusals, the tables of
 // (parameter x fault) and the fuzzers work with.
 struct Schema {
-  const char* function = "";
+  std::string function = {};  // the phase 1
   CallArguments valid;
   Phase1Call phase1;
-  std::vector<const char*> number_names = {};  // of the attributes, for messages
-  std::vector<Fault> faults = {};       // of the operator's own rules; within a row in the order of finding
+  FixedFlags fixed = {};
+  std::vector<std::string> number_names = {};
   std::vector<size_t> attributes = {};  // the numbers that are attributes; others describe faults
+  std::vector<Fault> faults = {};       // of the operator's own rules; within a row in the order of finding
   // What the rules of dtypes, shapes, attributes and host arrays say of a call that is not spoilt otherwise: a part of the
   // sentence that names the parameter; empty: nothing. Written from the public header. Any call may be asked about.
   std::function<std::string(const CallArguments&)> refusal = {};
 
   Outcome run(const CallArguments& arguments) const { return run_phase1(arguments, phase1); }
 };
+
+// A schema without faults. `valid` has values only: names, roles and the call come from the description. An argument of a list is the
+// only tensor of that list, named "grads[0]". Throws std::logic_error when the values are not those of the parameters.
+Schema schema_of(const openaclnn_verify::Description& description, CallArguments valid,
+                 const FixedFlags& fixed = {});
+void append(std::vector<Fault>& faults, std::vector<Fault> more);
 
 // As error sentences show shapes and strides.
 std::string list_text(const Shape& values);

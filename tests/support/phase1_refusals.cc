@@ -16,9 +16,7 @@ namespace {
 
 std::string part_text(const Schema& test, const Part& part) {
   const CallArguments& call = test.valid;
-  const auto of_tensor = [&](const char* what) {
-    return std::string(call.tensors[part.index].name) + " " + what;
-  };
+  const auto of_tensor = [&](const char* what) { return call.tensors[part.index].name + " " + what; };
   switch (part.kind) {
     case Part::workspace_pointer: return "workspaceSize";
     case Part::executor_pointer: return "executor";
@@ -26,7 +24,7 @@ std::string part_text(const Schema& test, const Part& part) {
     case Part::dtype: return of_tensor("dtype");
     case Part::dims: return of_tensor("dims");
     case Part::format: return of_tensor("format");
-    case Part::array_handle: return std::string(call.array->name) + " handle";
+    case Part::array_handle: return call.array->name + " handle";
     case Part::array: return call.array->name;
     case Part::layout: return "layout";
     case Part::number: return test.number_names[part.index];
@@ -92,7 +90,7 @@ std::vector<Trial> wrong_numbers(const Schema& schema, size_t number, std::vecto
   values.insert(values.end(), {INT64_MIN, INT64_MAX});
   std::vector<Trial> trials;
   for (const int64_t value : values) {
-    const std::string says = std::string(schema.number_names[number]) + " is " + std::to_string(value);
+    const std::string says = schema.number_names[number] + " is " + std::to_string(value);
     trials.push_back(refuses(says, [=](CallArguments& a) { a.numbers[number] = value; }, {says}));
   }
   return trials;
@@ -103,7 +101,7 @@ void append(std::vector<Trial>& trials, std::vector<Trial> more) {
 }
 
 Schema with_faults(Schema schema, std::vector<Fault> faults) {
-  for (Fault& fault : faults) schema.faults.push_back(std::move(fault));
+  append(schema.faults, std::move(faults));
   return schema;
 }
 std::vector<Trial> accepted_faults(const std::vector<Fault>& faults) {
@@ -134,7 +132,7 @@ TEST_P(Phase1Refusals, EveryFaultHasItsCodeAndSentence) {
       EXPECT_TRUE(is_found(form.schema, arguments, fault)) << fault_text(form.schema, fault);
       std::printf("  %s\n", fault_text(form.schema, fault).c_str());
     }
-    std::printf("%s: %zu faults\n", form.schema.function, list.size());
+    std::printf("%s: %zu faults\n", form.schema.function.c_str(), list.size());
   });
 }
 
@@ -156,7 +154,7 @@ TEST_P(Phase1Refusals, TheFirstOfTwoFaultsDecides) {
         wrong += !found;
       }
     }
-    std::printf("%s: %d pairs of faults\n", form.schema.function, pairs);
+    std::printf("%s: %d pairs of faults\n", form.schema.function.c_str(), pairs);
     EXPECT_GT(pairs, form.least_pairs);
   });
 }
@@ -230,7 +228,7 @@ TEST_P(Phase1Refusals, RefusesExtentsThatLeaveInt64) {
       tensor.strides = extent.strides;
       tensor.offset = extent.offset;
       EXPECT_TRUE(failed_in_phase1(schema.run(arguments), schema.function, kInvalid,
-                                   {std::string(tensor.name) + " ", extent.sentence}))
+                                   {tensor.name + " ", extent.sentence}))
           << "dims " << testing::PrintToString(extent.dims) << ", strides "
           << testing::PrintToString(extent.strides) << ", offset " << extent.offset;
     }
@@ -265,8 +263,8 @@ TEST_P(Phase1Refusals, RefusesOutputsThatOverlapThemselvesButNotInputs) {
       if (valid.role == Role::input) {
         EXPECT_EQ(outcome.phase1, 0) << outcome.error;
       } else {
-        EXPECT_TRUE(failed_in_phase1(outcome, schema.function, kInvalid,
-                                     {std::string(valid.name) + " has shape ", "distinct"}))
+        EXPECT_TRUE(
+            failed_in_phase1(outcome, schema.function, kInvalid, {valid.name + " has shape ", "distinct"}))
             << "last strides " << testing::PrintToString(strides);
       }
     }

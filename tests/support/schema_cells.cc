@@ -134,7 +134,7 @@ class Table {
       {Handle::other_kind, "a handle of another kind"}};
 
   static bool is_list_element(const TensorArgument& tensor) {
-    return std::string(tensor.name).find('[') != std::string::npos;
+    return tensor.name.find('[') != std::string::npos;
   }
 
   const Schema& schema_;

@@ -27,7 +27,7 @@ std::vector<Wide> strides_of(const TensorArgument& tensor) {
 }
 
 std::string extent_refusal(const TensorArgument& tensor) {
-  const std::string name = std::string(tensor.name) + " has ";
+  const std::string name = tensor.name + " has ";
   if (tensor.dims.size() > 8) return name + "rank " + std::to_string(tensor.dims.size()) + ";";
   for (size_t k = 0; k < tensor.dims.size(); ++k) {
     if (tensor.dims[k] < 0)
@@ -91,14 +91,13 @@ Verdict verdict_of(const Schema& schema, const CallArguments& call) {
   if (!call.has_workspace_pointer) return {kNull, "workspaceSize is NULL"};
   if (!call.has_executor_pointer) return {kNull, "executor is NULL"};
   for (const TensorArgument& tensor : call.tensors) {
-    if (!tensor.is_given() && !tensor.is_optional) return {kNull, std::string(tensor.name) + " is NULL"};
+    if (!tensor.is_given() && !tensor.is_optional) return {kNull, tensor.name + " is NULL"};
   }
   const auto is_spoilt = [](Handle handle) { return handle != Handle::live && handle != Handle::null; };
   for (const TensorArgument& tensor : call.tensors) {
-    if (is_spoilt(tensor.handle)) return invalid(std::string(tensor.name) + " is not a live tensor");
+    if (is_spoilt(tensor.handle)) return invalid(tensor.name + " is not a live tensor");
   }
-  if (call.array && is_spoilt(call.array->handle))
-    return invalid(std::string(call.array->name) + " is not a live");
+  if (call.array && is_spoilt(call.array->handle)) return invalid(call.array->name + " is not a live");
   for (const TensorArgument& tensor : call.tensors) {
     if (!tensor.is_given() || element_bytes(tensor.dtype) == 0) continue;  // such a dtype is refused below
     if (const std::string part = extent_refusal(tensor); !part.empty()) return invalid(part);
@@ -106,8 +105,7 @@ Verdict verdict_of(const Schema& schema, const CallArguments& call) {
   if (const std::string part = schema.refusal(call); !part.empty()) return invalid(part);
   for (const TensorArgument& tensor : call.tensors) {
     if (tensor.is_given() && !has_plain_format(tensor))
-      return invalid(std::string(tensor.name) + " has format " +
-                     std::to_string(static_cast<int>(tensor.format)) + ";");
+      return invalid(tensor.name + " has format " + std::to_string(static_cast<int>(tensor.format)) + ";");
   }
   for (const TensorArgument& tensor : call.tensors) {
     if (tensor.is_given() && tensor.role != Role::input && may_overlap_itself(tensor))

@@ -17,7 +17,7 @@ namespace openaclnn {
 namespace {
 
 constexpr std::array<const char*, kEmaLists> kListNames = {"grads", "varRefs", "mRefs",
-                                                           "vRefs", "sRefs",   "varCopies"};
+                                                           "vRefs", "sRefs",   "varCopiesOptional"};
 
 Status invalid(std::string sentence) { return {ACLNN_ERR_PARAM_INVALID, std::move(sentence)}; }
 
@@ -89,8 +89,8 @@ Status check_dtype_relations(const Index& index) {
   OPENACLNN_TRY(require_same_dtype(index[kEmaListS], m));
   const Argument& var = index[kEmaListVar];
   if (!index.has_copy() || var.dtype() == ACL_FLOAT) return {};
-  return invalid(
-      text(var.name, " has dtype ", dtype_name(var.dtype()), "; with varCopies it must be ACL_FLOAT"));
+  return invalid(text(var.name, " has dtype ", dtype_name(var.dtype()),
+                      "; with varCopiesOptional it must be ACL_FLOAT"));
 }
 
 Status check_extents(const Index& index) {
@@ -335,7 +335,7 @@ aclnnStatus openaclnnApplyFusedEmaAdamListGetWorkspaceSize(
   const auto make = [=](const PlanContext& context) -> Result<Call> {
     const aclTensorList* const lists[kEmaLists] = {grads, varRefs, mRefs, vRefs, sRefs, varCopiesOptional};
     const NamedTensor tensors[kEmaListTensors] = {
-        {"step", step}, {"gradScale", gradScaleOptional}, {"foundInf", foundInfOptional}};
+        {"step", step}, {"gradScaleOptional", gradScaleOptional}, {"foundInfOptional", foundInfOptional}};
     for (size_t k = 0; k < kEmaListCopy; ++k) {
       if (lists[k] == nullptr)
         return Status(ACLNN_ERR_PARAM_NULLPTR, text(kListNames[k], " is NULL; a tensor list is required"));

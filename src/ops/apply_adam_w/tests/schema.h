@@ -5,9 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "ops/apply_adam_w/verify/cases.h"
+#include "ops/apply_adam_w/verify/description.h"
 #include "support/phase1_faults.h"
-#include "support/verify.h"
 
 namespace openaclnn_test {
 namespace apply_adam_w_schema {
@@ -60,7 +59,7 @@ inline std::string refusal(int version, const CallArguments& a) {
 }
 
 inline void add_faults(const Form& form, std::vector<Fault>& faults, const CallArguments& valid) {
-  const auto name = [&](size_t k) { return std::string(valid.tensors[k].name); };
+  const auto name = [&](size_t k) { return valid.tensors[k].name; };
   const auto is_given = [&](size_t k) { return valid.tensors[k].handle != Handle::null; };
   const size_t count = valid.tensors.size();
   for (size_t k = 0; k < count; ++k) {
@@ -91,43 +90,20 @@ inline void add_faults(const Form& form, std::vector<Fault>& faults, const CallA
 
 inline Schema adam_w_test(const Form& form) {
   const int version = form.version;
-  Schema test;
-  test.function = version == 1 ? "aclnnApplyAdamWGetWorkspaceSize" : "aclnnApplyAdamWV2GetWorkspaceSize";
-  std::vector<TensorArgument>& tensors = test.valid.tensors;
-  for (const char* ref : {"varRef", "mRef", "vRef"})
-    tensors.push_back({.name = ref, .role = Role::reference, .dims = {4, 8}});
-  const auto add_maximum = [&](const char* name, Role role) {
-    tensors.push_back({.name = name,
-                       .role = role,
-                       .dims = {4, 8},
-                       .is_optional = !form.amsgrad,
-                       .handle = form.amsgrad ? Handle::live : Handle::null});
-  };
+  const TensorArgument large = {ACL_FLOAT, {4, 8}}, one = {ACL_FLOAT, {1}}, step = {ACL_INT64, {1}};
+  const TensorArgument maximum = {ACL_FLOAT, {4, 8}, form.amsgrad ? Handle::live : Handle::null};
+  CallArguments valid;
   if (version == 1) {
-    for (const char* scalar : {"beta1Power", "beta2Power", "lr", "weightDecay", "beta1", "beta2", "eps"})
-      tensors.push_back({.name = scalar, .dims = {1}});
-    tensors.push_back({.name = "grad", .dims = {4, 8}});
-    add_maximum("maxGradNormOptional", Role::input);
+    valid.tensors = {large, large, large, one, one, one, one, one, one, one, large, maximum};
   } else {
-    add_maximum("maxGradNormOptionalRef", Role::reference);
-    tensors.push_back({.name = "grad", .dims = {4, 8}});
-    tensors.push_back({.name = "step", .dtype = ACL_INT64, .dims = {1}});
-    test.valid.reals = {1e-3, .9, .999, .01, 1e-8};
+    valid.tensors = {large, large, large, maximum, large, step};
+    valid.reals = {1e-3, .9, .999, .01, 1e-8};
   }
-  test.valid.flags = {false};  // maximize; amsgrad belongs to the form
+  valid.flags = {false};  // maximize
+  Schema test = schema_of(openaclnn_verify::apply_adam_w_descriptions()[version == 1 ? 0 : 1], valid,
+                          {{"amsgrad", form.amsgrad}});
+  test.valid.tensors[maximum_at(version)].is_optional = !form.amsgrad;
   test.refusal = [version](const CallArguments& a) { return refusal(version, a); };
-  test.phase1 = [form](const CallHandles& call, uint64_t* workspace_bytes, aclOpExecutor** executor) {
-    const std::vector<aclTensor*>& t = call.tensors;
-    const bool maximize = call.flags[0];
-    if (form.version == 1) {
-      return aclnnApplyAdamWGetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9],
-                                             t[10], t[11], form.amsgrad, maximize, workspace_bytes, executor);
-    }
-    const auto real = [&](size_t k) { return static_cast<float>(call.reals[k]); };
-    return aclnnApplyAdamWV2GetWorkspaceSize(t[0], t[1], t[2], t[3], t[4], t[5], real(0), real(1), real(2),
-                                             real(3), real(4), form.amsgrad, maximize, workspace_bytes,
-                                             executor);
-  };
   add_faults(form, test.faults, test.valid);
   if (version == 2) {
     // Of a FLOAT parameter the gradient may have 16 bits, of no other.

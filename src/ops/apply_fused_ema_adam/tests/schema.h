@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "ops/apply_fused_ema_adam/tests/call_cases.h"
+#include "ops/apply_fused_ema_adam/verify/cases.h"
+#include "ops/apply_fused_ema_adam/verify/description.h"
 #include "support/phase1_faults.h"
 
 namespace openaclnn_test {
@@ -15,11 +16,6 @@ enum Number { kMode };
 
 inline constexpr const char* kFloats = "ACL_FLOAT, ACL_FLOAT16 or ACL_BF16";
 inline constexpr const char* kEqual = "must be equal";
-
-inline EmaAttributes ema_attributes(const CallHandles& call) {
-  const std::vector<double>& r = call.reals;
-  return {r[0], r[1], r[2], r[3], r[4], call.numbers[kMode], call.flags[0], r[5]};
-}
 
 inline std::string refusal(const CallArguments& a) {
   const TensorArgument &grad = a.tensors[kGrad], &step = a.tensors[kStep];
@@ -37,39 +33,30 @@ inline std::string refusal(const CallArguments& a) {
 }
 
 inline Schema ema_test() {
-  Schema test;
-  test.function = kEmaPhase1;
-  for (const char* name : kEmaNames)
-    test.valid.tensors.push_back({.name = name, .role = Role::reference, .dims = {4, 8}});
-  test.valid.tensors[kGrad].role = Role::input;
-  test.valid.tensors[kStep] = {.name = kEmaNames[kStep], .dtype = ACL_INT64, .dims = {1}};
-  test.valid.numbers = {1};
-  test.valid.reals = {1e-3, .9999, .9, .999, 1e-8, 0};
-  test.valid.flags = {true};
-  test.number_names = {"mode"};
-  test.attributes = {kMode};
+  const TensorArgument large = {ACL_FLOAT, {4, 8}}, step = {ACL_INT64, {1}, Handle::live, {3}};
+  Schema test = schema_of(openaclnn_verify::apply_fused_ema_adam_descriptions()[0],
+                          {.tensors = {large, large, large, large, large, step},
+                           .numbers = {1},
+                           .reals = {1e-3, .9999, .9, .999, 1e-8, 0},
+                           .flags = {true}});
   test.refusal = refusal;
-  test.phase1 = [](const CallHandles& call, uint64_t* workspace_bytes, aclOpExecutor** executor) {
-    return ema_adam_phase1(ema_attributes(call))(call.tensors, workspace_bytes, executor);
-  };
 
   std::vector<Fault>& faults = test.faults;
+  const auto name = [&](size_t k) { return test.valid.tensors[k].name; };
   for (size_t k = kGrad; k < kStep; ++k) {
     faults.push_back(bad_dtype("grad, var, m, v, s: FLOAT, FLOAT16, BF16", k, ACL_INT32,
-                               {std::string(kEmaNames[k]) + " has dtype ACL_INT32", kFloats}));
+                               {name(k) + " has dtype ACL_INT32", kFloats}));
   }
   faults.push_back(
       bad_dtype("step INT64", kStep, ACL_FLOAT, {"step has dtype ACL_FLOAT; it must be ACL_INT64"}));
   for (size_t k = kVar; k < kStep; ++k) {
-    faults.push_back(bad_dtype(
-        "var, m, v, s = grad", k, ACL_FLOAT16,
-        {std::string(kEmaNames[k]) + " has dtype ACL_FLOAT16", "grad has dtype ACL_FLOAT", kEqual}));
+    faults.push_back(bad_dtype("var, m, v, s = grad", k, ACL_FLOAT16,
+                               {name(k) + " has dtype ACL_FLOAT16", "grad has dtype ACL_FLOAT", kEqual}));
   }
   for (size_t k = kVar; k < kStep; ++k) {
     for (const auto& [dims, shape] : {std::pair(Shape{8, 4}, "[8, 4]"), {Shape{32}, "[32]"}}) {
-      faults.push_back(
-          bad_dims("var, m, v, s = grad", k, dims,
-                   {std::string(kEmaNames[k]) + " has shape " + shape, "grad has shape [4, 8]", kEqual}));
+      faults.push_back(bad_dims("var, m, v, s = grad", k, dims,
+                                {name(k) + " has shape " + shape, "grad has shape [4, 8]", kEqual}));
     }
   }
   faults.push_back(

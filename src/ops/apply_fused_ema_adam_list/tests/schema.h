@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "ops/apply_fused_ema_adam_list/tests/call_cases.h"
+#include "ops/apply_fused_ema_adam_list/verify/cases.h"
+#include "ops/apply_fused_ema_adam_list/verify/description.h"
 #include "support/phase1_faults.h"
 
 namespace openaclnn_test {
@@ -59,20 +60,19 @@ class FaultyList {
   aclTensorList* list_;
 };
 
-inline aclnnStatus list_phase1(const CallHandles& call, uint64_t* workspace_bytes, aclOpExecutor** executor) {
+// Calls `phase1`, which takes lists, with lists around the tensors.
+inline aclnnStatus list_phase1(const Phase1Call& phase1, const CallHandles& call, uint64_t* workspace_bytes,
+                               aclOpExecutor** executor) {
   std::vector<std::unique_ptr<FaultyList>> lists;
   aclIntArray* const other = aclCreateIntArray(nullptr, 0);
-  std::vector<aclTensorList*> handles;
+  CallHandles with_lists = call;
   for (size_t k = 0; k < kMostLists; ++k) {
-    lists.push_back(std::make_unique<FaultyList>(call.tensors[k], call.numbers[kListStates + k]));
-    handles.push_back(lists.back()->handle(other));
+    auto* const tensor = static_cast<aclTensor*>(call.tensors[k]);
+    lists.push_back(std::make_unique<FaultyList>(tensor, call.numbers[kListStates + k]));
+    with_lists.tensors[k] = lists.back()->handle(other);
   }
   take_error_text();  // of the questions whether handles are live
-  const aclnnStatus status = openaclnnApplyFusedEmaAdamListGetWorkspaceSize(
-      handles[kGrad], handles[kVar], handles[kM], handles[kV], handles[kS], handles[kCopy],
-      call.tensors[kStepAt], call.tensors[kScaleAt], call.tensors[kFoundInfAt], call.reals[0], call.reals[1],
-      call.reals[2], call.reals[3], call.reals[4], call.numbers[kMode], call.flags[0], call.reals[5],
-      workspace_bytes, executor);
+  const aclnnStatus status = phase1(with_lists, workspace_bytes, executor);
   aclDestroyIntArray(other);
   return status;
 }
@@ -110,14 +110,15 @@ inline void add_dtype_faults(std::vector<Fault>& faults) {
     faults.push_back(bad_dtype("lists: FLOAT, FLOAT16, BF16", k, ACL_INT32,
                                {name(k) + " has dtype ACL_INT32; it must be " + kFloats}));
   }
-  faults.push_back(bad_dtype("varCopies: FLOAT16, BF16", kCopy, ACL_FLOAT,
-                             {"varCopies[0] has dtype ACL_FLOAT; it must be ACL_FLOAT16 or ACL_BF16"}));
+  faults.push_back(
+      bad_dtype("varCopies: FLOAT16, BF16", kCopy, ACL_FLOAT,
+                {"varCopiesOptional[0] has dtype ACL_FLOAT; it must be ACL_FLOAT16 or ACL_BF16"}));
   faults.push_back(
       bad_dtype("step INT64", kStepAt, ACL_INT32, {"step has dtype ACL_INT32; it must be ACL_INT64"}));
   faults.push_back(bad_dtype("gradScale FLOAT", kScaleAt, ACL_DOUBLE,
-                             {"gradScale has dtype ACL_DOUBLE; it must be ACL_FLOAT"}));
+                             {"gradScaleOptional has dtype ACL_DOUBLE; it must be ACL_FLOAT"}));
   faults.push_back(bad_dtype("foundInf FLOAT", kFoundInfAt, ACL_BOOL,
-                             {"foundInf has dtype ACL_BOOL; it must be ACL_FLOAT"}));
+                             {"foundInfOptional has dtype ACL_BOOL; it must be ACL_FLOAT"}));
   faults.push_back(bad_dtype("16-bit m: grad alike", kM, ACL_FLOAT16,
                              {"grads[0] has dtype ACL_FLOAT but mRefs[0] has dtype ACL_FLOAT16",
                               "equal unless mRefs, vRefs and sRefs are ACL_FLOAT"}));
@@ -126,7 +127,7 @@ inline void add_dtype_faults(std::vector<Fault>& faults) {
                                {name(k) + " has dtype ACL_BF16 but mRefs[0] has dtype ACL_FLOAT"}));
   }
   faults.push_back(bad_dtype("with copies: var FLOAT", kVar, ACL_BF16,
-                             {"varRefs[0] has dtype ACL_BF16; with varCopies it must be ACL_FLOAT"}));
+                             {"varRefs[0] has dtype ACL_BF16; with varCopiesOptional it must be ACL_FLOAT"}));
 }
 
 inline std::string refusal(const CallArguments& a) {
@@ -160,43 +161,36 @@ inline std::string refusal(const CallArguments& a) {
 }
 
 inline Schema list_test() {
-  Schema test;
-  test.function = kListPhase1;
-  static const char* const kNames[] = {"grads[0]", "varRefs[0]", "mRefs[0]",
-                                       "vRefs[0]", "sRefs[0]",   "varCopies[0]"};
-  for (const char* name : kNames) {
-    // NULL is no element of a list; a NULL list has faults of its own.
-    test.valid.tensors.push_back(
-        {.name = name, .role = Role::reference, .dims = {4, 8}, .is_optional = true});
-  }
-  test.valid.tensors[kGrad].role = Role::input;
-  test.valid.tensors[kCopy].role = Role::output;
-  test.valid.tensors[kCopy].dtype = ACL_BF16;
-  test.valid.tensors.push_back({.name = "step", .dtype = ACL_INT64, .dims = {1}});
-  test.valid.tensors.push_back({.name = "gradScale", .dims = {1}, .is_optional = true});
-  test.valid.tensors.push_back({.name = "foundInf", .dims = {1, 1}, .is_optional = true});
-  test.valid.numbers = {1, 0, 0, 0, 0, 0, 0};
-  test.valid.reals = {1e-3, .9999, .9, .999, 1e-8, 0};
-  test.valid.flags = {true};
-  test.attributes = {kMode};
+  const TensorArgument only = {ACL_FLOAT, {4, 8}}, copy = {ACL_BF16, {4, 8}};  // of a list
+  const TensorArgument step = {ACL_INT64, {1}, Handle::live, {3}}, scale = {ACL_FLOAT, {1}},
+                       found_inf = {ACL_FLOAT, {1, 1}};
+  Schema test = schema_of(openaclnn_verify::apply_fused_ema_adam_list_descriptions()[0],
+                          {.tensors = {only, only, only, only, only, copy, step, scale, found_inf},
+                           .numbers = {1},
+                           .reals = {1e-3, .9999, .9, .999, 1e-8, 0},
+                           .flags = {true}});
+  for (const char* list : kListNames) test.number_names.push_back(list);
+  test.valid.numbers.resize(kListStates + kMostLists, kListLive);
   test.refusal = refusal;
-  test.number_names = {"mode", "grads", "varRefs", "mRefs", "vRefs", "sRefs", "varCopies"};
-  test.phase1 = list_phase1;
+  test.phase1 = [phase1 = test.phase1](const CallHandles& call, uint64_t* workspace_bytes,
+                                       aclOpExecutor** executor) {
+    return list_phase1(phase1, call, workspace_bytes, executor);
+  };
   add_list_faults(test.faults);
   add_dtype_faults(test.faults);
   for (size_t k = kVar; k < kMostLists; ++k) {
     for (const auto& [dims, shape] : {std::pair(Shape{8, 4}, "[8, 4]"), {Shape{32}, "[32]"}}) {
-      test.faults.push_back(bad_dims(
-          "shapes of an index equal", k, dims,
-          {std::string(kNames[k]) + " has shape " + shape, "grads[0] has shape [4, 8]", "must be equal"}));
+      test.faults.push_back(bad_dims("shapes of an index equal", k, dims,
+                                     {test.valid.tensors[k].name + " has shape " + shape,
+                                      "grads[0] has shape [4, 8]", "must be equal"}));
     }
   }
   test.faults.push_back(
       bad_dims("step not empty", kStepAt, {3, 0}, {"step has shape [3, 0]", "at least one element"}));
   test.faults.push_back(
-      bad_dims("gradScale one element", kScaleAt, {2}, {"gradScale has shape [2]", "one element"}));
+      bad_dims("gradScale one element", kScaleAt, {2}, {"gradScaleOptional has shape [2]", "one element"}));
   test.faults.push_back(
-      bad_dims("foundInf one element", kFoundInfAt, {0}, {"foundInf has shape [0]", "one element"}));
+      bad_dims("foundInf one element", kFoundInfAt, {0}, {"foundInfOptional has shape [0]", "one element"}));
   test.faults.push_back(bad_number(kAttributeRule, "mode 0, 1", kMode, 2, {"mode is 2", "0", "1"}));
   return test;
 }

@@ -72,8 +72,8 @@ inline Case ema_list_case(ListForm form, const std::vector<IndexCase>& indices, 
     return TensorCase{tensor, dtype, {1}, Role::input, Values::whole, value, value, Layout::contiguous};
   };
   made.tensors.push_back(number("step", ACL_INT64, 7));
-  if (form.has_scale) made.tensors.push_back(number("gradScale", ACL_FLOAT, 1024));
-  if (form.has_found_inf) made.tensors.push_back(number("foundInf", ACL_FLOAT, 0));
+  if (form.has_scale) made.tensors.push_back(number("gradScaleOptional", ACL_FLOAT, 1024));
+  if (form.has_found_inf) made.tensors.push_back(number("foundInfOptional", ACL_FLOAT, 0));
   made.phase1 = ema_list_phase1(form);
   made.phase2 = openaclnnApplyFusedEmaAdamList;
   made.judge = ema_list_judge(form);

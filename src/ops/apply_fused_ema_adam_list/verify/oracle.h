@@ -13,7 +13,7 @@ namespace openaclnn_verify {
 // The lists in the order of the signature; the first five are the tensors of ApplyFusedEmaAdam in its order.
 inline constexpr size_t kCopy = kStep, kMostLists = kCopy + 1;
 inline constexpr std::array<const char*, kMostLists> kListNames = {"grads", "varRefs", "mRefs",
-                                                                   "vRefs", "sRefs",   "varCopies"};
+                                                                   "vRefs", "sRefs",   "varCopiesOptional"};
 
 // One call: `length` tensors per list, list by list, then step, gradScale and foundInf as far as they are given.
 struct ListForm {

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "ops/embedding/tests/call_cases.h"
+#include "ops/embedding/verify/cases.h"
+#include "ops/embedding/verify/description.h"
 #include "support/phase1_faults.h"
 
 namespace openaclnn_test {
@@ -24,14 +25,8 @@ inline std::string refusal(const CallArguments& a) {
 
 // 4 rows of 8 columns from a table of 5 rows.
 inline Schema embedding_test() {
-  Schema test;
-  test.function = kEmbeddingPhase1;
-  test.valid.tensors = {{.name = kEmbeddingNames[kWeight], .dims = {5, 8}},
-                        {.name = kEmbeddingNames[kIndices], .dtype = ACL_INT64, .dims = {4}},
-                        {.name = kEmbeddingNames[kOut], .role = Role::output, .dims = {4, 8}}};
-  test.phase1 = [](const CallHandles& call, uint64_t* workspace_bytes, aclOpExecutor** executor) {
-    return embedding_phase1(call.tensors, workspace_bytes, executor);
-  };
+  Schema test = schema_of(openaclnn_verify::embedding_descriptions()[0],
+                          {.tensors = {{ACL_FLOAT, {5, 8}}, {ACL_INT64, {4}}, {ACL_FLOAT, {4, 8}}}});
   test.refusal = refusal;
   test.faults = {
       // Lists first, the relation after them.

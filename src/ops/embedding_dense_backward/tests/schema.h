@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "ops/embedding_dense_backward/tests/call_cases.h"
+#include "ops/embedding_dense_backward/verify/cases.h"
+#include "ops/embedding_dense_backward/verify/description.h"
 #include "support/phase1_faults.h"
 
 namespace openaclnn_test {
@@ -43,22 +44,11 @@ inline std::string refusal(const CallArguments& a) {
 
 // 4 rows of 8 columns into a table of 5 rows.
 inline Schema backward_test() {
-  Schema test;
-  test.function = kBackwardPhase1;
-  test.valid.tensors = {{.name = kBackwardNames[kGrad], .dims = {4, 8}},
-                        {.name = kBackwardNames[kIndices], .dtype = ACL_INT64, .dims = {4}},
-                        {.name = kBackwardNames[kOut], .role = Role::output, .dims = {5, 8}}};
-  test.valid.numbers = {5, -1};
-  test.valid.flags = {false};
-  test.number_names = {"numWeights", "paddingIdx"};
-  test.attributes = {kNumWeights, kPaddingIdx};
+  Schema test = schema_of(openaclnn_verify::embedding_dense_backward_descriptions()[0],
+                          {.tensors = {{ACL_FLOAT, {4, 8}}, {ACL_INT64, {4}}, {ACL_FLOAT, {5, 8}}},
+                           .numbers = {5, -1},
+                           .flags = {false}});
   test.refusal = refusal;
-  test.phase1 = [](const CallHandles& call, uint64_t* workspace_bytes, aclOpExecutor** executor) {
-    const BackwardAttributes attributes = {.table_rows = call.numbers[kNumWeights],
-                                           .padding_row = call.numbers[kPaddingIdx],
-                                           .scale = call.flags[0]};
-    return backward_phase1(attributes)(call.tensors, workspace_bytes, executor);
-  };
 
   const char* const floats = "ACL_FLOAT, ACL_FLOAT16 or ACL_BF16";
   const char* const out_shape = "[numWeights, grad's last dim] = ";

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "aclnnop/aclnn_grouped_bias_add_grad.h"
+#include "ops/grouped_bias_add_grad/verify/description.h"
 #include "support/phase1_faults.h"
 
 namespace openaclnn_test {
@@ -75,35 +75,19 @@ inline std::string refusal(const CallArguments& a) {
   if (grouped && groups.dims.size() != 1) return says_shape(groups);
   if (out.dims != Shape{grouped ? groups.dims[0] : grad_y.dims[0], grad_y.dims.back()})
     return says_shape(out);
-  const int64_t type = a.numbers[kGroupIdxType];
+  const int64_t type = a.numbers.empty() ? 0 : a.numbers[kGroupIdxType];  // the first version has none
   return type == 0 || type == 1 ? "" : "groupIdxType is " + std::to_string(type) + ";";
 }
 
 inline Schema bias_test(const Version& version) {
   const bool grouped = version.grouped;
-  Schema test;
-  test.function = version.number == 1 ? "aclnnGroupedBiasAddGradGetWorkspaceSize"
-                                      : "aclnnGroupedBiasAddGradV2GetWorkspaceSize";
-  test.valid.tensors = {{.name = "gradY", .dims = grouped ? Shape{12, 8} : Shape{3, 4, 8}},
-                        {.name = "groupIdxOptional",
-                         .dtype = ACL_INT64,
-                         .dims = {3},
-                         .is_optional = true,
-                         .handle = grouped ? Handle::live : Handle::null},
-                        {.name = "out", .role = Role::output, .dims = {3, 8}}};
-  test.valid.numbers = {0};
-  test.number_names = {"groupIdxType"};
-  if (version.number == 2) test.attributes = {kGroupIdxType};
+  CallArguments valid = {.tensors = {{ACL_FLOAT, grouped ? Shape{12, 8} : Shape{3, 4, 8}},
+                                     {ACL_INT64, {3}, grouped ? Handle::live : Handle::null, {5, 5, 12}},
+                                     {ACL_FLOAT, {3, 8}}}};
+  const bool is_second = version.number == 2;
+  if (is_second) valid.numbers = {0};
+  Schema test = schema_of(openaclnn_verify::grouped_bias_add_grad_descriptions()[is_second], valid);
   test.refusal = refusal;
-  test.phase1 = [first = version.number == 1](const CallHandles& call, uint64_t* workspace_bytes,
-                                              aclOpExecutor** executor) {
-    const auto& t = call.tensors;
-    return first ? aclnnGroupedBiasAddGradGetWorkspaceSize(t[kGradY], t[kGroupIdx], t[kOut], workspace_bytes,
-                                                           executor)
-                 : aclnnGroupedBiasAddGradV2GetWorkspaceSize(t[kGradY], t[kGroupIdx],
-                                                             call.numbers[kGroupIdxType], t[kOut],
-                                                             workspace_bytes, executor);
-  };
 
   std::vector<Fault>& faults = test.faults;
   faults.push_back(bad_dtype("gradY FLOAT, FLOAT16, BF16", kGradY, ACL_INT32,
@@ -114,7 +98,7 @@ inline Schema bias_test(const Version& version) {
   }
   faults.push_back(bad_dtype("out = gradY", kOut, ACL_BF16,
                              {"out has dtype ACL_BF16 but gradY has dtype ACL_FLOAT; they must be equal"}));
-  for (Fault& fault : shape_faults(grouped)) faults.push_back(std::move(fault));
+  append(faults, shape_faults(grouped));
   for (const auto& [dims, shape] : {std::pair(Shape{24}, "[24]"),
                                     {Shape{3, 8, 1}, "[3, 8, 1]"},
                                     {Shape{4, 8}, "[4, 8]"},
@@ -122,7 +106,7 @@ inline Schema bias_test(const Version& version) {
     faults.push_back(bad_dims("out rank 2 = [G, H]", kOut, dims,
                               {std::string("out has shape ") + shape + "; it must be [G, H] = [3, 8]"}));
   }
-  if (version.number == 2) {
+  if (is_second) {
     faults.push_back(bad_number(kAttributeRule, "groupIdxType 0 or 1, also when groupIdx is NULL",
                                 kGroupIdxType, 2, {"groupIdxType is 2; it must be 0", "or 1"}));
   }

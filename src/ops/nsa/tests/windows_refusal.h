@@ -30,18 +30,18 @@ inline bool has_equal_batches(const WindowSizes& sizes) {
 }
 
 // A part of the sentence; empty: accepted. `compressed`: the tensor with one row per window.
-inline std::string windows_refusal(const CallArguments& a, const WindowSizes& sizes, const char* compressed) {
+inline std::string windows_refusal(const CallArguments& a, const WindowSizes& sizes,
+                                   const std::string& compressed) {
   if (sizes.stride < 1) return "compressStride is " + std::to_string(sizes.stride) + ";";
   if (sizes.length_type != 0 && sizes.length_type != 1)
     return "actSeqLenType is " + std::to_string(sizes.length_type) + ";";
   if (a.layout && std::string(a.layout->c_str()) != "TND") return "is \"";
   const bool has_lengths = a.array->handle != Handle::null && !a.array->values.empty();
-  const std::string wrong_count =
-      std::string(compressed) + " has " + std::to_string(sizes.windows) + " windows";
+  const std::string wrong_count = compressed + " has " + std::to_string(sizes.windows) + " windows";
   if (!has_lengths) return has_equal_batches(sizes) ? "" : wrong_count;
   const std::vector<int64_t>& entries = a.array->values;
   const bool are_ends = sizes.length_type == 0;
-  const std::string name = std::string(a.array->name) + "[";
+  const std::string name = a.array->name + "[";
   for (size_t b = 0; b < entries.size(); ++b) {
     if (entries[b] < 0) return name + std::to_string(b) + "] = ";
   }

@@ -120,7 +120,7 @@ inline std::vector<Trial> wrong_windows(const Schema& schema, std::vector<int64_
   std::vector<Trial> trials = wrong_numbers(schema, WindowsForm::length_type, std::move(length_types));
   for (const size_t number : {WindowsForm::block_size, WindowsForm::stride}) {
     for (const int64_t value : {int64_t{0}, int64_t{-1}, -(int64_t{1} << 32) + 16, INT64_MIN}) {
-      const std::string says = std::string(schema.number_names[number]) + " is " + std::to_string(value);
+      const std::string says = schema.number_names[number] + " is " + std::to_string(value);
       trials.push_back(refuses(says, [=](CallArguments& a) { a.numbers[number] = value; }, {says + ";"}));
     }
   }

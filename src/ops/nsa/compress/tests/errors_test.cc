@@ -104,7 +104,7 @@ TEST(NsaCompressPhase1, ExtremeSizes) {
   endless.tensors[kOutput].dims = {1, 1, 1};
   endless.array->handle = Handle::null;
   endless.numbers = {huge, INT64_MAX, 0};
-  EXPECT_TRUE(failed_in_phase1(test.run(endless), kPhase1, 561101, {"Failed to allocate"}));
+  EXPECT_TRUE(failed_in_phase1(test.run(endless), test.function, 561101, {"Failed to allocate"}));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "aclnnop/aclnn_nsa_compress.h"
+#include "ops/nsa/compress/verify/description.h"
 #include "ops/nsa/tests/windows_refusal.h"
 #include "support/phase1_faults.h"
 
@@ -14,7 +14,6 @@ namespace nsa_compress_schema {
 enum Tensor { kInput, kWeight, kOutput };
 enum Number { kBlockSize, kStride, kLengthType };
 
-inline constexpr const char* kPhase1 = "aclnnNsaCompressGetWorkspaceSize";
 inline constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
 
 // The faults of the operator's own rules, for two sequences of 48 of 96 tokens, each of 2 windows of 32 tokens, 16 apart.
@@ -93,24 +92,15 @@ inline std::string refusal(const CallArguments& a) {
 }
 
 inline Schema compress_test() {
-  Schema test;
-  test.function = kPhase1;
-  test.valid.tensors = {{.name = "input", .dtype = ACL_FLOAT16, .dims = {96, 2, 16}},
-                        {.name = "weight", .dtype = ACL_FLOAT16, .dims = {32, 2}},
-                        {.name = "output", .role = Role::output, .dtype = ACL_FLOAT16, .dims = {4, 2, 16}}};
-  test.valid.array = {.name = "actSeqLenOptional", .before = kOutput, .values = {48, 96}};
-  test.valid.layout = "TND";
-  test.valid.numbers = {32, 16, 0};
-  test.number_names = {"compressBlockSize", "compressStride", "actSeqLenType"};
-  test.phase1 = [](const CallHandles& call, uint64_t* workspace_bytes, aclOpExecutor** executor) {
-    return aclnnNsaCompressGetWorkspaceSize(
-        call.tensors[kInput], call.tensors[kWeight], call.array, call.layout, call.numbers[kBlockSize],
-        call.numbers[kStride], call.numbers[kLengthType], call.tensors[kOutput], workspace_bytes, executor);
-  };
-  test.attributes = {kBlockSize, kStride, kLengthType};
+  Schema test =
+      schema_of(openaclnn_verify::nsa_compress_descriptions()[0],
+                {.tensors = {{ACL_FLOAT16, {96, 2, 16}}, {ACL_FLOAT16, {32, 2}}, {ACL_FLOAT16, {4, 2, 16}}},
+                 .array = IntArrayArgument{{48, 96}},
+                 .layout = "TND",
+                 .numbers = {32, 16, 0}});
   test.refusal = refusal;
   test.faults = faults_up_to_shapes();
-  for (Fault& fault : faults_of_attributes_and_lengths()) test.faults.push_back(std::move(fault));
+  append(test.faults, faults_of_attributes_and_lengths());
   return test;
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "aclnnop/aclnn_nsa_compress_grad.h"
+#include "ops/nsa/compress_grad/verify/description.h"
 #include "ops/nsa/tests/windows_refusal.h"
 #include "support/phase1_faults.h"
 
@@ -14,12 +14,10 @@ namespace nsa_compress_grad_schema {
 enum Tensor { kOutputGrad, kInput, kWeight, kInputGrad, kWeightGrad, kTensors };
 enum Number { kBlockSize, kStride, kLengthType };
 
-inline constexpr const char* kPhase1 = "aclnnNsaCompressGradGetWorkspaceSize";
-inline constexpr const char* kNames[] = {"outputGrad", "input", "weight", "inputGradOut", "weightGradOut"};
 inline constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
 
 // The faults of the operator's own rules, for two sequences of 48 of 96 tokens, each of 2 windows of 32 tokens, 16 apart.
-inline std::vector<Fault> faults_up_to_shapes() {
+inline std::vector<Fault> faults_up_to_shapes(const CallArguments& valid) {
   std::vector<Fault> list;
   list.push_back(
       bad_dtype("outputGrad FLOAT16, BF16 or FLOAT", kOutputGrad, ACL_INT32,
@@ -27,12 +25,12 @@ inline std::vector<Fault> faults_up_to_shapes() {
   for (size_t k = kInput; k < kTensors; ++k) {
     list.push_back(
         bad_dtype("the others equal to it", k, ACL_BF16,
-                  {std::string(kNames[k]) + " has dtype ACL_BF16 but outputGrad has dtype ACL_FLOAT16",
+                  {valid.tensors[k].name + " has dtype ACL_BF16 but outputGrad has dtype ACL_FLOAT16",
                    "they must be equal"}));
   }
   const auto add = [&](const char* rule, Tensor k, Shape dims, const char* shape, const std::string& wanted) {
     list.push_back(
-        bad_dims(rule, k, std::move(dims), {std::string(kNames[k]) + " has shape " + shape, wanted}));
+        bad_dims(rule, k, std::move(dims), {valid.tensors[k].name + " has shape " + shape, wanted}));
   };
   for (const Tensor k : {kOutputGrad, kInput, kWeight, kInputGrad, kWeightGrad}) {
     const bool is_weight = k == kWeight || k == kWeightGrad;
@@ -108,29 +106,18 @@ inline std::string refusal(const CallArguments& a) {
 }
 
 inline Schema grad_test() {
-  Schema test;
-  test.function = kPhase1;
-  const Shape dims[] = {{4, 2, 16}, {96, 2, 16}, {32, 2}, {96, 2, 16}, {32, 2}};
-  for (size_t k = 0; k < kTensors; ++k) {
-    test.valid.tensors.push_back({.name = kNames[k],
-                                  .role = k < kInputGrad ? Role::input : Role::output,
-                                  .dtype = ACL_FLOAT16,
-                                  .dims = dims[k]});
-  }
-  test.valid.array = {.name = "actSeqLenOptionalOptional", .before = kInputGrad, .values = {48, 96}};
-  test.valid.layout = "TND";
-  test.valid.numbers = {32, 16, 0};
-  test.number_names = {"compressBlockSize", "compressStride", "actSeqLenType"};
-  test.phase1 = [](const CallHandles& call, uint64_t* workspace_bytes, aclOpExecutor** executor) {
-    const auto& t = call.tensors;
-    return aclnnNsaCompressGradGetWorkspaceSize(
-        t[kOutputGrad], t[kInput], t[kWeight], call.array, call.numbers[kBlockSize], call.numbers[kStride],
-        call.numbers[kLengthType], call.layout, t[kInputGrad], t[kWeightGrad], workspace_bytes, executor);
-  };
-  test.attributes = {kBlockSize, kStride, kLengthType};
+  Schema test = schema_of(openaclnn_verify::nsa_compress_grad_descriptions()[0],
+                          {.tensors = {{ACL_FLOAT16, {4, 2, 16}},
+                                       {ACL_FLOAT16, {96, 2, 16}},
+                                       {ACL_FLOAT16, {32, 2}},
+                                       {ACL_FLOAT16, {96, 2, 16}},
+                                       {ACL_FLOAT16, {32, 2}}},
+                           .array = IntArrayArgument{{48, 96}},
+                           .layout = "TND",
+                           .numbers = {32, 16, 0}});
   test.refusal = refusal;
-  test.faults = faults_up_to_shapes();
-  for (Fault& fault : faults_of_attributes_and_lengths()) test.faults.push_back(std::move(fault));
+  test.faults = faults_up_to_shapes(test.valid);
+  append(test.faults, faults_of_attributes_and_lengths());
   return test;
 }
 

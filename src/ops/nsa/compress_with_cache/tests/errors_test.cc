@@ -163,7 +163,7 @@ TEST(NsaWithCachePhase1, ExtremeSizes) {
   const Outcome outcome = kPacked.run(endless);
   // On a GPU weights are read where they are.
   if (outcome.phase1 != 0) {
-    EXPECT_TRUE(failed_in_phase1(outcome, kPhase1, 561101, {"Failed to allocate"}));
+    EXPECT_TRUE(failed_in_phase1(outcome, kPacked.function, 561101, {"Failed to allocate"}));
   }
 }
 

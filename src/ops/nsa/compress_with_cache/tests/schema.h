@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "aclnnop/aclnn_nsa_compress_with_cache.h"
+#include "ops/nsa/compress_with_cache/verify/description.h"
 #include "support/phase1_faults.h"
 
 namespace openaclnn_test {
@@ -15,9 +15,6 @@ namespace nsa_compress_with_cache_schema {
 enum Tensor { kInput, kWeight, kSlots, kTable, kCache };
 enum Number { kBlockSize, kStride, kLengthType, kPageTokens };
 
-inline constexpr const char* kPhase1 = "aclnnNsaCompressWithCacheGetWorkspaceSize";
-inline constexpr const char* kNames[] = {"input", "weight", "slotMapping", "blockTableOptional",
-                                         "outputCache"};
 inline constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
 
 inline std::vector<Part> all_of_table() {
@@ -47,7 +44,7 @@ inline std::vector<Fault> dtype_faults(bool paged) {
 }
 
 // Of the shapes.
-inline std::vector<Fault> shape_faults(bool paged) {
+inline std::vector<Fault> shape_faults(bool paged, const CallArguments& valid) {
   const auto dims_of_input = [paged](int64_t heads, int64_t columns) {
     return paged ? Shape{6, 64, heads, columns} : Shape{160, heads, columns};
   };
@@ -73,7 +70,8 @@ inline std::vector<Fault> shape_faults(bool paged) {
                             {input, with_pages}));
   }
   const auto add = [&](const char* rule, size_t tensor, const Shape& dims, const std::string& says) {
-    list.push_back(bad_dims(rule, tensor, dims, {kNames[tensor] + (" has shape " + list_text(dims)), says}));
+    list.push_back(
+        bad_dims(rule, tensor, dims, {valid.tensors[tensor].name + " has shape " + list_text(dims), says}));
   };
   add("weight rank 2", kWeight, {64}, "; its rank must be 2");
   add("slotMapping rank 1", kSlots, {2, 1}, "; its rank must be 1");
@@ -195,33 +193,20 @@ inline std::string refusal(const CallArguments& a) {
 
 // Two sequences, of which the first one has completed a block of 32 tokens; with pages of 64 tokens, 3 for each.
 inline Schema cache_test(bool paged) {
-  Schema test;
-  test.function = kPhase1;
-  test.valid.tensors = {
-      {.name = kNames[kInput], .dtype = ACL_FLOAT16, .dims = paged ? Shape{6, 64, 2, 16} : Shape{160, 2, 16}},
-      {.name = kNames[kWeight], .dtype = ACL_FLOAT16, .dims = {32, 2}},
-      {.name = kNames[kSlots], .dtype = ACL_INT32, .dims = {2}},
-      {.name = kNames[kTable],
-       .dtype = ACL_INT32,
-       .dims = {2, 3},
-       .is_optional = true,
-       .handle = paged ? Handle::live : Handle::null},
-      {.name = kNames[kCache], .role = Role::reference, .dtype = ACL_FLOAT16, .dims = {30, 2, 16}}};
-  test.valid.array = {.name = "actSeqLenOptional", .before = kTable, .values = {48, 100}};
-  test.valid.layout = "TND";
-  test.valid.numbers = {32, 16, 1, paged ? 64 : 0};
-  test.number_names = {"compressBlockSize", "compressStride", "actSeqLenType", "pageBlockSize"};
-  test.phase1 = [](const CallHandles& call, uint64_t* workspace_bytes, aclOpExecutor** executor) {
-    return aclnnNsaCompressWithCacheGetWorkspaceSize(
-        call.tensors[kInput], call.tensors[kWeight], call.tensors[kSlots], call.array, call.tensors[kTable],
-        call.layout, call.numbers[kBlockSize], call.numbers[kStride], call.numbers[kLengthType],
-        call.numbers[kPageTokens], call.tensors[kCache], workspace_bytes, executor);
-  };
-  test.attributes = {kBlockSize, kStride, kLengthType, kPageTokens};
+  Schema test = schema_of(openaclnn_verify::nsa_compress_with_cache_descriptions()[0],
+                          {.tensors = {{ACL_FLOAT16, paged ? Shape{6, 64, 2, 16} : Shape{160, 2, 16}},
+                                       {ACL_FLOAT16, {32, 2}},
+                                       {ACL_INT32, {2}},
+                                       {ACL_INT32, {2, 3}, paged ? Handle::live : Handle::null},
+                                       {ACL_FLOAT16, {30, 2, 16}}},
+                           .array = IntArrayArgument{{48, 100}},
+                           .layout = "TND",
+                           .numbers = {32, 16, 1, paged ? 64 : 0}});
   test.refusal = refusal;
-  for (const auto& faults : {dtype_faults, shape_faults, attribute_faults, length_faults}) {
-    for (Fault& fault : faults(paged)) test.faults.push_back(std::move(fault));
-  }
+  test.faults = dtype_faults(paged);
+  append(test.faults, shape_faults(paged, test.valid));
+  append(test.faults, attribute_faults(paged));
+  append(test.faults, length_faults(paged));
   return test;
 }
 
