@@ -120,7 +120,6 @@ openaclnn_verify::RecordedCall recorded(const Description& description, const Lo
       call.integers[name] = numbers->second.at(0);
     }
   }
-  call.integers.try_emplace("groupIdxType", 0);  // what the first version of the operator means
   call.reals = arguments.values.reals;
   return call;
 }

@@ -1,6 +1,7 @@
 // GroupedBiasAddGrad: checks, plan and the four entry points. The first version is the second with group ends.
 #include "ops/grouped_bias_add_grad/op.h"
 
+#include <optional>
 #include <string>
 
 #include "aclnnop/aclnn_grouped_bias_add_grad.h"
@@ -158,12 +159,13 @@ Result<Call> plan(const GroupedBiasArgs& args, const PlanContext& context) {
 
 namespace {
 
+// The first version has no groupIdxType and means ends.
 aclnnStatus phase1_of(const char* function, const aclTensor* grad_y, const aclTensor* group_index,
-                      int64_t group_index_type, const aclTensor* out, uint64_t* workspace_bytes,
-                      aclOpExecutor** executor) {
+                      std::optional<int64_t> group_index_type, const aclTensor* out,
+                      uint64_t* workspace_bytes, aclOpExecutor** executor) {
   const auto make = [=](const PlanContext& context) -> Result<Call> {
     GroupedBiasArgs args = {};
-    args.group_index_type = group_index_type;
+    args.group_index_type = group_index_type.value_or(kGroupEnds);
     const auto collect = [&]() -> Status {
       OPENACLNN_TRY(require_given({{"gradY", grad_y}, {"out", out}}));
       OPENACLNN_TRY(look_up({"gradY", grad_y}, args.grad_y));
@@ -175,7 +177,9 @@ aclnnStatus phase1_of(const char* function, const aclTensor* grad_y, const aclTe
     return plan(args, context);
   };
   return phase1(function, workspace_bytes, executor, make, [=](CallRecord& record) {
-    record("gradY", grad_y)("groupIdxOptional", group_index)("groupIdxType", group_index_type)("out", out);
+    record("gradY", grad_y)("groupIdxOptional", group_index);
+    if (group_index_type) record("groupIdxType", *group_index_type);
+    record("out", out);
   });
 }
 
@@ -188,7 +192,7 @@ using namespace openaclnn;
 aclnnStatus aclnnGroupedBiasAddGradGetWorkspaceSize(const aclTensor* gradY, const aclTensor* groupIdxOptional,
                                                     aclTensor* out, uint64_t* workspaceSize,
                                                     aclOpExecutor** executor) {
-  return phase1_of(__func__, gradY, groupIdxOptional, kGroupEnds, out, workspaceSize, executor);
+  return phase1_of(__func__, gradY, groupIdxOptional, std::nullopt, out, workspaceSize, executor);
 }
 
 aclnnStatus aclnnGroupedBiasAddGradV2GetWorkspaceSize(const aclTensor* gradY,

@@ -152,7 +152,9 @@ inline std::vector<Case> grouped_bias_add_grad_numerics_cases(int64_t elements) 
 
 // The judge of a call that was recorded.
 inline JudgeResults grouped_bias_add_grad_recorded_judge(const RecordedCall& call) {
-  return bias_judge({call.tensors.contains("groupIdxOptional"), call.integers.at("groupIdxType")});
+  const auto type = call.integers.find("groupIdxType");  // the first version has none, and means ends
+  return bias_judge(
+      {call.tensors.contains("groupIdxOptional"), type != call.integers.end() ? type->second : 0});
 }
 
 }  // namespace openaclnn_verify
