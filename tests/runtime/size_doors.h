@@ -42,6 +42,7 @@ class SizeDoorsTest : public RuntimeTest {
   void add_object_doors();
   void add_address_doors();
   void add_other_doors();
+  int finished(int code) const;  // waits for what was queued
   void add_operator_doors();
 
   std::vector<SizeDoor> doors;
