@@ -101,6 +101,12 @@ LoadedArguments read_arguments(const json& call, const Description& description,
       case Kind::text: arguments.values.texts[name] = entry.at("value"); break;
     }
   }
+  for (const Parameter& parameter : description.parameters) {
+    const bool is_number = parameter.kind == Kind::integer || parameter.kind == Kind::flag;
+    if ((is_number && !arguments.values.integers.contains(parameter.name)) ||
+        (parameter.kind == Kind::real && !arguments.values.reals.contains(parameter.name)))
+      throw BadInput("it lacks the argument " + parameter.name);
+  }
   // A tensor that lacks its data was dead, or NULL where one is required: then phase 1 says so again.
   return arguments;
 }

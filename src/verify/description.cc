@@ -5,6 +5,18 @@
 
 namespace openaclnn_verify {
 
+const TensorShape& Arguments::tensor(const std::string& name) const {
+  const auto found = tensors.find(name);
+  if (found == tensors.end() || found->second.empty()) throw std::invalid_argument(name + " is missing");
+  return found->second[0];
+}
+
+int64_t Arguments::integer(const std::string& name) const {
+  const auto found = integers.find(name);
+  if (found == integers.end() || found->second.empty()) throw std::invalid_argument(name + " is missing");
+  return found->second[0];
+}
+
 const Shape& Arguments::dims_of_rank(const std::string& name, size_t rank) const {
   const Shape& dims = tensor(name).dims;
   if (dims.size() != rank) {

@@ -36,9 +36,9 @@ struct Arguments {
   std::map<std::string, std::string> texts;
 
   bool has(const std::string& name) const { return tensors.contains(name); }
-  const TensorShape& tensor(const std::string& name) const { return tensors.at(name).at(0); }
-  int64_t integer(const std::string& name) const { return integers.at(name).at(0); }
-  // Throws std::invalid_argument with a sentence when the rank is another one.
+  // These throw std::invalid_argument with an error message when the argument is missing, or has another rank.
+  const TensorShape& tensor(const std::string& name) const;
+  int64_t integer(const std::string& name) const;
   const Shape& dims_of_rank(const std::string& name, size_t rank) const;
 };
 

@@ -285,6 +285,9 @@ class CheckTest(CliTest):
                      '"tensor":{"given":true,"live":true,"dtype":"ACL_FLOAT","role":"input","shape":[1],"file":"../../x.npy"}}]}',
                      '{"format":1,"function":"aclnnEmbeddingGetWorkspaceSize","operator":"x","reason":"","arguments":[{"name":"weight","given":true,'
                      '"tensor":{"given":true,"live":true,"dtype":"ACL_FLOAT","role":"input","shape":[1,1,1,1,1,1,1,1,1]}}]}',
+                     '{"format":1,"function":"aclnnGroupedBiasAddGradV2GetWorkspaceSize","operator":"x","reason":"","arguments":[]}',
+                     '{"format":1,"function":"aclnnApplyAdamWV2GetWorkspaceSize","operator":"x","reason":"","arguments":[]}',
+                     '{"format":1,"function":"aclnnEmbeddingGetWorkspaceSize","operator":"x","reason":"","arguments":[]}',
                      '{"format":1,"function":"\\u001b[31m","operator":"x","reason":"","arguments":[]}'):
             (self.folder / "dump" / "call.json").write_text(text)
             self.refuse("check", "--replay", "dump")
