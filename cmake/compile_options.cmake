@@ -3,6 +3,8 @@ add_library(openaclnn_flags INTERFACE)
 target_compile_options(openaclnn_flags INTERFACE
   -Wall -Wextra -Wshadow
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> # false alarms in std::string of g++ 12 (PR 105651)
+  # g++ collects its garbage less often: a tenth of the time of sources with many templates, for up to 200 MB more memory.
+  "$<$<CXX_COMPILER_ID:GNU>:SHELL:--param ggc-min-expand=300 --param ggc-min-heapsize=400000>"
   $<$<BOOL:${OPENACLNN_WERROR}>:-Werror>
   -ffp-contract=off -fno-strict-aliasing)
 # A shared library of clang finds the sanitizers' functions in the program only.

@@ -9,7 +9,7 @@ import struct
 import subprocess
 import unittest
 
-from program import OPERATORS, PROGRAM, ROOT, TRAINING, CliTest, floats, npy_bytes, read_npy, safetensors_bytes
+from program import OPERATORS, PROGRAM, ROOT, CliTest, floats, npy_bytes, read_npy, safetensors_bytes
 
 
 class HelpTest(CliTest):
@@ -309,14 +309,6 @@ class TraceTest(CliTest):
             (self.folder / "cut.json").write_text(text[:cut])
             self.assertIn("aclnnEmbedding", self.run_cli("trace", "--summary", "cut.json").stdout)
 
-    def test_the_demo_is_traced(self):
-        demo = PROGRAM.parent / "openaclnn-train"
-        if not demo.exists():
-            self.skipTest(f"{demo} was not built")
-        self.run_cli("trace", "--", demo, "--steps", "3", "--quiet")
-        events = json.loads((self.folder / "openaclnn-trace.json").read_text())
-        self.assertLessEqual({"aclnn" + name for name in TRAINING}, {event["name"] for event in events})
-
     def test_hostile_traces(self):
         nested = "[" * 200000 + "]" * 200000
         (self.folder / "deep.json").write_text('[{"ph":"X","cat":"task","name":"a","args":{"x":' + nested + "}}]")
@@ -351,12 +343,6 @@ class SourceTreeTest(CliTest):
                                   env={**os.environ, "LD_LIBRARY_PATH": str(PROGRAM.parent.parent / "lib")})
             self.assertEqual(done.returncode, 1)
             self.assertIn("part of the sources", done.stderr)
-
-    def test_demo_starts(self):
-        if not (PROGRAM.parent / "openaclnn-train").exists():
-            self.skipTest("the demo was not built")
-        self.assertIn("--check-every", self.run_cli("demo", "--", "--help").stdout)
-        self.assertIn("steps", self.run_cli("demo", "--steps", "2", "--out", "d").stdout)
 
 
 if __name__ == "__main__":

@@ -20,12 +20,12 @@ namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 namespace {
 
 // What the summing phase needs, with the pointers resolved.
-template <class In, class Out, class Word>
+template <class In, class Out>
 struct TableGradient {
   const EmbeddingBackwardPlan& plan;
   const In* grad;
   Out* out;
-  SortedPositions<Word> sorted;
+  SortedPositions sorted;
   bool streams;  // the table is larger than the caches
 
   const In* row_at(int64_t position) const {
@@ -33,9 +33,7 @@ struct TableGradient {
     return grad + RunCursor<1>(plan.grad_row_nest, position).offset(0);
   }
   // The row of grad that belongs to a sorted entry.
-  const In* grad_row(int64_t entry) const {
-    return row_at(static_cast<int64_t>(sorted.entries[entry].position));
-  }
+  const In* grad_row(int64_t entry) const { return row_at(sorted.position(entry)); }
   // 1, or one over the number of terms of a row.
   F32 scale(int64_t terms) const {
     return F32(plan.scale_by_frequency ? 1.0f / static_cast<float>(terms) : 1.0f);
@@ -72,18 +70,17 @@ struct TableGradient {
 };
 
 // The first row of chunk `chunk` when rows and their terms together are cut into equal parts.
-template <class Word>
-int64_t first_row_of_chunk(const SortedPositions<Word>& sorted, int64_t table_rows, int64_t chunks,
-                           int64_t chunk) {
+inline int64_t first_row_of_chunk(const SortedPositions& sorted, int64_t table_rows, int64_t chunks,
+                                  int64_t chunk) {
   const int64_t target = cpu::chunk_range(table_rows + sorted.count, chunks, chunk, 1).begin;
   return first_where(0, table_rows, [&](int64_t row) { return row + first_entry_of(sorted, row) >= target; });
 }
 
 // Rows with more terms than `most_terms` are left out and listed in hot_rows. Returns how many there are.
-template <class In, class Out, class Word>
-int64_t write_rows(const TableGradient<In, Out, Word>& table, int64_t chunks, int64_t most_terms,
+template <class In, class Out>
+int64_t write_rows(const TableGradient<In, Out>& table, int64_t chunks, int64_t most_terms,
                    int64_t* hot_rows) {
-  const SortedPositions<Word>& sorted = table.sorted;
+  const SortedPositions& sorted = table.sorted;
   const int64_t table_rows = table.plan.table_rows;
   std::atomic<int64_t> hot_count{0};
   cpu::parallel_for(chunks, [&](int64_t chunk) {
@@ -93,14 +90,13 @@ int64_t write_rows(const TableGradient<In, Out, Word>& table, int64_t chunks, in
     int64_t row = first_row_of_chunk(sorted, table_rows, chunks, chunk);
     int64_t entry = first_entry_of(sorted, row);
     while (row < last_row) {
-      const int64_t named =
-          entry < sorted.count ? static_cast<int64_t>(sorted.entries[entry].row) : table_rows;
+      const int64_t named = entry < sorted.count ? sorted.row(entry) : table_rows;
       const int64_t next_row = named < last_row ? named : last_row;
       if (row < next_row) table.write_empty_rows(row, next_row);
       row = next_row;
       if (row == last_row) break;
       int64_t end = entry + 1;
-      while (end < sorted.count && static_cast<int64_t>(sorted.entries[end].row) == row) ++end;
+      while (end < sorted.count && sorted.row(end) == row) ++end;
       const bool is_hot = end - entry > most_terms;
       const int64_t slot = is_hot ? hot_count.fetch_add(1, std::memory_order_relaxed) : kMostHotRows;
       if (slot < kMostHotRows) {
@@ -117,8 +113,8 @@ int64_t write_rows(const TableGradient<In, Out, Word>& table, int64_t chunks, in
 }
 
 // Few rows with very many terms: their columns are distributed.
-template <class In, class Out, class Word>
-void write_hot_rows(const TableGradient<In, Out, Word>& table, const int64_t* hot_rows, int64_t count) {
+template <class In, class Out>
+void write_hot_rows(const TableGradient<In, Out>& table, const int64_t* hot_rows, int64_t count) {
   constexpr int64_t kLeastColumns = 64;  // narrower pieces of rows would not be read at full speed
   const int64_t columns = table.plan.columns;
   const int64_t wanted = (2 * cpu::num_threads() + count - 1) / count;
@@ -132,8 +128,8 @@ void write_hot_rows(const TableGradient<In, Out, Word>& table, const int64_t* ho
   });
 }
 
-template <class In, class Out, class Word>
-void write_table(const TableGradient<In, Out, Word>& table, int64_t* hot_rows) {
+template <class In, class Out>
+void write_table(const TableGradient<In, Out>& table, int64_t* hot_rows) {
   const EmbeddingBackwardPlan& plan = table.plan;
   const int64_t terms = table.sorted.count;
   const int64_t bytes =
@@ -147,8 +143,8 @@ void write_table(const TableGradient<In, Out, Word>& table, int64_t* hot_rows) {
 }
 
 // Every thread reads all keys and adds the terms of its rows; more threads than a few would only read.
-template <class In, class Out, class Word>
-void write_table_directly(const TableGradient<In, Out, Word>& table, const TaskIo& io) {
+template <class Word, class In, class Out>
+void write_table_directly(const TableGradient<In, Out>& table, const TaskIo& io) {
   constexpr int64_t kMostThreads = 8;
   const EmbeddingBackwardPlan& plan = table.plan;
   const int64_t key_bytes = plan.positions * static_cast<int64_t>(sizeof(Word));  // they fit in the workspace
@@ -177,7 +173,7 @@ void write_table_directly(const TableGradient<In, Out, Word>& table, const TaskI
 
 template <class Word>
 Fault run_with_words(const EmbeddingBackwardPlan& plan, const TaskIo& io) {
-  SortedPositions<Word> sorted = {nullptr, 0};
+  SortedPositions sorted;
   Fault fault;
   if (plan.positions > 0) {
     FaultCounter scan;
@@ -201,10 +197,10 @@ Fault run_with_words(const EmbeddingBackwardPlan& plan, const TaskIo& io) {
     with_float_type(plan.out_dtype, [&](auto out_type) {
       using In = decltype(grad_type);
       using Out = decltype(out_type);
-      const TableGradient<In, Out, Word> table{
+      const TableGradient<In, Out> table{
           plan, plan_tensor<const In>(plan, io, kGradRows), plan_tensor<Out>(plan, io, kGradTable), sorted,
           cpu::exceeds_caches(plan.table_rows * plan.columns * static_cast<int64_t>(sizeof(Out)))};
-      if (plan.scratch.direct) return write_table_directly(table, io);
+      if (plan.scratch.direct) return write_table_directly<Word>(table, io);
       write_table(table, plan.positions > 0 ? workspace_part<int64_t>(io, plan.scratch.hot_rows) : nullptr);
     });
   });

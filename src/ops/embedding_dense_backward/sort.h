@@ -25,10 +25,32 @@ struct SortEntry {
   Word position;
 };
 
-template <class Word>
-struct SortedPositions {
-  const SortEntry<Word>* entries;  // by row, then by position
-  int64_t count;                   // positions in range, without those of the padding row
+// Entries by row, then by position. What sums rows asks for the width of each entry, which costs it nothing that can be measured and
+// lets it be compiled once instead of for either width.
+class SortedPositions {
+ public:
+  SortedPositions() = default;
+  template <class Word>
+  SortedPositions(const SortEntry<Word>* entries, int64_t entry_count)
+      : count(entry_count), entries_(entries), is_wide_(sizeof(Word) == sizeof(uint64_t)) {}
+
+  int64_t row(int64_t entry) const {
+    return is_wide_ ? static_cast<int64_t>(at<uint64_t>(entry).row) : at<uint32_t>(entry).row;
+  }
+  int64_t position(int64_t entry) const {
+    return is_wide_ ? static_cast<int64_t>(at<uint64_t>(entry).position) : at<uint32_t>(entry).position;
+  }
+
+  int64_t count = 0;  // positions in range, without those of the padding row
+
+ private:
+  template <class Word>
+  const SortEntry<Word>& at(int64_t entry) const {
+    return static_cast<const SortEntry<Word>*>(entries_)[entry];
+  }
+
+  const void* entries_ = nullptr;
+  bool is_wide_ = false;
 };
 
 // Decodes every index into keys[]: its row, or the sentinel for positions that take no part.
@@ -97,7 +119,7 @@ inline int64_t scatter_by_digit(const EmbeddingBackwardScratch& scratch, int64_t
 }
 
 template <class Word>
-inline SortedPositions<Word> sort_positions(const EmbeddingBackwardPlan& plan, const TaskIo& io) {
+inline SortedPositions sort_positions(const EmbeddingBackwardPlan& plan, const TaskIo& io) {
   const EmbeddingBackwardScratch& scratch = plan.scratch;
   const Word* const keys = workspace_part<Word>(io, scratch.keys);
   int64_t* const histograms = workspace_part<int64_t>(io, scratch.histograms);
@@ -118,10 +140,8 @@ inline SortedPositions<Word> sort_positions(const EmbeddingBackwardPlan& plan, c
 }
 
 // The first of the sorted entries whose row is at least `row`.
-template <class Word>
-inline int64_t first_entry_of(const SortedPositions<Word>& sorted, int64_t row) {
-  return first_where(0, sorted.count,
-                     [&](int64_t entry) { return static_cast<int64_t>(sorted.entries[entry].row) >= row; });
+inline int64_t first_entry_of(const SortedPositions& sorted, int64_t row) {
+  return first_where(0, sorted.count, [&](int64_t entry) { return sorted.row(entry) >= row; });
 }
 
 }  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

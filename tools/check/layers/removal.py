@@ -68,7 +68,8 @@ def build_without(root, room, jobs):
         lines = max(lines, len(removal.lines))
         tool.delete(removal, each, copy)
     build = copy / "build"
-    environment = {**os.environ, "CCACHE_BASEDIR": str(copy), "CCACHE_NOHASHDIR": "1", "CCACHE_SLOPPINESS": "pch_defines,time_macros"}
+    environment = {**os.environ, "CCACHE_BASEDIR": str(copy), "CCACHE_NOHASHDIR": "1", "CCACHE_SLOPPINESS": "pch_defines,time_macros",
+                   "CCACHE_DEPEND": "1"}
     said = ""
     for command in (["cmake", "-S", copy, "-B", build, *OPTIONS],
                     ["cmake", "--build", build, "--target", "openaclnn", "openaclnn_cli", "-j", str(jobs)],

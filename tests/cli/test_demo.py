@@ -1,0 +1,27 @@
+# What the program openaclnn has to do with the demo, which takes longer to build than the first tests may.
+"""usage: test_demo.py PROGRAM [unittest arguments]"""
+import json
+import unittest
+
+from program import PROGRAM, TRAINING, CliTest
+
+
+class DemoTest(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.demo = PROGRAM.parent / "openaclnn-train"
+        if not self.demo.exists():
+            self.skipTest(f"{self.demo} was not built")
+
+    def test_it_is_traced(self):
+        self.run_cli("trace", "--", self.demo, "--steps", "3", "--quiet")
+        events = json.loads((self.folder / "openaclnn-trace.json").read_text())
+        self.assertLessEqual({"aclnn" + name for name in TRAINING}, {event["name"] for event in events})
+
+    def test_it_starts(self):
+        self.assertIn("--check-every", self.run_cli("demo", "--", "--help").stdout)
+        self.assertIn("steps", self.run_cli("demo", "--steps", "2", "--out", "d").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
