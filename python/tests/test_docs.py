@@ -1,4 +1,4 @@
-# The Python blocks of the pages run: each page from top to bottom, in an empty folder. tests/docs runs the other languages.
+# The Python blocks of the pages run: each page from top to bottom, in an empty folder, the visible text only. tests/docs runs the other languages.
 import pathlib
 import sys
 
@@ -41,10 +41,9 @@ def test_page(page, tmp_path, monkeypatch):
         if "not run" in block.says:
             print(f"{block}: {block.says['not run']}")
             continue
-        text = block.says.get("with", "") + "\n" + block.text
-        if reason := why_not(text):
+        if reason := why_not(block.text):
             pytest.skip(f"{block}: {reason}")
-        exec(compile(text, str(block), "exec"), names)
+        exec(compile(block.text, str(block), "exec"), names)
 
 
 def test_there_are_blocks():

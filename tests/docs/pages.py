@@ -2,11 +2,11 @@
 """A comment right before a block says how it is tried:
 
     <!-- not run: reason -->            it is listed with the reason
-    <!-- with: lines -->                lines that go before a part of a program: declarations, variables, imports
     <!-- needs: name name -->           files that the test puts into the folder where the block runs
     <!-- file: program.cc -->           the block is kept under this name for the commands after it
 
-A Python block may use what the blocks before it on its page have made.
+No comment adds code: tests compile and run the visible text, as a reader would paste it. The Python blocks of a page run from top to bottom, so
+a block may use the names of earlier ones.
 """
 import dataclasses
 import pathlib
@@ -14,7 +14,7 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[\w+-]*)\s*$")
-COMMENT = re.compile(r"<!--\s*(?P<kind>not run|with|needs|file):\s*(?P<text>.*?)\s*-->", re.S)
+COMMENT = re.compile(r"<!--\s*(?P<kind>not run|needs|file):\s*(?P<text>.*?)\s*-->", re.S)
 BEFORE = re.compile(r"((?:<!--(?:(?!-->).)*-->\s*)+)\Z", re.S)
 CODE = {"c", "cpp", "python", "sh", "cmake", "console"}
 

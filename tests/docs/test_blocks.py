@@ -3,7 +3,7 @@
 """usage: test_blocks.py BUILD_FOLDER [--demo]
 
 C and C++ blocks are compiled as C99 or C++11 with warnings as errors; those with a main are run, and print the text block that
-follows. Commands run in a folder of their own; there ./dev only looks whether it could do what it is told, because
+follows. Other blocks declare all that they use, or only functions of the headers. Commands run in a folder of their own; there ./dev only looks whether it could do what it is told, because
 this test is a part of it. Where a page shows commands with their output, each line that it shows must begin as a line printed does.
 Blocks that train with the demo, which takes long to build, are a test of their own (--demo).
 """
@@ -103,12 +103,11 @@ def reader_folder(folder, needs, kept):
 
 
 def as_program(block):
-    """A whole program, around the block where it is a part of one. Lines and lists that are left out with … are."""
+    """The block, with an empty main after it if it has none. Declarations without an #include get the headers before them."""
     if re.search(r"\bmain\(", block.text):
         return block.text
-    text = re.sub(r"^\s*…\s*$", "", block.text, flags=re.M).replace("(…)", "(;;)")
-    includes = "".join(f"#include <{name}>\n" for name in ("stdio.h", *HEADERS))
-    return f"{includes}int block(void);\nint block(void) {{\n{block.says.get('with', '')}\n{text}\nreturn 0;\n}}\nint main(void) {{ return 0; }}\n"
+    includes = "" if "#include" in block.text else "".join(f"#include <{name}>\n" for name in HEADERS)
+    return f"{includes}{block.text}int main(void) {{ return 0; }}\n"
 
 
 class Blocks(unittest.TestCase):
@@ -186,11 +185,22 @@ class Reading(unittest.TestCase):
     """The reader of pages itself."""
 
     def test_comments_belong_to_the_next_block_only(self):
-        text = "<!-- not run: a reason -->\n```sh\nls\n```\n\ntext\n\n```c\nint x;\n```\n<!-- with:\nint a;\n-->\n<!-- needs: b -->\n```c\n```\n"
+        text = "<!-- not run: a reason -->\n```sh\nls\n```\n\ntext\n\n```c\nint x;\n```\n<!-- file:\na -->\n<!-- needs: b -->\n```c\n```\n"
         first, second, third = pages.blocks("page", text)
         self.assertEqual((first.says, first.text, first.line), ({"not run": "a reason"}, "ls\n", 2))
         self.assertEqual(second.says, {})
-        self.assertEqual(third.says, {"with": "int a;", "needs": "b"})
+        self.assertEqual(third.says, {"file": "a", "needs": "b"})
+
+    def test_comments_add_no_code(self):
+        """Readers don't see the comments of a page, so blocks must work without them."""
+        for page in pages.pages():
+            self.assertNotRegex(pages.read(page), r"<!--\s*with:", page)
+        block = pages.blocks("page", "<!-- with: int a; -->\n```c\n#include <stdio.h>\nint b;\n```\n")[0]
+        self.assertEqual((block.says, as_program(block)), ({}, "#include <stdio.h>\nint b;\nint main(void) { return 0; }\n"))
+
+    def test_signatures_get_the_headers(self):
+        block = pages.blocks("page", "```c\nint f(void);\n```\n")[0]
+        self.assertIn("#include <acl/acl.h>\n", as_program(block))
 
     def test_sessions_and_endless_blocks(self):
         self.assertEqual(pages.blocks("page", "```text\n$ ls\na\n```\n")[0].language, "console")
