@@ -6,8 +6,6 @@
 namespace openaclnn_test {
 namespace {
 
-constexpr Placement kPlacements[] = {Placement::ends_at_guard, Placement::starts_at_guard};
-
 const Shape kIndexShapes[] = {{},
                               {1},
                               {7},

@@ -7,8 +7,6 @@
 namespace openaclnn_test {
 namespace {
 
-constexpr Placement kPlacements[] = {Placement::ends_at_guard, Placement::starts_at_guard};
-
 TEST(EmbeddingValues, ExampleByHand) {
   EmbeddingCall call(ACL_FLOAT, ACL_INT64, 3, 2, {2, 2});
   call[kWeight].fill({1, 2, 3, 4, 5, 6});

@@ -24,6 +24,7 @@ inline constexpr const char* kBackwardPhase2 = "aclnnEmbeddingDenseBackward";
 struct DtypePair {
   aclDataType grad, out;
 };
+inline constexpr DtypePair kFloats = {ACL_FLOAT, ACL_FLOAT};
 inline std::vector<DtypePair> dtype_pairs() {
   std::vector<DtypePair> pairs;
   for (const aclDataType grad : kTableDtypes) {

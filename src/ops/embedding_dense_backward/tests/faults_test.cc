@@ -11,7 +11,6 @@
 namespace openaclnn_test {
 namespace {
 
-constexpr DtypePair kFloats = {ACL_FLOAT, ACL_FLOAT};
 constexpr int64_t kNone = -1;  // of the table's rows
 
 struct Element {

@@ -7,8 +7,6 @@
 namespace openaclnn_test {
 namespace {
 
-constexpr DtypePair kFloats = {ACL_FLOAT, ACL_FLOAT};
-
 // Row r occurs counts[r] times; the occurrences of all rows are shuffled.
 void fill_with_counts(BackwardCall& call, std::span<const int64_t> counts, Random& random) {
   std::vector<int64_t> rows;

@@ -10,8 +10,7 @@
 namespace openaclnn_test {
 namespace {
 
-constexpr DtypePair kFloats = {ACL_FLOAT, ACL_FLOAT}, kHalves = {ACL_FLOAT16, ACL_FLOAT16},
-                    kBrains = {ACL_BF16, ACL_BF16};
+constexpr DtypePair kHalves = {ACL_FLOAT16, ACL_FLOAT16}, kBrains = {ACL_BF16, ACL_BF16};
 
 struct Vector {
   const char* name;

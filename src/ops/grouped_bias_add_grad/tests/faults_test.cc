@@ -10,7 +10,6 @@ namespace openaclnn_test {
 namespace {
 
 constexpr const char* kPhase2 = "aclnnGroupedBiasAddGradV2";
-constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
 
 BiasAttributes attributes_of(int64_t index_type) { return {.grouped = true, .index_type = index_type}; }
 
@@ -81,7 +80,7 @@ const std::vector<Wrong>& wrong_entries() {
 TEST(GroupedBiasFaults, WrongEntriesAreReportedAndNothingIsWritten) {
   for (const Wrong& wrong : wrong_entries()) {
     for (const aclDataType index_dtype : {ACL_INT32, ACL_INT64}) {
-      for (const aclDataType dtype : kDtypes) {
+      for (const aclDataType dtype : kBiasDtypes) {
         CaseCall call = call_with(wrong.index_type, wrong.entries, wrong.rows, index_dtype, dtype);
         EXPECT_TRUE(failed_in_sync(call.run(), {"aclnnGroupedBiasAddGrad (stream", wrong.sentence,
                                                 "entries are wrong and nothing was written"}));
@@ -137,7 +136,7 @@ TEST(GroupedBiasFaults, ExpandedEntriesAreEntries) {
 
 TEST(GroupedBiasEmpty, WithoutRowsOutIsZeroAndEntriesAreNotRead) {
   for (const int64_t index_type : {0, 1}) {
-    for (const aclDataType dtype : kDtypes) {
+    for (const aclDataType dtype : kBiasDtypes) {
       CaseCall call = call_with(index_type, {7, -3, 100000}, 0, ACL_INT64, dtype, 70);
       const Outcome outcome = call.run();
       EXPECT_TRUE(succeeded(outcome));

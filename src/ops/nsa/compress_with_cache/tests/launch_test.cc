@@ -14,8 +14,6 @@
 namespace openaclnn_test {
 namespace {
 
-constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-
 // Blocks of 8 tokens every 4 in sequences of 12, 13, 8 and 7 tokens; 2 heads of 4 columns.
 CacheAttributes attributes(bool paged, int64_t least = 0) {
   return {8, 4, {12 - least, 13 - least, 8 - least, 7 - least}, paged ? 6 : 0};
@@ -29,7 +27,7 @@ Launch cache_launch(aclDataType dtype, bool paged, Placement placement) {
 
 std::vector<LaunchForm> launches() {
   std::vector<LaunchForm> all;
-  for (const aclDataType dtype : kDtypes) {
+  for (const aclDataType dtype : kCacheDtypes) {
     for (const bool paged : {true, false}) {
       const std::string name = std::string(dtype_name(dtype)) + (paged ? "Paged" : "Packed");
       all.push_back({.name = name,
@@ -71,7 +69,7 @@ TEST(NsaWithCacheSettings, Blocking) {
 PROCESS_TEST(NsaWithCacheStrict, AWrongNumberIsAFaultAndNothingIsWritten) {
   use_device();
   const RunOptions in_library_memory = {.workspace = Placement::library};
-  for (const aclDataType dtype : kDtypes) {
+  for (const aclDataType dtype : kCacheDtypes) {
     CaseCall call(small_case(dtype, attributes(true)), Placement::library);
     ASSERT_TRUE(call.run_cleanly(in_library_memory));
     for (const auto& [tensor, entry, sentence] :
@@ -102,7 +100,7 @@ void expect_planned_bits(const CacheAttributes& a, const CaseCall& call,
 
 PROCESS_TEST(NsaWithCacheSilent, OtherBlocksAreCompressedWithoutAWord) {
   const CacheAttributes a = attributes(true);
-  for (const aclDataType dtype : kDtypes) {
+  for (const aclDataType dtype : kCacheDtypes) {
     CaseCall call(small_case(dtype, a));
     call[kCacheSlots].set(0, 1000);
     const std::vector<HostTensor> before = before_call(call.description(), call.tensors());

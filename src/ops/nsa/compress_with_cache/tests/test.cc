@@ -11,8 +11,6 @@
 namespace openaclnn_test {
 namespace {
 
-constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-
 CaseCall call_of(aclDataType dtype, const CacheShape& shape, const CacheAttributes& a,
                  Layout layout = Layout::contiguous) {
   return CaseCall(cache_case(dtype, shape, a, layout, "test"));
@@ -94,7 +92,7 @@ TEST(NsaWithCacheVectors, PackedSequencesByHand) {
 // Each block has the bits that NsaCompress gives for a sequence that ends with it.
 TEST(NsaWithCacheValues, HaveTheBitsOfNsaCompress) {
   const CacheAttributes a = {70, 70, {70}, 16};
-  for (const aclDataType dtype : kDtypes) {
+  for (const aclDataType dtype : kCacheDtypes) {
     CaseCall call = call_of(dtype, {3, 37, 0}, a);
     set_numbers(call[kCacheTable], {0, 1, 2, 3, 4});
     set_numbers(call[kCacheSlots], {0});
@@ -115,7 +113,7 @@ TEST(NsaWithCacheValues, HaveTheBitsOfNsaCompress) {
 }
 
 TEST(NsaWithCacheValues, EverySizeHasThePrescribedBits) {
-  for (const aclDataType dtype : kDtypes) {
+  for (const aclDataType dtype : kCacheDtypes) {
     for (const int64_t columns : {1, 2, 3, 7, 8, 9, 16, 17, 33, 170, 511, 512, 513, 1025, 4097, 8193}) {
       const CacheAttributes a = {6, 2, {6, 8, 9}, 4};
       CaseCall call = call_of(dtype, {columns < 200 ? 7 : 2, columns}, a);
@@ -139,7 +137,7 @@ TEST(NsaWithCacheValues, RandomCallsHaveThePrescribedBits) {
     for (int64_t b = random.below(9); b > 0; --b)
       a.lengths.push_back(random.chance(3) ? random.below(90) : a.block_size + random.below(4) * a.stride);
     const CacheShape shape = {random.between(1, 9), random.between(1, 40), random.below(3)};
-    CaseCall call = call_of(kDtypes[random.below(3)], shape, a);
+    CaseCall call = call_of(kCacheDtypes[random.below(3)], shape, a);
     // One number in eight is wrong, and slots repeat.
     const int64_t slots = cache_of(call).dims()[0], pages = call[kCacheInput].dims()[0];
     const bool wrong = random.chance(2);
@@ -163,7 +161,7 @@ void expect_last_of_equal_slots(aclDataType dtype, int64_t sequences, int64_t di
 }
 
 TEST(NsaWithCacheValues, OfEqualSlotsTheLastOneCounts) {
-  for (const aclDataType dtype : kDtypes) {
+  for (const aclDataType dtype : kCacheDtypes) {
     for (const int64_t sequences : {2, 3, 40, 1000}) {
       for (const int64_t different : {1, 2, 7}) expect_last_of_equal_slots(dtype, sequences, different, 9);
     }
@@ -172,7 +170,7 @@ TEST(NsaWithCacheValues, OfEqualSlotsTheLastOneCounts) {
 
 // The last sequence that completed a block, also when later ones with the same slot did not.
 TEST(NsaWithCacheValues, ASequenceWithoutABlockTakesNoSlot) {
-  for (const aclDataType dtype : kDtypes) {
+  for (const aclDataType dtype : kCacheDtypes) {
     const CacheAttributes a = {4, 2, {4, 6, 5, 3, 7}, 3};
     CaseCall call = call_of(dtype, {2, 9}, a);
     for (int64_t b = 0; b < 5; ++b) call[kCacheSlots].set(b, 1);
@@ -205,7 +203,7 @@ constexpr int64_t kWrong[] = {-1, INT32_MIN, INT32_MIN + 1, INT32_MAX};
 
 TEST(NsaWithCacheFaults, AWrongSlotSkipsItsBlockOnly) {
   const CacheAttributes a = {6, 2, {6, 8, 9, 10}, 4};
-  for (const aclDataType dtype : kDtypes) {
+  for (const aclDataType dtype : kCacheDtypes) {
     for (const int64_t sequence : {0, 1, 3}) {
       CaseCall call = call_of(dtype, {3, 20}, a);
       const int64_t slots = cache_of(call).dims()[0];
@@ -221,7 +219,7 @@ TEST(NsaWithCacheFaults, AWrongSlotSkipsItsBlockOnly) {
 // Only pages that tokens of a completed block lie in are looked at: here the last two of five.
 TEST(NsaWithCacheFaults, AWrongPageSkipsItsBlockOnly) {
   const CacheAttributes a = {6, 2, {18, 17, 18}, 4};
-  for (const aclDataType dtype : kDtypes) {
+  for (const aclDataType dtype : kCacheDtypes) {
     for (int64_t entry = 0; entry < 15; ++entry) {
       CaseCall call = call_of(dtype, {3, 20}, a);
       const int64_t pages = call[kCacheInput].dims()[0];
@@ -281,7 +279,7 @@ TEST(NsaWithCacheFaults, AreTheSameForAnyNumberOfThreads) {
 }
 
 PROCESS_TEST(NsaWithCacheThreads, OfEqualSlotsTheLastOneCounts) {
-  for (const aclDataType dtype : kDtypes) {
+  for (const aclDataType dtype : kCacheDtypes) {
     for (const int64_t different : {1, 3}) {
       expect_last_of_equal_slots(dtype, 400, different, 40);
       expect_last_of_equal_slots(dtype, 4, different, 6000);

@@ -15,6 +15,8 @@
 
 namespace openaclnn_verify {
 
+inline constexpr aclDataType kCacheDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
+
 inline Phase1 cache_phase1(const CacheAttributes& a) {
   return [a](Handles t, uint64_t* workspace_bytes, aclOpExecutor** executor) {
     aclIntArray* const lengths = aclCreateIntArray(a.lengths.data(), a.lengths.size());
@@ -95,7 +97,7 @@ inline std::vector<int64_t> sequence_lengths(int64_t count, int64_t block_size, 
 
 inline std::vector<Case> nsa_compress_with_cache_cases() {
   std::vector<Case> cases;
-  for (const aclDataType dtype : {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}) {
+  for (const aclDataType dtype : kCacheDtypes) {
     const auto add = [&](const char* what, const CacheShape& shape, int64_t sequences, int64_t block_size,
                          int64_t stride, int64_t page_tokens, Layout layout = Layout::contiguous) {
       const CacheAttributes a = {block_size, stride, sequence_lengths(sequences, block_size, stride),
