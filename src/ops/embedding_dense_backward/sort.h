@@ -25,8 +25,8 @@ struct SortEntry {
   Word position;
 };
 
-// Entries by row, then by position. What sums rows asks for the width of each entry, which costs it nothing that can be measured and
-// lets it be compiled once instead of for either width.
+// Entries by row, then by position. Readers test the width of the entries at every access. The branch always goes the same way, and
+// the sums of rows are compiled once instead of once per width.
 class SortedPositions {
  public:
   SortedPositions() = default;
