@@ -22,7 +22,7 @@ if(OPENACLNN_COVERAGE)
   add_link_options(-fprofile-instr-generate) # only what lies in src/ is compiled with counters
 endif()
 
-# What makes an error of the library's own harder to exploit, and the same bits in every folder. Sanitizers watch more closely and
+# These flags make an error of the library's own harder to exploit, and give the same bits in every folder. Sanitizers watch more closely and
 # know their own stack; counters of coverage are found by the paths of sources. tools/check_hardening looks for the effects.
 include(CheckCXXCompilerFlag)
 add_library(openaclnn_hardening INTERFACE)

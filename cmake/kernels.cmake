@@ -11,8 +11,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(OPENACLNN_FLAGS_avx2 -mavx2 -mfma -mbmi -mbmi2 -mf16c)
   set(OPENACLNN_FLAGS_avx512 ${OPENACLNN_FLAGS_avx2} -mavx512f -mavx512vl -mavx512dq -mavx512bw -mavx512cd)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
-  # Highway's NEON functions are declared with AES, so their callers must be too; nothing here uses it, and the compiler
-  # does not emit it by itself.
+  # Highway declares its NEON functions with AES, so their callers must also be compiled with it. Nothing here uses AES,
+  # and the compiler does not emit it by itself.
   set(OPENACLNN_FLAGS_baseline -march=armv8-a+crypto)
 endif()
 

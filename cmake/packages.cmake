@@ -26,7 +26,7 @@ function(deb_package component)
     set(CPACK_DEBIAN_${COMPONENT}_${key} "${value}" PARENT_SCOPE)
   endforeach()
   set(CPACK_COMPONENT_${COMPONENT}_DEPENDS ${DEB_DEPENDS} PARENT_SCOPE)
-  # What Debian wants in every package's folder.
+  # The files that Debian requires in every package's folder.
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/debian/${DEB_PACKAGE})
   set(package ${DEB_PACKAGE})
   configure_file(cmake/debian/changelog.in ${folder}/changelog.Debian)

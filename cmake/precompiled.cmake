@@ -1,4 +1,4 @@
-# What is compiled once for many sources of a program.
+# Compiles shared headers once for many sources of a program.
 
 # Headers that dozens of sources of a program share are compiled once. With g++ only: clang and clang-tidy read every source as it stands,
 # so a source that relies on a header it doesn't include is noticed there (./dev check compilers). ccache knows such sources again only

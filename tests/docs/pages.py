@@ -31,11 +31,11 @@ class Block:
         return f"{self.page}:{self.line} ({self.language or 'no language'})"
 
 
-def pages():
+def pages(root=ROOT):
     """All pages of the project in English, as paths below its root."""
-    found = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("src/ops/**/README.md"), *ROOT.glob("examples/*/README.md"),
-             ROOT / "bench" / "README.md"]
-    return sorted(page.relative_to(ROOT).as_posix() for page in found if not page.name.endswith(".zh-CN.md"))
+    found = [*root.glob("*.md"), *(root / "docs").glob("*.md"), *root.glob("src/ops/**/README.md"), *root.glob("examples/*/README.md"),
+             root / "bench" / "README.md"]
+    return sorted(page.relative_to(root).as_posix() for page in found if not page.name.endswith(".zh-CN.md"))
 
 
 def read(page):

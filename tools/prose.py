@@ -1,0 +1,219 @@
+# Finds the prose of the tree: what pages, comments, docstrings and messages say, each piece with the lines it stands on.
+import ast
+import bisect
+import dataclasses
+import io
+import pathlib
+import re
+import sys
+import tokenize
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" / "docs"))
+import pages  # noqa: E402
+
+C_SUFFIXES = {".h", ".c", ".cc", ".cu", ".cuh", ".def"}
+HASH_SUFFIXES = {".sh", ".cmake"}
+SKIPPED_FOLDERS = {"build", "dist", "__pycache__"}
+C_TOKEN = re.compile(r'(?P<line>//[^\n]*)|(?P<block>/\*.*?\*/)|R"(?P<tag>[^\s()\\]*)\((?P<raw>.*?)\)(?P=tag)"'
+                     r'|"(?P<text>(?:\\.|[^"\\\n])*)"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+LINK = re.compile(r"(!?\[)((?:[^\[\]]|\[[^\]]*\])*)(\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*\))")
+CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.S)
+NOT_PROSE = re.compile(r"<!--.*?-->|<[^<>\n]{1,80}>", re.S)
+ITEM = re.compile(r"^\s*(?:[-*] |\d+\. )")
+CONTINUED = re.compile(r"^\s*(?:[-*] |\d+\. |@)")  # the lines after such a one are indented further
+
+
+@dataclasses.dataclass
+class Piece:
+    """A heading, paragraph, item, cell, comment or message. `raw` is its lines, `text` its words with one blank between them and
+    a word for each piece of code."""
+    path: str
+    kind: str
+    lines: list  # (number of the line, its text)
+
+    def __post_init__(self):
+        self.raw = "\n".join(text for _, text in self.lines)
+        wide = masked(self.raw)
+        kept = [at for at, sign in enumerate(wide) if not sign.isspace() or (at > 0 and not wide[at - 1].isspace())]
+        self.text = "".join(" " if wide[at].isspace() else wide[at] for at in kept)
+        self.places = [*kept, len(self.raw)]  # of each sign of the text in raw
+
+    def line_at(self, offset):
+        return self.lines[self.raw.count("\n", 0, self.places[offset])][0]
+
+    def original(self, start, end):
+        return self.raw[self.places[max(0, start)]:self.places[min(end, len(self.text))]]
+
+
+def masked(text):
+    """The text with a word of equal length for each piece of code, and blanks for addresses of links, tags and emphasis."""
+    def blank(match):
+        return re.sub(r"[^\n]", " ", match[0])
+
+    text = CODE.sub(lambda match: "`" + re.sub(r"\S|[ ]", "x", match[0][1:-1]).replace("\n", "x") + "`", text)
+    text = NOT_PROSE.sub(blank, text)
+    text = LINK.sub(lambda match: " " * len(match[1]) + match[2] + " " * len(match[3]), text)
+    return re.sub(r"https?://\S+|\*\*|(?<![\w*])\*(?=\w)|(?<=[\w.])\*(?![\w*])", blank, text)
+
+
+def blanks_before(text):
+    return len(text) - len(text.lstrip())
+
+
+def split(path, kind, lines):
+    """Pieces of lines of plain text: a blank line, an item of a list or a line indented further ends one."""
+    found, piece = [], []
+    for number, text in lines:
+        indented = piece and not CONTINUED.match(piece[0][1]) and blanks_before(text) > blanks_before(piece[0][1]) + 1
+        if piece and (not text.strip() or CONTINUED.match(text) or indented):
+            found.append(Piece(path, kind, piece))
+            piece = []
+        if text.strip():
+            piece.append((number, text))
+    return found + ([Piece(path, kind, piece)] if piece else [])
+
+
+def of_page(path, text):
+    """The pieces of a page in Markdown, without blocks of code."""
+    text = re.sub(r"<!--.*?-->", lambda match: re.sub(r"[^\n]", " ", match[0]), text, flags=re.S)
+    found, paragraph, in_code = [], [], False
+    kind = "paragraph"
+
+    def end():
+        if paragraph:
+            found.append(Piece(path, kind, list(paragraph)))
+            paragraph.clear()
+
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.lstrip().startswith("```"):
+            end()
+            in_code = not in_code
+        elif in_code or not line.strip():
+            end()
+        elif line.startswith("#"):
+            end()
+            found.append(Piece(path, "heading", [(number, line.lstrip("# "))]))
+        elif line.lstrip().startswith("|"):
+            end()
+            found += [Piece(path, "cell", [(number, cell.strip())]) for cell in cells(line) if cell.strip(" -:")]
+        else:
+            if ITEM.match(line) or line.startswith(">"):
+                end()
+            if not paragraph:
+                kind = "item" if ITEM.match(line) else "paragraph"
+            paragraph.append((number, ITEM.sub("", line) if ITEM.match(line) else line))
+    end()
+    return found
+
+
+def cells(row):
+    return re.split(r"(?<!\\)\|", CODE.sub(lambda match: match[0].replace("|", " "), row.strip()))[1:-1]
+
+
+def of_c(path, text):
+    """The comments of a C, C++ or CUDA source, and its texts of several words."""
+    starts = [0] + [match.end() for match in re.finditer("\n", text)]
+    found, comment, message = [], [], []
+    end_of_message = 0
+
+    def end_comment():
+        found.extend(split(path, "comment", comment))
+        comment.clear()
+
+    def end_message():
+        if message and len(re.findall(r"[A-Za-z]{2,}", " ".join(part for _, part in message))) > 2:
+            found.append(Piece(path, "message", list(message)))
+        message.clear()
+
+    for match in C_TOKEN.finditer(text):
+        number = bisect.bisect_right(starts, match.start())
+        if match["line"]:
+            alone = not text[starts[number - 1]:match.start()].strip()
+            if not alone or (comment and comment[-1][0] != number - 1):
+                end_comment()
+            comment.append((number, match["line"].lstrip("/")))
+            if not alone:
+                end_comment()
+        elif match["block"]:
+            end_comment()
+            lines = match["block"][2:-2].split("\n")
+            comment += [(number + at, re.sub(r"^\s*\*", "", line)) for at, line in enumerate(lines)]
+            end_comment()
+        elif match["text"] is not None or match["raw"] is not None:
+            before = text[starts[number - 1]:match.start()]
+            if text[end_of_message:match.start()].strip() or re.match(r"\s*#\s*include", before):
+                end_message()
+            if not re.match(r"\s*#\s*include", before):
+                part = match["raw"] if match["raw"] is not None else re.sub(r"\\n", " ", match["text"])
+                message += [(number + at, line) for at, line in enumerate(part.split("\n"))]
+            end_of_message = match.end()
+    end_comment()
+    end_message()
+    return found
+
+
+def of_hash(path, text):
+    """The comments of a shell script or CMake file that stand alone on their lines."""
+    found, comment = [], []
+    for number, line in enumerate(text.split("\n") + [""], 1):
+        if line.lstrip().startswith("#") and not line.startswith("#!"):
+            comment.append((number, line.lstrip()[1:]))
+        elif comment:
+            found += split(path, "comment", comment)
+            comment = []
+    return found
+
+
+def of_python(path, text):
+    """The comments and docstrings of a Python source, the help of its options and what it raises."""
+    found, comment = [], []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT and not token.string.startswith("#!"):
+            number = token.start[0]
+            if comment and (comment[-1][0] != number - 1 or token.line[:token.start[1]].strip()):
+                found += split(path, "comment", comment)
+                comment = []
+            comment.append((number, token.string.lstrip("#")))
+    found += split(path, "comment", comment)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
+            first = node.body[0]
+            lines = [(first.lineno + at, line) for at, line in enumerate(first.value.value.split("\n"))]
+            found += split(path, "comment", [lines[0], *((number, line[first.col_offset:]) for number, line in lines[1:])])
+        said = [node] if isinstance(node, ast.Raise) else [node.value] if isinstance(node, ast.keyword) and node.arg == "help" else []
+        for part in (part for top in said for part in ast.walk(top)):
+            if isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value.count(" ") > 1:
+                found.append(Piece(path, "message", [(part.lineno, part.value.replace("\n", " "))]))
+    return found
+
+
+def of_source(path, text):
+    suffix = pathlib.PurePosixPath(path).suffix
+    if suffix in C_SUFFIXES:
+        return of_c(path, text)
+    if suffix == ".py" or text.startswith("#!/usr/bin/env python"):
+        return of_python(path, text)
+    if suffix in HASH_SUFFIXES or path.endswith("CMakeLists.txt") or text.startswith("#!"):
+        return of_hash(path, text)
+    return []
+
+
+def text_of(path):
+    """The text of a file, None for one that isn't text."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def page_names(root):
+    return [page for page in pages.pages(root) if (root / page).is_file()]
+
+
+def source_names(root, folders):
+    """The sources below folders of the root, and files named themselves."""
+    found = []
+    for folder in folders:
+        paths = [root / folder] if (root / folder).is_file() else (root / folder).rglob("*")
+        found += [path for path in paths if path.is_file() and not SKIPPED_FOLDERS.intersection(path.relative_to(root).parts)]
+    return [path.relative_to(root).as_posix() for path in sorted(found)]
