@@ -1,4 +1,4 @@
-// openaclnn bench and demo: what the source tree has scripts for is started there.
+// openaclnn bench and demo: start programs that the source tree has scripts for.
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -32,7 +32,7 @@ int bench(const std::string& name, const std::vector<std::string>& rest) {
 }
 
 int demo(const std::vector<std::string>& rest) {
-  // An installed demo lies beside this program, and so does the one of a build.
+  // The demo is in this program's folder, both installed and in a build.
   std::vector<std::string> words = {program_folder() + "/openaclnn-train"};
   if (!fs::exists(words[0])) {
     const std::string tree = source_tree();

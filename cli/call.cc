@@ -1,4 +1,4 @@
-// Calls an operator as its description says, with handles made of the tensors.
+// Calls an operator according to its description, with handles of the tensors.
 #include "call.h"
 
 #include <chrono>
@@ -17,8 +17,8 @@ using openaclnn_verify::Role;
 
 namespace {
 
-// Strides of the elements as they lie in the file. A tensor without elements has none that matter, and the product of its other dims
-// may be beyond 64 bits.
+// Returns the strides of the elements in the file. The strides of empty tensors do not matter, and the
+// product of their other dims may exceed 64 bits.
 std::vector<int64_t> strides_of(const StoredTensor& tensor) {
   std::vector<int64_t> strides(tensor.dims.size(), 1);
   if (tensor.bytes == 0) return strides;
@@ -40,7 +40,7 @@ aclTensor* make_handle(const LoadedTensor& tensor) {
   return handle;
 }
 
-// The handles of one call, in the order of the parameters; NULL for numbers and for what is not given.
+// The handles of one call, in the order of the parameters; NULL for numbers and for omitted arguments.
 class Handles {
  public:
   Handles(const Description& description, const LoadedArguments& arguments) : description_(description) {
@@ -114,7 +114,7 @@ void LoadedArguments::add_empty_list(const std::string& name) {
 }
 
 CallResult call_operator(const Description& description, LoadedArguments& arguments) {
-  const DeviceMemory makes_a_device_current(1);  // for operators without any tensor
+  const DeviceMemory makes_a_device_current(1);  // for operators without tensors
   make_outputs(description, arguments);
   const Handles handles(description, arguments);
   const auto start = std::chrono::steady_clock::now();

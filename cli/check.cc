@@ -1,4 +1,5 @@
-// openaclnn check: the operators on named and random cases, or on dumps, against their formulas in extended precision.
+// openaclnn check: compares operators with their formulas in extended precision, on named and random cases or
+// on dumps.
 #include <fmt/core.h>
 
 #include <cstdlib>
@@ -28,7 +29,7 @@ struct CheckOptions {
   bool json = false;
 };
 
-// The named cases of the room, sizes around the kernels' blocks among them, then random ones.
+// Returns the named cases of the room, including sizes around the kernels' blocks, then random ones.
 std::vector<Case> cases_of(const Room& room, const CheckOptions& options) {
   std::vector<Case> cases;
   for (Case& c : openaclnn_verify::all_cases()) {
@@ -46,7 +47,7 @@ std::vector<Case> cases_of(const Room& room, const CheckOptions& options) {
   return cases;
 }
 
-// Adds a sentence to `failures` when the call itself fails.
+// Adds an error message to `failures` if the call itself fails.
 void run_and_judge(const Case& c, Judge& judge, std::vector<std::string>& failures) {
   const std::vector<openaclnn_verify::HostTensor> tensors = openaclnn_verify::make_tensors(c);
   const std::vector<openaclnn_verify::HostTensor> before = openaclnn_verify::before_call(c, tensors);
@@ -140,7 +141,7 @@ int check_dumps(const CheckOptions& options) {
 }
 
 int check(const CheckOptions& options) {
-  // The cases own their memory, which strict mode would not know, and must see faults.
+  // The cases own their memory, which strict mode would reject, and must report faults.
   setenv("OPENACLNN_CHECK", "report", 1);
   return options.replay.empty() ? check_cases(options) : check_dumps(options);
 }

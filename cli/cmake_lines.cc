@@ -1,4 +1,5 @@
-// Link lines of CMake files: commands with their words, and the values of variables that the file itself sets.
+// Reads link lines of CMake files: commands with their arguments, and the values of variables that the file
+// sets.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -16,7 +17,7 @@ struct Command {
   int line;
 };
 
-// Where the reader stands in a CMake file.
+// A position in a CMake file, with functions to read on from there.
 class Reader {
  public:
   explicit Reader(const std::string& text) : text_(text) {}
@@ -41,7 +42,7 @@ class Reader {
     while (at_ < text_.size() && at_ < end) advance();
   }
 
-  // Blanks and comments; false at the end.
+  // Skips blanks and comments; returns false at the end.
   bool skip_blanks() {
     while (at_ < text_.size()) {
       if (text_[at_] == '#') {
@@ -66,7 +67,7 @@ class Reader {
     return name;
   }
 
-  // The end of [[…]] or [=[…]=] that begins at `from`; npos when none does.
+  // Returns the end of the [[…]] or [=[…]=] that starts at `from`, or npos if there is none.
   size_t bracket_end(size_t from) const {
     const size_t second = text_.find_first_not_of('=', from + 1);
     if (second == std::string::npos || text_[second] != '[') return std::string::npos;
@@ -93,7 +94,7 @@ class Reader {
     return word;
   }
 
-  // Of one command, from its parenthesis on.
+  // Returns the words of one command, from its parenthesis on.
   std::vector<std::string> words() {
     std::vector<std::string> found;
     int depth = 0;
@@ -121,7 +122,8 @@ class Reader {
 
 using Lists = std::map<std::string, std::vector<std::string>>;
 
-// ${NAME} as the words of a variable that is known; everything else stays as it is. Lists that name each other use up the budget.
+// Replaces ${NAME} by the words of a known variable; other text does not change. Cyclic lists exhaust the
+// budget.
 std::vector<std::string> with_values(const std::vector<std::string>& words, const Lists& lists, int& budget) {
   std::vector<std::string> replaced;
   for (const std::string& word : words) {
@@ -138,7 +140,7 @@ std::vector<std::string> with_values(const std::vector<std::string>& words, cons
 }
 
 std::vector<std::string> with_values(const std::vector<std::string>& words, const Lists& lists) {
-  int budget = 1000;  // variables replaced; it also bounds how deep they nest
+  int budget = 1000;  // variables to replace; also limits their nesting
   return with_values(words, lists, budget);
 }
 

@@ -1,5 +1,5 @@
-// openaclnn compat-check: compiles a program that was written for CANN against our headers, reads which libraries its CMake and make
-// files link, and lists what is missing.
+// openaclnn compat-check: compiles a CANN program with our headers, reads the libraries that its CMake and
+// make files link, and lists everything that is missing.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -31,19 +31,19 @@ struct CompatCheckOptions {
   bool json = false;
 };
 
-// What one name is missing as, and where it is used.
+// The kind of a missing name, and where it is used.
 struct Missing {
   std::string kind;  // "header", "name", "library", "error"
   std::set<std::pair<std::string, int>> places;
 };
 using Findings = std::map<std::string, Missing>;
 
-// What link lines ask for beside what is missing.
+// Results of reading link lines, other than missing libraries.
 struct Linked {
   std::map<std::string, Missing> in_cann_compat, unknown;
 };
 
-// A folder for stand-ins of missing headers, which goes with the object.
+// A temporary folder for empty replacements of missing headers.
 class ScratchFolder {
  public:
   ScratchFolder() {
@@ -63,7 +63,7 @@ class ScratchFolder {
   fs::path path_;
 };
 
-// The public headers: beside an installed program, or in the source tree that a built one belongs to.
+// Returns the folder of the public headers: next to an installed program, or in the source tree of a build.
 fs::path header_folder() {
   const fs::path program = program_folder();
   for (const fs::path& folder : {program / "../include/openaclnn", program / "../../../include"}) {
@@ -82,12 +82,12 @@ std::vector<std::string> command_line(const CompatCheckOptions& options, const s
     words.push_back("-I" + folder.string());
   for (const std::string& folder : options.folders) words.push_back("-I" + folder);
   for (const std::string& define : options.defines) words.push_back("-D" + define);
-  words.push_back("-I" + stand_ins.string());  // last: only what nobody else has
+  words.push_back("-I" + stand_ins.string());  // last: used only if no other folder has the header
   words.push_back(file);
   return words;
 }
 
-// "undeclared" in the words of g++ and clang++, with the name in their quotes.
+// Returns the quoted name in an "undeclared" message of g++ or clang++.
 std::string name_in(const std::string& message) {
   static const std::regex kQuoted("[‘'`]+([A-Za-z_][A-Za-z_0-9:]*)(\\(.*\\))?[’']+");
   static const std::regex kUndeclared(
@@ -98,7 +98,7 @@ std::string name_in(const std::string& message) {
   return found[1];
 }
 
-// Adds what the compiler says; returns the headers that it did not find.
+// Adds the compiler's diagnostics; returns the headers that it did not find.
 std::vector<std::string> read_diagnostics(const std::string& text, Findings& findings) {
   static const std::regex kLine("^([^:\n]+):([0-9]+):(?:[0-9]+:)? (?:fatal )?error: (.*)$");
   static const std::regex kHeader("^'?([^':]+)'?(?:: No such file or directory| file not found)");
@@ -123,7 +123,7 @@ std::vector<std::string> read_diagnostics(const std::string& text, Findings& fin
   return headers;
 }
 
-// A missing header ends the compilation, so an empty one takes its place and the compiler is asked again.
+// A missing header ends the compilation, so an empty file replaces it and the compilation is repeated.
 void compile(const CompatCheckOptions& options, const std::string& file, Findings& findings) {
   const ScratchFolder stand_ins;
   constexpr int kMostHeaders = 100;
@@ -138,7 +138,7 @@ void compile(const CompatCheckOptions& options, const std::string& file, Finding
       throw Failure(fmt::format("{} failed: {}", options.compiler,
                                 compiler.errors.substr(0, compiler.errors.find('\n'))));
     for (const auto& [name, missing] : found) {
-      if (!headers.empty() && missing.kind != "header") continue;  // they will be said again
+      if (!headers.empty() && missing.kind != "header") continue;  // the next run reports them again
       findings[name].kind = missing.kind;
       findings[name].places.insert(missing.places.begin(), missing.places.end());
     }
@@ -146,14 +146,15 @@ void compile(const CompatCheckOptions& options, const std::string& file, Finding
     for (const std::string& header : headers) {
       const fs::path path = (stand_ins.path() / header).lexically_normal();
       if (!path.string().starts_with(stand_ins.path().string()))
-        return;  // "../x.h": nothing is written there
+        return;  // "../x.h": no file is written there
       fs::create_directories(path.parent_path());
       std::ofstream(path) << "// Stands in for a header that was not found.\n";
     }
   }
 }
 
-// Compilers name an unknown word once in each function: the other lines of the user's own files that have it.
+// Compilers report an unknown name once per function. Finds the other lines of the user's own files that
+// contain it.
 void find_more_lines(const CompatCheckOptions& options, Findings& findings) {
   for (auto& [name, missing] : findings) {
     if (missing.kind != "name") continue;
@@ -176,7 +177,7 @@ std::set<std::string> cann_compat_libraries() {
   return {std::istream_iterator<std::string>(names), {}};
 }
 
-// Whether the compiler finds -l<name> in the linker's own folders, as it finds pthread.
+// Returns whether the compiler finds -l<name> in the linker's default folders, such as pthread.
 bool is_of_the_system(const CompatCheckOptions& options, const std::string& name) {
   for (const char* suffix : {".so", ".a"}) {
     const std::string file = "lib" + name + suffix;
@@ -186,7 +187,8 @@ bool is_of_the_system(const CompatCheckOptions& options, const std::string& name
   return false;
 }
 
-// Libraries of all link lines: those that cann-compat has, those that nothing has, and those that the text does not tell.
+// Checks the libraries of all link lines: those that cann-compat has, missing ones, and those that the text
+// alone does not determine.
 void check_libraries(const CompatCheckOptions& options, const std::map<std::string, std::string>& build_files,
                      Findings& findings, Linked& linked) {
   std::map<std::string, Missing> wanted;
@@ -211,7 +213,7 @@ void check_libraries(const CompatCheckOptions& options, const std::map<std::stri
   }
 }
 
-// The content of a file that can be a text; throws BadInput for what can't be a part of a program's sources.
+// Returns the contents of a text file; throws BadInput for files that cannot be program sources.
 std::string source_text(const std::string& file) {
   static const std::set<std::string> kSources = {".c", ".cc", ".cpp", ".cxx", ".c++",
                                                  ".C", ".h",  ".hh",  ".hpp", ".hxx"};

@@ -1,4 +1,4 @@
-// openaclnn completion: scripts for shells, made from the commands and options themselves.
+// openaclnn completion: generates shell scripts from the commands and options.
 #include <fmt/core.h>
 
 #include <memory>
@@ -9,7 +9,7 @@ namespace openaclnn_cli {
 
 namespace {
 
-// What may follow a command: its subcommands and its options.
+// The words that may follow a command: its subcommands and options.
 struct Words {
   std::string path;                                        // "openaclnn run Embedding"
   std::vector<std::pair<std::string, std::string>> words;  // with their descriptions
@@ -42,7 +42,7 @@ std::string list_of(const Words& words) {
   return list;
 }
 
-// The path of commands on the line so far decides; files complete everything else.
+// The commands on the line so far determine the words. Everything else is completed with file names.
 void print_bash(const std::vector<Words>& all) {
   fmt::print(
       "# Completion of openaclnn for bash: source <(openaclnn completion bash)\n"
@@ -64,7 +64,7 @@ void print_bash(const std::vector<Words>& all) {
       "complete -o default -F _openaclnn openaclnn\n");
 }
 
-// zsh runs functions of bash.
+// zsh runs bash completion functions.
 void print_zsh(const std::vector<Words>& all) {
   fmt::print(
       "# Completion of openaclnn for zsh: source <(openaclnn completion zsh)\n"

@@ -1,4 +1,4 @@
-// Looks for problems in the environment, on the library path and in Python.
+// Finds problems in the environment, on the library path and in Python.
 #include "conflicts.h"
 
 #include <fmt/core.h>
@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Names under which CANN's programs look for the interface.
+// File names under which CANN programs look for the interface.
 constexpr const char* kCannNames[] = {"libascendcl.so", "libacl_rt.so", "libnnopbase.so", "libopapi.so"};
 
 std::vector<fs::path> library_folders() {
@@ -32,7 +32,7 @@ std::vector<fs::path> library_folders() {
   return folders;
 }
 
-// Our stand-ins are small files that name our library as the one to look in.
+// Our replacements are small files that refer to our library.
 bool is_stand_in(const fs::path& file) {
   std::error_code error;
   if (fs::file_size(file, error) > (1u << 20) || error) return false;
@@ -50,7 +50,7 @@ void find_cann(const fs::path& folder, std::vector<Problem>& problems) {
                      (folder / name).string()),
          "take its folder out of LD_LIBRARY_PATH, or put openaclnn's cann-compat/lib64 before it (source its "
          "set_env.sh)"});
-    return;  // the others of the folder are the same problem
+    return;  // other files of the folder are the same problem
   }
 }
 

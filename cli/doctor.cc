@@ -1,4 +1,4 @@
-// openaclnn doctor: what is installed, what the machine is, what is measured, and every problem with a remedy.
+// openaclnn doctor: reports the installation, the machine, a measurement, and every problem with a remedy.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,8 @@ namespace {
 
 using nlohmann::json;
 
-// "3.2 GiB of 8.0 GiB available": of the machine, or of the smallest limit of this process's control groups.
+// "3.2 GiB of 8.0 GiB available": of the machine, or of the smallest limit among this process's control
+// groups.
 std::string memory_text(const json& library) {
   const json& memory = library["memory"];
   if (memory.is_null()) return "unknown";
@@ -42,7 +43,7 @@ json machine_facts(const json& library, int threads) {
           {"copyBytesPerSecond", copy_bandwidth(threads, 2.0)}};
 }
 
-// Threads beyond the CPUs take turns, and every loop waits for the last of them.
+// More threads than CPUs share CPUs, and every loop waits for the last thread.
 void find_thread_problems(int threads, std::vector<Problem>& problems) {
   const int cpus = affinity_cpus();
   if (cpus == 0 || threads <= cpus) return;
@@ -58,7 +59,8 @@ void find_device_problems(const json& library, std::vector<Problem>& problems) {
 
 bool on_gpu(const json& library) { return library["platform"] == "cuda"; }
 
-// Used, or why not. A driver without a plugin is worth a hint, no problem: the CPU does the same.
+// Says whether a GPU is used, or why not. A driver without a plugin is only a hint, because the CPU computes
+// the same.
 std::string gpu_text(const json& library) {
   if (on_gpu(library)) {
     return fmt::format("{}", fmt::join(library["deviceNames"].get<std::vector<std::string>>(), ", "));

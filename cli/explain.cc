@@ -1,4 +1,4 @@
-// openaclnn explain: what a status code means, from docs/errors.md.
+// openaclnn explain: prints the meaning of a status code from docs/errors.md.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::optional<int> number_in(const std::string& text) {
   return error == std::errc() && at == end ? std::optional(code) : std::nullopt;
 }
 
-// The row of a table of docs/errors.md that begins with the code, as plain text; empty when there is none.
+// Returns the table row of docs/errors.md that starts with the code, as plain text, or an empty one.
 std::vector<std::string> row_of(int code, std::string_view heading) {
   for (std::vector<std::string>& row : table_under(page("errors"), heading)) {
     if (row.empty() || row[0] != std::to_string(code)) continue;
@@ -56,7 +56,7 @@ Explanation explain(int code) {
   return {code, name, kNotReturned + meaning, kNotReturnedRemedy};
 }
 
-// A number without a name may still lie where only one kind of failure has its codes.
+// Explains a number without a name by its range, if the range has only one kind of failure.
 std::optional<Explanation> explain_by_range(int code) {
   for (const openaclnn::CodeRange& range : openaclnn::code_ranges()) {
     if (code < range.first || code > range.last) continue;
@@ -68,7 +68,7 @@ std::optional<Explanation> explain_by_range(int code) {
   return std::nullopt;
 }
 
-// A number or a name, as a caller has it in front of them.
+// Explains a code, given as a number or a name.
 Explanation explain(const std::string& word) {
   if (word == "ACL_SUCCESS" || word == "ACLNN_SUCCESS") return explain(0);
   const std::optional<int> number = number_in(word);

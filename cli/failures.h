@@ -1,4 +1,4 @@
-// How a command says that it cannot go on: with one sentence, and with the exit code that belongs to its kind.
+// Errors of commands: an exception with one error message and the exit code of its kind.
 #pragma once
 
 #include <stdexcept>
@@ -9,18 +9,18 @@
 namespace openaclnn_cli {
 
 enum ExitCode {
-  kFine = 0,      // everything asked for was done, and nothing is wrong
-  kProblem = 1,   // it was done and something is wrong, or it could not be done
-  kBadInput = 2,  // an argument or a file is not what it must be; nothing was written
+  kFine = 0,      // success
+  kProblem = 1,   // the command found a problem, or could not be completed
+  kBadInput = 2,  // an argument or a file is invalid; nothing was written
 };
 
-// What the user gave is not what it must be. The sentence is all that is printed.
+// Invalid input from the user. Only the error message is printed.
 class BadInput : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Something that was asked for failed although the input is fine.
+// A failure despite valid input.
 class Failure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -28,7 +28,7 @@ class Failure : public std::runtime_error {
 
 using openaclnn::printable;
 
-// A name in a sentence, cut: a hostile file may have long ones.
+// Truncates a name for an error message, because hostile files may contain long names.
 inline std::string shown(const std::string& name) {
   return printable(name.size() > 80 ? name.substr(0, 80) + "…" : name);
 }

@@ -1,4 +1,4 @@
-// Asks the library about itself.
+// Queries the library about itself.
 #include "library.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// The library as it describes itself, and its errors as exceptions.
+// The library's description of itself, and its errors as exceptions.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,16 +6,16 @@
 
 namespace openaclnn_cli {
 
-// openaclnnDescribe() as an object.
+// Returns openaclnnDescribe() as a JSON object.
 const nlohmann::json& library_facts();
 
-// The file that the library was loaded from.
+// Returns the file that the library was loaded from.
 std::string library_path();
 
-// This thread's error text, its sentences in one line, and clears it.
+// Returns and clears this thread's error messages, in one line.
 std::string error_text();
 
-// The folder of this program's file.
+// Returns the folder of this program's file.
 std::string program_folder();
 
 }  // namespace openaclnn_cli

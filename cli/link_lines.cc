@@ -1,4 +1,4 @@
-// Reading link lines: what both kinds of files share, and make files. CMake files: cmake_lines.cc.
+// Reads link lines of make files, and the parts shared with CMake files (cmake_lines.cc).
 #include "link_lines.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ bool is_name_of_variable(std::string_view text) {
   });
 }
 
-// Replaces each innermost $(…) and ${…} by what `replacement` makes of the text inside.
+// Replaces each innermost $(…) and ${…} by `replacement` of the text inside.
 template <class Replacement>
 std::string with_replaced(const std::string& text, const Replacement& replacement) {
   std::string replaced;
@@ -68,7 +68,8 @@ std::string with_replaced(const std::string& text, const Replacement& replacemen
   return replaced.append(text, from);
 }
 
-// $(addprefix -l,a b) as "-la -lb", a variable that is known as its value; other references stay.
+// Expands $(addprefix -l,a b) to "-la -lb" and known variables to their values; other references do not
+// change.
 std::string value_of(const std::string& reference, const Variables& variables) {
   const std::string inside = reference.substr(2, reference.size() - 3);
   if (is_name_of_variable(inside)) {
@@ -84,7 +85,7 @@ std::string value_of(const std::string& reference, const Variables& variables) {
   return words;
 }
 
-// Variables that name each other end at the eighth round.
+// Cyclic variables end after eight rounds.
 std::string with_values(std::string text, const Variables& variables) {
   constexpr int kMostRounds = 8;
   constexpr size_t kMostBytes = 1 << 16;
@@ -97,10 +98,10 @@ std::string with_values(std::string text, const Variables& variables) {
   return text;
 }
 
-// Lines without comments, where one that ends in a backslash goes on in the next.
+// A line without comments, joined with the following lines while it ends in a backslash.
 struct LogicalLine {
   std::string text;
-  int number;  // of its first line
+  int number;  // number of its first line
 };
 std::vector<LogicalLine> logical_lines(const std::string& text) {
   std::vector<LogicalLine> lines;
@@ -128,7 +129,7 @@ struct Assignment {
   bool appends = false;
 };
 
-// NAME = value, with the operators =, :=, ::=, ?= and +=; the name is empty for other lines.
+// Parses NAME = value, with the operators =, :=, ::=, ?= and +=. The name is empty for other lines.
 Assignment assignment_of(const std::string& line) {
   const size_t equals = line.find('=');
   if (equals == std::string::npos) return {};
@@ -140,7 +141,7 @@ Assignment assignment_of(const std::string& line) {
   return {name, line.substr(equals + 1), equals > 0 && line[equals - 1] == '+'};
 }
 
-// Whether a command of a rule is one that links. Other programs have -l as well: ls -la.
+// Returns whether a command of a rule links. Other programs also have -l options: ls -la.
 bool calls_compiler(const std::string& command) {
   static constexpr std::array<std::string_view, 9> kVariables = {
       "$(CC)", "${CC}", "$(CXX)", "${CXX}", "$(LD)", "${LD}", "$(LINK", "${LINK", "$(CPP)"};
@@ -176,7 +177,7 @@ LinkLines read_make_file(const std::string& text) {
       std::string& value = variables[assignment.name];
       value = assignment.appends ? value + " " + words : words;
     }
-    // A variable with flags in it is not read again where it is used.
+    // Variables that contain flags are not expanded again where they are used.
     if (words.find("-l$") != std::string::npos || words.find("addprefix -l") != std::string::npos)
       words = with_values(words, variables);
     add_flags(words, line.number, found);

@@ -1,4 +1,4 @@
-// Libraries that CMake and make files link, as far as a reader of the text alone can tell.
+// Finds libraries that CMake and make files link, as far as their text determines them.
 #pragma once
 
 #include <set>
@@ -14,20 +14,22 @@ struct LinkedLibrary {
 
 struct LinkLines {
   std::vector<LinkedLibrary> libraries;
-  // What only a run of CMake or make can tell: "${OpenCV_LIBS}", "Threads::Threads".
+  // Names that only a run of CMake or make can resolve: "${OpenCV_LIBS}", "Threads::Threads".
   std::vector<LinkedLibrary> unknown;
-  std::set<std::string> own_targets;  // of add_library
+  std::set<std::string> own_targets;  // from add_library
 };
 
 enum class BuildFile { none, cmake, make };
 
-// By the file's name.
+// Determined by the file's name.
 BuildFile build_file_kind(const std::string& path);
 
-// target_link_libraries, link_libraries, and -l flags of variables and options. Variables that the file itself sets are replaced.
+// Reads target_link_libraries, link_libraries, and -l flags of variables and options. Expands variables that
+// the file sets.
 LinkLines read_cmake_file(const std::string& text);
 
-// -l flags of variables such as LDLIBS and of lines that call a compiler. Variables and addprefix are replaced.
+// Reads -l flags of variables such as LDLIBS and of lines that call a compiler. Expands variables and
+// addprefix.
 LinkLines read_make_file(const std::string& text);
 
 }  // namespace openaclnn_cli

@@ -1,4 +1,4 @@
-// Words of link lines, the same in CMake and make files.
+// Words of link lines that CMake and make files share.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace openaclnn_cli {
 
-// "ascendcl" of a path that ends in libascendcl.so, libascendcl.so.1 or libascendcl.a; empty for other words.
+// Returns "ascendcl" for a path that ends in libascendcl.so, libascendcl.so.1 or libascendcl.a; empty for
+// other words.
 std::string library_in_path(const std::string& word);
 
 // Adds the library of each -l flag among the words.

@@ -1,4 +1,4 @@
-// Facts from /proc and /sys, and a measurement of copying.
+// Reads /proc and /sys, and measures copy bandwidth.
 #include "machine.h"
 
 #include <fmt/core.h>
@@ -19,7 +19,7 @@ namespace openaclnn_cli {
 
 namespace {
 
-// The value of "key : value" in a file such as /proc/cpuinfo; empty when there is none.
+// Returns the value of "key : value" in a file such as /proc/cpuinfo, or an empty string.
 std::string value_in(const char* path, const std::string& key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -46,7 +46,7 @@ int64_t size_in(const std::string& text) {  // "32K", "8M"
   return unit == 'K' ? number << 10 : unit == 'M' ? number << 20 : number;
 }
 
-constexpr size_t kMostCopied = size_t{512} << 20;  // bytes that are read, of all threads
+constexpr size_t kMostCopied = size_t{512} << 20;  // bytes read by all threads together
 
 }  // namespace
 
@@ -75,7 +75,8 @@ std::vector<Cache> caches() {
 }
 
 double copy_bandwidth(int threads, double seconds) {
-  // More threads than CPUs copy no faster. Of each as much as is beyond its share of a cache, together no more than any machine has.
+  // More threads than CPUs copy no faster. Each thread copies more than its share of a cache, and all threads
+  // together less than the memory of any machine.
   threads = std::clamp(threads, 1, std::max(affinity_cpus(), 1));
   const size_t bytes =
       std::clamp(kMostCopied / static_cast<size_t>(threads), size_t{4} << 20, size_t{64} << 20);
@@ -86,7 +87,7 @@ double copy_bandwidth(int threads, double seconds) {
   for (int n = 0; n < threads; ++n) {
     team.emplace_back([&] {
       const std::unique_ptr<char[]> from(new char[bytes]), to(new char[bytes]);
-      std::memset(from.get(), 1, bytes);  // pages exist before the clock runs
+      std::memset(from.get(), 1, bytes);  // allocates the pages before the measurement
       std::memset(to.get(), 2, bytes);
       ++ready;
       while (ready < threads) std::this_thread::yield();

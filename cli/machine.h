@@ -1,4 +1,4 @@
-// What the machine is: read from the system, without the library.
+// Describes the machine from system files, without the library.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,14 @@ struct Cache {
 };
 
 std::string cpu_model();
-int affinity_cpus();  // that this process may use
+int affinity_cpus();  // CPUs that this process may use
 std::vector<Cache> caches();
 
-// Bytes read and written per second by `threads` threads that copy memory far beyond the caches for about `seconds`.
+// Returns bytes read and written per second by `threads` threads that copy memory much larger than the caches
+// for about `seconds`.
 double copy_bandwidth(int threads, double seconds);
 
-// Whether a driver of NVIDIA is loaded.
+// Returns whether an NVIDIA driver is loaded.
 bool has_nvidia_driver();
 
 }  // namespace openaclnn_cli

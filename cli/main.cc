@@ -1,4 +1,5 @@
-// openaclnn: the library's operators and what it knows of itself, for people who do not want to write a program.
+// openaclnn: runs the library's operators and shows its properties, for users who do not want to write a
+// program.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -24,13 +25,13 @@ constexpr char kExitCodes[] =
     "nothing was written. `trace` ends with the exit code of the program that it runs. When the reader\n"
     "of stdout goes away, SIGPIPE ends the program.";
 
-// Every refusal is one sentence on stderr.
+// Every error is one message on stderr.
 int refuse(const std::string& sentence, int code) {
   complain(sentence);
   return code;
 }
 
-// What CLI11 found wrong, or the word that it did not know, which comes before anything that is missing for want of it.
+// Returns CLI11's error message. An unknown word takes precedence over missing arguments that result from it.
 std::string sentence_of(const CLI::ParseError& error, const Program& program) {
   const CLI::App& command = innermost(program.app);
   const std::vector<std::string> unknown = command.remaining();
@@ -51,7 +52,7 @@ void add_commands(Program& program) {
   add_man(program);
 }
 
-// The words before --, in reversed order, as CLI11 wants them. It would look at those behind it, too.
+// Returns the words before -- in reverse order, as CLI11 expects. CLI11 would also parse the words after it.
 std::vector<std::string> own_words(int argc, char** argv, Program& program) {
   std::vector<std::string> words(argv + 1, argv + argc);
   const auto mark = std::ranges::find(words, "--");
@@ -94,7 +95,7 @@ int main(int argc, char** argv) {
   } catch (const BadInput& error) {
     return finish_output(refuse(error.what(), kBadInput));
   } catch (const std::system_error& error) {
-    if (std::ferror(stdout) != 0) return finish_output(kProblem, error.code().value());  // of a print
+    if (std::ferror(stdout) != 0) return finish_output(kProblem, error.code().value());  // from a print
     return refuse(error.what(), kProblem);
   } catch (const std::exception& error) {
     return finish_output(refuse(error.what(), kProblem));

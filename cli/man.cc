@@ -1,4 +1,4 @@
-// openaclnn man: manual pages, made from the text that --help prints.
+// openaclnn man: generates manual pages from the --help text.
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace openaclnn_cli {
 
 namespace {
 
-// Text as roff: what would be a command or an escape is none.
+// Escapes text for roff.
 std::string roff(const std::string& text) {
   std::string out;
   bool line_begins = true;
@@ -56,7 +56,7 @@ std::string manual(const CLI::App& command) {
   for (const CLI::App* const child : children_of(command)) {
     out << ".TP\n\\fB" << roff(child->get_name()) << "\\fR\n" << roff(child->get_description()) << "\n";
     if (command.get_parent() == nullptr) continue;
-    out << ".RS\n";  // subcommands of a command have no page of their own
+    out << ".RS\n";  // subcommands have no page of their own
     add_options(*child, out);
     out << ".RE\n";
   }

@@ -1,4 +1,4 @@
-// Writes beside the wanted file, then renames or copies.
+// Writes a temporary file next to the target, then renames or copies it.
 #include "new_file.h"
 
 #include <fcntl.h>
@@ -20,9 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file that a chain of symbolic links leads to, which need not exist.
+// Resolves a chain of symbolic links. The target need not exist.
 std::string behind_links(const std::string& path) {
-  constexpr int kMostLinks = 40;  // as many as the system follows
+  constexpr int kMostLinks = 40;  // the system's own limit
   fs::path at = path;
   std::error_code error;
   for (int links = 0; links < kMostLinks && fs::is_symlink(fs::symlink_status(at, error)); ++links)
@@ -30,7 +30,7 @@ std::string behind_links(const std::string& path) {
   return at.string();
 }
 
-// 0, or the error code.
+// Returns 0 or the error code.
 int write_all(int file, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = write(file, bytes.data(), bytes.size());
@@ -46,7 +46,7 @@ mode_t default_mode() {
   return 0666 & ~mask;
 }
 
-// Gives the file mode, owner and group of the old one; false when something of them would be lost.
+// Gives the file the mode, owner and group of the old one; returns false if any of them would be lost.
 bool make_like(int file, const struct stat& old, const std::string& path) {
   const bool has_owner = fchown(file, old.st_uid, old.st_gid) == 0;
   const bool has_mode = fchmod(file, old.st_mode & 07777) == 0;
@@ -76,7 +76,7 @@ int NewFile::open_temporary() {
     if (direct < 0) fail(errno);
     return direct;
   }
-  // A rename would replace a file that nobody may write.
+  // A rename would replace a write-protected file.
   if (exists && access(target_.c_str(), W_OK) != 0) fail(errno);
   std::string name = (fs::path(target_).parent_path() / ".openaclnn-XXXXXX").string();
   const int file = mkostemp(name.data(), O_CLOEXEC);
@@ -104,14 +104,14 @@ void NewFile::publish() {
     temporary_.clear();
     return;
   }
-  overwrite();  // also where another file system is mounted on the file itself
+  overwrite();  // also if a file system is mounted on the file itself
 }
 
 void NewFile::overwrite() const {
   const File target(open(target_.c_str(), O_WRONLY | O_CLOEXEC));
   const off_t bytes = lseek(*file_, 0, SEEK_END);
   if (*target < 0 || bytes < 0) fail(errno);
-  // A full disk is met here, before the old contents are touched.
+  // Detects a full disk before the old contents are overwritten.
   if (bytes > 0 && fallocate(*target, FALLOC_FL_KEEP_SIZE, 0, bytes) != 0 && errno != EOPNOTSUPP) fail(errno);
   std::array<char, size_t{64} << 10> piece;
   for (off_t at = 0; at < bytes;) {

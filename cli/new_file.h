@@ -1,4 +1,4 @@
-// Files of results: complete, or as they were before.
+// Result files: either complete, or as they were before.
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +9,7 @@
 
 namespace openaclnn_cli {
 
-// A descriptor that is closed in the end.
+// A descriptor that the destructor closes.
 class File {
  public:
   explicit File(int descriptor) : descriptor_(descriptor) {}
@@ -22,11 +22,12 @@ class File {
   int descriptor_;
 };
 
-// A file that gets its contents in one step. They are collected in a temporary file in the folder of the wanted one, which publish()
-// renames; without publish() nothing stays. Symbolic links are followed. A file that is replaced keeps its mode, owner and group.
-// Where a rename would lose something - other hard links, an access control list, an owner that this user cannot give - the
-// complete contents are copied into the old file instead; its disk space is reserved first. Devices and pipes are written directly.
-// Everything throws Failure with a sentence that names the file.
+// A file that receives its contents in one step. Data is written to a temporary file in the target's folder,
+// which publish() renames; without publish() it is deleted. Symbolic links are followed. A replaced file
+// keeps its mode, owner and group. A rename could lose other hard links, an access control list, or an owner
+// that this user cannot set. In these cases the complete contents are copied into the old file instead, after
+// reserving disk space. Devices and pipes are written directly. All functions throw Failure with an error
+// message that names the file.
 class NewFile {
  public:
   explicit NewFile(const std::string& path);
@@ -35,7 +36,7 @@ class NewFile {
   NewFile& operator=(const NewFile&) = delete;
 
   void append(std::string_view bytes);
-  // Everything is on the disk, or the disk's error is thrown here.
+  // Flushes everything to the disk; throws the disk's error.
   void sync() const;
   void publish();
 
@@ -44,10 +45,10 @@ class NewFile {
   void overwrite() const;
   [[noreturn]] void fail(int error) const;
 
-  const std::string path_, target_;  // as the user wrote it, and behind symbolic links
+  const std::string path_, target_;  // as the user wrote it, and with links resolved
   std::string temporary_;            // empty: the target is written directly
   bool can_rename_ = true;
-  const File file_;  // last: it needs the others
+  const File file_;  // last member: it needs the others
 };
 
 }  // namespace openaclnn_cli

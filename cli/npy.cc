@@ -13,7 +13,7 @@ namespace openaclnn_cli {
 
 namespace {
 
-// The text of the dictionary, read from front to back.
+// The text of the dictionary, read sequentially.
 class Literal {
  public:
   explicit Literal(std::string_view text) : text_(text) {}
@@ -27,7 +27,7 @@ class Literal {
   void expect(char wanted) {
     if (!take(wanted)) throw BadInput(fmt::format("its header has no '{}' where one belongs", wanted));
   }
-  // A list of fields, or a dtype with dims of its own.
+  // Returns whether the dtype is a list of fields or has dims of its own.
   bool is_structure() {
     skip_blanks();
     return text_.starts_with('[') || text_.starts_with('(');
@@ -80,7 +80,7 @@ class Literal {
 };
 
 aclDataType dtype_of(const std::string& name) {
-  // Files of other writers say '=' or '|' where the byte order is this machine's or means nothing.
+  // Other writers use '=' or '|' if the byte order is the machine's or has no meaning.
   const std::string plain = name.empty() ? "" : name.substr(1);
   for (int value = 0; value < 64; ++value) {
     const auto dtype = static_cast<aclDataType>(value);

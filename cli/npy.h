@@ -9,10 +9,11 @@ namespace openaclnn_cli {
 
 inline constexpr size_t kMostNpyHeader = size_t{1} << 16;
 
-// Bytes that parse_npy() wants to see of a file: magic, version, length and header.
+// Bytes of a file that parse_npy() needs: magic, version, length and header.
 inline constexpr size_t kNpyHead = kMostNpyHeader + 12;
 
-// `head`: the first kNpyHead bytes of the file, or all of a shorter one. Throws BadInput with a sentence about the file.
+// `head`: the first kNpyHead bytes of the file, or all of a shorter one. Throws BadInput with an error
+// message about the file.
 StoredTensor parse_npy(std::string_view head, uint64_t file_bytes);
 
 }  // namespace openaclnn_cli

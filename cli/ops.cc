@@ -1,4 +1,4 @@
-// openaclnn ops: the operators, what they take, and their reference pages.
+// openaclnn ops: lists the operators, their arguments and their reference pages.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -18,10 +18,10 @@ namespace {
 
 using nlohmann::json;
 
-// Every operator has kernels for both: a library or plugin that lacks one does not link.
+// Every operator has kernels for both: a library or plugin without one would not link.
 const std::vector<std::string> kDevices = {"CPU", "CUDA"};
 
-// The words of a table's cell that are dtypes: "FLOAT, BF16 or NULL" → FLOAT, BF16.
+// Returns the words of a table cell that are dtypes: "FLOAT, BF16 or NULL" → FLOAT, BF16.
 std::vector<std::string> dtypes_in(const std::string& cell) {
   std::vector<std::string> found;
   std::string word;
@@ -46,7 +46,7 @@ std::string words(const std::vector<std::string>& list) {
   return text;
 }
 
-// What the page's table of arguments says.
+// A row of the page's table of arguments.
 struct Argument {
   std::string name, types, shape, constraint;
   std::vector<std::string> dtypes;
@@ -55,7 +55,7 @@ struct Argument {
 std::vector<Argument> arguments_of(const Room& room) {
   std::vector<std::vector<std::string>> rows = table_under(page(room.folder), "Arguments");
   if (rows.empty()) return {};
-  // Some pages have the shape first.
+  // Some pages list the shape first.
   const bool shape_first = rows[0].size() > 1 && rows[0][1].starts_with("Shape");
   std::vector<Argument> arguments;
   for (size_t k = 1; k < rows.size(); ++k) {

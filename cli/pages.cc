@@ -1,4 +1,4 @@
-// Finding pages, and the little of Markdown that the project's pages use.
+// Finds pages, and parses the subset of Markdown that the project's pages use.
 #include "pages.h"
 
 #include <embedded_pages.h>

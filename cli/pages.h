@@ -1,4 +1,4 @@
-// Pages of the documentation that the program carries with it, so that it says what they say.
+// Documentation pages embedded in the program, so that both say the same.
 #pragma once
 
 #include <string>
@@ -7,16 +7,17 @@
 
 namespace openaclnn_cli {
 
-// "errors", "python", or a room's folder such as "embedding"; empty when this build has no such page.
+// `name`: "errors", "python", or a room's folder such as "embedding". Returns an empty text if this build has
+// no such page.
 std::string_view page(std::string_view name);
 
-// The page without Markdown: quotes of code and bold marks are gone.
+// Returns the page without Markdown's code quotes and bold marks.
 std::string plain_text(std::string_view markdown);
 
-// The cells of each row of the table under the heading "## <heading>", the heading row of the table first.
+// Returns the cells of each row of the table under "## <heading>", starting with the table's header row.
 std::vector<std::vector<std::string>> table_under(std::string_view markdown, std::string_view heading);
 
-// The first fenced block of the language.
+// Returns the first fenced block of the language.
 std::string code_block(std::string_view markdown, std::string_view language);
 
 }  // namespace openaclnn_cli

@@ -1,4 +1,4 @@
-// Starting programs, and waiting for them.
+// Starts programs and waits for them.
 #include "process.h"
 
 #include <fcntl.h>
@@ -42,7 +42,7 @@ std::array<int, 2> make_pipe() {
   return ends;
 }
 
-// Reads both until they end, so that neither fills up.
+// Reads both pipes until they end, so that neither fills up.
 void drain(const std::array<int, 2>& from, const std::array<std::string*, 2>& to) {
   std::array<pollfd, 2> wanted = {pollfd{from[0], POLLIN, 0}, pollfd{from[1], POLLIN, 0}};
   while (wanted[0].fd >= 0 || wanted[1].fd >= 0) {
@@ -74,7 +74,7 @@ Finished run_program(const std::vector<std::string>& words, const std::string& i
   }
   for (const int end : {in[0], out[1], err[1]}) close(end);
   {
-    const openaclnn::QuietSignals quiet;  // a program that does not read its input is no failure
+    const openaclnn::QuietSignals quiet;  // a program that does not read its input is not an error
     (void)!write(in[1], input.data(), input.size());
   }
   close(in[1]);
@@ -100,7 +100,7 @@ int run_here(const std::vector<std::string>& words, const std::vector<std::strin
     complain(fmt::format("cannot start {}: {}", words[0], std::strerror(errno)));
     _exit(kNotStarted);
   }
-  // Ctrl-C is the program's; this one goes on and tells how it ended.
+  // Ctrl-C only interrupts the started program; this program then reports how it ended.
   std::signal(SIGINT, SIG_IGN);
   return wait_for(child);
 }

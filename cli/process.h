@@ -1,4 +1,4 @@
-// Other programs that commands start.
+// Starts other programs for commands.
 #pragma once
 
 #include <string>
@@ -7,18 +7,19 @@
 namespace openaclnn_cli {
 
 struct Finished {
-  int exit_code;       // 128 + signal for one that a signal ended, 127 for one that could not be started
+  int exit_code;       // 128 + signal if a signal ended it, 127 if it could not be started
   std::string output;  // stdout
   std::string errors;  // stderr
 };
 
-// Runs a program found on PATH to its end and keeps what it says.
+// Runs a program found on PATH until it ends and returns its output.
 Finished run_program(const std::vector<std::string>& words, const std::string& input = "");
 
-// Runs a program to its end on this terminal; `variables` ("NAME=value") are added to its environment. Returns its exit code as above.
+// Runs a program on this terminal until it ends, with `variables` ("NAME=value") added to its environment.
+// Returns its exit code.
 int run_here(const std::vector<std::string>& words, const std::vector<std::string>& variables);
 
-// Becomes the program; throws Failure when it cannot be started.
+// Replaces this process by the program; throws Failure if it cannot be started.
 [[noreturn]] void become(const std::vector<std::string>& words);
 
 }  // namespace openaclnn_cli

@@ -1,4 +1,4 @@
-// How subcommands are added, so that all of them look alike.
+// Adds subcommands with a common appearance.
 #include "program.h"
 
 namespace openaclnn_cli {
@@ -8,7 +8,7 @@ CLI::App* add_command(Program& program, CLI::App& parent, const std::string& nam
   CLI::App* const command = parent.add_subcommand(name, what);
   command->footer(details);
   command->parse_complete_callback([&program, action = std::move(action)] {
-    if (!program.action) program.action = action;  // of nested commands the inner one is complete first
+    if (!program.action) program.action = action;  // for nested commands, the inner one completes first
   });
   return command;
 }

@@ -1,4 +1,4 @@
-// Reads a dump, makes the call, and judges its results by the room's oracle.
+// Reads a dump, repeats the call, and compares its results with the room's oracle.
 #include "replay.h"
 
 #include <fmt/core.h>
@@ -59,7 +59,7 @@ LoadedTensor load(const json& tensor, const std::string& folder, Role role) {
     const std::string file = tensor.at("file");
     if (file.find('/') != std::string::npos) throw BadInput("it names a file outside its folder");
     LoadedTensor loaded = load_tensor(folder + "/" + file);
-    // Of a tensor that stands for one number only that number is kept.
+    // If a tensor represents one number, only this number is kept.
     const bool is_number = loaded.header.dims.empty();
     if (loaded.header.dtype != dtype || (loaded.header.dims != dims && !is_number))
       throw BadInput(fmt::format("{} is not what call.json says", shown(file)));
@@ -107,7 +107,7 @@ LoadedArguments read_arguments(const json& call, const Description& description,
         (parameter.kind == Kind::real && !arguments.values.reals.contains(parameter.name)))
       throw BadInput("it lacks the argument " + parameter.name);
   }
-  // A tensor that lacks its data was dead, or NULL where one is required: then phase 1 says so again.
+  // A tensor without data was stale, or NULL although required: phase 1 reports this again.
   return arguments;
 }
 
@@ -130,7 +130,7 @@ openaclnn_verify::RecordedCall recorded(const Description& description, const Lo
   return call;
 }
 
-// The tensors of the call as a judge sees them: in the order of the signature, those of lists one after the other.
+// Returns the tensors of the call for a judge: in the order of the signature, with lists expanded.
 std::vector<HostTensor> snapshot(const Description& description, const LoadedArguments& arguments) {
   std::vector<HostTensor> tensors;
   for (const Parameter& parameter : description.parameters) {

@@ -1,4 +1,4 @@
-// Dumps of OPENACLNN_DUMP, run again.
+// Replays dumps of OPENACLNN_DUMP.
 #pragma once
 
 #include <string>
@@ -9,17 +9,18 @@
 
 namespace openaclnn_cli {
 
-// Folders with a call.json: `path` itself, or those in it, in the order of their names. Throws BadInput when there is none.
+// Returns the folders with a call.json: `path` itself, or its subfolders ordered by name. Throws BadInput if
+// there are none.
 std::vector<std::string> dump_folders(const std::string& path);
 
-// What a dump says, and how its call ends now.
+// The contents of a dump, and the result of its call now.
 struct Replay {
   std::string operator_name, reason;
   CallResult result;
-  bool is_judged = false;  // false: it failed, or data is missing
+  bool is_judged = false;  // false if the call failed, or data is missing
 };
 
-// Runs the call of one dump and, when it succeeds, has the results judged.
+// Runs the call of one dump and, if it succeeds, judges the results.
 Replay replay(const std::string& folder, openaclnn_verify::Judge& judge);
 
 }  // namespace openaclnn_cli

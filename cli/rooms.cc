@@ -1,4 +1,4 @@
-// The list of operators, from src/ops/ops.def and the library.
+// The list of operators, built from src/ops/ops.def and the library.
 #include "rooms.h"
 
 #include <fmt/format.h>
@@ -53,7 +53,7 @@ const Room& find_room(const std::string& word) {
     }
     names.push_back(room.name);
   }
-  // Versions of a function, like ApplyAdamWV2, share a room.
+  // Versions of a function, such as ApplyAdamWV2, share a room.
   for (const openaclnn_verify::Description& description : openaclnn_verify::descriptions()) {
     const auto has_it = [&](const Room& room) { return room.folder == description.room; };
     if (simplified(description.name()) == simplified(word)) return *std::ranges::find_if(rooms(), has_it);

@@ -1,4 +1,4 @@
-// The operators by their rooms: names as users write them, and what the build knows of each.
+// Operators by room: their names for users, and the build's information about each.
 #pragma once
 
 #include <span>
@@ -15,10 +15,10 @@ struct Room {
 
 std::span<const Room> rooms();
 
-// By name, function or folder, in any case; throws BadInput.
+// Finds a room by name, function or folder, ignoring case; throws BadInput.
 const Room& find_room(const std::string& word);
 
-// The room's function of the Python package, as its stub file declares it; empty when there is none.
+// Returns the signature of the room's Python function from its stub file, or an empty string.
 std::string python_signature(const Room& room);
 
 }  // namespace openaclnn_cli

@@ -1,4 +1,4 @@
-// openaclnn run: one operator on tensors of files.
+// openaclnn run: runs one operator on tensors in files.
 #include <fmt/core.h>
 
 #include <cctype>
@@ -22,11 +22,11 @@ using openaclnn_verify::Role;
 
 namespace {
 
-// "--weight-decay" for weightDecay, "--var" for varRef: what the name says besides the role.
+// Returns the option of a parameter, without its role: "--weight-decay" for weightDecay, "--var" for varRef.
 std::string option_of(const Parameter& parameter) {
   std::string word = parameter.name;
   for (const std::string_view ending : {"Optional", "Optional", "Refs", "Ref", "Out"}) {
-    // vRefs is --v of the list operator as vRef is of the single one.
+    // vRefs of the list operator becomes --v, like vRef of the single one.
     if (word.size() > ending.size() && word.ends_with(ending)) word.erase(word.size() - ending.size());
   }
   std::string option = "--";
@@ -37,9 +37,9 @@ std::string option_of(const Parameter& parameter) {
   return option;
 }
 
-// What stands on the command line, as text: CLI11 would cut numbers that are too large.
+// The command line options as text, because CLI11 would truncate large numbers.
 struct RunOptions {
-  std::map<std::string, std::vector<std::string>> given;  // by the parameter's name
+  std::map<std::string, std::vector<std::string>> given;  // by parameter name
   std::vector<std::string> outputs;                       // "FILE" or "NAME=FILE"
   bool json = false;
 };
@@ -91,7 +91,7 @@ void read_argument(const Parameter& parameter, const std::vector<std::string>& w
 
 LoadedArguments read_arguments(const Description& description, const RunOptions& options) {
   LoadedArguments arguments;
-  // Numbers first: they cost nothing, tensors may be large.
+  // Numbers first: they are cheap, and tensors may be large.
   for (const bool numbers : {true, false}) {
     for (const Parameter& parameter : description.parameters) {
       if (parameter.is_tensor() == numbers || parameter.role == Role::output) continue;
@@ -108,10 +108,10 @@ LoadedArguments read_arguments(const Description& description, const RunOptions&
   return arguments;
 }
 
-// The name that a result has in files and on the command line.
+// Returns the name of a result in files and on the command line.
 std::string result_name(const Parameter& parameter) { return option_of(parameter).substr(2); }
 
-// Which results go into which file.
+// Assigns results to files.
 std::vector<TensorOutput> plan_outputs(const Description& description, const RunOptions& options,
                                        const LoadedArguments& arguments) {
   std::vector<TensorOutput> outputs;
@@ -141,7 +141,7 @@ std::vector<TensorOutput> plan_outputs(const Description& description, const Run
   return outputs;
 }
 
-// A result in the layout that files have: arrays of column-major files are updated in their own.
+// Throws BadInput for updated tensors in column-major files, because results are written in row-major order.
 void require_row_major(const Description& description, const LoadedArguments& arguments) {
   for (const Parameter& parameter : description.parameters) {
     if (parameter.role != Role::reference || !arguments.has(parameter.name)) continue;

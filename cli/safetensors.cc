@@ -30,7 +30,7 @@ const char* name_of(aclDataType dtype) {
   return nullptr;
 }
 
-// nlohmann keeps the last of two equal keys and nests without limit; both are refused.
+// nlohmann keeps the last of two equal keys and allows unlimited nesting; this function rejects both.
 json parse_object(std::string_view text) {
   std::set<std::string> names;
   const auto check = [&](int depth, json::parse_event_t event, json& value) {
@@ -118,7 +118,7 @@ std::string safetensors_header(std::span<StoredTensor> tensors) {
         {"dtype", name_of(tensor.dtype)}, {"shape", tensor.dims}, {"data_offsets", {tensor.begin, at}}};
   }
   std::string text = object.dump();
-  text.append((8 - text.size() % 8) % 8, ' ');  // elements are aligned
+  text.append((8 - text.size() % 8) % 8, ' ');  // aligns the elements
   for (StoredTensor& tensor : tensors) tensor.begin += 8 + text.size();
   std::string length;
   for (size_t k = 0; k < 8; ++k) length += static_cast<char>(text.size() >> (8 * k));

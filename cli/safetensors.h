@@ -12,16 +12,18 @@ namespace openaclnn_cli {
 
 inline constexpr size_t kMostSafetensorsHeader = size_t{16} << 20;
 
-// Bytes that parse_safetensors() wants to see of a file: the length and the header.
+// Bytes of a file that parse_safetensors() needs: the length and the header.
 inline constexpr size_t kSafetensorsHead = kMostSafetensorsHeader + 8;
 
-// `head`: the first kSafetensorsHead bytes of the file, or all of a shorter one. Throws BadInput with a sentence about the file.
+// `head`: the first kSafetensorsHead bytes of the file, or all of a shorter one. Throws BadInput with an
+// error message about the file.
 std::vector<StoredTensor> parse_safetensors(std::string_view head, uint64_t file_bytes);
 
-// What precedes the elements of these tensors; `begin` of each is set to its place in the file.
+// Returns the bytes before the elements of these tensors, and sets `begin` of each to its position in the
+// file.
 std::string safetensors_header(std::span<StoredTensor> tensors);
 
-// Whether the format has a name for the dtype.
+// Returns whether the format has a name for the dtype.
 bool has_safetensors_name(aclDataType dtype);
 
 }  // namespace openaclnn_cli

@@ -1,4 +1,5 @@
-// A tensor in a file, as its header describes it. Sizes are checked against the file before anything is allocated.
+// A tensor in a file, as its header describes it. Sizes are checked against the file before memory is
+// allocated.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +11,19 @@
 
 namespace openaclnn_cli {
 
-inline constexpr size_t kMostDims = 8;  // what operators accept
+inline constexpr size_t kMostDims = 8;  // the limit of operators
 
 struct StoredTensor {
   std::string name;  // empty in a file of one tensor
   aclDataType dtype = ACL_DT_UNDEFINED;
   std::vector<int64_t> dims;
   bool is_column_major = false;
-  uint64_t begin = 0;  // first byte in the file
+  uint64_t begin = 0;  // offset of the first byte in the file
   uint64_t bytes = 0;
 };
 
-// Bytes of the elements; throws BadInput when the count or the bytes leave int64. `what` begins the sentence.
+// Returns the size of the elements in bytes. Throws BadInput if the count or the size exceeds int64. `what`
+// starts the error message.
 uint64_t checked_bytes(const std::string& what, aclDataType dtype, const std::vector<int64_t>& dims);
 
 }  // namespace openaclnn_cli

@@ -1,4 +1,4 @@
-// Closed streams, errors of stdout, sentences on stderr.
+// Handles closed streams, write errors of stdout, and error messages on stderr.
 #include "streams.h"
 
 #include <fcntl.h>
@@ -18,19 +18,19 @@ namespace openaclnn_cli {
 
 namespace {
 
-bool ignored_file_sizes = false;  // by whoever started this program
+bool ignored_file_sizes = false;  // inherited from the parent process
 
-// What a write to a closed stream would give, EBADF, comes from this descriptor, too. Children inherit it.
+// Opens a descriptor on which writes fail with EBADF, as they would on a closed stream. Children inherit it.
 void take_if_closed(int stream) {
-  if (fcntl(stream, F_GETFD) < 0) (void)!open("/", O_PATH);  // the lowest free number, which is the stream's
+  if (fcntl(stream, F_GETFD) < 0) (void)!open("/", O_PATH);  // gets the lowest free descriptor: the stream's
 }
 
-// The error code of the first thing that went wrong with stdout; 0: all of it was written.
+// Returns the first error code of stdout, or 0 if everything was written.
 int stdout_error() {
   const bool failed_before = std::ferror(stdout) != 0;
   if (std::fflush(stdout) != 0) return errno;
   if (failed_before) return EIO;
-  // Some file systems say at the close only that a write failed.
+  // Some file systems report a failed write only when the file is closed.
   const int copy = dup(STDOUT_FILENO);
   return copy >= 0 && close(copy) != 0 ? errno : 0;
 }

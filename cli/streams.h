@@ -1,23 +1,23 @@
-// The program's standard streams, which may be closed, full, or pipes that nobody reads.
+// The program's standard streams, which may be closed, full, or pipes without readers.
 #pragma once
 
 #include <string_view>
 
 namespace openaclnn_cli {
 
-// Before anything else: numbers 0 to 2 of streams that are closed are taken, so that no file gets them, and a file that reaches the
-// limit of sizes is an error instead of a signal.
+// Call this first. Occupies descriptors 0 to 2 of closed streams, so that no file gets them. Makes reaching
+// the file size limit an error instead of a signal.
 void prepare_streams();
 
-// In a child, before it becomes another program: signals as this program found them.
+// For a child process before exec: restores the signals that this program started with.
 void restore_signals();
 
-// "openaclnn: <sentence>" on stderr, as one line without anything that a terminal would obey. Never fails.
+// Writes "openaclnn: <sentence>" to stderr, as one line without control characters. Never fails.
 void complain(std::string_view sentence);
 
-// At the end: `code`, or kProblem with a sentence when something that was printed did not reach stdout. `error`: the error code of a
-// print that failed already. A reader that went away is no problem: 128 + SIGPIPE without a sentence, which is also what shells
-// report where the signal ends the program.
+// Call this at the end. Returns `code`, or kProblem with an error message if some output did not reach
+// stdout. `error` is the error code of an earlier failed print. A closed pipe is not an error: the result is
+// 128 + SIGPIPE without a message. Shells report the same if the signal ends the program.
 int finish_output(int code, int error = 0);
 
 }  // namespace openaclnn_cli

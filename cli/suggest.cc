@@ -1,4 +1,4 @@
-// Names the nearest option, command or operator.
+// Finds the most similar option, command or operator.
 #include "suggest.h"
 
 #include <fmt/core.h>
@@ -30,7 +30,7 @@ std::vector<std::string> command_names(const CLI::App& command) {
   return names;
 }
 
-// "; did you mean 'X'?", or where to find the right names.
+// Returns "; did you mean 'X'?", or where to find the valid names.
 std::string advice(const std::string& word, const std::vector<std::string>& names, const CLI::App& command) {
   const std::vector<std::string_view> candidates(names.begin(), names.end());
   const std::string nearest = openaclnn::did_you_mean(word, candidates);

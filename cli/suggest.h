@@ -1,4 +1,4 @@
-// What to say of words on the command line that nothing is called.
+// Error messages for unknown words on the command line.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,14 +6,14 @@
 
 namespace openaclnn_cli {
 
-// The refusal of a word that `command` does not know: an option, a command, an operator, or one argument too many. It names the nearest
-// one that exists, when one is near.
+// Returns the error message for a word that `command` does not know: an option, a command, an operator, or an
+// extra argument. Names the most similar valid word if there is one.
 std::string unknown_word_text(const CLI::App& command, const std::string& word);
 
-// As it is typed: "openaclnn trace".
+// Returns the command as it is typed: "openaclnn trace".
 std::string spoken_name(const CLI::App& command);
 
-// The innermost command that the command line named.
+// Returns the innermost command on the command line.
 const CLI::App& innermost(const CLI::App& root);
 
 }  // namespace openaclnn_cli

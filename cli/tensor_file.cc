@@ -1,4 +1,4 @@
-// Reads and writes the files of tensors.
+// Reads and writes tensor files.
 #include "tensor_file.h"
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ namespace openaclnn_cli {
 
 namespace {
 
-// False when the file ends before, or cannot be read.
+// Returns false if the file is too short or cannot be read.
 bool read_at(int file, void* to, size_t bytes, uint64_t at) {
   size_t done = 0;
   while (done < bytes) {
@@ -38,7 +38,7 @@ bool read_at(int file, void* to, size_t bytes, uint64_t at) {
 
 constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
 
-// Calls body(at, bytes) for pieces of a tensor that go through the host one by one.
+// Calls body(at, bytes) for parts of a tensor that pass through host memory one by one.
 template <class Body>
 void for_each_piece(uint64_t bytes, const Body& body) {
   for (uint64_t at = 0; at < bytes; at += kPieceBytes) body(at, std::min(kPieceBytes, bytes - at));
@@ -69,7 +69,7 @@ StoredTensor choose(std::vector<StoredTensor> tensors, const std::string& name) 
 }
 
 LoadedTensor load_file(const std::string& path, const std::string& name, bool is_npy) {
-  // Without waiting for a writer, should it be a pipe.
+  // O_NONBLOCK: does not wait for a writer if the file is a pipe.
   const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status = {};
   if (*file < 0 || fstat(*file, &status) != 0) throw BadInput(std::strerror(errno));
@@ -81,7 +81,7 @@ LoadedTensor load_file(const std::string& path, const std::string& name, bool is
   return read_elements(*file, choose(parse_safetensors(head, file_bytes), name));
 }
 
-// "3,1,4" as INT64 [3]; false when the text is none.
+// Parses "3,1,4" as INT64 [3]; returns false if the text has another form.
 bool read_numbers(const std::string& text, LoadedTensor& loaded) {
   std::vector<int64_t> numbers;
   const char* at = text.data();
@@ -122,7 +122,7 @@ void write_tensors(NewFile& file, const TensorOutput& output) {
 }  // namespace
 
 DeviceMemory::DeviceMemory(uint64_t bytes) {
-  static const int has_device = aclrtSetDevice(0);  // of the one thread that makes tensors
+  static const int has_device = aclrtSetDevice(0);  // for the one thread that creates tensors
   if (has_device != 0) throw Failure(error_text());
   if (bytes > 0 && aclrtMalloc(&data, bytes, ACL_MEM_MALLOC_HUGE_FIRST) != 0) throw Failure(error_text());
 }

@@ -1,4 +1,4 @@
-// Tensors from files and into files.
+// Loads tensors from files and saves them to files.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace openaclnn_cli {
 
-// Device memory that belongs to the tensor. On a GPU the host reaches it by copies only.
+// Device memory owned by a tensor. On a GPU the host can access it only by copies.
 struct DeviceMemory {
   explicit DeviceMemory(uint64_t bytes);
   ~DeviceMemory();
@@ -28,23 +28,23 @@ struct LoadedTensor {
   std::shared_ptr<DeviceMemory> memory;
 };
 
-// `source`: FILE.npy, FILE.safetensors:NAME, FILE.safetensors with one tensor in it, or whole numbers "3,1,4" that become INT64.
-// Throws BadInput with a sentence that begins with the source.
+// Loads a tensor from `source`: FILE.npy, FILE.safetensors:NAME, FILE.safetensors with one tensor, or whole
+// numbers "3,1,4", which become INT64. Throws BadInput with an error message that starts with the source.
 LoadedTensor load_tensor(const std::string& source);
 
-// Uninitialised.
+// The elements are uninitialised.
 LoadedTensor make_tensor(aclDataType dtype, const std::vector<int64_t>& dims);
 
-// A file to write: *.npy with one tensor or *.safetensors with any number.
+// An output file: *.npy with one tensor, or *.safetensors with any number.
 struct TensorOutput {
   std::string path;
   std::vector<LoadedTensor> tensors;
 };
 
-// Throws BadInput when the name of the file ends otherwise, or the tensors do not go into such a file.
+// Throws BadInput if the file has another extension or cannot hold the tensors.
 void require_writable(const TensorOutput& output);
 
-// Writes all files as NewFile does: none replaces another before all are complete.
+// Writes all files like NewFile: none replaces an old file before all are complete.
 void save_tensors(std::span<const TensorOutput> outputs);
 
 }  // namespace openaclnn_cli

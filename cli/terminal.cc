@@ -1,4 +1,4 @@
-// Colours, tables, progress and units.
+// Formats colours, tables, progress and units.
 #include "terminal.h"
 
 #include <fmt/core.h>
@@ -28,7 +28,7 @@ bool has_colours() {
   return has;
 }
 
-// Columns that the text takes: bytes that do not continue a character of UTF-8.
+// Returns the width of the text in columns: the number of bytes that do not continue a UTF-8 character.
 size_t width(const std::string& text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
@@ -38,7 +38,7 @@ bool is_number(const std::string& text) {
   return !text.empty() && std::strchr("0123456789-+.", text[0]) != nullptr;
 }
 
-// Characters in a line of the terminal.
+// Returns the width of the terminal in characters.
 size_t columns() {
   const char* const told = std::getenv("COLUMNS");
   const int wanted = told != nullptr ? std::atoi(told) : 0;
@@ -48,7 +48,7 @@ size_t columns() {
   return known > 0 ? static_cast<size_t>(known) : 80;
 }
 
-// The first characters of a text of UTF-8.
+// Returns the first characters of a UTF-8 text.
 std::string cut(const std::string& text, size_t characters) {
   size_t bytes = 0;
   for (; bytes < text.size() && characters > 0; --characters) {
@@ -96,7 +96,7 @@ void Table::print() const {
     for (size_t k = 0; k < rows_[n].size(); ++k) {
       const std::string& cell = rows_[n][k];
       const std::string blanks(widths[k] - width(cell), ' ');
-      // A heading stands as the first value below it.
+      // A heading is aligned like the first value below it.
       const bool right = is_number(rows_[n == 0 && rows_.size() > 1 ? 1 : n][k]);
       line += (k > 0 ? "  " : "") + (right ? blanks + cell : cell + blanks);
     }
@@ -114,7 +114,8 @@ Progress::~Progress() {
 void Progress::step(const std::string& what) {
   ++done_;
   if (!shown_) return;
-  // One column less: a full line would make the terminal begin another, which is not written over.
+  // One column less than the width: after a full line the terminal would start another, which is not
+  // overwritten.
   const std::string line = fmt::format("{} of {}  {}", done_, total_, openaclnn::printable(what));
   openaclnn::write_to_stderr("\r\033[K" + cut(line, columns() - 1));
 }

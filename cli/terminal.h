@@ -1,4 +1,4 @@
-// Text for people: colours and progress where a terminal shows them, and tables.
+// Output for people: colours and progress on terminals, and tables.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,30 @@ namespace openaclnn_cli {
 
 enum class Tone { plain, good, bad, faint, strong };
 
-// The text in a colour, when stdout is a terminal that has colours and NO_COLOR is not set.
+// Returns the text in a colour if stdout is a colour terminal and NO_COLOR is not set.
 std::string toned(Tone tone, std::string_view text);
 
-// The text with each of its lines printable().
+// Returns the text with printable() applied to each line.
 std::string printable_lines(std::string_view text);
 
-// The value and a line break. Everything beyond ASCII is escaped, so that it is valid and harmless wherever it is shown.
+// Prints the value and a line break. Non-ASCII characters are escaped, so that the output is valid and safe
+// everywhere.
 void print_json(const nlohmann::json& value);
 
-// Left-aligned columns as wide as their widest cell; numbers are right-aligned.
+// A table with left-aligned columns as wide as their widest cell; numbers are right-aligned.
 class Table {
  public:
   explicit Table(std::vector<std::string> heading) : rows_{std::move(heading)} {}
 
-  void add(std::vector<std::string> row);  // as far as it is printable
+  void add(std::vector<std::string> row);  // stored after printable()
   void print() const;
 
  private:
   std::vector<std::vector<std::string>> rows_;
 };
 
-// "3 of 17  what" on one line of stderr, cut to its width, that is written over; nothing at all without a terminal.
+// Shows "3 of 17 what" on one line of stderr, truncated to the width and overwritten each time. Prints
+// nothing without a terminal.
 class Progress {
  public:
   explicit Progress(int64_t total);

@@ -1,4 +1,4 @@
-// openaclnn trace: runs a program with OPENACLNN_TRACE, and sums traces up.
+// openaclnn trace: runs a program with OPENACLNN_TRACE, and summarises traces.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -25,7 +25,7 @@ namespace {
 
 using nlohmann::json;
 
-// What a trace says of one operator. Times are in microseconds, as in the file.
+// A trace's data about one operator. Times are in microseconds, as in the file.
 struct Total {
   int64_t calls = 0, faults = 0;
   double task = 0, bytes = 0, phase1 = 0, phase2 = 0;
@@ -34,7 +34,8 @@ struct Total {
 
 constexpr uint64_t kMostTraceBytes = uint64_t{1} << 30;  // JSON of that size takes ten times the memory
 
-// The file, which may also be a pipe. What does not begin like a trace, /dev/zero for example, is not read to its end.
+// Reads the file, which may also be a pipe. A file that does not start like a trace, such as /dev/zero, is
+// not read to its end.
 std::string read_trace(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw BadInput(fmt::format("{}: it cannot be opened", path));
@@ -49,10 +50,11 @@ std::string read_trace(const std::string& path) {
   return text;
 }
 
-// A trace whose program ended without closing it lacks the bracket at its end, and perhaps a part of the last line.
+// If the program ended without closing the trace, the final bracket and perhaps a part of the last line are
+// missing.
 json parse_events(const std::string& path) {
   const std::string text = read_trace(path);
-  // Values that nest deeper than openaclnn writes them would take the stack of whoever frees or copies them.
+  // Values nested deeper than openaclnn writes them would exhaust the stack when they are freed or copied.
   const auto is_shallow = [&](int depth, json::parse_event_t, json&) {
     if (depth > 12) throw BadInput(fmt::format("{}: it nests too deeply for a trace of openaclnn", path));
     return true;
@@ -137,14 +139,15 @@ int print_summary(const std::string& path, bool as_json) {
   return kFine;
 }
 
-// A file that a traced program writes. It is emptied before, so that an older trace cannot pass for that of this run.
+// The output file of a traced program. It is emptied first, so that an older trace is not mistaken for that
+// of this run.
 class TraceOutput {
  public:
   explicit TraceOutput(const std::string& name)
       : name_(name),
         path_(std::filesystem::absolute(name).string()),
         is_one_file_(name.find("%p") == std::string::npos) {
-    if (!is_one_file_) return;  // a file for each process, named by its number
+    if (!is_one_file_) return;  // one file per process, named by PID
     struct stat status = {};
     existed_ = stat(path_.c_str(), &status) == 0;
     if (existed_ && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) is_one_file_ = false;  // a pipe
@@ -154,7 +157,8 @@ class TraceOutput {
   }
   const std::string& path() const { return path_; }
 
-  // Says where the trace is, or why there is none; returns the exit code of a run that the program ended with `code`.
+  // Prints where the trace is, or why there is none. Returns the exit code for a run that the program ended
+  // with `code`.
   int report(const std::string& program, int code) const {
     std::error_code error;
     if (is_one_file_ && (std::filesystem::file_size(path_, error) == 0 || error)) {
@@ -175,7 +179,7 @@ class TraceOutput {
 
  private:
   bool is_complete() const {
-    if (!is_one_file_) return true;  // as far as one can tell
+    if (!is_one_file_) return true;  // cannot be determined
     constexpr std::string_view kEnd = "\n]\n";
     std::ifstream file(path_, std::ios::binary);
     file.seekg(-static_cast<std::streamoff>(kEnd.size()), std::ios::end);

@@ -1,9 +1,9 @@
-/* The one header a host program includes for the runtime: devices, streams, events, memory, helpers.
+/* The runtime header for host programs: devices, streams, events, memory and helpers.
  * SPDX-License-Identifier: Apache-2.0
  *
- * It declares nothing itself; see acl_rt.h for the functions and acl_base_rt.h for types and codes. Functions
- * of the wider interface that openaclnn does not implement (models, IPC, graphs, profiling, ...) are not
- * declared, so that a port that needs one fails when it is compiled and not when it runs.
+ * This header declares nothing itself. acl_rt.h declares the functions, acl_base_rt.h the types and codes.
+ * CANN functions that openaclnn does not implement (models, IPC, graphs, profiling, ...) are not declared. A
+ * port that needs one of them therefore fails at compile time, not at run time.
  */
 #ifndef OPENACLNN_INCLUDE_ACL_ACL_H_
 #define OPENACLNN_INCLUDE_ACL_ACL_H_

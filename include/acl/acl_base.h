@@ -14,30 +14,31 @@ extern "C" {
 #endif
 
 /**
- * Gives the bytes of one element.
+ * Returns the size of one element in bytes.
  *
  * @param dataType any value.
- * @return bytes; 0 for ACL_STRING, for types smaller than a byte, for ACL_DT_UNDEFINED and for values that
- *         are no aclDataType.
+ * @return the size in bytes; 0 for ACL_STRING, for types smaller than a byte, for ACL_DT_UNDEFINED and for
+ *         values that are not members of aclDataType.
  */
 ACL_FUNC_VISIBILITY size_t aclDataTypeSize(aclDataType dataType);
 
 /**
- * Rounds a float to half precision, to nearest with ties to even, and saturates instead of overflowing.
+ * Converts a float to half precision. Rounds to nearest, ties to even, and saturates instead of overflowing.
  *
  * @param value any value.
- * @return the bits of the half. Where the rounded value is too large, and for +Inf and NaN: 0x7BFF (65504);
- *         on the negative side 0xFBFF. At or below half of the smallest subnormal (2^-25): zero with the sign
- *         of value. Operators do not convert this way: there overflow gives Inf and NaN stays NaN.
+ * @return the bits of the half. Values that round above 65,504, +Inf and positive NaNs give 0x7BFF (65,504).
+ *         Their negative counterparts give 0xFBFF. Magnitudes of at most half of the smallest subnormal
+ *         (2^-25) give a zero with the sign of value. Operators convert differently: there overflow gives
+ *         Inf, and NaN stays NaN.
  */
 ACL_FUNC_VISIBILITY aclFloat16 aclFloatToFloat16(float value);
 
 /**
- * Widens a half to float exactly, reading exponent 31 as an ordinary exponent.
+ * Converts a half to float exactly. Exponent 31 counts as an ordinary exponent.
  *
  * @param value the bits of a half.
- * @return its value. There is no Inf or NaN: 0x7C00 gives 65536 and 0xFE00 gives -98304. Operators do not
- *         convert this way.
+ * @return its value. No half is Inf or NaN here: 0x7C00 gives 65,536 and 0xFE00 gives -98,304. Operators
+ *         convert differently.
  */
 ACL_FUNC_VISIBILITY float aclFloat16ToFloat(aclFloat16 value);
 

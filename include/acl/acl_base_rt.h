@@ -1,7 +1,7 @@
 /* Types and codes that every other public header needs: handles, dtypes, formats, aclError, aclnnStatus.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Enums are plain C enums, so C and C++ callers may write ACL_FLOAT, and C++ callers also
+ * Enums are plain C enums: C and C++ callers can write ACL_FLOAT, and C++ callers also
  * aclDataType::ACL_FLOAT.
  */
 #ifndef OPENACLNN_INCLUDE_ACL_ACL_BASE_RT_H_
@@ -13,7 +13,7 @@
 #include "acl/error_codes/ge_error_codes.h"
 #include "acl/error_codes/rt_error_codes.h"
 
-/* Marks every function that the library exports, also when a program is built with -fvisibility=hidden. */
+/* Marks exported functions, so that they stay visible under -fvisibility=hidden. */
 #ifndef ACL_FUNC_VISIBILITY
 #if defined(__GNUC__)
 #define ACL_FUNC_VISIBILITY __attribute__((visibility("default")))
@@ -22,7 +22,7 @@
 #endif
 #endif
 
-/* In C++ an enum is an int for good, so that any value a caller passes can be looked at and refused. */
+/* In C++ every enum has the underlying type int, so the library can inspect and reject any value. */
 #ifdef __cplusplus
 #define ACL_ENUM_INT : int
 #else
@@ -33,16 +33,16 @@
 extern "C" {
 #endif
 
-/** Result of an acl* function: 0 or a code below or in acl/error_codes/rt_error_codes.h. */
+/** Result of an acl* function: 0, or a code defined below or in acl/error_codes/rt_error_codes.h. */
 typedef int aclError;
 
-/** Result of an aclnn function: 0 or a code. Names of the codes: openaclnn/status.h. */
+/** Result of an aclnn function: 0 or a code. openaclnn/status.h names the codes. */
 typedef int32_t aclnnStatus;
 
 /**
- * Handles of runtime objects. They are numbers, not addresses: never NULL, never dereferenced, never used
- * twice in a process, so a handle that outlived its object is recognised and gives 107017. As a stream, NULL
- * means the default stream of the current context wherever a function says so.
+ * Handles of runtime objects. A handle is a number, not an address. It is never NULL, never dereferenced, and
+ * never reused within a process, so functions detect a handle whose object was destroyed and return 107017.
+ * Functions that accept NULL as a stream use the default stream of the current context.
  */
 typedef void* aclrtStream;
 typedef void* aclrtEvent;
@@ -52,8 +52,8 @@ typedef void* aclrtContext;
 typedef uint16_t aclFloat16;
 
 /**
- * Type of the elements of a tensor. aclDataTypeSize gives the bytes of one; each operator says which it
- * accepts.
+ * Type of the elements of a tensor. aclDataTypeSize returns the size of one element. Each operator's header
+ * lists the types that it accepts.
  */
 typedef enum aclDataType ACL_ENUM_INT {
   ACL_DT_UNDEFINED = -1,
@@ -87,9 +87,9 @@ typedef enum aclDataType ACL_ENUM_INT {
 } aclDataType;
 
 /**
- * Storage format of a tensor. UNDEFINED, NCHW, NHWC, ND, HWCN, NDHWC, NCDHW, NC and NCL all mean the same
- * here: plain strided memory, of any rank. Phase 1 of an operator rejects the others, which are layouts
- * private to NPUs, with 161002.
+ * Storage format of a tensor. UNDEFINED, NCHW, NHWC, ND, HWCN, NDHWC, NCDHW, NC and NCL all mean plain
+ * strided memory of any rank here. The other formats are private to NPUs; phase 1 of every operator rejects
+ * them with 161002.
  */
 typedef enum aclFormat ACL_ENUM_INT {
   ACL_FORMAT_UNDEFINED = -1,
@@ -104,7 +104,7 @@ typedef enum aclFormat ACL_ENUM_INT {
   ACL_FORMAT_FRACTAL_NZ = 29,
   ACL_FORMAT_NCDHW = 30,
   ACL_FORMAT_NDC1HWC0 = 32,
-  ACL_FRACTAL_Z_3D = 33, /**< without FORMAT in its name, as callers write it */
+  ACL_FRACTAL_Z_3D = 33, /**< CANN's spelling, without FORMAT in the name */
   ACL_FORMAT_NC = 35,
   ACL_FORMAT_NCL = 47,
   ACL_FORMAT_FRACTAL_NZ_C0_16 = 50,
@@ -114,14 +114,14 @@ typedef enum aclFormat ACL_ENUM_INT {
   ACL_FORMAT_FRACTAL_NZ_C0_8 = 54
 } aclFormat;
 
-/** Where memory lives. No function of this release takes it. */
+/** Location of memory. No function of this release uses it. */
 typedef enum aclMemType ACL_ENUM_INT {
   ACL_MEMTYPE_DEVICE = 0,
   ACL_MEMTYPE_HOST = 1,
   ACL_MEMTYPE_HOST_COMPILE_INDEPENDENT = 2
 } aclMemType;
 
-/** Severity of a log line. No function of this release takes it. */
+/** Severity of a log line. No function of this release uses it. */
 typedef enum aclLogLevel ACL_ENUM_INT {
   ACL_DEBUG = 0,
   ACL_INFO = 1,
@@ -129,14 +129,14 @@ typedef enum aclLogLevel ACL_ENUM_INT {
   ACL_ERROR = 3
 } aclLogLevel;
 
-/** A capability one may ask about. No function of this release takes it. */
+/** A capability of CANN to query. No function of this release uses it. */
 typedef enum aclCannAttr ACL_ENUM_INT {
   ACL_CANN_ATTR_INF_NAN = 0,
   ACL_CANN_ATTR_BF16 = 1,
   ACL_CANN_ATTR_JIT_COMPILE = 2
 } aclCannAttr;
 
-/** A quantity of a device. No function of this release takes it. */
+/** A property of a device. No function of this release uses it. */
 typedef enum aclDeviceInfo ACL_ENUM_INT {
   ACL_DEVICE_INFO_AI_CORE_NUM = 0,
   ACL_DEVICE_INFO_VECTOR_CORE_NUM = 1,
@@ -148,11 +148,11 @@ static const int ACL_SUCCESS = 0;
 static const int ACL_ERROR_NONE = 0;
 static const int ACL_ERROR_INVALID_PARAM = 100000; /* a NULL pointer or an unknown enum value */
 static const int ACL_ERROR_UNINITIALIZE = 100001;
-static const int ACL_ERROR_REPEAT_INITIALIZE = 100002; /* aclInit again: counted, treat it as success */
+static const int ACL_ERROR_REPEAT_INITIALIZE = 100002; /* aclInit was called before; treat as success */
 static const int ACL_ERROR_INVALID_FILE = 100003;      /* aclInit: the file cannot be read */
 static const int ACL_ERROR_PARSE_FILE = 100006;        /* aclInit: the file is not JSON */
 static const int ACL_ERROR_UNSUPPORTED_DATA_TYPE = 100026;
-static const int ACL_ERROR_REPEAT_FINALIZE = 100037; /* aclFinalize without aclInit, or again */
+static const int ACL_ERROR_REPEAT_FINALIZE = 100037; /* aclFinalize without aclInit, or repeated */
 static const int ACL_ERROR_BAD_ALLOC = 200000;
 static const int ACL_ERROR_API_NOT_SUPPORT = 200001;
 static const int ACL_ERROR_INVALID_DEVICE = 200002;

@@ -1,4 +1,4 @@
-/* Present because host programs include it; declares nothing: openaclnn runs operators, not models.
+/* Exists because host programs include it. It declares nothing: openaclnn runs operators, not models.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef OPENACLNN_INCLUDE_ACL_ACL_MDL_H_

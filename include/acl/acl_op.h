@@ -1,4 +1,4 @@
-/* Present because host programs include it; declares nothing: operators are in aclnnop/.
+/* Exists because host programs include it. It declares nothing: aclnnop/ declares the operators.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef OPENACLNN_INCLUDE_ACL_ACL_OP_H_

@@ -1,24 +1,26 @@
-/* The runtime: devices, contexts, streams, events, memory, options and the error text of a thread.
+/* The runtime: devices, contexts, streams, events, memory, options and error messages.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Order of a program: aclInit, aclrtSetDevice, aclrtCreateStream, aclrtMalloc, aclrtMemcpy, operators,
- * aclrtSynchronizeStream, aclrtMemcpy, frees, aclrtResetDevice, aclFinalize.
+ * Typical order of calls: aclInit, aclrtSetDevice, aclrtCreateStream, aclrtMalloc, aclrtMemcpy, operators,
+ * aclrtSynchronizeStream, aclrtMemcpy, aclrtFree, aclrtResetDevice, aclFinalize.
  *
- * Which device: OPENACLNN_DEVICE = auto (CUDA when its plugin loads and a GPU answers, else CPU), cpu or
- * cuda. Ids count from 0. On the CPU, device memory is host memory.
+ * Devices: OPENACLNN_DEVICE selects the platform: auto, cpu or cuda. auto selects CUDA if its plugin loads
+ * and a GPU is available, otherwise the CPU. Device ids start at 0. On the CPU, device memory is host memory.
  *
- * Threads: every function may be called from any thread at any time. Current device and context, error text
- * and last error are per thread; a thread without a current context gets 107002 where a function lists it.
- * Calls on one object are serialised; one that loses against a destroy gets the code of a destroyed object.
+ * Threads: every function may be called from any thread at any time. The current device, the current context,
+ * the error messages and the last error are per thread. A thread without a current context gets 107002 from
+ * functions that list this code. Concurrent calls on one object are serialised. A call that runs after the
+ * object was destroyed returns the code of a destroyed object.
  *
- * Codes: listed at each function, 0 is success. Names: acl_base_rt.h (100xxx) and
- * error_codes/rt_error_codes.h (the rest). Not repeated below: 207001 when the library cannot allocate its
- * own bookkeeping, and on CUDA 507899 in a child of fork() and the driver's failure once a device is lost.
- * Each failure adds one line to the thread's error text (aclGetRecentErrMsg).
+ * Codes: each function lists the codes that it returns; 0 is success. The names are in acl_base_rt.h (100xxx)
+ * and error_codes/rt_error_codes.h (the others). Some codes are not repeated below. Every function returns
+ * 207001 if the library cannot allocate its own data structures. On CUDA, functions return 507899 in a child
+ * of fork(), and the driver's error code after a device is lost. Each failure adds one line to the thread's
+ * error messages (aclGetRecentErrMsg).
  *
- * FAULT: bad tensor data that a kernel met, such as an index out of range. The stream and the process go on;
- * the next synchronise that covers the task returns 507035, once, with the position and the value in the
- * error text.
+ * FAULT: invalid tensor data that a kernel found, such as an index out of range. The stream and the process
+ * continue. The next synchronising call that covers the task returns 507035 once. Its error message contains
+ * the position and the value.
  */
 #ifndef OPENACLNN_INCLUDE_ACL_ACL_RT_H_
 #define OPENACLNN_INCLUDE_ACL_ACL_RT_H_
@@ -28,12 +30,12 @@
 
 #include "acl/acl_base.h"
 
-/* The version of the interface, as aclrtGetVersion reports it. */
+/* Version of the interface, as aclrtGetVersion returns it. */
 #define ACL_MAJOR_VERSION 1
 #define ACL_MINOR_VERSION 17
 #define ACL_PATCH_VERSION 0
 
-/* Flags of an event. Only ACL_EVENT_TIME_LINE has an effect: times are kept. Unknown flags are ignored. */
+/* Flags of an event. Only ACL_EVENT_TIME_LINE has an effect: the event records times. Others are ignored. */
 #define ACL_EVENT_SYNC 0x00000001U
 #define ACL_EVENT_CAPTURE_STREAM_PROGRESS 0x00000002U
 #define ACL_EVENT_TIME_LINE 0x00000008U
@@ -41,7 +43,7 @@
 #define ACL_EVENT_EXTERNAL 0x00000020U
 #define ACL_EVENT_IPC 0x00000040U
 
-/* Flags of a stream: hints without effect on results. */
+/* Flags of a stream: hints that do not affect results. */
 #define ACL_STREAM_FAST_LAUNCH 0x00000001U
 #define ACL_STREAM_FAST_SYNC 0x00000002U
 #define ACL_STREAM_PERSISTENT 0x00000004U
@@ -49,7 +51,7 @@
 #define ACL_STREAM_CPU_SCHEDULE 0x00000010U
 #define ACL_STREAM_DEVICE_USE_ONLY 0x00000020U
 
-/* Modes of a stream after a failure. No function of this release takes them. */
+/* Modes of a stream after a failure. No function of this release uses these values. */
 #define ACL_CONTINUE_ON_FAILURE 0x00000000U
 #define ACL_STOP_ON_FAILURE 0x00000001U
 
@@ -60,7 +62,7 @@ extern "C" {
 /** Where the calling program runs. */
 typedef enum aclrtRunMode ACL_ENUM_INT { ACL_DEVICE = 0, ACL_HOST = 1 } aclrtRunMode;
 
-/** Direction of a copy: a hint; the real placement of the memory decides. Copies accept 0 to 5. */
+/** Direction of a copy, as a hint: the actual location of the memory decides. Copies accept 0 to 5. */
 typedef enum aclrtMemcpyKind ACL_ENUM_INT {
   ACL_MEMCPY_HOST_TO_HOST = 0,
   ACL_MEMCPY_HOST_TO_DEVICE = 1,
@@ -72,7 +74,7 @@ typedef enum aclrtMemcpyKind ACL_ENUM_INT {
   ACL_MEMCPY_INTER_DEVICE_TO_DEVICE = 7
 } aclrtMemcpyKind;
 
-/** Kind of memory wanted: a hint; every value, and any combination, is accepted. */
+/** Kind of memory to allocate, as a hint. Every value and every combination is accepted. */
 typedef enum aclrtMemMallocPolicy ACL_ENUM_INT {
   ACL_MEM_MALLOC_HUGE_FIRST = 0,
   ACL_MEM_MALLOC_HUGE_ONLY = 1,
@@ -124,8 +126,7 @@ typedef enum aclrtEventStatus ACL_ENUM_INT {
 } aclrtEventStatus;
 
 /**
- * State of an event, as aclrtQueryEventStatus reports it. The numbers are the other way round than in
- * aclrtEventStatus.
+ * State of an event, as aclrtQueryEventStatus reports it. The values are the reverse of aclrtEventStatus.
  */
 typedef enum aclrtEventRecordedStatus ACL_ENUM_INT {
   ACL_EVENT_RECORDED_STATUS_NOT_READY = 0,
@@ -139,13 +140,14 @@ typedef enum aclrtEventWaitStatus ACL_ENUM_INT {
   ACL_EVENT_WAIT_STATUS_RESERVED = 0xFFFF
 } aclrtEventWaitStatus;
 
-/** Whether a callback holds up its stream. No function of this release takes it. */
+/** Whether a callback blocks its stream. No function of this release uses it. */
 typedef enum aclrtCallbackBlockType ACL_ENUM_INT {
   ACL_CALLBACK_NO_BLOCK = 0,
   ACL_CALLBACK_BLOCK = 1
 } aclrtCallbackBlockType;
 
-/** Options one may set. They are stored and have no effect on results: openaclnn is deterministic always. */
+/** Options that programs can set. They are stored but do not affect results: openaclnn is always
+ * deterministic. */
 typedef enum aclSysParamOpt ACL_ENUM_INT {
   ACL_OPT_DETERMINISTIC = 0,
   ACL_OPT_ENABLE_DEBUG_KERNEL = 1,
@@ -153,35 +155,36 @@ typedef enum aclSysParamOpt ACL_ENUM_INT {
   ACL_OPT_ENABLE_KERNEL_EARLY_START = 3 /**< per process only */
 } aclSysParamOpt;
 
-/** Whose last error is meant: there is only the calling thread's. */
+/** Scope of the last error. Only the calling thread's last error exists. */
 typedef enum aclrtLastErrLevel ACL_ENUM_INT { ACL_RT_THREAD_LEVEL = 0 } aclrtLastErrLevel;
 
 /* ---- Initialisation ---- */
 
 /**
- * Counts one user of the library. Nothing depends on it except the release of what is left over: other
- * functions work without.
+ * Adds one reference to the library. The references only determine when the library releases leftover
+ * objects. Other functions also work without aclInit.
  *
- * @param configPath NULL or the path of a JSON file: a regular file of at most 1 MiB, nesting at most 10. It
- *         is read and checked; its contents have no effect.
- * @return 0 the first time; 100002 on later calls, which count up and are to be treated as success; 100000 a
- *         later call with another path than the first; 100003 the file cannot be read; 100006 it is not JSON.
+ * @param configPath NULL, or the path of a JSON file: a regular file of at most 1 MiB with at most 10 nesting
+ *         levels. The file is read and checked, but its contents have no effect.
+ * @return 0 on the first call; 100002 on later calls, which add a reference and should be treated as success;
+ *         100000 a later call passes another path than the first; 100003 the file cannot be read; 100006 the
+ *         file is not JSON.
  */
 ACL_FUNC_VISIBILITY aclError aclInit(const char* configPath);
 
 /**
- * Waits for all streams and drops every reference at once: contexts, streams, events and one-shot executors
- * that never ran are released; tensors, arrays and repeatable executors stay. Handles of what was released
- * give 107017 (executors 561000) later.
+ * Waits for all streams and removes all references at once. It releases contexts, streams, events and
+ * one-shot executors that never ran. Tensors, arrays and repeatable executors remain. Later calls with a
+ * released handle return 107017 (561000 for executors).
  *
- * @return 0, also with queued work or after a lost device; 100037 without aclInit, or when called again.
+ * @return 0, also if tasks were queued or a device was lost; 100037 without aclInit, or if called again.
  */
 ACL_FUNC_VISIBILITY aclError aclFinalize(void);
 
 /**
- * Takes back one aclInit; the last one does what aclFinalize does.
+ * Removes one reference that aclInit added. Removing the last one does what aclFinalize does.
  *
- * @param refCount receives how many remain.
+ * @param refCount receives the number of remaining references.
  * @return 0; 100000 refCount is NULL; 100037 without aclInit.
  */
 ACL_FUNC_VISIBILITY aclError aclFinalizeReference(uint64_t* refCount);
@@ -190,17 +193,18 @@ ACL_FUNC_VISIBILITY aclError aclFinalizeReference(uint64_t* refCount);
 
 /**
  * Makes a device current on this thread: binds the thread to the device's default context, which has a
- * default stream. The default context is shared by all threads and counted once per call.
+ * default stream. All threads share this context. Each call adds one reference to it.
  *
- * @param deviceId from 0 to the device count - 1.
- * @return 0; 107001 no such device; 207004 OPENACLNN_DEVICE=cuda and no GPU answers (the text says why).
+ * @param deviceId a number from 0 to the device count - 1.
+ * @return 0; 107001 no such device; 207004 OPENACLNN_DEVICE=cuda, but no GPU is available (the error message
+ *         says why).
  */
 ACL_FUNC_VISIBILITY aclError aclrtSetDevice(int32_t deviceId);
 
 /**
- * Takes back one aclrtSetDevice. When none is left, queued work is drained and the default context goes with
- * its streams: later use gives 107017. Memory blocks stay valid until aclrtFree. Without a matching
- * aclrtSetDevice it does nothing.
+ * Removes one reference that aclrtSetDevice added. Removing the last one waits for queued tasks and destroys
+ * the default context with its streams; using them later returns 107017. Memory blocks stay valid until
+ * aclrtFree. Without a matching aclrtSetDevice the call does nothing.
  *
  * @param deviceId as in aclrtSetDevice.
  * @return 0; 107001 no such device.
@@ -208,7 +212,7 @@ ACL_FUNC_VISIBILITY aclError aclrtSetDevice(int32_t deviceId);
 ACL_FUNC_VISIBILITY aclError aclrtResetDevice(int32_t deviceId);
 
 /**
- * As aclrtResetDevice, as if this were the last reference.
+ * Like aclrtResetDevice, but removes all references.
  *
  * @param deviceId as in aclrtSetDevice.
  * @return 0; 107001 no such device.
@@ -216,7 +220,7 @@ ACL_FUNC_VISIBILITY aclError aclrtResetDevice(int32_t deviceId);
 ACL_FUNC_VISIBILITY aclError aclrtResetDeviceForce(int32_t deviceId);
 
 /**
- * Gives the device of this thread's current context.
+ * Returns the device of this thread's current context.
  *
  * @param deviceId receives the id.
  * @return 0; 100000 deviceId is NULL; 107002 no current context.
@@ -224,49 +228,49 @@ ACL_FUNC_VISIBILITY aclError aclrtResetDeviceForce(int32_t deviceId);
 ACL_FUNC_VISIBILITY aclError aclrtGetDevice(int32_t* deviceId);
 
 /**
- * Gives the number of devices of the platform in use.
+ * Returns the number of devices of the platform in use.
  *
- * @param count receives it: on the CPU OPENACLNN_CPU_DEVICES (default 1); 0 when OPENACLNN_DEVICE=cuda and no
- *         GPU answers.
+ * @param count receives the number. On the CPU it is OPENACLNN_CPU_DEVICES (default 1). It is 0 if
+ *         OPENACLNN_DEVICE=cuda and no GPU is available.
  * @return 0; 100000 count is NULL.
  */
 ACL_FUNC_VISIBILITY aclError aclrtGetDeviceCount(uint32_t* count);
 
 /**
- * Tells whether the program runs on the host or on the device.
+ * Reports whether the program runs on the host or on the device.
  *
- * @param runMode receives ACL_HOST, always.
+ * @param runMode always receives ACL_HOST.
  * @return 0; 100000 runMode is NULL.
  */
 ACL_FUNC_VISIBILITY aclError aclrtGetRunMode(aclrtRunMode* runMode);
 
 /**
- * Waits until every stream of the current device is empty, in all its contexts.
+ * Waits until all streams of the current device, in all its contexts, are empty.
  *
- * @return 0; 107002 no current context; 507035 tasks met FAULTs that were not reported yet: one line of text
- *         for each stream.
+ * @return 0; 107002 no current context; 507035 tasks found FAULTs that have not been reported yet: one error
+ *         message for each stream.
  */
 ACL_FUNC_VISIBILITY aclError aclrtSynchronizeDevice(void);
 
 /**
- * As aclrtSynchronizeDevice, but gives up after a time.
+ * Like aclrtSynchronizeDevice, with a time limit.
  *
  * @param timeout milliseconds; -1 waits without limit.
- * @return 0; 107000 timeout < -1; 107002 no current context; 507035 as aclrtSynchronizeDevice; 507046 time is
- *         up: nothing is cancelled.
+ * @return 0; 107000 timeout < -1; 107002 no current context; 507035 as in aclrtSynchronizeDevice; 507046 the
+ *         wait timed out, nothing is cancelled.
  */
 ACL_FUNC_VISIBILITY aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout);
 
 /**
- * Gives the chip name that callers use to choose code paths.
+ * Returns the chip name, which callers use to select code paths.
  *
- * @return OPENACLNN_SOC_NAME, by default "Ascend910B1"; never NULL; owned by the library, valid as long as
- *         the process.
+ * @return OPENACLNN_SOC_NAME, by default "Ascend910B1"; never NULL. The library owns the string, which stays
+ *         valid until the process ends.
  */
 ACL_FUNC_VISIBILITY const char* aclrtGetSocName(void);
 
 /**
- * Gives the version of the interface that the loaded library implements.
+ * Returns the version of the interface that the loaded library implements.
  *
  * @param majorVersion receives 1.
  * @param minorVersion receives 17.
@@ -277,9 +281,9 @@ ACL_FUNC_VISIBILITY aclError aclrtGetVersion(int32_t* majorVersion, int32_t* min
                                              int32_t* patchVersion);
 
 /**
- * Tells whether one device can read another's memory directly.
+ * Reports whether one device can read another device's memory directly.
  *
- * @param canAccessPeer receives 1 or 0: on the CPU 1, on CUDA the driver's answer.
+ * @param canAccessPeer receives 1 or 0. On the CPU it is 1, on CUDA the driver's answer.
  * @param deviceId the device that reads.
  * @param peerDeviceId the device that holds the memory.
  * @return 0; 100000 canAccessPeer is NULL; 107001 no such device.
@@ -288,11 +292,11 @@ ACL_FUNC_VISIBILITY aclError aclrtDeviceCanAccessPeer(int32_t* canAccessPeer, in
                                                       int32_t peerDeviceId);
 
 /**
- * Lets the current device read another device's memory. On the CPU there is nothing to do.
+ * Allows the current device to read another device's memory. Does nothing on the CPU.
  *
  * @param peerDeviceId the device that holds the memory.
  * @param flags 0; other values are ignored.
- * @return 0; 107001 no such device; 207000 the devices cannot do it.
+ * @return 0; 107001 no such device; 207000 the devices do not support it.
  */
 ACL_FUNC_VISIBILITY aclError aclrtDeviceEnablePeerAccess(int32_t peerDeviceId, uint32_t flags);
 
@@ -303,101 +307,102 @@ ACL_FUNC_VISIBILITY aclError aclrtDeviceEnablePeerAccess(int32_t peerDeviceId, u
  *
  * @param context receives the handle; release it with aclrtDestroyContext.
  * @param deviceId as in aclrtSetDevice.
- * @return 0; 100000 context is NULL; 107001 no such device; 207004 as aclrtSetDevice.
+ * @return 0; 100000 context is NULL; 107001 no such device; 207004 as in aclrtSetDevice.
  */
 ACL_FUNC_VISIBILITY aclError aclrtCreateContext(aclrtContext* context, int32_t deviceId);
 
 /**
- * Drains and destroys the streams of a context, then the context. Threads that had it current have none
- * afterwards.
+ * Waits for the streams of a context and destroys them, then destroys the context. Threads on which it was
+ * current have no current context afterwards.
  *
  * @param context a live context.
- * @return 0; 100000 context is NULL; 107017 it is not live.
+ * @return 0; 100000 context is NULL; 107017 context is not live.
  */
 ACL_FUNC_VISIBILITY aclError aclrtDestroyContext(aclrtContext context);
 
 /**
- * Makes a context, and its device, current on this thread.
+ * Makes a context and its device current on this thread.
  *
- * @param context any live context, whichever thread created it.
- * @return 0; 100000 context is NULL; 107017 it is not live.
+ * @param context a live context, created on any thread.
+ * @return 0; 100000 context is NULL; 107017 context is not live.
  */
 ACL_FUNC_VISIBILITY aclError aclrtSetCurrentContext(aclrtContext context);
 
 /**
- * Gives this thread's current context.
+ * Returns this thread's current context.
  *
  * @param context receives the handle.
- * @return 0; 100000 context is NULL; 107002 there is none.
+ * @return 0; 100000 context is NULL; 107002 no current context.
  */
 ACL_FUNC_VISIBILITY aclError aclrtGetCurrentContext(aclrtContext* context);
 
 /**
- * Gives the handle of the stream that NULL stands for on this thread.
+ * Returns the handle of the stream that NULL means on this thread.
  *
- * @param stream receives the default stream of the current context. It belongs to the context:
- *         aclrtDestroyStream refuses it.
+ * @param stream receives the default stream of the current context, which owns it: aclrtDestroyStream rejects
+ *         this handle.
  * @return 0; 100000 stream is NULL; 107002 no current context.
  */
 ACL_FUNC_VISIBILITY aclError aclrtCtxGetCurrentDefaultStream(aclrtStream* stream);
 
-/* ---- Streams: queues of tasks. They are independent of each other, the default stream included. ---- */
+/* ---- Streams: queues of tasks. All streams, including default ones, are independent of each other. ---- */
 
 /**
  * Creates a stream in the current context.
  *
  * @param stream receives the handle; release it with aclrtDestroyStream.
- * @return 0; 100000 stream is NULL; 107002 no current context; 207008 no further stream can be made.
+ * @return 0; 100000 stream is NULL; 107002 no current context; 207008 no more streams can be created.
  */
 ACL_FUNC_VISIBILITY aclError aclrtCreateStream(aclrtStream* stream);
 
 /**
- * As aclrtCreateStream, with hints.
+ * Like aclrtCreateStream, with hints.
  *
  * @param stream as in aclrtCreateStream.
  * @param priority, flag hints (ACL_STREAM_*); any value is accepted.
- * @return as aclrtCreateStream.
+ * @return as in aclrtCreateStream.
  */
 ACL_FUNC_VISIBILITY aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority,
                                                          uint32_t flag);
 
 /**
- * Waits for all tasks of a stream, then destroys it. A FAULT nobody asked for yet is reported by the next
- * synchronise of the device.
+ * Waits for all tasks of a stream, then destroys it. The next synchronising call on the device reports FAULTs
+ * of the stream that have not been reported yet.
  *
- * @param stream a live stream that was created, not a default stream.
- * @return 0; 100000 stream is NULL; 107017 it is not live, or a default stream.
+ * @param stream a live stream other than a default stream.
+ * @return 0; 100000 stream is NULL; 107017 stream is not live, or is a default stream.
  */
 ACL_FUNC_VISIBILITY aclError aclrtDestroyStream(aclrtStream stream);
 
 /**
- * Destroys a stream and drops its tasks that have not started.
+ * Destroys a stream and discards its tasks that have not started.
  *
  * @param stream as in aclrtDestroyStream.
- * @return as aclrtDestroyStream.
+ * @return as in aclrtDestroyStream.
  */
 ACL_FUNC_VISIBILITY aclError aclrtDestroyStreamForce(aclrtStream stream);
 
 /**
- * Waits until a stream is empty. Only then are the results of its tasks valid on the host.
+ * Waits until a stream is empty. Results of its tasks are valid on the host only after this.
  *
  * @param stream a live stream, or NULL for the default stream.
- * @return 0; 107002 no current context; 107017 stream is not live; 507035 a task met a FAULT: returned once,
- *         the sentence names operator, position and value; tasks after it ran.
+ * @return 0; 107002 no current context; 107017 stream is not live; 507035 a task found a FAULT: returned
+ *         once. The error message names the operator, the position and the value. Later tasks of the stream
+ *         have run.
  */
 ACL_FUNC_VISIBILITY aclError aclrtSynchronizeStream(aclrtStream stream);
 
 /**
- * As aclrtSynchronizeStream, but gives up after a time.
+ * Like aclrtSynchronizeStream, with a time limit.
  *
  * @param stream as in aclrtSynchronizeStream.
  * @param timeout milliseconds; -1 waits without limit.
- * @return as aclrtSynchronizeStream; 107000 timeout < -1; 507046 time is up: nothing is cancelled.
+ * @return as in aclrtSynchronizeStream; 107000 timeout < -1; 507046 the wait timed out, nothing is cancelled.
  */
 ACL_FUNC_VISIBILITY aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout);
 
 /**
- * Tells, without waiting, whether a stream is empty. It never reports a FAULT.
+ * Reports whether a stream is empty, without waiting. It never reports a FAULT.
  *
  * @param stream a live stream, or NULL for the default stream.
  * @param status receives COMPLETE or NOT_READY.
@@ -406,20 +411,20 @@ ACL_FUNC_VISIBILITY aclError aclrtSynchronizeStreamWithTimeout(aclrtStream strea
 ACL_FUNC_VISIBILITY aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus* status);
 
 /**
- * Makes the later tasks of a stream wait for an event; the host does not wait. Meant is the latest record of
- * the event at the time of this call: a record that comes later changes nothing, so waits cannot form a
+ * Makes the later tasks of a stream wait for an event. The host does not wait. The stream waits for the
+ * latest record of the event at the time of this call. Later records have no effect, so waits cannot form a
  * cycle.
  *
  * @param stream a live stream, or NULL for the default stream.
- * @param event a live event; one that was never recorded does not hold.
+ * @param event a live event. An event that was never recorded does not block the stream.
  * @return 0; 100000 event is NULL; 107002 no current context; 107017 a handle is not live.
  */
 ACL_FUNC_VISIBILITY aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event);
 
-/* ---- Events: marks in a stream ---- */
+/* ---- Events: markers in a stream ---- */
 
 /**
- * Creates an event that keeps times.
+ * Creates an event that records times.
  *
  * @param event receives the handle; release it with aclrtDestroyEvent.
  * @return 0; 100000 event is NULL; 107002 no current context.
@@ -427,32 +432,32 @@ ACL_FUNC_VISIBILITY aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent
 ACL_FUNC_VISIBILITY aclError aclrtCreateEvent(aclrtEvent* event);
 
 /**
- * As aclrtCreateEvent, with flags.
+ * Like aclrtCreateEvent, with flags.
  *
  * @param event as in aclrtCreateEvent.
- * @param flag ACL_EVENT_*: times are kept only with ACL_EVENT_TIME_LINE; others are ignored.
- * @return as aclrtCreateEvent.
+ * @param flag ACL_EVENT_*. Times are recorded only with ACL_EVENT_TIME_LINE; other flags are ignored.
+ * @return as in aclrtCreateEvent.
  */
 ACL_FUNC_VISIBILITY aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t flag);
 
 /**
  * The same as aclrtCreateEventWithFlag.
  *
- * @param event, flag as there.
- * @return as there.
+ * @param event, flag as in aclrtCreateEventWithFlag.
+ * @return as in aclrtCreateEventWithFlag.
  */
 ACL_FUNC_VISIBILITY aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t flag);
 
 /**
- * Destroys an event, at any time: streams that already wait for it keep waiting for its record.
+ * Destroys an event at any time. Streams that already wait for it continue to wait for its record.
  *
  * @param event a live event.
- * @return 0; 100000 event is NULL; 107017 it is not live.
+ * @return 0; 100000 event is NULL; 107017 event is not live.
  */
 ACL_FUNC_VISIBILITY aclError aclrtDestroyEvent(aclrtEvent event);
 
 /**
- * Puts a mark into a stream, in stream order. It replaces the event's earlier record.
+ * Places a marker in a stream, in stream order. It replaces the event's previous record.
  *
  * @param event a live event.
  * @param stream a live stream, or NULL for the default stream.
@@ -461,65 +466,66 @@ ACL_FUNC_VISIBILITY aclError aclrtDestroyEvent(aclrtEvent event);
 ACL_FUNC_VISIBILITY aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream);
 
 /**
- * Takes an event back to "never recorded", in stream order.
+ * Resets an event to "never recorded", in stream order.
  *
  * @param event, stream as in aclrtRecordEvent.
- * @return as aclrtRecordEvent.
+ * @return as in aclrtRecordEvent.
  */
 ACL_FUNC_VISIBILITY aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream);
 
 /**
- * Tells, without waiting, whether the latest record of an event is reached.
+ * Reports whether the latest record of an event has been reached, without waiting.
  *
  * @param event a live event.
- * @param status receives COMPLETE (0), also when never recorded, or NOT_READY (1).
+ * @param status receives COMPLETE (0), also for an event that was never recorded, or NOT_READY (1).
  * @return 0; 100000 a pointer is NULL; 107002 no current context; 107017 event is not live.
  */
 ACL_FUNC_VISIBILITY aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status);
 
 /**
- * As aclrtQueryEvent, in other numbers.
+ * Like aclrtQueryEvent, with different values.
  *
- * @param event as there.
- * @param status receives COMPLETE (1), also when never recorded, or NOT_READY (0).
- * @return as aclrtQueryEvent.
+ * @param event as in aclrtQueryEvent.
+ * @param status receives COMPLETE (1), also for an event that was never recorded, or NOT_READY (0).
+ * @return as in aclrtQueryEvent.
  */
 ACL_FUNC_VISIBILITY aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status);
 
 /**
- * As aclrtQueryEvent, in another type.
+ * Like aclrtQueryEvent, with another type.
  *
- * @param event as there.
- * @param status receives COMPLETE (0), also when never recorded, or NOT_READY (1).
- * @return as aclrtQueryEvent.
+ * @param event as in aclrtQueryEvent.
+ * @param status receives COMPLETE (0), also for an event that was never recorded, or NOT_READY (1).
+ * @return as in aclrtQueryEvent.
  */
 ACL_FUNC_VISIBILITY aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* status);
 
 /**
- * Waits until the latest record of an event is reached; an event never recorded does not wait.
+ * Waits until the latest record of an event has been reached. Returns at once if it was never recorded.
  *
  * @param event a live event.
- * @return 0; 100000 event is NULL; 107002 no current context; 107017 it is not live; 507035 a task before the
- *         mark met a FAULT, as in aclrtSynchronizeStream.
+ * @return 0; 100000 event is NULL; 107002 no current context; 107017 event is not live; 507035 a task before
+ *         the marker found a FAULT, as in aclrtSynchronizeStream.
  */
 ACL_FUNC_VISIBILITY aclError aclrtSynchronizeEvent(aclrtEvent event);
 
 /**
- * As aclrtSynchronizeEvent, but gives up after a time.
+ * Like aclrtSynchronizeEvent, with a time limit.
  *
- * @param event as there.
+ * @param event as in aclrtSynchronizeEvent.
  * @param timeout milliseconds; -1 waits without limit.
- * @return as aclrtSynchronizeEvent; 107000 timeout < -1; 507047 time is up: nothing is cancelled.
+ * @return as in aclrtSynchronizeEvent; 107000 timeout < -1; 507047 the wait timed out, nothing is cancelled.
  */
 ACL_FUNC_VISIBILITY aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout);
 
 /**
- * Gives the time between two marks.
+ * Returns the time between two events.
  *
- * @param ms receives milliseconds.
- * @param startEvent, endEvent live events that keep times and whose latest records are reached.
- * @return 0; 100000 a pointer is NULL; 107002 no current context; 107006 an event is not recorded, keeps no
- *         times or is not reached; 107007 the end lies before the start; 107017 an event is not live.
+ * @param ms receives the time in milliseconds.
+ * @param startEvent, endEvent live events that record times and whose latest records have been reached.
+ * @return 0; 100000 a pointer is NULL; 107002 no current context; 107006 an event is not recorded, does not
+ *         record times, or has not been reached; 107007 the end precedes the start; 107017 an event is not
+ *         live.
  */
 ACL_FUNC_VISIBILITY aclError aclrtEventElapsedTime(float* ms, aclrtEvent startEvent, aclrtEvent endEvent);
 
@@ -528,122 +534,123 @@ ACL_FUNC_VISIBILITY aclError aclrtEventElapsedTime(float* ms, aclrtEvent startEv
 /**
  * Allocates device memory on the current device. Its contents are undefined.
  *
- * @param devPtr receives the address, a multiple of 64; NULL on 207001. Release it with aclrtFree.
- * @param size bytes wanted, > 0. Usable are size rounded up to a multiple of 32, plus 32.
+ * @param devPtr receives the address, a multiple of 64, or NULL on 207001. Release it with aclrtFree.
+ * @param size bytes to allocate, > 0. The usable size is size rounded up to a multiple of 32, plus 32.
  * @param policy a hint.
- * @return 0; 100000 devPtr is NULL or size is 0; 107002 no current context; 207001 no memory, or size >
- *         PTRDIFF_MAX (the text contains EL0004).
+ * @return 0; 100000 devPtr is NULL or size is 0; 107002 no current context; 207001 out of memory, or size >
+ *         PTRDIFF_MAX (the error message contains EL0004).
  */
 ACL_FUNC_VISIBILITY aclError aclrtMalloc(void** devPtr, size_t size, aclrtMemMallocPolicy policy);
 
 /**
- * As aclrtMalloc, without the extra 32 bytes.
+ * Like aclrtMalloc, without the extra 32 bytes.
  *
- * @param devPtr, size, policy as there.
- * @return as aclrtMalloc.
+ * @param devPtr, size, policy as in aclrtMalloc.
+ * @return as in aclrtMalloc.
  */
 ACL_FUNC_VISIBILITY aclError aclrtMallocAlign32(void** devPtr, size_t size, aclrtMemMallocPolicy policy);
 
 /**
- * As aclrtMalloc; memory is cached in any case.
+ * Like aclrtMalloc. All device memory is cached.
  *
- * @param devPtr, size, policy as there.
- * @return as aclrtMalloc.
+ * @param devPtr, size, policy as in aclrtMalloc.
+ * @return as in aclrtMalloc.
  */
 ACL_FUNC_VISIBILITY aclError aclrtMallocCached(void** devPtr, size_t size, aclrtMemMallocPolicy policy);
 
 /**
- * Frees device memory without waiting: blocks that queued tasks use are released after them.
+ * Frees device memory without waiting. Blocks that queued tasks use are released after these tasks.
  *
- * @param devPtr the start of a live block of aclrtMalloc, aclrtMallocAlign32 or aclrtMallocCached.
- * @return 0; 100000 devPtr is NULL; 107000 it is not the start of such a block (freed before, inside one,
- *         foreign): nothing is freed.
+ * @param devPtr the start of a live block from aclrtMalloc, aclrtMallocAlign32 or aclrtMallocCached.
+ * @return 0; 100000 devPtr is NULL; 107000 devPtr is not the start of such a block (already freed, inside a
+ *         block, or foreign): nothing is freed.
  */
 ACL_FUNC_VISIBILITY aclError aclrtFree(void* devPtr);
 
 /**
- * Allocates host memory that copies to and from a device are fast with. Needs no context. Its contents are
+ * Allocates host memory that transfers to and from a device are fast with. Needs no context. Its contents are
  * undefined.
  *
- * @param hostPtr receives the address, a multiple of 64; NULL on 207001. Release it with aclrtFreeHost.
- * @param size bytes wanted, > 0. Usable are as many as from aclrtMalloc.
- * @return 0; 100000 hostPtr is NULL or size is 0; 207001 no memory, or size > PTRDIFF_MAX.
+ * @param hostPtr receives the address, a multiple of 64, or NULL on 207001. Release it with aclrtFreeHost.
+ * @param size bytes to allocate, > 0. The usable size is that of aclrtMalloc.
+ * @return 0; 100000 hostPtr is NULL or size is 0; 207001 out of memory, or size > PTRDIFF_MAX.
  */
 ACL_FUNC_VISIBILITY aclError aclrtMallocHost(void** hostPtr, size_t size);
 
 /**
- * Frees host memory, as aclrtFree does device memory.
+ * Frees host memory without waiting, like aclrtFree.
  *
- * @param hostPtr the start of a live block of aclrtMallocHost.
- * @return 0; 100000 hostPtr is NULL; 107000 it is not the start of such a block: nothing is freed.
+ * @param hostPtr the start of a live block from aclrtMallocHost.
+ * @return 0; 100000 hostPtr is NULL; 107000 hostPtr is not the start of such a block: nothing is freed.
  */
 ACL_FUNC_VISIBILITY aclError aclrtFreeHost(void* hostPtr);
 
 /**
- * Copies bytes and waits until they are there. It is not ordered with streams: synchronise first when tasks
- * write src or use dst. Needs no context.
+ * Copies bytes and waits until the copy is complete. The copy is not ordered with streams: synchronise first
+ * if tasks write src or use dst. Needs no context.
  *
  * @param dst destination.
- * @param destMax bytes of room at dst.
+ * @param destMax bytes available at dst.
  * @param src source.
- * @param count bytes to copy, 0 allowed.
+ * @param count bytes to copy; may be 0.
  * @param kind a hint, 0 to 5.
- * @return 0, also for count 0 or dst == src; 100000 dst or src is NULL, or kind is outside 0 to 5; 107000
- *         count > destMax or > PTRDIFF_MAX, the ranges overlap otherwise, or a range leaves its memory block.
+ * @return 0, also if count is 0 or dst == src; 100000 dst or src is NULL, or kind is outside 0 to 5; 107000
+ *         count > destMax or > PTRDIFF_MAX, the ranges overlap otherwise, or a range exceeds its memory
+ *         block.
  */
 ACL_FUNC_VISIBILITY aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count,
                                          aclrtMemcpyKind kind);
 
 /**
- * Copies bytes in stream order; the host does not wait. src may be reused at once when it is ordinary host
- * memory; any other src, and dst, must live until the copy is done.
+ * Copies bytes in stream order. The host does not wait. You may reuse src at once if it is ordinary host
+ * memory. Any other src, and dst, must stay valid until the copy is complete.
  *
  * @param dst, destMax, src, count, kind as in aclrtMemcpy.
  * @param stream a live stream, or NULL for the default stream.
- * @return as aclrtMemcpy; 107002 no current context; 107017 stream is not live; 207000 kind is
+ * @return as in aclrtMemcpy; 107002 no current context; 107017 stream is not live; 207000 kind is
  *         ACL_MEMCPY_HOST_TO_HOST.
  */
 ACL_FUNC_VISIBILITY aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count,
                                               aclrtMemcpyKind kind, aclrtStream stream);
 
 /**
- * Fills memory with one byte value and waits until it is done.
+ * Fills memory with one byte value and waits until the fill is complete.
  *
  * @param devPtr destination.
- * @param maxCount bytes of room there.
- * @param value its low 8 bits are written.
- * @param count bytes to fill, 0 allowed.
- * @return 0; 100000 devPtr is NULL; 107000 count > maxCount or > PTRDIFF_MAX, or the range leaves its block; 107002 no
- *         current context.
+ * @param maxCount bytes available at devPtr.
+ * @param value the value, of which the low 8 bits are written.
+ * @param count bytes to fill; may be 0.
+ * @return 0; 100000 devPtr is NULL; 107000 count > maxCount or > PTRDIFF_MAX, or the range exceeds its memory
+ *         block; 107002 no current context.
  */
 ACL_FUNC_VISIBILITY aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count);
 
 /**
- * As aclrtMemset, in stream order; the host does not wait.
+ * Like aclrtMemset, in stream order. The host does not wait.
  *
- * @param devPtr, maxCount, value, count as there.
+ * @param devPtr, maxCount, value, count as in aclrtMemset.
  * @param stream a live stream, or NULL for the default stream.
- * @return as aclrtMemset; 107017 stream is not live.
+ * @return as in aclrtMemset; 107017 stream is not live.
  */
 ACL_FUNC_VISIBILITY aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count,
                                               aclrtStream stream);
 
 /**
- * Gives the memory of the current device. On the CPU: of the machine, or of the smallest limit among the process's
- * control groups (cgroups) and all groups above them.
+ * Returns the memory sizes of the current device. On the CPU these are the sizes of the machine, or of the
+ * smallest limit among the process's control groups (cgroups) and all their ancestors.
  *
- * @param attr which memory; all answer for the device as a whole.
- * @param free receives free bytes.
- * @param total receives all bytes.
- * @return 0; 100000 attr is outside 0 to 17, or a pointer is NULL; 107002 no current context; 207000 the system does
- *         not say (no /proc): then nothing is written.
+ * @param attr the kind of memory. Every value returns the sizes of the whole device.
+ * @param free receives the free memory in bytes.
+ * @param total receives the total memory in bytes.
+ * @return 0; 100000 attr is outside 0 to 17, or a pointer is NULL; 107002 no current context; 207000 the
+ *         system does not provide the sizes (no /proc): nothing is written.
  */
 ACL_FUNC_VISIBILITY aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, size_t* total);
 
-/* ---- Options: stored for programs that set them, without effect on results ---- */
+/* ---- Options: stored for programs that set them, with no effect on results ---- */
 
 /**
- * Stores an option of the process.
+ * Sets an option of the process.
  *
  * @param opt any of aclSysParamOpt.
  * @param value any value.
@@ -652,16 +659,16 @@ ACL_FUNC_VISIBILITY aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, si
 ACL_FUNC_VISIBILITY aclError aclrtSetSysParamOpt(aclSysParamOpt opt, int64_t value);
 
 /**
- * Gives an option of the process.
+ * Returns an option of the process.
  *
  * @param opt any of aclSysParamOpt.
- * @param value receives what was stored last, 0 at first.
+ * @param value receives the value that was last set, initially 0.
  * @return 0; 100000 opt is unknown or value is NULL.
  */
 ACL_FUNC_VISIBILITY aclError aclrtGetSysParamOpt(aclSysParamOpt opt, int64_t* value);
 
 /**
- * Stores an option of the current context.
+ * Sets an option of the current context.
  *
  * @param opt any of aclSysParamOpt except ACL_OPT_ENABLE_KERNEL_EARLY_START.
  * @param value any value.
@@ -670,39 +677,41 @@ ACL_FUNC_VISIBILITY aclError aclrtGetSysParamOpt(aclSysParamOpt opt, int64_t* va
 ACL_FUNC_VISIBILITY aclError aclrtCtxSetSysParamOpt(aclSysParamOpt opt, int64_t value);
 
 /**
- * Gives an option of the current context.
+ * Returns an option of the current context.
  *
  * @param opt as in aclrtCtxSetSysParamOpt.
- * @param value receives what was stored last.
- * @return 0; 100000 opt is not accepted or value is NULL; 107002 no current context; 107021 it was never set
- *         in this context.
+ * @param value receives the value that was last set.
+ * @return 0; 100000 opt is not accepted or value is NULL; 107002 no current context; 107021 the option was
+ *         never set in this context.
  */
 ACL_FUNC_VISIBILITY aclError aclrtCtxGetSysParamOpt(aclSysParamOpt opt, int64_t* value);
 
 /* ---- Errors ---- */
 
 /**
- * Takes this thread's messages. Every failing call of the library, and every create that returns NULL, adds
- * one line: "function: sentence [code NAME]". At most 16 lines are kept. Works before aclInit.
+ * Returns and clears this thread's error messages. Every failing function, and every create function that
+ * returns NULL, adds one line: "function: message [code NAME]". At most 16 lines are kept. Works before
+ * aclInit.
  *
- * @return the messages, newest first, one per line, now cleared; NULL when there are none. The text belongs
- *         to the library and is valid until the next call of this function on this thread.
+ * @return the error messages, newest first, one per line; NULL if there are none. The library owns the text,
+ *         which stays valid until the next call of this function on this thread.
  */
 ACL_FUNC_VISIBILITY const char* aclGetRecentErrMsg(void);
 
 /**
- * Takes this thread's last error: gives and clears it.
+ * Returns and clears this thread's last error.
  *
  * @param level ACL_RT_THREAD_LEVEL.
- * @return the last non-zero code a function returned on this thread, or 0; 100000 level is another value.
+ * @return the last nonzero code that a function returned on this thread, or 0; 100000 level has another
+ *         value.
  */
 ACL_FUNC_VISIBILITY aclError aclrtGetLastError(aclrtLastErrLevel level);
 
 /**
- * As aclrtGetLastError, but keeps the error.
+ * Like aclrtGetLastError, but does not clear the error.
  *
  * @param level ACL_RT_THREAD_LEVEL.
- * @return as aclrtGetLastError.
+ * @return as in aclrtGetLastError.
  */
 ACL_FUNC_VISIBILITY aclError aclrtPeekAtLastError(aclrtLastErrLevel level);
 

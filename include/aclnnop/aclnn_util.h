@@ -1,10 +1,10 @@
-/* Defines ACLNN_API, which marks the functions of an operator as exported; every operator header includes it.
+/* Defines ACLNN_API, which marks the functions of operators as exported. Every operator header includes it.
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef OPENACLNN_INCLUDE_ACLNNOP_ACLNN_UTIL_H_
 #define OPENACLNN_INCLUDE_ACLNNOP_ACLNN_UTIL_H_
 
-/* ISO C wants at least one declaration, also when this header is compiled by itself. */
+/* ISO C requires at least one declaration, even if this header is compiled by itself. */
 #include <stdint.h>
 
 #ifndef ACLNN_API

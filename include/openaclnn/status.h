@@ -1,9 +1,10 @@
-/* Names of the codes that aclnn functions return, as macros; an extension, so no other header includes it.
+/* Names of the codes that aclnn functions return, as macros. This header is an extension that no other
+ * includes.
  * SPDX-License-Identifier: Apache-2.0
  *
- * Keeping the names out of the aclnn headers leaves them free for programs that define their own. Phase 2 and
- * the functions that take a stream also return runtime codes: acl/error_codes/rt_error_codes.h. The sentence
- * that belongs to a code: aclGetRecentErrMsg in acl/acl_rt.h.
+ * The aclnn headers do not contain these names, so programs can define their own. Phase 2 and the functions
+ * that take a stream also return runtime codes: see acl/error_codes/rt_error_codes.h. aclGetRecentErrMsg in
+ * acl/acl_rt.h returns the error messages.
  */
 #ifndef OPENACLNN_INCLUDE_OPENACLNN_STATUS_H_
 #define OPENACLNN_INCLUDE_OPENACLNN_STATUS_H_
@@ -12,12 +13,12 @@
 
 #define ACLNN_SUCCESS 0
 
-#define ACLNN_ERR_PARAM_NULLPTR 161001 /* a needed pointer, tensor, address or workspace is NULL */
+#define ACLNN_ERR_PARAM_NULLPTR 161001 /* a required pointer, tensor, address or workspace is NULL */
 #define ACLNN_ERR_PARAM_INVALID 161002 /* an argument is not accepted, or its handle is stale */
-#define ACLNN_ERR_RUNTIME_ERROR 361001 /* the task cannot be queued */
-#define ACLNN_ERR_INNER 561000         /* the executor is not live; or an error of the library itself */
+#define ACLNN_ERR_RUNTIME_ERROR 361001 /* the task cannot be enqueued */
+#define ACLNN_ERR_INNER 561000         /* the executor is not live, or an internal error */
 
-/* Operators never return the next three; 561003 comes from a drop-in stub for an operator that is missing. */
+/* Operators never return the next three. Stubs of missing operators in drop-in libraries return 561003. */
 #define ACLNN_ERR_INNER_INFERSHAPE_ERROR 561001
 #define ACLNN_ERR_INNER_TILING_ERROR 561002
 #define ACLNN_ERR_INNER_FIND_KERNEL_ERROR 561003

@@ -1,4 +1,4 @@
-// acl*, aclrt*: initialisation, devices, contexts and the thread's error state.
+// Implements acl* and aclrt*: initialisation, devices, contexts and the thread's error state.
 #include <string>
 
 #include "acl/acl.h"

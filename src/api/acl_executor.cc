@@ -1,4 +1,5 @@
-// acl*, aclnn*: executors, the no-op initialisers, and the no-op cache hooks that callers look up by name.
+// Implements acl* and aclnn*: executors, the no-op initialisers, and the no-op cache hooks that callers look
+// up by name.
 #include "acl/acl_rt.h"
 #include "aclnn/aclnn_base.h"
 #include "runtime/executor.h"
@@ -96,7 +97,8 @@ aclnnStatus AclSetDynamicOutputTensorAddr(aclOpExecutor* executor, size_t irInde
 
 aclnnStatus aclDumpOpTensors(const char*, const char*, aclTensor**, size_t, size_t, aclrtStream) { return 0; }
 
-// Callers look these up by name around every operator call; there is no cache to prepare here.
+// Callers look up these functions by name around every operator call. They do nothing, because there is no
+// cache.
 extern "C" {
 ACL_FUNC_VISIBILITY int InitHugeMemThreadLocal(void* argument, bool sync);
 ACL_FUNC_VISIBILITY void UnInitHugeMemThreadLocal(void* argument, bool sync);

@@ -1,4 +1,4 @@
-// aclrt*: memory, copies, fills, system parameters, and the two host-side fp16 helpers.
+// Implements aclrt* for memory, copies, fills and system parameters, and the two fp16 helpers of the host.
 #include <bit>
 #include <cstdint>
 #include <optional>
@@ -20,9 +20,9 @@ using namespace openaclnn;
 
 namespace {
 
-constexpr size_t kGranule = 32;  // usable sizes are multiples of it
+constexpr size_t kGranule = 32;  // usable sizes are multiples of this
 
-// Allocates on the current device; `extra` bytes are usable beyond the rounded size.
+// Allocates on the current device. `extra` bytes are usable beyond the rounded size.
 Status deliver_device_block(void** devPtr, size_t size, size_t extra) {
   OPENACLNN_TRY(require_pointer("devPtr", devPtr));
   if (size == 0) return {ACL_ERROR_INVALID_PARAM, "size is 0; it must be at least 1"};
@@ -32,13 +32,14 @@ Status deliver_device_block(void** devPtr, size_t size, size_t extra) {
   return deliver(allocate_block(current.context->device, size, usable, MemorySpace::device), devPtr);
 }
 
-// Fails (107000) on what no memory can have, known to the library or not; mostly a negative number that lost its sign.
+// Fails (107000) on sizes that no memory can have, known to the library or not. Most are negative numbers
+// converted to size_t.
 Status require_possible_size(const char* name, size_t bytes) {
   if (bytes <= PTRDIFF_MAX) return {};
   return {ACL_ERROR_RT_PARAM_INVALID, text(name, " is ", bytes, "; it must be at most ", PTRDIFF_MAX)};
 }
 
-// The argument checks that aclrtMemcpy and aclrtMemcpyAsync share. `nothing_to_do` for count 0 and dst = src.
+// Checks the arguments of aclrtMemcpy and aclrtMemcpyAsync. Sets `nothing_to_do` if count is 0 or dst = src.
 Status check_copy(void* dst, size_t destMax, const void* src, size_t count, aclrtMemcpyKind kind,
                   bool& nothing_to_do) {
   OPENACLNN_TRY(require_pointer("dst", dst));
@@ -58,7 +59,7 @@ Status check_copy(void* dst, size_t destMax, const void* src, size_t count, aclr
   if ((to < from ? from - to : to - from) < count) {
     return {ACL_ERROR_RT_PARAM_INVALID, text("dst and src overlap in the ", count, " bytes of the copy")};
   }
-  // The side that `kind` calls host, or may call so, can be any memory of the program.
+  // A side that `kind` calls host, or may call host, can be any memory of the program.
   const bool to_host =
       kind == ACL_MEMCPY_HOST_TO_HOST || kind == ACL_MEMCPY_DEVICE_TO_HOST || kind == ACL_MEMCPY_DEFAULT;
   const bool from_host = kind != ACL_MEMCPY_DEVICE_TO_HOST && kind != ACL_MEMCPY_DEVICE_TO_DEVICE;
@@ -76,8 +77,8 @@ Status check_fill(void* devPtr, size_t maxCount, size_t count) {
   return count == 0 ? Status() : check_range("devPtr", devPtr, count, RangeOwner::device);
 }
 
-// Copies that belong to no stream run on the current device, or on the first without one: any device reaches all memory that we
-// hand out, but the first use of a device takes memory on it.
+// Copies outside a stream run on the current device, or on the first device if none is current. Any device
+// can access all memory that the library allocated, but the first use of a device allocates memory on it.
 Result<Device*> any_device() {
   if (Result<CurrentContext> current = current_context(); current.ok())
     return platform().devices[static_cast<size_t>(current->context->device)];
@@ -87,8 +88,9 @@ Result<Device*> any_device() {
 
 Device& device_of(const Stream& stream) { return *platform().devices[static_cast<size_t>(stream.device)]; }
 
-// Memory that we did not hand out is pageable: the caller may reuse it when the call returns, so its contents are taken now.
-// In stream order they may be what an earlier task still has to write; then that task is waited for first.
+// Memory that the library did not allocate is pageable: the caller may reuse it after the call, so its
+// contents are copied now. If an earlier task of the stream still has to write them, the call waits for that
+// task first.
 Status enqueue_copy(const Stream& stream, void* dst, const void* src, size_t count) {
   const bool stage = count > 0 && !is_known(src);
   if (stage && stream.queue->can_be_awaited().ok() && device_of(stream).has_pending_write({src, count}))
@@ -100,7 +102,7 @@ Status enqueue_copy(const Stream& stream, void* dst, const void* src, size_t cou
 
 aclError aclrtMalloc(void** devPtr, size_t size, aclrtMemMallocPolicy policy) {
   return runtime_guard(__func__, [&]() -> Status {
-    (void)policy;  // hints; huge pages are used where they fit
+    (void)policy;  // hints; huge pages are used if they fit
     return deliver_device_block(devPtr, size, kGranule);
   });
 }
@@ -218,7 +220,7 @@ aclError openaclnnReleaseMemory(void) {
     for (Device* const device : platform().devices) {
       try {
         device->return_memory();
-      } catch (const DeviceFailure& lost) {  // the other devices return theirs all the same
+      } catch (const DeviceFailure& lost) {  // the other devices still return their memory
         if (!failure) failure = lost;
       }
     }
@@ -251,12 +253,12 @@ aclError aclrtCtxGetSysParamOpt(aclSysParamOpt opt, int64_t* value) {
 
 size_t aclDataTypeSize(aclDataType dataType) { return dtype_size(dataType); }
 
-// These two follow the NPU host library, which has no infinities and no NaN: results saturate, and exponent 31 is an
-// ordinary exponent. Kernels never use them.
+// These two functions match the NPU host library, which has neither infinities nor NaN: results saturate, and
+// exponent 31 is an ordinary exponent. Kernels never use them.
 aclFloat16 aclFloatToFloat16(float value) {
   const bool negative = (std::bit_cast<uint32_t>(value) >> 31) != 0;
   const uint16_t magnitude = narrow_f16(value).bits & 0x7FFFu;
-  constexpr uint16_t kLargest = 0x7BFF;  // 65504
+  constexpr uint16_t kLargest = 0x7BFF;  // 65,504
   return static_cast<aclFloat16>((negative ? 0x8000u : 0u) | (magnitude > kLargest ? kLargest : magnitude));
 }
 

@@ -1,4 +1,4 @@
-// acl*: tensors, scalars, arrays and lists.
+// Implements acl* for tensors, scalars, arrays and lists.
 #include "aclnn/acl_meta.h"
 
 #include <cstring>
@@ -32,8 +32,8 @@ Result<void*> registered(void* handle) {
                 "EL0004 Failed to allocate a handle: every number of this kind is in use");
 }
 
-// Arrays and lists hold an entry per sequence or parameter. More than this is a mistake, mostly a negative number that lost its sign,
-// and must not become an attempt to read that much.
+// Arrays and lists hold one entry per sequence or parameter. Larger sizes are errors, mostly negative numbers
+// converted to uint64_t, and must not make the library read that many elements.
 constexpr uint64_t kMostEntries = INT32_MAX;
 
 Status require_possible_size(uint64_t size) {
@@ -85,7 +85,7 @@ aclnnStatus destroy_list(const char* function, const char* name, const void* han
   });
 }
 
-// Looks the object up and calls read(object).
+// Finds the object and calls read(object).
 template <class Table, class Read>
 aclnnStatus with_object(const char* function, const char* name, const void* handle, const void* out,
                         const char* out_name, Read&& read) {
@@ -99,7 +99,7 @@ aclnnStatus with_object(const char* function, const char* name, const void* hand
   });
 }
 
-// The fresh array that the shape getters return; the caller frees it with delete[].
+// Returns a new array for a shape getter. The caller frees it with delete[].
 aclnnStatus deliver_dims(const char* function, const aclTensor* tensor, const char* name, int64_t** dims,
                          const char* count_name, uint64_t* count,
                          std::span<const int64_t> (Tensor::*part)() const) {
@@ -118,7 +118,7 @@ aclnnStatus deliver_dims(const char* function, const aclTensor* tensor, const ch
   });
 }
 
-// Replaces the descriptor of a live tensor by one that make(old) derives from it.
+// Replaces the descriptor of a live tensor by make(old).
 template <class Make>
 Status replace_tensor(aclTensor* tensor, Make&& make) {
   if (tensor == nullptr) return missing("tensor");
@@ -168,7 +168,8 @@ aclFloatArray* aclCreateFloatArray(const float* value, uint64_t size) {
 
 aclBoolArray* aclCreateBoolArray(const bool* value, uint64_t size) {
   return create_guard<aclBoolArray>(__func__, [&] {
-    // As bytes: a bool object with another value than 0 and 1 may not be read as bool. Nothing reads the values so far.
+    // Read as bytes: a bool object with a value other than 0 and 1 must not be read as bool. Nothing uses the
+    // values yet.
     return create_array<BoolArrayTable, uint8_t>(reinterpret_cast<const unsigned char*>(value), size);
   });
 }

@@ -1,4 +1,4 @@
-// aclrt*: streams and events.
+// Implements aclrt* for streams and events.
 #include "acl/acl.h"
 #include "api/require.h"
 #include "openaclnn/openaclnn.h"
@@ -16,7 +16,7 @@ Status synchronize_stream_until(aclrtStream stream, Deadline deadline) {
   return synchronize_stream(*found, deadline);
 }
 
-// Times are kept for plain events and for those that ask for a time line. Unknown flags do not count.
+// Plain events and events with ACL_EVENT_TIME_LINE record times. Unknown flags are ignored.
 Status deliver_event(aclrtEvent* event, uint32_t flag) {
   OPENACLNN_TRY(require_pointer("event", event));
   constexpr uint32_t kUntimed = ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS |
@@ -24,7 +24,7 @@ Status deliver_event(aclrtEvent* event, uint32_t flag) {
   return deliver(create_event((flag & kUntimed) == 0 || (flag & ACL_EVENT_TIME_LINE) != 0), event);
 }
 
-// Asks for the state of the latest record and writes one of two enum values.
+// Queries the state of the latest record and writes one of two enum values.
 template <class Enum>
 Status deliver_event_state(aclrtEvent event, Enum* status, Enum complete, Enum not_ready) {
   OPENACLNN_TRY(require_pointer("event", event));

@@ -1,4 +1,4 @@
-// openaclnn*: what serves no operator of its own.
+// Implements openaclnn* except for operators.
 #include "openaclnn/openaclnn.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ const char* platform_name(const Platform& found) {
   return found.kind == PlatformKind::cuda ? "cuda" : "cpu";
 }
 
-// A device that does not tell its name any more tells why.
+// A device that no longer returns its name contributes the reason instead.
 void describe_devices(Json& json, const Platform& found) {
   json.key("deviceNames").open('[');
   for (const Device* const device : found.devices) {
@@ -55,7 +55,7 @@ void describe_environment(Json& json) {
   json.close(']');
 }
 
-// What cannot be read is null.
+// Values that cannot be read become null.
 void describe_limits(Json& json) {
   json.key("memory");
   if (const std::optional<MemoryInfo> memory = cpu::machine_memory()) {

@@ -1,4 +1,4 @@
-// The checks that all runtime functions share.
+// Argument checks that all runtime functions share.
 #pragma once
 
 #include <string>

@@ -1,13 +1,14 @@
-// Keeps pthread_cancel away from the places of the library where a thread could end in the middle of a call.
+// Prevents pthread_cancel from ending a thread in the middle of a library call.
 #pragma once
 
 #include <pthread.h>
 
 namespace openaclnn {
 
-// Holds a cancellation of this thread back until the object is gone; it stays pending for the caller's next cancellation point.
-// Wherever the library waits or uses a file, one of these must be alive: a cancelled thread is unwound, and nothing may be unwound
-// through the wall. The wall itself has none, because two calls of 10 ns are much for functions of 100 ns.
+// Defers cancellation of this thread while the object lives. A pending cancellation takes effect at the
+// caller's next cancellation point. The library must hold one wherever it waits or uses a file: cancellation
+// unwinds the thread, and nothing may unwind through the wall. The wall itself holds none, because its two
+// calls of 10 ns would be too slow for functions of 100 ns.
 class CancellationHold {
  public:
   CancellationHold() { (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }

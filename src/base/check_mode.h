@@ -1,4 +1,4 @@
-// What happens to faults in the contents of tensors: OPENACLNN_CHECK.
+// The modes of OPENACLNN_CHECK: how faults in tensor data are handled.
 #pragma once
 
 namespace openaclnn {

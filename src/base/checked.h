@@ -1,11 +1,12 @@
-// Overflow-checked 64-bit arithmetic: every size, offset and extent is computed with it before a kernel trusts the number.
+// Overflow-checked 64-bit arithmetic. Every size, offset and extent is computed with it before a kernel uses
+// the number.
 #pragma once
 
 #include <cstdint>
 
 namespace openaclnn {
 
-// An int64_t that remembers whether any operation on the way overflowed. Use ok() before value().
+// An int64_t that remembers whether any operation overflowed. Check ok() before value().
 class Checked {
  public:
   constexpr Checked(int64_t value) : value_(value) {}
@@ -33,7 +34,8 @@ class Checked {
 
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
-// The size of each of the fewest equal parts of `total` >= 1 that are not larger than `most`; the last part may be smaller.
+// Splits `total` >= 1 into the fewest equal parts of at most `most` and returns their size. The last part may
+// be smaller.
 constexpr int64_t even_part(int64_t total, int64_t most) { return ceil_div(total, ceil_div(total, most)); }
 
 }  // namespace openaclnn

@@ -1,5 +1,5 @@
-// Every code of the public headers with its name, and the published ones that they leave out. The values of the former live in the
-// headers.
+// Lists every code of the public headers with its name, and published codes that the headers omit. The
+// headers define the values of the former.
 #include "base/codes.h"
 
 #include "acl/acl_base.h"
@@ -23,7 +23,8 @@ constexpr CodeName kCodes[] = {
     OPENACLNN_CODE(ACLNN_ERR_INNER_CREATE_EXECUTOR),
     OPENACLNN_CODE(ACLNN_ERR_INNER_NOT_TRANS_EXECUTOR),
     OPENACLNN_CODE(ACLNN_ERR_INNER_NULLPTR),
-    // Reasons that only the operator libraries of an NPU can have. No header of ours defines them, and nothing returns them.
+    // Errors that only the operator libraries of an NPU can have. Our headers do not define them, and nothing
+    // returns them.
     {561104, "ACLNN_ERR_INNER_WRONG_ATTR_INFO_SIZE"},
     {561105, "ACLNN_ERR_INNER_KEY_CONFLICT"},
     {561106, "ACLNN_ERR_INNER_INVALID_IMPL_MODE"},

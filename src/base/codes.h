@@ -10,16 +10,17 @@ struct CodeName {
   const char* name;
 };
 
-// Every code that a public header defines, besides 0, and the published ones that no function of ours returns.
+// Every nonzero code that a public header defines, and the published codes that none of our functions
+// returns.
 std::span<const CodeName> code_names();
 
-// Codes from `first` to `last`, and what kind of failure they tell of.
+// A range of codes, and the kind of failure that its codes mean.
 struct CodeRange {
   int first, last;
   const char* meaning;
 };
 
-// What a code tells that has no name here.
+// Describes codes that have no name here.
 std::span<const CodeRange> code_ranges();
 
 // "ACLNN_ERR_PARAM_INVALID" for 161002; "UNKNOWN" for a code that is not in code_names().

@@ -1,4 +1,4 @@
-// The table of data types and its look-ups.
+// The table of data types and its lookup functions.
 #include "base/dtype.h"
 
 #include <array>
@@ -39,7 +39,8 @@ constexpr DtypeInfo kDtypes[] = {
     {ACL_FLOAT4_E1M2, "ACL_FLOAT4_E1M2", 0},
 };
 
-// Every call looks sizes up many times, so each value knows its row. Values start at ACL_DT_UNDEFINED, -1.
+// Every call looks up many sizes, so each enum value indexes its row directly. Values start at
+// ACL_DT_UNDEFINED, -1.
 constexpr size_t kValues = 64;
 constexpr int8_t kNoRow = -1;
 constexpr size_t value_index(aclDataType dtype) {

@@ -1,4 +1,4 @@
-// The one table of data types: name as users write it, and bytes per element.
+// The single table of data types: their public names and bytes per element.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace openaclnn {
 struct DtypeInfo {
   aclDataType dtype;
   const char* name;   // "ACL_FLOAT"
-  size_t size_bytes;  // 0: no fixed whole number of bytes (sub-byte types, strings)
+  size_t size_bytes;  // 0: not a fixed whole number of bytes (sub-byte types, strings)
 };
 
 // nullptr when the value is not a member of aclDataType.

@@ -1,4 +1,4 @@
-// Reads the environment once; everything unknown gives one message and the default.
+// Reads the environment once. Each unknown value is reported once and replaced by the default.
 #include "base/env.h"
 
 #include <unistd.h>
@@ -32,7 +32,7 @@ void write_line(const std::string& message) {
   write_to_stderr(text("openaclnn: ", printable(message), "\n"));
 }
 
-// What was read.
+// The parsed settings.
 struct Reading {
   Environment env;
   std::vector<Setting> settings;
@@ -61,7 +61,7 @@ void read_choice(Reading& reading, const char* name, std::span<const Choice<T>> 
   }
 }
 
-// `unset`: what the default means where it is no number.
+// `unset` describes the default if it is not a number.
 void read_integer(Reading& reading, const char* name, int lowest, int highest, int& out,
                   const char* unset = nullptr) {
   Setting& setting = add_setting(reading, name, text(lowest, " to ", highest));
@@ -116,7 +116,7 @@ std::unique_ptr<const Reading> read_environment() {
 
 constexpr std::string_view kPrefix = "OPENACLNN_";
 
-// The end of the setting's name that is nearest to the variable's; empty when none is near.
+// Returns the setting's suffix that is most similar to the variable's, or an empty string if none is similar.
 std::string_view nearest_setting(std::string_view name, const std::vector<Setting>& settings) {
   std::vector<std::string_view> known;
   for (const Setting& setting : settings)
@@ -124,7 +124,8 @@ std::string_view nearest_setting(std::string_view name, const std::vector<Settin
   return nearest_word(name.substr(kPrefix.size()), known);
 }
 
-// Variables that are not settings but nearly named like one. Others may belong to programs, tests and tools.
+// Reports variables whose names resemble a setting's. Other unknown variables may belong to programs, tests
+// and tools.
 void report_misspelt_names(const std::vector<Setting>& settings) {
   if (environ == nullptr) return;  // after clearenv()
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -132,7 +133,7 @@ void report_misspelt_names(const std::vector<Setting>& settings) {
     const auto is_name = [&](const Setting& setting) { return name == setting.name; };
     if (!name.starts_with(kPrefix) || std::ranges::any_of(settings, is_name)) continue;
     const std::string_view nearest = nearest_setting(name, settings);
-    // Programs that run with more rights than their caller ignore the environment.
+    // Set-user-id programs ignore the environment.
     if (nearest.empty() || secure_getenv(std::string(name).c_str()) == nullptr) continue;
     write_line(text(name, " is not a setting; did you mean ", kPrefix, nearest, "?"));
   }
@@ -146,7 +147,7 @@ const Environment& environment() {
   if (const Reading* known = the_reading.load(std::memory_order_acquire)) return known->env;
   std::unique_ptr<const Reading> made = read_environment();
   if (is_first(the_reading, made.get())) {
-    // Never destroyed: destructors of the caller's statics may still run operators at exit.
+    // Never destroyed: destructors of the caller's static objects may still run operators at exit.
     const Reading& reading = *made.release();
     for (const Setting& setting : reading.settings) {
       if (setting.is_understood) continue;

@@ -1,5 +1,5 @@
-// The closed list of environment variables: read once, at first use, and ignored in set-user-id processes. An empty value
-// counts as not set.
+// The fixed list of environment variables. They are read once, at first use, and ignored in set-user-id
+// processes. An empty value counts as not set.
 #pragma once
 
 #include <string>
@@ -29,20 +29,21 @@ struct Environment {
   LogLevel log = LogLevel::warn;                  // OPENACLNN_LOG error|warn|info|debug
 };
 
-// The process's settings. Unknown values and misspelt names are reported once on stderr; for values the default is used instead.
+// The settings of the process. Unknown values and misspelt names are reported once on stderr. Unknown values
+// are replaced by the default.
 const Environment& environment();
 
-// One variable of the list, for whoever shows the settings.
+// One variable of the list, for functions that display the settings.
 struct Setting {
   const char* name;
-  std::string accepted;  // "report|silent|strict", or what kind of text
-  std::string given;     // as it stands in the environment; empty: not set
-  std::string in_force;  // what the library uses: the default where `given` is not understood
+  std::string accepted;  // "report|silent|strict", or the kind of text
+  std::string given;     // the value in the environment; empty: not set
+  std::string in_force;  // the value in use: the default if `given` is not understood
   bool is_understood = true;
 };
 const std::vector<Setting>& environment_settings();
 
-// One line "openaclnn: <message>" on stderr when `level` is enabled.
+// Writes one line "openaclnn: <message>" to stderr if `level` is enabled.
 void log_message(LogLevel level, const std::string& message);
 
 }  // namespace openaclnn

@@ -1,4 +1,4 @@
-// The search for batches of equal length.
+// Searches for batches of equal length.
 #include "base/equal_batches.h"
 
 #include <numeric>

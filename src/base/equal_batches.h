@@ -1,4 +1,4 @@
-// Finds the batches of equal length that a call of token compression without lengths describes.
+// Finds the batches of equal length that a token compression call without lengths implies.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,12 @@
 
 namespace openaclnn {
 
-// The most batches that a call may leave unsaid, unless they have no windows. It bounds the search, since shapes with an extent or a stride of 0 may have 2^62
-// tokens, and the memory that one number of a shape makes phase 1 fill with descriptions of sequences.
+// The largest number of batches that a call can imply, unless they have no windows. It bounds two costs. The
+// search: shapes with an extent or a stride of 0 may have 2^62 tokens. The memory: phase 1 stores a
+// description of each sequence.
 constexpr int64_t kMostEqualBatches = int64_t{1} << 20;
 
-// Numbers of batches; 0: there is none.
+// Numbers of batches; 0 means none.
 struct EqualBatches {
   int64_t smallest = 0;
   int64_t next = 0;  // the second smallest
@@ -19,9 +20,9 @@ struct EqualBatches {
 
 enum class SearchFor { smallest, two_smallest };
 
-// The smallest numbers B, from 1 to kMostEqualBatches where there are windows, that divide `tokens` into sequences with `windows` windows together:
-// B * count_windows(tokens / B) = windows. Requires tokens >= 0 and windows >= 0. Takes a few milliseconds at most, and nothing where
-// B = 1 is the answer.
+// Finds the smallest numbers B that divide `tokens` into sequences with `windows` windows together: B *
+// count_windows(tokens / B) = windows. B is at most kMostEqualBatches if there are windows. Requires tokens
+// >= 0 and windows >= 0. Takes a few milliseconds at most, and no time if B = 1 is the answer.
 EqualBatches find_equal_batches(int64_t tokens, int64_t windows, const WindowShape& shape, SearchFor wanted);
 
 }  // namespace openaclnn

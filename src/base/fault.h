@@ -1,20 +1,21 @@
-// Fault: bad contents of tensors, which only a kernel can see.
+// Fault: invalid tensor data, which only a kernel can detect.
 #pragma once
 
 #include <cstdint>
 
 namespace openaclnn {
 
-// What a kernel found. Independent of threads and devices: `position` is the lowest faulty one.
+// The result of a kernel's checks. It does not depend on threads or devices: `position` is the lowest faulty
+// one.
 struct Fault {
   int64_t count = 0;  // faulty entries; 0: no fault
   int64_t position = 0;
-  int64_t value = 0;      // what stands there, when it is an integer
-  double real_value = 0;  // what stands there, when `is_real`
+  int64_t value = 0;      // the faulty value, if it is an integer
+  double real_value = 0;  // the faulty value, if `is_real`
   bool is_real = false;
   int64_t limit = 0;  // first value that is too large
-  int64_t total = 0;  // entries looked at
-  int kind = 0;       // operator's own
+  int64_t total = 0;  // number of entries checked
+  int kind = 0;       // operator-specific
 
   bool found() const { return count > 0; }
 };

@@ -1,4 +1,4 @@
-// How much workspace the blocks of a GPU need to leave what they found wrong in an index tensor: known to plans and kernels.
+// The workspace in which GPU thread blocks store the faults of an index tensor; shared by plans and kernels.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,6 @@
 namespace openaclnn {
 
 inline constexpr int64_t kMostScanBlocks = 4096;
-inline constexpr int64_t kFaultScanBytes = 16;  // of a block: a count and a position
+inline constexpr int64_t kFaultScanBytes = 16;  // per thread block: a count and a position
 
 }  // namespace openaclnn

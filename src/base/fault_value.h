@@ -1,4 +1,4 @@
-// The faulty element of an index tensor as the fault's sentence shows it.
+// Formats the faulty element of an index tensor for the error message.
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,15 @@
-// Values of the process that are made at first use, without a lock: threads that come first together all make one, and the one
-// that is done first is everybody's. So a child that was forked in between finds the value or none, and never waits for a thread
-// that does not exist in it, as it would for the initialisation of a function's static variable.
+// Lock-free initialisation of process-wide values at first use. Threads that come first together each make a
+// value, and the first one that is finished is kept. A forked child therefore finds the value or none. It
+// never waits for a thread that does not exist in it, as the initialisation of a function's static variable
+// would.
 #pragma once
 
 #include <atomic>
 
 namespace openaclnn {
 
-// True when `made` is now the value of `slot`; else there was one already, which stays, and `made` is to be thrown away.
+// Returns true if `made` became the value of `slot`. Otherwise `slot` keeps its value and the caller discards
+// `made`.
 template <class T>
 bool is_first(std::atomic<T>& slot, T made) {
   T nothing{};

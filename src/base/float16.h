@@ -1,7 +1,8 @@
 // The 16-bit storage types: exact widening to fp32, and round-to-nearest-even narrowing with one canonical NaN.
 //
-// These scalar functions define the bits. Vector code must agree with them for every input; the conversion test compares
-// all 2^16 widenings and narrowings around every rounding boundary at each instruction-set level.
+// These scalar functions define the bits. Vector code must agree with them for every input. The conversion
+// test compares all 2^16 widenings, and narrowings around every rounding boundary, at each instruction set
+// level.
 #pragma once
 
 #include <bit>
@@ -43,8 +44,8 @@ OPENACLNN_INLINE constexpr float to_float(Float16 x) { return widen(x); }
 OPENACLNN_INLINE constexpr Bfloat16 narrow_bf16(float x) {
   const uint32_t bits = std::bit_cast<uint32_t>(x);
   if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return {kCanonicalNanBf16};
-  // Adding 0x7FFF plus the lowest kept bit rounds half to even; a carry out of the mantissa is the right exponent step,
-  // up to infinity.
+  // Adding 0x7FFF plus the lowest kept bit rounds half to even. A carry out of the mantissa correctly
+  // increments the exponent, up to infinity.
   const uint32_t parity = (bits >> 16) & 1u;
   return {static_cast<uint16_t>((bits + 0x7FFFu + parity) >> 16)};
 }
@@ -55,10 +56,10 @@ OPENACLNN_INLINE constexpr Float16 narrow_f16(float x) {
   const uint32_t magnitude = bits & 0x7FFFFFFFu;
   if (magnitude > 0x7F800000u) return {kCanonicalNanF16};
   if (magnitude >= 0x477FF000u)
-    return {static_cast<uint16_t>(sign | 0x7C00u)};  // 65520 and above round to infinity
+    return {static_cast<uint16_t>(sign | 0x7C00u)};  // 65,520 and above round to infinity
   if (magnitude < 0x38800000u) {                     // below 2^-14: the result is a multiple of 2^-24
-    // In integers, so that the caller's rounding mode has no part in it. 126 - exponent is the distance from the last place
-    // of the fp32 significand to 2^-24; beyond 24 even the leading bit is below half of 2^-24.
+    // Uses integers, so that the caller's rounding mode has no effect. 126 - exponent is the distance from
+    // the last place of the fp32 significand to 2^-24. Beyond 24 even the leading bit is below half of 2^-24.
     const uint32_t shift = 126u - (magnitude >> 23);
     if (shift > 24u) return {sign};
     const uint32_t significand = (magnitude & 0x7FFFFFu) | 0x800000u;

@@ -1,4 +1,4 @@
-// What the elements of index tensors stand for, whatever their dtype.
+// Converts elements of index tensors of any dtype to integers.
 #pragma once
 
 #include <cmath>
@@ -10,8 +10,8 @@
 
 namespace openaclnn {
 
-// The integer that an element stands for; false when it stands for none. Floating values are truncated toward zero; NaN,
-// infinities and magnitudes of 2^63 and above have no integer.
+// Converts an element to an integer; returns false if it has none. Floating-point values are truncated toward
+// zero. NaN, infinities and magnitudes of at least 2^63 have no integer.
 template <class T>
 OPENACLNN_INLINE bool index_value(T element, int64_t& value) {
   value = static_cast<int64_t>(element);

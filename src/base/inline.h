@@ -1,5 +1,5 @@
-// Forced inlining, for functions that kernels of several instruction sets and devices share: an out-of-line copy would be a weak
-// symbol compiled for one set that code of another could pick.
+// Forced inlining, for functions that kernels of several instruction sets and devices share. An out-of-line
+// copy would be a weak symbol, compiled for one set, that the linker could use for code of another set.
 #pragma once
 
 #if defined(__CUDACC__)
@@ -10,7 +10,8 @@
 #define OPENACLNN_KERNEL_INLINE [[gnu::always_inline]] inline
 #endif
 
-// OPENACLNN_KERNEL_INLINE is for functions that call what a kernel passes to them: CUDA kernels pass code that only a GPU can run.
+// OPENACLNN_KERNEL_INLINE is for functions that call code passed by a kernel: CUDA kernels pass code that
+// only a GPU can run.
 
-// The same for functions that call what their caller brings, which a GPU could not.
+// The same for functions that call code passed by the host, which a GPU cannot run.
 #define OPENACLNN_HOST_INLINE [[gnu::always_inline]] inline

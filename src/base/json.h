@@ -1,4 +1,4 @@
-// Json: writes JSON text from front to back. Commas are its business, balance is the caller's.
+// Json: writes JSON text sequentially. It inserts commas; the caller closes what it opens.
 #pragma once
 
 #include <algorithm>
@@ -57,7 +57,7 @@ class Json {
     out_ += std::to_string(number);
     return *this;
   }
-  // JSON has no Inf and NaN; they become the texts "inf", "-inf", "nan".
+  // JSON has no Inf and NaN; they are written as the strings "inf", "-inf" and "nan".
   Json& value(double number) {
     if (!std::isfinite(number)) return value(std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf");
     separate();

@@ -1,4 +1,4 @@
-// What the runtime and the kernels of the CPU agree on: what a kernel gets, and what it returns.
+// The interface between the runtime and CPU kernels: what a kernel receives and what it returns.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@ namespace openaclnn {
 
 inline constexpr int kMaxParameters = 12;
 
-// What a kernel gets besides its plan.
+// The inputs of a kernel in addition to its plan.
 struct TaskIo {
   const std::array<void*, kMaxParameters>&
       data;  // tensor addresses, in the order of the operator's parameters
@@ -19,7 +19,7 @@ struct TaskIo {
   void* const* elements = nullptr;  // tensor addresses of all list parameters, list by list
 };
 
-// A kernel: reads its immutable plan, touches tensors, and returns what it found wrong in their contents.
+// A kernel: reads its immutable plan, accesses tensors, and returns the faults in their contents.
 using RunFunction = Fault (*)(const void* plan, const TaskIo& io);
 
 }  // namespace openaclnn

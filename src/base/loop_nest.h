@@ -1,4 +1,5 @@
-// LoopNest: several views of one shape rewritten as few nested loops, so that kernels see long contiguous runs. base/make_loop_nest.h makes it.
+// LoopNest: several views of one shape as few nested loops with long contiguous runs. base/make_loop_nest.h
+// makes it.
 #pragma once
 
 #include <array>
@@ -8,7 +9,8 @@
 
 namespace openaclnn {
 
-// `rank` loops, outermost first; operand k moves by strides[loop][k] elements per step. Plain data: it is part of plans.
+// `rank` loops, outermost first. Operand k moves by strides[loop][k] elements per step. Plain data, because
+// plans contain it.
 template <int kOperands>
 struct LoopNest {
   int rank = 0;

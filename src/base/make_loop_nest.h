@@ -10,7 +10,8 @@
 
 namespace openaclnn {
 
-// Merges neighbouring loops wherever every operand allows it: (i, j) becomes one loop when stride(i) = dim(j) * stride(j).
+// Merges neighbouring loops if every operand allows it: (i, j) becomes one loop if stride(i) = dim(j) *
+// stride(j).
 template <int kOperands>
 void merge_loops(LoopNest<kOperands>& nest) {
   int merged = 0;
@@ -32,7 +33,8 @@ void merge_loops(LoopNest<kOperands>& nest) {
   nest.rank = merged;
 }
 
-// The nest that visits the elements in row-major order of the views, all of the same non-empty shape.
+// Returns the nest that visits the elements in row-major order of the views, which all have the same
+// non-empty shape.
 template <int kOperands>
 LoopNest<kOperands> row_major_nest(const std::array<const TensorView*, kOperands>& views, int first_dim,
                                    int last_dim) {
@@ -48,7 +50,8 @@ LoopNest<kOperands> row_major_nest(const std::array<const TensorView*, kOperands
   return nest;
 }
 
-// For elementwise operators, whose visiting order is free: loops sorted so that `leader` is walked in memory order.
+// For elementwise operators, which may visit elements in any order: sorts the loops so that `leader` is
+// walked in memory order.
 template <int kOperands>
 LoopNest<kOperands> memory_order_nest(const std::array<const TensorView*, kOperands>& views, int leader) {
   LoopNest<kOperands> nest;

@@ -1,4 +1,4 @@
-// Compares words by the number of edits that make one the other.
+// Compares words by edit distance.
 #include "base/nearest.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace openaclnn {
 namespace {
 
 constexpr size_t kLongestWord = 200;      // longer words aren't compared
-constexpr size_t kShortestContained = 3;  // two letters are in many names
+constexpr size_t kShortestContained = 3;  // two letters occur in many names
 
 std::string simplified(std::string_view word) {
   std::string simple;
@@ -22,7 +22,7 @@ std::string simplified(std::string_view word) {
   return simple;
 }
 
-// Letters to add, remove, change, or swap with the next one.
+// Counts letters to add, remove, change, or swap with the next one.
 size_t edits(const std::string& a, const std::string& b) {
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (size_t k = 0; k <= b.size(); ++k) last[k] = k;

@@ -1,4 +1,4 @@
-// "Did you mean": the nearest of the words that would have been right.
+// "Did you mean": finds the valid word that is most similar to an unknown one.
 #pragma once
 
 #include <span>
@@ -7,8 +7,9 @@
 
 namespace openaclnn {
 
-// The candidate that differs least from the word, case and the characters - and _ apart; empty when none is near. Near is one edit (a
-// letter too many, too few, another, or two swapped) for each three letters, or a candidate that contains the word.
+// Returns the candidate that differs least from the word, or an empty string if none is near. Ignores case
+// and the difference between - and _. Near means one edit (a letter added, removed, changed, or two swapped)
+// per three letters, or a candidate that contains the word.
 std::string_view nearest_word(std::string_view word, std::span<const std::string_view> candidates);
 
 // "; did you mean 'X'?", or nothing.

@@ -1,4 +1,4 @@
-// NumPy's names of dtypes, and its header: a Python dictionary padded to a multiple of 64 bytes.
+// NumPy's dtype names, and its header: a Python dictionary padded to a multiple of 64 bytes.
 #include "base/npy_header.h"
 
 namespace openaclnn {

@@ -1,4 +1,4 @@
-// The header of NumPy's .npy files, version 1: for all that write such files.
+// The header of NumPy's .npy files, version 1.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,11 @@
 
 namespace openaclnn {
 
-// NumPy's name of a dtype, such as "<f4"; nullptr when it has none. BF16 is "<V2", as ml_dtypes writes it.
+// Returns NumPy's name of a dtype, such as "<f4", or nullptr if it has none. BF16 is "<V2", as ml_dtypes
+// writes it.
 const char* npy_type(aclDataType dtype);
 
-// Everything before the elements, which follow in row-major order; empty for dtypes without a name.
+// Returns the bytes before the elements, which follow in row-major order. Empty for dtypes without a name.
 std::string npy_header(aclDataType dtype, std::span<const int64_t> dims);
 
 }  // namespace openaclnn

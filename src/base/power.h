@@ -1,4 +1,5 @@
-// Whole powers in double, with the multiplications in one written order: they are part of the contract of the optimizers.
+// Integer powers in double. The order of multiplications is fixed, because it is part of the optimizers'
+// contract.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,8 @@
 
 namespace openaclnn {
 
-// base^exponent by binary powering, from the lowest bit of |exponent| up; a negative exponent divides at the end.
+// base^exponent by binary powering, from the lowest bit of |exponent| up. A negative exponent divides at the
+// end.
 OPENACLNN_INLINE double whole_power(double base, int64_t exponent) {
   uint64_t n = exponent < 0 ? 0 - static_cast<uint64_t>(exponent) : static_cast<uint64_t>(exponent);
   double result = 1;

@@ -1,4 +1,4 @@
-// Replaces what a terminal could obey.
+// Replaces characters that could control a terminal.
 #include "base/printable.h"
 
 #include <algorithm>
@@ -9,14 +9,15 @@ namespace openaclnn {
 
 namespace {
 
-// `character`: one character of UTF-8.
+// `character` is one UTF-8 character.
 bool is_shown(std::string_view character) {
   const auto byte = [&](size_t k) { return static_cast<unsigned char>(character[k]); };
   if (character.size() == 1) return byte(0) >= 0x20 && byte(0) != 0x7F;
-  if (byte(0) == 0xC2) return byte(1) >= 0xA0;  // U+0080 to U+009F: C1, among them the one-byte form of ESC [
+  if (byte(0) == 0xC2) return byte(1) >= 0xA0;  // U+0080 to U+009F: C1, including the one-byte form of ESC [
   if (character == "\u061C") return false;      // the Arabic letter mark
   if (byte(0) != 0xE2) return true;
-  // U+200E and U+200F, U+2028 to U+202E, U+2066 to U+2069: line breaks and directions, which can hide what a name is.
+  // U+200E and U+200F, U+2028 to U+202E, U+2066 to U+2069: line breaks and direction marks, which can
+  // disguise a name.
   const bool is_mark = byte(1) == 0x80 && (byte(2) == 0x8E || byte(2) == 0x8F);
   const bool is_break_or_embedding = byte(1) == 0x80 && byte(2) >= 0xA8 && byte(2) <= 0xAE;
   const bool is_isolate = byte(1) == 0x81 && byte(2) >= 0xA6 && byte(2) <= 0xA9;

@@ -1,4 +1,4 @@
-// Text from outside (file names, arguments, headers of files) as it may be shown on a terminal.
+// Makes external text (file names, arguments, file headers) safe to print on a terminal.
 #pragma once
 
 #include <span>
@@ -7,11 +7,11 @@
 
 namespace openaclnn {
 
-// The text with a '?' for each character that a terminal could obey or that is not UTF-8: control characters (C0, DEL, C1),
-// line breaks among them, and marks that change the direction of text.
+// Returns the text with '?' in place of each character that could control a terminal or is not UTF-8. These
+// are control characters (C0, DEL, C1), including line breaks, and marks that change the text direction.
 std::string printable(std::string_view text);
 
-// The same in place, for callers that may have no memory: each byte of such a character becomes '?'.
+// The same in place, for callers that cannot allocate: each byte of such a character becomes '?'.
 void make_printable(std::span<char> text) noexcept;
 
 }  // namespace openaclnn

@@ -1,4 +1,4 @@
-// Writes that fail with an error code where the system would end the process.
+// Makes writes fail with an error code where a signal would end the process.
 #pragma once
 
 #include <csignal>
@@ -6,8 +6,9 @@
 
 namespace openaclnn {
 
-// While one exists, a write of this thread to a pipe without readers or beyond the limit of file sizes (RLIMIT_FSIZE) sends no
-// signal. The dispositions of SIGPIPE and SIGXFSZ belong to the program, so the signals are blocked and taken instead.
+// While an object exists, writes of this thread to a pipe without readers, or beyond the file size limit
+// (RLIMIT_FSIZE), raise no signal. The dispositions of SIGPIPE and SIGXFSZ belong to the program, so the
+// object blocks and consumes the signals.
 class QuietSignals {
  public:
   QuietSignals() {
@@ -15,7 +16,7 @@ class QuietSignals {
     sigpending(&pending);
     sigemptyset(&taken_);
     for (const int signal : {SIGPIPE, SIGXFSZ}) {
-      if (sigismember(&pending, signal) == 0) sigaddset(&taken_, signal);  // the program's own stay
+      if (sigismember(&pending, signal) == 0) sigaddset(&taken_, signal);  // the program's stay pending
     }
     pthread_sigmask(SIG_BLOCK, &taken_, &before_);
   }

@@ -1,4 +1,5 @@
-// Ring: a FIFO in one piece of memory that grows and never shrinks, so that a queue in steady use allocates nothing.
+// Ring: a FIFO in one block of memory that grows and never shrinks, so a queue in steady use allocates
+// nothing.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,7 @@
 
 namespace openaclnn {
 
-// Appending may move all elements; taking out moves none.
+// Appending may move all elements. Removing moves none.
 template <class T>
 class Ring {
   static_assert(std::is_nothrow_move_constructible_v<T>);
@@ -32,7 +33,7 @@ class Ring {
   const T& front() const { return (*this)[0]; }
   T& back() { return (*this)[size_ - 1]; }
 
-  // Throws std::bad_alloc and has changed nothing then, also not `element`.
+  // Throws std::bad_alloc and leaves the ring and `element` unchanged.
   void push_back(T&& element) {
     if (size_ == capacity_) grow();
     std::construct_at(slots_ + slot(size_), std::move(element));

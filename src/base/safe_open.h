@@ -1,4 +1,4 @@
-// Opening files in processes whose standard streams are closed.
+// Opens files safely in processes whose standard streams are closed.
 #pragma once
 
 #include <fcntl.h>
@@ -6,8 +6,8 @@
 
 namespace openaclnn {
 
-// open() with O_CLOEXEC and a descriptor above 2: where a standard stream is closed, its number would go to the file, and what the
-// process prints into it.
+// open() with O_CLOEXEC and a descriptor above 2. If a standard stream is closed, the file would otherwise
+// get its descriptor, and the program's output would go into the file.
 inline int open_above_standard(const char* path, int flags, mode_t mode = 0) {
   const int file = open(path, flags | O_CLOEXEC, mode);
   if (file < 0 || file > STDERR_FILENO) return file;

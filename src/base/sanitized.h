@@ -1,4 +1,5 @@
-// Whether a sanitizer watches memory: then nothing is recycled, so that it still sees every use after free.
+// Whether a sanitizer checks memory. If so, memory is not recycled, so that the sanitizer detects every use
+// after free.
 #pragma once
 
 namespace openaclnn {

@@ -1,4 +1,4 @@
-// Binary search over numbers, for the kernels of every device.
+// Binary search over integers, for the kernels of every device.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,8 @@
 
 namespace openaclnn {
 
-// The first number of [low, high) at which `holds` is true, or high. Requires that `holds` stays true behind that number.
+// Returns the first number of [low, high) for which `holds` is true, or high. Requires that `holds` is true
+// from then on.
 template <class Holds>
 OPENACLNN_KERNEL_INLINE int64_t first_where(int64_t low, int64_t high, const Holds& holds) {
   while (low < high) {
@@ -21,8 +22,8 @@ OPENACLNN_KERNEL_INLINE int64_t first_where(int64_t low, int64_t high, const Hol
   return low;
 }
 
-// The last number of [low, high) at which `holds` is true. Requires that `holds` is true at low, where it isn't called, and stays false
-// behind the first number at which it is false.
+// Returns the last number of [low, high) for which `holds` is true. Requires that `holds` is true at low,
+// where it is not called. Also requires that it stays false after the first number for which it is false.
 template <class Holds>
 OPENACLNN_KERNEL_INLINE int64_t last_where(int64_t low, int64_t high, const Holds& holds) {
   while (high - low > 1) {

@@ -1,4 +1,4 @@
-// Writes to descriptor 2 after a look at what it is.
+// Writes to descriptor 2 after checking that it is stderr.
 #include "base/standard_error.h"
 
 #include <fcntl.h>
@@ -13,10 +13,10 @@ namespace openaclnn {
 
 namespace {
 
-// While the library loads: later another file could have the number.
+// Read while the library loads: later another file could have the descriptor.
 const bool was_open = fcntl(STDERR_FILENO, F_GETFD) >= 0;
 
-// Standard streams outlive exec(), so a descriptor that does not is a file of the program.
+// Standard streams survive exec(), so a descriptor with FD_CLOEXEC is a file of the program.
 bool is_standard_error() {
   const int flags = fcntl(STDERR_FILENO, F_GETFD);
   return was_open && flags >= 0 && (flags & FD_CLOEXEC) == 0;

@@ -1,13 +1,13 @@
-// The one way in which the library and its program write to stderr.
+// The only function through which the library and its program write to stderr.
 #pragma once
 
 #include <string_view>
 
 namespace openaclnn {
 
-// Writes the text in one piece. Stderr may be closed, full or a pipe that nobody reads: then the text is lost, and nothing else
-// happens: no exception, no signal, and errno stays. Descriptor 2 is left alone when it is not the stderr that the process was
-// started with but a file of the program, which got the number because stderr was closed.
+// Writes the text with one call. If stderr is closed, full, or a pipe without readers, the text is lost
+// without an exception or a signal. errno does not change. If stderr was closed at start and descriptor 2 is
+// now a file of the program, nothing is written.
 void write_to_stderr(std::string_view text) noexcept;
 
 }  // namespace openaclnn

@@ -1,4 +1,5 @@
-// Status and Result: how every function inside the library reports failure: a code plus one sentence, never an exception.
+// Status and Result: how functions inside the library report failures: a code and an error message, never an
+// exception.
 #pragma once
 
 #include <optional>
@@ -7,8 +8,8 @@
 
 namespace openaclnn {
 
-// A return code of the public API and, when it is not 0, the sentence that explains it. The sentence names the argument,
-// what it was and what is accepted; the wall adds the function's name and the code's name around it.
+// A return code of the public API and, if it is not 0, its error message. The message names the argument, its
+// value and the accepted values. The wall adds the names of the function and the code.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -23,7 +24,7 @@ class [[nodiscard]] Status {
   std::string sentence_;
 };
 
-// A value or the Status that says why there is none.
+// A value, or the Status of the failure that prevented it.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -44,13 +45,14 @@ class [[nodiscard]] Result {
 
 }  // namespace openaclnn
 
-// Returns the failure of an expression (a Status) from the enclosing function, or goes on.
+// Returns the Status of an expression from the enclosing function if it is a failure.
 #define OPENACLNN_TRY(...)                                                                   \
   do {                                                                                       \
     if (::openaclnn::Status try_status = (__VA_ARGS__); !try_status.ok()) return try_status; \
   } while (false)
 
-// Returns the failure of an expression (a Result) from the enclosing function, or makes `name` a reference to its value.
+// Returns the failure of an expression (a Result) from the enclosing function, or makes `name` a reference to
+// its value.
 #define OPENACLNN_TRY_ASSIGN(name, ...)                   \
   auto name##_result = (__VA_ARGS__);                     \
   if (!name##_result.ok()) return name##_result.status(); \

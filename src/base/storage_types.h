@@ -1,4 +1,4 @@
-// From the dtype in a plan to the storage type that a kernel is compiled for.
+// Maps the dtype in a plan to the storage type that a kernel is compiled for.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace openaclnn {
 
-// The dtypes that kernels are compiled for. plan() refuses every other one (require_kernel_for).
+// The dtypes that kernels are compiled for. plan() rejects all others (require_kernel_for).
 inline constexpr aclDataType kFloatTypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
 inline constexpr aclDataType kIndexTypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE, ACL_INT8, ACL_UINT8,
                                               ACL_INT16, ACL_INT32,   ACL_INT64,  ACL_BOOL};
@@ -20,14 +20,14 @@ constexpr bool is_float_type(aclDataType dtype) {
   return dtype == ACL_FLOAT || dtype == ACL_FLOAT16 || dtype == ACL_BF16;
 }
 
-// A plan has a dtype without a kernel, which would be an error of the library itself. A kernel can't report it: it neither throws nor
-// allocates, and every result would be wrong.
+// Handles a dtype without a kernel in a plan, which is an internal error. The process stops: a kernel cannot
+// report the error, because it neither throws nor allocates, and every result would be wrong.
 [[noreturn]] OPENACLNN_HOST_INLINE void stop_at_unknown_dtype() {
   std::fputs("openaclnn: internal error: a plan has a dtype that no kernel is compiled for\n", stderr);
   std::abort();
 }
 
-// visit(T()) with the storage type of a dtype in kFloatTypes.
+// Calls visit(T()) with the storage type of a dtype in kFloatTypes.
 template <class Visit>
 OPENACLNN_HOST_INLINE auto with_float_type(aclDataType dtype, const Visit& visit) {
   switch (dtype) {
@@ -38,12 +38,12 @@ OPENACLNN_HOST_INLINE auto with_float_type(aclDataType dtype, const Visit& visit
   }
 }
 
-// One byte, nonzero means 1.
+// One byte; nonzero means 1.
 struct BoolByte {
   uint8_t byte;
 };
 
-// visit(T()) with the storage type of a dtype in kIndexTypes.
+// Calls visit(T()) with the storage type of a dtype in kIndexTypes.
 template <class Visit>
 OPENACLNN_HOST_INLINE void with_index_type(aclDataType dtype, const Visit& visit) {
   switch (dtype) {

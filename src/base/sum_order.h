@@ -1,4 +1,5 @@
-// The shape of the library's one order of additions for long sums (cpu/rows.h): blocks of terms, superblocks of blocks.
+// The library's one order of additions for long sums (cpu/rows.h): blocks of terms, and superblocks of these
+// blocks.
 #pragma once
 
 #include <cstdint>

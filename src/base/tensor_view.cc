@@ -1,4 +1,4 @@
-// Extents and overlap of tensor views, in checked arithmetic.
+// Computes extents and overlap of tensor views in checked arithmetic.
 #include "base/tensor_view.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ SortedDims sorted_dims(const TensorView& view) {
     if (view.dims[k] == 1) continue;
     const int64_t stride = view.strides[k];
     const uint64_t magnitude = stride < 0 ? 0 - static_cast<uint64_t>(stride) : static_cast<uint64_t>(stride);
-    // Insertion keeps the few dims ordered without a library sort's recursion.
+    // Insertion sort suffices for so few dims and avoids the recursion of a library sort.
     int at = sorted.count++;
     for (; at > 0 && sorted.dim[at - 1].stride > magnitude; --at) sorted.dim[at] = sorted.dim[at - 1];
     sorted.dim[at] = {view.dims[k], magnitude};

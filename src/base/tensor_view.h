@@ -1,4 +1,5 @@
-// TensorView: what an operator knows of a tensor: an address, a type, and up to eight dims with strides in elements.
+// TensorView: a tensor as operators see it: an address, a type, and up to eight dims with strides in
+// elements.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace openaclnn {
 
-// Element i lives at data + (offset + sum of i_k * strides[k]) * element size.
+// Element i is at data + (offset + sum of i_k * strides[k]) * element size.
 struct TensorView {
   void* data = nullptr;
   int64_t offset = 0;  // elements
@@ -24,32 +25,35 @@ struct TensorView {
   std::span<const int64_t> shape() const { return {dims, static_cast<size_t>(rank)}; }
   int64_t element_bytes() const { return static_cast<int64_t>(dtype_size(dtype)); }
   bool is_empty() const;
-  int64_t numel() const;  // trusts check_extent
+  int64_t numel() const;  // requires a successful check_extent
 };
 
-// The first byte and one past the last byte that elements of a view occupy, relative to data. Empty views: {0, 0}.
+// The first byte and the byte after the last one that elements of a view occupy, relative to data. Empty
+// views: {0, 0}.
 struct ByteRange {
   int64_t begin = 0;
   int64_t end = 0;
 };
 
-// Fails (161002) when a dim is negative or when the count, byte size or extent leaves int64.
+// Fails (161002) if a dim is negative or if the count, byte size or extent exceeds int64.
 Status check_extent(const char* name, const TensorView& view);
 
-// Trusts check_extent.
+// Requires a successful check_extent.
 ByteRange byte_range(const TensorView& view);
 
-// True when two index tuples of the view share an address, by the sufficient test: dims of size 1 dropped, the rest sorted
-// by |stride|, each |stride| must exceed the span of all smaller ones. Trusts check_extent.
+// Returns true if two index tuples of the view may share an address. The test is sufficient: without dims of
+// size 1 and sorted by |stride|, each |stride| must exceed the span of all smaller ones. Requires a
+// successful check_extent.
 bool may_overlap_itself(const TensorView& view);
 
-// True when the elements fill their byte range without gaps: a permutation of contiguous strides.
+// Returns true if the elements fill their byte range without gaps: a permutation of contiguous strides.
 bool is_dense(const TensorView& view);
 
-// Same base, dims and strides.
+// Returns true if base, dims and strides are equal.
 bool is_identical(const TensorView& a, const TensorView& b);
 
-// "Provable" overlap: both dense and the byte ranges meet, or identical. Empty views overlap nothing.
+// Returns true if both views are dense and their byte ranges intersect, or if they are identical. Empty views
+// overlap nothing.
 bool provably_overlap(const TensorView& a, const TensorView& b);
 
 }  // namespace openaclnn

@@ -1,4 +1,4 @@
-// Small pieces of text for error sentences: concatenation, shapes, and nothing that needs a formatting library.
+// Text helpers for error messages: concatenation and shapes, without a formatting library.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ std::string text(const Pieces&... pieces) {
   return out;
 }
 
-// "0x5300000010000000": what a handle or an address was.
+// Formats a handle or an address: "0x5300000010000000".
 inline std::string address_text(const void* address) {
   std::array<char, 24> digits;
   std::snprintf(digits.data(), digits.size(), "0x%llx",
@@ -33,7 +33,7 @@ inline std::string address_text(const void* address) {
   return digits.data();
 }
 
-// "[2, 3]", and "[]" for rank 0.
+// Formats a shape: "[2, 3]", or "[]" for rank 0.
 inline std::string shape_text(std::span<const int64_t> dims) {
   std::string out = "[";
   for (size_t i = 0; i < dims.size(); ++i) {

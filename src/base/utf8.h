@@ -1,4 +1,4 @@
-// Characters of UTF-8.
+// Checks UTF-8 characters.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,8 @@
 
 namespace openaclnn {
 
-// Bytes of the character of UTF-8 that the text, which is not empty, begins with; 0 when it does not begin with one.
+// Returns the size in bytes of the first UTF-8 character of a non-empty text, or 0 if the text does not start
+// with one.
 inline size_t utf8_bytes(std::string_view text) {
   const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
   if (byte(0) < 0x80) return 1;
@@ -15,7 +16,7 @@ inline size_t utf8_bytes(std::string_view text) {
   for (size_t k = 1; k < wanted; ++k) {
     if ((byte(k) & 0xC0) != 0x80) return 0;
   }
-  // Neither longer than needed, nor half of a pair, nor beyond the last character.
+  // Rejects overlong forms, surrogates, and values beyond U+10FFFF.
   const unsigned second = byte(1);
   const bool is_wrong = (byte(0) == 0xE0 && second < 0xA0) || (byte(0) == 0xED && second >= 0xA0) ||
                         (byte(0) == 0xF0 && second < 0x90) || (byte(0) == 0xF4 && second >= 0x90);

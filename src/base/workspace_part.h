@@ -1,4 +1,4 @@
-// Where a kernel finds the parts of its workspace that the plan laid out, whatever the workspace's own alignment.
+// Locates the parts of a workspace that the plan laid out, for any alignment of the workspace.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace openaclnn {
 
-// Io: what the device gives its kernels, with the address of the workspace.
+// Io: what the device passes to its kernels, with the address of the workspace.
 template <class T, class Io>
 OPENACLNN_HOST_INLINE T* workspace_part(const Io& io, int64_t offset) {
   constexpr uintptr_t kCacheLineBytes = 64;

@@ -1,16 +1,16 @@
-// Functions of CANN that openaclnn does not have, but without whose names some programs do not link or refuse to load a library.
-// They are in the stub libraries only: a call gets a code and an error message.
+// Stubs of CANN functions that openaclnn does not have, but that some programs need to link or to accept a
+// library. Only the stub libraries contain them. Calling one adds an error message and returns a code.
 #include <stddef.h>
 
 #include "aclnn/aclnn_base.h"
 #include "openaclnn/openaclnn.h"
 
-// Arguments stay where the caller put them: in the C calling conventions of all supported machines a function may ignore them.
+// Stubs ignore their arguments, which the C calling conventions of all supported machines allow.
 #define MISSING(function)                                \
   extern "C" ACL_FUNC_VISIBILITY aclnnStatus function(); \
   aclnnStatus function() { return openaclnnReportMissing(#function); }
 
-// Returns 0 or NULL, because the caller would read a code as a size or a pointer.
+// Returns 0 or NULL, because the caller would use a code as a size or a pointer.
 #define MISSING_WITH_RESULT(Result, function)       \
   extern "C" ACL_FUNC_VISIBILITY Result function(); \
   Result function() {                               \
@@ -28,7 +28,7 @@ MISSING(aclnnReduceSumGetWorkspaceSize)
 MISSING(aclnnRelu)
 MISSING(aclnnReluGetWorkspaceSize)
 
-// libacl_op_compiler.so: operators that are compiled and run by their type's name.
+// libacl_op_compiler.so: operators that are compiled and run by the name of their type.
 MISSING(aclGenGraphAndDumpForOp)
 MISSING(aclGetCompileopt)
 MISSING(aclSetCompileopt)

@@ -1,4 +1,5 @@
-// Arenas: best fit among free runs of pages, those with memory first, since their pages need not be faulted in again.
+// Implements arenas: best fit among free runs of pages. Runs with memory come first, because their pages need
+// no page faults.
 #include "cpu/arenas.h"
 
 namespace openaclnn::cpu {
@@ -88,7 +89,7 @@ Pages Arenas::end_return(const Pages& pages) noexcept {
     return {};
   }
   char* const begin =
-      span->first;  // joined with what others returned before, it may begin earlier than `pages`
+      span->first;  // merging with previously returned pages may have moved its start before `pages`
   arenas_.erase(span->second.arena);
   spans_.erase(span);
   return {begin, kArenaBytes};
@@ -103,7 +104,7 @@ void Arenas::cancel_returns() noexcept {
   }
 }
 
-// `span` becomes the run of all free pages around it, and is in no list.
+// Extends `span` to all free pages around it. The span is in no list.
 void Arenas::join_neighbours(Spans::iterator& span) noexcept {
   const auto is_free_with_span = [&](const Spans::iterator& other) {
     return other->second.state == State::free && other->second.arena == span->second.arena;
@@ -137,7 +138,7 @@ void Arenas::unlist(Spans::iterator span) noexcept {
   span->second.place = set.extract({span->second.bytes, span->first});
 }
 
-// All pages of the span, or none.
+// Marks all pages of the span as kept, or none.
 void Arenas::set_kept(Spans::iterator span, bool kept) noexcept {
   const auto [first, count] = pages_of(span->second.arena->begin, span->first, span->second.bytes);
   PageSet& pages = span->second.arena->kept;

@@ -1,4 +1,5 @@
-// Arenas: mappings of 16 MiB that blocks of 8 KiB to 2 MiB are cut from, in whole pages. Free neighbours are joined.
+// Arenas: mappings of 16 MiB for blocks of 8 KiB to 2 MiB, allocated in whole pages. Neighbouring free pages
+// are merged.
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@ namespace openaclnn::cpu {
 
 inline constexpr size_t kArenaBytes = size_t{16} << 20;
 
-// Some of the pages of an arena.
+// A set of pages of an arena.
 class PageSet {
  public:
   void insert(size_t first, size_t count) {
@@ -46,28 +47,32 @@ class PageSet {
   std::array<uint64_t, kArenaBytes / 4096 / 64> words_ = {};
 };
 
-// Every function is called under the pool's lock. Those that may throw std::bad_alloc have changed nothing then.
+// All functions require the pool's lock. Those that throw std::bad_alloc leave the object unchanged.
 class Arenas {
  public:
-  // `bytes` in whole pages, at most kArenaBytes; nullptr when no free pages are left. May throw.
+  // Allocates `bytes` in whole pages, at most kArenaBytes; returns nullptr if no free pages are left. May
+  // throw.
   void* take(size_t bytes);
   void put_back(void* begin) noexcept;
 
-  // Another arena: kArenaBytes of map_pages(). May throw.
+  // Adds an arena: kArenaBytes from map_pages(). May throw.
   void add(char* mapping);
-  // Whether the next arena may have huge pages: one that is hardly used is then a small part of what is in use.
+  // Whether the next arena may have huge pages: a mostly empty arena then wastes only a small part of the
+  // memory in use.
   bool wants_huge_pages() const { return used_bytes_ >= 8 * kHugePage; }
 
-  // What the user of the block that holds `address` notes about it; nullptr at first.
+  // Data that the owner of the block at `address` may set; initially nullptr.
   void*& note_at(const void* address) { return std::prev(spans_.upper_bound(address))->second.note; }
 
   // Free pages that may hold memory.
   size_t kept_bytes() const { return kept_pages_ * page_bytes(); }
-  // The longest run of free pages that may hold memory; empty when there are none. take() leaves them alone until end_return().
+  // Returns the longest run of free pages that may hold memory, or an empty one. take() does not use it until
+  // end_return().
   Pages begin_return() noexcept;
-  // These pages were emptied. Returns what is to be unmapped: the whole arena when nothing in it is in use, else nothing.
+  // Ends the return of pages that were emptied. Returns the pages to unmap: the whole arena if it is unused,
+  // otherwise none.
   Pages end_return(const Pages& pages) noexcept;
-  // All begin_return() without end_return() are void: a forked child lacks the threads that made them.
+  // Cancels all begin_return() without end_return(): a forked child lacks the threads that called them.
   void cancel_returns() noexcept;
 
  private:
@@ -83,8 +88,8 @@ class Arenas {
     size_t bytes;
     ArenaEntry arena;
     State state;
-    FreeSpans::node_type place;  // while it is in no list, so that freeing never allocates
-    size_t kept_pages = 0;       // of its pages, those in the arena's set
+    FreeSpans::node_type place;  // its node while it is in no list, so that freeing never allocates
+    size_t kept_pages = 0;       // how many of its pages are in the arena's set
     void* note = nullptr;
   };
   using Spans = std::map<char*, Span, std::less<>>;
@@ -97,9 +102,9 @@ class Arenas {
   void set_kept(Spans::iterator span, bool kept) noexcept;
 
   std::list<Arena> arenas_;
-  Spans spans_;             // of all arenas
-  FreeSpans free_kept_;     // with at least one page that may hold memory
-  FreeSpans free_emptied_;  // without
+  Spans spans_;             // spans of all arenas
+  FreeSpans free_kept_;     // spans with at least one page that may hold memory
+  FreeSpans free_emptied_;  // spans without such pages
   size_t used_bytes_ = 0;
   size_t kept_pages_ = 0;
 };

@@ -1,4 +1,4 @@
-// Sizes of the caches, as the C library knows them.
+// Determines cache sizes from the C library.
 #include "cpu/caches.h"
 
 #include <unistd.h>
@@ -21,9 +21,9 @@ int64_t share_of_results() {
   return std::clamp(last_level / 2, kLeast, kMost);
 }
 
-// Half of the last level: the rest is for what is read. Its size may be unknown (0 or less), or that of a whole socket which a
-// virtual machine gets only a part of. Found while the library loads: a forked child must never wait for another thread's
-// initialisation.
+// Half of the last-level cache; the other half is left for inputs. The size may be unknown (0 or less), or
+// that of a whole socket of which a virtual machine gets only a part. Determined while the library loads: a
+// forked child must never wait for another thread's initialisation.
 const int64_t kShare = share_of_results();
 
 }  // namespace

@@ -1,11 +1,11 @@
-// What a kernel needs to know about the caches. Results never depend on it.
+// Cache sizes for kernels. Results never depend on them.
 #pragma once
 
 #include <cstdint>
 
 namespace openaclnn::cpu {
 
-// Whether `bytes` that are only written do not stay in the caches anyway, so that they are better written past them.
+// Returns whether `bytes` of output exceed the caches, so that non-temporal stores are faster.
 bool exceeds_caches(int64_t bytes);
 
 }  // namespace openaclnn::cpu

@@ -1,5 +1,6 @@
-// /proc/self/cgroup names the process's groups, /proc/self/mountinfo where they are mounted. In a container either
-// file may describe the host's view, so a group that its mount does not show is looked for at the usual place.
+// /proc/self/cgroup names the process's groups, and /proc/self/mountinfo their mount points. In a container
+// either file may show the host's view. If no mount shows a group, the code therefore tries its usual
+// location.
 #include "cpu/control_groups.h"
 
 namespace openaclnn::cpu {
@@ -8,14 +9,14 @@ namespace {
 
 constexpr std::string_view kUsualMount = "/sys/fs/cgroup";
 
-// Where the process is in one hierarchy.
+// The process's group in one hierarchy.
 struct OwnGroup {
   bool is_there = false;
   PathText path;
 };
 
 struct OwnGroups {
-  bool is_known = false;  // /proc/self/cgroup could be read
+  bool is_known = false;  // whether /proc/self/cgroup could be read
   OwnGroup v1, v2;
 };
 
@@ -26,7 +27,7 @@ bool contains(std::string_view comma_list, std::string_view word) {
   return false;
 }
 
-// Lines are "number:controllers:path"; in version 2 there are no controllers.
+// Lines have the form "number:controllers:path". Version 2 has no controllers.
 OwnGroups find_own_groups(std::string_view root, std::string_view controller) {
   OwnGroups own;
   SystemFile file({root, "/proc/self/cgroup"});
@@ -42,7 +43,7 @@ OwnGroups find_own_groups(std::string_view root, std::string_view controller) {
   return own;
 }
 
-// "/a\040b" as mountinfo writes it is "/a b".
+// Decodes the escapes of mountinfo: "/a\040b" becomes "/a b".
 PathText unescaped(std::string_view text) {
   PathText plain;
   const auto digit = [&](size_t k) { return text[k] >= '0' && text[k] <= '7' ? text[k] - '0' : -1; };
@@ -58,16 +59,16 @@ PathText unescaped(std::string_view text) {
   return plain;
 }
 
-// One line of mountinfo, as far as groups need it.
+// The fields of a mountinfo line that are needed here.
 struct Mount {
-  PathText root;  // the group that is seen at the mount point
+  PathText root;  // the group at the mount point
   PathText point;
   bool is_of_groups = false;
   GroupVersion version = GroupVersion::v2;
   std::string_view options;
 };
 
-// "36 35 0:30 ROOT POINT options [more…] - TYPE source OPTIONS".
+// Parses "36 35 0:30 ROOT POINT options [more…] - TYPE source OPTIONS".
 Mount parse_mount(std::string_view line) {
   Mount mount;
   const size_t dash = line.find(" - ");
@@ -86,12 +87,13 @@ Mount parse_mount(std::string_view line) {
   return mount;
 }
 
-// A group above the root of the process's namespace is written with "..": no mount shows it.
+// A group above the root of the process's namespace is written with "..". No mount shows it.
 bool leads_outside(std::string_view group) {
   return group.find("/../") != std::string_view::npos || group.ends_with("/..");
 }
 
-// What is left of the path of a group below `mount_root`, "" for the root itself; false when the group lies elsewhere.
+// Sets `below` to the path of a group relative to `mount_root`, "" for the root itself. Returns false if the
+// group is elsewhere.
 bool strip_root(std::string_view group, std::string_view mount_root, std::string_view& below) {
   if (leads_outside(group)) return false;
   if (mount_root == "/") mount_root = "";
@@ -113,7 +115,7 @@ void visit_upwards(const PathText& top, std::string_view below, GroupVersion ver
   }
 }
 
-// Visits the group in all mounts that show it; false when there is none.
+// Visits the group in all mounts that show it. Returns false if there is none.
 bool visit_mounts(std::string_view root, std::string_view controller, GroupVersion version,
                   std::string_view group, const GroupVisitor& visit) {
   bool found = false;

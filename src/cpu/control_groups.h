@@ -1,4 +1,5 @@
-// The control groups (cgroups) that bound this process: its own group for a controller, and all groups above it that it can see.
+// The control groups (cgroups) that limit this process: its own group for a controller and all visible
+// ancestors.
 #pragma once
 
 #include <functional>
@@ -8,14 +9,15 @@
 
 namespace openaclnn::cpu {
 
-// The two interfaces of Linux: files have other names in each.
+// The two cgroup interfaces of Linux, which use different file names.
 enum class GroupVersion { v1, v2 };
 
 using GroupVisitor = std::function<void(const PathText& folder, GroupVersion version)>;
 
-// Calls visit(folder, version) for the group that `controller` ("memory", "cpu") has the process in, then for its parents up to the
-// mount point. A folder may not exist. `root` stands before every path: "" except in tests. Returns false when the system does not
-// say which group the process is in; then the folders are those where containers find their own.
+// Calls visit(folder, version) for the process's group of `controller` ("memory", "cpu"), then for its
+// ancestors up to the mount point. A folder may not exist. `root` is prepended to every path; it is "" except
+// in tests. Returns false if the system does not report the process's group. The folders are then those where
+// containers find their own group.
 bool visit_groups(std::string_view root, std::string_view controller, const GroupVisitor& visit);
 
 }  // namespace openaclnn::cpu

@@ -15,17 +15,17 @@ namespace openaclnn::cpu {
 
 namespace {
 
-// Copies and fills of a queue; big ones use all threads.
+// Copies and fills in a queue. Large ones use all threads.
 struct CopyPlan {
   int64_t bytes;
-  std::unique_ptr<char[]> staged;  // the source's contents, when the caller may reuse its memory at once
+  std::unique_ptr<char[]> staged;  // copy of the source, if the caller may reuse its memory at once
 };
 struct FillPlan {
   int64_t bytes;
   uint8_t value;
 };
 
-constexpr int64_t kPage = 4096;  // chunks end on page borders, so that no two threads share a cache line
+constexpr int64_t kPage = 4096;  // chunks end at page boundaries, so that no two threads share a cache line
 
 void copy_bytes(void* destination, const void* source, int64_t bytes) {
   const int64_t chunks = chunks_for(2 * bytes);
@@ -111,7 +111,8 @@ class CpuDevice final : public Device {
   }
 };
 
-// All CPU device ids are the same machine; several exist so that multi-device programs can be tested.
+// All CPU device ids refer to the same machine. Several ids exist so that multi-device programs can be
+// tested.
 Platform* make_platform() {
   auto platform = std::make_unique<Platform>(PlatformKind::cpu);
   platform->devices.reserve(static_cast<size_t>(environment().cpu_devices));

@@ -1,4 +1,4 @@
-// Which instruction set this process uses.
+// Selects the instruction set of this process.
 #include "cpu/dispatch.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace openaclnn::cpu {
 
 #if defined(__x86_64__)
-// __builtin_cpu_supports also asks the operating system whether it saves the wide registers.
+// __builtin_cpu_supports also checks that the operating system saves the wide registers.
 Isa best_isa() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   const bool has_f16c = __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
@@ -34,14 +34,14 @@ Isa cap() {
   switch (environment().isa) {
     case IsaCap::scalar: return Isa::baseline;
     case IsaCap::avx2: return Isa::avx2;
-    default: return Isa::avx512;  // names of other architectures cap nothing here
+    default: return Isa::avx512;  // names of other architectures set no limit here
   }
 }
 
 }  // namespace
 
 Isa active_isa() {
-  // Every thread would find the same, so nobody waits for the first one: see base/first_use.h.
+  // All threads compute the same value, so none waits for another: see base/first_use.h.
   static std::atomic<int> known{-1};
   if (const int isa = known.load(std::memory_order_relaxed); isa >= 0) return static_cast<Isa>(isa);
   const Isa isa = std::min(best_isa(), cap());

@@ -1,4 +1,4 @@
-// Run-time choice among the copies of a kernel that were compiled for different instruction sets.
+// Run-time dispatch: selects among copies of a kernel that are compiled for different instruction sets.
 #pragma once
 
 #include <span>
@@ -7,15 +7,15 @@ namespace openaclnn::cpu {
 
 enum class Isa { baseline, avx2, avx512 };
 
-// The best one that this CPU and operating system have.
+// The best instruction set that this CPU and operating system support.
 Isa best_isa();
 
-// The best instruction set that this CPU and operating system have, capped by OPENACLNN_ISA.
+// The same, limited by OPENACLNN_ISA.
 Isa active_isa();
 
 const char* isa_name(Isa isa);
 
-// The instruction sets that kernels were compiled for, from the lowest on.
+// The instruction sets that kernels are compiled for, in ascending order.
 std::span<const Isa> built_isas();
 
 }  // namespace openaclnn::cpu

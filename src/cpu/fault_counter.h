@@ -1,4 +1,4 @@
-// Collecting the positions of an index tensor that are out of range.
+// Collects the out-of-range positions of an index tensor.
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,8 @@
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
-// Out-of-range positions found by several threads: how many, and the lowest. Its result does not depend on their order.
+// The number of out-of-range positions and the lowest of them. The result does not depend on the order of
+// threads.
 class FaultCounter {
  public:
   void add(int64_t position) {

@@ -1,5 +1,6 @@
-// The floating-point state in which every task runs: round to nearest, no flush to zero, exceptions masked. A Linux thread
-// inherits this state from its creator, so it is set around each chunk of work and the caller's state is put back.
+// The floating-point state of every task: round to nearest, no flush to zero, exceptions masked. Linux
+// threads inherit the state of their creator, so it is set around each chunk of work, and the caller's state
+// is restored.
 #pragma once
 
 #include <cstdint>

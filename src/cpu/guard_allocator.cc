@@ -1,4 +1,4 @@
-// The guard allocator: one mapping per block, [forbidden page | margin, block, margin | forbidden page].
+// The guard allocator: one mapping per block, [guard page | margin, block, margin | guard page].
 #include "cpu/guard_allocator.h"
 
 #include <sys/mman.h>
@@ -26,7 +26,7 @@ struct GuardedBlock {
   char* mapping;
   size_t mapping_bytes;
   char* first;  // of the accessible pages
-  char* last;   // behind them
+  char* last;   // end of the accessible pages
 };
 
 size_t mapping_bytes(size_t bytes) {
@@ -40,8 +40,9 @@ GuardedBlock guarded_block_of(const void* block, size_t bytes) {
   return {mapping, total, mapping + page_bytes(), last};
 }
 
-// Freed blocks, without rights and without memory, until so many others were freed. Each costs one of the 65530 mappings that the
-// kernel allows a process by default, and addresses, of which a process has enough.
+// Freed blocks, inaccessible and without memory. Each stays here until as many blocks as the array holds have
+// been freed after it. Each uses address space, which is plentiful, and one of the 65,530 mappings that Linux
+// allows a process by default.
 class Quarantine {
  public:
   static Quarantine& instance() { return *instance_; }
@@ -73,7 +74,8 @@ Quarantine* const Quarantine::instance_ = new Quarantine;
 void* guard_allocate(size_t bytes) noexcept {
   const size_t total = mapping_bytes(bytes);
   if (total < bytes) return nullptr;
-  // All of it will be written to, and a system that has promised too much ends processes. Small blocks need no look at the files.
+  // All of the block will be written, and a system that has overcommitted memory kills processes. Small
+  // blocks skip this check, which reads several files.
   if (bytes > kLarge) {
     const std::optional<MemoryInfo> machine = memory_info();
     if (machine && bytes > machine->free_bytes) return nullptr;
@@ -82,7 +84,8 @@ void* guard_allocate(size_t bytes) noexcept {
   if (mapping == MAP_FAILED) return nullptr;
   char* const first = static_cast<char*>(mapping) + page_bytes();
   char* const last = static_cast<char*>(mapping) + total - page_bytes();
-  // Mapped again instead of given rights: the library imports no function that could make memory executable later.
+  // A new mapping instead of mprotect(): the library imports no function that could make memory executable
+  // later.
   if (mmap(first, static_cast<size_t>(last - first), PROT_READ | PROT_WRITE,
            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) {
     munmap(mapping, total);
@@ -98,7 +101,8 @@ void* guard_allocate(size_t bytes) noexcept {
 void guard_free(void* address, size_t bytes) noexcept {
   const GuardedBlock guarded = guarded_block_of(address, bytes);
   const size_t accessible = static_cast<size_t>(guarded.last - guarded.first);
-  // Mapping anew drops the memory with the rights. It joins the pages on both sides, so the kernel needs no memory for it.
+  // A new mapping releases the memory and the access rights. It merges with the pages on both sides, so the
+  // kernel needs no memory for it.
   (void)mmap(guarded.first, accessible, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
              -1, 0);
   Quarantine::instance().add(guarded.mapping, guarded.mapping_bytes);
@@ -113,7 +117,7 @@ std::string guard_damage(const void* address, size_t bytes) {
     return text("byte ", behind - block, " was written to, but the block has ", bytes,
                 " bytes: the program wrote behind its end");
   }
-  // The nearest one: it is the first that a loop running backwards wrote.
+  // Reports the nearest byte, which a loop running backwards writes first.
   for (const char* at = block; at-- != guarded.first;) {
     if (is_written(*at)) {
       return text("the byte ", block - at, " before the block of ", bytes,

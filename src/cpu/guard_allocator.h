@@ -1,5 +1,5 @@
-// The allocator for finding a program's own memory errors, OPENACLNN_ALLOCATOR=guard: blocks between pages without access rights,
-// filled with NaN, and never handed out again soon.
+// The allocator of OPENACLNN_ALLOCATOR=guard, which finds memory errors of programs. Blocks are placed
+// between guard pages, filled with NaN, and not reused soon.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,16 @@
 
 namespace openaclnn::cpu {
 
-// Exactly `bytes`, aligned to 64, each 0xFF: NaN as a number, -1 as an integer. The block ends at a forbidden page, as closely as
-// the alignment allows. nullptr when there is none.
+// Allocates exactly `bytes`, aligned to 64, each byte 0xFF: NaN as a number, -1 as an integer. The block ends
+// at a guard page, as closely as the alignment allows. Returns nullptr if memory is exhausted.
 void* guard_allocate(size_t bytes) noexcept;
 
-// Takes the rights to the block away; its addresses stay unused until many more blocks are freed. Never fails, never waits.
+// Makes the block inaccessible. Its addresses stay unused until many more blocks are freed. Never fails,
+// never waits.
 void guard_free(void* address, size_t bytes) noexcept;
 
-// Which byte just outside the block was written to, as a sentence; empty when none was. Farther ones are forbidden pages.
+// Describes which byte just outside the block was overwritten; empty if none was. Guard pages protect bytes
+// farther away.
 std::string guard_damage(const void* address, size_t bytes);
 
 }  // namespace openaclnn::cpu

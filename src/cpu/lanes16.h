@@ -1,5 +1,5 @@
-// Sixteen floats on every instruction set: for sums whose order of additions is part of a result's bits and must therefore
-// not depend on the width of a vector.
+// Vectors of sixteen floats on every instruction set, for sums whose order of additions determines the
+// result's bits. This order must not depend on the vector width.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,9 @@ struct Lanes16 {
   static Lanes16 load(const Storage* from);
 };
 
-// How often loops over the parts are unrolled. Vectors stay in registers only without a loop. Sixteen single floats stay a loop: their
-// conversions to and from 16 bits branch, and unrolled they made one kernel take 62 s to compile instead of 11 s.
+// Unroll factor of loops over the parts. Vectors stay in registers only if loops are unrolled. Sixteen single
+// floats stay a loop: their conversions to and from 16 bits branch. Unrolled, one kernel took 62 s instead of
+// 11 s to compile.
 inline constexpr int kUnrolledParts = Lanes16::kParts <= 4 ? 16 : 1;
 
 template <class Storage>
@@ -79,13 +80,13 @@ template <class Storage>
 HWY_INLINE void store(const Lanes16& lower, const Lanes16& upper, Storage* to) {
   write_both<false>(lower, upper, to);
 }
-template <class Storage>  // past the caches; `to` is aligned to kStreamAlignment
+template <class Storage>  // non-temporal; `to` is aligned to kStreamAlignment
 HWY_INLINE void stream(const Lanes16& lower, const Lanes16& upper, Storage* to) {
   write_both<true>(lower, upper, to);
 }
 
 #if HWY_TARGET != HWY_SCALAR
-// The lanes of a vector: halves added until four lanes are left, those plus 2, plus 1.
+// Sums the lanes of a vector: adds halves until four lanes are left, then lanes at distance 2, then 1.
 template <class Tag>
 HWY_INLINE float sum_of_vector(Tag tag, hn::Vec<Tag> vector) {
   if constexpr (hn::MaxLanes(tag) == 4) {
@@ -98,7 +99,7 @@ HWY_INLINE float sum_of_vector(Tag tag, hn::Vec<Tag> vector) {
 }
 #endif
 
-// The sum of all lanes in one order: lane l plus lane l + 8, then plus 4, plus 2, plus 1.
+// Sums all lanes in one order: lane l plus lane l + 8, then distances 4, 2 and 1.
 HWY_INLINE float sum_of_lanes(const Lanes16& lanes) {
   F32 part[Lanes16::kParts];
 #pragma GCC unroll 16
@@ -113,7 +114,7 @@ HWY_INLINE float sum_of_lanes(const Lanes16& lanes) {
 #endif
 }
 
-// The same for kCount of them, with the same bits; two share the instructions where vectors are wide.
+// Computes kCount such sums with the same bits. Wide vectors process two of them per instruction.
 template <int kCount>
 HWY_INLINE void sums_of_lanes(const Lanes16 (&lanes)[kCount], float (&sums)[kCount]) {
   int k = 0;
@@ -124,7 +125,7 @@ HWY_INLINE void sums_of_lanes(const Lanes16 (&lanes)[kCount], float (&sums)[kCou
       const F32::Tag tag;
       F32 x = lanes[k].part[0], y = lanes[k + 1].part[0];
 #pragma GCC unroll 2
-      for (int64_t p = 1; p < Lanes16::kParts; ++p) {  // at most one more: lane l plus lane l + 8
+      for (int64_t p = 1; p < Lanes16::kParts; ++p) {  // at most one iteration: lane l plus lane l + 8
         x = x + lanes[k].part[p];
         y = y + lanes[k + 1].part[p];
       }

@@ -1,4 +1,5 @@
-// Elementwise loops: any strides, cut into runs in which every operand is contiguous, so that kernels know only such runs.
+// Elementwise loops over any strides, divided into runs that are contiguous in every operand. Kernels only
+// receive such runs.
 #pragma once
 
 #include <array>
@@ -13,11 +14,11 @@
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
-// Walks the runs of a loop nest in order, without divisions after the first.
+// Visits the runs of a loop nest in order, without divisions after the first.
 template <int kOperands>
 class RunCursor {
  public:
-  // Starts at the run that holds element `element` of the nest's order.
+  // Starts at the run that contains element `element` in the nest's order.
   RunCursor(const LoopNest<kOperands>& nest, int64_t element)
       : nest_(&nest), position_(element % nest.inner()) {
     int64_t run = element / nest.inner();
@@ -38,7 +39,7 @@ class RunCursor {
     return nest_->rank > 0 ? nest_->strides[static_cast<size_t>(nest_->rank - 1)][operand] : 1;
   }
 
-  // Moves on by `count` <= left_in_run() elements.
+  // Advances by `count` <= left_in_run() elements.
   void advance(int64_t count) {
     position_ += count;
     if (position_ < nest_->inner()) return;
@@ -62,7 +63,8 @@ class RunCursor {
   std::array<int64_t, kOperands> offsets_ = {};
 };
 
-// The operands of a loop, and a small block of elements of each for views whose runs are too short to be passed in place.
+// The operands of a loop, with a small buffer for each. The buffers hold elements of views whose runs are too
+// short to be passed in place.
 template <class... Ts>
 class Operands {
  public:
@@ -71,7 +73,7 @@ class Operands {
 
   explicit Operands(Ts*... base) : base_(base...) {}
 
-  // `count` <= kBlock elements from the cursor on; returns where they end.
+  // Copies `count` <= kBlock elements from the cursor on into the buffers; returns the cursor after them.
   Cursor gather(Cursor from, int64_t count) {
     return sweep(from, count, [this](auto operand, const Cursor& at, int64_t done, int64_t piece) {
       const auto* const source = std::get<operand>(base_) + at.offset(operand);
@@ -90,7 +92,7 @@ class Operands {
     });
   }
 
-  // kernel(count, pointer to the first element of each operand…)
+  // Calls kernel(count, pointer to the first element of each operand…).
   template <class Kernel>
   void in_place(const Kernel& kernel, const Cursor& at, int64_t count) const {
     [&]<size_t... k>(std::index_sequence<k...>) { kernel(count, std::get<k>(base_) + at.offset(k)...); }
@@ -104,11 +106,11 @@ class Operands {
  private:
   template <class T>
   struct Block {
-    Block() {}  // nothing is read before it was written
+    Block() {}  // uninitialised: every element is written before it is read
     T elements[kBlock];
   };
 
-  // visit(operand, cursor, position in block, elements) for the runs of every operand.
+  // Calls visit(operand, cursor, position in block, elements) for the runs of every operand.
   template <class Visit>
   static Cursor sweep(Cursor at, int64_t count, const Visit& visit) {
     for (int64_t done = 0; done < count;) {
@@ -127,14 +129,15 @@ class Operands {
   std::tuple<Block<Ts>...> blocks_;
 };
 
-// Calls kernel(count, run…), with a pointer for each operand, for the elements [range.begin, range.end) of the nest; `base` points
-// at element 0 of each operand. Runs whose operands are all contiguous are passed in place; everything else is gathered into
-// small blocks, and written operands scattered back. A block's elements are all read before any is written.
+// Calls kernel(count, run…), with a pointer for each operand, for the elements [range.begin, range.end) of
+// the nest. `base` holds the addresses of element 0 of each operand. Runs that are contiguous in all operands
+// are passed in place. All others are gathered into small buffers, and written operands are scattered back.
+// All elements of a buffer are read before any is written.
 template <class Kernel, class... Ts>
 void for_each_run_of(const LoopNest<sizeof...(Ts)>& nest, const std::array<bool, sizeof...(Ts)>& written,
                      cpu::Range range, const Kernel& kernel, Ts*... base) {
   constexpr int64_t kShortRun =
-      64;  // below, gathering several runs into one block is faster than calling per run
+      64;  // below this, gathering several runs into one buffer is faster than one call per run
   Operands<Ts...> operands(base...);
   RunCursor<sizeof...(Ts)> cursor(nest, range.begin);
   int64_t left = range.end - range.begin;
@@ -159,7 +162,7 @@ void for_each_run_of(const LoopNest<sizeof...(Ts)>& nest, const std::array<bool,
   }
 }
 
-// The same for operands of one type: kernel(pointers, count).
+// The same for operands of one type: calls kernel(pointers, count).
 template <class T, int kOperands, class Kernel>
 void for_each_run(const LoopNest<kOperands>& nest, const std::array<T*, kOperands>& base,
                   const std::array<bool, kOperands>& written, cpu::Range range, const Kernel& kernel) {

@@ -1,4 +1,4 @@
-// The files with the limits, of both versions of control groups.
+// Reads the limit files of both cgroup versions.
 #include "cpu/machine_limits.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace openaclnn::cpu {
 
 namespace {
 
-// Version 1 says "no limit" by a number near 2^63; no machine has so much.
+// Version 1 reports "no limit" as a number near 2^63. No machine has this much memory.
 constexpr uint64_t kNoLimit = uint64_t{1} << 60;
 
 std::string_view trimmed(std::string_view text) {
@@ -23,7 +23,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// nullopt for all that is not a whole number that fits: "max", -1, garbage.
+// Returns nullopt if the text is not a whole number in range: "max", -1, garbage.
 std::optional<uint64_t> number(std::string_view text) {
   text = trimmed(text);
   uint64_t value = 0;
@@ -38,7 +38,7 @@ std::optional<uint64_t> number_in(const PathText& folder, std::string_view name)
   return line ? number(*line) : std::nullopt;
 }
 
-// "MemTotal:       16384000 kB".
+// Parses `MemTotal: 16384000 kB`.
 std::optional<uint64_t> kibibytes(std::string_view line, std::string_view key) {
   if (!line.starts_with(key)) return std::nullopt;
   line.remove_prefix(key.size());
@@ -46,7 +46,7 @@ std::optional<uint64_t> kibibytes(std::string_view line, std::string_view key) {
   return number(line);
 }
 
-// Without groups; kernels before 3.14 do not say what is available.
+// The machine's memory without cgroups. Kernels before 3.14 do not report the available memory.
 std::optional<MemoryInfo> memory_without_limits(std::string_view root) {
   std::optional<uint64_t> total, unused, available;
   SystemFile file({root, "/proc/meminfo"});
@@ -61,11 +61,11 @@ std::optional<MemoryInfo> memory_without_limits(std::string_view root) {
   return MemoryInfo{std::min(left, *total) << 10, *total << 10};
 }
 
-// What a group of `folder` uses and the system cannot simply drop: not the pages of files that nobody has read lately.
+// Returns the memory that a group of `folder` uses, without inactive file pages, which the system can drop.
 uint64_t used_by_group(const PathText& folder, GroupVersion version) {
   const bool v2 = version == GroupVersion::v2;
   const uint64_t used = number_in(folder, v2 ? "memory.current" : "memory.usage_in_bytes").value_or(0);
-  // Of version 1 the sum over the groups below, as the usage is.
+  // Version 1: the sum over all descendants, like the usage.
   const std::string_view key = v2 ? "inactive_file" : "total_inactive_file";
   SystemFile statistics({folder.view(), "/memory.stat"});
   while (const auto line = statistics.next_line()) {
@@ -75,7 +75,7 @@ uint64_t used_by_group(const PathText& folder, GroupVersion version) {
   return used;
 }
 
-// What one group leaves of `memory`. A process runs in it, so a limit of 0 is not meant.
+// Limits `memory` to what one group leaves. The process runs in the group, so a limit of 0 is ignored.
 void apply_limit(std::optional<MemoryInfo>& memory, uint64_t limit, uint64_t used) {
   if (limit == 0 || limit >= kNoLimit) return;
   if (!memory) memory = MemoryInfo{limit, limit};
@@ -83,7 +83,7 @@ void apply_limit(std::optional<MemoryInfo>& memory, uint64_t limit, uint64_t use
   memory->free_bytes = std::min<size_t>(memory->free_bytes, limit - std::min(limit, used));
 }
 
-// CPUs by one group: "max 100000" or "150000 100000" in version 2, two files in version 1.
+// Returns the CPU limit of one group: `max 100000` or `150000 100000` in version 2, two files in version 1.
 std::optional<double> quota_of(const PathText& folder, GroupVersion version) {
   std::optional<uint64_t> quota, period;
   if (version == GroupVersion::v2) {
@@ -110,7 +110,7 @@ std::optional<MemoryInfo> machine_memory(std::string_view root) noexcept {
     const auto limit = number_in(folder, v2 ? "memory.max" : "memory.limit_in_bytes");
     if (limit) apply_limit(memory, *limit, used_by_group(folder, version));
   };
-  (void)visit_groups(root, "memory", std::ref(apply));  // a reference: std::function allocates nothing for it
+  (void)visit_groups(root, "memory", std::ref(apply));  // a reference: std::function does not allocate for it
   return memory;
 }
 
@@ -125,7 +125,7 @@ std::optional<double> cpu_quota(std::string_view root) noexcept {
 }
 
 int threads_within(std::optional<double> quota, int most) {
-  // A part of a CPU is worth a thread; a thousandth is what division leaves of a whole one.
+  // A fraction of a CPU counts as a thread. A thousandth is tolerated as a rounding error of the division.
   const double whole = std::ceil(quota.value_or(std::numeric_limits<double>::infinity()) - 0.001);
   return whole >= most ? most : std::max(static_cast<int>(whole), 1);
 }

@@ -1,4 +1,4 @@
-// How much memory and how many CPUs this process may use: what the machine has, or what its control groups leave of it.
+// The memory and the CPUs that this process may use: those of the machine, limited by its control groups.
 #pragma once
 
 #include <optional>
@@ -8,17 +8,19 @@
 
 namespace openaclnn::cpu {
 
-// Every function reads the files of the system anew, allocates nothing and never fails. `root` stands before the paths of all files:
-// "" except in tests.
+// Every function rereads the system's files, allocates nothing and never fails. `root` is prepended to all
+// paths; it is "" except in tests.
 
-// The smallest of the machine's memory and the limits of the process's groups (memory.max, memory.limit_in_bytes), and what is left of
-// it; nullopt where neither can be read. A limit that only slows a process down (memory.high) does not count.
+// Returns the smallest of the machine's memory and the limits of the process's groups (memory.max,
+// memory.limit_in_bytes), and the free part of it. Returns nullopt if neither can be read. Limits that only
+// slow down a process (memory.high) are ignored.
 std::optional<MemoryInfo> machine_memory(std::string_view root = "") noexcept;
 
-// CPUs that the quotas of the process's groups allow, infinity without one; nullopt where that cannot be read.
+// Returns the CPUs that the quotas of the process's groups allow, infinity without a quota, or nullopt if it
+// cannot be read.
 std::optional<double> cpu_quota(std::string_view root = "") noexcept;
 
-// The threads that such a quota is worth: at least 1, at most `most`.
+// Returns the number of threads for such a quota: at least 1, at most `most`.
 int threads_within(std::optional<double> quota, int most);
 
 }  // namespace openaclnn::cpu

@@ -1,4 +1,5 @@
-// Mappings: one node each, which moves between the maps of kept and returning ones and the place that it has while in use.
+// Mappings: each has one node, which moves between the maps of kept and returning mappings and its place
+// while in use.
 #include "cpu/mappings.h"
 
 #include <algorithm>

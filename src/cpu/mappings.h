@@ -1,4 +1,5 @@
-// Mappings: blocks of 2 MiB and more, each mapped alone; freed ones are kept for the next block of about the same size.
+// Mappings: each block of 2 MiB or more has its own. Freed mappings are kept for later blocks of similar
+// size.
 #pragma once
 
 #include <map>
@@ -7,29 +8,30 @@
 
 namespace openaclnn::cpu {
 
-// What is mapped for a block of `bytes`: whole huge pages where that wastes at most an eighth, whole pages otherwise.
+// Returns the size to map for a block of `bytes`: whole huge pages if that wastes at most an eighth,
+// otherwise whole pages.
 size_t mapping_bytes(size_t bytes);
 
-// Every function is called under the pool's lock. Those that may throw std::bad_alloc have changed nothing then.
+// All functions require the pool's lock. Those that throw std::bad_alloc leave the object unchanged.
 class Mappings {
  public:
-  // A kept mapping that is at most an eighth larger than `bytes`; nullptr when there is none.
+  // Returns a kept mapping that is at most an eighth larger than `bytes`, or nullptr.
   void* take(size_t bytes) noexcept;
   void put_back(void* begin) noexcept;
-  // Another mapping, kept for the next take(). May throw.
+  // Adds a mapping and keeps it for the next take(). May throw.
   void add(char* begin, size_t bytes);
 
   size_t kept_bytes() const { return kept_bytes_; }
-  // The longest kept mapping, which nobody gets any more. Empty when there is none.
+  // Returns the longest kept mapping, which take() no longer uses, or an empty one.
   Pages begin_return() noexcept;
-  // The mapping was emptied. Returns what is to be unmapped: all of it.
+  // Ends the return of a mapping that was emptied. Returns the pages to unmap: all of it.
   Pages end_return(const Pages& pages) noexcept;
-  // All begin_return() without end_return() are void: a forked child lacks the threads that made them.
+  // Cancels all begin_return() without end_return(): a forked child lacks the threads that called them.
   void cancel_returns() noexcept;
 
  private:
   using BySize = std::multimap<size_t, char*>;
-  // Of every mapping: its node of the others while it is in use, so that freeing never allocates.
+  // For each mapping in use, its node of the other maps, so that freeing never allocates.
   std::map<void*, BySize::node_type> places_;
   BySize kept_;
   BySize returning_;

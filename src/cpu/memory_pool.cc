@@ -1,4 +1,4 @@
-// The CPU memory pool: one lock, which nobody holds while the system maps, empties or unmaps pages.
+// The CPU memory pool: has one lock, which is never held while the system maps, empties or unmaps pages.
 #include "cpu/memory_pool.h"
 
 #include <algorithm>
@@ -20,9 +20,9 @@ namespace openaclnn::cpu {
 
 namespace {
 
-// Blocks smaller than this are cut from arenas; larger ones fill huge pages of their own.
+// Smaller blocks come from arenas. Larger ones have huge pages of their own.
 constexpr size_t kLeastMapping = kHugePage;
-constexpr size_t kMostKeptOfUnknown = size_t{64} << 20;  // where the size of the machine cannot be read
+constexpr size_t kMostKeptOfUnknown = size_t{64} << 20;  // if the size of the machine cannot be read
 
 class MemoryPool final : public ForkGuarded {
  public:
@@ -34,7 +34,7 @@ class MemoryPool final : public ForkGuarded {
     while ((address = take(lock, bytes)) == nullptr) {
       if (!extend(lock, bytes)) return nullptr;
     }
-    ASAN_UNPOISON_MEMORY_REGION(address, bytes);  // what was asked for; the rounding stays closed
+    ASAN_UNPOISON_MEMORY_REGION(address, bytes);  // the requested size; the rounding stays poisoned
     return address;
   }
 
@@ -62,7 +62,7 @@ class MemoryPool final : public ForkGuarded {
     return_memory(lock, 0, {});
   }
 
-  // The excess is then what is above `bytes`, until the next mapping.
+  // Sets the limit of kept memory until the next mapping.
   void keep_at_most(size_t bytes) {
     const Lock lock(mutex_);
     most_kept_ = bytes;
@@ -94,8 +94,9 @@ class MemoryPool final : public ForkGuarded {
     return mappings_.take(bytes);
   }
 
-  // Maps what take() lacks for a block of `bytes`, which then is there. The system works without the lock. Returns the excess first:
-  // workers that always have tasks never do, and what is kept would grow without a bound.
+  // Maps the memory that take() lacks for a block of `bytes`. The lock is released during system calls.
+  // Excess memory is returned first: workers that always have tasks never return it, and kept memory would
+  // grow without bound.
   bool extend(Lock& lock, size_t bytes) {
     const bool is_mapping = bytes >= kLeastMapping;
     const bool huge = is_mapping || arenas_.wants_huge_pages();
@@ -103,9 +104,9 @@ class MemoryPool final : public ForkGuarded {
     lock.unlock();
     if (has_excess()) return_excess({});
     if (bytes >
-        most_kept) {  // a smaller block is far from any limit, and reading the limits takes many files
+        most_kept) {  // smaller blocks are far below any limit, and reading the limits takes many files
       const std::optional<MemoryInfo> machine = machine_memory();
-      if (machine && bytes > machine->total_bytes) return false;  // it could never be touched
+      if (machine && bytes > machine->total_bytes) return false;  // more memory than the machine has
       most_kept = machine ? machine->total_bytes / 8 : kMostKeptOfUnknown;
     }
     const size_t mapped_bytes = is_mapping ? mapping_bytes(bytes) : kArenaBytes;
@@ -138,17 +139,17 @@ class MemoryPool final : public ForkGuarded {
     has_excess_.store(kept_bytes(lock) > most_kept_, std::memory_order_relaxed);
   }
 
-  // What other threads are returning is not free before they have unmapped it. For a second at most: one of them may be this one, which
-  // returns memory in steps and runs a task between two.
-  // A condition variable could have waiters that a forked child lacks.
+  // Waits until other threads have unmapped the memory that they are returning. Waits a second at most: one
+  // of them may be this thread, which returns memory in steps and runs a task between two of them. Polls,
+  // because a condition variable could have waiters that do not exist in a forked child.
   void wait_for_returns() const {
     const CancellationHold no_cancellation;
     for (int k = 0; k < 1000 && returns_.load(std::memory_order_acquire) > 0; ++k)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 
-  // Returns kept memory to the system until at most `target_bytes` are left. The lock is released while the system works. What others
-  // free in the meantime is theirs to return, so that this ends.
+  // Returns kept memory to the system until at most `target_bytes` are left. The lock is released during
+  // system calls. Memory that other threads free in the meantime is left to them, so that this terminates.
   void return_memory(Lock& lock, size_t target_bytes, const BetweenSteps& between) noexcept {
     const size_t at_first = kept_bytes(lock);
     returns_.fetch_add(1, std::memory_order_relaxed);
@@ -173,8 +174,8 @@ class MemoryPool final : public ForkGuarded {
   Arenas arenas_;
   Slabs slabs_{arenas_};
   Mappings mappings_;
-  std::atomic<int> returns_{0};  // return_memory() under way
-  size_t most_kept_ = 0;         // known since the first mapping
+  std::atomic<int> returns_{0};  // running calls of return_memory()
+  size_t most_kept_ = 0;         // set by the first mapping
   std::atomic<bool> has_excess_{false};
   static MemoryPool* const pool_;
 };

@@ -1,4 +1,4 @@
-// Pages of the operating system, by mmap, madvise and munmap.
+// Manages pages of the operating system with mmap, madvise and munmap.
 #include "cpu/pages.h"
 
 #include <sys/mman.h>
@@ -12,15 +12,17 @@ namespace openaclnn::cpu {
 
 namespace {
 
-// madvise() holds the process's lock of mappings for reading, which lets page faults pass, and munmap() holds it for writing at first.
-// Pages are therefore emptied in small steps first. Of emptied ones only page tables are left, so unmapping takes larger steps.
+// madvise() holds the mmap lock for reading, so page faults continue; munmap() first holds it for writing.
+// Pages are therefore emptied in small steps first. Emptied pages only have page tables left, so unmapping
+// uses larger steps.
 constexpr size_t kEmptyStep = size_t{8} << 20;
 constexpr size_t kUnmapStep = size_t{256} << 20;
 
 }  // namespace
 
 size_t page_bytes() noexcept {
-  // Not a static with an initialiser at run time: a thread that vanished in fork() might have held its guard.
+  // Not a static variable with a run-time initialiser: a thread that vanished in fork() might have held its
+  // guard.
   static constinit std::atomic<size_t> known{0};
   size_t bytes = known.load(std::memory_order_relaxed);
   if (bytes == 0) known.store(bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE)), std::memory_order_relaxed);
@@ -37,7 +39,7 @@ char* map_pages(size_t bytes, bool huge) noexcept {
   const size_t before = static_cast<size_t>(aligned - begin);
   if (before > 0) munmap(begin, before);
   if (padded > before + bytes) munmap(aligned + bytes, padded - before - bytes);
-  // A hint: without huge pages everything still works.
+  // Only a hint: everything also works without huge pages.
   (void)madvise(aligned, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   ASAN_POISON_MEMORY_REGION(aligned, bytes);
   return aligned;

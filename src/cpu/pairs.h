@@ -1,9 +1,9 @@
-// Two vectors of floats at a time, in the order in which a storage type comes apart most cheaply.
+// Pairs of float vectors, in the element order that makes unpacking a storage type cheapest.
 //
-// A vector of bfloat16 holds two floats in each 32-bit word: the even elements are the words shifted up, the odd ones the
-// words with the lower half cleared. Taken like this no element crosses a lane, and the words are put together again in the
-// same way. The other types come as two consecutive vectors. Arithmetic on each element does not care; code that does care
-// stores with store_in_order().
+// A vector of bfloat16 holds two floats in each 32-bit word. Shifting the words up gives the even elements;
+// clearing their lower halves gives the odd ones. No element crosses a lane, and packing reverses the steps.
+// Other types are two consecutive vectors. Elementwise arithmetic works in any order; code that depends on
+// the order stores with store_in_order().
 #pragma once
 
 #include <cstdint>
@@ -37,13 +37,13 @@ HWY_INLINE bool has_nan(const F32x2& x) {
   return !hn::AllFalse(F32::Tag(), hn::Or(hn::IsNaN(x.a.raw), hn::IsNaN(x.b.raw)));
 }
 
-// Whether loads of one type and stores of another keep the order of elements.
+// Whether loads of one type and stores of another preserve the order of elements.
 template <class T>
 inline constexpr bool kIsInterleaved = std::is_same_v<T, Bfloat16>;
 template <class From, class To>
 inline constexpr bool kHaveSameOrder = kIsInterleaved<From> == kIsInterleaved<To>;
 
-// ---- kLanes elements from memory ----
+// ---- Loads of kLanes elements ----
 
 template <class Storage>
 HWY_INLINE F32x2 F32x2::load(const Storage* from) {
@@ -57,7 +57,7 @@ HWY_INLINE F32x2 F32x2::load(const Bfloat16* from) {
           F32(hn::BitCast(f32, hn::And(words, hn::Set(u32, 0xFFFF0000u))))};
 }
 
-// ---- and back. 16-bit types: numbers only, no NaN among them; floats as they are ----
+// ---- Stores. 16-bit types require numbers without NaN; floats are stored unchanged ----
 
 HWY_INLINE void store_numbers(const F32x2& value, float* to) {
   hn::StoreU(value.a.raw, F32::Tag(), to);
@@ -65,9 +65,9 @@ HWY_INLINE void store_numbers(const F32x2& value, float* to) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-// Both halves rounded to nearest even, the odd elements in the upper halves of the words. The upper and the lower halves of
-// all floats are collected first, so that 16-bit lanes do the rest for both: an upper half goes up when the lower one, plus
-// 1 if the upper is odd, is more than half of its range.
+// Rounds both halves to nearest even, with the odd elements in the upper halves of the words. The upper and
+// the lower halves of all floats are collected first, so that 16-bit lanes round both at once. An upper half
+// is incremented if the lower half, plus 1 if the upper is odd, exceeds half of its range.
 HWY_INLINE hn::Vec<U32Tag> bfloat16_words(const F32x2& value) {
   const U32Tag u32;
   const hn::Repartition<uint16_t, U32Tag> u16;
@@ -92,7 +92,7 @@ HWY_INLINE void store_numbers(const F32x2& value, Bfloat16* to) {
 }
 
 #if HWY_TARGET != HWY_SCALAR
-// Both vectors one behind the other.
+// The two vectors are consecutive.
 HWY_INLINE hn::Vec<U32Tag> float16_words(const F32x2& value) {
   const hn::Rebind<hwy::float16_t, F32::Tag> f16;
   const U16Tag half;
@@ -116,10 +116,10 @@ HWY_INLINE void store(const F32x2& value, Storage* to) {
   store_numbers(canonical(value), to);
 }
 
-// ---- past the caches, for results that are larger than these; `to` is aligned to kStreamAlignment ----
+// ---- Non-temporal stores, for results larger than the caches; `to` is aligned to kStreamAlignment ----
 
 inline constexpr uintptr_t kStreamAlignment = 64;
-inline constexpr bool kHasStreams = HWY_TARGET != HWY_SCALAR;  // else they are stores like others
+inline constexpr bool kHasStreams = HWY_TARGET != HWY_SCALAR;  // otherwise they are ordinary stores
 
 template <class Storage>
 HWY_INLINE void stream(const F32x2& value, Storage* to) {
@@ -138,13 +138,14 @@ HWY_INLINE void stream(const F32x2& value, Storage* to) {
 #endif
 }
 
-// ---- in the order of the tensor, for a pair that was loaded from a `From`; of float: two consecutive vectors ----
+// ---- Stores in the tensor's order, for a pair that was loaded from a `From`. Float: two consecutive vectors
+// ----
 
 #if HWY_TARGET != HWY_SCALAR
 HWY_INLINE hn::Vec<U32Tag> bfloat16_words_in_order(const F32x2& value) {
   const U32Tag u32;
   const hn::Repartition<uint16_t, U32Tag> u16;
-  // Rounded to nearest even, the result is in the upper half of each word.
+  // Rounds to nearest even. The result is in the upper half of each word.
   const auto rounded = [&](F32 x) {
     const auto bits = hn::BitCast(u32, x.raw);
     const auto parity = hn::And(hn::ShiftRight<16>(bits), hn::Set(u32, 1));
@@ -172,7 +173,7 @@ HWY_INLINE void store_in_order(const F32x2& value, To* to) {
   }
 }
 
-// From: not interleaved.
+// Stores a pair loaded from a `From` that is not interleaved.
 template <class From, class To>
 HWY_INLINE void stream_in_order(const F32x2& value, To* to) {
   static_assert(!kIsInterleaved<From>);

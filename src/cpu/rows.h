@@ -1,11 +1,12 @@
 // Sums of rows in the library's one order of additions, shared by every operator that adds rows.
 //
-// The order: the rows of one sum are numbered from 0. A block of terms is 64 consecutive rows, added in fp32 left to right to an
-// accumulator that starts at +0. A superblock is 8 blocks, whose sums are added in fp32 left to right. Superblock sums are added left
-// to right in fp64, and the total is rounded once to fp32. Long sums stay accurate, and any machine gets the same bits.
+// The order: the rows of one sum are numbered from 0. A block of terms is 64 consecutive rows, added in fp32
+// from left to right to an accumulator that starts at +0. A superblock is 8 blocks, whose sums are added in
+// fp32 from left to right. Superblock sums are added from left to right in fp64, and the total is rounded
+// once to fp32. Long sums stay accurate, and all machines compute the same bits.
 //
-// For speed, wide rows are walked linearly, narrow ones in small groups, each in pieces of up to kTileColumns elements whose
-// accumulators stay in L1, and the rows to come are fetched ahead.
+// For speed, wide rows are read linearly and narrow rows in small groups. Both are processed in tiles of up
+// to kTileColumns columns whose accumulators stay in L1, and later rows are prefetched.
 #pragma once
 
 #include <algorithm>
@@ -18,25 +19,25 @@
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
-// Columns summed at once. A multiple of F32x2::kLanes on every instruction set.
+// Columns summed together. A multiple of F32x2::kLanes on every instruction set.
 inline constexpr int64_t kTileColumns = 8192;
 
-// The columns of each tile when so many columns are cut into tiles of about the same width.
+// Returns the width of each tile if `columns` are divided into tiles of about equal width.
 inline int64_t tile_columns(int64_t columns) {
   constexpr int64_t kLine = 64;
   const int64_t part = even_part(std::max<int64_t>(columns, 1), kTileColumns);
   return ceil_div(part, kLine) * kLine;
 }
 
-// Accumulators of one tile of columns, in the scratch memory of a thread (cpu/scratch.h).
+// Accumulators of one tile, in the scratch memory of a thread (cpu/scratch.h).
 struct alignas(64) RowAccumulators {
   float block[kTileColumns];
   float superblock[kTileColumns];
   double total[kTileColumns];
 };
 
-// The rows of one sum. start(k): the address of row k. The first `count` rows are summed; those up to `known` are what the
-// thread will read next, and only fetched ahead.
+// The rows of one sum. start(k) returns the address of row k. The first `count` rows are summed. Rows up to
+// `known` are what the thread reads next, and are only prefetched.
 template <class RowStart>
 struct Rows {
   int64_t count, known;
@@ -45,8 +46,9 @@ struct Rows {
 template <class RowStart>
 Rows(int64_t, int64_t, RowStart) -> Rows<RowStart>;
 
-// Calls visit(slot, column) for each pair of vectors of a row: `slot` counts up in whole pairs, and the last pair is moved back to
-// end with the row, so that nothing beyond the row is touched. Some columns are then computed twice, with the same result.
+// Calls visit(slot, column) for each pair of vectors of a row. `slot` counts in whole pairs. The last pair is
+// shifted back to end with the row, so that nothing beyond it is accessed. Some columns are then computed
+// twice, with the same result.
 template <class Visit>
 HWY_INLINE void for_each_pair(int64_t columns, const Visit& visit) {
   int64_t c = 0;
@@ -54,19 +56,19 @@ HWY_INLINE void for_each_pair(int64_t columns, const Visit& visit) {
   if (c < columns) visit(c, columns - F32x2::kLanes);
 }
 
-// Accumulators that for_each_pair needs for so many columns.
+// Returns the number of accumulators that for_each_pair needs for so many columns.
 inline int64_t slots_for(int64_t columns) {
   return (columns + F32x2::kLanes - 1) / F32x2::kLanes * F32x2::kLanes;
 }
 
-// How many rows lie between the one being read and the one being fetched.
+// The distance in rows between the row being read and the row being prefetched.
 template <class In>
 inline int64_t rows_ahead(int64_t columns) {
   constexpr int64_t kBytesAhead = 8192;
   return std::max<int64_t>(kBytesAhead / (columns * static_cast<int64_t>(sizeof(In))), 1);
 }
 
-// Row k and the row to fetch while it is read, for kRows consecutive rows.
+// For kRows consecutive rows: row k, and the row to prefetch while reading it.
 template <int kRows, class In>
 struct RowGroup {
   const In* row[kRows];
@@ -90,7 +92,7 @@ struct RowGroup {
   }
 };
 
-// accumulators[slot] = (first ? +0 : accumulators[slot]) + the rows of the group, from left to right.
+// Sets accumulators[slot] = (first ? +0 : accumulators[slot]) + the rows of the group, from left to right.
 template <int kRows, class In>
 inline void add_group(float* accumulators, const RowGroup<kRows, In>& group, int64_t columns, bool first) {
   if (first) {
@@ -104,9 +106,10 @@ inline void add_group(float* accumulators, const RowGroup<kRows, In>& group, int
   }
 }
 
-// The order of additions above blocks. `block` holds the sum of the terms that end with term `end` - 1, the last ones of
-// a block or of all `terms`: it joins the superblock, and a complete superblock joins the total. After the last call the fp32
-// sums are in `superblock`; a sum of one block needs no call and is in `block`.
+// Adds block sums to superblocks and totals. `block` holds the sum of the terms up to term `end` - 1, the
+// last of a block or of all `terms`. It is added to the superblock, and a complete superblock is added to the
+// total. After the last call the fp32 sums are in `superblock`. A sum of one block needs no call and is in
+// `block`.
 inline void join_term_block(int64_t end, int64_t terms, int64_t slots, const float* block, float* superblock,
                             double* total) {
   const int64_t begin = (end - 1) / kBlockTerms * kBlockTerms;
@@ -120,8 +123,9 @@ inline void join_term_block(int64_t end, int64_t terms, int64_t slots, const flo
   for (int64_t c = 0; c < slots; ++c) superblock[c] = static_cast<float>(total[c]);
 }
 
-// Sums `terms` >= 1 terms into `slots` accumulators and returns where the fp32 sums are. add_term_block(block, begin, end) sets
-// the accumulators of a block to +0 plus its terms [begin, end), in ascending order.
+// Sums `terms` >= 1 terms into `slots` accumulators and returns the location of the fp32 sums.
+// add_term_block(block, begin, end) sets the accumulators of a block to +0 plus its terms [begin, end), in
+// ascending order.
 template <class AddBlock>
 inline const float* sum_term_blocks(int64_t terms, const AddBlock& add_term_block, int64_t slots,
                                     RowAccumulators& accumulators) {
@@ -134,12 +138,13 @@ inline const float* sum_term_blocks(int64_t terms, const AddBlock& add_term_bloc
   return terms > kBlockTerms ? superblock : block;
 }
 
-// Where and how a sum goes: the fp32 sum is multiplied by `scale` in fp32 (1 changes no bit) and rounded once to Out.
+// The destination of a sum. The fp32 sum is multiplied by `scale` in fp32 (1 changes no bit) and rounded once
+// to Out.
 template <class Out>
 struct SumTarget {
   Out* out;
   F32 scale;
-  bool streams;  // past the caches
+  bool streams;  // whether to use non-temporal stores
 };
 
 // Writes pairs that were loaded from an In.
@@ -153,7 +158,7 @@ HWY_INLINE void write_pair(const SumTarget<Out>& target, const F32x2& sum, int64
   }
 }
 
-// Calls write(std::bool_constant) with whether the row can be streamed.
+// Calls write(std::bool_constant) with true if the row can use non-temporal stores.
 template <class In, class Out, class Write>
 HWY_INLINE void with_streaming(const SumTarget<Out>& target, int64_t columns, const Write& write) {
   if (kHasStreams && target.streams && kHaveSameOrder<In, Out> && columns % F32x2::kLanes == 0 &&
@@ -164,7 +169,7 @@ HWY_INLINE void with_streaming(const SumTarget<Out>& target, int64_t columns, co
   }
 }
 
-// A few rows: every column's sum stays in registers, and nothing but the result is stored.
+// Sums a few rows: each column's sum stays in registers, and only the result is stored.
 template <int kRows, class In, class Out, class RowStart>
 inline void sum_few_rows(const Rows<RowStart>& rows, int64_t columns, const SumTarget<Out>& target) {
   const RowGroup<kRows, In> group(rows, 0, rows_ahead<In>(columns));
@@ -175,7 +180,7 @@ inline void sum_few_rows(const Rows<RowStart>& rows, int64_t columns, const SumT
   });
 }
 
-// The sum of one row or more, contiguous, of F32x2::kLanes <= columns <= kTileColumns.
+// Sums one or more contiguous rows of F32x2::kLanes <= columns <= kTileColumns.
 template <class In, class Out, class RowStart>
 inline void sum_rows(const Rows<RowStart>& rows, int64_t columns, RowAccumulators& accumulators,
                      const SumTarget<Out>& target) {
@@ -186,8 +191,8 @@ inline void sum_rows(const Rows<RowStart>& rows, int64_t columns, RowAccumulator
     case 4: return sum_few_rows<4, In>(rows, columns, target);
     default: break;
   }
-  // Narrow rows go together, which saves loads and stores of accumulators; wide ones one by one, because memory is fastest when
-  // it is read in one stream.
+  // Narrow rows are processed in groups, which saves loads and stores of accumulators. Wide rows are
+  // processed one by one, because memory is fastest when read in one stream.
   constexpr int kTogether = 4;
   constexpr int64_t kNarrowBytes = 1024;
   const bool narrow = columns * static_cast<int64_t>(sizeof(In)) < kNarrowBytes;
@@ -206,9 +211,9 @@ inline void sum_rows(const Rows<RowStart>& rows, int64_t columns, RowAccumulator
   });
 }
 
-inline constexpr int64_t kNarrowColumns = 4;  // up to here single additions are faster than parts of vectors
+inline constexpr int64_t kNarrowColumns = 4;  // up to here scalar additions are faster than partial vectors
 
-// The sum of one row or more of up to kNarrowColumns columns, any strides, column by column.
+// Sums one or more rows of up to kNarrowColumns columns with any strides, column by column.
 template <class In, class Out, class RowStart>
 inline void sum_narrow_rows(const Rows<RowStart>& rows, int64_t in_stride, int64_t columns,
                             const SumTarget<Out>& target, int64_t out_stride) {
@@ -229,7 +234,8 @@ inline void sum_narrow_rows(const Rows<RowStart>& rows, int64_t in_stride, int64
   }
 }
 
-// The sum of one row or more of any strides and up to kGatheredColumns columns: each row is gathered before it is added.
+// Sums one or more rows of up to kGatheredColumns columns with any strides. Each row is gathered before it is
+// added.
 inline constexpr int64_t kGatheredColumns = 1024;
 template <class In, class Out, class RowStart>
 inline void sum_gathered_rows(const Rows<RowStart>& rows, int64_t in_stride, int64_t columns,
@@ -261,7 +267,7 @@ inline void sum_gathered_rows(const Rows<RowStart>& rows, int64_t in_stride, int
   for (int64_t c = 0; c < columns; ++c) target.out[c * out_stride] = result[c];
 }
 
-// The sum of any number of rows of any stride and up to kTileColumns columns. Without rows it is +0.
+// Sums any number of rows of up to kTileColumns columns with any stride. Without rows the sum is +0.
 template <class In, class Out, class RowStart>
 inline void sum_strided_rows(const Rows<RowStart>& rows, int64_t in_stride, int64_t columns,
                              RowAccumulators& accumulators, const SumTarget<Out>& target,

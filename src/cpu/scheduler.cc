@@ -1,4 +1,4 @@
-// The scheduler: which queue runs where and when. See scheduler.h for what each function promises.
+// The scheduler decides where and when queues run. scheduler.h documents its functions.
 #include "cpu/scheduler.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace openaclnn::cpu {
 
 namespace {
 
-// A task of at most this much memory traffic runs on the thread that enqueues it when nothing is before it: so much is done in
-// about the time that handing it to a worker takes, and no kernel uses a second thread for it.
+// A task of at most this much memory traffic runs on the enqueueing thread if no task precedes it. Passing it
+// to a worker would take about as long as running it, and no kernel uses a second thread for it.
 constexpr double kMostBytesAtOnce = kMinBytesPerThread;
 
 void run_task(const Task& task, uint64_t number, FaultCell& fault_cell) {
@@ -31,7 +31,7 @@ void run_task(const Task& task, uint64_t number, FaultCell& fault_cell) {
 
 }  // namespace
 
-// ---- markers and queues: every member takes the scheduler's lock ----
+// ---- Markers and queues: every member takes the scheduler's lock ----
 
 bool CpuMarker::complete() const {
   const Scheduler::Lock lock(Scheduler::instance().mutex_);
@@ -104,17 +104,17 @@ void CpuQueue::close(bool drop) {
   closed_ = true;
   if (!drop) return;
   scheduler.drop_items(lock, *this);
-  if (scheduler.serial_) scheduler.drain_ready(lock);  // what waited for a dropped record
+  if (scheduler.serial_) scheduler.drain_ready(lock);  // queues that waited for a dropped record
 }
 
-// ---- the scheduler ----
+// ---- The scheduler ----
 
 Scheduler* const Scheduler::scheduler_ = new Scheduler;
 
 Scheduler::Scheduler() { register_fork_guarded(LockRank::scheduler, this); }
 
 std::shared_ptr<CpuQueue> Scheduler::make_queue() {
-  // Not make_shared: weak references in queues_ then keep only a few bytes of a queue that is gone.
+  // Not make_shared: weak references in queues_ then keep only a few bytes of a destroyed queue.
   std::shared_ptr<CpuQueue> queue(new CpuQueue);
   const Lock lock(mutex_);
   if (queues_.size() == queues_.capacity()) {
@@ -127,8 +127,8 @@ std::shared_ptr<CpuQueue> Scheduler::make_queue() {
   return queue;
 }
 
-// Appends, and sets a queue that was empty going: a small task runs here and now, as if this thread waited for it. On an
-// exception nothing has changed.
+// Appends an item and starts a queue that was empty. A small task runs at once on this thread, as if the
+// thread waited for it. If an exception is thrown, nothing has changed.
 void Scheduler::append(Lock& lock, CpuQueue& queue, CpuQueue::Item&& item) {
   const bool is_task = item.kind == CpuQueue::Kind::task;
   const bool at_once = is_task && queue.state_ == CpuQueue::State::idle &&
@@ -143,7 +143,7 @@ void Scheduler::append(Lock& lock, CpuQueue& queue, CpuQueue::Item&& item) {
   }
   ++queue.added_;
   if (is_task) ++queue.tasks_;
-  // What runs before this call returns is before no call that can ask for it.
+  // A task that runs before this call returns needs no note: no later call can find it pending.
   if (is_task && !at_once) note_writes(lock, queue, queue.items_.back().task);
   if (queue.state_ != CpuQueue::State::idle) return;
   if (at_once) {
@@ -159,7 +159,7 @@ bool Scheduler::is_blocked(const Lock&, const CpuQueue& queue) const {
          !queue.items_.front().marker->reached_;
 }
 
-// Gives a queue that is in no list and that no thread drains its place.
+// Sets the state of a queue that is in no list and that no thread drains, and adds it to the matching list.
 void Scheduler::settle(const Lock& lock, CpuQueue& queue) {
   if (queue.items_.empty()) {
     queue.state_ = CpuQueue::State::idle;
@@ -176,7 +176,8 @@ void Scheduler::settle(const Lock& lock, CpuQueue& queue) {
   request_worker(lock);
 }
 
-// Takes a queue out of its list. The result keeps the queue alive: the list's reference may have been the last.
+// Removes a queue from its list. The result keeps the queue alive, because the list may have held the last
+// reference.
 std::shared_ptr<CpuQueue> Scheduler::unlist(const Lock&, CpuQueue& queue) {
   QueueList& list = queue.state_ == CpuQueue::State::blocked ? queue.items_.front().marker->blocked_ : ready_;
   queue.home_.splice(queue.home_.begin(), list, queue.node_);
@@ -184,7 +185,7 @@ std::shared_ptr<CpuQueue> Scheduler::unlist(const Lock&, CpuQueue& queue) {
   return std::move(*queue.node_);
 }
 
-// One call per queue that becomes ready; a worker that comes too late finds nothing to do.
+// Requests one worker call per queue that becomes ready. A worker that comes too late finds nothing to do.
 void Scheduler::request_worker(const Lock&) {
   if (choices_ != nullptr && choices_->alone()) return;
   const auto work = [](void* scheduler) {
@@ -198,10 +199,10 @@ void Scheduler::request_worker(const Lock&) {
   };
   WorkerPool* const workers = worker_pool();
   serial_ =
-      workers == nullptr || !workers->submit(work, this);  // a system short of threads may have some again
+      workers == nullptr || !workers->submit(work, this);  // a system that lacked threads may have some later
 }
 
-// A queue that is filled as fast as it is drained must not keep the others waiting.
+// A queue that is filled as fast as it is drained must not block the others.
 constexpr int kItemsPerTurn = 64;
 
 void Scheduler::drain_ready(Lock& lock) {
@@ -232,24 +233,25 @@ void Scheduler::let_decide(Choices* choices) {
   choices_ = choices;
 }
 
-// Takes a ready queue out of the list and runs its items.
+// Removes a ready queue from the list and runs its items.
 template <class Stop>
 void Scheduler::drain(Lock& lock, std::shared_ptr<CpuQueue> queue, Stop stop) {
   (void)unlist(lock, *queue);
   if (ready_.empty() && !serial_ && !has_excess_) {
     if (WorkerPool* const workers = worker_pool())
-      workers->withdraw();  // this thread was faster than those it called
+      workers->withdraw();  // this thread was faster than the requested workers
   }
   run_items(lock, *queue, std::move(stop));
 }
 
-// Runs items of a queue that is in no list on this thread until it is empty, blocked, or stop() holds. The lock is released
-// while a task runs. Without workers nobody would come back for the rest, so then nothing stops it.
+// Runs items of a queue that is in no list on this thread until it is empty, blocked, or stop() returns true.
+// The lock is released while a task runs. Without workers no thread would run the rest later, so stop() is
+// then ignored.
 template <class Stop>
 void Scheduler::run_items(Lock& lock, CpuQueue& queue, Stop stop) {
   queue.state_ = CpuQueue::State::running;
   while (!queue.items_.empty() && !is_blocked(lock, queue) && (serial_ || !stop())) {
-    // Nobody else removes the front item of a running queue, but appending may move it.
+    // No other thread removes the front item of a running queue, but appending may move it.
     CpuQueue::Item& item = queue.items_.front();
     if (item.kind == CpuQueue::Kind::task) {
       const uint64_t number = item.number;
@@ -257,9 +259,10 @@ void Scheduler::run_items(Lock& lock, CpuQueue& queue, Stop stop) {
       const bool counts = !exiting_;
       if (counts) ++running_tasks_;
       {
-        // On the stack: its plan may be large and is freed without the lock, and a forked child never sees it half freed.
+        // On the stack: its plan may be large and is freed without the lock. A forked child never sees it
+        // half freed.
         const Task task = std::move(item.task);
-        item.task.lists = task.lists;  // has_pending_write() asks for running tasks, too
+        item.task.lists = task.lists;  // has_pending_write() also checks running tasks
         lock.unlock();
         const ScopedScratch scratch(*queue.scratch_);
         ++tasks_on_this_thread();
@@ -270,7 +273,7 @@ void Scheduler::run_items(Lock& lock, CpuQueue& queue, Stop stop) {
       if (counts) --running_tasks_;
       quiet_.notify_all();
       finish_task(lock, sequence);
-      if (serial_ && has_excess_) return_memory(lock);  // there is no worker who could
+      if (serial_ && has_excess_) return_memory(lock);  // no worker could do it
     } else if (item.kind == CpuQueue::Kind::record) {
       reach(lock, *item.marker);
     }
@@ -281,7 +284,7 @@ void Scheduler::run_items(Lock& lock, CpuQueue& queue, Stop stop) {
   settle(lock, queue);
 }
 
-// The marker's point is reached: everything that waits for it may go on.
+// Marks the marker as reached and resumes all queues that wait for it.
 void Scheduler::reach(const Lock& lock, CpuMarker& marker) {
   marker.reached_ = true;
   marker.time_ = Clock::now();
@@ -300,8 +303,8 @@ void Scheduler::finish_task(const Lock& lock, uint64_t sequence) {
   if (!released_.empty() && released_.begin()->first <= oldest_) free_released(lock);
 }
 
-// A queue that can run now and whose progress `queue` waits for: itself, or the one that will reach the point it is
-// blocked on, and so on. Waits capture records made earlier, so there is no cycle.
+// Returns a queue that can run now and that `queue` depends on. This is `queue` itself, or the queue that
+// will reach the marker that blocks it, and so on. Waits refer to earlier records, so there is no cycle.
 std::shared_ptr<CpuQueue> Scheduler::runnable_for(const Lock& lock,
                                                   const std::shared_ptr<CpuQueue>& queue) const {
   if (choices_ != nullptr && choices_->alone()) return ready_.empty() ? nullptr : next_ready(lock);
@@ -316,16 +319,16 @@ template <class Done>
 WaitResult Scheduler::wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& queue, const Deadline& deadline,
                                  uint64_t awaited, Done done) {
   while (!done()) {
-    // A thread that has nothing better to do than wait drains the queue itself: no hand-over, no wake-up, and progress even
-    // without workers. With a deadline it cannot, since a task once started may outlast it.
+    // A waiting thread drains the queue itself: this avoids a hand-over and a wake-up, and works without
+    // workers. With a deadline it cannot, because a task may run longer than the deadline.
     if (!deadline) {
       if (std::shared_ptr<CpuQueue> runnable = runnable_for(lock, queue)) {
-        // Another queue is drained only until this one can go on.
+        // Another queue is drained only until this one can continue.
         const bool helps = queue->state_ == CpuQueue::State::blocked;
         drain(lock, std::move(runnable), [&] {
           return done() || (helps && queue->state_ != CpuQueue::State::blocked) || ends_turn(lock);
         });
-        if (serial_) drain_ready(lock);  // what became ready behind a record
+        if (serial_) drain_ready(lock);  // queues that became ready after a record
         continue;
       }
     }
@@ -340,7 +343,8 @@ WaitResult Scheduler::wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& qu
   return WaitResult::done;
 }
 
-// Discards what has not started. Points recorded there count as reached, so that nobody waits for them forever.
+// Discards items that have not started. Markers among them count as reached, so that nothing waits for them
+// forever.
 void Scheduler::drop_items(const Lock& lock, CpuQueue& queue) {
   const bool running = queue.state_ == CpuQueue::State::running;
   std::shared_ptr<CpuQueue> alive;

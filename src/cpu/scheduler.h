@@ -1,4 +1,4 @@
-// Streams of the CPU device: FIFO queues drained by the shared pool, or by a thread that waits for them.
+// Streams of the CPU device: FIFO queues that the worker pool, or a waiting thread, drains.
 #pragma once
 
 #include <atomic>
@@ -19,10 +19,11 @@ namespace openaclnn::cpu {
 
 class CpuQueue;
 
-// Queues in some order. Each queue brings its own node and moves it from list to list, so listing never allocates.
+// An ordered list of queues. Each queue owns a node and moves it from list to list, so listing never
+// allocates.
 using QueueList = std::list<std::shared_ptr<CpuQueue>>;
 
-// One record of an event. Guarded by the scheduler's lock.
+// A record of an event. Guarded by the scheduler's lock.
 class CpuMarker final : public Marker {
  public:
   bool complete() const override;
@@ -38,10 +39,11 @@ class CpuMarker final : public Marker {
   bool reached_ = false;
   Clock::time_point time_;
   std::weak_ptr<CpuQueue> queue_;
-  QueueList blocked_;  // queues whose next item waits for this point
+  QueueList blocked_;  // queues whose next item waits for this marker
 };
 
-// Guarded by the scheduler's lock. The destructor takes no lock, so the last reference may be dropped under it.
+// Guarded by the scheduler's lock. The destructor takes no lock, so the last reference may be released under
+// it.
 class CpuQueue final : public Queue, public std::enable_shared_from_this<CpuQueue> {
  public:
   std::optional<uint64_t> enqueue(Task&& task) override;
@@ -58,7 +60,7 @@ class CpuQueue final : public Queue, public std::enable_shared_from_this<CpuQueu
   enum class State {
     idle,     // empty
     ready,    // in the scheduler's list: its next item can run
-    running,  // some thread drains it
+    running,  // a thread drains it
     blocked,  // in the list of the marker that its next item waits for
   };
   struct Item {
@@ -69,16 +71,17 @@ class CpuQueue final : public Queue, public std::enable_shared_from_this<CpuQueu
     std::shared_ptr<CpuMarker> marker;
   };
 
-  // For the kernels that the thread that drains the queue runs; there is one such thread at a time.
+  // For the kernels that the draining thread runs; only one thread drains a queue at a time.
   const OwnedScratch scratch_ = make_scratch();
   Ring<Item> items_;
   uint64_t added_ = 0;     // items ever appended
-  uint64_t finished_ = 0;  // items done
+  uint64_t finished_ = 0;  // completed items
   uint64_t tasks_ = 0;     // tasks ever appended
   State state_ = State::idle;
   bool closed_ = false;
   int waiters_ = 0;
-  // The least value of finished_ that a waiter waits for. Waiters for less may have gone, so it may be too small.
+  // The least value of finished_ that a waiting thread needs. It may be too small, because threads that
+  // needed less may have left.
   uint64_t awaited_ = UINT64_MAX;
   std::condition_variable changed_;  // finished_ reached awaited_, or the queue can run and has no worker yet
   QueueList home_{1};                // holds the node while the queue is in no list
@@ -86,10 +89,11 @@ class CpuQueue final : public Queue, public std::enable_shared_from_this<CpuQueu
 
   static constexpr size_t kNotWriting = SIZE_MAX;
   size_t writing_at_ =
-      kNotWriting;  // the entry in the scheduler's list of queues that have writes before them
+      kNotWriting;  // index into the scheduler's list of queues with pending writes; kNotWriting if absent
 };
 
-// What the order of tasks leaves open. Tests decide it, to try orders that timing seldom brings: tests/runtime/schedules_test.cc.
+// Scheduling decisions that the order of tasks leaves open. Tests control them to produce orders that timing
+// rarely causes: tests/runtime/schedules_test.cc.
 class Choices {
  public:
   virtual ~Choices() = default;
@@ -97,8 +101,8 @@ class Choices {
   virtual bool alone() const = 0;             // no workers: only threads that wait without a limit run tasks
 };
 
-// One lock guards all queues: the critical sections are a few pointer moves, and one lock makes waits between streams,
-// fork() and exit simple.
+// One lock guards all queues. Its critical sections are a few pointer updates, and a single lock keeps waits
+// between streams, fork() and exit simple.
 class Scheduler final : public ForkGuarded {
  public:
   static Scheduler& instance() { return *scheduler_; }
@@ -107,12 +111,13 @@ class Scheduler final : public ForkGuarded {
 
   bool has_pending_write(const MemoryRange& range);
 
-  // From now on `choices` decides; nullptr: nobody, as everywhere outside tests. Only while no task is queued.
+  // Lets `choices` decide from now on; nullptr, the default outside tests, removes it. Requires that no task
+  // is queued.
   void let_decide(Choices* choices);
 
-  // Calls free_memory(address, bytes) once every task enqueued before now is done.
-  // Without such tasks: at once and without the lock, and this thread returns what the memory pool has in excess.
-  // Otherwise: under the lock when the tasks are done, and a worker returns the excess.
+  // Calls free_memory(address, bytes) once every task enqueued before now is complete. If there are none, it
+  // is called at once without the lock, and this thread returns the memory pool's excess. Otherwise it is
+  // called under the lock after these tasks, and a worker returns the excess.
   void release_when_done(void* address, size_t bytes, void (*free_memory)(void*, size_t));
 
   void before_fork() override { mutex_.lock(); }
@@ -130,7 +135,7 @@ class Scheduler final : public ForkGuarded {
     void (*free_memory)(void*, size_t);
   };
 
-  // Where the tasks of a queue that is not idle write, roughly.
+  // The approximate memory range that the tasks of a non-idle queue write.
   struct WritingQueue {
     uintptr_t begin;
     uintptr_t end;
@@ -146,7 +151,7 @@ class Scheduler final : public ForkGuarded {
   void forget_writes(const Lock& lock, CpuQueue& queue);
   void request_worker(const Lock& lock);
   void drain_ready(Lock& lock);
-  void take_turn(Lock& lock);  // of one ready queue, even if no other one waits
+  void take_turn(Lock& lock);  // runs one ready queue, even if no other queue waits
   std::shared_ptr<CpuQueue> next_ready(const Lock& lock) const;
   bool ends_turn(const Lock& lock) const;
   template <class Stop>
@@ -163,7 +168,7 @@ class Scheduler final : public ForkGuarded {
   WaitResult wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& queue, const Deadline& deadline,
                         uint64_t awaited, Done done);
   void drop_items(const Lock& lock, CpuQueue& queue);
-  static int& tasks_on_this_thread();  // that it runs now
+  static int& tasks_on_this_thread();  // running on this thread
   void arm_exit_handler(const Lock& lock);
   void at_exit();
 
@@ -172,17 +177,18 @@ class Scheduler final : public ForkGuarded {
   std::mutex mutex_;
   QueueList ready_;
   int running_tasks_ = 0;
-  std::condition_variable quiet_;  // a task is done
-  uint64_t enqueued_ = 0;          // tasks ever
+  std::condition_variable quiet_;  // a task is complete
+  uint64_t enqueued_ = 0;          // total number of tasks
   bool exiting_ = false;
   bool serial_ = false;  // no workers, now or for good: tasks run on the thread that enqueues or waits
 
-  // Tasks of the device in order of enqueueing, from the oldest unfinished one on: 1 = done.
+  // Completion flags of the device's tasks in order of enqueueing, from the oldest unfinished task on: 1 =
+  // done.
   Ring<uint8_t> done_;
   uint64_t oldest_ = 0;                          // sequence of done_.front()
-  std::multimap<uint64_t, Released> released_;   // by the sequence that must be passed
-  bool has_excess_ = false;                      // the pool has memory for the system that nobody returns yet
-  std::vector<std::weak_ptr<CpuQueue>> queues_;  // all that exist, and some that did
+  std::multimap<uint64_t, Released> released_;   // keyed by the sequence that must be passed
+  bool has_excess_ = false;                      // the pool has memory to return to the system
+  std::vector<std::weak_ptr<CpuQueue>> queues_;  // all existing queues, and some destroyed ones
   std::vector<WritingQueue> writing_;
   Choices* choices_ = nullptr;
 };

@@ -1,4 +1,4 @@
-// What the scheduler does when the process forks and when it exits.
+// The scheduler's behaviour at fork() and exit.
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
@@ -15,16 +15,17 @@ int& Scheduler::tasks_on_this_thread() {
   return count;
 }
 
-// exit() runs handlers and the destructors of statics last to first, so the handler must be registered after the statics
-// that hold tensor memory were made. It is registered when the count of tasks reaches a power of two: late enough for
-// statics made between the first calls, at most 64 times. Under the lock, so that no fork() finds the C library's own lock of its
-// list of handlers taken.
+// exit() runs handlers and destructors of static objects in reverse order. The handler must therefore be
+// registered after the static objects that hold tensor memory are created. It is registered whenever the
+// number of tasks reaches a power of two. This is late enough for static objects created between the first
+// calls, and happens at most 64 times. It happens under the lock, so that no fork() finds the C library's
+// lock of its handler list taken.
 void Scheduler::arm_exit_handler(const Lock&) {
   if (std::has_single_bit(++enqueued_)) std::atexit([] { instance().at_exit(); });
 }
 
-// The child has one thread and none of the parent's: what was queued runs in the parent only, and what comes now runs on the
-// calling thread.
+// The child has one thread and none of the parent's. Tasks that were queued run only in the parent; new tasks
+// run on the calling thread.
 void Scheduler::after_fork_in_child() {
   serial_ = true;
   abandon_worker_pool();
@@ -32,7 +33,7 @@ void Scheduler::after_fork_in_child() {
   new (&quiet_) std::condition_variable;  // its waiters do not exist here; destroying it would wait for them
   {
     const Lock lock(mutex_, std::adopt_lock);
-    // Weak references one by one, twice: nothing here may allocate.
+    // Locks weak references one by one, twice, because nothing here may allocate.
     for (const std::weak_ptr<CpuQueue>& entry : queues_) {
       const std::shared_ptr<CpuQueue> queue = entry.lock();
       if (queue == nullptr) continue;
@@ -60,19 +61,19 @@ void Scheduler::after_fork_in_child() {
   }
 }
 
-// Tasks that have not started are dropped, running ones are waited for: after this the caller's static destructors may free
-// tensor memory. Work enqueued later, by such destructors, runs on the enqueueing thread.
+// Drops tasks that have not started and waits for running ones, so that the caller's static destructors may
+// free tensor memory. Tasks that such destructors enqueue run on the enqueueing thread.
 void Scheduler::at_exit() {
   Lock lock(mutex_);
   serial_ = true;
   exiting_ = true;
   abandon_worker_pool();
-  // Weak references one by one: nothing here may allocate.
+  // Locks weak references one by one, because nothing here may allocate.
   for (size_t k = 0; k < queues_.size(); ++k) {
     if (const std::shared_ptr<CpuQueue> queue = queues_[k].lock()) drop_items(lock, *queue);
   }
   const CancellationHold no_cancellation;
-  // A task of this very thread, which exit() then ended in the middle, cannot be waited for.
+  // A task of this thread, which exit() ended midway, cannot be waited for.
   quiet_.wait(lock, [this] { return running_tasks_ <= tasks_on_this_thread(); });
 }
 

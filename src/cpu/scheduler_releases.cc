@@ -1,4 +1,4 @@
-// How the scheduler frees blocks that queued tasks may use, and returns what the memory pool then has in excess.
+// Frees blocks that queued tasks may use, and returns the memory pool's excess.
 #include <new>
 
 #include "base/cancellation.h"
@@ -15,7 +15,7 @@ void Scheduler::release_when_done(void* address, size_t bytes, void (*free_memor
       released_.emplace(passed, Released{address, bytes, free_memory});
       return;
     } catch (const std::bad_alloc&) {
-      // No memory even for the note: wait here for the tasks instead, so that the block is not lost.
+      // If the list entry cannot be allocated, waits for the tasks instead, so that the block is not leaked.
       const CancellationHold no_cancellation;
       while (oldest_ < passed) quiet_.wait(lock);
     }
@@ -25,8 +25,8 @@ void Scheduler::release_when_done(void* address, size_t bytes, void (*free_memor
   if (pool_has_excess()) pool_return_excess({});
 }
 
-// Returning memory to the system takes far longer than freeing, and this thread may be one that runs a small task of another stream:
-// a worker is asked for it.
+// Returning memory to the system takes far longer than freeing, and this thread may be running a small task
+// of another stream. A worker is therefore requested to return it.
 void Scheduler::free_released(const Lock& lock) {
   do {
     const Released& block = released_.begin()->second;
@@ -38,7 +38,8 @@ void Scheduler::free_released(const Lock& lock) {
   if (!serial_) request_worker(lock);
 }
 
-// Takes steps, and turns of ready queues between them: a queue waits for one step at most, and the steps for one turn each.
+// Alternates steps with turns of ready queues: a queue waits for one step at most, and each step for one
+// turn.
 void Scheduler::return_memory(Lock& lock) {
   has_excess_ = false;
   const auto take_turn = [](void* scheduler) {

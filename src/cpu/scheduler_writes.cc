@@ -1,5 +1,5 @@
-// What queued tasks will write: asked for with each copy from memory that the caller may reuse at once, so that thousands of streams
-// must not make the answer slow.
+// Tracks the memory that queued tasks will write. Each copy from memory that the caller may reuse at once
+// checks it, so the check must stay fast with thousands of streams.
 #include <algorithm>
 #include <cstdint>
 
@@ -22,13 +22,14 @@ uintptr_t end_of(const MemoryRange& range) { return begin_of(range) + range.byte
 
 }  // namespace
 
-// The queue's writes are now within the bounds that its entry has, which grow until the queue is idle.
+// Extends the bounds of the queue's entry to include the task's writes. The bounds grow until the queue is
+// idle.
 void Scheduler::note_writes(const Lock&, CpuQueue& queue, const Task& task) {
   for_each_written(task, [&](const MemoryRange& range) {
     if (range.bytes == 0) return;
     if (queue.writing_at_ == CpuQueue::kNotWriting) {
       queue.writing_at_ = writing_.size();
-      writing_.push_back({begin_of(range), end_of(range), &queue});  // make_queue() reserved the place
+      writing_.push_back({begin_of(range), end_of(range), &queue});  // make_queue() reserved the capacity
       return;
     }
     WritingQueue& entry = writing_[queue.writing_at_];

@@ -1,4 +1,4 @@
-// Which block of scratch memory belongs to the calling thread, and the blocks that wait for an owner.
+// Finds the scratch block of the calling thread and caches unused blocks.
 #include "cpu/scratch.h"
 
 #include <atomic>
@@ -9,7 +9,7 @@ namespace openaclnn::cpu {
 
 namespace {
 
-// Without a lock, since queues are also destroyed under the scheduler's, and fork() may come at any time.
+// Lock-free, because queues are also destroyed under the scheduler's lock, and fork() may happen at any time.
 std::atomic<Scratch*> spare[8];
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Memory for the sums of one chunk of a kernel. It isn't on the stack, because threads of applications may have stacks of 64 KiB.
+// Memory for the sums of one chunk of a kernel. It is not on the stack, because application threads may have
+// stacks of 64 KiB.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +9,14 @@
 
 namespace openaclnn::cpu {
 
-// Every queue has a block for the thread that drains it, and every worker of the pool has one. So kernels find one wherever they run
-// and allocate nothing.
+// Every queue has a block for the thread that drains it, and every worker of the pool has one. Kernels find
+// one wherever they run and allocate nothing.
 struct alignas(64) Scratch {
   static constexpr size_t kBytes = size_t{128} << 10;
-  std::byte bytes[kBytes];  // uninitialised: pages that no kernel writes to take no memory
+  std::byte bytes[kBytes];  // uninitialised: untouched pages use no memory
 };
 
-// Keeps a few blocks for their next owners: programs make and destroy streams faster than the system maps memory.
+// Caches a few blocks, because programs create and destroy streams faster than the system maps memory.
 struct ReturnScratch {
   void operator()(Scratch* scratch) const noexcept;
 };
@@ -24,7 +25,7 @@ using OwnedScratch = std::unique_ptr<Scratch, ReturnScratch>;
 // Throws std::bad_alloc.
 OwnedScratch make_scratch();
 
-// Makes `scratch` the block of the calling thread, until the end of the scope.
+// Makes `scratch` the block of the calling thread until the end of the scope.
 class ScopedScratch {
  public:
   explicit ScopedScratch(Scratch& scratch) : before_(current_) { current_ = &scratch; }
@@ -38,11 +39,12 @@ class ScopedScratch {
   Scratch* const before_;
 };
 
-// The block of the calling thread. Requires a ScopedScratch, which threads that run kernels have. The attribute lets compilers keep what
-// they have loaded across stores into the block: while a chunk runs, nothing else points there.
+// Returns the block of the calling thread. Requires a ScopedScratch, which all threads that run kernels have.
+// The attribute allows compilers to keep loaded values across stores into the block, because no other pointer
+// refers to it while a chunk runs.
 [[gnu::malloc]] void* thread_scratch();
 
-// The same as a T with unknown contents. A chunk has one at a time.
+// Returns the block as a T with undefined contents. A chunk uses one at a time.
 template <class T>
 T& scratch_as() {
   static_assert(sizeof(T) <= Scratch::kBytes && alignof(T) <= alignof(Scratch));

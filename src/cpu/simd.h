@@ -1,17 +1,20 @@
-// Vectors of floats with infix arithmetic, so that a kernel reads like its formula, and the memory operations kernels need.
+// Vectors of floats with infix arithmetic, so that kernels read like their formulas, and the memory
+// operations of kernels.
 //
-// A thin value type over Highway. It is compiled once per instruction set, in that set's namespace; every operation is one
-// IEEE operation on each lane, so results do not depend on the width. Loads and stores widen exactly and round to nearest
-// even with one canonical NaN, and never touch a byte outside the elements they are given.
+// A thin value type over Highway, compiled once per instruction set in that set's namespace. Every operation
+// is one IEEE operation on each lane, so results do not depend on the vector width. Loads and stores widen
+// exactly and round to nearest even with one canonical NaN. They never access a byte outside the given
+// elements.
 //
-// The memory verbs. V is F32, F32x2 (cpu/pairs.h) or Lanes16 (cpu/lanes16.h), and memory has any storage type:
-//   load<V>(from), load_first<V>(from, count)            V::kLanes elements; the first `count` of them, and +0 for the others
-//   store(value, to), store_first(value, to, count)      the way back
-//   store_numbers(pair, to)                              without a look for NaN
-//   stream(pair, to)                                     past the caches
-//   store_in_order<From>, stream_in_order<From>          for a pair that was loaded from a `From`, which may order it in another way
-//   copy_in(from, count, buffer), copy_out(buffer, to, count)    elements as they are
-//   fetch<V>(from)                                       into the caches
+// The memory operations. V is F32, F32x2 (cpu/pairs.h) or Lanes16 (cpu/lanes16.h); memory has any storage
+// type:
+//   load<V>(from), load_first<V>(from, count)            V::kLanes elements; the first `count`, and +0 for the rest
+//   store(value, to), store_first(value, to, count)      the reverse
+//   store_numbers(pair, to)                              a store that does not check for NaN
+//   stream(pair, to)                                     a non-temporal store
+//   store_in_order<From>, stream_in_order<From>          for a pair loaded from a `From`, which may reorder elements
+//   copy_in(from, count, buffer), copy_out(buffer, to, count)    unchanged elements
+//   fetch<V>(from)                                       a prefetch
 #pragma once
 
 #include <hwy/cache_control.h>
@@ -23,7 +26,8 @@
 
 #include "base/float16.h"
 
-// Conversions, and with them all bits, were proved for these targets only. Others may convert float16 in software that truncates.
+// The conversions, and therefore all bits, are verified only for these targets. Others may convert float16 in
+// software that truncates.
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_AVX2 && HWY_TARGET != HWY_AVX3 && HWY_TARGET != HWY_NEON
 #error \
     "cpu/simd.h knows Highway's targets SCALAR, AVX2, AVX3 and NEON; see cmake/kernels.cmake for their flags"
@@ -58,21 +62,22 @@ HWY_INLINE F32 operator*(F32 a, F32 b) { return hn::Mul(a.raw, b.raw); }
 HWY_INLINE F32 operator/(F32 a, F32 b) { return hn::Div(a.raw, b.raw); }
 HWY_INLINE F32 sqrt(F32 a) { return hn::Sqrt(a.raw); }
 
-// sum + a * b for numbers that were read as Storage, with the bits of a product and an addition. Products of two float16 have 22
-// significant bits and lie between 2^-48 and 2^32, so floats hold them exactly: one rounding is all there is, and the instruction
-// that does both at once rounds no less. Those of bfloat16 may overflow or underflow, those of floats are rounded.
+// Returns sum + a * b for numbers loaded as Storage, with the bits of a separate product and addition.
+// Products of two float16 have 22 significant bits and lie between 2^-48 and 2^32, so floats represent them
+// exactly. There is only one rounding, and a fused multiply-add gives the same bits. Products of bfloat16 may
+// overflow or underflow, and those of floats are rounded.
 template <class Storage>
 HWY_INLINE F32 add_product(F32 sum, F32 a, F32 b) {
   if constexpr (std::is_same_v<Storage, Float16>) return hn::MulAdd(a.raw, b.raw, sum.raw);
   return sum + a * b;
 }
 
-// The larger one; b when they are equal, and NaN when either is: the instructions for it differ there.
+// Returns the larger one; b if they are equal, and NaN if either is. Instruction sets differ in these cases.
 HWY_INLINE F32 maximum(F32 a, F32 b) {
   return hn::IfThenElse(hn::Or(hn::Gt(a.raw, b.raw), hn::IsNaN(a.raw)), a.raw, b.raw);
 }
 
-// Every NaN becomes the canonical quiet NaN; conversions below rely on it.
+// Replaces every NaN by the canonical quiet NaN; the conversions below rely on it.
 HWY_INLINE F32 canonical(F32 a) {
   const F32::Tag tag;
   const auto nan = hn::BitCast(tag, hn::Set(hn::RebindToUnsigned<F32::Tag>(), kCanonicalNanF32));
@@ -104,7 +109,8 @@ HWY_INLINE void store(F32 value, Bfloat16* to) {
              reinterpret_cast<uint16_t*>(to));
 }
 
-// ---- float16: the hardware's conversions, which round to nearest even and keep subnormals; scalar code where there are none ----
+// ---- float16: hardware conversions, which round to nearest even and keep subnormals; otherwise scalar code
+// ----
 
 HWY_INLINE F32 F32::load(const Float16* from) {
 #if HWY_TARGET == HWY_SCALAR
@@ -126,8 +132,8 @@ HWY_INLINE void store(F32 value, Float16* to) {
 
 // ---- the last elements of a row: count <= V::kLanes, through a buffer of V::kLanes elements ----
 
-// Where there are loads and stores under a mask, for elements of so many bytes, they fill and empty the buffer much faster than
-// memcpy of a size that is not known. They touch nothing beyond.
+// Masked loads and stores, if available for this element size, fill and empty the buffer much faster than
+// memcpy of a variable size. They access nothing beyond.
 template <class Storage>
 inline constexpr bool kHasMasks = HWY_TARGET != HWY_SCALAR &&
                                   (HWY_TARGET <= HWY_AVX3 ||
@@ -137,7 +143,7 @@ template <class Storage, int64_t kElements>
 using WordsTag = hn::CappedTag<std::conditional_t<sizeof(Storage) == 4, uint32_t, uint16_t>,
                                static_cast<size_t>(kElements)>;
 
-// buffer = the first `count` elements, and +0 after them.
+// Sets the buffer to the first `count` elements, followed by +0.
 template <int64_t kElements, class Storage>
 HWY_INLINE void copy_in(const Storage* from, int64_t count, Storage (&buffer)[kElements]) {
   if constexpr (kHasMasks<Storage>) {
@@ -154,7 +160,7 @@ HWY_INLINE void copy_in(const Storage* from, int64_t count, Storage (&buffer)[kE
   }
 }
 
-// The first `count` elements of the buffer go to memory.
+// Writes the first `count` elements of the buffer to memory.
 template <int64_t kElements, class Storage>
 HWY_INLINE void copy_out(const Storage (&buffer)[kElements], Storage* to, int64_t count) {
   if constexpr (kHasMasks<Storage>) {
@@ -184,7 +190,7 @@ HWY_INLINE void store_first(const V& value, Storage* to, int64_t count) {
   copy_out(buffer, to, count);
 }
 
-// ---- what will be loaded soon ----
+// ---- prefetches ----
 
 template <class V = F32, class Storage>
 HWY_INLINE void fetch(const Storage* from) {

@@ -1,4 +1,5 @@
-// Slabs: which blocks are free is a bit each, apart from the memory, so that a program that writes to freed memory cannot spoil it.
+// Slabs: one bit per block records whether it is free. The bits are separate from the memory, so that writes
+// to freed memory cannot corrupt them.
 #include "cpu/slabs.h"
 
 #include <algorithm>

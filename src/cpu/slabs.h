@@ -1,4 +1,4 @@
-// Slabs: 64 KiB of an arena, cut into blocks of one size, for blocks of at most 8 KiB.
+// Slabs: 64 KiB of an arena, divided into blocks of one size, for blocks of at most 8 KiB.
 #pragma once
 
 #include <array>
@@ -11,20 +11,22 @@ namespace openaclnn::cpu {
 
 inline constexpr size_t kLargestSmall = 8192;
 inline constexpr size_t kSmallUnit = 64;
-inline constexpr size_t kSlabBytes = size_t{64} << 10;  // at least a page of every system
+inline constexpr size_t kSlabBytes = size_t{64} << 10;  // at least a page on every system
 
-// What a block of `bytes` takes up: multiples of 64, above 1 KiB eight sizes for each power of two, which waste at most an eighth.
+// Returns the size used for a block of `bytes`: multiples of 64; above 1 KiB eight sizes per power of two,
+// which waste at most an eighth.
 size_t small_bytes(size_t bytes);
 
-// Every function is called under the pool's lock.
+// All functions require the pool's lock.
 class Slabs {
  public:
   explicit Slabs(Arenas& arenas) : arenas_(arenas) {}
 
-  // nullptr when the arenas have no free pages. May throw std::bad_alloc and has changed nothing then.
+  // Returns nullptr if the arenas have no free pages. May throw std::bad_alloc, which leaves the object
+  // unchanged.
   void* take(size_t bytes);
   void put_back(void* address) noexcept;
-  // Gives the slabs without a block in use back to the arenas. One of each size stays otherwise.
+  // Returns slabs without a block in use to the arenas. One of each size otherwise stays.
   void put_back_unused() noexcept;
 
  private:
@@ -37,7 +39,7 @@ class Slabs {
     std::list<Slab>::iterator entry;
   };
   struct Size {
-    std::list<Slab> open;  // with a free block
+    std::list<Slab> open;  // slabs with a free block
     std::list<Slab> full;
   };
 

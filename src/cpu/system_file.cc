@@ -1,4 +1,4 @@
-// Reading text files of the system.
+// Reads text files of the system.
 #include "cpu/system_file.h"
 
 #include <fcntl.h>
@@ -12,13 +12,13 @@ namespace openaclnn::cpu {
 
 namespace {
 
-// Far beyond any file of these, also the list of mounts of a machine with thousands of containers.
+// Far above the size of any such file, even the mount list of a machine with thousands of containers.
 constexpr size_t kMostBytes = size_t{16} << 20;
 
 }  // namespace
 
 void PathText::append(std::string_view part) {
-  fits_ = fits_ && part.size() < text_.size() - size_;  // the terminator needs one
+  fits_ = fits_ && part.size() < text_.size() - size_;  // the terminating 0 needs one byte
   if (!fits_) return;
   std::copy(part.begin(), part.end(), text_.data() + size_);
   size_ += part.size();

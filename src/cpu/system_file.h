@@ -1,4 +1,5 @@
-// Text files of /proc and /sys, read without heap memory: what the machine allows is asked for where there may be none left.
+// Reads text files of /proc and /sys without heap memory, because limits are also read when memory is
+// exhausted.
 #pragma once
 
 #include <array>
@@ -11,7 +12,7 @@
 
 namespace openaclnn::cpu {
 
-// A path in a buffer of its own. If the path doesn't fit, fits() is false and opening it fails.
+// A path in a fixed buffer. If the path does not fit, fits() returns false and opening the file fails.
 class PathText {
  public:
   PathText() = default;
@@ -20,7 +21,7 @@ class PathText {
   }
 
   void append(std::string_view part);
-  void cut(size_t size);  // to the first `size` characters
+  void cut(size_t size);  // truncates to the first `size` characters
 
   bool fits() const { return fits_; }
   const char* c_str() const { return text_.data(); }
@@ -32,7 +33,7 @@ class PathText {
   bool fits_ = true;
 };
 
-// A file that is read line by line. A line longer than the buffer is passed over.
+// A file that is read line by line. Lines longer than the buffer are skipped.
 class SystemFile {
  public:
   explicit SystemFile(const PathText& path);
@@ -42,7 +43,8 @@ class SystemFile {
 
   bool is_open() const { return file_ >= 0; }
 
-  // The next line without its end, valid until the next call; nullopt at the end of the file and after an error.
+  // Returns the next line without its end, valid until the next call; nullopt at the end of the file and
+  // after an error.
   std::optional<std::string_view> next_line();
 
  private:
@@ -50,12 +52,12 @@ class SystemFile {
 
   CancellationHold no_cancellation_;
   int file_;
-  size_t begin_ = 0, end_ = 0;  // what is read and not yet returned
+  size_t begin_ = 0, end_ = 0;  // bytes read and not yet returned
   size_t left_;                 // bytes that may still be read
   std::array<char, 2048> buffer_;
 };
 
-// The text before the first `separator`, which is removed from `rest` together with the separator.
+// Returns the text before the first `separator` and removes both from `rest`.
 std::string_view take_until(std::string_view& rest, char separator);
 
 }  // namespace openaclnn::cpu

@@ -1,4 +1,4 @@
-// Distribution of chunks over the pool, and how many threads there are.
+// Distributes chunks over the pool and determines the number of threads.
 #include "cpu/threads.h"
 
 #include <sched.h>
@@ -27,7 +27,7 @@ int affinity_threads() {
 }
 
 int count_threads() {
-  constexpr int kMostThreads = 1024;  // of any use; a typing error must not ask the system for millions
+  constexpr int kMostThreads = 1024;  // an upper bound: a typing error must not request millions of threads
   if (environment().num_threads > 0) return std::min(environment().num_threads, kMostThreads);
   return threads_within(cpu_quota(), affinity_threads());
 }
@@ -36,13 +36,13 @@ std::atomic<bool> abandoned{false};
 std::atomic<WorkerPool*> the_pool{
     nullptr};  // never destroyed: static destructors of the caller may still run operators
 
-// The chunks of one parallel loop, cut into a stretch for each thread. A thread takes the chunks of its own stretch first, then
-// helps in the others. Its own stretch is the same in every loop, so that data of one loop is still in the thread's cache in the
-// next; who takes which chunk has no influence on results.
+// The chunks of one parallel loop, divided into one stretch per thread. A thread takes the chunks of its own
+// stretch first, then helps with the others. Its own stretch is the same in every loop, so that data of one
+// loop is still in the thread's cache in the next. The distribution of chunks does not affect results.
 struct Job {
-  static constexpr int kMostStretches = 64;  // threads beyond that start in a stretch that others work on
+  static constexpr int kMostStretches = 64;  // further threads start in a stretch of another thread
 
-  struct alignas(64) Stretch {  // a cache line of its own
+  struct alignas(64) Stretch {  // one cache line each
     std::atomic<int64_t> next;
     int64_t end;
     std::atomic<bool> is_owned;
@@ -65,7 +65,8 @@ struct Job {
   std::array<Stretch, kMostStretches> stretch;
 };
 
-// The stretch that this thread begins with: the one of its number, or the next that no other thread began with.
+// Returns the stretch in which this thread starts: that of its number, or the next one in which no other
+// thread started.
 int own_stretch(Job& job) {
   const int preferred = worker_number() % job.stretches;
   for (int k = 0; k < job.stretches; ++k) {
@@ -103,10 +104,10 @@ WorkerPool* worker_pool() {
   if (abandoned.load(std::memory_order_acquire)) return nullptr;
   WorkerPool* const existing = the_pool.load(std::memory_order_acquire);
   if (existing != nullptr) return existing;
-  // Where memory was missing, the next call tries again.
+  // If memory was exhausted, the next call tries again.
   std::unique_ptr<WorkerPool> made(make_worker_pool(num_threads()));
   if (made != nullptr && is_first(the_pool, made.get())) return made.release();
-  return the_pool.load(std::memory_order_acquire);  // of those thrown away none has threads yet
+  return the_pool.load(std::memory_order_acquire);  // the discarded pools have no threads yet
 }
 
 void abandon_worker_pool() { abandoned.store(true, std::memory_order_release); }
@@ -127,12 +128,12 @@ int64_t chunks_for(int64_t bytes) {
   constexpr int64_t kChunksPerThread = 4;
   const int64_t most = num_threads() > 1 ? kChunksPerThread * num_threads() : 1;
   const int64_t chunks = std::clamp<int64_t>(bytes / kMinBytesPerThread, 1, most);
-  return chunks > num_threads() ? chunks - chunks % num_threads() : chunks;  // the same work for each thread
+  return chunks > num_threads() ? chunks - chunks % num_threads() : chunks;  // equal work for each thread
 }
 
 Range chunk_range(int64_t count, int64_t chunks, int64_t chunk, int64_t granularity) {
   const int64_t units = ceil_div(count, granularity);
-  // The first `units % chunks` chunks own one unit more; no product can overflow.
+  // The first `units % chunks` chunks own one more unit. No product can overflow.
   const int64_t each = units / chunks;
   const int64_t extra = units % chunks;
   const int64_t begin = (chunk * each + std::min(chunk, extra)) * granularity;

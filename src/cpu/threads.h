@@ -1,4 +1,5 @@
-// Parallel loops for kernels, and the process's pool. Results never depend on how the chunks are distributed.
+// Parallel loops for kernels, and the worker pool of the process. Results never depend on the distribution of
+// chunks.
 #pragma once
 
 #include <cstdint>
@@ -7,32 +8,36 @@ namespace openaclnn::cpu {
 
 class WorkerPool;
 
-// Below this much memory traffic per thread, waking a thread costs more than it brings.
+// With less memory traffic per thread, waking a thread costs more than it saves.
 inline constexpr int64_t kMinBytesPerThread = 64 * 1024;
 
-// Threads that kernels may use: OPENACLNN_NUM_THREADS, else the affinity mask capped by the CPU quotas of the process's groups.
+// The threads that kernels may use: OPENACLNN_NUM_THREADS, otherwise the affinity mask limited by the
+// process's CPU quotas.
 int num_threads();
 
-// The pool, or nullptr in a forked child and when none can be made: then everything runs on the calling thread.
+// Returns the pool, or nullptr in a forked child and if none can be created. Everything then runs on the
+// calling thread.
 WorkerPool* worker_pool();
 
-// From now on no pool: the state of a forked child, and of a process that is exiting.
+// Disables the pool from now on: for forked children and exiting processes.
 void abandon_worker_pool();
 
 // Calls body(context, chunk) for each chunk in [0, chunks), each in the task's floating-point environment.
 void run_chunks(int64_t chunks, void (*body)(void* context, int64_t chunk), void* context);
 
-// How many chunks `bytes` of traffic are worth: a few per thread, so that a slow thread does not hold up the rest.
+// Returns the number of chunks for `bytes` of traffic: a few per thread, so that a slow thread does not delay
+// the others.
 int64_t chunks_for(int64_t bytes);
 
-// The part [begin, end) of `count` items that chunk `chunk` of `chunks` owns; begin is a multiple of `granularity`.
+// The range [begin, end) of `count` items that chunk `chunk` of `chunks` owns; begin is a multiple of
+// `granularity`.
 struct Range {
   int64_t begin;
   int64_t end;
 };
 Range chunk_range(int64_t count, int64_t chunks, int64_t chunk, int64_t granularity);
 
-// run_chunks with any callable body(chunk).
+// Like run_chunks, with any callable body(chunk).
 template <class Body>
 void parallel_for(int64_t chunks, const Body& body) {
   run_chunks(

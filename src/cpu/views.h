@@ -1,11 +1,11 @@
-// Pieces of rows as kernels want them, contiguous: in place where the view is contiguous, else through a small buffer.
+// Contiguous parts of rows for kernels: in place if the view is contiguous, otherwise through a small buffer.
 #pragma once
 
 #include <cstdint>
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
-// `count` elements that lie `stride` apart, as contiguous ones. `buffer` holds them when they are not.
+// Returns `count` elements at distance `stride` as contiguous ones. `buffer` holds them if they are not.
 template <class T>
 inline const T* gathered(const T* from, int64_t stride, int64_t count, T* buffer) {
   if (stride == 1) return from;
@@ -13,7 +13,7 @@ inline const T* gathered(const T* from, int64_t stride, int64_t count, T* buffer
   return buffer;
 }
 
-// The other way: where to write `count` contiguous elements so that scatter() has nothing or only copying to do.
+// Returns where to write `count` contiguous elements. scatter() then copies them if necessary.
 template <class T>
 inline T* scatter_target(T* to, int64_t stride, T* buffer) {
   return stride == 1 ? to : buffer;

@@ -1,5 +1,5 @@
-// The pool: workers that look for work a short while before they sleep, since a fork-join of microseconds cannot wait for the
-// kernel to wake a thread. They never end, and nothing of the pool is ever destroyed.
+// The worker pool: idle workers spin briefly before they sleep, because a fork-join of microseconds cannot
+// wait for the kernel to wake a thread. Workers never end, and nothing of the pool is ever destroyed.
 #include "cpu/worker_pool.h"
 
 #include <pthread.h>
@@ -23,13 +23,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long an idle worker looks for work: longer than a training program takes from one operator to the next. In the second
-// part of the time it gives its core to any thread that wants it.
+// How long an idle worker spins: longer than a training program takes from one operator to the next. After
+// kLookWithoutYield it yields its core to any other thread.
 constexpr auto kLook = std::chrono::microseconds(100);
 constexpr auto kLookWithoutYield = std::chrono::microseconds(20);
-// How long a request is left to the thread that made it: longer than from phase 2 to a synchronize behind it.
+// How long a request is left to the thread that made it: longer than from phase 2 to a following synchronize.
 constexpr auto kGrace = std::chrono::microseconds(3);
-// How long a refused thread is not asked for again: short for a person, long beside the 20 us of asking.
+// How long to wait before requesting a thread again after a failure: short for users, long compared to the 20
+// us of a request.
 constexpr auto kRetry = std::chrono::milliseconds(10);
 
 thread_local int number_of_this_worker = 0;
@@ -42,8 +43,9 @@ void pause_briefly() {
 #endif
 }
 
-// Looks until done(), until the deadline, or until it has looked for kLook altogether; `looked` adds up. Time for which another
-// thread had this core counts little: whoever sleeps instead of waiting there is never moved to a core that is free.
+// Spins until done(), until the deadline, or until the time in `looked` reaches kLook. Time in which another
+// thread used this core counts little: the system never moves a thread that sleeps instead of waiting to a
+// free core.
 template <class Done>
 void look(Clock::duration& looked, Clock::time_point deadline, const Done& done) {
   constexpr Clock::duration kMostCounted = std::chrono::microseconds(3);
@@ -61,17 +63,18 @@ void look(Clock::duration& looked, Clock::time_point deadline, const Done& done)
   }
 }
 
-// What a worker needs before it runs: made by the thread that makes the worker, which can cope with a lack of memory.
+// The scratch memory of a worker. The creating thread allocates it, because it can handle a failed
+// allocation.
 struct WorkerScratch {
   WorkerScratch* next;
   Scratch scratch;
 };
 
-// One run() under way: lives on its caller's stack, in the pool's list while it takes helpers.
+// A running run(): on its caller's stack, and in the pool's list while helpers may join.
 struct Team {
   void (*function)(void*);
   void* argument;
-  int places;                  // for helpers that may still join
+  int places;                  // places for helpers
   std::atomic<int> inside{0};  // helpers at work
   Team* previous;
   Team* next = nullptr;
@@ -89,7 +92,7 @@ class OwnWorkerPool final : public WorkerPool {
       function_ = function;
       argument_ = argument;
       if (requests_ == num_threads_)
-        return true;  // every worker comes anyway, and works until nothing is left
+        return true;  // all workers are already requested, and work until nothing is left
       if (requests_++ == 0) requested_ = Clock::now();
       ++wanted_;
       call_workers(lock);
@@ -130,11 +133,11 @@ class OwnWorkerPool final : public WorkerPool {
       wanted_ += team.places;
       call_workers(lock);
     }
-    // Behind the lock, so that a worker that sees it does not run into the lock.
+    // After releasing the lock, so that a worker that sees the post does not contend for the lock.
     posts_.fetch_add(1, std::memory_order_release);
   }
 
-  // Lets nobody in any more and waits for those inside.
+  // Stops helpers from joining and waits for those that have joined.
   void close(Team& team) {
     {
       const Lock lock(mutex_);
@@ -154,7 +157,7 @@ class OwnWorkerPool final : public WorkerPool {
     --waiting_;
   }
 
-  // Wakes or makes workers for the places that are free.
+  // Wakes or creates workers for the free places.
   void call_workers(const Lock&) {
     for (int missing = wanted_ - looking_; missing > 0; --missing) {
       if (sleeping_ > 0) {
@@ -169,7 +172,7 @@ class OwnWorkerPool final : public WorkerPool {
   }
 
   bool add_worker() {
-    // Asking in vain takes the system longer than many a task. One call in a while is not felt.
+    // A failed request takes the system longer than many tasks take, so it is repeated only once per kRetry.
     if (refused_ && Clock::now() < retry_) return false;
     std::unique_ptr<WorkerScratch> scratch(new (std::nothrow) WorkerScratch);
     refused_ = scratch == nullptr || !start_worker();
@@ -193,8 +196,8 @@ class OwnWorkerPool final : public WorkerPool {
       static_cast<OwnWorkerPool*>(pool)->work();
       return nullptr;
     };
-    // Signals from outside are for the application's threads. What a worker's own instruction raises stays deliverable: the
-    // application may have a handler for it.
+    // External signals are for the application's threads. Signals that a worker's own instructions raise stay
+    // deliverable, because the application may have a handler for them.
     sigset_t from_outside, before;
     sigfillset(&from_outside);
     for (int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) sigdelset(&from_outside, own);
@@ -210,7 +213,7 @@ class OwnWorkerPool final : public WorkerPool {
     number_of_this_worker = ++numbers_;
     const ScopedScratch scratch(not_taken_->scratch);
     not_taken_ = not_taken_->next;
-    Clock::duration looked = {};  // since there was work
+    Clock::duration looked = {};  // since the last work
     while (true) {
       if (take_place(lock) || answer_request(lock)) {
         looked = {};
@@ -225,18 +228,19 @@ class OwnWorkerPool final : public WorkerPool {
         --looking_;
         ++sleeping_;
         wake_.wait(lock, [this] { return woken_ > 0; });
-        --woken_;  // who woke it has counted it as looking
+        --woken_;  // the waking thread counted it as looking
         looked = {};
       }
     }
   }
 
-  // Those that look and those that help leave one core to the thread that they may help, of the application or a worker.
+  // Spinning and helping workers leave one core free for the thread that they may help: the application's or
+  // a worker.
   bool may_look(const Lock&) const {
     return workers_ - sleeping_ - answering_ <= std::max(1, num_threads_ - 1);
   }
 
-  // Helps a team that has a place; false when there is none.
+  // Helps a team with a free place; returns false if there is none.
   bool take_place(Lock& lock) {
     Team* team = first_.next;
     while (team != nullptr && team->places == 0) team = team->next;
@@ -247,7 +251,7 @@ class OwnWorkerPool final : public WorkerPool {
     team->inside.fetch_add(1);
     lock.unlock();
     team->function(team->argument);
-    team->inside.fetch_sub(1);  // the team may be gone from here on
+    team->inside.fetch_sub(1);  // from here on the team may no longer exist
     lock.lock();
     if (waiting_ > 0) left_.notify_all();
     ++looking_;
@@ -279,23 +283,23 @@ class OwnWorkerPool final : public WorkerPool {
 
   void (*function_)(void*) = nullptr;
   void* argument_ = nullptr;
-  int requests_ = 0;             // of submit(), not answered
-  Clock::time_point requested_;  // when the first of them came
+  int requests_ = 0;             // unanswered requests of submit()
+  Clock::time_point requested_;  // time of the first of these requests
 
-  Team first_{nullptr, nullptr, 0, {}, nullptr};  // never left: the list begins behind it
+  Team first_{nullptr, nullptr, 0, {}, nullptr};  // sentinel: the list starts after it
   Team* last_ = &first_;
 
-  int wanted_ = 0;   // requests, and places in all teams
-  int workers_ = 0;  // that exist; each answers a request, helps a team, looks or sleeps
+  int wanted_ = 0;   // requests, and free places of all teams
+  int workers_ = 0;  // existing workers; each answers a request, helps a team, spins or sleeps
   int answering_ = 0;
-  int looking_ = 0;  // or about to
+  int looking_ = 0;  // spinning, or about to
   int sleeping_ = 0;
-  int woken_ = 0;                       // of those that look: notified, not awake yet
+  int woken_ = 0;                       // among looking_: notified, not yet awake
   int waiting_ = 0;                     // callers in close()
-  int numbers_ = 0;                     // of workers, given out
-  WorkerScratch* not_taken_ = nullptr;  // of workers that have not begun
-  bool refused_ = false;                // the system did not let us have the last thread asked for
-  Clock::time_point retry_;             // when to ask again
+  int numbers_ = 0;                     // numbers given to workers
+  WorkerScratch* not_taken_ = nullptr;  // for workers that have not started
+  bool refused_ = false;                // the system refused the last requested thread
+  Clock::time_point retry_;             // when to request again
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Zeros into tensors of any strides: what an operator writes where its sums are empty.
+// Writes zeros into tensors of any strides, for operators whose sums are empty.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
-// `bytes` zero bytes; `streams`: past the caches, where whole lines of zeros are written twice as fast as data. The caller
-// calls hwy::FlushStream() before others read them.
+// Writes `bytes` zero bytes. `streams` selects non-temporal stores, which write whole lines of zeros twice as
+// fast as data. The caller calls hwy::FlushStream() before others read them.
 inline void write_zero_bytes(void* to, int64_t bytes, [[maybe_unused]] bool streams) {
   char* at = static_cast<char*>(to);
   char* const end = at + bytes;
@@ -33,7 +33,7 @@ inline void write_zero_bytes(void* to, int64_t bytes, [[maybe_unused]] bool stre
   std::memset(at, 0, static_cast<size_t>(end - at));
 }
 
-// Every element that the nest visits becomes +0. Elements between them keep their values.
+// Sets every element that the nest visits to +0. Elements between them keep their values.
 template <class T>
 inline void write_zeros(const LoopNest<1>& nest, T* base) {
   int64_t elements = 1;

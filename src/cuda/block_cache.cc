@@ -1,4 +1,5 @@
-// cudaMalloc and cudaFree take long, and cudaFree waits for the whole device: so memory goes back to the driver only when it is needed.
+// Caches device memory: cudaMalloc and cudaFree are slow, and cudaFree waits for the whole device. Memory
+// returns to the driver only when it is needed.
 #include "cuda/block_cache.h"
 
 #include <algorithm>
@@ -14,10 +15,12 @@ namespace openaclnn::cuda {
 
 namespace {
 
-// Tools that look for accesses outside of blocks, such as compute-sanitizer, must see each block as the program asked for it.
+// Tools that detect out-of-bounds accesses, such as compute-sanitizer, must see each block with its requested
+// size.
 bool recycles() { return !kSanitized && !environment().guard_allocator; }
 
-// Four sizes per power of two waste at most a quarter; loops that ask for nearly the same size find their block again.
+// Rounds up to four sizes per power of two, which wastes at most a quarter. Loops that request similar sizes
+// reuse their blocks.
 size_t rounded(size_t bytes) {
   constexpr size_t kSmallest = 512;
   if (!recycles() || bytes > PTRDIFF_MAX / 2) return bytes;
@@ -25,7 +28,8 @@ size_t rounded(size_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
-// One look at all blocks that wait. Each queue is asked once, and when a point of it is not reached no later one is looked at.
+// One pass over all waiting blocks. It queries each queue once. If a point of a queue is not reached, its
+// later points are skipped.
 class Survey {
  public:
   bool is_over(FencePoint& point) {
@@ -35,11 +39,11 @@ class Survey {
       if (point.event == nullptr && !resolve(point, seen)) return true;
       if (point.event == nullptr || seen.is_behind) return false;
       const EventState state = point.event->state();
-      if (state == EventState::captured) point.event = nullptr;  // it says nothing; the queue is asked again
+      if (state == EventState::captured) point.event = nullptr;  // not informative: query the queue again
       seen.is_behind = state == EventState::ahead;
       return state == EventState::over;
     } catch (const DeviceFailure&) {
-      return false;  // one block must not spoil the allocation of others
+      return false;  // an error of one block must not fail the allocation of others
     }
   }
 
@@ -56,7 +60,7 @@ class Survey {
     return found != seen_.end() ? *found : seen_.emplace_back(Seen{queue});
   }
 
-  // False when the queue has nothing to do.
+  // Returns false if the queue has no pending work.
   static bool resolve(FencePoint& point, Seen& seen) {
     if (!seen.is_asked) seen.answer = point.to_ask->busy_until(false);
     seen.is_asked = true;
@@ -93,7 +97,7 @@ void* BlockCache::take(size_t bytes) {
   return address;
 }
 
-// Blocks whose tasks are done become idle.
+// Moves blocks whose tasks are complete to the idle list.
 void BlockCache::reap() {
   Survey survey;
   for (auto block = waiting_.begin(); block != waiting_.end();) {
@@ -111,7 +115,7 @@ void BlockCache::reap() {
   }
 }
 
-// Without the lock: a free must not wait for somebody who has to.
+// Waits without the lock: a free must not wait for a thread that waits here.
 void BlockCache::wait_for_waiting() {
   Fence points;
   {
@@ -124,7 +128,7 @@ void BlockCache::wait_for_waiting() {
       if (point.event != nullptr && point.event->state() == EventState::ahead)
         (void)driver_.wait_for(*point.event, std::nullopt);
     } catch (const DeviceFailure&) {
-      // That block stays; others may do.
+      // This block stays; others may become free.
     }
   }
 }
@@ -139,7 +143,7 @@ void BlockCache::free_idle() {
   for (const auto& [bytes, block] : idle) free_now(block.address);
 }
 
-// Pinned memory is lost for all programs of the machine, so not more of it is kept than a loop uses again.
+// Pinned memory is unavailable to all other programs, so only as much is kept as a loop reuses.
 void BlockCache::free_oldest_idle() {
   constexpr size_t kMostIdleHostBytes = size_t{256} << 20;
   while (space_ == MemorySpace::host) {
@@ -157,14 +161,14 @@ void BlockCache::free_oldest_idle() {
   }
 }
 
-// A block that was freed, if one of this size is idle now.
+// Returns a freed block of this size if one is idle now, otherwise nullptr.
 void* BlockCache::reap_and_take(size_t bytes) {
   const std::lock_guard lock(mutex_);
   reap();
   return take(bytes);
 }
 
-// Nothing that may wait happens under the lock.
+// Holds no lock during operations that may wait.
 void* BlockCache::allocate(size_t bytes) {
   driver_.require_usable();
   const size_t whole = rounded(bytes);
@@ -184,7 +188,7 @@ void BlockCache::put(void* address, size_t bytes, Fence fence) {
   try {
     reap();
   } catch (const std::exception&) {
-    // The block is noted, and the next allocation looks again.
+    // The block is in the list, and the next allocation tries again.
   }
 }
 

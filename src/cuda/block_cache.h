@@ -1,4 +1,5 @@
-// Memory of one kind (the device's or pinned) that was freed: kept until the tasks that use it are done, then for the next allocation.
+// A cache of freed memory of one kind (device or pinned). Blocks are kept until their tasks are complete,
+// then reused.
 #pragma once
 
 #include <list>
@@ -11,20 +12,20 @@
 
 namespace openaclnn::cuda {
 
-// Points that all have to be reached.
+// A set of points that must all be reached.
 using Fence = std::vector<FencePoint>;
 
 class BlockCache {
  public:
   BlockCache(Driver& driver, MemorySpace space) : driver_(driver), space_(space) {}
 
-  // nullptr when there is no memory. May wait for blocks that are still in use before it says so.
+  // Returns nullptr if memory is exhausted. May wait for blocks that are still in use first.
   void* allocate(size_t bytes);
-  // `bytes` as asked for. Throws std::bad_alloc and nothing else, and has changed nothing then.
+  // `bytes` as requested. Throws only std::bad_alloc, and then has changed nothing.
   void put(void* address, size_t bytes, Fence fence);
-  // Everything that no task uses any more goes back to the driver.
+  // Returns all memory that no task uses to the driver.
   void free_unused();
-  // Back to the driver at once, which may wait for all work of the device.
+  // Returns memory to the driver at once, which may wait for all work of the device.
   void free_now(void* address) noexcept;
 
   size_t idle_bytes();
@@ -37,7 +38,7 @@ class BlockCache {
   };
   struct Idle {
     void* address;
-    uint64_t since;  // counted, for the oldest goes first
+    uint64_t since;  // a counter: the oldest block is freed first
   };
 
   void* take(size_t bytes);

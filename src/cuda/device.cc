@@ -1,4 +1,4 @@
-// The CUDA device: blocks from the caches, queues over streams, copies on a stream of its own.
+// The CUDA device: memory from the block caches, queues for streams, and copies on a stream of its own.
 #include "cuda/device.h"
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace openaclnn::cuda {
 
 namespace {
 
-// cudaStreamPerThread, of whose header the library knows nothing.
+// cudaStreamPerThread. The library does not include CUDA's header.
 void* const kPerThreadStream = reinterpret_cast<void*>(2);
 
 class CudaDevice final : public Device {
@@ -34,7 +34,7 @@ class CudaDevice final : public Device {
       cache(space).put(address, bytes, std::move(fence));
     } catch (const std::bad_alloc&) {
       cache(space).free_now(
-          address);  // no memory even for the note: the driver waits until nothing uses the block
+          address);  // no memory for the list entry: the driver waits until nothing uses the block
     }
   }
 
@@ -72,7 +72,8 @@ class CudaDevice final : public Device {
   }
   std::shared_ptr<Queue> wrap_stream(void* stream) override {
     driver_.require_usable();
-    // Memory is freed behind events that any thread records: by this name each would record on a stream of its own.
+    // Any thread may record the events that memory is freed after. With this handle each thread would record
+    // on its own stream.
     if (stream == kPerThreadStream) {
       throw DeviceFailure(
           Status(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
@@ -101,7 +102,7 @@ class CudaDevice final : public Device {
     driver_.call(&PluginTable::synchronize_stream, stream);
   }
 
-  // Queues wait for copies of pageable memory, and other memory need not be staged.
+  // Queues wait for copies from pageable memory, and other memory needs no staging.
   Task copy_task(void* destination, const void* source, size_t bytes, bool) override {
     Task task = transfer("aclrtMemcpyAsync", {bytes, false, 0});
     task.data = {destination, const_cast<void*>(source)};
@@ -139,7 +140,7 @@ class CudaDevice final : public Device {
     return task;
   }
 
-  // Of synchronous copies: they are not ordered with the program's streams. Made at the first.
+  // The stream of synchronous copies, which are not ordered with the program's streams. Created at first use.
   void* transfer_stream() {
     if (void* const known = transfer_stream_.load(std::memory_order_acquire)) return known;
     void* made = nullptr;

@@ -1,4 +1,4 @@
-// The CUDA device of the library: memory, streams and copies through the plugin.
+// The CUDA device: memory, streams and copies through the plugin.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace openaclnn::cuda {
 
 class QueueRegistry;
 
-// `queues` is shared by all devices.
+// All devices share `queues`.
 Device* make_device(const PluginTable& table, int id, std::shared_ptr<QueueRegistry> queues);
 
 }  // namespace openaclnn::cuda

@@ -1,4 +1,4 @@
-// Judging what the plugin returned, waiting with a deadline, and the list of idle events.
+// Evaluates the plugin's results, waits with a deadline, and manages idle events.
 #include "cuda/driver.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace openaclnn::cuda {
 
 namespace {
 
-// The child of a fork has the memory of CUDA's driver but none of its threads and none of the device's.
+// A forked child has the memory of CUDA's driver, but none of its threads and no access to the device.
 class ForkWatch final : public ForkGuarded {
  public:
   ForkWatch() { register_fork_guarded(LockRank::scheduler, this); }
@@ -87,7 +87,7 @@ EventState Driver::state_of(const DeviceEvent& event) {
 }
 
 std::shared_ptr<DeviceEvent> Driver::take_event(bool timed) {
-  require_usable();  // before the lock, which a forked child may have inherited
+  require_usable();  // before the lock, which a forked child may have inherited locked
   auto event = make_recycled<DeviceEvent>(*this, timed);
   {
     const std::lock_guard lock(mutex_);
@@ -122,7 +122,7 @@ WaitResult Driver::wait_for(const DeviceEvent& event, Deadline deadline) {
     call(&PluginTable::synchronize_event, event.handle);
     return WaitResult::done;
   }
-  // CUDA has no wait with a limit.
+  // CUDA has no wait with a time limit.
   const CancellationHold no_cancellation;
   constexpr auto kLongestPause = std::chrono::microseconds(500);
   for (auto pause = std::chrono::microseconds(1);; pause = std::min(2 * pause, kLongestPause)) {

@@ -1,4 +1,5 @@
-// One device as the plugin shows it: calls of the table whose failures become exceptions, and events that are used again.
+// One device of the plugin: calls to its function table, whose failures become exceptions, and reusable
+// events.
 #pragma once
 
 #include <array>
@@ -15,9 +16,9 @@ namespace openaclnn::cuda {
 
 class Driver;
 
-enum class EventState { ahead, over, captured };  // captured: a point in a graph, which is never reached
+enum class EventState { ahead, over, captured };  // captured: a point in a graph, never reached
 
-// An event of CUDA. When the last owner drops it, it waits in the driver's list for its next use.
+// A CUDA event. When its last owner releases it, it returns to the driver's list of idle events.
 class DeviceEvent {
  public:
   DeviceEvent(Driver& driver, bool timed) : driver_(driver), timed_(timed) {}
@@ -27,7 +28,7 @@ class DeviceEvent {
 
   void* handle = nullptr;
 
-  // An event of a device that is lost is over: nothing runs there any more.
+  // Events of a lost device are over, because nothing runs there.
   EventState state() const;
 
  private:
@@ -43,12 +44,13 @@ class Driver {
 
   int device() const { return device_; }
 
-  // Throws when the device is lost, or when this is a forked child of a process that used CUDA.
+  // Throws if the device is lost, or in a forked child of a process that used CUDA.
   void require_usable() const;
   bool is_usable() const noexcept;
   bool is_lost() const noexcept { return lost_.load(std::memory_order_acquire) != nullptr; }
 
-  // Calls a function of the table. False: not ready. Throws DeviceFailure, or std::bad_alloc where memory is lacking.
+  // Calls a function of the table. Returns false for "not ready". Throws DeviceFailure, or std::bad_alloc if
+  // memory is exhausted.
   template <class... Parameters, class... Arguments>
   bool call(PluginStatus (*PluginTable::*function)(int, Parameters...), Arguments... arguments) {
     require_usable();
@@ -56,7 +58,7 @@ class Driver {
     return judge((table_.*function)(device_, arguments...));
   }
 
-  // As call(), for destructors and for giving back: failures leave nothing to do.
+  // Like call(), for destructors and for freeing: ignores failures.
   template <class... Parameters, class... Arguments>
   void call_quietly(PluginStatus (*PluginTable::*function)(int, Parameters...),
                     Arguments... arguments) noexcept {
@@ -81,14 +83,14 @@ class Driver {
 
   const PluginTable& table_;
   const int device_;
-  std::atomic<const DeviceFailure*> lost_{nullptr};  // never freed: what every later call reports
+  std::atomic<const DeviceFailure*> lost_{nullptr};  // never freed; every later call reports it
   std::mutex mutex_;
   std::array<std::vector<void*>, 2> idle_events_;  // untimed, timed
 };
 
-// From now on forked children are refused: CUDA cannot be used in them, whatever the parent has done with it.
+// Rejects forked children from now on: CUDA cannot be used in them, whatever the parent did with it.
 void note_use_of_cuda();
-// Of this process; not ok in such a child.
+// The usability of this process: a failure in such a child.
 Status usability_of_process();
 
 }  // namespace openaclnn::cuda

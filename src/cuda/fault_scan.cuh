@@ -1,5 +1,5 @@
-// Positions of an index tensor that are out of range: each block counts its own, and one block puts the counts together. Neither
-// needs memory that was cleared before, and no result depends on the order of threads.
+// Finds the out-of-range positions of an index tensor. Each thread block counts its own, and one block
+// combines the counts. Neither needs cleared memory, and results do not depend on the order of threads.
 #pragma once
 
 #include <climits>
@@ -10,7 +10,7 @@
 
 namespace openaclnn::cuda {
 
-// Faulty positions, and the lowest of them.
+// The number of faulty positions, and the lowest of them.
 struct FaultScan {
   int64_t count;
   int64_t lowest;
@@ -25,7 +25,8 @@ struct FaultScan {
 
 static_assert(sizeof(FaultScan) == kFaultScanBytes);
 
-// What all threads of a block found together; in its first thread. Blocks have kThreads threads, all of which call.
+// Combines the results of a block's threads; the result is in the first thread. All kThreads threads of the
+// block must call it.
 __device__ __forceinline__ FaultScan join_block(FaultScan mine) {
   __shared__ FaultScan of_warp[kThreads / kWarp];
   for (unsigned distance = kWarp / 2; distance > 0; distance /= 2) {
@@ -41,7 +42,7 @@ __device__ __forceinline__ FaultScan join_block(FaultScan mine) {
   return mine;
 }
 
-// What `blocks` blocks found; in the first thread of the block that calls.
+// Combines the results of `blocks` blocks; the result is in the first thread of the calling block.
 __device__ __forceinline__ FaultScan join_blocks(const FaultScan* scans, int64_t blocks) {
   FaultScan mine = FaultScan::none();
   for (int64_t k = threadIdx.x; k < blocks; k += kThreads) mine.join(scans[k]);

@@ -1,4 +1,5 @@
-// Slots are cut from pages of pinned memory, which are never returned: their number is that of the tasks once under way together.
+// Allocates slots from pages of pinned memory, which are never freed. Their number is that of the tasks that
+// once ran concurrently.
 #include "cuda/fault_slots.h"
 
 #include <new>
@@ -25,7 +26,7 @@ Fault* FaultSlots::take() {
 }
 
 void FaultSlots::give_back(Fault* slot) noexcept {
-  if (!driver_.is_usable()) return;  // in a forked child somebody may hold the lock for ever
+  if (!driver_.is_usable()) return;  // a forked child may have inherited the lock locked
   const std::lock_guard lock(mutex_);
   idle_.push_back(slot);
 }

@@ -1,6 +1,6 @@
-// Memory where kernels write what they found wrong, and where the host reads it after the task: one slot for each task under way.
-// It lies on the host. A kernel's writes are there once CUDA reports the kernel, or an event behind it, as done, so kernels need no
-// fence of their own; nobody looks earlier.
+// Pinned host memory where kernels write faults and the host reads them after the task: one slot for each
+// running task. A kernel's writes are visible once CUDA reports the kernel, or a later event, as complete.
+// Kernels therefore need no fence; the host reads no earlier.
 #pragma once
 
 #include <mutex>
@@ -14,14 +14,14 @@ class FaultSlots {
  public:
   explicit FaultSlots(Driver& driver) : driver_(driver) {}
 
-  // A slot without a fault.
+  // Returns a slot without a fault.
   Fault* take();
   void give_back(Fault* slot) noexcept;
 
  private:
   Driver& driver_;
   std::mutex mutex_;
-  std::vector<Fault*> idle_;  // capacity for all slots that exist, so that giving back never allocates
+  std::vector<Fault*> idle_;  // capacity for all existing slots, so that returning one never allocates
   size_t slots_ = 0;
 };
 

@@ -1,4 +1,5 @@
-// Storage types on the device: widening and rounding with the CPU's bits, one element or a pack of neighbours at a time.
+// Storage types on the device: widening and rounding with the CPU's bits, for one element or a pack of
+// neighbours.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -14,7 +15,7 @@
 
 namespace openaclnn::cuda {
 
-// Exact. Payloads of NaN may differ from the CPU's, which no result shows.
+// Widens exactly. NaN payloads may differ from the CPU's, which affects no result.
 template <class T>
 __device__ __forceinline__ float to_fp32(T x) {
   if constexpr (std::is_same_v<T, Float16>) {
@@ -24,7 +25,8 @@ __device__ __forceinline__ float to_fp32(T x) {
   }
 }
 
-// To nearest even, with one canonical NaN. The GPU's own conversions differ from the CPU's for NaN only.
+// Rounds to nearest even, with one canonical NaN. The GPU's own conversions differ from the CPU's only for
+// NaN.
 template <class T>
 __device__ __forceinline__ T from_fp32(float x) {
   if constexpr (std::is_same_v<T, float>) {
@@ -36,16 +38,17 @@ __device__ __forceinline__ T from_fp32(float x) {
   }
 }
 
-// a * b + c, rounded once: half the instructions of two roundings.
+// Returns a * b + c, rounded once: half the instructions of two roundings.
 __device__ __forceinline__ float multiply_add(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 
-// sum + a * b of numbers that were read as T, with the product rounded, too. Those of two Float16 are exact in fp32 (cpu/simd.h).
+// Returns sum + a * b of numbers loaded as T, with a rounded product. Products of two Float16 are exact in
+// fp32 (cpu/simd.h).
 template <class T>
 __device__ __forceinline__ float add_product(float sum, float a, float b) {
   return std::is_same_v<T, Float16> ? multiply_add(a, b, sum) : sum + a * b;
 }
 
-// Of numbers; what becomes of NaN is not said.
+// Rounds two numbers. The result for NaN is unspecified.
 __device__ __forceinline__ void round_two(float a, float b, float& to_a, float& to_b) {
   to_a = a;
   to_b = b;
@@ -61,11 +64,11 @@ __device__ __forceinline__ void round_two(float a, float b, Float16& to_a, Float
   to_b = {__half_as_ushort(both.y)};
 }
 
-// Elements of a 16-byte vector.
+// Number of elements in a 16-byte vector.
 template <class T>
 inline constexpr int kLanes = 16 / static_cast<int>(sizeof(T));
 
-// Neighbours that move together, 16 bytes to an instruction.
+// Neighbouring elements that are loaded or stored together, 16 bytes per instruction.
 template <class T, int kCount>
 struct alignas(sizeof(T) * kCount < 16 ? sizeof(T) * kCount : 16) Pack {
   T lane[kCount];
@@ -78,9 +81,9 @@ __device__ __forceinline__ void load_pack(const T* from, float (&to)[kCount]) {
   for (int k = 0; k < kCount; ++k) to[k] = to_fp32(pack.lane[k]);
 }
 
-// To global memory. Packs of 8 bytes and more are stored by intrinsics: where lanes are computed one by one, nvcc (13.0) makes of an
-// assignment stores of 2 or 4 bytes, and a warp whose stores are 16 bytes apart writes up to eight times as many sectors. Write-back
-// is what every store does that says nothing else.
+// Stores to global memory. Packs of 8 bytes and more are stored by intrinsics. For lanes computed one by one,
+// nvcc 13.0 splits an assignment into stores of 2 or 4 bytes. A warp whose stores are 16 bytes apart then
+// writes up to eight times as many sectors. Write-back is the default policy of stores.
 template <int kCount, class T>
 __device__ __forceinline__ void store_vectors(const Pack<T, kCount>& pack, T* to) {
   if constexpr (sizeof(pack) == 8) {
@@ -98,7 +101,7 @@ __device__ __forceinline__ void store_vectors(const Pack<T, kCount>& pack, T* to
   }
 }
 
-// from_fp32() of neighbours: two at a time, and NaN, which is rare, with one comparison for two.
+// from_fp32() of neighbours: rounds two at a time and tests two for NaN, which is rare, with one comparison.
 template <int kCount, class T>
 __device__ __forceinline__ Pack<T, kCount> round_pack(const float (&from)[kCount]) {
   Pack<T, kCount> pack;
@@ -121,7 +124,7 @@ __device__ __forceinline__ void store_pack(const float (&from)[kCount], T* to) {
   store_vectors(round_pack<kCount, T>(from), to);
 }
 
-// Whether packs of kCount columns are aligned in every row: address and strides in elements of T.
+// Returns whether packs of kCount columns are aligned in every row. Address and strides are in elements of T.
 template <int kCount, class T>
 bool can_pack(const T* first, int64_t column_stride, int64_t columns,
               std::initializer_list<int64_t> strides) {

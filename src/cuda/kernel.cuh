@@ -1,4 +1,4 @@
-// What every kernel needs: the device language, launches, and the numbers of its threads.
+// Common parts of all kernels: the device language, launches and thread indices.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,16 +13,17 @@
 
 namespace openaclnn::cuda {
 
-inline constexpr int kThreads = 256;  // of a block, where a kernel has no reason for another number
-// Blocks that shall fit on a multiprocessor, for kernels that keep much in registers: told nothing, the compiler would rather spill.
+inline constexpr int kThreads = 256;  // threads per block, unless a kernel needs another number
+// Blocks that should fit on a multiprocessor, for kernels that use many registers. Without this hint the
+// compiler spills.
 inline constexpr int kBlocksWithRegisters = 2;
 inline constexpr int kWarp = 32;
 inline constexpr unsigned kAllLanes = 0xFFFFFFFFu;
 
-// All parameters of a kernel together, since CUDA 12.1.
+// Maximum size of all parameters of a kernel, since CUDA 12.1.
 inline constexpr size_t kMostParameterBytes = 32764;
 
-// Puts a kernel on a stream; `arguments` become the kernel's parameters by value.
+// Launches a kernel on a stream; `arguments` become the kernel's parameters by value.
 template <class... Parameters, class... Arguments>
 cudaError_t launch_kernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
                           cudaStream_t stream, const Arguments&... arguments) {
@@ -35,13 +36,13 @@ cudaError_t launch_kernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, 
   return cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...);
 }
 
-// The thread among all of a launch of one-dimensional blocks and grid, and how many there are.
+// The thread's index within a launch of one-dimensional blocks and grid, and the number of threads.
 __device__ __forceinline__ int64_t thread_number() {
   return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 __device__ __forceinline__ int64_t thread_count() { return static_cast<int64_t>(gridDim.x) * blockDim.x; }
 
-// The multiprocessors of the current device. No result depends on it.
+// The number of multiprocessors of the current device. Results do not depend on it.
 inline int64_t multiprocessors() {
   int device = 0;
   int count = 0;
@@ -51,8 +52,8 @@ inline int64_t multiprocessors() {
   return known && count > 0 ? count : 1;
 }
 
-// Blocks for `items` independent items, one to a thread: as many as run at the same time at most, so that what a block prepares
-// is prepared once for many items.
+// Returns the number of blocks for `items` independent items, one per thread. It is at most the number that
+// can run at the same time, so that each block does its preparation once for many items.
 inline int64_t blocks_for(int64_t items) {
   constexpr int64_t kBlocksPerMultiprocessor = 2048 / kThreads;
   return std::clamp<int64_t>(ceil_div(items, kThreads), 1, multiprocessors() * kBlocksPerMultiprocessor);
@@ -62,7 +63,7 @@ inline dim3 grid_of(int64_t x, int64_t y = 1) { return {static_cast<unsigned>(x)
 
 }  // namespace openaclnn::cuda
 
-// The rest of a function that launches several kernels runs only while there is no error.
+// Returns the error of a launch from a function that launches several kernels, or continues.
 #define OPENACLNN_CUDA_TRY(...)                                                         \
   do {                                                                                  \
     if (const cudaError_t error_ = (__VA_ARGS__); error_ != cudaSuccess) return error_; \

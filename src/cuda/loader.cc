@@ -1,4 +1,4 @@
-// Finds and opens the CUDA plugin, and makes the platform of its devices.
+// Finds and opens the CUDA plugin and creates the platform of its devices.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kPluginFile = "libopenaclnn_cuda.so";
 
-// The file that this code was loaded from. Something in the current directory is never taken for it.
+// Returns the folder of the file that this code was loaded from. Never returns the current directory.
 std::string folder_of_library() {
   Dl_info info = {};
   if (dladdr(reinterpret_cast<const void*>(&folder_of_library), &info) == 0 || info.dli_fname == nullptr)
@@ -28,7 +28,7 @@ std::string folder_of_library() {
   return file.starts_with('/') ? file.substr(0, file.rfind('/') + 1) : std::string();
 }
 
-// Where the plugin has to be, or why there is no such place.
+// Returns the path of the plugin, or why there is none.
 Result<std::string> plugin_path() {
   const std::string& asked = environment().cuda_plugin;
   if (!asked.empty()) {
@@ -36,7 +36,7 @@ Result<std::string> plugin_path() {
     return Status(1, text("OPENACLNN_CUDA_PLUGIN is '", asked, "'; it must be an absolute path"));
   }
   const std::string folder = folder_of_library();
-  // Debian has it in a folder of its own, because it is no library to link with.
+  // Debian packages place it in a folder of its own, because programs do not link with it.
   const std::string installed = folder + "openaclnn/" + kPluginFile;
   if (!folder.empty() && access(installed.c_str(), F_OK) == 0) return installed;
   if (!folder.empty()) return folder + kPluginFile;
@@ -45,7 +45,8 @@ Result<std::string> plugin_path() {
                 "OPENACLNN_CUDA_PLUGIN");
 }
 
-// The table of the plugin, or why there is none. What was opened stays open: the driver has threads in it.
+// Returns the table of the plugin, or why there is none. The plugin stays open, because the driver has
+// threads in it.
 Result<const PluginTable*> open_plugin() {
   OPENACLNN_TRY_ASSIGN(path, plugin_path());
   if (access(path.c_str(), F_OK) != 0) return Status(1, "plugin file not found at " + path);

@@ -1,4 +1,5 @@
-// Elementwise loops on the device: any strides, a pack of neighbours to a thread where all operands allow it.
+// Elementwise loops on the device for any strides. Each thread processes a pack of neighbours if all operands
+// allow it.
 #pragma once
 
 #include <array>
@@ -10,7 +11,7 @@
 
 namespace openaclnn::cuda {
 
-// number = quotient * divisor + rest. 64-bit divisions take ten times as long as 32-bit ones.
+// Computes number = quotient * divisor + rest. 64-bit divisions take ten times as long as 32-bit ones.
 __device__ __forceinline__ int64_t divide(int64_t number, int64_t divisor, int64_t& rest) {
   if (((number | divisor) >> 32) == 0) {
     const uint32_t quotient = static_cast<uint32_t>(number) / static_cast<uint32_t>(divisor);
@@ -22,7 +23,7 @@ __device__ __forceinline__ int64_t divide(int64_t number, int64_t divisor, int64
   return quotient;
 }
 
-// Element offsets of all operands at an element of the nest's order.
+// Returns the element offsets of all operands at an element in the nest's order.
 template <int kOperands>
 __device__ __forceinline__ void find_offsets(const LoopNest<kOperands>& nest, int64_t element,
                                              int64_t (&offsets)[kOperands]) {
@@ -37,8 +38,8 @@ __device__ __forceinline__ void find_offsets(const LoopNest<kOperands>& nest, in
   }
 }
 
-// On the host: whether every run of the nest is made of packs of `count` elements that lie at multiples of their size, for an
-// operand of elements of `bytes` bytes. A nest of one run may end with an incomplete pack.
+// Host function: returns whether every run of the nest consists of packs of `count` elements at multiples of
+// their size. The operand's elements have `bytes` bytes. A nest of one run may end with an incomplete pack.
 template <int kOperands>
 bool can_pack(const LoopNest<kOperands>& nest, int operand, const void* base, int64_t bytes, int64_t count) {
   bool can = nest.inner_is_contiguous() && (nest.rank <= 1 || nest.inner() % count == 0) &&
@@ -54,7 +55,7 @@ int64_t count_elements(const LoopNest<kOperands>& nest) {
   return elements;
 }
 
-// Every element that the nest visits becomes +0.
+// Sets every element that the nest visits to +0.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     fill_with_zeros(const __grid_constant__ LoopNest<1> nest, int64_t elements, T* base) {

@@ -1,4 +1,4 @@
-// The CUDA plugin: the table of plugin.h over the CUDA runtime.
+// The CUDA plugin: implements the table of plugin.h with the CUDA runtime.
 #include "cuda/plugin.h"
 
 #include <cuda_runtime.h>
@@ -17,12 +17,13 @@ namespace openaclnn::cuda {
 
 namespace {
 
-// Drivers run all minor versions of their major one; but kernels take large parameters (kMostParameterBytes) since 12.1 only.
+// Drivers support all minor versions of their major version. Kernels with large parameters
+// (kMostParameterBytes) need 12.1.
 constexpr int needed_driver(int cudart_version) { return std::max(cudart_version / 1000 * 1000, 12010); }
 static_assert(needed_driver(12040) == 12010 && needed_driver(13020) == 13000);
 constexpr int kNeededDriver = needed_driver(CUDART_VERSION);
 
-// Of the code that src/CMakeLists.txt asks for, as 10 * major + minor.
+// The compute capability that src/CMakeLists.txt compiles for, as 10 * major + minor.
 constexpr int kLeastCapability = 80;
 
 thread_local char last_error[256];
@@ -30,8 +31,8 @@ thread_local char last_error[256];
 cudaStream_t as_stream(void* stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t as_event(void* event) { return static_cast<cudaEvent_t>(event); }
 
-// Errors after which every call of this process on the device fails, as the CUDA runtime's reference says of each. By number: those
-// that headers of CUDA 12 may lack.
+// Errors after which every call of this process on the device fails, according to the CUDA runtime's
+// reference. Errors that CUDA 12 headers may lack are listed by number.
 bool is_sticky(cudaError_t error) {
   switch (static_cast<int>(error)) {
     case 226:  // cudaErrorContained
@@ -56,7 +57,7 @@ bool is_sticky(cudaError_t error) {
   }
 }
 
-// Whether the current device does what has nothing to do with any stream or event.
+// Returns whether the current device still responds to calls that involve no stream or event.
 bool device_answers() {
   size_t free_bytes = 0, total_bytes = 0;
   const bool answers = cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess;
@@ -64,13 +65,13 @@ bool device_answers() {
   return answers;
 }
 
-// Where the device of the failed call is current.
+// Requires that the device of the failed call is current.
 PluginStatus judge(cudaError_t error) {
   if (error == cudaSuccess) return PluginStatus::done;
-  (void)cudaGetLastError();  // the program around us may look for errors of its own
+  (void)cudaGetLastError();  // the program may check for its own errors
   if (error == cudaErrorNotReady) return PluginStatus::not_ready;
   std::snprintf(last_error, sizeof last_error, "%s: %s", cudaGetErrorName(error), cudaGetErrorString(error));
-  // A stream that the program has destroyed has this error, too.
+  // A stream that the program has destroyed also causes this error.
   if (error == cudaErrorContextIsDestroyed && device_answers()) {
     std::snprintf(last_error, sizeof last_error,
                   "%s: the program has destroyed the stream or event of this call, or reset the device",
@@ -89,8 +90,8 @@ PluginStatus judge(cudaError_t error) {
   return error == cudaErrorMemoryAllocation ? PluginStatus::out_of_memory : PluginStatus::refused;
 }
 
-// Makes a device current for one call, and lets the call through while another thread captures a graph: nothing that this
-// library allocates or asks for belongs into someone else's graph.
+// Makes a device current for one call, and permits the call while another thread captures a graph. Memory and
+// events of this library never belong to another thread's graph.
 class DeviceScope {
  public:
   explicit DeviceScope(int device) {
@@ -124,7 +125,7 @@ PluginStatus on_device(int device, const Body& body) {
   return judge(scope.error() != cudaSuccess ? scope.error() : body());
 }
 
-// "580.65.06", as the kernel module tells it; empty without one.
+// Returns the version that the kernel module reports, such as "580.65.06", or an empty string without one.
 std::string kernel_module_version() {
   std::ifstream file("/proc/driver/nvidia/version");
   for (std::string word; file >> word;) {
@@ -143,7 +144,7 @@ std::string no_answer(cudaError_t error) {
          cudaGetErrorString(error);
 }
 
-// 10 * major + minor.
+// Sets capability to 10 * major + minor.
 cudaError_t get_capability(int device, int& capability) {
   int major = 0, minor = 0;
   cudaError_t error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
@@ -163,8 +164,8 @@ std::string too_old(int device, int capability) {
          text_of(kLeastCapability) + " or later";
 }
 
-// Drivers run GPUs that this plugin has no code for. Ids stay those of CUDA, which shows the fastest GPU first: so the devices before
-// the first old one remain. When there are none, the reason.
+// Omits GPUs that the driver runs but that this plugin has no code for. Ids stay those of CUDA, which lists
+// the fastest GPU first, so the devices before the first old one remain. Returns the reason if none remain.
 std::string leave_out_old(int& count) {
   for (int device = 0; device < count; ++device) {
     int capability = 0;
@@ -178,7 +179,7 @@ std::string leave_out_old(int& count) {
   return {};
 }
 
-// Why there is no device, or an empty text and their number.
+// Returns why there is no device, or an empty string and the number of devices.
 std::string count_devices(int& count) {
   int driver = 0;
   count = 0;
@@ -215,7 +216,7 @@ PluginStatus device_name(int device, const char** name) {
   return on_device(device, [&] { return cudaGetDeviceProperties(&properties, device); });
 }
 
-// ---- memory ----
+// ---- Memory ----
 
 PluginStatus allocate(int device, size_t bytes, void** address) {
   return on_device(device, [&] { return cudaMalloc(address, bytes); });
@@ -246,7 +247,7 @@ PluginStatus enable_peer_access(int device, int peer) {
   });
 }
 
-// ---- streams ----
+// ---- Streams ----
 
 PluginStatus create_stream(int device, void** stream) {
   return on_device(device, [&] {
@@ -270,7 +271,8 @@ PluginStatus is_capturing(int device, void* stream, int* capturing) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     const cudaError_t error = cudaStreamIsCapturing(as_stream(stream), &status);
     if (error == cudaErrorStreamCaptureImplicit) {
-      // CUDA's default stream, which waits for streams that are captured now: nothing can be recorded there either.
+      // CUDA's default stream waits for streams that are being captured, so nothing can be recorded there
+      // either.
       (void)cudaGetLastError();
       *capturing = 1;
       return cudaSuccess;
@@ -311,7 +313,7 @@ PluginStatus run(int device, void* stream, const OperatorTask* task) {
   });
 }
 
-// ---- events ----
+// ---- Events ----
 
 PluginStatus create_event(int device, int timed, void** event) {
   return on_device(device, [&] {

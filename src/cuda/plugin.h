@@ -1,7 +1,9 @@
-// The border between libopenaclnn.so and the CUDA plugin: one exported function, which returns a table of functions.
+// The interface between libopenaclnn.so and the CUDA plugin: one exported function, which returns a table of
+// functions.
 //
-// The library knows nothing of CUDA and the plugin nothing of handles: streams and events are addresses that only the plugin
-// understands. Both sides come from one build, which `build` proves, so plans cross the border as they are.
+// The library knows nothing about CUDA, and the plugin nothing about handles: streams and events are
+// addresses that only the plugin interprets. Both come from the same build, which `build` verifies, so plans
+// are passed without conversion.
 #pragma once
 
 #include <array>
@@ -13,13 +15,13 @@
 
 namespace openaclnn::cuda {
 
-// What a function of the table returns. The sentence is in error_text().
+// The result of a function of the table. error_text() returns the error message.
 enum class PluginStatus : int {
   done,
-  not_ready,      // queries only: there is still work before this point
-  out_of_memory,  // of the device, or of what the driver keeps for its own use
-  captured,       // refused, because the event is a point in a CUDA graph and not in time
-  refused,        // this call failed, the device goes on
+  not_ready,      // queries only: earlier work is still pending
+  out_of_memory,  // the device, or the driver for its own use, is out of memory
+  captured,       // rejected: the event is a point in a CUDA graph and not in time
+  refused,        // this call failed, but the device continues
   lost,           // the device's context is destroyed: no later call on it can succeed
 };
 
@@ -31,21 +33,22 @@ struct OperatorTask {
   void* workspace;
   CheckMode check;
   void* const* elements;  // of lists, or nullptr
-  Fault* fault;           // of allocate_host()
+  Fault* fault;           // from allocate_host()
 };
 
 struct PluginTable {
   uint64_t table_bytes;  // sizeof(PluginTable)
   const char* build;     // OPENACLNN_CUDA_BUILD
 
-  // The number of usable devices; 0 with the reason.
+  // Returns the number of usable devices, or 0 and the reason.
   int (*device_count)(const char** why_none);
-  // "cudaErrorIllegalAddress: an illegal memory access was encountered", of the calling thread's last failure.
+  // Describes the calling thread's last failure: "cudaErrorIllegalAddress: an illegal memory access was
+  // encountered".
   const char* (*error_text)();
-  // "NVIDIA H200". The text stays until the calling thread asks again.
+  // Returns a name such as "NVIDIA H200". The text is valid until the calling thread's next call.
   PluginStatus (*device_name)(int device, const char** name);
 
-  // Memory. Host memory is pinned, and every device sees it under the same address.
+  // Memory. Host memory is pinned, and all devices access it at the same address.
   PluginStatus (*allocate)(int device, size_t bytes, void** address);
   PluginStatus (*free)(int device, void* address);
   PluginStatus (*allocate_host)(int device, size_t bytes, void** address);
@@ -54,8 +57,9 @@ struct PluginTable {
   PluginStatus (*can_access_peer)(int device, int peer, int* can);
   PluginStatus (*enable_peer_access)(int device, int peer);
 
-  // Streams do not wait for the default stream of CUDA, nor it for them. Copies find out themselves where memory lies. CUDA promises
-  // nothing about when it reads or writes pageable host memory: copies say whether there is some, for the caller to wait for them.
+  // Streams and the default stream of CUDA do not wait for each other. Copies determine the location of
+  // memory themselves. CUDA does not specify when it reads or writes pageable host memory. Copies report
+  // whether they involve such memory, so that the caller can wait for them.
   PluginStatus (*create_stream)(int device, void** stream);
   PluginStatus (*destroy_stream)(int device, void* stream);
   PluginStatus (*query_stream)(int device, void* stream);
@@ -65,7 +69,7 @@ struct PluginTable {
                              int* is_pageable);
   PluginStatus (*fill_async)(int device, void* stream, void* destination, int value, size_t bytes);
   PluginStatus (*call_async)(int device, void* stream, void (*function)(void*),
-                             void* argument);  // on the host
+                             void* argument);  // runs on the host
   PluginStatus (*run)(int device, void* stream, const OperatorTask* task);
 
   PluginStatus (*create_event)(int device, int timed, void** event);
@@ -77,7 +81,7 @@ struct PluginTable {
   PluginStatus (*elapsed)(int device, void* start, void* end, float* milliseconds);
 };
 
-// The exported function of the plugin.
+// The plugin's exported function.
 using GetPluginTable = const PluginTable* (*)();
 inline constexpr const char* kGetPluginTable = "openaclnn_cuda_plugin";
 

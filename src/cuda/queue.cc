@@ -1,4 +1,4 @@
-// Handing tasks to CUDA, and what follows when they are done: faults are recorded, memory is let go.
+// Passes tasks to CUDA. After they complete, records their faults and releases their memory.
 #include "cuda/queue.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace openaclnn::cuda {
 
 namespace {
 
-// After so many tasks at the latest the queue looks which of them are done, so that what it remembers stays bounded.
+// The queue checks for completed tasks at least once per this many tasks, so that its lists stay bounded.
 constexpr uint64_t kTasksPerMark = 64;
 
 bool meets(const MemoryRange& a, const MemoryRange& b) {
@@ -35,7 +35,7 @@ Status being_captured() {
 
 }  // namespace
 
-// CUDA would refuse the question, too, and spoil the capture if it is still under way.
+// CUDA would reject the query and invalidate a capture that is still in progress.
 void CudaMarker::require_time() const {
   if (!captured_) return;
   throw DeviceFailure(Status(
@@ -60,14 +60,15 @@ double CudaMarker::milliseconds_since(const Marker& start) const {
 
 CudaQueue::~CudaQueue() {
   if (owner_ == Owner::library) driver_.call_quietly(&PluginTable::destroy_stream, stream_);
-  // What is pending here was not waited for, so it may still run. Slots stay with it, as they do with captured tasks: a graph may
-  // outlive the stream. A host function needs its task.
+  // Tasks pending here were not waited for, so they may still run. Their slots stay allocated, like those of
+  // captured tasks, because a graph may outlive the stream. A host function needs its task.
   for (size_t k = 0; k < pending_.size(); ++k) {
     if (pending_[k]->task.on_host && driver_.is_usable()) (void)pending_[k].release();
   }
 }
 
-// Only streams of the program can be captured: nobody else has the address of ours, and wait_for() lets them join no capture.
+// Only streams of the program can be captured: ours are not visible outside, and wait_for() does not let them
+// join a capture.
 bool CudaQueue::is_capturing() const {
   if (owner_ == Owner::library) return false;
   int capturing = 0;
@@ -98,13 +99,13 @@ std::optional<uint64_t> CudaQueue::enqueue(Task&& task) {
     if (pending.slot != nullptr) slots_.give_back(pending.slot);
     throw;
   }
-  // From here on it counts, even if it fails: part of it may have begun.
+  // The task counts from here on, even if it fails, because part of it may have started.
   ++tasks_;
   if (!capturing) ++appended_;
   try {
     start(pending, lock);
   } catch (...) {
-    pending.task.check = CheckMode::silent;  // the caller hears of it now
+    pending.task.check = CheckMode::silent;  // the caller gets the error now
     throw;
   }
   return pending.number;
@@ -135,12 +136,12 @@ void CudaQueue::start(Pending& pending, const Lock& lock) {
   }
 }
 
-// The caller may reuse or read the memory when its call returns. A graph copies when it runs.
+// The caller may reuse or read the memory after the call. A graph copies when it runs.
 void CudaQueue::wait_for_copy(const Lock& lock) {
   if (const std::shared_ptr<DeviceEvent> last = mark(lock)) (void)driver_.wait_for(*last, std::nullopt);
 }
 
-// On a thread of the driver, which must not call CUDA.
+// Runs on a thread of the driver, which must not call CUDA.
 void CudaQueue::run_on_host(void* pending) noexcept {
   const Task& task = static_cast<const Pending*>(pending)->task;
   (void)task.run(task.plan.get(), TaskIo{task.data, task.workspace, task.check});
@@ -151,13 +152,15 @@ std::shared_ptr<DeviceEvent> CudaQueue::mark(const Lock&) {
     return marks_.back().event;
   if (is_capturing()) return nullptr;
   std::shared_ptr<DeviceEvent> event = driver_.record(stream_, false);
-  // The program may have begun a capture in between. To query an event that became part of it would spoil it.
+  // The program may have begun a capture in between. Querying an event that became part of it would
+  // invalidate it.
   if (is_capturing()) return nullptr;
   remember(event);
   return event;
 }
 
-// Only marks behind tasks that no other is behind of are needed: so there are never more than tasks.
+// A mark is only needed if it follows tasks that no earlier mark follows. There are therefore never more
+// marks than tasks.
 void CudaQueue::remember(const std::shared_ptr<DeviceEvent>& event) {
   const uint64_t marked = marks_.empty() ? 0 : marks_.back().tasks;
   if (!pending_.empty() && pending_.back()->number > marked) marks_.push_back({appended_, tasks_, event});
@@ -175,7 +178,7 @@ void CudaQueue::settle(const Lock&) {
     const uint64_t appended = marks_.front().appended, passed = marks_.front().tasks;
     marks_.pop_front();
     if (state == EventState::captured)
-      continue;  // by a capture as short as it took to make the mark; a later mark will tell
+      continue;  // captured by a very short capture; a later mark covers these tasks
     finished_ = std::max(finished_, appended);
     while (!pending_.empty() && pending_.front()->number <= passed) {
       harvest(*pending_.front());
@@ -185,7 +188,7 @@ void CudaQueue::settle(const Lock&) {
   }
 }
 
-// Replays write their slots as long as they run.
+// Replays of a graph may write their slots at any time while they run.
 void CudaQueue::harvest_replays() {
   const Lock lock(mutex_);
   if (captured_.empty() || !idle()) return;
@@ -221,7 +224,7 @@ bool CudaQueue::wait_for(std::shared_ptr<Marker> marker) {
   const Lock lock(mutex_);
   if (closed_) return false;
   const auto awaited = std::static_pointer_cast<CudaMarker>(std::move(marker));
-  // A stream that waits for a point in a graph is captured from there on.
+  // A stream that waits for a point in a graph is captured from then on.
   if (awaited->captured_ && owner_ == Owner::library) {
     throw DeviceFailure(
         Status(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
@@ -237,7 +240,7 @@ Status CudaQueue::can_be_awaited() const {
   try {
     return ended_ || !driver_.is_usable() || !is_capturing() ? Status() : being_captured();
   } catch (const DeviceFailure&) {
-    return {};  // the wait will say why, and lets the handle of a stream that is gone end
+    return {};  // the wait reports the reason, and releases the handle of a destroyed stream
   }
 }
 
@@ -272,7 +275,7 @@ bool CudaQueue::idle() const {
   return driver_.call(&PluginTable::query_stream, stream_);
 }
 
-// CUDA starts tasks by itself, so there is nothing that could be dropped.
+// CUDA starts tasks itself, so there is nothing to discard.
 void CudaQueue::close(bool) {
   driver_.require_usable();
   const Lock lock(mutex_);
@@ -283,7 +286,7 @@ std::optional<FencePoint> CudaQueue::busy_until(bool wait) {
   try {
     return find_busy_until(wait);
   } catch (const DeviceFailure&) {
-    if (driver_.is_lost()) return std::nullopt;  // nothing runs there any more
+    if (driver_.is_lost()) return std::nullopt;  // nothing runs on a lost device
     throw;
   }
 }
@@ -296,7 +299,7 @@ std::optional<FencePoint> CudaQueue::find_busy_until(bool wait) {
     lock.lock();
   }
   if (ended_ || (pending_.empty() && owner_ == Owner::library)) return std::nullopt;
-  // The program may end its stream after the handle.
+  // The program may destroy its stream after the handle.
   if (closed_ && owner_ == Owner::program) return FencePoint{this, nullptr, shared_from_this()};
   if (owner_ == Owner::library && driver_.call(&PluginTable::query_stream, stream_)) return std::nullopt;
   std::shared_ptr<DeviceEvent> last = mark(lock);

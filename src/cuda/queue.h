@@ -1,4 +1,5 @@
-// Streams of the CUDA device. The order of tasks is kept by CUDA; the queue remembers what the host has to do when they are done.
+// Streams of the CUDA device. CUDA orders the tasks; the queue stores what the host must do after they
+// complete.
 #pragma once
 
 #include <atomic>
@@ -13,7 +14,7 @@
 
 namespace openaclnn::cuda {
 
-// Plan of a copy or a fill; the addresses are Task::data[0] and [1]. Such a task has no function.
+// Plan of a copy or a fill. The addresses are Task::data[0] and [1]. Such a task has no function.
 struct Transfer {
   size_t bytes;
   bool is_fill;
@@ -22,13 +23,14 @@ struct Transfer {
 
 class CudaQueue;
 
-// A point behind tasks of a queue. Points of one queue are reached in the order in which it gave them.
+// A point after tasks of a queue. Points of one queue are reached in the order in which the queue created
+// them.
 struct FencePoint {
-  const void* queue = nullptr;  // to be compared
-  // nullptr: the queue has to be asked later, for it was being handed a task, or its stream is being captured and nothing can be
-  // recorded behind the tasks from before.
+  const void* queue = nullptr;  // for comparison only
+  // nullptr if the queue must be queried later. Then a task was being enqueued, or the stream is being
+  // captured and no event can be recorded after its earlier tasks.
   std::shared_ptr<DeviceEvent> event = nullptr;
-  // nullptr where the event will do: nobody captures a stream of the library.
+  // nullptr if the event suffices, because streams of the library are never captured.
   std::shared_ptr<CudaQueue> to_ask = nullptr;
 };
 
@@ -52,14 +54,14 @@ class CudaMarker final : public Marker {
   Driver& driver_;
   const std::shared_ptr<DeviceEvent> event_;
   const std::weak_ptr<CudaQueue> queue_;
-  const bool captured_;  // a point in a graph
+  const bool captured_;  // whether it is a point in a graph
 };
 
-// One lock for each queue. It is held while a task is handed to CUDA, so that numbers follow the order of the stream. That returns at
-// once, but for copies of pageable memory.
+// Each queue has a lock. It is held while a task is passed to CUDA, so that numbers follow the order of the
+// stream. Passing a task returns at once, except for copies of pageable memory.
 class CudaQueue final : public Queue, public std::enable_shared_from_this<CudaQueue> {
  public:
-  enum class Owner { library, program };  // who made the stream, and destroys it
+  enum class Owner { library, program };  // who created the stream and destroys it
 
   CudaQueue(Driver& driver, FaultSlots& slots, void* stream, Owner owner)
       : driver_(driver), slots_(slots), stream_(stream), owner_(owner) {}
@@ -73,26 +75,28 @@ class CudaQueue final : public Queue, public std::enable_shared_from_this<CudaQu
   bool idle() const override;
   void close(bool drop) override;
 
-  // A point behind all tasks enqueued so far, and behind the program's own work where it made the stream; nullopt when all is
-  // done. Tasks that a graph captured do not count. Without `wait` it returns at once: CUDA may keep a copy from pageable memory,
-  // and with it the queue's lock, until the stream gets there.
+  // Returns a point after all tasks enqueued so far, and after the program's own work if the program created
+  // the stream. Returns nullopt if all work is complete. Tasks captured by a graph do not count. Without
+  // `wait` it returns at once: during a copy from pageable memory, CUDA may hold the queue's lock until the
+  // stream reaches the copy.
   std::optional<FencePoint> busy_until(bool wait);
   bool has_pending_write(const MemoryRange& range);
-  // Takes note of all tasks that are done.
+  // Processes all completed tasks.
   void settle();
 
  private:
   friend class CudaMarker;
   using Lock = std::unique_lock<std::mutex>;
 
-  // A task that CUDA has. It keeps what kernels, copies and host functions still read on the host.
+  // A task that was passed to CUDA. It keeps data that kernels, copies and host functions still read on the
+  // host.
   struct Pending {
     uint64_t number;
     Task task;
-    Fault* slot;  // nullptr: not a task of an operator
+    Fault* slot;  // nullptr if not a task of an operator
     CudaQueue* queue;
   };
-  // Everything up to here is done when the event is reached.
+  // All work up to here is complete when the event is reached.
   struct Mark {
     uint64_t appended;
     uint64_t tasks;
@@ -103,7 +107,7 @@ class CudaQueue final : public Queue, public std::enable_shared_from_this<CudaQu
   std::optional<FencePoint> find_busy_until(bool wait);
   void start(Pending& pending, const Lock& lock);
   void wait_for_copy(const Lock& lock);
-  // A mark behind everything that was appended; nullptr while the stream is captured.
+  // Returns a mark after all appended work, or nullptr while the stream is being captured.
   std::shared_ptr<DeviceEvent> mark(const Lock& lock);
   void remember(const std::shared_ptr<DeviceEvent>& event);
   void settle(const Lock& lock);
@@ -117,17 +121,17 @@ class CudaQueue final : public Queue, public std::enable_shared_from_this<CudaQu
   const Owner owner_;
   std::mutex mutex_;
   bool closed_ = false;
-  std::atomic<bool> ended_{false};  // closed, and all was done then: the stream may be gone
-  uint64_t tasks_ = 0;              // ever appended
-  uint64_t appended_ = 0;           // tasks and waits that no graph captured
-  uint64_t finished_ = 0;           // of appended_, as far as is known
+  std::atomic<bool> ended_{false};  // closed, and all work was complete then: the stream may no longer exist
+  uint64_t tasks_ = 0;              // total number of tasks
+  uint64_t appended_ = 0;           // tasks and waits that were not captured
+  uint64_t finished_ = 0;           // part of appended_ that is known to be complete
   Ring<std::unique_ptr<Pending>> pending_;
-  Ring<Mark> marks_;  // each behind more tasks than the one before
-  // Tasks that a CUDA graph holds now. It may run them at any time, so they stay as long as the queue.
+  Ring<Mark> marks_;  // each follows more tasks than the previous one
+  // Tasks that a CUDA graph holds. The graph may run them at any time, so they live as long as the queue.
   std::vector<std::unique_ptr<Pending>> captured_;
 };
 
-// All queues of the process: memory is released when all of them have passed a point.
+// All queues of the process. Memory is released once all of them have passed a point.
 class QueueRegistry {
  public:
   void add(const std::shared_ptr<CudaQueue>& queue);

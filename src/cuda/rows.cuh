@@ -1,11 +1,12 @@
 // Sums of rows on the device in the library's one order of additions (base/sum_order.h), shared by every operator that adds rows.
 //
-// Rows, the terms of sums, are numbered over all groups, one group behind the other. The unit of work is a superblock of the order:
-// superblock c of group g is item begin(g) / 512 + g + c. These numbers ascend, and their limit is known without knowing the groups. So
-// the grid is balanced for any sizes of groups, and a thread finds its superblock by a short binary search. A superblock of one block of
-// terms is summed by one worker, the few threads that share a row. A longer one is summed by eight workers, a block of terms each. Sums of
-// groups of one superblock are written at once; superblock sums of longer groups go to the workspace, and a second kernel joins them in
-// double.
+// Rows are the terms of sums, numbered consecutively over all groups. The unit of work is a superblock of the
+// order of additions: superblock c of group g is item begin(g) / 512 + g + c. These numbers ascend, and their
+// limit is known without knowing the groups. The grid is therefore balanced for any group sizes, and a thread
+// finds its superblock by a short binary search. One worker, the few threads that share a row, sums a
+// superblock of one block of terms. Eight workers sum a longer one, one block of terms each. Sums of groups
+// of one superblock are written directly. Superblock sums of longer groups go to the workspace, and a second
+// kernel adds them in double.
 #pragma once
 
 #include <bit>
@@ -20,7 +21,7 @@ namespace openaclnn::cuda {
 
 // First and past-the-end term of each group.
 struct TermGroups {
-  const int64_t* ends;  // ascending; nullptr: terms_each terms each
+  const int64_t* ends;  // ascending; nullptr: each group has terms_each terms
   int64_t terms_each;
   int64_t count;
   int64_t most_terms;  // of all groups together
@@ -33,15 +34,15 @@ struct TermGroups {
   OPENACLNN_INLINE int64_t items() const { return most_terms / kSuperblockTerms + count; }
 };
 
-// A superblock, or a group without terms; group -1: no work.
+// A superblock, or a group without terms. Group -1 means no work.
 struct TermSuperblock {
   int64_t group;
   int64_t begin, end;
-  bool is_whole;  // group
+  bool is_whole;  // whether it is a whole group
 };
 
 __device__ __forceinline__ TermSuperblock find_superblock(const TermGroups& groups, int64_t item) {
-  // The last group whose first item is not behind this one.
+  // The last group whose first item is not after this one.
   const int64_t last_group = groups.count - 1;
   int64_t low = item - groups.most_terms / kSuperblockTerms;
   low = low < 0 ? 0 : low > last_group ? last_group : low;
@@ -58,14 +59,14 @@ __device__ __forceinline__ TermSuperblock find_superblock(const TermGroups& grou
   return {group, superblock_begin, superblock_end, end - begin <= kSuperblockTerms};
 }
 
-// Where the sum of a superblock of a long group goes. Full superblocks have the even slots, and the incomplete ones, of which a group
-// has one at most, the odd ones: full superblocks start at least kSuperblockTerms terms apart, and so do incomplete ones that end long
-// groups.
+// Returns the slot for the sum of a superblock of a long group. Full superblocks use even slots. Incomplete
+// ones, at most one per group, use odd slots. Slots are unique: full superblocks start at least
+// kSuperblockTerms terms apart, and so do incomplete ones at the end of long groups.
 __device__ __forceinline__ int64_t slot_of(int64_t begin, int64_t end) {
   return 2 * (begin / kSuperblockTerms) + (end - begin < kSuperblockTerms ? 1 : 0);
 }
 
-// What sums need besides their terms. Strides in elements.
+// The inputs and outputs of sums except their terms. Strides in elements.
 template <class Out>
 struct SumTargets {
   TermGroups groups;
@@ -73,18 +74,18 @@ struct SumTargets {
   int64_t in_column_stride;
   Out* out;  // the row of the first group
   int64_t out_row_stride, out_column_stride;
-  float* superblock_sums;  // float[slots, columns]
-  bool scales;             // by one over the number of terms
-  const int64_t* faults;   // nullptr, or where it says that nothing is written
+  float* superblock_sums;  // [slots, columns]
+  bool scales;             // whether to multiply by one over the number of terms
+  const int64_t* faults;   // nullptr, or a count; if it is above 0, nothing is written
 
-  // Of an fp32 sum.
+  // Scales an fp32 sum.
   __device__ __forceinline__ float scaled(float sum, int64_t terms) const {
     return scales && terms > 0 ? (1.0f / static_cast<float>(terms)) * sum : sum;
   }
 };
 
-// sum += terms [begin, end) of one block of terms, from left to right, several on their way at once. Terms: `In` and
-// row(group, term), the address of a term's first column.
+// Adds terms [begin, end) of one block of terms to sum, from left to right, with several loads in flight.
+// Terms provides `In` and row(group, term), the address of a term's first column.
 template <int kCount, class Terms>
 __device__ __forceinline__ void add_term_block(const Terms& terms, int64_t group, int64_t begin, int64_t end,
                                                int64_t column_offset, float (&sum)[kCount]) {
@@ -120,18 +121,18 @@ __device__ __forceinline__ void write_sum(const SumTargets<Out>& targets, const 
 }
 
 inline constexpr int kWorkersOfSuperblock = kSuperblockTerms / kBlockTerms;
-inline constexpr int kMostSuperblocks = kWarp;  // of a CUDA block
+inline constexpr int kMostSuperblocks = kWarp;  // per CUDA block
 
-// How a launch shares out the work: `lanes` threads are a worker, `superblocks` superblocks belong to a CUDA block. These are neighbours
-// where rows are narrow, so that a CUDA block's reads and writes are. Elsewhere they lie far apart, so that many CUDA blocks share the
-// superblocks of one long group.
+// How a launch distributes the work: a worker is `lanes` threads, and a CUDA block has `superblocks`
+// superblocks. These are neighbours if rows are narrow, so that a CUDA block accesses contiguous memory.
+// Otherwise they are far apart, so that many CUDA blocks share the superblocks of one long group.
 struct SumShape {
   int lanes;
   int superblocks;
   bool neighbours;
 };
 
-// kCount columns to a thread: those of a pack where rows are contiguous and aligned, else one.
+// A thread sums kCount columns: a pack if rows are contiguous and aligned, otherwise one.
 template <int kCount, class Terms, class Out>
 __global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
     sum_superblocks(const __grid_constant__ Terms terms, const __grid_constant__ SumTargets<Out> targets,
@@ -169,7 +170,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
         add_term_block(terms, superblock.group, superblock.begin, superblock.end, offset, sum);
         write_sum(targets, superblock, column, sum);
       }
-      // The long superblocks, as many at once as there are workers for: all threads go round as often.
+      // The long superblocks, as many at once as there are workers. All threads do the same number of
+      // iterations.
       const int term_block = worker % kWorkersOfSuperblock;
       const int together = workers / kWorkersOfSuperblock;
       for (unsigned left = long_superblocks; left != 0;) {
@@ -205,15 +207,15 @@ __global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
   }
 }
 
-// A group of several superblocks; group -1: none.
+// A group of several superblocks. Group -1 means none.
 struct LongGroup {
   int64_t group;
   int64_t begin, end;
   int64_t superblocks;
 };
 
-// A group of more than one superblock has exactly one term whose number is a multiple of kSuperblockTerms and at most that far behind the
-// group's begin: the one that `stretch` counts these multiples to.
+// Finds a group of more than one superblock. It contains exactly one term whose number is a multiple of
+// kSuperblockTerms and at most that far after its begin. `stretch` is the index of this multiple.
 __device__ __forceinline__ LongGroup find_long_group(const TermGroups& groups, int64_t stretch) {
   const int64_t term = stretch * kSuperblockTerms;
   const int64_t group = first_where(0, groups.count, [&](int64_t k) { return groups.end(k) > term; });
@@ -241,11 +243,11 @@ __device__ __forceinline__ void write_total(const SumTargets<Out>& targets, cons
 }
 
 inline constexpr int kJoinWarps = kThreads / kWarp;
-inline constexpr int kJoinTogether = 4;  // superblock sums on their way to a thread
-inline constexpr int kJoinSuperblocks = kJoinTogether * kJoinWarps;  // to a block
+inline constexpr int kJoinTogether = 4;  // superblock sums that a thread loads at a time
+inline constexpr int kJoinSuperblocks = kJoinTogether * kJoinWarps;  // per block
 
-// One column of a group of few superblocks, by one thread. Behind the last superblock its sum is read once more: a condition would become a
-// branch round each load.
+// One thread sums one column of a group of few superblocks. After the last superblock it rereads the last
+// sum, because a condition would become a branch around each load.
 template <class Out>
 __device__ __forceinline__ void join_few(const SumTargets<Out>& targets, const LongGroup& group,
                                          int64_t column) {
@@ -265,7 +267,8 @@ __device__ __forceinline__ void join_few(const SumTargets<Out>& targets, const L
   write_total(targets, group, column, total);
 }
 
-// A column of a group of many superblocks by each lane of the first warp, for which all warps of the block read. All of them call.
+// Each lane of the first warp sums a column of a group of many superblocks, for which all warps of the block
+// load. All warps must call.
 template <class Out>
 __device__ __forceinline__ void join_many(const SumTargets<Out>& targets, const LongGroup& group,
                                           int64_t column, int warp, float (&sums)[kJoinSuperblocks][kWarp]) {
@@ -283,8 +286,8 @@ __device__ __forceinline__ void join_many(const SumTargets<Out>& targets, const 
   if (warp == 0 && has_column) write_total(targets, group, column, total);
 }
 
-// The superblock sums of long groups, in double from left to right. Each warp looks for a group and joins it when its superblocks are few;
-// those of many are joined by all warps together.
+// Adds the superblock sums of long groups in double from left to right. Each warp finds a group and sums it
+// if it has few superblocks. All warps together sum groups with many.
 template <class Out>
 __global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
     join_superblocks(const __grid_constant__ SumTargets<Out> targets) {
@@ -312,7 +315,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
   }
 }
 
-// Enough blocks to keep the GPU busy to the end, each with several superblocks where there are many: it finds them at the same time.
+// Returns enough blocks to keep the GPU busy until the end. Large calls have several superblocks per block,
+// which it finds at the same time.
 template <int kCount, class Terms, class Out>
 cudaError_t launch_sum_superblocks(const Terms& terms, const SumTargets<Out>& targets, cudaStream_t stream) {
   constexpr int64_t kMostInX = 0x7FFFFFFF, kMostInY = 0xFFFF;
@@ -332,8 +336,8 @@ cudaError_t launch_sum_superblocks(const Terms& terms, const SumTargets<Out>& ta
                        stream, terms, targets, shape);
 }
 
-// All sums. packed: rows of `In` and of `Out` can be reached in packs of as many columns as 16 bytes of In hold. longest: most terms
-// that a group may have.
+// Computes all sums. packed: rows of `In` and of `Out` can be accessed in packs of as many columns as 16
+// bytes of In hold. longest: the most terms that a group may have.
 template <class Terms, class Out>
 cudaError_t sum_rows(const Terms& terms, const SumTargets<Out>& targets, bool packed, int64_t longest,
                      cudaStream_t stream) {

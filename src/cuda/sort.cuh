@@ -1,4 +1,5 @@
-// A stable sort of positions by key on the device. Few are sorted by counting, which is one launch; many by CUB's radix sort.
+// A stable sort of positions by key on the device. Few keys are sorted by counting in one launch, many by
+// CUB's radix sort.
 #pragma once
 
 #include <cub/device/device_radix_sort.cuh>
@@ -9,8 +10,8 @@
 #include "base/sort_size.h"
 #include "cuda/kernel.cuh"
 
-// sort_scratch_bytes() was compared with what CUB 3.0 asks for. The plugin also compiles with other versions. Where they ask for more,
-// phase 2 fails with an error message of its own.
+// sort_scratch_bytes() was verified against CUB 3.0. The plugin also compiles with other versions. If they
+// need more memory, phase 2 fails with its own error message.
 #if CUB_VERSION < 300000 || CUB_VERSION >= 300100
 #pragma message( \
     "sort_scratch_bytes() was not compared with this version of CUB, only with 3.0: run sort_test")
@@ -18,7 +19,8 @@
 
 namespace openaclnn::cuda {
 
-// Keys and their positions, and space for the same again, each at a multiple of 16 bytes. Word is uint32_t or uint64_t.
+// Keys and their positions, with temporary space of the same size, each at a multiple of 16 bytes. Word is
+// uint32_t or uint64_t.
 template <class Word>
 struct SortBuffers {
   Word* keys[2];
@@ -30,7 +32,8 @@ inline constexpr int kLanesOfKey = 8;
 template <class Word>
 inline constexpr uint32_t kKeysOfPack = 16 / sizeof(Word);
 
-// For how many keys of packs [begin, end) `counts` holds, where a lane looks at every eighth pack.
+// Returns the number of keys in packs [begin, end) for which `counts` is true. A lane reads every eighth
+// pack.
 template <class Word, class Counts>
 __device__ __forceinline__ uint32_t count_keys(const Word* keys, uint32_t begin, uint32_t end, uint32_t lane,
                                                const Counts& counts) {
@@ -46,7 +49,7 @@ __device__ __forceinline__ uint32_t count_keys(const Word* keys, uint32_t begin,
   return count;
 }
 
-// Eight lanes count the keys that come before one key: those that are smaller, and equal ones at lower positions.
+// Eight lanes count the keys that precede one key: smaller keys, and equal keys at lower positions.
 template <class Word>
 __global__ void __launch_bounds__(kThreads) sort_by_counting(SortBuffers<Word> buffers, uint32_t count) {
   const Word* const keys = buffers.keys[0];
@@ -59,7 +62,7 @@ __global__ void __launch_bounds__(kThreads) sort_by_counting(SortBuffers<Word> b
     const uint32_t packs = count / kKeysOfPack<Word>;
     before = count_keys(keys, 0, own_pack, lane, [&](Word other) { return other <= key; }) +
              count_keys(keys, own_pack, packs, lane, [&](Word other) { return other < key; });
-    // What is left, a key to a lane: equal ones of the own pack, and those behind the last whole pack.
+    // The remaining keys, one per lane: equal keys of the own pack, and those after the last whole pack.
     const uint32_t near = own_pack * kKeysOfPack<Word> + lane;
     const uint32_t last = packs * kKeysOfPack<Word> + lane;
     if (near < own && keys[near] == key) ++before;
@@ -72,8 +75,8 @@ __global__ void __launch_bounds__(kThreads) sort_by_counting(SortBuffers<Word> b
   buffers.positions[1][before] = buffers.positions[0][own];
 }
 
-// Sorts by the lowest `key_bits` bits. `scratch` has sort_scratch_bytes(count) bytes. `sorted` receives which of the buffers holds the
-// result; it is known at once, and does not depend on the keys.
+// Sorts by the lowest `key_bits` bits. `scratch` has sort_scratch_bytes(count) bytes. `sorted` receives the
+// index of the buffer with the result, which is known at once and does not depend on the keys.
 template <class Word>
 cudaError_t sort_positions(const SortBuffers<Word>& buffers, int64_t count, int key_bits, void* scratch,
                            cudaStream_t stream, int& sorted) {
@@ -83,7 +86,8 @@ cudaError_t sort_positions(const SortBuffers<Word>& buffers, int64_t count, int 
     return launch_kernel(sort_by_counting<Word>, grid_of(blocks), kThreads, 0, stream, buffers,
                          static_cast<uint32_t>(count));
   }
-  // CUB asks for the thread's last error after its launches, and would take one that the program left behind for its own.
+  // CUB reads the thread's last error after its launches, and would mistake an earlier error of the program
+  // for its own.
   (void)cudaGetLastError();
   cub::DoubleBuffer<Word> keys(buffers.keys[0], buffers.keys[1]);
   cub::DoubleBuffer<Word> positions(buffers.positions[0], buffers.positions[1]);

@@ -1,5 +1,5 @@
-// Small tables from the host to device memory as parameters of kernels: unlike a copy, that neither waits nor refers to host memory
-// that is gone when a captured graph runs.
+// Uploads small tables from the host to device memory as kernel parameters. Unlike a copy, this neither waits
+// nor refers to host memory that no longer exists when a captured graph runs.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = static_cast<int>(threadIdx.x); i < words; i += kThreads) to[i] = piece.words[i];
 }
 
-// Items appended one by one; those of a full piece go to the stream at once.
+// Appends items one by one. Each full piece is enqueued on the stream at once.
 class Upload {
  public:
   Upload(void* to, cudaStream_t stream) : to_(static_cast<uint64_t*>(to)), stream_(stream) {}

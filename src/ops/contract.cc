@@ -1,4 +1,4 @@
-// From handles to what they describe, and from arguments to parameters of a call.
+// Converts handles to descriptions, and arguments to parameters of a call.
 #include "ops/contract.h"
 
 #include "base/env.h"
@@ -24,7 +24,7 @@ Status look_up(const NamedTensor& tensor, Argument& argument) {
   argument.name = tensor.name;
   argument.is_given = tensor.handle != nullptr;
   if (!argument.is_given) return {};
-  // Copied under the lock: that is shorter than sharing the descriptor with whoever destroys it meanwhile.
+  // Copied under the lock: this is faster than sharing the descriptor with a thread that destroys it.
   const bool live =
       TensorTable::instance().with(tensor.handle, [&](const std::shared_ptr<const Tensor>& object) {
         argument.format = object->format;
@@ -53,7 +53,7 @@ Parameter parameter(const Argument& argument, Role role) {
   made.is_output = role != Role::input;
   made.is_accessed = !argument.view.is_empty();
   if (!made.is_accessed)
-    made.view.offset = 0;  // any offset is legal there; kernels still compute a base address
+    made.view.offset = 0;  // an empty view may have any offset, but kernels compute a base address from it
   return made;
 }
 

@@ -1,8 +1,8 @@
-// What every operator's room provides, and the frame of its two entry points.
+// The interface that every operator's room implements, and the frame of its two entry points.
 //
-// A room has: Args (what came in), check(Args) in the order of require.h, Plan (trivially copyable data that the
-// kernel reads), plan(Args) which makes a Call, and a kernel. check and plan are pure functions of Args and a PlanContext: they touch
-// no tensor data, no device, no stream and no setting.
+// A room has: Args (the arguments), check(Args) in the order of require.h, Plan (trivially copyable data that
+// the kernel reads), plan(Args) which makes a Call, and a kernel. check and plan are pure functions of Args
+// and a PlanContext: they access no tensor data, device, stream or setting.
 #pragma once
 
 #include <array>
@@ -32,23 +32,23 @@
 
 namespace openaclnn {
 
-// What check and plan know besides the arguments. Phase 1 makes it once per call. The defaults are a CPU and the defaults of the
-// settings.
+// The data that check and plan use in addition to the arguments. Phase 1 makes it once per call. The defaults
+// are a CPU and the default settings.
 struct PlanContext {
-  PlatformKind platform = PlatformKind::cpu;  // where the layout of a workspace differs
+  PlatformKind platform = PlatformKind::cpu;  // for platform-specific workspace layouts
   CheckMode check = CheckMode::report;
   bool vendor_limits = false;
 
   bool on_gpu() const { return platform == PlatformKind::cuda; }
 };
 
-// The context of this process. The first call chooses the platform.
+// Returns the context of this process. The first call selects the platform.
 PlanContext plan_context();
 
-// One tensor argument as phase 1 got it. `view` is complete once the rank was found to be at most kMaxRank.
+// One tensor argument as phase 1 received it. `view` is complete only if the rank is at most kMaxRank.
 struct Argument {
   const char* name = "";
-  bool is_given = false;  // false: an optional tensor whose handle is NULL
+  bool is_given = false;  // false for an optional tensor whose handle is NULL
   aclFormat format = ACL_FORMAT_UNDEFINED;
   uint64_t rank = 0;
   TensorView view;
@@ -56,23 +56,25 @@ struct Argument {
   aclDataType dtype() const { return view.dtype; }
 };
 
-// A handle with the name that error sentences use.
+// A handle with its name in error messages.
 struct NamedTensor {
   const char* name;
   const aclTensor* handle;
 };
 
-// None of the required tensors is NULL.
+// Checks that no required tensor is NULL.
 Status require_given(std::initializer_list<NamedTensor> tensors);
 
-// The handle is live, and `argument` receives what it describes. NULL is an optional tensor that is not given.
+// Checks that the handle is live and sets `argument` to its description. NULL means an optional tensor that
+// is not given.
 Status look_up(const NamedTensor& tensor, Argument& argument);
 
-// The same for a host array; NULL leaves `array` empty.
+// The same for a host array. NULL leaves `array` empty.
 using IntArray = std::shared_ptr<const Array<int64_t>>;
 Status look_up(const char* name, const aclIntArray* handle, IntArray& array);
 
-// No tensor is NULL, then all are live: for tensors that are all required, in signature order.
+// Checks that no tensor is NULL, then that all are live: for tensors that are all required, in the order of
+// the signature.
 template <size_t kCount>
 Status resolve(const std::array<NamedTensor, kCount>& tensors,
                const std::array<Argument*, kCount>& arguments) {
@@ -81,7 +83,8 @@ Status resolve(const std::array<NamedTensor, kCount>& tensors,
   return {};
 }
 
-// Checks the out pointers, calls make(PlanContext) -> Result<Call> and makes the executor. On failure both out values stay untouched.
+// Checks the output pointers, calls make(PlanContext) -> Result<Call> and makes the executor. On failure both
+// output values stay unchanged.
 template <class Make>
 Status run_phase1(uint64_t* workspace_bytes, aclOpExecutor** executor, const Make& make,
                   const std::shared_ptr<const CallRecord>& record) {
@@ -100,7 +103,8 @@ Status run_phase1(uint64_t* workspace_bytes, aclOpExecutor** executor, const Mak
   return {};
 }
 
-// Takes a copy of what was captured, so that a call that is not recorded keeps its arguments in registers: they have no address then.
+// Copies the captured arguments, so that they have no address and calls that are not recorded keep them in
+// registers.
 template <class RecordArguments>
 [[gnu::noinline, gnu::cold]] std::shared_ptr<const CallRecord> make_record(const char* function,
                                                                            RecordArguments arguments) {
@@ -109,8 +113,8 @@ template <class RecordArguments>
   return record;
 }
 
-// Phase 1. `record_arguments` passes all arguments to a CallRecord, in the order of the signature; it is called only when calls
-// are recorded. Both functions capture by value.
+// Phase 1. `record_arguments` passes all arguments to a CallRecord, in the order of the signature. It is
+// called only if calls are recorded. Both functions capture by value.
 template <class Make, class RecordArguments>
 aclnnStatus phase1(const char* function, uint64_t* workspace_bytes, aclOpExecutor** executor,
                    const Make& make, const RecordArguments& record_arguments) noexcept {
@@ -132,19 +136,20 @@ inline aclnnStatus phase2(const char* function, const Operator& op, void* worksp
                [&] { return launch(op, workspace, workspace_bytes, executor, stream); });
 }
 
-// How a parameter takes part in a call.
+// How a call uses a parameter.
 enum class Role { input, output, reference };
 
 Parameter parameter(const Argument& argument, Role role);
 
-// Plans are shared by the executor and the tasks it queued, and may one day cross the border to a device plugin.
+// Plans are shared by the executor and its queued tasks, and are passed to the CUDA plugin.
 template <class Plan>
 std::shared_ptr<const void> share_plan(const Plan& plan) {
   static_assert(std::is_trivially_copyable_v<Plan>);
   return make_recycled<const Plan>(plan);
 }
 
-// A plan followed by lists whose lengths only phase 1 knows, in one piece of memory: plan_items() finds the first.
+// A plan followed by lists whose lengths only phase 1 knows, in one block of memory. plan_items() returns the
+// first list.
 template <class Plan, class... Items>
 std::shared_ptr<const void> share_plan(const Plan& plan, std::span<const Items>... lists) {
   static_assert(std::is_trivially_copyable_v<Plan> && (std::is_trivially_copyable_v<Items> && ...));

@@ -1,5 +1,5 @@
-// The CPU kernels of all operators, from ops.def: run_<room>() in the namespace of every instruction set. A room's cpu.cc defines
-// its own, and registry.cc picks among them.
+// Declares the CPU kernels of all operators in ops.def: run_<room>() in the namespace of every instruction
+// set. A room's cpu.cc defines its kernel, and registry.cc selects among them.
 #pragma once
 
 #include "base/kernel_io.h"

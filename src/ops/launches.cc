@@ -1,4 +1,4 @@
-// The table behind find_launch(), from ops.def. Compiled into the plugin.
+// The table of find_launch(), from ops.def. Compiled into the plugin.
 #include "cuda/launches.h"
 
 #include <string_view>
@@ -23,7 +23,7 @@ constexpr Entry kLaunches[] = {
 }  // namespace
 
 LaunchFunction find_launch(const char* operator_name) {
-  // "aclnn…", or "openaclnn…" for what is an extension.
+  // "aclnn…", or "openaclnn…" for extensions.
   std::string_view name = operator_name;
   const size_t prefix = name.find("aclnn");
   if (prefix == std::string_view::npos) return nullptr;

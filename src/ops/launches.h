@@ -1,4 +1,5 @@
-// The CUDA halves of all operators, from ops.def: launch_<room>() puts the room's kernels on a stream. A room's cuda.cu defines it.
+// Declares the CUDA halves of all operators in ops.def. launch_<room>(), defined in the room's cuda.cu,
+// launches its kernels.
 #pragma once
 
 #include "cuda/launch.h"

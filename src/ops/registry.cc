@@ -1,4 +1,4 @@
-// The table behind operators(), and the choice among the copies of a kernel.
+// The table of operators(), and the selection among the copies of a kernel.
 #include "ops/registry.h"
 
 #include "cpu/dispatch.h"

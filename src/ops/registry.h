@@ -7,7 +7,7 @@
 
 namespace openaclnn {
 
-// Of each room: its operator, and its CPU kernel for the instruction set of this process.
+// For each room: its operator, and its CPU kernel for the instruction set of this process.
 #define OPENACLNN_OPERATOR(room, name) \
   const Operator& room##_operator();   \
   RunFunction room##_kernel();

@@ -1,4 +1,4 @@
-// The checks and their sentences.
+// Implements the checks and their error messages.
 #include "ops/require.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// WorkspaceLayout: cuts a task's workspace into parts, each on a cache line, with checked sizes.
+// WorkspaceLayout: divides a task's workspace into parts, each aligned to a cache line, with checked sizes.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ inline constexpr int64_t kCacheLineBytes = 64;
 
 class WorkspaceLayout {
  public:
-  // Offset of a part of `bytes` from the first cache line of the workspace; kernels find it with workspace_part().
+  // Returns the offset of a part of `bytes` from the first cache line of the workspace; kernels use
+  // workspace_part().
   int64_t reserve(Checked bytes) {
     const int64_t offset = total_.value();
     total_ = total_ + bytes + (kCacheLineBytes - 1);
@@ -23,9 +24,9 @@ class WorkspaceLayout {
     return offset;
   }
 
-  // What phase 1 asks for: all parts, and space to find a cache line at any alignment, rounded up to cache lines so that callers
-  // who place something behind a workspace keep its alignment. 0 when there is no part. `what` are the pieces of text that say
-  // in the sentence of a failure what needs the space.
+  // Returns the size that phase 1 requests: all parts, and space to align to a cache line, rounded up to
+  // cache lines. Callers that place data after a workspace therefore keep its alignment. 0 if there is no
+  // part. `what` are pieces of text that name the user of the space in an error message.
   template <class... What>
   Result<uint64_t> bytes(const What&... what) const {
     if (total_.value() == 0 && total_.ok()) return uint64_t{0};

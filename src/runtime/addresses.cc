@@ -1,4 +1,4 @@
-// Checks the addresses of a call. One description of a tensor and its bytes serves single tensors and tensors of lists.
+// Checks the addresses of a call. Single tensors and tensors of lists share one description.
 #include "runtime/addresses.h"
 
 #include <algorithm>
@@ -20,16 +20,16 @@ namespace {
 struct AccessedTensor {
   int parameter;
   bool is_written;
-  int64_t element;       // within the list; 0 for a single tensor
+  int64_t element;       // index within the list; 0 for a single tensor
   uintptr_t begin, end;  // the bytes from its lowest to its highest element
 };
 
-// All tensors that the task accesses, in the order of the signature, lists from their first tensor on. So their addresses here
-// compare as their places in the signature do.
+// All tensors that the task accesses, in the order of the signature; a list contributes its tensors in order.
+// Comparing two of their addresses in this array therefore compares their positions in the signature.
 class AccessedTensors {
  public:
   AccessedTensors(const Call& call, const CallAddresses& addresses) : call_(call), addresses_(addresses) {
-    const bool is_small = call.elements.empty();  // then it needs no memory of the heap
+    const bool is_small = call.elements.empty();  // if so, no heap memory is needed
     size_t count = 0;
     if (!is_small) many_.reserve(call.elements.size() + call.parameters.size());
     const auto append = [&](size_t k, size_t element, const void* data, const ByteRange& range) {
@@ -89,7 +89,8 @@ class AccessedTensors {
     return view;
   }
 
-  // An input that is the very view of an output it may equal: of lists, the output with the same index.
+  // Returns whether an input is the same view as an output that it may equal. For lists this is the output
+  // with the same index.
   bool is_tolerated(const AccessedTensor& input, const AccessedTensor& output) const {
     const Parameter& of = parameter(input);
     return of.may_equal_output && (!of.is_list || input.element == output.element) &&
@@ -108,7 +109,8 @@ class AccessedTensors {
   std::span<const AccessedTensor> all_;
 };
 
-// Ranges that share no byte belong to tensors that don't overlap: the common answer, without a look at the strides.
+// Returns whether byte ranges intersect. Most tensors do not overlap, and this test shows it without reading
+// their strides.
 bool meet(uintptr_t begin, uintptr_t end, const AccessedTensor& tensor) {
   return tensor.begin - begin < end - begin || begin - tensor.begin < tensor.end - tensor.begin;
 }
@@ -117,7 +119,8 @@ Status overlapping(const std::string& name, const std::string& other, const char
   return {ACLNN_ERR_PARAM_INVALID, text(name, " overlaps ", other, rule)};
 }
 
-// No address is NULL, and each is a multiple of the element size. NULL anywhere comes first.
+// Checks that no address is NULL and each is a multiple of the element size. A NULL anywhere is reported
+// first.
 Status require_data(const AccessedTensors& tensors) {
   const AccessedTensor* misaligned = nullptr;
   for (const AccessedTensor& tensor : tensors) {
@@ -137,7 +140,8 @@ Status require_data(const AccessedTensors& tensors) {
            ", which is not a multiple of ", dtype_size(dtype), " bytes, the size of ", dtype_name(dtype))};
 }
 
-// The first tensor that `out` provably overlaps, or nullptr. Outputs before it were compared with it already.
+// Returns the first tensor that `out` provably overlaps, or nullptr. Skips earlier outputs, which were
+// already compared with it.
 const AccessedTensor* partner_of(const AccessedTensors& tensors, const AccessedTensor& out) {
   for (const AccessedTensor& other : tensors) {
     if (&other == &out || (other.is_written && &other < &out) || !meet(out.begin, out.end, other)) continue;
@@ -155,16 +159,17 @@ Status overlapping(const AccessedTensors& tensors, const AccessedTensor& out, co
                                           : "; only the identical view is accepted");
 }
 
-// Numbers of tensors are sorted instead of tensors, which are several times as large.
+// Sorting keys with tensor numbers is cheaper than sorting tensors, which are several times as large.
 struct SortKey {
   uintptr_t begin;
   uint32_t number;
-  uint32_t element;  // its low bits will do: they only bring equals together
+  uint32_t element;  // the low bits suffice: they only make equal tensors adjacent
 };
 using SortKeys = RecycledVector<SortKey>;
 using SortedTensors = RecycledVector<const AccessedTensor*>;
 
-// Sorts by address. Leaves out inputs that equal an output as they may: what overlaps one overlaps the other.
+// Sorts by address. Omits inputs that are allowed to equal an output: any tensor that overlaps one also
+// overlaps the other.
 SortedTensors sorted_by_address(const AccessedTensors& tensors, SortKeys keys) {
   std::sort(keys.begin(), keys.end(), [](const SortKey& a, const SortKey& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.element < b.element;
@@ -195,7 +200,7 @@ SortedTensors sorted_by_address(const AccessedTensors& tensors, SortKeys keys) {
   return sorted;
 }
 
-// Keeps the first written tensor of those that it is given.
+// Keeps the first written tensor of all added ones.
 class FirstOverlap {
  public:
   void add(const AccessedTensor* tensor) {
@@ -207,8 +212,9 @@ class FirstOverlap {
   const AccessedTensor* first_ = nullptr;
 };
 
-// Dense views overlap when their bytes do. In the order of their begins, one overlaps an earlier one when it begins below the
-// highest end so far, and a later one when the next begins below its end.
+// Dense views overlap if their bytes do. In ascending order of their first byte, a view overlaps an earlier
+// one if it begins below the highest end so far. It overlaps a later one if the next view begins below its
+// end.
 void find_dense_overlaps(const SortedTensors& sorted, FirstOverlap& first) {
   uintptr_t highest_end = 0;
   for (size_t k = 0; k < sorted.size(); ++k) {
@@ -219,7 +225,7 @@ void find_dense_overlaps(const SortedTensors& sorted, FirstOverlap& first) {
   }
 }
 
-// Other views overlap provably only when they are identical.
+// Views that are not dense overlap provably only if they are identical.
 void find_identical(const AccessedTensors& tensors, SortedTensors sparse, FirstOverlap& first) {
   const auto order = [&](const AccessedTensor* a, const AccessedTensor* b) {
     if (a->begin != b->begin) return a->begin < b->begin;
@@ -239,7 +245,7 @@ void find_identical(const AccessedTensors& tensors, SortedTensors sparse, FirstO
   }
 }
 
-// The first written tensor that another one provably overlaps, or nullptr.
+// Returns the first written tensor that another tensor provably overlaps, or nullptr.
 const AccessedTensor* first_overlap(const AccessedTensors& tensors) {
   SortKeys dense, sparse;
   dense.reserve(tensors.size());
@@ -254,8 +260,9 @@ const AccessedTensor* first_overlap(const AccessedTensors& tensors) {
   return first.tensor();
 }
 
-// No output provably overlaps another tensor. Few tensors are compared each with each; sorting finds in n log n whether any of
-// the thousands in lists overlap, and then the first that does is compared with all.
+// Checks that no output provably overlaps another tensor. Single tensors are few and compared pairwise. Lists
+// may have thousands: sorting finds the first overlapping output in O(n log n), and only this one is compared
+// with all.
 Status require_no_overlap(const AccessedTensors& tensors, bool has_lists) {
   if (has_lists) {
     const AccessedTensor* const out = first_overlap(tensors);
@@ -270,7 +277,7 @@ Status require_no_overlap(const AccessedTensors& tensors, bool has_lists) {
   return {};
 }
 
-// No tensor provably overlaps the workspace.
+// Checks that no tensor provably overlaps the workspace.
 Status require_own_workspace(const AccessedTensors& tensors, uint64_t bytes, const void* workspace) {
   if (bytes == 0) return {};
   const uintptr_t begin = reinterpret_cast<uintptr_t>(workspace);
@@ -281,7 +288,7 @@ Status require_own_workspace(const AccessedTensors& tensors, uint64_t bytes, con
   return {};
 }
 
-// Strict mode: all bytes lie inside live blocks of this library.
+// Strict mode: checks that all bytes are inside live blocks of this library.
 Status require_known_memory(const AccessedTensors& tensors, uint64_t workspace_bytes, const void* workspace) {
   const auto outside = [](const std::string& name, uint64_t bytes) -> Status {
     return {ACLNN_ERR_PARAM_INVALID,

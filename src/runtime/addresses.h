@@ -1,4 +1,4 @@
-// The rules about the addresses that phase 2 gets, for single tensors and tensors of lists.
+// Checks the addresses that phase 2 receives, for single tensors and tensors of lists.
 #pragma once
 
 #include <array>
@@ -13,19 +13,20 @@
 
 namespace openaclnn {
 
-// What one phase 2 found in an executor.
+// The addresses that one phase 2 found in an executor.
 struct CallAddresses {
   const std::array<void*, kMaxParameters>& tensors;  // in the order of the parameters
-  const ListIo* lists;                               // nullptr: the call has no list elements
+  const ListIo* lists;                               // nullptr if the call has no list elements
   void* workspace;
 };
 
-// The bytes of a tensor's elements at an address.
+// Returns the bytes of a tensor's elements at an address.
 MemoryRange memory_at(const void* data, const ByteRange& bytes);
 
-// Checks in this order: no accessed tensor is NULL, each is aligned to its elements, no output provably overlaps another tensor,
-// and nothing overlaps the workspace. When `strict`, also that all of them lie inside blocks of this library. Lists that passed
-// once aren't checked again unless the workspace may have changed.
+// Checks in this order: no accessed tensor is NULL, each is aligned to its elements, no output provably
+// overlaps another tensor, and no tensor overlaps the workspace. If `strict`, also checks that all tensors
+// are inside blocks of this library. Lists that passed once are not checked again unless the workspace may
+// have changed.
 Status check_addresses(const Call& call, const CallAddresses& addresses, bool strict);
 
 // `elements`: the addresses of all lists, in the order of Call::elements.

@@ -1,4 +1,4 @@
-// Calls: what phase 1 puts together.
+// Builds calls, the results of phase 1.
 #include "runtime/call.h"
 
 #include "base/text.h"

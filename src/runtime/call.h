@@ -1,4 +1,4 @@
-// What phase 1 makes and phase 2 runs: an operator, its parameters and its plan.
+// The result of phase 1, which phase 2 runs: an operator, its parameters and its plan.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,8 @@
 
 namespace openaclnn {
 
-// An operator as the runtime sees it. The address identifies the operator: one object per operator.
+// An operator as the runtime sees it. There is one object per operator, and its address identifies the
+// operator.
 struct Operator {
   const char* name;         // "aclnnEmbedding"
   RunFunction (*kernel)();  // for the instruction set of this process
@@ -25,14 +26,14 @@ struct Operator {
 // One argument that was not NULL in phase 1: a tensor, or a list of tensors.
 struct Parameter {
   const char* name = "";
-  TensorView view;        // with the address it had in phase 1; of a tensor
-  bool is_input = false;  // both: a reference updated in place
+  TensorView view;        // of a tensor, with its address in phase 1
+  bool is_input = false;  // both flags: a reference, updated in place
   bool is_output = false;
-  bool is_accessed = true;        // the task touches its elements
-  bool may_equal_output = false;  // an input that may be the identical view of one output
-  ByteRange bytes;                // of the elements, from the address on; filled in by Call::add
+  bool is_accessed = true;        // whether the task accesses its elements
+  bool may_equal_output = false;  // whether this input may be the same view as one output
+  ByteRange bytes;                // range of the elements, relative to the address; set by Call::add
   bool is_list = false;
-  size_t first_element = 0;  // of a list, in Call::elements
+  size_t first_element = 0;  // of a list: index into Call::elements
   size_t element_count = 0;
 
   bool is_written_tensor() const { return is_output && is_accessed && !is_list; }
@@ -44,20 +45,20 @@ struct Call {
   RecycledVector<Parameter> parameters;  // see has_places()
   ListElements elements;                 // of all list parameters
   uint64_t workspace_bytes = 0;
-  // What the task costs, as bytes of memory traffic: a small task may run at once. Call::add() counts every element that the
-  // task accesses; operators for which that is far off put their own number here.
+  // Cost of the task as bytes of memory traffic; a small task may run at once. Call::add() counts every
+  // element that the task accesses. Operators for which this is far off set their own number.
   double work_bytes = 0;
   bool nothing_to_do = false;
-  std::shared_ptr<const void> plan;          // of the operator's own type, trivially copyable
+  std::shared_ptr<const void> plan;          // of the operator's own type; trivially copyable
   std::shared_ptr<const CallRecord> record;  // nullptr unless calls are recorded
 
-  // Returns the parameter's position.
+  // Returns the position of the parameter.
   int add(const Parameter& parameter);
   ptrdiff_t written_tensors() const {
     return std::ranges::count_if(parameters, &Parameter::is_written_tensor);
   }
-  // Executors and tasks have places for so many parameters and written tensors. An operator that needs more is a mistake of this
-  // library, and must not write behind their arrays.
+  // Returns whether the fixed arrays of executors and tasks are large enough. An operator that needs more is
+  // an internal error and must not write beyond the arrays.
   bool has_places() const { return parameters.size() <= kMaxParameters && written_tensors() <= kMaxOutputs; }
   Status lacks_places() const;  // 561000
   bool has_lists() const {

@@ -1,4 +1,4 @@
-// What phase 1 of a call was given: kept with the call while calls are recorded.
+// The arguments that phase 1 of a call received. The call keeps them while recording is on.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,14 @@ struct RecordedArgument {
 
   const char* name;
   Kind kind;
-  std::vector<TensorText> tensors;  // one, or those of a list
+  std::vector<TensorText> tensors;  // one tensor, or the tensors of a list
   std::vector<int64_t> integers;
   double real = 0;
   std::string text;
-  bool is_given = true;  // false: NULL
+  bool is_given = true;  // false if NULL
 };
 
-// What phase 1 was called with. Rooms pass their arguments in the order of the signature: record("lr", lr)("mode", mode)…
+// All arguments of phase 1. Operators add them in the order of the signature: record("lr", lr)("mode", mode)…
 class CallRecord {
  public:
   explicit CallRecord(const char* function) : function_(function) {}

@@ -1,4 +1,4 @@
-// A JSON validator: it decides whether a text is JSON and keeps nothing. The core library needs no JSON library for that.
+// A JSON validator: checks a text without storing it, so the core library needs no JSON library.
 #include "runtime/config_file.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ namespace {
 constexpr off_t kMaxBytes = 1 << 20;
 constexpr int kMaxDepth = 10;
 
-// Recursive descent over RFC 8259; depth is bounded, so the stack is too.
+// A recursive descent parser for RFC 8259. The nesting limit also bounds the stack.
 class JsonReader {
  public:
   explicit JsonReader(std::string_view text) : text_(text) {}
@@ -118,7 +118,7 @@ Status unreadable(const char* path, const std::string& why) {
           text("configPath '", path, "' ", why, "; it must be a readable JSON file of at most 1 MiB")};
 }
 
-// Closes the descriptor on every way out.
+// Closes the descriptor on destruction.
 struct File {
   int descriptor;
   ~File() {
@@ -130,7 +130,7 @@ struct File {
 
 Status check_config_file(const char* path) {
   const CancellationHold no_cancellation;
-  // O_NONBLOCK: a named pipe must not hang the caller.
+  // O_NONBLOCK prevents a named pipe from blocking the caller.
   const File file{open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.descriptor < 0) return unreadable(path, text("cannot be opened (", std::strerror(errno), ")"));
   struct stat info = {};

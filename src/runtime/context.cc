@@ -1,4 +1,4 @@
-// Which context a thread has, and whether it can be used.
+// Finds the context of a thread and checks that its device can be used.
 #include "runtime/context.h"
 
 #include "acl/acl_rt.h"

@@ -1,4 +1,4 @@
-// Contexts: the device and the default stream that a thread works with.
+// Contexts: the device and the default stream of a thread.
 #pragma once
 
 #include <atomic>
@@ -16,19 +16,21 @@ struct Context {
   int device = 0;
   void* default_stream = nullptr;        // a stream handle
   std::map<int, int64_t> system_params;  // aclrtCtxSetSysParamOpt; guarded by the table
-  std::atomic<bool> ended{false};        // no longer in the table: its streams are going
+  std::atomic<bool> ended{false};        // set once it has left the table and its streams are being destroyed
 };
 
 using ContextTable = HandleTable<Context, HandleKind::context>;
 
-// Fails with the reason why the device cannot be used, or (107001) when there is none of this id.
+// Fails with the reason if the device cannot be used, or with 107001 if no device has this id.
 Status require_device(int32_t device);
 Device& device_of(const Context& context);
 
-// Handle of this thread's current context, nullptr when none was set. It may be stale: look it up before use.
+// The handle of this thread's current context, or nullptr if none was set. It may be stale: look it up before
+// use.
 void*& current_context_handle();
 
-// The calling thread's context and its handle; fails (107002) when it has none or it was destroyed.
+// The calling thread's context and its handle. Looking it up fails (107002) if there is none or it was
+// destroyed.
 struct CurrentContext {
   void* handle;
   std::shared_ptr<Context> context;
@@ -36,7 +38,7 @@ struct CurrentContext {
 Result<CurrentContext> current_context();
 Status set_current_context(void* context);
 
-// The failures for a thread without a current context, and for a handle that is no context's.
+// The failures of a thread without a current context, and of a handle that is not a live context.
 Status no_context();
 Status stale_context(const void* handle);
 

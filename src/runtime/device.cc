@@ -1,4 +1,4 @@
-// The registry of platforms, and the choice among them.
+// Registers the platforms and selects one.
 #include "runtime/device.h"
 
 #include <array>
@@ -12,7 +12,7 @@ namespace openaclnn {
 
 namespace {
 
-// Zero before any constructor runs: the device layers register from theirs.
+// Zero-initialised before any constructor runs: device layers register in their constructors.
 std::array<MakePlatform, 2> platforms;
 
 Platform* make(PlatformKind kind) {
@@ -20,7 +20,7 @@ Platform* make(PlatformKind kind) {
   return make_it != nullptr ? make_it() : new Platform(kind, "this build has no CUDA device layer");
 }
 
-// Not inlined: what it keeps on the stack would cost the common way through platform().
+// Not inlined: its stack frame would slow down the common path through platform().
 [[gnu::noinline, gnu::cold]] const Platform* choose_platform() {
   const CancellationHold no_cancellation;
   const DeviceChoice choice = environment().device;
@@ -44,7 +44,7 @@ const Platform& platform() {
   static std::atomic<const Platform*> known{nullptr};
   if (const Platform* chosen = known.load(std::memory_order_acquire)) return *chosen;
   std::unique_ptr<const Platform> chosen(choose_platform());
-  if (is_first(known, chosen.get())) (void)chosen.release();  // never destroyed, like all that belongs to it
+  if (is_first(known, chosen.get())) (void)chosen.release();  // never destroyed, like all its objects
   return *known.load(std::memory_order_acquire);
 }
 

@@ -1,5 +1,5 @@
-// What a device is to the runtime: memory, and queues that run tasks in order. Devices know nothing about operators: a task
-// carries its function.
+// The runtime's interface to devices: memory, and queues that run tasks in order. Devices do not know
+// operators: a task contains its function.
 #pragma once
 
 #include <array>
@@ -32,16 +32,16 @@ struct MemoryRange {
 };
 inline constexpr int kMaxOutputs = 4;
 
-// What tasks know of list parameters. Tasks with the same addresses share it.
+// The runtime's data about list parameters. Tasks with the same addresses share it.
 struct ListIo {
   RecycledVector<void*> addresses;  // of the tensors, list by list
   RecycledVector<MemoryRange> written;
-  mutable std::atomic<bool> passed{false};  // the checks of addresses, which need not be repeated
+  mutable std::atomic<bool> passed{false};  // whether the address checks passed and need not be repeated
 };
 
-// One unit of work of a queue. It owns everything it needs except tensor memory.
+// A unit of work in a queue. It owns everything it needs except tensor memory.
 struct Task {
-  const char* name = "";  // of the operator, for fault sentences
+  const char* name = "";  // of the operator, for error messages of faults
   RunFunction run = nullptr;
   DescribeFunction describe = nullptr;
   std::shared_ptr<const void> plan;
@@ -49,48 +49,51 @@ struct Task {
   void* workspace = nullptr;
   CheckMode check = CheckMode::report;
   std::array<MemoryRange, kMaxOutputs> written = {};
-  // What the task costs, as bytes of memory traffic: devices may run a small task at once. Unknown is as good as very much.
+  // Cost of the task as bytes of memory traffic: devices may run a small task at once. An unknown cost counts
+  // as large.
   double work_bytes = std::numeric_limits<double>::infinity();
-  std::shared_ptr<const ListIo> lists;  // nullptr: the operator has no list parameters
+  std::shared_ptr<const ListIo> lists;  // nullptr if the operator has no list parameters
   std::shared_ptr<FaultCell>
       report;            // receives a fault instead of the stream's cell, for a caller that waits
-  bool on_host = false;  // `run` is no kernel: it belongs on the host whatever the device
+  bool on_host = false;  // `run` is not a kernel and runs on the host on every device
 };
 
 enum class WaitResult { done, timed_out };
 
-// One record of an event: a point in a queue that is reached once.
+// A record of an event: a point in a queue that is reached once.
 class Marker {
  public:
   virtual ~Marker() = default;
   virtual bool complete() const = 0;
   virtual WaitResult synchronize(Deadline deadline) = 0;
-  // Of two markers of one platform that are complete.
+  // Requires that both markers are complete and belong to the same platform.
   virtual double milliseconds_since(const Marker& start) const = 0;
 
-  uint64_t task_number = 0;               // tasks of its queue numbered up to this one come before it
-  std::shared_ptr<FaultCell> fault_cell;  // of its queue
+  uint64_t task_number = 0;               // tasks of its queue up to this number precede it
+  std::shared_ptr<FaultCell> fault_cell;  // the fault cell of its queue
 };
 
-// A FIFO of tasks, records and waits. Every function may be called from any thread. Functions of queues, markers and devices throw
-// DeviceFailure (device_failure.h) when the device fails.
+// A FIFO of tasks, records and waits. Every function may be called from any thread. Functions of queues,
+// markers and devices throw DeviceFailure (device_failure.h) if the device fails.
 class Queue {
  public:
   virtual ~Queue() = default;
 
-  // Appends a task and returns its number, counted from 1; nullopt when the queue is closed. A small task of an empty queue
-  // may be done on return.
+  // Appends a task and returns its number, counted from 1, or nullopt if the queue is closed. A small task
+  // may be complete on return if the queue was empty.
   virtual std::optional<uint64_t> enqueue(Task&& task) = 0;
-  // Appends a point; nullptr when the queue is closed.
+  // Appends a marker; returns nullptr if the queue is closed.
   virtual std::shared_ptr<Marker> record() = 0;
-  // Later tasks start after the marker is reached. false when the queue is closed.
+  // Later tasks start after the marker is reached. Returns false if the queue is closed.
   virtual bool wait_for(std::shared_ptr<Marker> marker) = 0;
-  // Waits for everything enqueued before the call.
+  // Waits for all tasks enqueued before the call.
   virtual WaitResult synchronize(Deadline deadline) = 0;
-  // Not ok while nobody can wait for the queue, because its tasks are not run but collected.
+  // Fails while the queue collects its tasks without running them (a CUDA graph capture), so that waiting
+  // would never end.
   virtual Status can_be_awaited() const { return {}; }
   virtual bool idle() const = 0;
-  // Refuses further work; `drop` also discards what has not started (waits and records on it count as reached).
+  // Rejects further work. `drop` also discards tasks that have not started; waits and records on the queue
+  // count as reached.
   virtual void close(bool drop) = 0;
 
   std::shared_ptr<FaultCell> fault_cell;
@@ -107,38 +110,39 @@ class Device {
  public:
   virtual ~Device() = default;
 
-  // Memory aligned to 64 bytes, nullptr when there is none.
+  // Returns memory aligned to 64 bytes, or nullptr if there is none.
   virtual void* allocate(size_t bytes, MemorySpace space) = 0;
-  // Returns memory once every task enqueued on this device before the call is done; does not wait.
+  // Releases memory after every task enqueued on this device before the call is complete. Does not wait.
   virtual void release(void* address, size_t bytes, MemorySpace space) = 0;
-  // Returns freed memory that is kept for reuse to the system; throws DeviceFailure.
+  // Returns cached free memory to the system; throws DeviceFailure.
   virtual void return_memory() = 0;
-  // A sentence about what the program wrote outside the memory, where that can be seen; else empty.
+  // Describes writes of the program outside the memory, if they can be detected; otherwise empty.
   virtual std::string damage(const void* address, size_t bytes) const = 0;
-  virtual std::optional<MemoryInfo> memory_info() const = 0;  // nullopt: the system does not say
-  virtual std::string name() const = 0;                       // of the product, for people
+  virtual std::optional<MemoryInfo> memory_info() const = 0;  // nullopt if the system does not provide it
+  virtual std::string name() const = 0;                       // product name for display
 
   // `peer` is the id of another device of the platform.
   virtual bool can_access_peer(int peer) const = 0;
   virtual void enable_peer_access(int peer) = 0;
 
   virtual std::shared_ptr<Queue> make_queue() = 0;
-  // A queue over a stream of the platform's own kind that the program made; nullptr where there is no such kind.
+  // Creates a queue for a native stream that the program created, or returns nullptr if the platform has no
+  // native streams.
   virtual std::shared_ptr<Queue> wrap_stream(void* stream) = 0;
-  // True when a task that is not done yet, in any queue, writes to the range.
+  // Returns whether an unfinished task of any queue writes to the range.
   virtual bool has_pending_write(const MemoryRange& range) const = 0;
 
   // Synchronous; not ordered with queues.
   virtual void copy(void* destination, const void* source, size_t bytes) = 0;
   virtual void fill(void* destination, uint8_t value, size_t bytes) = 0;
-  // The same as tasks, for a queue. `stage_source`: the source's contents are taken now, so that the caller may reuse it.
+  // The same as a task for a queue. `stage_source` copies the source now, so that the caller may reuse it.
   virtual Task copy_task(void* destination, const void* source, size_t bytes, bool stage_source) = 0;
   virtual Task fill_task(void* destination, uint8_t value, size_t bytes) = 0;
 };
 
 enum class PlatformKind { cpu, cuda };
 
-// The devices that this process uses, in the order of their ids. The platform is chosen at first use.
+// The devices that this process uses, ordered by id. The platform is selected at first use.
 struct Platform {
   explicit Platform(PlatformKind of, std::string without = {}) : kind(of), why_none(std::move(without)) {}
   ~Platform() {
@@ -147,27 +151,27 @@ struct Platform {
 
   PlatformKind kind;
   std::vector<Device*> devices;
-  std::string why_none;                  // when `devices` is empty
-  std::string why_no_cuda;               // where another platform was chosen
-  Status (*usability)() = nullptr;       // whether this process may use the devices; nullptr: always
-  int threads = 1;                       // that compute
-  const char* instruction_set = "none";  // of the kernels
+  std::string why_none;                  // set if `devices` is empty
+  std::string why_no_cuda;               // set if another platform was selected
+  Status (*usability)() = nullptr;       // whether this process may use the devices; nullptr means always
+  int threads = 1;                       // number of threads that compute
+  const char* instruction_set = "none";  // instruction set of the kernels
 };
 
 using MakePlatform = Platform* (*)();
 
-// The device layers announce themselves here while the library loads.
+// Device layers register here while the library loads.
 void register_platform(PlatformKind kind, MakePlatform make);
 
 const Platform& platform();
 
-// Not ok in a process that was forked from one that uses the platform and cannot use it too.
+// Fails in a forked child whose parent uses the platform, if the platform does not support this.
 inline Status require_usable_platform() {
   const auto usability = platform().usability;
   return usability != nullptr ? usability() : Status();
 }
 
-// What plans may ask for where the layout of a workspace differs; needs no device.
+// For plans, which lay out workspaces differently per platform. Needs no device.
 inline PlatformKind platform_kind() { return platform().kind; }
 
 }  // namespace openaclnn

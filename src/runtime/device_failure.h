@@ -1,4 +1,5 @@
-// What a device throws when it cannot do what it was asked for. The wall (guard.h) turns it into a code and a sentence.
+// The exception that a device throws when an operation fails. The wall (guard.h) converts it to a code and an
+// error message.
 #pragma once
 
 #include <exception>
@@ -10,9 +11,9 @@ namespace openaclnn {
 
 class DeviceFailure final : public std::exception {
  public:
-  // Of one call: the code is the one that the wall has for failures of devices.
+  // A failure of one call. The wall provides the code for device failures.
   explicit DeviceFailure(std::string sentence) : status_(0, std::move(sentence)) {}
-  // Of every later call as well, with the same code.
+  // A failure that every later call repeats with the same code.
   explicit DeviceFailure(Status status) : status_(std::move(status)) {}
 
   int code(int code_of_wall) const noexcept { return status_.code() != 0 ? status_.code() : code_of_wall; }

@@ -1,4 +1,5 @@
-// Writes dumps. Tensors go to the files by writev(), which refuses memory that is not there instead of crashing.
+// Writes dumps. Tensors are written with writev(), which reports invalid memory as an error instead of
+// crashing.
 #include "runtime/dump.h"
 
 #include <fcntl.h>
@@ -23,7 +24,7 @@ namespace openaclnn {
 
 namespace {
 
-constexpr int kMostDumps = 100;  // of a process: a loop that fails must not fill the disk
+constexpr int kMostDumps = 100;  // per process: a loop that fails must not fill the disk
 std::atomic<int> dumps{0};
 
 std::string dump_folder() {
@@ -31,7 +32,7 @@ std::string dump_folder() {
   return setting.substr(0, setting.rfind(':'));
 }
 
-// A file that pieces of memory are appended to.
+// A file to which blocks of memory are appended.
 class Output {
  public:
   explicit Output(const std::string& path)
@@ -57,7 +58,7 @@ class Output {
     pieces_[count_++] = {begin, bytes};
   }
 
-  // Why not everything was written; empty: it was.
+  // Returns why the file is incomplete, or an empty string.
   std::string finish() {
     flush();
     if (error_ == 0) return {};
@@ -91,11 +92,11 @@ class Output {
 
   int file_;
   int error_ = 0;
-  std::array<iovec, 256> pieces_;  // far fewer than any system takes at once
+  std::array<iovec, 256> pieces_;  // far fewer than the limit of any system
   size_t count_ = 0;
 };
 
-// The elements in row-major order; returns why they are not all there.
+// Writes the elements in row-major order. Returns why they are incomplete, or an empty string.
 std::string write_elements(const TensorView& view, const std::string& path) {
   const std::string header = npy_header(view.dtype, view.shape());
   if (header.empty()) return "NumPy has no such dtype";
@@ -113,7 +114,8 @@ std::string write_elements(const TensorView& view, const std::string& path) {
         at += view.strides[k];
         break;
       }
-      // A dim of one element may have any stride, so nothing is ever added for a step that isn't taken.
+      // A dim of one element may have any stride, so the code never adds a stride for a step that it does not
+      // take.
       at -= view.strides[k] * (view.dims[k] - 1);
       index[d] = 0;
     }
@@ -121,7 +123,7 @@ std::string write_elements(const TensorView& view, const std::string& path) {
   return out.finish();
 }
 
-// What one tensor of a call needs to be written: how it takes part, and its elements.
+// The data needed to write one tensor of a call: its role and its elements.
 struct Dumped {
   const char* role = "unknown";
   bool is_read = false;
@@ -130,7 +132,7 @@ struct Dumped {
 
 const Parameter* find_parameter(const Call& call, const char* name) {
   for (const Parameter& parameter : call.parameters) {
-    // A parameter's name may lack the "Optional" of the argument's.
+    // A parameter's name may omit the "Optional" of the argument's name.
     if (std::strcmp(name, parameter.name) == 0 || name == text(parameter.name, "Optional")) return &parameter;
   }
   return nullptr;

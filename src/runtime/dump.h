@@ -1,4 +1,5 @@
-// The dumps of OPENACLNN_DUMP: the arguments of a call in a folder of its own, for `openaclnn check --replay`.
+// Dumps of OPENACLNN_DUMP: writes the arguments of a call to a folder of its own, for `openaclnn check
+// --replay`.
 #pragma once
 
 #include <array>
@@ -10,18 +11,18 @@
 namespace openaclnn {
 
 bool is_dumping();
-// Whether every call of the operator is kept, not only those that fail.
+// Returns whether all calls of the operator are dumped, not only those that fail.
 bool is_selected_for_dump(const char* operator_name);
 
-// Memory of a call's tensors: addresses may be newer than those of phase 1.
+// Addresses of a call's tensors. They may be newer than those of phase 1.
 struct DumpedData {
-  const Call* call = nullptr;  // nullptr: phase 1 failed, data is not looked at
+  const Call* call = nullptr;  // nullptr: phase 1 failed, and the addresses are not used
   const std::array<void*, kMaxParameters>* data = nullptr;
-  void* const* elements = nullptr;  // of lists
+  void* const* elements = nullptr;  // addresses of list elements
 };
 
-// Writes call.json and one .npy file for each tensor that is read. Memory that cannot be read is said to be so; it does not end the
-// process.
+// Writes call.json and one .npy file for each tensor that is read. Memory that cannot be read is reported in
+// call.json and does not end the process.
 void dump_call(const CallRecord& record, const char* operator_name, const std::string& reason,
                const DumpedData& data);
 

@@ -1,5 +1,5 @@
-// Per-thread error state. Only trivially destructible thread-local objects are used, so that callers may still report
-// errors from their own thread-local destructors; the message buffer is heap memory owned by a pthread key.
+// Per-thread error state. All thread-local objects are trivially destructible, so callers may report errors
+// from their own thread-local destructors. The message buffer is heap memory owned by a pthread key.
 #include "runtime/error_text.h"
 
 #include <pthread.h>
@@ -20,7 +20,7 @@ namespace openaclnn {
 
 namespace {
 
-constexpr size_t kLineBytes = 1024;  // with the terminator
+constexpr size_t kLineBytes = 1024;  // including the terminating 0
 constexpr size_t kLines = 16;
 
 struct Messages {
@@ -37,7 +37,7 @@ void free_messages(void* messages) {
   thread_messages = nullptr;
 }
 
-// nullopt when the process has used up its keys; a thread's messages are then never freed.
+// nullopt if the process has used up its keys. The messages of threads are then never freed.
 const std::optional<pthread_key_t> kMessagesKey = []() -> std::optional<pthread_key_t> {
   pthread_key_t created = 0;
   if (pthread_key_create(&created, free_messages) != 0) return std::nullopt;
@@ -52,7 +52,7 @@ Messages* messages() {
   return thread_messages;
 }
 
-// The newest message of a thread for whose messages there is no memory: there is always a text, if only its beginning.
+// The newest message of a thread whose message buffer could not be allocated. It may be truncated.
 struct LastResort {
   std::array<char, 192> line;
   bool is_new;
@@ -66,24 +66,24 @@ std::span<char> next_line(Messages& state) {
   return line;
 }
 
-// Where this thread's next message goes.
+// Returns the buffer for this thread's next message.
 std::span<char> line_for_message() {
   Messages* const state = messages();
   if (state == nullptr) {
     last_resort.is_new = true;
     return last_resort.line;
   }
-  if (std::exchange(last_resort.is_new, false))  // there is memory again
+  if (std::exchange(last_resort.is_new, false))  // memory is available again
     std::copy_n(last_resort.line.data(), last_resort.line.size(), next_line(*state).data());
   return next_line(*state);
 }
 
-// Writes "<function>: <sentence> [<code> <NAME>]" with its terminator.
+// Writes "<function>: <sentence> [<code> <NAME>]" with a terminating 0.
 void write_message(std::span<char> line, const char* function, std::string_view sentence, int code) {
-  // The suffix must survive: it is built first and the sentence is cut to the space left.
+  // The suffix must be complete: it is built first, and the message is truncated to the remaining space.
   std::array<char, 96> suffix;
   const char* name = code_name(code);
-  const std::string number = std::to_string(code);  // fits the small-string buffer: no allocation
+  const std::string number = std::to_string(code);  // fits the small-string buffer, so it does not allocate
   const size_t suffix_size = std::min(suffix.size(), 4 + number.size() + std::strlen(name));
   char* at = suffix.data();
   for (std::string_view piece : {std::string_view(" ["), std::string_view(number), std::string_view(" "),

@@ -1,4 +1,5 @@
-// Events on top of markers. Waits capture the marker, so records, resets and destroys never affect them.
+// Implements events with markers. Waits hold the marker, so later records, resets and destroys never affect
+// them.
 #include "runtime/event.h"
 
 #include <limits>
@@ -17,7 +18,7 @@ Status stale_event(const char* name) {
 
 Status closed_stream() { return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being destroyed"}; }
 
-// A copy of the event's state.
+// Returns a copy of the event's state.
 Result<Event> look_up(const char* name, void* handle) {
   OPENACLNN_TRY(current_context().status());
   Event copy;
@@ -29,7 +30,7 @@ Result<Event> look_up(const char* name, void* handle) {
 // The task of aclrtResetEvent.
 struct ResetPlan {
   void* event;
-  std::weak_ptr<Marker> reset;  // the record it forgets
+  std::weak_ptr<Marker> reset;  // the record to reset
 };
 
 Fault run_reset(const void* plan, const TaskIo&) {
@@ -57,7 +58,7 @@ Status destroy_event(void* event) {
 Status record_event(void* handle, aclrtStream stream) {
   OPENACLNN_TRY_ASSIGN(target, find_stream(stream));
   OPENACLNN_TRY(look_up("event", handle).status());
-  // Not under the event's lock: without workers, recording runs what became ready on this thread.
+  // Runs without the event's lock: without workers, record() may run tasks that became ready on this thread.
   const std::shared_ptr<Marker> marker = target->queue->record();
   if (marker == nullptr) return closed_stream();
   const bool live =

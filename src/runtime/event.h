@@ -1,4 +1,4 @@
-// Events: a handle that remembers the latest point recorded in some stream.
+// Events: a handle that refers to the latest marker recorded in a stream.
 #pragma once
 
 #include <memory>
@@ -21,16 +21,16 @@ using EventTable = HandleTable<Event, HandleKind::event>;
 Result<void*> create_event(bool timed);
 Status destroy_event(void* event);
 Status record_event(void* event, aclrtStream stream);
-// In stream order: an event recorded again before the reset is reached keeps its newer record.
+// Resets in stream order. An event that is recorded again before the reset is reached keeps its newer record.
 Status reset_event(void* event, aclrtStream stream);
 Status stream_wait_event(aclrtStream stream, void* event);
 
-// The latest record is reached, or there is none.
+// Returns true if the latest record is reached, or if there is none.
 Result<bool> event_complete(void* event);
 Status synchronize_event(void* event, Deadline deadline);
 Result<float> elapsed_milliseconds(void* start, void* end);
 
-// Ends every event's life.
+// Destroys all events.
 void remove_all_events();
 
 }  // namespace openaclnn

@@ -1,4 +1,4 @@
-// The life cycle of executors: creation, use, new addresses, destruction.
+// The life cycle of executors: creation, use, address changes, destruction.
 #include "runtime/executor.h"
 
 #include <optional>
@@ -42,7 +42,8 @@ Result<Snapshot> use_executor(const Operator& op, aclOpExecutor* handle) {
       executor.lists = make_list_io(*executor.call, executor.element_data);
     snapshot = {executor.call, executor.data, executor.lists};
   };
-  // Of several calls on a one-shot executor, the one that removes it runs. What is live but not removed is repeatable, for good.
+  // If several threads use a one-shot executor, only the call that removes it runs. A live executor that was
+  // not removed is repeatable, and stays so.
   if (const auto taken =
           table.remove_if(handle, [](const Executor& executor) { return !executor.repeatable; })) {
     copy(*taken);
@@ -67,7 +68,8 @@ Status check_given(const aclOpExecutor* executor, const void* object, const char
   return {};
 }
 
-// The number of the parameter at `index` within the set; in the whole set the inputs come first, then the outputs.
+// Returns the number of the parameter at `index` within the set. The whole set counts inputs first, then
+// outputs.
 Result<size_t> parameter_at(const Call& call, ParameterSet set, const char* index_name, size_t index) {
   size_t count = 0;
   std::optional<size_t> found;
@@ -91,8 +93,8 @@ Status wrong_kind(const Parameter& parameter, const char* index_name, size_t ind
                                                           : ", no list; use aclSetTensorAddr")};
 }
 
-// Sets the address in the executor by change(executor) and then in the tensor object. Everything that can fail comes before the
-// first change.
+// Sets the address in the executor with change(executor), then in the tensor object. All steps that can fail
+// precede the first change.
 template <class Change>
 Status set_both(aclOpExecutor* executor, const aclTensor* tensor, std::shared_ptr<const Tensor> described,
                 void* address, const Change& change) {
@@ -107,7 +109,7 @@ Status set_both(aclOpExecutor* executor, const aclTensor* tensor, std::shared_pt
   if (!live) return stale_executor(executor);
   while (!exchange_tensor(tensor, described, updated)) {
     described = TensorTable::instance().find(tensor);
-    if (described == nullptr) break;  // destroyed by another thread meanwhile
+    if (described == nullptr) break;  // another thread destroyed it
     updated = with_address(*described);
   }
   return {};

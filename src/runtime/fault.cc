@@ -1,4 +1,4 @@
-// The fault cell. Faults are rare, so all cells share one lock; that also keeps fork() simple.
+// The fault cell. Faults are rare, so all cells share one lock. This also keeps fork() simple.
 #include "runtime/fault.h"
 
 #include <array>
@@ -21,7 +21,7 @@ std::string value_text(const Fault& fault) {
   if (!fault.is_real) return std::to_string(fault.value);
   std::array<char, 32> text;
   const double shown =
-      std::isnan(fault.real_value) ? std::fabs(fault.real_value) : fault.real_value;  // no "-nan"
+      std::isnan(fault.real_value) ? std::fabs(fault.real_value) : fault.real_value;  // avoids "-nan"
   std::snprintf(text.data(), text.size(), "%.9g", shown);
   return text.data();
 }
@@ -46,7 +46,8 @@ std::optional<std::string> FaultCell::take(uint64_t last_task) {
   const std::lock_guard lock(*cell_mutex);
   if (!filled() || task_number_ > last_task) return std::nullopt;
   const std::string task = text("stream ", stream_number_, ", task ", task_number_);
-  // Without a name the operator's own function reports the fault, and its line of error text begins with the name.
+  // Without a name, the operator's own function reports the fault, and its error message starts with the
+  // name.
   std::string sentence =
       text(operator_name_[0] == '\0' ? task : text(operator_name_, " (", task, ")"), ": ", describe_(fault_));
   if (further_tasks_ > 0) {

@@ -1,4 +1,4 @@
-// Where faults go: they are recorded per stream and returned once, by a synchronize.
+// Stores faults per stream. A synchronising call returns each of them once.
 #pragma once
 
 #include <atomic>
@@ -11,13 +11,14 @@
 
 namespace openaclnn {
 
-// `value` or `real_value`, for sentences.
+// Formats `value` or `real_value` for error messages.
 std::string value_text(const Fault& fault);
 
 using DescribeFunction = std::string (*)(const Fault& fault);
 
-// The first unreported fault of a stream, and how many further tasks faulted since. The sentence is made when it is asked
-// for: recording must not fail, and it happens on a worker where nobody could report an allocation failure.
+// The first unreported fault of a stream, and the number of later tasks with faults. The error message is
+// built only when it is requested. Recording must not fail: it happens on a worker, where an allocation
+// failure cannot be reported.
 class FaultCell {
  public:
   explicit FaultCell(uint64_t stream_number) : stream_number_(stream_number) {}
@@ -28,18 +29,18 @@ class FaultCell {
   uint64_t stream_number() const { return stream_number_; }
   bool filled() const noexcept { return filled_.load(std::memory_order_acquire); }
 
-  // The sentence to report, and clears the cell; nullopt when there is none, or none up to task `last_task`. When memory for
-  // the sentence is lacking it throws and keeps the record.
+  // Returns the error message and clears the cell; nullopt if there is no fault, or none up to task
+  // `last_task`. If the message cannot be allocated, it throws and keeps the fault.
   std::optional<std::string> take(uint64_t last_task = UINT64_MAX);
 
  private:
   const uint64_t stream_number_;
   uint64_t task_number_ = 0;
-  const char* operator_name_ = "";  // empty: the caller is the operator's own function
+  const char* operator_name_ = "";  // empty if the operator's own function reports the fault
   DescribeFunction describe_ = nullptr;
   Fault fault_;
   std::atomic<bool> filled_{
-      false};  // changed under the lock; read without it, since hardly any cell is ever filled
+      false};  // changed under the lock, read without it: hardly any cell ever holds a fault
   uint64_t further_tasks_ = 0;
 };
 

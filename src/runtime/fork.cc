@@ -1,4 +1,4 @@
-// The list of objects with locks, walked in lock order by the three pthread_atfork handlers.
+// The list of objects with locks. The three pthread_atfork handlers process it in lock order.
 #include "runtime/fork.h"
 
 #include <pthread.h>
@@ -21,7 +21,7 @@ struct ForkList {
   std::vector<Entry> entries;  // in lock order
 };
 
-// Made by the first that registers, while the library loads.
+// Created by the first object that registers, while the library loads.
 ForkList* fork_list = nullptr;
 
 void before_fork() {

@@ -1,12 +1,14 @@
-// Keeps the library usable in a forked child: every lock is held across fork(), and the child starts with a clean queue.
+// Keeps the library usable in a forked child: fork() holds every lock, and the child starts with an empty
+// queue.
 #pragma once
 
 #include <mutex>
 
 namespace openaclnn {
 
-// Something with locks that must not be held by a vanished thread in the child. Registered once, never removed. All of them
-// are made while the library loads: one that a thread is just making when another forks would stay half made in the child.
+// An object whose locks must not stay held by a vanished thread in the child. Registered once, never removed.
+// All are created while the library loads: an object under construction during a fork would stay incomplete
+// in the child.
 class ForkGuarded {
  public:
   virtual void before_fork() = 0;           // take every lock
@@ -17,12 +19,13 @@ class ForkGuarded {
   ~ForkGuarded() = default;
 };
 
-// The order in which locks are taken, here and everywhere: a thread that holds one may take only later ones.
+// The order in which locks are taken everywhere: a thread that holds one may take only later ones.
 enum class LockRank { runtime, handles, memory, scheduler, heap, faults };
 
 void register_fork_guarded(LockRank rank, ForkGuarded* object);
 
-// A mutex that works in a forked child. Like all that is registered, it is made while the library loads and never destroyed.
+// A mutex that works in a forked child. Like all registered objects, it is created while the library loads
+// and never destroyed.
 class ForkSafeMutex final : ForkGuarded {
  public:
   explicit ForkSafeMutex(LockRank rank) { register_fork_guarded(rank, this); }

@@ -1,5 +1,5 @@
-// THE WALL: every extern "C" body runs inside guard(), so that no exception leaves the library and every failure becomes
-// a code plus one line of error text.
+// The wall: the body of every extern "C" function runs inside guard(). No exception leaves the library, and
+// every failure becomes a code and an error message.
 #pragma once
 
 #include <exception>
@@ -13,7 +13,7 @@
 
 namespace openaclnn {
 
-// What escaped exceptions turn into: allocation failures, failures of devices, and anything else.
+// The codes for escaped exceptions: allocation failures, device failures, and others.
 struct WallCodes {
   int allocation;
   int device;
@@ -26,7 +26,8 @@ inline constexpr WallCodes kLaunchWall = {361001, 361001, 561000};   // phase 2
 inline constexpr const char* kAllocationSentence =
     "EL0004 Failed to allocate memory for the call's own bookkeeping";
 
-// Runs `body` (returning Status) and returns its code; a failure is added to this thread's error text.
+// Runs `body`, which returns a Status, and returns its code. Adds the error message of a failure to this
+// thread's messages.
 template <class Body>
 int guard(const char* function, WallCodes codes, Body&& body) noexcept {
   Status status;
@@ -51,7 +52,7 @@ int guard(const char* function, WallCodes codes, Body&& body) noexcept {
   }
 }
 
-// As guard(), for aclrt* functions: a failure is also this thread's last error.
+// Like guard(), for aclrt* functions: also stores a failure as this thread's last error.
 template <class Body>
 int runtime_guard(const char* function, Body&& body) noexcept {
   const int code = guard(function, kRuntimeWall, std::forward<Body>(body));
@@ -59,7 +60,7 @@ int runtime_guard(const char* function, Body&& body) noexcept {
   return code;
 }
 
-// As guard(), for functions that return a pointer: nullptr after a failure.
+// Like guard(), for functions that return a pointer: returns nullptr after a failure.
 template <class Pointer, class Body>
 Pointer* create_guard(const char* function, Body&& body) noexcept {
   Pointer* created = nullptr;

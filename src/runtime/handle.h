@@ -1,8 +1,10 @@
-// Handles: what the C API calls aclTensor*, aclrtStream and so on are 64-bit numbers looked up in tables, never addresses.
+// Handles: the aclTensor*, aclrtStream and so on of the C API are 64-bit numbers looked up in tables, never
+// addresses.
 //
-// A number is (kind, generation, slot). A slot that is freed and used again gets a new generation, so a stale handle never
-// reaches a newer object; a slot whose generations are used up is retired. The kind is an ASCII letter in the top byte,
-// which makes every handle a non-canonical address: code that dereferences one faults at once instead of reading garbage.
+// A handle consists of (kind, generation, slot). A slot that is reused gets a new generation, so a stale
+// handle never refers to a newer object. A slot whose generations are used up is retired. The kind is an
+// ASCII letter in the top byte, so every handle is a non-canonical address. Code that dereferences one faults
+// at once instead of reading garbage.
 #pragma once
 
 #include <array>
@@ -32,15 +34,15 @@ enum class HandleKind : uint8_t {
   context = 'X',
 };
 
-// All live objects of one kind. Objects are shared: a look-up keeps the object alive while another thread destroys it.
-// T is guarded by the table (`with`), or is immutable, or has its own protection.
+// All live objects of one kind. Objects are shared: a lookup keeps the object alive while another thread
+// destroys it. T is guarded by the table (`with`), immutable, or synchronised by itself.
 template <class T, HandleKind kKind>
 class HandleTable final : ForkGuarded {
  public:
-  // The process's table.
+  // The table of the process.
   static HandleTable& instance() { return *table_; }
 
-  // nullptr when every slot is taken. Throws std::bad_alloc.
+  // Returns nullptr if every slot is in use. Throws std::bad_alloc.
   void* insert(std::shared_ptr<T> object) {
     Shard& shard = shards_[next_shard()];
     const std::lock_guard lock(shard.mutex);
@@ -51,7 +53,7 @@ class HandleTable final : ForkGuarded {
     } else {
       index = shard.slots.size();
       if (index >= kSlotsPerShard) return nullptr;
-      // A free slot is always recorded without allocating, so that destroying never fails.
+      // Reserves space for the free list now, so that destroying never allocates and never fails.
       if (shard.free.capacity() <= index) shard.free.reserve(2 * index + 16);
       shard.slots.emplace_back();
     }
@@ -66,8 +68,8 @@ class HandleTable final : ForkGuarded {
     return found;
   }
 
-  // Calls f(std::shared_ptr<T>&) under the object's lock; false when the handle is not live. f takes no later lock than
-  // the memory and scheduler ones and calls no function of this table.
+  // Calls f(std::shared_ptr<T>&) under the object's lock; returns false if the handle is not live. f may only
+  // take the memory and scheduler locks and later ones, and must not call functions of this table.
   template <class F>
   bool with(const void* handle, F&& f) {
     Address address;
@@ -79,12 +81,12 @@ class HandleTable final : ForkGuarded {
     return true;
   }
 
-  // Ends the handle's life and returns the object; nullptr when it is not live.
+  // Removes the object from the table and returns it; returns nullptr if the handle is not live.
   std::shared_ptr<T> remove(const void* handle) {
     return remove_if(handle, [](const T&) { return true; });
   }
 
-  // As remove, if keep_going(object) agrees under the lock.
+  // Like remove, if keep_going(object) returns true under the lock.
   template <class Predicate>
   std::shared_ptr<T> remove_if(const void* handle, Predicate&& agrees) {
     Address address;
@@ -95,8 +97,8 @@ class HandleTable final : ForkGuarded {
     return release(*address.shard, address.index);
   }
 
-  // Removes every object that satisfies the predicate and calls f(object) without holding a lock. Allocates nothing, so that
-  // tearing down cannot fail half way.
+  // Removes every object that satisfies the predicate and calls f(object) without holding a lock. Allocates
+  // nothing, so that it cannot fail midway.
   template <class Predicate, class F>
   void remove_where(Predicate&& agrees, F&& f) {
     for (Shard& shard : shards_) {
@@ -107,13 +109,13 @@ class HandleTable final : ForkGuarded {
         std::shared_ptr<T> removed = release(shard, index);
         lock.unlock();
         f(removed);
-        removed.reset();  // it may be the last reference
+        removed.reset();  // may release the last reference
         lock.lock();
       }
     }
   }
 
-  // The handles of all objects that satisfy the predicate, in no particular order.
+  // Returns the handles of all objects that satisfy the predicate, in no particular order.
   template <class Predicate>
   std::vector<void*> handles_where(Predicate&& agrees) {
     std::vector<void*> handles;
@@ -130,15 +132,15 @@ class HandleTable final : ForkGuarded {
 
  private:
   static constexpr uint64_t kShards =
-      16;  // independent locks, so that threads do not queue behind each other
+      16;  // independent locks: threads that use different shards do not contend
   static constexpr int kSlotBits = 28;
   static constexpr int kGenerationBits = 28;
   static constexpr uint64_t kSlotsPerShard = (uint64_t{1} << kSlotBits) / kShards;
   static constexpr uint64_t kLastGeneration = (uint64_t{1} << kGenerationBits) - 1;
 
-  struct alignas(32) Slot {  // a power of two: finding one is a shift
+  struct alignas(32) Slot {  // a power of two: indexing is a shift
     uint64_t generation = 1;
-    std::shared_ptr<T> object;  // nullptr: free or retired
+    std::shared_ptr<T> object;  // nullptr if free or retired
   };
   struct alignas(64) Shard {
     std::mutex mutex;
@@ -198,7 +200,8 @@ class HandleTable final : ForkGuarded {
 
   std::array<Shard, kShards> shards_;
 
-  // Made while the library loads (see fork.h); never destroyed, so that handles can be used from static destructors.
+  // Created while the library loads (see fork.h). Never destroyed, so that static destructors can use
+  // handles.
   static inline HandleTable* const table_ = new HandleTable;
 };
 

@@ -1,4 +1,4 @@
-// Phase 2: from an executor to a task of a stream.
+// Implements phase 2: converts an executor to a task of a stream.
 #include "runtime/launch.h"
 
 #include <functional>
@@ -65,7 +65,7 @@ Status run_phase2(const Operator& op, void* workspace, uint64_t workspace_bytes,
   return submit(*target, std::move(task), env.blocking || strict);
 }
 
-// What is recorded of a failure needs the executor as it was before the call.
+// The recorder of a failure needs the executor's state before the call.
 [[gnu::noinline, gnu::cold]] Status launch_recorded(const Operator& op, void* workspace,
                                                     uint64_t workspace_bytes, aclOpExecutor* executor,
                                                     aclrtStream stream) {

@@ -10,8 +10,8 @@
 
 namespace openaclnn {
 
-// Checks the executor, the stream, the workspace and the addresses, in this order, and queues the task. In blocking and in strict mode
-// the task is done on return, and its fault is returned.
+// Checks the executor, the stream, the workspace and the addresses, in this order, and enqueues the task. In
+// blocking and in strict mode the task is complete on return, and its fault is returned.
 Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
               aclrtStream stream);
 

@@ -1,4 +1,4 @@
-// Stores the tensors of lists: each with its byte range, equal layouts in a row once.
+// Stores the tensors of lists with their byte ranges. Consecutive tensors with equal layouts share one.
 #include "runtime/list_elements.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ void ListElements::resize(size_t count) {
 void ListElements::set(size_t n, const TensorView& described) {
   const size_t rank = static_cast<size_t>(described.rank);
   const bool is_empty = described.is_empty();
-  // Any offset is legal in an empty view; kernels still compute a base address.
+  // An empty view may have any offset, but kernels compute a base address from it.
   const std::array<int64_t, 2> head = {is_empty ? 0 : described.offset, described.rank};
   const auto is_last = [&] {
     const int64_t* const last = layouts_.data() + last_layout_;

@@ -1,4 +1,4 @@
-// The tensors of list parameters, in little memory, since a call may have thousands of them.
+// Compact storage for the tensors of list parameters, since a call may have thousands of them.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace openaclnn {
 
-// One tensor of a list, as far as every phase 2 needs it.
+// The part of a list tensor that every phase 2 needs.
 struct ListElement {
   ByteRange range;
-  // Where its offset, rank, dims and strides lie. They are needed only when tensors share an address.
+  // Index of its offset, rank, dims and strides. They are needed only if tensors share an address.
   int64_t layout = 0;
   aclDataType dtype = ACL_DT_UNDEFINED;
   bool is_dense = false;
   bool is_empty = true;
 };
 
-// The tensors of all list parameters of a call, list by list. The tensors of one index mostly have one layout, which is stored
-// once.
+// The tensors of all list parameters of a call, list by list. Tensors of one index usually have the same
+// layout, which is stored once.
 class ListElements {
  public:
   void resize(size_t count);
@@ -31,7 +31,7 @@ class ListElements {
   const ListElement& operator[](size_t n) const { return elements_[n]; }
   TensorView view(size_t n, void* data) const;
 
-  // The addresses of phase 1. The executor owns them from then on.
+  // Returns the addresses of phase 1. The executor then owns them.
   RecycledVector<void*> take_addresses() { return std::move(addresses_); }
 
  private:

@@ -1,4 +1,4 @@
-// The block table. It holds addresses and sizes only; devices own the memory.
+// The block table. It stores addresses and sizes; devices own the memory.
 #include "runtime/memory.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ class BlockTable {
 
   using Entry = std::map<uintptr_t, Block>::node_type;
 
-  // Empty when there is none.
+  // Returns an empty entry if there is none.
   Entry remove(void* address, MemorySpace space) {
     const std::lock_guard lock(mutex_);
     const auto at = blocks_.find(reinterpret_cast<uintptr_t>(address));
@@ -44,7 +44,7 @@ class BlockTable {
     blocks_.insert(std::move(entry));
   }
 
-  // Bytes from `address` to the end of its block; nullopt when it lies in none.
+  // Returns the bytes from `address` to the end of its block, or nullopt if it is in no block.
   std::optional<size_t> bytes_to_end(const void* address) {
     const uintptr_t at = reinterpret_cast<uintptr_t>(address);
     const std::lock_guard lock(mutex_);
@@ -74,7 +74,7 @@ std::string free_text(const Device& device) {
 }  // namespace
 
 Result<void*> allocate_block(int device, size_t requested_bytes, size_t usable_bytes, MemorySpace space) {
-  // Who looks for errors gets what was asked for and not a byte more.
+  // The guard allocator detects accesses beyond the requested size, so the block is exactly this large.
   if (environment().guard_allocator) usable_bytes = std::min(usable_bytes, requested_bytes);
   void* address = usable_bytes <= PTRDIFF_MAX ? device_of(device).allocate(usable_bytes, space) : nullptr;
   if (address == nullptr) {
@@ -108,7 +108,7 @@ Status free_block(void* address, MemorySpace space) {
     try {
       device.release(address, block.usable_bytes, space);
     } catch (const DeviceFailure&) {
-      BlockTable::instance().put_back(std::move(entry));  // it is still the program's, which may try again
+      BlockTable::instance().put_back(std::move(entry));  // the program still owns it and may try again
       throw;
     }
   };
@@ -121,7 +121,7 @@ Status free_block(void* address, MemorySpace space) {
   }
   release();
   if (damage.empty()) return {};
-  // Many programs ignore what a free returns; this one is being debugged.
+  // Many programs ignore the result of a free, so the message is also logged.
   damage = text(name, " (", address_text(address), ") is freed, but ", damage);
   log_message(LogLevel::error, damage);
   return {ACL_ERROR_RT_PARAM_INVALID, std::move(damage)};

@@ -1,4 +1,4 @@
-// Storage of the system parameters.
+// Stores the system parameters.
 #include "runtime/options.h"
 
 #include <array>
@@ -13,7 +13,7 @@ namespace openaclnn {
 namespace {
 
 constexpr int kOptions = 4;         // aclSysParamOpt: 0 to 3
-constexpr int kContextOptions = 3;  // ACL_OPT_ENABLE_KERNEL_EARLY_START exists per process only
+constexpr int kContextOptions = 3;  // ACL_OPT_ENABLE_KERNEL_EARLY_START exists only per process
 
 std::array<std::atomic<int64_t>, kOptions>& process_params() {
   static std::array<std::atomic<int64_t>, kOptions> params = {};

@@ -1,4 +1,5 @@
-// System parameters (aclrtSetSysParamOpt and the context's own): stored and returned, without effect on results.
+// System parameters (aclrtSetSysParamOpt and those of a context): stored and returned, with no effect on
+// results.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// References to the process and to its devices, whose default contexts are made and ended here.
+// Counts references to the process and its devices. Creates and destroys the default contexts.
 #include "runtime/process.h"
 
 #include <memory>
@@ -30,7 +30,7 @@ struct Process {
   ForkSafeMutex mutex{LockRank::runtime};
   uint64_t init_references = 0;
   std::string config_path;
-  std::vector<DefaultContext> default_contexts;  // by device; empty before the first aclrtSetDevice
+  std::vector<DefaultContext> default_contexts;  // one per device; empty before the first aclrtSetDevice
 
  private:
   static Process* const process_;
@@ -38,7 +38,7 @@ struct Process {
 
 Process* const Process::process_ = new Process;
 
-// The default stream is made first, so that nobody ever finds a context without one.
+// Creates the default stream first, so that no thread finds a context without one.
 Result<void*> make_context(int device) {
   auto context = std::make_shared<Context>();
   context->device = device;
@@ -57,7 +57,7 @@ Result<void*> make_context(int device) {
                 "EL0004 Failed to allocate a context: every number is in use");
 }
 
-// False when the handle is not live.
+// Returns false if the handle is not live.
 bool end_context(void* handle) {
   const std::shared_ptr<Context> context = ContextTable::instance().remove(handle);
   if (context == nullptr) return false;
@@ -69,7 +69,7 @@ bool end_context(void* handle) {
 void finalize_everything() {
   Process& process = Process::instance();
   {
-    // Together, so that a device that another thread sets meanwhile gets a new context and keeps it.
+    // Held for both steps: if another thread sets the device in between, it gets a new context and keeps it.
     const std::lock_guard lock(process.mutex);
     ContextTable::instance().remove_where(
         [](const Context&) { return true; },
@@ -138,7 +138,7 @@ Status set_device(int32_t device) {
   const std::lock_guard lock(process.mutex);
   process.default_contexts.resize(platform().devices.size());
   DefaultContext& entry = process.default_contexts[static_cast<size_t>(device)];
-  // A caller may also have destroyed the default context by hand; then the next one to set the device gets a new one.
+  // If the caller destroyed the default context itself, setting the device creates a new one.
   if (entry.references == 0 || ContextTable::instance().find(entry.handle) == nullptr) {
     OPENACLNN_TRY_ASSIGN(made, make_context(device));
     entry.handle = made;
@@ -162,7 +162,7 @@ Status reset_device(int32_t device, bool force) {
     handle = entry.handle;
     entry.handle = nullptr;
   }
-  (void)end_context(handle);  // false: it was destroyed by hand
+  (void)end_context(handle);  // false: the caller destroyed it itself
   return {};
 }
 

@@ -1,4 +1,4 @@
-// The life cycle of the process and of contexts: initialise, set a device, finalize.
+// The life cycle of the process and of contexts: initialise, set a device, finalise.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ Status finalize_reference(uint64_t* references);
 Status set_device(int32_t device);
 Status reset_device(int32_t device, bool force);
 
-// A context with its default stream, which becomes the thread's current one.
+// Creates a context with its default stream and makes it current on this thread.
 Result<void*> create_context(int32_t device);
 Status destroy_context(void* context);
 

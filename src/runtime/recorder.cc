@@ -1,4 +1,4 @@
-// Passes what a call was made with, and how it went, to the trace and to dumps.
+// Passes the arguments and the result of calls to the trace and to dumps.
 #include "runtime/recorder.h"
 
 #include "runtime/device_failure.h"
@@ -15,7 +15,8 @@ void add_tensor(Json& json, const char* name, const std::string& dtype, std::spa
   json.open('{').field("name", name).field("dtype", dtype).field("shape", dims).close('}');
 }
 
-// The tensors that the task works on: those of lists by their number only, there may be thousands.
+// Adds the tensors that the task accesses. Lists are recorded by their length only, since they may hold
+// thousands of tensors.
 void add_parameters(Json& json, const Call& call) {
   json.key("tensors").open('[');
   for (const Parameter& parameter : call.parameters) {
@@ -28,7 +29,7 @@ void add_parameters(Json& json, const Call& call) {
   json.close(']');
 }
 
-// Stands in for a task's plan: what was to run, and what it was made from.
+// Replaces a task's plan: the original function and plan, and the call that they came from.
 struct RecordedTask {
   RunFunction run;
   DescribeFunction describe;
@@ -56,13 +57,13 @@ Fault run_recorded(const void* plan, const TaskIo& io) {
   const Call& call = *task.call;
   const DumpedData data = {&call, &io.data, io.elements};
   const bool is_selected = is_dumping() && is_selected_for_dump(call.op->name);
-  // Before it runs, for it may overwrite what it reads.
+  // Dumped before the task runs, because it may overwrite its inputs.
   if (is_selected) quietly([&] { dump_call(*call.record, call.op->name, "selected", data); });
   const Clock::time_point begin = Clock::now();
   const Fault fault = task.run(task.plan.get(), io);
   const Clock::time_point end = Clock::now();
   if (is_tracing()) quietly([&] { trace_task(task, begin, end, fault); });
-  // Inputs are never written, and with a fault references are not either.
+  // Inputs are never written, and references are not written if there is a fault.
   if (fault.found() && is_dumping() && !is_selected)
     quietly([&] { dump_call(*call.record, call.op->name, task.describe(fault), data); });
   return fault;
@@ -134,7 +135,8 @@ Status record_phase2(const DumpedData& before, const char* operator_name,
 }
 
 void record_task(Task& task, const std::shared_ptr<const Call>& call, uint64_t stream_number) noexcept {
-  // On a GPU the task is no host function, and its tensors are not in host memory: the phases alone are recorded.
+  // On a GPU the task is not a host function, and its tensors are not in host memory: only the phases are
+  // recorded.
   if (call->record == nullptr || platform_kind() != PlatformKind::cpu) return;
   quietly([&] {
     task.plan = std::make_shared<const RecordedTask>(

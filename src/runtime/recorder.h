@@ -1,4 +1,5 @@
-// The recorder: what OPENACLNN_TRACE and OPENACLNN_DUMP keep of calls. When both are off, each phase pays for one load and one branch.
+// The recorder: writes calls for OPENACLNN_TRACE and OPENACLNN_DUMP. If both are off, each phase costs one
+// load and one branch.
 #pragma once
 
 #include <atomic>
@@ -26,19 +27,19 @@ inline bool is_recording() {
   return state == Recording::on || find_out_recording();
 }
 
-// Phase 1 is over: `status` says how. Never fails; what there is no memory for is not recorded.
+// Records the result of phase 1. Never fails: if memory is exhausted, it records nothing.
 [[gnu::cold]] void record_phase1(const CallRecord& record, const Status& status) noexcept;
 
-// Runs phase 2 and records how it ended, also when by an exception. `before`: the call of the executor and its addresses before the
-// phase; without a call when there is no executor.
+// Runs phase 2 and records its result, including exceptions. `before`: the call of the executor and its
+// addresses before the phase. It has no call if there is no executor.
 [[gnu::cold]] Status record_phase2(const DumpedData& before, const char* operator_name,
                                    const std::function<Status()>& phase);
 
-// Makes the task record itself when it runs, if there is memory for that. `call` is what it was made from.
+// Makes the task record itself when it runs, if memory allows. `call` is the call that the task came from.
 [[gnu::cold]] void record_task(Task& task, const std::shared_ptr<const Call>& call,
                                uint64_t stream_number) noexcept;
 
-// Runs the body and drops its exceptions: what the recorder cannot do must not change what the program sees.
+// Runs the body and ignores its exceptions: failures of the recorder must not affect the program.
 template <class Body>
 void quietly(const Body& body) noexcept {
   try {

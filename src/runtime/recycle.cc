@@ -1,5 +1,5 @@
-// The lists of blocks: one set per thread without locks, and a shared one through which blocks come back that one thread
-// allocates and another one frees, as it happens with every task that a worker runs.
+// Free lists: one set per thread without locks, and a shared set. Blocks that one thread allocates and
+// another frees return through the shared set. This happens with every task that a worker runs.
 #include "runtime/recycle.h"
 
 #include <pthread.h>
@@ -19,22 +19,22 @@ namespace openaclnn {
 
 namespace {
 
-// Size classes are powers of two from 64 bytes to 2 MiB: phase 1 of a list of ten thousand tensors is in. Without them the C
-// library would map and unmap such blocks in every call, and the page faults would cost more than the checks.
-// Class k has blocks of 64 << k bytes.
+// Size classes are powers of two from 64 bytes to 2 MiB, enough for phase 1 of a list of ten thousand
+// tensors. Without them the C library would map and unmap such blocks in every call, and the page faults
+// would cost more than the checks. Class k has blocks of 64 << k bytes.
 constexpr size_t kSmallest = 64;
 constexpr size_t kClasses = 16;
 constexpr size_t kLargest = kSmallest << (kClasses - 1);
 
-// Blocks up to 32 KiB are kept by threads; larger ones, of which a call needs a few, only by the shared list.
+// Threads keep blocks of up to 32 KiB. Only the shared list keeps larger ones, of which a call needs few.
 constexpr size_t kThreadClasses = 10;
 
-// Blocks that a thread keeps to itself: a few calls' worth. Half of them move at a time, so that a thread that only frees and
-// one that only allocates take the lock once for many blocks.
+// Blocks of a class that a thread keeps, enough for a few calls. Half of them move at a time: a thread that
+// only frees, or one that only allocates, takes the lock once for many blocks.
 constexpr uint32_t kMostOfThread = 16;
 constexpr uint32_t kMoved = kMostOfThread / 2;
-// Bytes of a class in the shared list: 2000 queued tasks with plans of 1 KiB, or one block of the largest class. More than that
-// is rare and goes to the heap.
+// Bytes of a class in the shared list: 2000 queued tasks with plans of 1 KiB, or one block of the largest
+// class. More is rare and uses the heap.
 constexpr size_t kMostShared = size_t{2} << 20;
 
 size_t class_of(size_t bytes) {
@@ -66,13 +66,13 @@ class SharedLists {
  public:
   static SharedLists& instance() { return *instance_; }
 
-  // Moves blocks of a class into `list` until it has `wanted`, as far as there are any.
+  // Moves blocks of a class into `list` until it has `wanted` blocks or none are left.
   void fill(size_t size_class, FreeList& list, uint32_t wanted) {
     const std::lock_guard lock(mutex_);
     FreeList& from = lists_[size_class];
     while (list.count < wanted && from.count > 0) list.push(from.pop());
   }
-  // Moves blocks out of `list` until it has `left`.
+  // Moves blocks out of `list` until it has `left` blocks.
   void drain(size_t size_class, FreeList& list, uint32_t left) noexcept {
     const std::lock_guard lock(mutex_);
     FreeList& to = lists_[size_class];
@@ -86,12 +86,12 @@ class SharedLists {
     }
   }
 
-  // One block, or nullptr.
+  // Returns one block, or nullptr.
   void* take(size_t size_class) {
     const std::lock_guard lock(mutex_);
     return lists_[size_class].count > 0 ? lists_[size_class].pop() : nullptr;
   }
-  // False when the class is full: the block stays the caller's.
+  // Returns false if the class is full. The caller then keeps the block.
   bool give(size_t size_class, void* block) noexcept {
     const std::lock_guard lock(mutex_);
     if (!has_space(lists_[size_class], size_class)) return false;
@@ -112,8 +112,9 @@ class SharedLists {
 
 SharedLists* const SharedLists::instance_ = new SharedLists;
 
-// Trivially destructible, as all thread-local objects of the library: other destructors of the thread may still come here.
-// A pthread key empties the lists when the thread ends; again, if they were filled again.
+// Trivially destructible, like all thread-local objects of the library, because other destructors of the
+// thread may still use it. A pthread key empties the lists when the thread ends, and again if they are
+// refilled.
 struct ThreadLists {
   std::array<FreeList, kThreadClasses> lists;
   bool has_exit_hook;
@@ -126,14 +127,14 @@ void empty_at_thread_exit(void* argument) {
   for (size_t k = 0; k < kThreadClasses; ++k) SharedLists::instance().drain(k, of_thread.lists[k], 0);
 }
 
-// Made while the library loads: a forked child must never wait for another thread's initialisation.
+// Initialised while the library loads: a forked child must never wait for another thread's initialisation.
 const std::optional<pthread_key_t> kExitHook = []() -> std::optional<pthread_key_t> {
   pthread_key_t created = 0;
   if (pthread_key_create(&created, empty_at_thread_exit) != 0) return std::nullopt;
   return created;
 }();
 
-// False when the process has used up its keys: then the thread keeps nothing.
+// Returns false if the process has used up its keys. The thread then keeps no blocks.
 bool keeps_blocks(ThreadLists& of_thread) {
   if (of_thread.has_exit_hook) return true;
   of_thread.has_exit_hook = kExitHook && pthread_setspecific(*kExitHook, &of_thread) == 0;

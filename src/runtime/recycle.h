@@ -1,4 +1,4 @@
-// Memory for the small objects that every call makes and drops again: kept for the next call instead of going back to the heap.
+// Memory for the small objects that every call creates and destroys: kept for the next call instead of freed.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace openaclnn {
 
-// Uninitialised memory, aligned for any plain type. Throws std::bad_alloc. Small blocks come from a list of this thread, then
-// from one that all threads share, and only then from the heap. The lists are bounded; sanitized builds have none, so that
-// they still see every use after free.
+// Returns uninitialised memory, aligned for any plain type. Throws std::bad_alloc. Small blocks come from a
+// list of this thread, then from a list that all threads share, then from the heap. The lists are bounded.
+// Sanitizer builds have none, so that they detect every use after free.
 void* allocate_recycled(size_t bytes);
-// `bytes` as asked for. From any thread, also while it ends.
+// Releases memory; `bytes` as requested. May be called from any thread, even while it ends.
 void recycle(void* memory, size_t bytes) noexcept;
 
 template <class T>

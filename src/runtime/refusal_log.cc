@@ -1,4 +1,5 @@
-// Which lines were written is kept as hashes in a table of fixed size: bounded memory without an allocation or a lock.
+// Stores hashes of the written lines in a table of fixed size: memory is bounded, without allocations or
+// locks.
 #include "runtime/refusal_log.h"
 
 #include <algorithm>
@@ -18,10 +19,11 @@ namespace openaclnn {
 namespace {
 
 constexpr size_t kDistinctLines = 1024;
-std::array<std::atomic<uint64_t>, kDistinctLines> written_lines;  // hashes; 0: free
+std::array<std::atomic<uint64_t>, kDistinctLines> written_lines;  // hashes; 0 means free
 std::atomic<bool> table_was_full;
 
-// FNV-1a. Two lines with one hash would lose the second: 1024 lines make that about 3e-14 likely.
+// FNV-1a. If two lines had the same hash, the second would be lost. For 1024 lines the probability is about
+// 3e-14.
 uint64_t hash_of(std::span<const char> line) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char byte : line) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
@@ -45,7 +47,7 @@ bool is_enabled() noexcept {
   try {
     return environment().log >= LogLevel::info;
   } catch (...) {
-    return false;  // no memory to read the settings for the first time: a later refusal tries again
+    return false;  // no memory to read the settings for the first time; a later refusal tries again
   }
 }
 
@@ -53,7 +55,7 @@ bool is_enabled() noexcept {
 
 void log_refusal(const char* function, std::string_view sentence, int code) noexcept {
   if (!is_enabled()) return;
-  // Longer names and sentences are cut, so that the code always fits: 11 + 256 + 2 + 720 + 64 bytes.
+  // Longer names and messages are truncated, so that the code always fits: 11 + 256 + 2 + 720 + 64 bytes.
   std::array<char, 1056> line;
   const int sentence_bytes = static_cast<int>(std::min<size_t>(sentence.size(), 720));
   const int printed = std::snprintf(line.data(), line.size(), "openaclnn: %.256s: %.*s [%d %s]\n", function,

@@ -1,4 +1,4 @@
-// Makes, finds and ends streams, and puts tasks into them.
+// Creates, finds and destroys streams, and enqueues tasks.
 #include "runtime/stream.h"
 
 #include <atomic>
@@ -14,14 +14,14 @@ namespace openaclnn {
 
 namespace {
 
-// The unreported faults of destroyed streams: the first of them, at most kMostOrphans.
+// Unreported faults of destroyed streams: the first kMostOrphans.
 struct Orphans {
   ForkSafeMutex mutex{LockRank::runtime};
   std::list<OrphanedFault> faults;
 };
 Orphans* const orphans = new Orphans;
 
-// A program that destroys faulting streams and never synchronises the device must not collect records without bound.
+// Bounds the memory of a program that destroys faulting streams and never synchronises the device.
 constexpr size_t kMostOrphans = 1024;
 
 std::atomic<uint64_t> stream_count{0};
@@ -41,13 +41,13 @@ Result<void*> add_stream(const std::shared_ptr<Context>& context, bool is_defaul
   return handle;
 }
 
-// make_queue(device) returns the new stream's queue, or why there is none.
+// make_queue(device) returns the new stream's queue, or why it failed.
 template <class MakeQueue>
 Result<void*> create_stream_over(const MakeQueue& make_queue) {
   OPENACLNN_TRY_ASSIGN(current, current_context());
   OPENACLNN_TRY_ASSIGN(queue, make_queue(device_of(*current.context)));
   Result<void*> stream = add_stream(current.context, false, std::move(queue));
-  // The context may have been destroyed meanwhile; then nobody would ever destroy this stream.
+  // If another thread has destroyed the context, nothing else would destroy this stream.
   if (stream.ok() && current.context->ended.load()) {
     (void)StreamTable::instance().remove(*stream);
     return stale_context(current.handle);
@@ -55,7 +55,8 @@ Result<void*> create_stream_over(const MakeQueue& make_queue) {
   return stream;
 }
 
-// Waits for the work of a stream that left the table, and keeps its unreported fault for the device. Allocates nothing on the CPU.
+// Waits for the tasks of a stream that left the table, and keeps its unreported fault for the device.
+// Allocates nothing on the CPU.
 void retire_stream(Stream& stream, bool drop_pending) {
   stream.queue->close(drop_pending);
   (void)stream.queue->synchronize(std::nullopt);
@@ -69,7 +70,8 @@ struct StreamOfCaller {
   int context_device;
 };
 
-// Every launch and every synchronize comes here, so the context is read under its lock instead of being shared.
+// Every launch and every synchronize calls this, so the context is read under its lock instead of being
+// shared.
 Result<StreamOfCaller> look_up(aclrtStream stream) {
   int device = 0;
   void* handle = stream;
@@ -144,7 +146,8 @@ void destroy_streams_of_ended_contexts() {
                                          try {
                                            retire_stream(*stream, false);
                                          } catch (const std::exception&) {
-                                           // The device is gone, and its work with it: what is left is taken down all the same.
+                                           // The device is lost with its work. The remaining objects are
+                                           // destroyed nevertheless.
                                          }
                                        });
 }

@@ -43,7 +43,8 @@ Status synchronize_device(const char* function, Deadline deadline) {
   std::vector<std::shared_ptr<FaultCell>> cells;
   for (const std::shared_ptr<Stream>& stream : streams) cells.push_back(stream->queue->fault_cell);
   append_orphaned_faults(device, cells);
-  // Error text lists the newest line first: the highest stream goes in first, the lowest is returned last.
+  // Error messages are listed newest first: the stream with the highest number is added first, the lowest is
+  // returned last.
   std::sort(cells.begin(), cells.end(),
             [](const auto& a, const auto& b) { return a->stream_number() > b->stream_number(); });
   std::optional<std::string> pending;

@@ -1,4 +1,4 @@
-// Waiting for streams and devices.
+// Waits for streams and devices.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace openaclnn {
 
-// Waits until the deadline at most, then returns unreported faults once (507035).
+// Waits until the deadline at most, then returns each unreported fault once (507035).
 Status synchronize_stream(const Stream& stream, Deadline deadline);
 Status synchronize_device(const char* function, Deadline deadline);
 
-// The deadline that a timeout in milliseconds means: -1 is no limit, less is an error.
+// Converts a timeout in milliseconds to a deadline: -1 means no limit, lower values are an error.
 Result<Deadline> deadline_after(int32_t milliseconds);
 
 }  // namespace openaclnn

@@ -1,4 +1,4 @@
-// Where the fault of a task goes: one home for all devices.
+// Records the fault of a task, for all devices.
 #pragma once
 
 #include "runtime/device.h"
@@ -6,8 +6,9 @@
 
 namespace openaclnn {
 
-// Into the cell of a caller that waits for its own task, which needs no name since its line of error text begins with it, or into
-// the stream's cell, from which a synchronise reports it by name.
+// Records the fault in the cell of a caller that waits for its own task, or in the stream's cell. The former
+// needs no operator name, because the error message of the caller's function starts with it. A synchronising
+// call reports the latter by name.
 inline void record_fault(const Task& task, uint64_t number, FaultCell& cell_of_stream,
                          const Fault& fault) noexcept {
   if (task.report != nullptr) {

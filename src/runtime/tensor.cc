@@ -1,4 +1,4 @@
-// Making descriptors and views of them.
+// Creates tensor descriptors and views of them.
 #include "runtime/tensor.h"
 
 #include <algorithm>
@@ -10,7 +10,8 @@ namespace openaclnn {
 
 namespace {
 
-// Strides of a row-major layout without gaps. Wraps instead of overflowing: phase 1 rejects such shapes by their extent.
+// Computes the strides of a row-major layout without gaps. Wraps on overflow: phase 1 rejects such shapes by
+// their extent.
 void set_contiguous_strides(std::span<const int64_t> dims, int64_t* strides) {
   uint64_t stride = 1;
   for (size_t k = dims.size(); k-- > 0;) {

@@ -1,4 +1,4 @@
-// The meta objects behind aclTensor, aclScalar, arrays and lists: plain copies of what the caller described.
+// The objects behind aclTensor, aclScalar, arrays and lists: plain copies of the caller's descriptions.
 #pragma once
 
 #include <array>
@@ -15,18 +15,20 @@
 
 namespace openaclnn {
 
-// A descriptor as it was given; nothing is validated until phase 1. Immutable: an update replaces the whole descriptor,
-// so that whoever looked it up keeps a consistent one.
+// A descriptor as the caller passed it; phase 1 validates it. Immutable: an update replaces the whole
+// descriptor, so that earlier lookups keep a consistent one.
 struct Tensor {
-  // The elements as an operator sees them. Dims beyond kMaxRank are cut off: operators refuse such tensors by their rank.
+  // The elements as operators see them. Dims beyond kMaxRank are cut off: operators reject such tensors by
+  // their rank.
   TensorView view;
   aclFormat format = ACL_FORMAT_UNDEFINED;
-  // All dims, as many strides, and the dims of the storage, in one block: lists make thousands of descriptors in every call.
+  // All dims, the same number of strides, and the storage dims in one block: calls with lists create
+  // thousands of descriptors.
   RecycledVector<int64_t> numbers;
   size_t rank = 0;
 
   std::span<const int64_t> dims() const { return {numbers.data(), rank}; }
-  // As given, or the contiguous strides of the view.
+  // The strides as passed, or contiguous ones.
   std::span<const int64_t> strides() const { return {numbers.data() + rank, rank}; }
   std::span<const int64_t> storage_dims() const { return std::span(numbers).subspan(2 * rank); }
 };
@@ -39,7 +41,7 @@ struct Scalar {
 template <class T>
 using Array = std::vector<T>;
 
-// A list takes over its elements: destroying it destroys those still live.
+// A list owns its elements: destroying it destroys those that are still live.
 struct HandleList {
   std::vector<const void*> elements;
 };
@@ -52,17 +54,18 @@ using BoolArrayTable = HandleTable<const Array<uint8_t>, HandleKind::bool_array>
 using TensorListTable = HandleTable<const HandleList, HandleKind::tensor_list>;
 using ScalarListTable = HandleTable<const HandleList, HandleKind::scalar_list>;
 
-// Ranks above this are refused by aclCreateTensor; operators accept up to kMaxRank.
+// aclCreateTensor rejects ranks above this. Operators accept up to kMaxRank.
 inline constexpr uint64_t kMaxDescriptorRank = 64;
 
-// Copies the caller's description. Fails on NULL dims with a count above 0 and on counts above kMaxDescriptorRank.
+// Copies the caller's description. Fails on NULL dims with a count above 0 and on counts above
+// kMaxDescriptorRank.
 Result<std::shared_ptr<const Tensor>> make_tensor(const int64_t* view_dims, uint64_t view_dims_num,
                                                   aclDataType dtype, const int64_t* strides, int64_t offset,
                                                   aclFormat format, const int64_t* storage_dims,
                                                   uint64_t storage_dims_num, void* data);
 
-// Replaces the descriptor of a live tensor if it is still `old`; false when it changed meanwhile or is gone. Look it up again
-// then: so no update between two look-ups is lost.
+// Replaces the descriptor of a live tensor if it is still `old`. Returns false if it has changed or no longer
+// exists: look it up again then, so that no concurrent update is lost.
 bool exchange_tensor(const aclTensor* tensor, const std::shared_ptr<const Tensor>& old,
                      const std::shared_ptr<const Tensor>& updated);
 

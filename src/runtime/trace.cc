@@ -1,4 +1,5 @@
-// Writes the trace: one event a line, buffered, complete when the process exits. Without its end, after a crash, viewers read it too.
+// Writes the trace: one event per line, buffered, complete when the process exits. Viewers also accept the
+// truncated trace of a crash.
 #include "runtime/trace.h"
 
 #include <fcntl.h>
@@ -23,11 +24,12 @@ namespace {
 
 constexpr size_t kBufferBytes = size_t{64} << 10;
 
-// Made while the library loads and never destroyed: destructors of the caller's statics may still run operators.
+// Created while the library loads and never destroyed: destructors of the caller's static objects may still
+// run operators.
 struct TraceFile {
   std::mutex mutex;
   std::atomic<int> file{-1};  // set last
-  pid_t owner = 0;            // a forked child has the file too, and leaves it alone
+  pid_t owner = 0;            // a forked child inherits the file and does not use it
   Clock::time_point start;
   std::string buffer;
 };
@@ -51,7 +53,7 @@ void flush() {
   trace->buffer.clear();
 }
 
-// "%p" becomes the process's number, so that the processes of one job have a file each.
+// Replaces "%p" with the PID, so that each process of a job writes its own file.
 std::string file_name() {
   std::string name = environment().trace;
   if (const size_t at = name.find("%p"); at != std::string::npos)

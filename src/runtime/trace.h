@@ -1,4 +1,4 @@
-// The trace of OPENACLNN_TRACE: a file of events that Chrome's about:tracing and Perfetto show.
+// The trace of OPENACLNN_TRACE: a file of events for Chrome's about:tracing and Perfetto.
 #pragma once
 
 #include <functional>
@@ -8,11 +8,12 @@
 
 namespace openaclnn {
 
-// Opens the file; false when it is off or cannot be opened, which is said once.
+// Opens the file. Returns false if tracing is off or the file cannot be opened, which is reported once.
 bool open_trace();
 bool is_tracing();
 
-// Adds one complete event. `arguments` adds fields to the object "args". Of a forked child nothing is kept.
+// Adds one complete event. `arguments` adds fields to the object "args". Events of a forked child are not
+// recorded.
 void trace_event(const std::string& name, const char* category, Clock::time_point begin,
                  Clock::time_point end, const std::function<void(Json&)>& arguments);
 

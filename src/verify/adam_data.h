@@ -1,4 +1,5 @@
-// The sizes of numbers at which the errors of Adam's updates are measured: up to the edges of what the bounds assume.
+// Magnitudes of data for measuring the errors of Adam's updates, up to the limits that the error bounds
+// assume.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,7 @@ inline constexpr AdamData kAdamData[] = {
     {"first steps", {0, 1}, {0, 1}, {-40, -20}, {0, 1}},
 };
 
-// The tensor gets numbers of these sizes, as far as its dtype has them.
+// Gives the tensor numbers of these magnitudes, as far as its dtype has them.
 inline void set_range(TensorCase& tensor, const ExponentRange& range) {
   const auto fits = [&](int64_t exponent) {
     return tensor.dtype == ACL_FLOAT16 ? std::clamp<int64_t>(exponent, -22, 14) : exponent;

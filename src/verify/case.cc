@@ -1,4 +1,4 @@
-// Data for cases, and their execution.
+// Creates data for cases and runs them.
 #include "verify/case.h"
 
 #include <algorithm>

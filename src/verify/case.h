@@ -1,4 +1,5 @@
-// A case: one call of an operator as data. Every room lists its cases once, in cases.h; tests, benchmarks and fuzzers run them.
+// A case: one call of an operator as data. Every room lists its cases in cases.h; tests, benchmarks and
+// fuzzers run them.
 #pragma once
 
 #include <cstdint>
@@ -38,34 +39,35 @@ struct TensorCase {
   std::vector<int64_t> listed = {};
 };
 
-// Compares every element of every output with the operator's formula. `before` and `after` are the tensors in the order of the
-// signature; an input is the same in both, an output has no values before.
+// Compares every element of every output with the operator's formula. `before` and `after` are the tensors in
+// the order of the signature. An input is the same in both; an output has no values before.
 using JudgeResults = std::function<void(const std::vector<HostTensor>& before,
                                         const std::vector<HostTensor>& after, Judge& judge)>;
 
 struct Case {
-  std::string name;                 // unique in its room, the start says which operator
+  std::string name;                 // unique in its room; starts with the operator
   std::vector<TensorCase> tensors;  // in the order of the signature
   Phase1 phase1;
   Phase2 phase2;
-  int64_t minimal_bytes;  // each input read once, each output written once: what no implementation can avoid
+  int64_t minimal_bytes;  // each input read once, each output written once: a bound for any implementation
   JudgeResults judge;
 
-  // The start of the name: the operator, which is also how `judge` begins the names of its outputs.
+  // Returns the start of the name: the operator. `judge` starts the names of its outputs with it.
   std::string operator_name() const { return name.substr(0, name.find(' ')); }
 };
 
-// The arguments of a call that was recorded, besides its tensors: from them a room makes the judge of the results.
+// The arguments of a recorded call except its tensors. A room makes the judge of the results from them.
 struct RecordedCall {
-  std::map<std::string, int64_t> integers;  // flags too, as 0 and 1
+  std::map<std::string, int64_t> integers;  // including flags, as 0 and 1
   std::map<std::string, double> reals;
   std::map<std::string, std::vector<int64_t>> arrays;  // those that were given
   std::set<std::string> tensors;                       // those that were given
   size_t list_length = 0;
 };
 
-// Data that brings out the errors of sums: terms of one size that cancel, terms of any size, terms that only grow. As data of
-// numerics cases, with exponents that no product of two terms and no sum of a test carries out of FLOAT16's range.
+// Data that exposes errors of sums: terms of one size that cancel, terms of any size, terms that only grow.
+// Used by numerics cases. No product of two terms and no sum of a test leaves FLOAT16's range with these
+// exponents.
 struct SumData {
   const char* name;
   Values values;
@@ -81,21 +83,23 @@ inline void set_sum_data(TensorCase& tensor, int64_t n) {
   tensor.high = data.high;
 }
 
-// The tensors of a case, filled. The data depends on the names, dims and dtypes only, not on layout and placement.
+// Returns the tensors of a case with their data. The data depends only on names, dims and dtypes, not on
+// layout and placement.
 std::vector<HostTensor> make_tensors(const Case& c, Placement placement = Placement::ends_at_guard);
 
-// What `judge` needs of the time before the call, and its call. Judges read each element many times, so they get contiguous
-// copies of tensors in other layouts.
+// Returns the values before the call that `judge` needs. Judges read each element many times, so tensors in
+// other layouts become contiguous copies.
 std::vector<HostTensor> before_call(const Case& c, const std::vector<HostTensor>& tensors);
 void judge_case(const Case& c, const std::vector<HostTensor>& before, const std::vector<HostTensor>& after,
                 Judge& judge);
 
 Outcome run_case(const Case& c, const std::vector<HostTensor>& tensors, const RunOptions& options = {});
 
-// Of the outputs' bits and the case's name, as the golden files of tests record it.
+// Returns a hash of the outputs' bits and the case's name, as the golden files of tests record it.
 uint64_t hash_of_results(const Case& c, const std::vector<HostTensor>& tensors);
 
-// Elements that tell right from wrong: finite and not zero; for types that are not real numbers, not all bits zero.
+// Counts elements that can reveal errors: finite and nonzero; for types that are not real numbers, not all
+// bits zero.
 int64_t count_telling(const HostTensor& tensor);
 
 }  // namespace openaclnn_verify

@@ -1,4 +1,4 @@
-// What rooms write their descriptions with.
+// Functions with which rooms write their descriptions.
 #include "verify/description.h"
 
 #include <algorithm>

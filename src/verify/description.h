@@ -1,6 +1,7 @@
-// One description of each function with a phase 1: its parameters, what each is for, its default, and how results follow from the
-// other arguments. The program's options, calls and replays are made from it, and tests that hold for every operator. A room lists its
-// functions in verify/description.h; the kind of each parameter comes from the prototype.
+// Describes each function with a phase 1: its parameters, their roles and defaults, and how results follow
+// from the other arguments. The program's options, calls and replays, and tests of all operators are
+// generated from it. A room lists its functions in verify/description.h. The kind of each parameter comes
+// from the prototype.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@
 
 namespace openaclnn_verify {
 
-// What the prototype says a parameter is.
+// The kind of a parameter in the prototype.
 enum class Kind { tensor, tensor_list, integers, real, integer, flag, text };
 
 struct TensorShape {
@@ -28,7 +29,7 @@ struct TensorShape {
   Shape dims;
 };
 
-// The arguments of one call by the names of the parameters, without the elements of tensors. What is missing is NULL.
+// The arguments of one call by parameter name, without the elements of tensors. Missing arguments are NULL.
 struct Arguments {
   std::map<std::string, std::vector<TensorShape>> tensors;  // one, or those of a list
   std::map<std::string, std::vector<int64_t>> integers;     // arrays, and numbers and flags as one integer
@@ -36,20 +37,21 @@ struct Arguments {
   std::map<std::string, std::string> texts;
 
   bool has(const std::string& name) const { return tensors.contains(name); }
-  // These throw std::invalid_argument with an error message when the argument is missing, or has another rank.
+  // These throw std::invalid_argument with an error message if the argument is missing or has another rank.
   const TensorShape& tensor(const std::string& name) const;
   int64_t integer(const std::string& name) const;
   const Shape& dims_of_rank(const std::string& name, size_t rank) const;
 };
 
-// The shape and dtype of a result. Throws std::invalid_argument with a sentence when the other arguments make none.
+// Returns the shape and dtype of a result. Throws std::invalid_argument with an error message if the other
+// arguments determine none.
 using Infer = std::function<TensorShape(const Arguments&)>;
 
 struct Parameter {
   std::string name;
   Role role = Role::input;
   bool is_optional = false;
-  std::string fallback = {};  // of numbers and flags, as text; empty: it must be given
+  std::string fallback = {};  // default of numbers and flags, as text; empty: required
   Infer infer = nullptr;      // of outputs
   Kind kind = Kind::tensor;   // from the prototype
 
@@ -70,7 +72,7 @@ Infer like(const char* name);
 }  // namespace parameters
 
 struct Description {
-  std::string function;  // "aclnnGroupedBiasAddGradV2"; the phase 1 has GetWorkspaceSize behind it
+  std::string function;  // "aclnnGroupedBiasAddGradV2"; phase 1 appends GetWorkspaceSize
   std::vector<Parameter> parameters;
   // `handles`: an aclTensor*, aclTensorList*, aclIntArray* or NULL for each parameter, NULL for numbers and texts.
   std::function<aclnnStatus(std::span<void* const> handles, const Arguments&, uint64_t* workspace_bytes,
@@ -79,7 +81,7 @@ struct Description {
   Phase2 phase2;
   std::string room = {};  // "grouped_bias_add_grad": several functions may share one
 
-  // "GroupedBiasAddGradV2": without aclnn or openaclnn.
+  // Returns the name without aclnn or openaclnn: "GroupedBiasAddGradV2".
   std::string name() const;
   const Parameter* find(const std::string& parameter) const;
 };
@@ -97,7 +99,7 @@ constexpr Kind kind_of() {
   return Kind::integer;
 }
 
-// The argument as the function takes it.
+// Converts the argument to the function's type.
 template <class T>
 T argument(const Parameter& parameter, void* handle, const Arguments& arguments) {
   if constexpr (kind_of<T>() == Kind::text) {
@@ -112,8 +114,8 @@ T argument(const Parameter& parameter, void* handle, const Arguments& arguments)
   }
 }
 
-// The last two arguments of every phase 1 receive the workspace's size and the executor. Throws std::logic_error when the list is not
-// as long as the prototype.
+// The last two arguments of every phase 1 receive the workspace size and the executor. Throws
+// std::logic_error if the list is not as long as the prototype.
 template <class... Types>
 Description describe(const char* function, aclnnStatus (*phase1)(Types...), Phase2 phase2,
                      std::vector<Parameter> list) {

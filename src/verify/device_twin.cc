@@ -1,4 +1,4 @@
-// The list of twins. Tests hold few buffers at a time, so a call copies them all.
+// Implements the list of twins. Tests have few buffers at a time, so each call copies all of them.
 #include "verify/device_twin.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct Twins {
   std::set<const DeviceTwin*> all;
 };
 Twins& twins() {
-  static Twins* const made = new Twins;  // buffers of static tests end after it would
+  static Twins* const made = new Twins;  // never destroyed: buffers of static tests are destroyed later
   return *made;
 }
 

@@ -1,5 +1,6 @@
-// Device memory beside a buffer of the host, for devices whose memory the host cannot touch. With OPENACLNN_TEST_MEMORY=device every
-// buffer gets one: calls run on the twins, whose bytes, margins included, are copied there before phase 2 and back after it.
+// Device memory for a host buffer, for devices whose memory the host cannot access. With
+// OPENACLNN_TEST_MEMORY=device every buffer has such a twin and calls use the twins. Their bytes, including
+// margins, are copied to the device before phase 2 and back after it.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +16,10 @@ class DeviceTwin {
   DeviceTwin(const DeviceTwin&) = delete;
   DeviceTwin& operator=(const DeviceTwin&) = delete;
 
-  // The twin of an address in or near the host's buffer.
+  // Returns the twin's address for an address in or near the host buffer.
   void* address_of(const void* host_address) const;
 
-  // All twins of the process.
+  // For all twins of the process.
   static void upload_all();
   static void download_all();
 

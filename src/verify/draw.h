@@ -1,4 +1,5 @@
-// Where a random case takes its sizes and choices from: a plain generator, or a library that also makes failing cases smaller.
+// The source of a random case's sizes and choices: a plain generator, or a library that also shrinks failing
+// cases.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +12,13 @@
 
 namespace openaclnn_verify {
 
-// What is smaller or comes first in a list is simpler: a failing case shrinks towards it.
+// Smaller values, and earlier list entries, are simpler: failing cases shrink towards them.
 class Draw {
  public:
   virtual ~Draw() = default;
 
   virtual int64_t between(int64_t low, int64_t high) = 0;
-  virtual bool is_thorough() const = 0;  // few cases, so that large ones are affordable
+  virtual bool is_thorough() const = 0;  // few cases, so that they may be large
   int64_t below(int64_t limit) { return between(0, limit - 1); }
   bool chance(int one_in) { return below(one_in) == one_in - 1; }
   template <class List>
@@ -25,15 +26,15 @@ class Draw {
     return list[static_cast<size_t>(below(static_cast<int64_t>(std::size(list))))];
   }
   Layout layout() { return pick(kOutputLayouts); }
-  // Names data: a seed of its own for each case.
+  // Identifies data: each case has its own seed.
   uint64_t seed() { return static_cast<uint64_t>(between(0, INT32_MAX)); }
-  // `count` sizes; one in six is 0.
+  // Returns `count` sizes; one in six is 0.
   std::vector<int64_t> sizes(int64_t count, int64_t most) {
     std::vector<int64_t> made(static_cast<size_t>(count));
     for (int64_t& size : made) size = chance(6) ? 0 : between(1, most);
     return made;
   }
-  // At most so many elements, over up to three dims.
+  // Returns a shape of up to three dims with at most this many elements.
   std::vector<int64_t> shape(int64_t most_elements) {
     std::vector<int64_t> dims(static_cast<size_t>(between(0, 3)));
     for (int64_t& dim : dims) {

@@ -1,4 +1,4 @@
-// The guard pages, with mmap and mprotect.
+// Implements guard pages with mmap and mprotect.
 #include "verify/guarded_buffer.h"
 
 #include <sys/mman.h>
@@ -25,7 +25,7 @@ void require(bool ok, const char* what) {
   std::abort();
 }
 
-// Mappings of buffers that are gone, by size; guard pages and rights stay as they are.
+// Mappings of destroyed buffers, by size. Their guard pages and access rights do not change.
 struct KeptMappings {
   static constexpr size_t kMostPages = 16, kMostOfASize = 64;
   bool enabled = false;
@@ -40,8 +40,8 @@ KeptMappings& kept_mappings() {
   return kept;
 }
 
-// OPENACLNN_TEST_PLACEMENT=library: all memory of tests comes from aclrtMalloc of a library that runs with its guard allocator.
-// Counts the blocks, so that whoever asked for it sees that it was done.
+// OPENACLNN_TEST_PLACEMENT=library: all memory of tests comes from aclrtMalloc of a library that uses its
+// guard allocator. Counts the blocks, so that the user can verify it.
 class LibraryMemory {
  public:
   static LibraryMemory& instance() {
@@ -55,7 +55,7 @@ class LibraryMemory {
     if (DeviceTwin::is_asked_for() && placement == Placement::library) return Placement::ends_at_guard;
     return is_asked_for_ && placement != Placement::sparse ? Placement::library : placement;
   }
-  // The guard allocator shows by where it puts a block and what is in it.
+  // Recognises the guard allocator by the position and contents of a block.
   void require_guard(const std::byte* block, size_t bytes) {
     if (!is_asked_for_) return;
     const auto end = reinterpret_cast<uintptr_t>(block) + (bytes + 63) / 64 * 64;
@@ -123,7 +123,7 @@ GuardedBuffer::~GuardedBuffer() {
     }
   } else {
     require(aclrtFree(mapping_) == ACL_SUCCESS,
-            "aclrtFree");  // a guard allocator finds what was written around it
+            "aclrtFree");  // reports writes around the block, if it has a guard allocator
   }
 }
 

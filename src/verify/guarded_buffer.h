@@ -1,5 +1,5 @@
-// Memory that shows every access outside it: pages without any access rights on both sides, and canary bytes in the rest of
-// the pages in between.
+// Memory that detects every access outside it: guard pages on both sides, and canary bytes in the rest of the
+// pages between them.
 #pragma once
 
 #include <cstddef>
@@ -10,32 +10,35 @@
 
 namespace openaclnn_verify {
 
-// Which end of the data touches a forbidden page. `library`: memory of aclrtMalloc, for modes that accept no other. `sparse`: as
-// ends_at_guard, but zeros instead of canaries, which cost no memory until they are written: for spans of gigabytes. `off_a_line`:
-// ends 8 bytes before the page, so that what has the size of whole cache lines begins in the middle of one.
+// Which end of the data is next to a guard page. `library`: memory of aclrtMalloc, for modes that accept no
+// other. `sparse`: like ends_at_guard, but with zeros instead of canaries, for spans of gigabytes: pages use
+// no memory until they are written. `off_a_line`: ends 8 bytes before the page, so that data the size of
+// whole cache lines starts inside one.
 enum class Placement { ends_at_guard, starts_at_guard, library, sparse, off_a_line };
 
 class GuardedBuffer {
  public:
   static constexpr unsigned char kCanary = 0xA5;
 
-  // Placement::library in any case, except for sparse memory, where the environment says OPENACLNN_TEST_PLACEMENT=library.
+  // If OPENACLNN_TEST_PLACEMENT=library is set, uses Placement::library for all but sparse memory.
   explicit GuardedBuffer(size_t bytes, Placement placement = Placement::ends_at_guard);
   ~GuardedBuffer();
-  // From now on small mappings are kept for later buffers of their size, for programs that make millions of them on one thread:
-  // accesses outside are found as before, those to a buffer that is gone are not.
+  // Keeps small mappings for later buffers of their size, for programs that create millions of them on one
+  // thread. Accesses outside buffers are still detected; accesses to destroyed buffers are not.
   static void keep_mappings();
   GuardedBuffer(const GuardedBuffer&) = delete;
   GuardedBuffer& operator=(const GuardedBuffer&) = delete;
 
-  // `bytes` bytes, all kCanary at first (sparse: 0).
+  // `bytes` bytes, initially all kCanary (sparse: 0).
   std::byte* data() const { return data_; }
   size_t size() const { return bytes_; }
 
-  // Where the library finds what lies at this address, in the data or not: there, or in the buffer's twin on the device.
+  // Returns the library's address for this address, inside the data or not: the same, or in the buffer's twin
+  // on the device.
   void* address_for_library(const void* address) const;
 
-  // False when a byte of the pages outside the data has changed. Library and sparse memory cannot tell.
+  // Returns false if a byte of the pages outside the data has changed. Always true for library and sparse
+  // memory.
   bool margins_intact() const;
 
  private:
@@ -47,7 +50,7 @@ class GuardedBuffer {
   std::byte* mapping_ = nullptr;
   size_t mapping_bytes_ = 0;
   std::byte* data_ = nullptr;
-  mutable std::unique_ptr<DeviceTwin> twin_;  // made when it is first asked for
+  mutable std::unique_ptr<DeviceTwin> twin_;  // created at first use
 };
 
 }  // namespace openaclnn_verify

@@ -1,4 +1,4 @@
-// Addresses of elements, and what a test can see of the memory around them.
+// Computes addresses of elements and checks the memory around them.
 #include "verify/host_tensor.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ Reach reach_of(const Shape& dims, const View& view) {
   return {lowest, highest - lowest + 1};
 }
 
-// Of a size that the compiler knows: copying elements is what most tests do most.
+// Uses a compile-time size: tests spend most of their time copying elements.
 void copy_element(void* to, const void* from, int64_t bytes) {
   switch (bytes) {
     case 1: std::memcpy(to, from, 1); break;
@@ -163,7 +163,7 @@ bool HostTensor::unchanged() const {
 }
 
 bool HostTensor::gaps_intact() const {
-  // As many elements as fit: there are no gaps.
+  // All bytes are elements, so there are no gaps.
   if (memory_->size() == static_cast<size_t>(numel_ * element_bytes_)) return memory_->margins_intact();
   std::vector<bool> used(memory_->size());
   for_each_element([&](const std::byte* element) {

@@ -1,5 +1,5 @@
-// A tensor of a test: guarded memory that holds exactly the span of its elements, a description for the library, and access
-// by logical index.
+// A tensor of a test: guarded memory that holds exactly the span of its elements, a description for the
+// library, and access by logical index.
 #pragma once
 
 #include <cstdint>
@@ -36,19 +36,19 @@ class HostTensor {
  public:
   HostTensor(aclDataType dtype, Shape dims, Layout layout = Layout::contiguous,
              Placement placement = Placement::ends_at_guard);
-  // Over memory of another tensor: element (0, …) + offset lies at `data`.
+  // Uses the memory of another tensor: element (0, …) + offset is at `data`.
   HostTensor(aclDataType dtype, Shape dims, View view, const HostTensor& memory, void* data);
 
-  // The same elements again.
+  // Returns a tensor with the same elements in the same memory.
   HostTensor alias() const;
-  // The same shape in fresh memory, with the same values.
+  // Returns the same shape and values in new memory.
   HostTensor copy(Layout layout, Placement placement = Placement::ends_at_guard) const;
 
   aclDataType dtype() const { return dtype_; }
   const Shape& dims() const { return dims_; }
   const View& view() const { return view_; }
   int64_t numel() const { return numel_; }
-  void* data() const { return data_; }  // what the library is told; not necessarily readable
+  void* data() const { return data_; }  // the address passed to the library; not necessarily readable
 
   std::byte* element(int64_t i) const;  // in row-major order
   uint64_t bits(int64_t i) const;       // elements of up to 8 bytes
@@ -61,17 +61,18 @@ class HostTensor {
   std::vector<std::byte> all_bytes() const;  // the elements in row-major order
 
   Descriptor describe() const { return describe_as(dims_); }
-  // With other dims, contiguous where they differ from the tensor's own.
+  // Describes the tensor with other dims, contiguous if they differ from its own.
   Descriptor describe_as(const Shape& dims, aclFormat format = ACL_FORMAT_ND) const;
 
-  // Remembers every byte; unchanged() compares.
+  // Stores every byte for unchanged().
   void remember();
   bool unchanged() const;
-  // True when no byte between and around the elements has changed.
+  // Returns true if no byte between and around the elements has changed.
   bool gaps_intact() const;
 
  private:
-  // visit(element) in row-major order: without the divisions of element(), which cost more than the elements.
+  // Calls visit(element) in row-major order, without the divisions of element(), which cost more than the
+  // elements.
   template <class Visit>
   void for_each_element(const Visit& visit) const;
 

@@ -1,4 +1,4 @@
-// Comparing, counting, and the table that shows it.
+// Compares, counts, and prints the table of results.
 #include "verify/judge.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The judge of results: holds every element of an output to the promised error bound, or to its prescribed bits, and records how
-// much of the promise was used.
+// The judge of results: compares every element of an output with the guaranteed error bound, or with its
+// prescribed bits. Records how much of the bound was used.
 #pragma once
 
 #include <array>
@@ -13,26 +13,27 @@
 
 namespace openaclnn_verify {
 
-// One output of one dtype. Each element is passed once, in row-major order: its position in messages is the number of the call.
+// One output of one dtype. Each element is passed once, in row-major order; messages use the number of the
+// call as position.
 class OutputRecord {
  public:
   OutputRecord(std::string name, aclDataType dtype) : name_(std::move(name)), dtype_(dtype) {}
 
-  // The promise: |result - exact| <= ulp(result) / 2 + c * 2^-24 * sum_of_magnitudes. It covers exact values in the finite
-  // range of the dtype only; others are skipped.
+  // The guarantee: |result - exact| <= ulp(result) / 2 + c * 2^-24 * sum_of_magnitudes. It covers only exact
+  // values in the finite range of the dtype; others are skipped.
   void compare(double result, long double exact, long double c, long double sum_of_magnitudes);
-  // An element that the promise does not cover.
+  // Records an element that the guarantee does not cover.
   void skip();
-  // Elements whose bits are prescribed.
+  // Records an element whose bits are prescribed.
   void expect_bits(uint64_t got, uint64_t wanted);
   void expect_bytes(const std::byte* got, const std::byte* wanted, int64_t bytes);
 
   const std::string& name() const { return name_; }
   aclDataType dtype() const { return dtype_; }
-  int64_t elements() const { return elements_; }  // skipped ones included
+  int64_t elements() const { return elements_; }  // including skipped ones
   int64_t skipped() const { return skipped_; }
   int64_t failures() const { return failures_; }
-  double worst() const { return worst_; }            // the largest error, as a share of the promise
+  double worst() const { return worst_; }            // the largest error, as a fraction of the bound
   double worst_ulps() const { return worst_ulps_; }  // the largest error, in ulps of the result
   const std::string& worst_place() const { return worst_place_; }  // its element, and the case it is in
   const std::string& messages() const { return messages_; }
@@ -52,10 +53,10 @@ class OutputRecord {
   aclDataType dtype_;
   int64_t position_ = 0;
   int64_t elements_ = 0, skipped_ = 0, failures_ = 0;
-  std::array<int64_t, 10> tenths_ = {};  // errors by their share of the promise
+  std::array<int64_t, 10> tenths_ = {};  // errors by their share of the bound
   double worst_ = 0;
   double worst_beyond_ =
-      0;  // largest (error - ulp / 2) / (c * 2^-24 * S): what is left without the last rounding
+      0;  // largest (error - ulp / 2) / (c * 2^-24 * S): the error without the last rounding
   std::string worst_text_;
   double worst_ulps_ = 0;
   std::string case_, worst_place_;
@@ -64,19 +65,19 @@ class OutputRecord {
 
 class Judge {
  public:
-  // `name`: "<operator> <output>", with what else changes the promise. The reference stays valid.
+  // `name`: "<operator> <output>", and any other condition that changes the bound. The reference stays valid.
   OutputRecord& output(const std::string& name, aclDataType dtype);
 
   bool ok() const;
-  // The first wrong elements of each output.
+  // Returns the first wrong elements of each output.
   std::string messages() const;
-  // Outputs by name and dtype, with their histograms and worst elements.
+  // Returns the outputs by name and dtype, with their histograms and worst elements.
   std::string table() const;
 
-  // Positions count from 0 again.
+  // Restarts positions at 0.
   void start_case(const std::string& name);
   void merge(const Judge& other);
-  // visit(record), by name and dtype.
+  // Calls visit(record), by name and dtype.
   template <class Visit>
   void for_each(const Visit& visit) const {
     for (const auto& [key, record] : outputs_) visit(record);

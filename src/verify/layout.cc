@@ -1,4 +1,4 @@
-// Strides and offsets of each layout.
+// Computes strides and offsets of each layout.
 #include "verify/layout.h"
 
 #include <algorithm>
@@ -8,8 +8,8 @@ namespace openaclnn_verify {
 
 namespace {
 
-// Strides when the dims are nested in `order` (outermost first), the innermost step is `inner`, and each loop but the
-// outermost is followed by a gap of `gap` steps of its own.
+// Returns strides for dims nested in `order` (outermost first) with innermost step `inner`. Each loop but the
+// outermost is followed by a gap of `gap` of its own steps.
 std::vector<int64_t> nested(std::span<const int64_t> dims, std::span<const size_t> order, int64_t inner,
                             int64_t gap) {
   std::vector<int64_t> strides(dims.size());
@@ -32,7 +32,7 @@ const char* layout_name(Layout layout) {
 View make_view(Layout layout, std::span<const int64_t> dims) {
   std::vector<size_t> order(dims.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  // Empty tensors may have dims whose products leave int64; their strides do not matter.
+  // Empty tensors may have dims whose products exceed int64; their strides do not matter.
   if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return {std::vector<int64_t>(dims.size(), 1), 0};
   View view;
   switch (layout) {

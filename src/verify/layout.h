@@ -1,4 +1,4 @@
-// The ways in which a test lays the elements of a shape out in memory.
+// Memory layouts of test tensors.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@ namespace openaclnn_verify {
 
 enum class Layout {
   contiguous,  // described with NULL strides
-  offset,      // contiguous, with an offset; the address that is described is not readable
+  offset,      // contiguous, with an offset; the described address is not readable
   strided,     // every second element
-  padded,      // rows with a gap behind them
+  padded,      // rows followed by a gap
   transposed,  // column-major
   reversed,    // all strides negative
   mixed,       // rotated dims, gaps, signs alternating

@@ -1,4 +1,4 @@
-// Conversions by scaling and rint: a number is a whole multiple of its quantum.
+// Converts by scaling and rint: a number is a whole multiple of its quantum.
 #include "verify/number.h"
 
 #include <bit>
@@ -15,19 +15,20 @@ constexpr FloatFormat kFloat16 = {11, -14, 15};
 constexpr FloatFormat kBfloat16 = {8, -126, 127};
 constexpr FloatFormat kDouble = {53, -1022, 1023};
 
-// Of a positive number; normal numbers say it in their exponent field.
+// For positive numbers; uses the exponent field of normal numbers.
 int floor_log2(double magnitude) {
   const auto field = static_cast<int>(std::bit_cast<uint64_t>(magnitude) >> 52);
   return field > 0 ? field - 1023 : std::ilogb(magnitude);
 }
 
-// x * 2^exponent. Tests spend much of their time in this file, and ldexp is several times slower than a product.
+// Returns x * 2^exponent. Tests spend much time in this file, and ldexp is several times slower than a
+// product.
 double scale(double x, int exponent) {
   if (exponent < -1022 || exponent > 1023) return std::ldexp(x, exponent);
   return x * std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
 }
 
-// Exponent of the quantum of `format` at a nonzero finite magnitude.
+// Returns the exponent of the quantum of `format` at a nonzero finite magnitude.
 int quantum_exponent(const FloatFormat& format, double magnitude) {
   return std::max(floor_log2(magnitude), format.min_exponent) - format.precision + 1;
 }
@@ -111,7 +112,7 @@ uint64_t encode(aclDataType dtype, double value) {
   if (magnitude == 0) return sign;
   if (std::isinf(magnitude)) return sign | infinity;
   const int quantum = quantum_exponent(*format, magnitude);
-  // Whole quanta; the hidden bit of a normal number raises the exponent field by one all by itself.
+  // In whole quanta; the hidden bit of a normal number increments the exponent field.
   const uint64_t quanta = static_cast<uint64_t>(scale(magnitude, -quantum));
   const uint64_t steps = static_cast<uint64_t>(quantum - (format->min_exponent - fraction));
   return sign | (quanta + (steps << fraction));

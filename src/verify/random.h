@@ -1,4 +1,4 @@
-// Deterministic random data: the same numbers on every machine, from integer arithmetic alone.
+// Deterministic random data: the same numbers on every machine, using only integer arithmetic.
 #pragma once
 
 #include <cmath>
@@ -21,7 +21,7 @@ class Random {
     return z ^ (z >> 31);
   }
 
-  // From 0 to below, without a visible bias for the small limits of tests.
+  // Returns a number from 0 to below, without a visible bias for the small limits of tests.
   int64_t below(int64_t limit) { return static_cast<int64_t>(bits() % static_cast<uint64_t>(limit)); }
   int64_t between(int64_t low, int64_t high) { return low + below(high - low + 1); }
   bool chance(int one_in) { return below(one_in) == 0; }
@@ -30,7 +30,7 @@ class Random {
     return low + (high - low) * (static_cast<double>(bits() >> 11) * 0x1p-53);
   }
 
-  // A magnitude from 2^low to 2^high, every power of two as likely as another.
+  // Returns a magnitude from 2^low to 2^high, with all powers of two equally likely.
   double magnitude(int low, int high) {
     const int exponent = static_cast<int>(between(low, high - 1));
     return std::ldexp(uniform(1, 2), exponent);
@@ -49,7 +49,8 @@ inline uint64_t hash_bytes(const void* bytes, size_t count, uint64_t hash = 0xCB
 }
 inline uint64_t hash_text(std::string_view text) { return hash_bytes(text.data(), text.size()); }
 
-// The seed of the random tests: OPENACLNN_TEST_SEED, else a fixed one. Tests print it with each failure.
+// Returns the seed of the random tests: OPENACLNN_TEST_SEED, otherwise a fixed one. Tests print it with each
+// failure.
 inline uint64_t test_seed() {
   const char* text = std::getenv("OPENACLNN_TEST_SEED");
   return text != nullptr ? std::strtoull(text, nullptr, 0) : 20240607;

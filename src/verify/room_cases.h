@@ -1,4 +1,4 @@
-// The cases of every operator in ops.def, for tests that hold for all of them.
+// The cases of all operators in ops.def, for tests that apply to all of them.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ inline std::vector<Case> all_cases() {
   return all;
 }
 
-// Cases of one operator with at least `elements` results per dtype, for measuring errors.
+// Returns the cases of one operator with at least `elements` results per dtype, for measuring errors.
 inline std::vector<Case> numerics_cases(const std::string& operator_name, int64_t elements) {
 #define OPENACLNN_OPERATOR(folder, name) \
   if (operator_name == #name) return numerics_cases_of_##folder(elements);
@@ -35,7 +35,7 @@ inline std::vector<Case> numerics_cases(const std::string& operator_name, int64_
   return {};
 }
 
-// How a room makes any case, of at most about `elements` elements.
+// How a room creates a random case, with at most about `elements` elements.
 struct RandomCases {
   const char* operator_name;
   Case (*make)(Draw& draw, int64_t elements);

@@ -25,7 +25,7 @@ inline std::span<const Description> descriptions() {
   return all;
 }
 
-// By "aclnnEmbedding" or "aclnnEmbeddingGetWorkspaceSize"; nullptr when there is none.
+// Finds a description by "aclnnEmbedding" or "aclnnEmbeddingGetWorkspaceSize"; nullptr if there is none.
 inline const Description* find_description(std::string_view function) {
   constexpr std::string_view kPhase1 = "GetWorkspaceSize";
   if (function.ends_with(kPhase1)) function.remove_suffix(kPhase1.size());

@@ -57,7 +57,7 @@ Outcome run_operator(std::span<const HostTensor* const> tensors, const Phase1& p
   aclOpExecutor* executor = kUntouchedExecutor;
   Outcome outcome;
   {
-    // Arguments end their life with phase 1, as the contract allows.
+    // Arguments are destroyed after phase 1, as the contract allows.
     std::vector<Descriptor> descriptors;
     std::vector<aclTensor*> handles;
     for (const HostTensor* tensor : tensors) {

@@ -24,7 +24,7 @@ struct Outcome {
   aclnnStatus phase2 = kNotCalled;
   aclError sync = kNotCalled;
   uint64_t workspace_bytes = 0;
-  std::string error;  // the error text of the thread after the last call, empty when there was none
+  std::string error;  // the error messages of the thread after the last call, empty if there were none
   bool workspace_intact = true;      // no byte around the workspace has changed
   bool out_values_untouched = true;  // of a phase 1 that failed
 
@@ -40,15 +40,15 @@ struct RunOptions {
 // Makes device 0 current on this thread.
 void use_device();
 
-// `tensors` in the order of the signature; nullptr stands for a NULL handle.
+// `tensors` in the order of the signature; nullptr means a NULL handle.
 Outcome run_operator(std::span<const HostTensor* const> tensors, const Phase1& phase1, Phase2 phase2,
                      const RunOptions& options = {});
 
-// The steps after phase 1 alone.
+// The steps after phase 1.
 Outcome run_phase2(Phase2 phase2, aclOpExecutor* executor, uint64_t workspace_bytes,
                    const RunOptions& options = {});
 
-// This thread's error text, emptied by the call.
+// Returns and clears this thread's error messages.
 std::string take_error_text();
 
 }  // namespace openaclnn_verify

@@ -1,4 +1,5 @@
-// The library's order of additions for long sums, from its definition: one scalar operation after the other.
+// The library's order of additions for long sums, implemented from its definition with one scalar operation
+// at a time.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 
 namespace openaclnn_verify {
 
-// fl(total) of the terms: blocks of 64 terms, superblocks of 8 blocks, superblock sums in double.
+// Returns fl(total) of the terms: blocks of 64 terms, superblocks of 8 blocks, superblock sums in double.
 inline float prescribed_sum(std::span<const float> terms) {
   double total = 0;
   while (!terms.empty()) {
@@ -24,7 +25,7 @@ inline float prescribed_sum(std::span<const float> terms) {
   return static_cast<float>(total);
 }
 
-// A(n): rounded fp32 additions on the longest path of n >= 1 terms.
+// A(n): the number of rounded fp32 additions on the longest path of n >= 1 terms.
 inline int64_t additions_on_path(int64_t terms) {
   return std::min<int64_t>(terms, 64) - 1 + std::min<int64_t>((terms + 63) / 64, 8) - 1;
 }

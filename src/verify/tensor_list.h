@@ -1,4 +1,4 @@
-// A list of tensors for a call. A list owns its tensors, so it holds copies of the descriptors that it is made of.
+// A list of tensors for a call. A list owns its tensors, so it holds copies of their descriptors.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace openaclnn_verify {
 
-// The same description under a handle of its own.
+// Returns the same description under a new handle.
 inline aclTensor* copy_descriptor(const aclTensor* tensor) {
   int64_t *dims = nullptr, *strides = nullptr, offset = 0;
   uint64_t rank = 0, strides_count = 0;

@@ -1,4 +1,4 @@
-// The coefficients of the update rule from the numbers in device memory and from attributes, once, for every device.
+// Computes the coefficients of the update rule from numbers in device memory and attributes, for all devices.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@
 
 namespace openaclnn {
 
-// `beta1_power`, `beta2_power`: beta^t. On a CPU it runs in the task's FP environment.
+// `beta1_power`, `beta2_power`: beta^t. On a CPU this runs in the task's floating-point environment.
 OPENACLNN_INLINE AdamWCoefficients adam_w_coefficients(const AdamWNumbers& numbers, double beta1_power,
                                                        double beta2_power, bool maximize) {
   AdamWCoefficients c;
@@ -27,13 +27,13 @@ OPENACLNN_INLINE AdamWCoefficients adam_w_coefficients(const AdamWNumbers& numbe
   return c;
 }
 
-// Where a task finds its numbers: of the first version, and the count of steps of the second.
+// The addresses of a task's numbers: those of the first version, and the step count of the second.
 struct AdamWNumberAddresses {
   const void* scalars[kAdamWScalars];
   const void* step;
 };
 
-// The first version: beta^(t-1) is given, and one more factor makes it beta^t.
+// The first version: beta^(t-1) is given, and one multiplication makes it beta^t.
 template <class T>
 OPENACLNN_INLINE AdamWCoefficients coefficients_of_tensors(const AdamWPlan& plan,
                                                            const AdamWNumberAddresses& addresses) {
@@ -46,10 +46,10 @@ OPENACLNN_INLINE AdamWCoefficients coefficients_of_tensors(const AdamWPlan& plan
                              scalars[kAdamWBeta2Power] * numbers.beta2, plan.maximize);
 }
 
-// The second version: t is one more than the steps before this one. A FLOAT count is cut to a whole number that int64 holds; NaN
-// stays NaN.
+// The second version: t is the number of previous steps plus one. A FLOAT count is truncated to a whole
+// number within int64. NaN stays NaN.
 struct AdamWStep {
-  double shown;  // as it is given, where it is FLOAT
+  double shown;  // the given value, if it is FLOAT
   int64_t count;
   bool is_nan;
 
@@ -70,10 +70,10 @@ OPENACLNN_INLINE AdamWCoefficients coefficients_of_step(const AdamWPlan& plan, c
                              step.is_nan ? step.shown : whole_power(beta2, step.t()), plan.maximize);
 }
 
-// A negative count, or none: a fault in strict mode only.
+// Returns whether the count is negative or NaN, which is a fault only in strict mode.
 OPENACLNN_INLINE bool is_faulty(const AdamWStep& step) { return step.is_nan || step.count < 0; }
 
-// All but the count of faults, which the caller writes last.
+// Sets all fields except the count of faults, which the caller writes last.
 OPENACLNN_INLINE void show_step(const AdamWPlan& plan, const AdamWStep& step, Fault& fault) {
   fault.total = 1;
   fault.value = step.count;
@@ -81,7 +81,7 @@ OPENACLNN_INLINE void show_step(const AdamWPlan& plan, const AdamWStep& step, Fa
   fault.real_value = step.shown;
 }
 
-// Where the numbers of a plan lie, from the addresses of the call's parameters.
+// Locates the numbers of a plan from the addresses of the call's parameters.
 template <class Data>
 OPENACLNN_HOST_INLINE AdamWNumberAddresses number_addresses(const AdamWPlan& plan, const Data& data) {
   AdamWNumberAddresses addresses = {};

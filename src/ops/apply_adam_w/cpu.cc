@@ -1,4 +1,5 @@
-// ApplyAdamW on the CPU: four or five streams in, three or four out, one pass; any strides through loops.h.
+// ApplyAdamW on the CPU: reads four or five tensors and writes three or four in one pass; loops.h handles any
+// strides.
 #include "base/plan_tensor.h"
 #include "cpu/loops.h"
 #include "cpu/pairs.h"
@@ -12,14 +13,15 @@ namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
 namespace {
 
-// What all elements of a task share.
+// Data that all elements of a task share.
 struct Update {
   AdamWCoefficients coefficients;
   bool amsgrad;
   bool keeps_maximum_in_v;
 };
 
-// The tensors of a contiguous run. S: parameter and moments, G: gradient, M: maximum, not touched without amsgrad.
+// The tensors of a contiguous run. S: parameter and moments, G: gradient, M: maximum, which is not accessed
+// without amsgrad.
 template <class S, class G, class M>
 struct AdamWRun {
   S *var, *m, *v;
@@ -27,8 +29,8 @@ struct AdamWRun {
   M* maximum;
 };
 
-// A pair of vectors of which all tensors have the same elements: the order that suits the types, or that of memory where BF16 meets
-// another type.
+// Pairs of vectors with the same elements in all tensors. The order is the fastest one for the types, or the
+// memory order if BF16 is mixed with another type.
 template <bool kInOrder, class T>
 HWY_INLINE F32x2 load_pair(const T* from) {
   if constexpr (kInOrder) return {load(from), load(from + F32::kLanes)};
@@ -57,7 +59,7 @@ HWY_INLINE void update_pair(const Update& update, const AdamWRun<S, G, M>& run, 
   F32x2 var = load_pair<kInOrder>(run.var + i);
   adam_w_step(c, m.a, largest.a, var.a);
   adam_w_step(c, m.b, largest.b, var.b);
-  // NaN is rare, and one in any result makes var one.
+  // NaN is rare, and a NaN in any result makes var NaN.
   if (HWY_UNLIKELY(has_nan(var))) {
     for (F32x2* const result : {&m, &v, &largest, &var}) *result = canonical(*result);
   }
@@ -67,7 +69,7 @@ HWY_INLINE void update_pair(const Update& update, const AdamWRun<S, G, M>& run, 
   if (update.amsgrad && !update.keeps_maximum_in_v) store_pair<kInOrder>(largest, run.maximum + i);
 }
 
-// The last elements, with +0 behind them, in memory that whole vectors fit into.
+// The last elements, followed by +0, in memory of whole vectors.
 template <class T>
 struct Padded {
   Padded(const T* from, int64_t count) { copy_in(from, count, elements); }

@@ -1,5 +1,5 @@
-// ApplyAdamW on a GPU: a thread takes neighbouring elements of all tensors, 16 bytes of the widest, and a grid that fits the GPU goes
-// over them in one pass.
+// ApplyAdamW on a GPU: a thread processes neighbouring elements of all tensors, 16 bytes of the widest type.
+// A grid that fits the GPU covers them in one pass.
 #include "base/plan_tensor.h"
 #include "cuda/loops.cuh"
 #include "ops/apply_adam_w/coefficients.h"
@@ -11,7 +11,8 @@ namespace openaclnn::cuda {
 
 namespace {
 
-// The first elements. S: parameter and moments, G: gradient, M: maximum, not touched without amsgrad.
+// Addresses of the first elements. S: parameter and moments, G: gradient, M: maximum, which is not accessed
+// without amsgrad.
 template <class S, class G, class M>
 struct AdamWTensors {
   S *var, *m, *v;
@@ -19,7 +20,8 @@ struct AdamWTensors {
   M* maximum;
 };
 
-// What the first thread of each block finds out for all of them. The numbers are on the device, and read when the kernel runs.
+// Data that the first thread of each block computes for all threads. The numbers are in device memory and
+// read when the kernel runs.
 struct AdamWPrepared {
   AdamWCoefficients coefficients;
   bool is_fault;
@@ -41,7 +43,7 @@ struct AdamWPrepared {
   }
 };
 
-// The larger one; b when they are equal, and NaN when either is.
+// Returns the larger one; b if they are equal, and NaN if either is.
 __device__ __forceinline__ float maximum(float a, float b) { return a > b || a != a ? a : b; }
 
 template <int kCount, class S, class G, class M>
@@ -68,7 +70,7 @@ __device__ __forceinline__ void update(const AdamWPlan& plan, const AdamWCoeffic
   if (plan.amsgrad && !keeps_maximum_in_v) store_pack(largest, tensors.maximum + at[kAdamWMaximum]);
 }
 
-// Elements in packs of kCount; what is left over at the end of a single run goes one by one.
+// Processes elements in packs of kCount. The rest at the end of a single run is processed one by one.
 template <int kCount, class S, class G, class M>
 __global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
     update_all(const __grid_constant__ AdamWPlan plan, const __grid_constant__ AdamWTensors<S, G, M> tensors,

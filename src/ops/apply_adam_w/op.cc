@@ -25,7 +25,7 @@ std::string describe_fault(const Fault& fault) {
               fault.limit);
 }
 
-// All arguments, in the order of the signature: visit(argument, operand or kAdamWOperands).
+// Visits all arguments in the order of the signature: visit(argument, operand or kAdamWOperands).
 template <class Visit>
 Status for_each_argument(const AdamWArgs& args, const Visit& visit) {
   const auto operand = [&](AdamWOperand k) { return visit(args[k], k); };
@@ -40,7 +40,7 @@ Status for_each_argument(const AdamWArgs& args, const Visit& visit) {
   return operand(kAdamWMaximum);
 }
 
-// The second version takes 16-bit gradients of FLOAT parameters, and then a maximum of either dtype.
+// The second version accepts 16-bit gradients for FLOAT parameters, and then a maximum of either dtype.
 Status check_grad_dtype(const AdamWArgs& args) {
   const Argument &var = args[kAdamWVar], &grad = args[kAdamWGrad];
   if (args.version == AdamWVersion::first) return require_same_dtype(grad, var);
@@ -83,7 +83,7 @@ Status check_shapes(const AdamWArgs& args) {
   });
 }
 
-// The outputs: the maximum is one in the second version only.
+// Returns whether an operand is an output. The maximum is one only in the second version.
 bool is_written(const AdamWArgs& args, AdamWOperand operand) {
   return operand < kAdamWGrad || (operand == kAdamWMaximum && args.version == AdamWVersion::second);
 }
@@ -164,7 +164,8 @@ Result<Call> plan(const AdamWArgs& args, const PlanContext&) {
 
 namespace {
 
-// The handles of these arguments, in signature order: required ones are not NULL, and all are live.
+// Looks up these arguments in the order of the signature: required ones must not be NULL, and all must be
+// live.
 struct AdamWHandle {
   NamedTensor tensor;
   Argument* argument;

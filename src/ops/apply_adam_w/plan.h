@@ -1,4 +1,4 @@
-// ApplyAdamW: what its kernels read, on every device.
+// ApplyAdamW: the plan that kernels of all devices read.
 #pragma once
 
 #include <array>
@@ -9,10 +9,10 @@
 
 namespace openaclnn {
 
-// The tensors that the formula walks over, in the order of the loops.
+// The tensors of the formula, in the order of the loops.
 enum AdamWOperand { kAdamWVar, kAdamWM, kAdamWV, kAdamWGrad, kAdamWMaximum, kAdamWOperands };
 
-// The numbers that the first version takes as tensors, in the order of the signature.
+// The hyperparameters that the first version takes as tensors, in the order of the signature.
 enum AdamWScalar {
   kAdamWBeta1Power,
   kAdamWBeta2Power,
@@ -24,20 +24,20 @@ enum AdamWScalar {
   kAdamWScalars
 };
 
-// Where the numbers of the formula come from, and where amsgrad keeps its maximum.
+// The source of the hyperparameters, and the location of amsgrad's maximum.
 enum class AdamWVersion {
   first,   // seven tensors of one element; the maximum goes to vRef
-  second,  // attributes, and a tensor that counts the steps; the maximum has a tensor of its own
+  second,  // attributes, and a tensor with the step count; the maximum has its own tensor
 };
 
-// The numbers of the formula, as they are given: exact in double.
+// The hyperparameters as passed: exact in double.
 struct AdamWNumbers {
   double lr, beta1, beta2, weight_decay, eps;
 };
 
-// One number in device memory.
+// The location of one hyperparameter in device memory.
 struct AdamWNumberPlace {
-  int parameter;   // of the call
+  int parameter;   // index in the call
   int64_t offset;  // elements
 };
 
@@ -56,9 +56,9 @@ struct AdamWPlan {
   int64_t bytes_per_element;  // read and written
 };
 
-// The formula in fp32. Each is rounded once from double.
+// The coefficients in fp32, each rounded once from double.
 struct AdamWCoefficients {
-  float direction;  // -1: the gradient is followed upwards
+  float direction;  // -1 for maximize
   float one_minus_beta1, beta2, one_minus_beta2;
   float decay;       // 1 - lr * weight_decay
   float step_size;   // lr / (1 - beta1^t)

@@ -1,4 +1,4 @@
-// ApplyAdamW: from the dtypes in a plan to the storage types that a kernel is compiled for.
+// ApplyAdamW: maps the dtypes in a plan to the storage types that a kernel is compiled for.
 #pragma once
 
 #include <type_traits>
@@ -8,8 +8,8 @@
 
 namespace openaclnn {
 
-// visit(S(), G(), M()) with the types that phase 1 lets through: all the same, or 16-bit gradients of FLOAT parameters and then a
-// maximum of either type.
+// Calls visit(S(), G(), M()) with a combination that phase 1 accepts: all the same, or 16-bit gradients of
+// FLOAT parameters and a maximum of either type.
 template <class Visit>
 OPENACLNN_HOST_INLINE auto with_types(const AdamWPlan& plan, const Visit& visit) {
   return with_float_type(plan.dtypes[kAdamWVar], [&](auto state) {

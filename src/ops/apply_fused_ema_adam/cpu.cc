@@ -1,4 +1,4 @@
-// ApplyFusedEmaAdam on the CPU: five streams in, four out, one pass; any strides through loops.h.
+// ApplyFusedEmaAdam on the CPU: reads five tensors and writes four in one pass; loops.h handles any strides.
 #include <algorithm>
 
 #include "base/plan_tensor.h"

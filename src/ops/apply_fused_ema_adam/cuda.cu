@@ -1,4 +1,5 @@
-// ApplyFusedEmaAdam on a GPU: a thread takes 16 bytes of all five tensors, and a grid that fits the GPU goes over them in one pass.
+// ApplyFusedEmaAdam on a GPU: a thread processes 16 bytes of all five tensors; a grid that fits the GPU
+// covers them in one pass.
 #include "base/plan_tensor.h"
 #include "base/storage_types.h"
 #include "cuda/loops.cuh"
@@ -14,7 +15,7 @@ struct Tensors {
   T* base[kEmaStep];
 };
 
-// grad may be one of the other tensors: a thread reads all of an element before it writes any.
+// grad may equal one of the other tensors: a thread reads all inputs of an element before it writes any.
 template <int kCount, class T>
 __device__ __forceinline__ void update(const EmaAdamCoefficients& coefficients, const Tensors<T>& tensors,
                                        const int64_t (&at)[kEmaStep]) {
@@ -32,7 +33,7 @@ __device__ __forceinline__ void update(const EmaAdamCoefficients& coefficients, 
   store_pack(x.s, address(kEmaS));
 }
 
-// Elements in packs of kCount; what is left over at the end of a single run goes one by one.
+// Processes elements in packs of kCount. The rest at the end of a single run is processed one by one.
 template <int kCount, class T>
 __global__ void __launch_bounds__(kThreads)
     update_all(const __grid_constant__ EmaAdamPlan plan, const __grid_constant__ Tensors<T> tensors,

@@ -1,4 +1,5 @@
-// The update rule and its coefficients, once, for every device: V is a SIMD vector on the CPU and float on a GPU.
+// The update rule and its coefficients, shared by all devices: V is a SIMD vector on the CPU and float on a
+// GPU.
 #pragma once
 
 #include <cmath>
@@ -8,11 +9,12 @@
 #include "base/power.h"
 #include "ops/apply_fused_ema_adam/plan.h"
 
-// Each operation below is one rounded IEEE operation; the build forbids contraction to fused multiply-add. The order is part
-// of the operator's contract: it fixes the bits.
+// Each operation below is one rounded IEEE operation; the build disables contraction to fused multiply-add.
+// The order is part of the operator's contract, because it determines the bits.
 namespace openaclnn {
 
-// The coefficients for update count t, in double from the double attributes. On a CPU it runs in the task's FP environment.
+// Computes the coefficients for update count t, in double. On a CPU this runs in the task's floating-point
+// environment.
 OPENACLNN_INLINE EmaAdamCoefficients ema_adam_coefficients(const EmaAdamAttributes& a, int64_t t) {
   EmaAdamCoefficients c;
   c.beta1 = static_cast<float>(a.beta1);
@@ -30,22 +32,22 @@ OPENACLNN_INLINE EmaAdamCoefficients ema_adam_coefficients(const EmaAdamAttribut
   return c;
 }
 
-// The first half: new moments, and the direction of the step.
+// The first half: computes the new moments and the direction of the step.
 template <class V>
 OPENACLNN_INLINE V adam_direction(const EmaAdamCoefficients& c, V g, V var, V& m, V& v) {
   if (!c.decoupled)
-    g = V(c.weight_decay) * var + g;  // mode 0, L2: decay joins the gradient, also when it is 0 (0 * inf)
+    g = V(c.weight_decay) * var + g;  // mode 0, L2: decay is added to the gradient, even if it is 0 (0 * inf)
   m = V(c.one_minus_beta1) * g + V(c.beta1) * m;
   v = (g * g) * V(c.one_minus_beta2) + V(c.beta2) * v;
-  using std::sqrt;  // of float; a vector brings its own
+  using std::sqrt;  // for float; vectors define their own
   const V denominator = sqrt(v * V(c.v_scale)) + V(c.eps);
   return (m * V(c.m_scale)) / denominator;
 }
 
-// The second half: the step, and the average of the weights.
+// The second half: takes the step and updates the average.
 template <class V>
 OPENACLNN_INLINE void ema_step(const EmaAdamCoefficients& c, V direction, V& var, V& s) {
-  if (c.decoupled) direction = direction + V(c.weight_decay) * var;  // mode 1, AdamW: decay joins the update
+  if (c.decoupled) direction = direction + V(c.weight_decay) * var;  // mode 1, AdamW: decay is added here
   var = var - V(c.lr) * direction;
   s = V(c.ema_decay) * s + V(c.one_minus_ema) * var;
 }

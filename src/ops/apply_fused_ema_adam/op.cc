@@ -58,11 +58,11 @@ Result<Call> plan(const EmaAdamArgs& args, const PlanContext&) {
   call.nothing_to_do = args.grad.view.is_empty();
 
   Parameter grad = parameter(args.grad, Role::input);
-  grad.may_equal_output = true;  // each element is read before any is written
+  grad.may_equal_output = true;  // all inputs of an element are read before any output is written
   call.add(grad);
   for (const Argument* state : {&args.var, &args.m, &args.v, &args.s})
     call.add(parameter(*state, Role::reference));
-  // Whatever its shape, step is one number: the 8 bytes at data + offset * 8.
+  // For any shape, step is one number: the 8 bytes at data + offset * 8.
   Parameter step = parameter(args.step, Role::input);
   step.view.rank = 0;
   step.is_accessed = args.attributes.bias_correction && !call.nothing_to_do;

@@ -14,7 +14,7 @@ struct EmaAdamArgs {
   EmaAdamAttributes attributes;
 };
 
-// The list operator has the same attributes and the same fault.
+// Also used by the list operator, which has the same attributes and the same fault.
 Status check_mode(const EmaAdamAttributes& attributes);
 std::string describe_ema_adam_fault(const Fault& fault);
 

@@ -1,4 +1,4 @@
-// ApplyFusedEmaAdam: what its kernels read, on every device.
+// ApplyFusedEmaAdam: the plan that kernels of all devices read.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct EmaAdamAttributes {
 // Parameters of the call, in the order of the signature.
 enum EmaAdamParameter { kEmaGrad, kEmaVar, kEmaM, kEmaV, kEmaS, kEmaStep, kEmaParameters };
 
-// The formula in fp32. Each is rounded once from double.
+// The coefficients in fp32, each rounded once from double.
 struct EmaAdamCoefficients {
   float beta1, one_minus_beta1;
   float beta2, one_minus_beta2;

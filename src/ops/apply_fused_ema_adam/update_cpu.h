@@ -1,4 +1,4 @@
-// The update of a contiguous run, for the kernel of one set of tensors and the one of lists.
+// Updates a contiguous run, for the kernels of ApplyFusedEmaAdam and ApplyFusedEmaAdamList.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
-// NaN is rare, so one test that every NaN reaches spares the tests of the single results.
+// NaN is rare. The caller tests one result that every NaN reaches instead of testing all results.
 HWY_INLINE void make_canonical(bool any_nan, F32x2& x, F32x2& y) {
   if (HWY_UNLIKELY(any_nan)) {
     x = canonical(x);
@@ -18,8 +18,8 @@ HWY_INLINE void make_canonical(bool any_nan, F32x2& x, F32x2& y) {
   }
 }
 
-// Up to kUpdateBlock contiguous elements, in two passes: square root and division are so slow that with the whole formula in one
-// loop the processor's queues fill up with operations that wait for them.
+// Updates up to kUpdateBlock contiguous elements in two passes. Square roots and divisions are slow: with the
+// whole formula in one loop, the processor's queues fill with operations that wait for them.
 inline constexpr int64_t kUpdateBlock = 512;
 
 template <class T>
@@ -30,7 +30,7 @@ struct EmaAdamBlock {
   template <class Load, class Store>
   HWY_INLINE F32x2 direction(int64_t i, const Load& load_from, const Store& store_to) const {
     const F32x2 g = load_from(grad + i);
-    const F32x2 w = c.decoupled ? F32x2() : load_from(var + i);  // unused then
+    const F32x2 w = c.decoupled ? F32x2() : load_from(var + i);  // unused if decoupled is false
     F32x2 new_m = load_from(m + i), new_v = load_from(v + i);
     const F32x2 result = {adam_direction(c, g.a, w.a, new_m.a, new_v.a),
                           adam_direction(c, g.b, w.b, new_m.b, new_v.b)};
@@ -52,7 +52,8 @@ struct EmaAdamBlock {
   }
 };
 
-// One contiguous run. grad may be one of the other tensors: each element of it is read before any is written.
+// Updates one contiguous run. grad may equal one of the other tensors: each of its elements is read before
+// any is written.
 template <class T>
 void update_run(const EmaAdamCoefficients& coefficients, const std::array<T*, kEmaStep>& tensors,
                 int64_t count) {

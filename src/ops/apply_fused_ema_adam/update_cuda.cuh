@@ -1,5 +1,5 @@
-// The update on a GPU, for the kernel of one set of tensors and the one of lists: coefficients once per block, then elements in
-// registers.
+// The update on a GPU, for the kernels of ApplyFusedEmaAdam and ApplyFusedEmaAdamList. Coefficients are
+// computed once per block, then elements are processed in registers.
 #pragma once
 
 #include "cuda/kernel.cuh"
@@ -22,7 +22,8 @@ struct EmaAdamElements {
   }
 };
 
-// What the first thread of each block finds out for all of them. The step is on the device, and read when the kernel runs.
+// Data that the first thread of each block computes for all threads. The step is in device memory and read
+// when the kernel runs.
 struct EmaAdamStep {
   EmaAdamCoefficients coefficients;
   bool is_fault;

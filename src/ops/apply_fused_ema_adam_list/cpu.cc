@@ -1,4 +1,5 @@
-// ApplyFusedEmaAdamList on the CPU: the elements of all tensors as one range that threads share, in any mix of dtypes.
+// ApplyFusedEmaAdamList on the CPU: threads share one range of the elements of all tensors, with any mix of
+// dtypes.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -17,12 +18,12 @@ namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
 namespace {
 
-constexpr int64_t kGranularity = 1024;  // tensors are cut among threads at multiples of it
+constexpr int64_t kGranularity = 1024;  // tensors are split among threads at multiples of this
 constexpr int64_t kBlock = 512;         // five buffers of floats: 10 KiB, well inside L1
 constexpr int64_t kShortRun =
-    64;  // below, gathering several runs into one block is faster than working run by run
+    64;  // below this, gathering several runs into one block is faster than processing run by run
 
-// What all elements of a task share.
+// Data that all elements of a task share.
 struct Update {
   const EmaAdamListPlan& plan;
   void* const* addresses;
@@ -31,14 +32,15 @@ struct Update {
   float grad_scale;
 };
 
-// The first element of each tensor of an item, or of a run of it; nullptr for lists that are not given.
+// Addresses of the first element of each tensor of an item, or of a run of it; nullptr for lists that are not
+// given.
 using Pointers = std::array<std::byte*, kEmaLists>;
 
 int64_t element_bytes(const EmaAdamListItem& item, size_t list) {
   return item.dtypes[list] == ACL_FLOAT ? 4 : 2;
 }
 
-// to[i] = change(from[i]), converted between storage types.
+// Sets to[i] = change(from[i]), converted between storage types.
 template <class From, class To, class Change>
 void convert(const From* from, To* to, int64_t count, const Change& change) {
   int64_t i = 0;
@@ -50,7 +52,7 @@ void convert(const From* from, To* to, int64_t count) {
   convert(from, to, count, [](F32 x) { return x; });
 }
 
-// The gradient as the formula wants it.
+// The gradient as the formula uses it.
 template <class From>
 void load_grad(const Update& update, const From* from, float* to, int64_t count) {
   if (update.divides) {
@@ -75,7 +77,8 @@ T* at(const Pointers& pointers, size_t list) {
   return reinterpret_cast<T*>(pointers[list]);
 }
 
-// A contiguous run of mixed dtypes: what is not float passes through buffers in L1, block by block.
+// Updates a contiguous run of mixed dtypes. Tensors that are not float pass through buffers in L1, block by
+// block.
 void update_mixed_run(const Update& update, const EmaAdamListItem& item, const Pointers& run, int64_t count) {
   alignas(64) float buffers[kEmaStep][kBlock];
   for (int64_t begin = 0; begin < count; begin += kBlock) {
@@ -129,7 +132,7 @@ Pointers moved(const EmaAdamListItem& item, const Pointers& base, const RunCurso
   return pointers;
 }
 
-// visit(first element, stride, position in the block, elements) for the runs of one operand in a block.
+// Calls visit(first element, stride, position in the block, elements) for the runs of one operand in a block.
 template <class T, class Visit>
 void for_each_piece(RunCursor<kEmaLists> cursor, size_t operand, T* base, int64_t count, const Visit& visit) {
   for (int64_t done = 0; done < count;) {
@@ -140,7 +143,8 @@ void for_each_piece(RunCursor<kEmaLists> cursor, size_t operand, T* base, int64_
   }
 }
 
-// Any strides: every operand is gathered into a block of floats, and what was written is scattered back.
+// Updates elements with any strides: gathers every operand into a block of floats and scatters the outputs
+// back.
 void update_gathered(const Update& update, const EmaAdamListItem& item, const Pointers& base,
                      const RunCursor<kEmaLists>& cursor, int64_t count) {
   alignas(64) float buffers[kEmaStep][kBlock];
@@ -173,7 +177,7 @@ void update_gathered(const Update& update, const EmaAdamListItem& item, const Po
   if (update.plan.has_copies) scatter_back(buffers[kEmaListVar], kEmaListCopy);
 }
 
-// The elements [begin, end) of an item, in the order of its nest.
+// Updates the elements [begin, end) of an item in the order of its nest.
 void update_item(const Update& update, const EmaAdamListItem& item, int64_t begin, int64_t end) {
   Pointers base = {};
   const int64_t first = item.nest == kAllContiguous ? begin : 0;
@@ -205,7 +209,7 @@ void update_item(const Update& update, const EmaAdamListItem& item, int64_t begi
   }
 }
 
-// A place in the range of all elements, moved down to where a tensor may be cut.
+// A position in the range of all elements, rounded down to where a tensor may be split.
 struct Cut {
   int64_t item;
   int64_t element;
@@ -243,7 +247,7 @@ T number(const EmaAdamListPlan& plan, const TaskIo& io, EmaAdamListTensor which)
 Fault run_apply_fused_ema_adam_list(const void* opaque_plan, const TaskIo& io) {
   const auto& plan = *static_cast<const EmaAdamListPlan*>(opaque_plan);
   const auto is_given = [&](EmaAdamListTensor which) { return plan.parameters[which] != kNotGiven; };
-  // A skipped step is none: whoever counts steps may have taken it back to 0 already.
+  // A skipped step reports no fault: the caller may already have reset its count to 0.
   if (is_given(kEmaListFoundInf) && number<float>(plan, io, kEmaListFoundInf) != 0) return {};
   int64_t t = 1;
   if (plan.attributes.bias_correction) {

@@ -1,5 +1,5 @@
-// ApplyFusedEmaAdamList on a GPU: a table of all tensors in the workspace, and one kernel whose blocks share the elements of all of
-// them evenly, in any mix of dtypes.
+// ApplyFusedEmaAdamList on a GPU: a table of all tensors in the workspace, and one kernel. Its blocks evenly
+// share the elements of all tensors, with any mix of dtypes.
 #include "base/plan_tensor.h"
 #include "base/search.h"
 #include "cuda/float_types.cuh"
@@ -14,11 +14,11 @@ namespace openaclnn::cuda {
 namespace {
 
 constexpr int kTogether = 4;             // elements of a thread: 16 bytes of FLOAT, 8 of the others
-constexpr int64_t kTileElements = 4096;  // of one tensor, that a block takes at a time
+constexpr int64_t kTileElements = 4096;  // of one tensor, processed by a block at a time
 
 using Entry = EmaAdamListEntry;
 
-// What the kernel needs besides the table.
+// The data that the kernel needs in addition to the table.
 struct Run {
   EmaAdamAttributes attributes;
   const Entry* entries;
@@ -29,7 +29,7 @@ struct Run {
   bool has_copies, strict;
 };
 
-// The dtype is the same for all threads of a warp, nearly always.
+// The dtype is almost always the same for all threads of a warp.
 template <int kCount>
 __device__ __forceinline__ void load(const Entry& entry, int list, int64_t at, float (&to)[kCount]) {
   void* const base = entry.addresses[list];
@@ -49,7 +49,7 @@ __device__ __forceinline__ void store(const float (&from)[kCount], const Entry& 
   }
 }
 
-// Elements from `element` on, in the order of the tensors' nest. All are read before any is written.
+// Updates elements from `element` on, in the order of the tensors' nest. All are read before any is written.
 template <int kCount>
 __device__ __forceinline__ void update(const EmaAdamCoefficients& coefficients, const Run& run,
                                        const Entry& entry, float grad_scale, int64_t element) {
@@ -73,7 +73,7 @@ __device__ __forceinline__ void update(const EmaAdamCoefficients& coefficients, 
   if (run.has_copies) store(x.var, entry, kEmaListCopy, at[kEmaListCopy]);
 }
 
-// The item that has a tile.
+// Returns the item that contains a tile.
 __device__ __forceinline__ int64_t item_of(const Run& run, int64_t tile) {
   return last_where(0, run.items, [&](int64_t item) { return run.entries[item].first_tile <= tile; });
 }
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
   __shared__ EmaAdamStep prepared;
   __shared__ bool skips;
   if (threadIdx.x == 0) {
-    skips = run.found_inf != nullptr && *run.found_inf != 0;  // such a step has no fault either
+    skips = run.found_inf != nullptr && *run.found_inf != 0;  // a skipped step also has no fault
     if (!skips) prepared.prepare(run.attributes, run.step, run.strict, fault);
   }
   __syncthreads();
@@ -120,7 +120,7 @@ Entry entry_of(const EmaAdamListPlan& plan, const EmaAdamListItem& item, void* c
   entry.nest = item.nest;
   entry.dtypes = item.dtypes;
   entry.packed = 1;
-  LoopNest<kEmaLists> run = {};  // of a contiguous tensor
+  LoopNest<kEmaLists> run = {};  // the nest of a contiguous tensor
   run.rank = 1;
   run.dims[0] = item.numel;
   run.strides[0].fill(1);

@@ -1,4 +1,4 @@
-// ApplyFusedEmaAdamList: look-up, checks, plan and the two entry points.
+// ApplyFusedEmaAdamList: lookups, checks, plan and the two entry points.
 #include "ops/apply_fused_ema_adam_list/op.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr std::array<const char*, kEmaLists> kListNames = {"grads", "varRefs", "
 
 Status invalid(std::string sentence) { return {ACLNN_ERR_PARAM_INVALID, std::move(sentence)}; }
 
-// The tensors with one index: five, or six with copies.
+// The tensors of one index: five, or six with copies.
 struct Index {
   std::array<Argument, kEmaLists> tensors;
   size_t count;
@@ -33,7 +33,7 @@ struct Index {
   bool has_copy() const { return count == kEmaLists; }
 };
 
-// All handles are live.
+// Looks up all handles, which must be live.
 using Names = std::array<const char*, kEmaLists>;
 Status look_up(const EmaAdamListArgs& args, size_t n, const Names& names, Index& index) {
   index.count = args.has_copies() ? kEmaLists : kEmaListCopy;
@@ -61,7 +61,7 @@ Status require_equal_lengths(const EmaAdamListArgs& args) {
   return {};
 }
 
-// Each dtype is accepted.
+// Checks that each dtype is accepted.
 Status check_dtypes(const Index& index) {
   static constexpr aclDataType kHalfFloats[] = {ACL_FLOAT16, ACL_BF16};
   for (const Argument& tensor : index.floats()) OPENACLNN_TRY(require_dtype(tensor, kFloatTypes));
@@ -75,7 +75,7 @@ Status check_number_dtypes(const EmaAdamListArgs& args) {
   return {};
 }
 
-// The dtypes of one index fit each other.
+// Checks that the dtypes of one index are compatible.
 Status check_dtype_relations(const Index& index) {
   const Argument& m = index[kEmaListM];
   for (const size_t list : {kEmaListGrad, kEmaListVar}) {
@@ -138,13 +138,13 @@ Status check_distinct_elements(const Index& index) {
   return {};
 }
 
-// The order of validation. A stage looks at the tensors of every index, then at the rest of the call.
+// The order of validation. A stage checks the tensors of every index, then the rest of the call.
 struct Stage {
   Status (*check_index)(const Index&);
   Status (*check_rest)(const EmaAdamListArgs&);
 };
 constexpr Stage kStages[] = {
-    {nullptr, check_numbers_found},  // and of an index, looking it up is all there is to it
+    {nullptr, check_numbers_found},  // looking up an index is its only check here
     {check_dtypes, check_number_dtypes},   {check_dtype_relations, nullptr},
     {check_extents, check_number_extents}, {check_shapes, check_number_shapes},
     {nullptr, check_attributes},           {check_formats, check_number_formats},
@@ -158,7 +158,8 @@ Status check(const Index& index) {
   return {};
 }
 
-// Looks up index n and runs one stage, or all, with names such as "varRefs[17]", which only failures pay for.
+// Looks up index n and runs one stage, or all. Builds names such as "varRefs[17]", so only failing calls use
+// it.
 Status check_with_names(const EmaAdamListArgs& args, size_t n, const Stage* stage) {
   std::array<std::string, kEmaLists> texts;
   Names names;
@@ -172,7 +173,7 @@ Status check_with_names(const EmaAdamListArgs& args, size_t n, const Stage* stag
   return stage->check_index != nullptr ? stage->check_index(index) : Status();
 }
 
-// What index `wrong` was refused for is not the answer yet: an earlier stage may fail at a later index.
+// The failure of index `wrong` is not necessarily the first: an earlier stage may fail at a later index.
 Status first_failure(const EmaAdamListArgs& args, size_t wrong) {
   for (const Stage& stage : kStages) {
     for (size_t n = 0; n < args.length(); ++n) OPENACLNN_TRY(check_with_names(args, n, &stage));
@@ -181,9 +182,9 @@ Status first_failure(const EmaAdamListArgs& args, size_t wrong) {
   return check_with_names(args, wrong, nullptr);
 }
 
-// ---- the plan ----
+// ---- The plan ----
 
-// True for the strides that a NULL strides pointer means; dims of size 1 have no stride that matters.
+// Returns true for the strides that a NULL strides pointer means. Strides of dims of size 1 do not matter.
 bool is_row_major(const TensorView& view) {
   int64_t expected = 1;
   for (int k = view.rank - 1; k >= 0; --k) {
@@ -204,7 +205,7 @@ class Planner {
     call_.elements.resize(length * (args.has_copies() ? kEmaLists : kEmaListCopy));
   }
 
-  // The index has passed its checks.
+  // Requires that the index has passed its checks.
   void add(size_t n, const Index& index) {
     for (size_t k = 0; k < index.count; ++k) call_.elements.set(k * args_.length() + n, index[k].view);
     for (size_t k = 0; k < index.count; ++k) {
@@ -276,14 +277,14 @@ class Planner {
     made.is_input = list != kEmaListCopy;
     made.is_output = list != kEmaListGrad;
     made.is_accessed = !items_.empty();
-    made.may_equal_output = list == kEmaListGrad;  // each element is read before any of its index is written
+    made.may_equal_output = list == kEmaListGrad;  // reads of an element precede its writes
     made.is_list = true;
     made.first_element = list * args_.length();
     made.element_count = args_.length();
     return made;
   }
 
-  // Whatever its shape, it is one number.
+  // For any shape, it is one number.
   Parameter number_parameter(size_t which) const {
     Parameter made = parameter(args_.tensors[which], Role::input);
     made.view.rank = 0;

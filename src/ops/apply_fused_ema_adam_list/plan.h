@@ -1,4 +1,4 @@
-// ApplyFusedEmaAdamList: what its kernels read, on every device.
+// ApplyFusedEmaAdamList: the plan that kernels of all devices read.
 #pragma once
 
 #include <array>
@@ -10,18 +10,18 @@
 
 namespace openaclnn {
 
-// The lists in the order of the signature; the first five are the tensors of ApplyFusedEmaAdam in its order.
+// The lists in the order of the signature. The first five are the tensors of ApplyFusedEmaAdam in its order.
 enum EmaAdamList { kEmaListGrad, kEmaListVar, kEmaListM, kEmaListV, kEmaListS, kEmaListCopy, kEmaLists };
 
-// The tensors behind the lists, in the order of the signature.
+// The tensors after the lists, in the order of the signature.
 enum EmaAdamListTensor { kEmaListStep, kEmaListGradScale, kEmaListFoundInf, kEmaListTensors };
 
-// One index of the lists that is not empty.
+// One non-empty index of the lists.
 struct EmaAdamListItem {
   int64_t start;  // elements of all items before this one
   int64_t numel;
   int64_t index;                           // within the lists
-  int64_t nest;                            // of the plan's nests, or kAllContiguous
+  int64_t nest;                            // index into the plan's nests, or kAllContiguous
   std::array<int64_t, kEmaLists> offsets;  // elements
   std::array<aclDataType, kEmaLists> dtypes;
 };
@@ -29,17 +29,17 @@ inline constexpr int64_t kAllContiguous = -1;
 
 using EmaAdamListNest = LoopNest<kEmaLists>;  // without copies: the sixth operand repeats var
 
-// What a GPU needs of an item.
+// The data of an item that a GPU needs.
 struct EmaAdamListEntry {
   int64_t first_tile;  // tiles of all items before this one
   int64_t numel;
   std::array<void*, kEmaLists> addresses;
   std::array<aclDataType, kEmaLists> dtypes;
-  int64_t nest;    // of the table's nests, or kAllContiguous
-  int64_t packed;  // 1: neighbouring elements can be reached together
+  int64_t nest;    // index into the table's nests, or kAllContiguous
+  int64_t packed;  // 1: neighbouring elements are contiguous
 };
 
-// Followed by `items` items and then the nests of those that need one.
+// Followed by `items` items, then by the nests of those that need one.
 struct EmaAdamListPlan {
   EmaAdamAttributes attributes;
   int64_t lists_length;

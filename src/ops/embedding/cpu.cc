@@ -1,4 +1,5 @@
-// Embedding on the CPU: one row copied per index, split over threads by positions and, for few wide rows, by columns.
+// Embedding on the CPU: copies one row per index. Threads split the positions and, for few wide rows, the
+// columns.
 #include <algorithm>
 #include <cstring>
 
@@ -14,7 +15,7 @@ namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
 namespace {
 
-// Copies `count` elements of kBytes bytes that do not all lie one behind the other, bit for bit; a null source means zeros.
+// Copies `count` elements of kBytes bytes, not all contiguous, bit for bit. A null source means zeros.
 template <int64_t kBytes>
 void copy_elements(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
@@ -27,8 +28,8 @@ void copy_elements(char* to, int64_t to_stride, const char* from, int64_t from_s
   }
 }
 
-// Copies bytes past the caches, and fetches as many from `ahead` meanwhile. `to` is the start of a line and `bytes` a
-// multiple of lines.
+// Copies bytes with non-temporal stores and prefetches as many from `ahead`. `to` is the start of a cache
+// line and `bytes` a multiple of lines.
 void stream_bytes(char* to, const char* from, const char* ahead, int64_t bytes) {
   constexpr int64_t kLine = 64;
   const hn::ScalableTag<uint64_t> tag;
@@ -43,13 +44,13 @@ void stream_bytes(char* to, const char* from, const char* ahead, int64_t bytes) 
   }
 }
 
-// How rows are copied: large outputs past the caches when their rows are made of whole lines.
+// How rows are copied: large outputs use non-temporal stores if their rows consist of whole cache lines.
 struct RowCopy {
   const EmbeddingPlan& plan;
-  bool is_dense;  // columns lie one behind the other in both
+  bool is_dense;  // whether columns are contiguous in both tensors
   bool streams;
 
-  // `from` nullptr: zeros. `ahead`: what will be copied later and may be fetched meanwhile.
+  // `from` nullptr: zeros. `ahead`: a later source, which may be prefetched.
   void operator()(char* to, const char* from, const char* ahead, int64_t count) const {
     const int64_t bytes = count * plan.element_bytes;
     if (is_dense && from == nullptr) return write_zero_bytes(to, bytes, streams);
@@ -76,8 +77,8 @@ bool in_table(const EmbeddingPlan& plan, int64_t row) {
   return static_cast<uint64_t>(row) < static_cast<uint64_t>(plan.table_rows);
 }
 
-// Calls visit(position, index, offset of the output row, index that comes `distance` positions later) for the positions of the
-// range, in order.
+// Calls visit(position, index, offset of the output row, index `distance` positions later) for the positions
+// of the range, in order.
 template <class Index, class Visit>
 void for_each_index(const EmbeddingPlan& plan, const Index* indices, cpu::Range range, int64_t distance,
                     const Visit& visit) {

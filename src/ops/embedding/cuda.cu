@@ -22,16 +22,16 @@ struct alignas(16) AlignedWord16 {
 struct Copy {
   const char* weight;
   char* out;
-  int64_t words;  // of a row
+  int64_t words;  // per row
   int64_t weight_row_stride, weight_word_stride, out_word_stride;
-  int lanes;  // threads of a row: a power of two
+  int lanes;  // threads per row: a power of two
 };
 
 __device__ __forceinline__ bool in_table(const EmbeddingPlan& plan, int64_t row) {
   return static_cast<uint64_t>(row) < static_cast<uint64_t>(plan.table_rows);
 }
 
-// Counts indices without touching anything else: what strict mode does first.
+// Checks and counts indices without accessing other tensors: the first step of strict mode.
 template <class Index>
 __global__ void __launch_bounds__(kThreads)
     scan_indices(const __grid_constant__ EmbeddingPlan plan, const Index* indices, FaultScan* scans) {
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) scans[blockIdx.x] = mine;
 }
 
-// One block: what all found becomes the fault, and `faults` says how many there are.
+// Runs as one block: combines the results of all blocks into the fault, and sets `faults` to their number.
 template <class Index>
 __global__ void __launch_bounds__(kThreads)
     report_faults(const __grid_constant__ EmbeddingPlan plan, const Index* indices, const FaultScan* scans,
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kThreads)
   fault->count = found.count;
 }
 
-// Words [first, words) in steps of `step`; several are on their way at once. A null source means zeros.
+// Copies words [first, words) in steps of `step`, with several loads in flight. A null source means zeros.
 template <class Word>
 __device__ __forceinline__ void copy_row(const Copy& copy, char* to, const char* from, int64_t first,
                                          int64_t step) {
@@ -85,8 +85,9 @@ __device__ __forceinline__ void copy_row(const Copy& copy, char* to, const char*
   }
 }
 
-// Blocks along x share the rows, blocks along y the words of rows. faults: nullptr, or where it says that nothing is written.
-// scans: nullptr, or where blocks leave what they found; they then have one block along y to a row.
+// Blocks along x share the rows, blocks along y the words of rows. faults: nullptr, or a count; if it is
+// above 0, nothing is written. scans: nullptr, or where blocks store their results; then there is one block
+// along y.
 template <class Index, class Word>
 __global__ void __launch_bounds__(kThreads)
     copy_rows(const __grid_constant__ EmbeddingPlan plan, const __grid_constant__ Copy copy,
@@ -112,7 +113,7 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) scans[static_cast<int64_t>(blockIdx.y) * gridDim.x + blockIdx.x] = mine;
 }
 
-// Bytes of the largest word in which contiguous rows can be copied.
+// Returns the size of the largest word with which contiguous rows can be copied.
 int64_t word_bytes(const EmbeddingPlan& plan, const Copy& copy) {
   uint64_t bits = reinterpret_cast<uintptr_t>(copy.weight) | reinterpret_cast<uintptr_t>(copy.out) |
                   static_cast<uint64_t>(plan.columns * plan.element_bytes) |
@@ -151,7 +152,7 @@ cudaError_t launch(const EmbeddingPlan& plan, const LaunchIo& io) {
     OPENACLNN_CUDA_TRY(report(blocks, kNothingWritten));
   }
 
-  // Few rows are shared out by words as well.
+  // If there are few rows, their words are also distributed.
   const int64_t most_blocks = std::min(blocks_for(INT64_MAX), kMostScanBlocks);
   const int64_t row_blocks = std::min(ceil_div(plan.positions, kThreads / copy.lanes), most_blocks);
   const int64_t word_blocks = std::clamp<int64_t>(most_blocks / row_blocks, 1,

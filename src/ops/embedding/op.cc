@@ -64,7 +64,7 @@ Result<Call> plan(const EmbeddingArgs& args, const PlanContext& context) {
     call.add(made);
   }
 
-  // Of the table only the rows that are copied.
+  // Only the copied rows of the table count.
   call.work_bytes = 2.0 * static_cast<double>(out.view.numel() * out.view.element_bytes());
 
   EmbeddingPlan plan = {};

@@ -1,4 +1,4 @@
-// Embedding: arguments and plan of the table look-up out[i, :] = weight[indices[i], :].
+// Embedding: arguments and plan of the table lookup out[i, :] = weight[indices[i], :].
 #pragma once
 
 #include <cstdint>

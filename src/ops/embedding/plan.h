@@ -1,4 +1,4 @@
-// Embedding: what its kernels read, on every device.
+// Embedding: the plan that kernels of all devices read.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ struct EmbeddingPlan {
   LoopNest<2> nest;    // over the positions in row-major order: offsets of the index and of its output row
   int64_t weight_row_stride, weight_column_stride, out_column_stride;  // elements
   int64_t offsets[kEmbeddingParameters];                               // elements
-  // Parts of a GPU's workspace.
-  int64_t scans;   // what its blocks found wrong
-  int64_t faults;  // int64: how many indices are wrong
+  // Offsets of the parts of a GPU's workspace.
+  int64_t scans;   // faults that its blocks found
+  int64_t faults;  // int64: number of faulty indices
 };
 
 // Fault::kind

@@ -1,5 +1,6 @@
-// EmbeddingDenseBackward on the CPU: sort the positions by row, then every output row is owned by one thread, which adds the
-// row's terms in ascending position. Rows with very many terms are split by columns instead. Tables of a few columns need no sort.
+// EmbeddingDenseBackward on the CPU: sorts the positions by row. One thread owns each output row and adds the
+// row's terms in ascending position. Rows with very many terms are split by columns instead. Tables of a few
+// columns need no sort.
 #include <algorithm>
 #include <atomic>
 
@@ -19,27 +20,28 @@ namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
 namespace {
 
-// What the summing phase needs, with the pointers resolved.
+// The data of the summing phase, with resolved pointers.
 template <class In, class Out>
 struct TableGradient {
   const EmbeddingBackwardPlan& plan;
   const In* grad;
   Out* out;
   SortedPositions sorted;
-  bool streams;  // the table is larger than the caches
+  bool streams;  // whether the table is larger than the caches
 
   const In* row_at(int64_t position) const {
     if (plan.grad_row_nest.rank <= 1) return grad + position * plan.grad_row_nest.strides[0][0];
     return grad + RunCursor<1>(plan.grad_row_nest, position).offset(0);
   }
-  // The row of grad that belongs to a sorted entry.
+  // Returns the row of grad for a sorted entry.
   const In* grad_row(int64_t entry) const { return row_at(sorted.position(entry)); }
-  // 1, or one over the number of terms of a row.
+  // Returns 1, or one over the number of terms of a row.
   F32 scale(int64_t terms) const {
     return F32(plan.scale_by_frequency ? 1.0f / static_cast<float>(terms) : 1.0f);
   }
 
-  // Writes columns [columns.begin, columns.end) of one output row from the entries [first, last), at least one.
+  // Writes columns [columns.begin, columns.end) of one output row from the entries [first, last), at least
+  // one.
   void write_row(int64_t row, int64_t first, int64_t last, cpu::Range columns,
                  RowAccumulators& accumulators) const {
     const int64_t terms = last - first;
@@ -47,7 +49,7 @@ struct TableGradient {
     for (int64_t begin = columns.begin; begin < columns.end; begin += most) {
       const int64_t end = std::min(begin + most, columns.end);
       const int64_t offset = begin * plan.grad_column_stride;
-      // While this row is summed, the rows of the next entries are fetched.
+      // Prefetches the rows of the next entries while this row is summed.
       const Rows rows{terms, sorted.count - first, [&](int64_t k) { return grad_row(first + k) + offset; }};
       Out* const target = out + row * plan.out_row_stride + begin * plan.out_column_stride;
       sum_strided_rows<In>(rows, plan.grad_column_stride, end - begin, accumulators,
@@ -55,7 +57,7 @@ struct TableGradient {
     }
   }
 
-  // Rows that no index names.
+  // Writes rows without indices.
   void write_empty_rows(int64_t first, int64_t last) const {
     if (plan.out_row_stride == plan.columns && plan.out_column_stride == 1) {
       return write_zero_bytes(out + first * plan.columns, (last - first) * plan.columns * kOutBytes, streams);
@@ -69,14 +71,14 @@ struct TableGradient {
   static constexpr int64_t kOutBytes = static_cast<int64_t>(sizeof(Out));
 };
 
-// The first row of chunk `chunk` when rows and their terms together are cut into equal parts.
+// Returns the first row of chunk `chunk` if rows and their terms together are divided into equal parts.
 inline int64_t first_row_of_chunk(const SortedPositions& sorted, int64_t table_rows, int64_t chunks,
                                   int64_t chunk) {
   const int64_t target = cpu::chunk_range(table_rows + sorted.count, chunks, chunk, 1).begin;
   return first_where(0, table_rows, [&](int64_t row) { return row + first_entry_of(sorted, row) >= target; });
 }
 
-// Rows with more terms than `most_terms` are left out and listed in hot_rows. Returns how many there are.
+// Omits rows with more terms than `most_terms`, and lists them in hot_rows. Returns their number.
 template <class In, class Out>
 int64_t write_rows(const TableGradient<In, Out>& table, int64_t chunks, int64_t most_terms,
                    int64_t* hot_rows) {
@@ -112,10 +114,10 @@ int64_t write_rows(const TableGradient<In, Out>& table, int64_t chunks, int64_t 
   return hot_count.load() < kMostHotRows ? hot_count.load() : kMostHotRows;
 }
 
-// Few rows with very many terms: their columns are distributed.
+// Distributes the columns of the few rows with very many terms.
 template <class In, class Out>
 void write_hot_rows(const TableGradient<In, Out>& table, const int64_t* hot_rows, int64_t count) {
-  constexpr int64_t kLeastColumns = 64;  // narrower pieces of rows would not be read at full speed
+  constexpr int64_t kLeastColumns = 64;  // narrower parts of rows would not be read at full speed
   const int64_t columns = table.plan.columns;
   const int64_t wanted = (2 * cpu::num_threads() + count - 1) / count;
   const int64_t pieces = std::clamp<int64_t>(columns / kLeastColumns, 1, wanted);
@@ -135,14 +137,15 @@ void write_table(const TableGradient<In, Out>& table, int64_t* hot_rows) {
   const int64_t bytes =
       (terms * static_cast<int64_t>(sizeof(In)) + plan.table_rows * table.kOutBytes) * plan.columns;
   const int64_t chunks = std::min<int64_t>(cpu::chunks_for(bytes), kMostHotRows / 4);
-  // A row with more terms than half a chunk's share is hot: there are fewer than 2 * chunks of them.
+  // A row with more terms than half a chunk's share is hot, so there are fewer than 2 * chunks such rows.
   const int64_t share = (plan.table_rows + terms) / (2 * chunks);
   const int64_t most_terms = chunks > 1 ? std::max<int64_t>(share, kSuperblockTerms) : terms;
   const int64_t hot = write_rows(table, chunks, most_terms, hot_rows);
   if (hot > 0) write_hot_rows(table, hot_rows, hot);
 }
 
-// Every thread reads all keys and adds the terms of its rows; more threads than a few would only read.
+// Every thread reads all keys and adds the terms of its own rows. With many threads this reading would
+// dominate.
 template <class Word, class In, class Out>
 void write_table_directly(const TableGradient<In, Out>& table, const TaskIo& io) {
   constexpr int64_t kMostThreads = 8;

@@ -1,5 +1,5 @@
-// EmbeddingDenseBackward on a GPU: positions are sorted by row, which makes the rows of the table groups of terms, and these are
-// summed like all rows (cuda/rows.cuh). Every row of the table is written once.
+// EmbeddingDenseBackward on a GPU: sorts positions by row, so that the rows of the table are groups of terms,
+// and sums these groups (cuda/rows.cuh). Every row of the table is written once.
 #include <bit>
 
 #include "base/fault_value.h"
@@ -18,8 +18,8 @@ namespace openaclnn::cuda {
 
 namespace {
 
-// Reads every index once and leaves its row in the workspace, so that indices that change meanwhile cannot send an access out of
-// bounds. Positions that take no part get a row behind the table.
+// Reads every index once and stores its row in the workspace, so that indices that change later cannot cause
+// an out-of-bounds access. Positions that are skipped get a row after the table.
 template <class Word, class Index>
 __global__ void __launch_bounds__(kThreads)
     decode_indices(const __grid_constant__ EmbeddingBackwardPlan plan, const Index* indices, Word* keys,
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) scans[blockIdx.x] = mine;
 }
 
-// One block: what all found becomes the fault, and `faults` says how many there are.
+// Runs as one block: combines the results of all blocks into the fault, and sets `faults` to their number.
 template <class Index>
 __global__ void __launch_bounds__(kThreads)
     report_faults(const __grid_constant__ EmbeddingBackwardPlan plan, const Index* indices,
@@ -59,7 +59,8 @@ __global__ void __launch_bounds__(kThreads)
   fault->count = found.count;
 }
 
-// ends[w]: how many of the sorted keys are at most w. rows[k]: where the row of grad of the sorted position k begins, in elements.
+// ends[w]: the number of sorted keys that are at most w. rows[k]: the start of the row of grad at sorted
+// position k, in elements.
 template <class Word>
 __global__ void __launch_bounds__(kThreads)
     find_terms(const __grid_constant__ EmbeddingBackwardPlan plan, const Word* sorted_keys,
@@ -75,7 +76,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// The rows of grad in the order of the sorted positions as terms.
+// The terms: rows of grad in the order of the sorted positions.
 template <class T>
 struct GradRows {
   using In = T;
@@ -87,7 +88,7 @@ struct GradRows {
 
 struct Sorted {
   const int64_t *ends, *rows;
-  const int64_t* faults;  // nullptr where wrong indices do not matter
+  const int64_t* faults;  // nullptr if faulty indices do not matter
 };
 
 template <class Word>

@@ -1,7 +1,9 @@
-// Sums of tables of a few columns without a sort: every row of the table keeps the state of its sum, and terms join it as they
-// come. Positions are visited in ascending order, so the order of additions is that of rows.h.
+// Sums of tables of a few columns without a sort. Every row of the table keeps the state of its sum, and
+// terms are added as they are read. Positions are visited in ascending order, so the order of additions is
+// that of rows.h.
 //
-// A sort moves each position twice to save cache misses on rows of grad; here a row of grad is smaller than what would be moved.
+// A sort moves each position twice to avoid cache misses on rows of grad. Here a row of grad is smaller than
+// the data moved.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +40,8 @@ class DirectSums {
 
   int64_t terms(int64_t row) const { return static_cast<int64_t>(terms_[row]); }
 
-  // The fp32 sum of one column of a row, once all terms are added. To add a sum that just began anew, +0, changes nothing.
+  // Returns the fp32 sum of one column of a row after all terms are added. Adding a sum that has just
+  // restarted at +0 changes nothing.
   float total(int64_t row, int64_t column) const {
     const DirectSum& sum = sums_[row * columns_ + column];
     return static_cast<float>(sum.total + static_cast<double>(sum.superblock + sum.block));
@@ -60,8 +63,8 @@ class DirectSums {
   const int64_t columns_;
 };
 
-// visit(position, row) for the positions whose row is in `rows`, in ascending order. They are picked without branches: with
-// several threads nobody could predict them.
+// Calls visit(position, row) for the positions whose row is in `rows`, in ascending order. The selection has
+// no branches, because with several threads they would be unpredictable.
 template <class Word, class Visit>
 inline void for_each_position_of(const cpu::Range& rows, const Word* keys, int64_t positions,
                                  const Visit& visit) {
@@ -74,7 +77,7 @@ inline void for_each_position_of(const cpu::Range& rows, const Word* keys, int64
     int64_t found = 0;
     for (int64_t i = begin; i < end; ++i) {
       picked[found] = i;
-      found += static_cast<Word>(keys[i] - first) < count;  // the mark of positions without a row never is
+      found += static_cast<Word>(keys[i] - first) < count;  // false for the mark of positions without a row
     }
     for (int64_t k = 0; k < found; ++k) visit(picked[k], static_cast<int64_t>(keys[picked[k]]));
   }

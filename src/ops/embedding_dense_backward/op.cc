@@ -27,7 +27,8 @@ std::string describe_fault(const Fault& fault) {
       fault.kind == kTableUntouched ? " indices are wrong and nothing was written" : " indices were skipped");
 }
 
-// Rows of grad: the product of all dims but the last. The product of a non-empty view fits; with D = 0 it may not matter.
+// Returns the rows of grad: the product of all dims but the last. The product of a non-empty view fits. With
+// D = 0 it may not matter.
 Checked grad_rows(const Argument& grad) {
   Checked rows = 1;
   for (int k = 0; k + 1 < grad.view.rank; ++k) {
@@ -49,7 +50,8 @@ Result<uint64_t> lay_out(EmbeddingBackwardScratch& scratch, int64_t positions, i
   const int64_t word_bytes = scratch.wide ? 8 : 4;
   WorkspaceLayout layout;
   scratch.keys = layout.reserve(Checked(positions) * word_bytes);
-  // Every state is set and read once, also of rows that no index names: those must not be most of the work.
+  // The state of every row is initialised and read once, even without indices. This must not be most of the
+  // work.
   const Checked sums_bytes = Checked(table_rows) * (columns * int64_t{sizeof(DirectSum)});
   scratch.direct = columns <= kMostDirectColumns && sums_bytes.ok() &&
                    sums_bytes.value() <= kMostDirectBytes && table_rows / 4 <= positions;

@@ -1,4 +1,4 @@
-// EmbeddingDenseBackward: arguments and plan of the gradient of a table look-up.
+// EmbeddingDenseBackward: arguments and plan of the gradient of a table lookup.
 #pragma once
 
 #include <cstdint>

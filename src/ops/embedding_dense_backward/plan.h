@@ -1,4 +1,4 @@
-// EmbeddingDenseBackward: what its kernels read, on every device.
+// EmbeddingDenseBackward: the plan that kernels of all devices read.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,23 @@ struct DirectSum {
   float superblock, block;
 };
 
-// Tables of a few columns whose sums all fit in the caches are summed as the positions come, without a sort.
+// Tables of up to this many columns whose sums all fit in the caches are summed in the order of positions,
+// without a sort.
 inline constexpr int64_t kMostDirectColumns = 4;
 inline constexpr int64_t kMostDirectBytes = int64_t{4} << 20;
 
-// Where the parts of the workspace start (WorkspaceLayout). The sizes depend on shapes only, so the
+// Offsets of the parts of the workspace (WorkspaceLayout). Their sizes depend only on shapes, so the
 // workspace is the same for any number of threads.
 struct EmbeddingBackwardScratch {
-  bool wide;       // 64-bit sort words: a table or a list of indices of 2^32 - 1 and above
+  bool wide;       // 64-bit sort words: a table or a list of indices of at least 2^32 - 1
   int64_t blocks;  // stretches of positions that are counted and scattered independently
-  int digit_bits;  // of one pass of the radix sort
+  int digit_bits;  // per pass of the radix sort
   int passes;
   int64_t keys;        // Word[N]: the row of each position, or the sentinel
-  int64_t entries[2];  // Entry[N] each; the second exists when there is more than one pass
+  int64_t entries[2];  // Entry[N] each; the second exists if there is more than one pass
   int64_t histograms;  // int64[blocks][digits]
   int64_t hot_rows;    // int64[kMostHotRows]
-  bool direct;         // then, instead of all parts but the keys:
+  bool direct;         // if set, the following replace all parts but the keys:
   int64_t terms;       // Word[V]
   int64_t sums;        // DirectSum[V][D]
 };
@@ -41,15 +42,15 @@ inline constexpr int64_t kMostHotRows = 1024;
 
 // The same for a GPU.
 struct EmbeddingBackwardGpuScratch {
-  bool wide;                // 64-bit sort words: a table or a list of indices of 2^32 - 1 and above
+  bool wide;                // 64-bit sort words: a table or a list of indices of at least 2^32 - 1
   int64_t keys[2];          // Word[N] each: the row of each position, or the number of rows
   int64_t positions[2];     // Word[N] each
   int64_t sort;             // bytes
-  int64_t ends;             // int64[V]: terms of all rows up to each
-  int64_t rows;             // int64[N]: where the terms are
+  int64_t ends;             // int64[V]: number of terms of all rows up to each row
+  int64_t rows;             // int64[N]: locations of the terms
   int64_t superblock_sums;  // float[slots][D], of rows of more than kSuperblockTerms terms
-  int64_t scans;            // what blocks found wrong
-  int64_t faults;           // int64: how many indices are wrong
+  int64_t scans;            // faults that blocks found
+  int64_t faults;           // int64: number of faulty indices
 };
 
 struct EmbeddingBackwardPlan {
@@ -64,7 +65,7 @@ struct EmbeddingBackwardPlan {
   int64_t grad_column_stride, out_row_stride, out_column_stride;  // elements
   int64_t offsets[kGradParameters];                               // elements
   EmbeddingBackwardScratch scratch;
-  EmbeddingBackwardGpuScratch gpu_scratch;  // one of the two is used
+  EmbeddingBackwardGpuScratch gpu_scratch;  // only one of the two is used
 };
 
 // Fault::kind

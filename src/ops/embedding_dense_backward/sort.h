@@ -1,8 +1,9 @@
-// Groups the positions of an index tensor by row: a stable parallel radix sort, with out-of-range indices found on the way.
+// Groups the positions of an index tensor by row with a stable parallel radix sort, and finds out-of-range
+// indices.
 //
-// Stability makes the order of additions that of the specification (ascending position within a row), for any number of
-// threads. Indices are read once; everything after works on the workspace, so data that changes meanwhile cannot send a
-// write out of bounds.
+// Stability gives the order of additions of the specification, ascending position within a row, for any
+// number of threads. Indices are read once. All later steps use the workspace, so data that changes later
+// cannot cause an out-of-bounds write.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,8 @@ struct SortEntry {
   Word position;
 };
 
-// Entries by row, then by position. Readers test the width of the entries at every access. The branch always goes the same way, and
-// the sums of rows are compiled once instead of once per width.
+// Entries sorted by row, then by position. Readers test the width of the entries at every access. The branch
+// always goes the same way, and the code that sums rows is compiled once instead of once per width.
 class SortedPositions {
  public:
   SortedPositions() = default;
@@ -53,7 +54,7 @@ class SortedPositions {
   bool is_wide_ = false;
 };
 
-// Decodes every index into keys[]: its row, or the sentinel for positions that take no part.
+// Decodes every index into keys[]: its row, or the sentinel for positions that are skipped.
 template <class Word, class Index>
 inline void decode_indices(const EmbeddingBackwardPlan& plan, const Index* indices, Word* keys,
                            FaultCounter& scan) {
@@ -80,8 +81,8 @@ inline void decode_indices(const EmbeddingBackwardPlan& plan, const Index* indic
   });
 }
 
-// One pass of the radix sort: read(i) gives entry i of `count`; entries whose row is the sentinel are left out. Returns how
-// many were written.
+// One pass of the radix sort: read(i) returns entry i of `count`. Omits entries whose row is the sentinel.
+// Returns the number of entries written.
 template <class Word, class Read>
 inline int64_t scatter_by_digit(const EmbeddingBackwardScratch& scratch, int64_t* histograms, int shift,
                                 int64_t count, const Read& read, SortEntry<Word>* to) {
@@ -97,7 +98,7 @@ inline int64_t scatter_by_digit(const EmbeddingBackwardScratch& scratch, int64_t
       if (row != kNoRow) ++histogram[(row >> shift) & mask];
     }
   });
-  // Digit by digit, and within a digit block by block: that order is what makes the sort stable.
+  // Digit by digit, and within a digit block by block: this order makes the sort stable.
   int64_t written = 0;
   for (int64_t digit = 0; digit < digits; ++digit) {
     for (int64_t block = 0; block < scratch.blocks; ++block) {
@@ -125,7 +126,7 @@ inline SortedPositions sort_positions(const EmbeddingBackwardPlan& plan, const T
   int64_t* const histograms = workspace_part<int64_t>(io, scratch.histograms);
   SortEntry<Word>* const buffers[2] = {workspace_part<SortEntry<Word>>(io, scratch.entries[0]),
                                        workspace_part<SortEntry<Word>>(io, scratch.entries[1])};
-  // The first pass makes the entries from the keys.
+  // The first pass creates the entries from the keys.
   const auto read_key = [&](int64_t i) { return SortEntry<Word>{keys[i], static_cast<Word>(i)}; };
   const int64_t count = scatter_by_digit<Word>(scratch, histograms, 0, plan.positions, read_key, buffers[0]);
   int current = 0;
@@ -139,7 +140,7 @@ inline SortedPositions sort_positions(const EmbeddingBackwardPlan& plan, const T
   return {buffers[current], count};
 }
 
-// The first of the sorted entries whose row is at least `row`.
+// Returns the first sorted entry whose row is at least `row`.
 inline int64_t first_entry_of(const SortedPositions& sorted, int64_t row) {
   return first_where(0, sorted.count, [&](int64_t entry) { return sorted.row(entry) >= row; });
 }

@@ -1,5 +1,6 @@
-// GroupedBiasAddGrad on the CPU: the rows are cut into the superblocks of the order of additions, and threads take equal stretches
-// of superblocks, whatever the sizes of the groups. Sums of superblocks that share a group are joined in a second step.
+// GroupedBiasAddGrad on the CPU: divides the rows into the superblocks of the order of additions. Threads
+// process equal stretches of superblocks, for any group sizes. A second step adds the sums of superblocks of
+// the same group.
 #include "base/plan_tensor.h"
 #include "base/search.h"
 #include "base/storage_types.h"
@@ -18,7 +19,7 @@ namespace {
 // First and past-the-end row of each group.
 struct Groups {
   const GroupedBiasPlan& plan;
-  const int64_t* ends;  // nullptr: plan.rows_per_group rows each
+  const int64_t* ends;  // nullptr: each group has plan.rows_per_group rows
 
   int64_t end(int64_t group) const {
     return ends != nullptr ? ends[group] : (group + 1) * plan.rows_per_group;
@@ -26,15 +27,15 @@ struct Groups {
   int64_t begin(int64_t group) const { return group > 0 ? end(group - 1) : 0; }
 };
 
-// Reads groupIdx once, checks it and leaves the group ends in the workspace: what other threads do to groupIdx afterwards
-// cannot send an access out of bounds.
+// Reads groupIdx once, checks it and stores the group ends in the workspace. Later changes to groupIdx by
+// other threads therefore cannot cause an out-of-bounds access.
 template <class Index>
 Fault read_ends(const GroupedBiasPlan& plan, const Index* group_index, int64_t* ends) {
   Fault fault;
   fault.total = plan.groups;
   const bool as_sizes = plan.group_index_type == kGroupSizes;
   int64_t end = 0;       // of this group: the running sum of the sizes, or the entry itself
-  int64_t previous = 0;  // entry
+  int64_t previous = 0;  // the previous entry
   for (int64_t j = 0; j < plan.groups; ++j) {
     const int64_t entry = static_cast<int64_t>(group_index[j * plan.index_stride]);
     const bool decreases = !as_sizes && j > 0 && entry < previous;
@@ -73,19 +74,20 @@ struct BiasGradient {
     return grad + group * plan.group_stride + in_group * plan.row_stride;
   }
 
-  // Rows from `begin` on that lie row_stride apart, whatever their group.
+  // Returns the number of rows from `begin` on at distance row_stride, in any group.
   int64_t readable_rows(int64_t group, int64_t begin) const {
     return (plan.has_group_index ? plan.rows : groups.end(group)) - begin;
   }
 
-  // Where the sum of the superblock of rows [begin, end) of a long group goes. Full superblocks have the even slots, and the
-  // incomplete ones, of which a group has one at most, the odd ones.
+  // Returns the slot for the sum of the superblock of rows [begin, end) of a long group. Full superblocks use
+  // even slots. Incomplete ones, at most one per group, use odd slots.
   float* superblock_sum(int64_t begin, int64_t end) const {
     const int64_t slot = 2 * (begin / kSuperblockTerms) + (end - begin < kSuperblockTerms ? 1 : 0);
     return superblock_sums + slot * plan.columns;
   }
 
-  // Sums the rows [begin, end) of a group: into out when they are the whole group, else into the superblock's slot.
+  // Sums the rows [begin, end) of a group: into out if they are the whole group, otherwise into the
+  // superblock's slot.
   void sum_superblock(int64_t group, int64_t begin, int64_t end, RowAccumulators& accumulators) const {
     const bool whole = begin == groups.begin(group) && end == groups.end(group);
     const int64_t most = tile_columns(plan.columns);
@@ -106,7 +108,7 @@ struct BiasGradient {
     }
   }
 
-  // Joins the superblock sums of columns [first, first + width) of a long group, in double from left to right.
+  // Adds the superblock sums of columns [first, first + width) of a long group, in double from left to right.
   void join_superblocks(int64_t group, int64_t first, int64_t width, RowAccumulators& accumulators) const {
     double* const total = accumulators.total;
     for (int64_t c = 0; c < width; ++c) total[c] = 0;
@@ -125,7 +127,7 @@ struct BiasGradient {
   }
 };
 
-// A superblock by its group and its number in the group.
+// A superblock, identified by its group and its number in the group.
 struct SuperblockPosition {
   int64_t group;
   int64_t superblock;
@@ -134,11 +136,11 @@ struct SuperblockPosition {
 int64_t superblocks_of(const Groups& groups, int64_t group) {
   const int64_t rows = groups.end(group) - groups.begin(group);
   return rows > kSuperblockTerms ? (rows + kSuperblockTerms - 1) / kSuperblockTerms
-                                 : 1;  // an empty group writes its row, too
+                                 : 1;  // an empty group also writes its row
 }
 
-// The first superblock that starts at `cost` or later, when a row costs 1 and an output row costs 1. Stretches of equal cost then
-// take equal time, for one giant group as for a million empty ones.
+// Returns the first superblock that starts at `cost` or later. A row costs 1, and an output row costs 1.
+// Stretches of equal cost then take equal time, both for one huge group and for a million empty ones.
 SuperblockPosition first_superblock_at(const Groups& groups, int64_t cost) {
   const auto cost_of = [&](int64_t group) { return groups.begin(group) + group; };
   const int64_t next =

@@ -1,5 +1,5 @@
-// GroupedBiasAddGrad on a GPU: one block checks the groups and leaves their ends in the workspace, then rows are summed whatever the
-// sizes of the groups (cuda/rows.cuh).
+// GroupedBiasAddGrad on a GPU: one block checks the groups and stores their ends in the workspace. The rows
+// are then summed for any group sizes (cuda/rows.cuh).
 #include "base/plan_tensor.h"
 #include "base/storage_types.h"
 #include "cuda/fault_scan.cuh"
@@ -12,12 +12,13 @@ namespace openaclnn::cuda {
 
 namespace {
 
-// Of numbers of at least 0: what is too large stays so.
+// Adds numbers of at least 0; sums that are too large saturate.
 __device__ __forceinline__ int64_t saturating_sum(int64_t a, int64_t b) {
   return b > INT64_MAX - a ? INT64_MAX : a + b;
 }
 
-// The sum of the values of all threads up to each thread, after `before`, which becomes the sum of all. Shared memory of the block.
+// Returns the sum of `before` and the values of all threads up to each thread; `before` becomes the sum of
+// all. Uses shared memory.
 __device__ __forceinline__ int64_t scan_block(int64_t value, int64_t& before,
                                               int64_t (&of_warp)[kThreads / kWarp]) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
@@ -36,8 +37,8 @@ __device__ __forceinline__ int64_t scan_block(int64_t value, int64_t& before,
   return sum;
 }
 
-// One block. Reads groupIdx once, checks it and leaves the group ends in the workspace: what others do to groupIdx afterwards cannot
-// send an access out of bounds. `faults` receives how many entries are wrong.
+// Runs as one block: reads groupIdx once, checks it and stores the group ends in the workspace. Later changes
+// to groupIdx therefore cannot cause an out-of-bounds access. `faults` receives the number of faulty entries.
 template <class Index>
 __global__ void __launch_bounds__(kThreads)
     read_ends(const __grid_constant__ GroupedBiasPlan plan, const Index* group_index, int64_t* ends,
@@ -48,7 +49,7 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) before = 0;
   __syncthreads();
   FaultScan mine = FaultScan::none();
-  Fault first = {};  // of this thread
+  Fault first = {};  // first fault of this thread
   for (int64_t round = 0; round < plan.groups; round += kThreads) {
     const int64_t j = round + threadIdx.x;
     const bool is_group = j < plan.groups;
@@ -57,7 +58,7 @@ __global__ void __launch_bounds__(kThreads)
     if (is_group) ends[j] = end;
     __syncthreads();
     if (!is_group) continue;
-    const int64_t previous = !as_sizes && j > 0 ? ends[j - 1] : INT64_MIN;  // entry
+    const int64_t previous = !as_sizes && j > 0 ? ends[j - 1] : INT64_MIN;  // the previous entry
     const bool decreases = entry < previous;
     if (entry >= 0 && !decreases && end <= plan.rows) continue;
     if (mine.count == 0) {
@@ -96,14 +97,14 @@ __global__ void __launch_bounds__(kThreads)
   fault->count = all.count;
 }
 
-// The rows of gradY as terms.
+// The terms: rows of gradY.
 template <class T>
 struct BiasRows {
   using In = T;
   const T* grad;
   int64_t group_stride, row_stride, rows_per_group;
 
-  // rows_per_group is 0 where rows are numbered over all groups.
+  // rows_per_group is 0 if rows are numbered over all groups.
   __device__ __forceinline__ const T* row(int64_t group, int64_t term) const {
     return grad + group * group_stride + (term - group * rows_per_group) * row_stride;
   }

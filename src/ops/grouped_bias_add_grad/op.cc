@@ -63,8 +63,8 @@ Result<uint64_t> lay_out(GroupedBiasPlan& plan, bool on_gpu) {
   scratch.faults = layout.reserve(plan.has_group_index && on_gpu ? 8 : 0);
   const int64_t longest_group = plan.has_group_index ? plan.rows : plan.rows_per_group;
   if (longest_group > kSuperblockTerms) {
-    // Full superblocks start at least kSuperblockTerms rows apart, and so do the incomplete ones that end long groups: two slots for
-    // every kSuperblockTerms rows hold them all (superblock_sum() in cpu.cc).
+    // Full superblocks start at least kSuperblockTerms rows apart, and so do incomplete ones at the end of
+    // long groups. Two slots per kSuperblockTerms rows therefore suffice (superblock_sum() in cpu.cc).
     const int64_t stretches = plan.rows / kSuperblockTerms + 1;
     scratch.superblock_slots = 2 * stretches;
     scratch.long_groups = layout.reserve(on_gpu ? Checked(0) : Checked(stretches) * 8);
@@ -159,7 +159,7 @@ Result<Call> plan(const GroupedBiasArgs& args, const PlanContext& context) {
 
 namespace {
 
-// The first version has no groupIdxType and means ends.
+// The first version has no groupIdxType; its groupIdx holds ends.
 aclnnStatus phase1_of(const char* function, const aclTensor* grad_y, const aclTensor* group_index,
                       std::optional<int64_t> group_index_type, const aclTensor* out,
                       uint64_t* workspace_bytes, aclOpExecutor** executor) {

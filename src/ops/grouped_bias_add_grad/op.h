@@ -1,4 +1,4 @@
-// GroupedBiasAddGrad: arguments and plan of the gradient of a bias that every group of rows has of its own.
+// GroupedBiasAddGrad: arguments and plan of the gradient of a bias per group of rows.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// GroupedBiasAddGrad: what its kernels read, on every device.
+// GroupedBiasAddGrad: the plan that kernels of all devices read.
 #pragma once
 
 #include <array>
@@ -9,15 +9,15 @@
 
 namespace openaclnn {
 
-// What the numbers in groupIdx are.
+// The meaning of the numbers in groupIdx.
 enum GroupIndexType : int64_t { kGroupEnds = 0, kGroupSizes = 1 };
 
 enum GroupedBiasTensor { kGroupedGradY, kGroupedIndex, kGroupedOut, kGroupedBiasTensors };
 
-// Where the parts of the workspace start (WorkspaceLayout). The sizes depend on shapes only.
+// Offsets of the parts of the workspace (WorkspaceLayout). Their sizes depend only on shapes.
 struct GroupedBiasScratch {
-  int64_t ends;             // int64[G]: e(j), checked, when groupIdx is given
-  int64_t faults;           // int64, on a GPU: how many entries are wrong, when groupIdx is given
+  int64_t ends;             // int64[G]: e(j), checked, if groupIdx is given
+  int64_t faults;           // int64, on a GPU: number of faulty entries, if groupIdx is given
   int64_t long_groups;      // int64[rows / kSuperblockTerms], on a CPU: groups of more than one superblock
   int64_t superblock_sums;  // float[superblock_slots, H]
   int64_t superblock_slots;
@@ -31,15 +31,15 @@ struct GroupedBiasPlan {
   int64_t columns;         // H
   int64_t rows;            // R, or G * C
   int64_t rows_per_group;  // C, without groupIdx
-  // Elements. Without groupIdx group j starts at j * group_stride, else at its first row.
+  // In elements. Without groupIdx group j starts at j * group_stride, otherwise at its first row.
   int64_t index_stride, group_stride, row_stride, column_stride, out_row_stride, out_column_stride;
   LoopNest<1> out_nest;                              // all of out
-  std::array<int, kGroupedBiasTensors> parameters;   // of the call; without groupIdx out is parameter 1
+  std::array<int, kGroupedBiasTensors> parameters;   // in the call; without groupIdx out is parameter 1
   std::array<int64_t, kGroupedBiasTensors> offsets;  // elements
   GroupedBiasScratch scratch;
 };
 
-// Fault::kind. kRowsLeft is a fault in strict mode only.
+// Fault::kind. kRowsLeft is a fault only in strict mode.
 enum GroupedBiasFaultKind { kEntryNegative, kEntryDecreases, kEndBeyondRows, kSizesBeyondRows, kRowsLeft };
 
 }  // namespace openaclnn

@@ -1,5 +1,5 @@
-// What the kernels of token compression and of its gradient read of a call, on every device: its sizes, and the sequences as they
-// are walked.
+// The part of a plan that kernels of token compression and of its gradient share, on all devices: sizes, and
+// sequences as they are processed.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct Sequence {
   int64_t windows;
 };
 
-// The sizes of a call, as part of both plans.
+// The sizes of a call, included in both plans.
 struct CompressionSizes {
   int64_t tokens;      // T
   int64_t heads;       // N
@@ -23,7 +23,7 @@ struct CompressionSizes {
   int64_t block_size;  // L
   int64_t stride;      // d
   int64_t windows;     // J
-  int64_t sequences;   // that have windows; they follow the plan in memory
+  int64_t sequences;   // sequences that have windows; they follow the plan in memory
 };
 
 }  // namespace openaclnn

@@ -1,4 +1,4 @@
-// Checks of token compression, and where its windows are.
+// Checks the arguments of token compression and finds its windows.
 #include "ops/nsa/windows.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::string windows_text(const CompressionArgs& args, int64_t windows) {
   return text(windows, " windows of ", args.block_size, " tokens, ", args.stride, " apart");
 }
 
-// Collects the sequences that have windows, from lengths in their order.
+// Collects the sequences that have windows, from consecutive lengths.
 class SequenceList {
  public:
   SequenceList(const CompressionArgs& args, int64_t most) : shape_(shape_of(args)) {
@@ -86,11 +86,11 @@ Result<RecycledVector<Sequence>> given_sequences(const CompressionArgs& args, Ch
                       windows_text(args, sequences.windows())));
 }
 
-// Without lengths the number of windows says how many batches of equal length there are.
+// Without lengths, the number of windows determines the number of batches of equal length.
 Result<int64_t> count_equal_batches(const CompressionArgs& args, CheckMode mode) {
   const int64_t tokens = args.tokens.view.dims[0];
   const int64_t windows = args.compressed.view.dims[0];
-  // Nothing depends on the number of sequences that have no window.
+  // If no sequence has a window, their number has no effect.
   const bool must_be_sure = mode == CheckMode::strict && windows > 0;
   const EqualBatches batches = find_equal_batches(
       tokens, windows, shape_of(args), must_be_sure ? SearchFor::two_smallest : SearchFor::smallest);
@@ -114,7 +114,7 @@ Result<int64_t> count_equal_batches(const CompressionArgs& args, CheckMode mode)
 
 Result<RecycledVector<Sequence>> equal_sequences(const CompressionArgs& args, CheckMode mode) {
   OPENACLNN_TRY_ASSIGN(batches, count_equal_batches(args, mode));
-  if (args.compressed.view.is_empty()) return RecycledVector<Sequence>();  // no kernel walks over windows
+  if (args.compressed.view.is_empty()) return RecycledVector<Sequence>();  // no kernel processes windows
   SequenceList sequences(args, batches);
   for (int64_t b = 0; b < batches; ++b) sequences.add(args.tokens.view.dims[0] / batches);
   return sequences.take();

@@ -1,4 +1,4 @@
-// What the CPU kernels of token compression share: into windows, into a cache, and its gradient.
+// Code shared by the CPU kernels of token compression, its gradient, and compression into a cache.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,8 @@ struct HeadStrides {
   int64_t row, head, column;
 };
 
-// weight[i, n] as a float at widened[i * N + n]. Each weight multiplies a whole row of a head, so it is converted only once.
+// Stores weight[i, n] as a float in widened[i * N + n]. Each weight multiplies a whole row of a head, so it
+// is converted only once.
 template <class T>
 inline void widen_weights(int64_t block_size, int64_t heads, const T* weight,
                           const std::array<int64_t, 2>& strides, float* widened) {
@@ -32,12 +33,12 @@ inline void widen_weights(int64_t block_size, int64_t heads, const T* weight,
 template <int kWindows, int kTokens, class T>
 struct WindowUpdate {
   const T* token[kTokens];
-  const T* ahead[kTokens];  // to be fetched meanwhile
+  const T* ahead[kTokens];  // rows to be prefetched
   float* accumulators[kWindows];
-  bool is_first[kWindows];  // of a block of terms
+  bool is_first[kWindows];  // whether the token is the first of a block of terms
   F32 weight[kWindows][kTokens];
 
-  // accumulators = (is_first ? +0 : accumulators) + weight * token, token by token.
+  // Sets accumulators = (is_first ? +0 : accumulators) + weight * token, token by token.
   HWY_INLINE void add(int64_t slot, int64_t column) const {
     F32x2 x[kTokens];
 #pragma GCC unroll 8
@@ -54,11 +55,12 @@ struct WindowUpdate {
     }
   }
 
-  // All columns of the row: contiguous, and at least a pair of vectors.
+  // Adds all columns of the row, which are contiguous and at least a pair of vectors.
   HWY_INLINE void add_row(int64_t columns) const {
     for_each_pair(columns, [&](int64_t slot, int64_t column) { add(slot, column); });
   }
-  // The same a pair at a time through a buffer, for columns that are not contiguous or too few for a pair.
+  // The same for one pair at a time through a buffer, for columns that are not contiguous or fewer than a
+  // pair.
   void add_gathered_row(int64_t columns, int64_t stride) {
     T buffer[kTokens][F32x2::kLanes];
     const T* from[kTokens];
@@ -77,7 +79,7 @@ struct WindowUpdate {
   }
 };
 
-// Rounds the sums of a head and writes them to columns `stride` apart. `in_pairs`: they came from add_row.
+// Rounds the sums of a head and writes them to columns `stride` apart. `in_pairs`: add_row computed them.
 template <class T>
 void write_compressed(const float* sums, T* to, int64_t stride, int64_t columns, bool in_pairs) {
   const auto write_pair = [&](int64_t slot, int64_t column) {

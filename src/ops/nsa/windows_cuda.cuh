@@ -1,5 +1,5 @@
-// What the CUDA kernels of token compression share, of its gradient and of that into a cache too: the sequences on the device, packs
-// of columns, and weighted sums of tokens.
+// Code shared by the CUDA kernels of token compression, its gradient, and compression into a cache. It has
+// the sequences on the device, packs of columns, and weighted sums of tokens.
 #pragma once
 
 #include "base/sum_order.h"
@@ -41,7 +41,7 @@ struct WeightTensor {
   __device__ __forceinline__ T* at(int64_t i, int64_t n) const { return base + i * row + n * head; }
 };
 
-// The first of the neighbouring columns of a head that a thread takes.
+// The first of the neighbouring columns of a head that a thread processes.
 struct HeadColumns {
   int64_t head;
   int64_t first;
@@ -52,7 +52,7 @@ struct HeadColumns {
   }
 };
 
-// Packs of columns of all heads, numbered: pack k of head n is n * packs_of_head + k.
+// Numbers the packs of columns of all heads: pack k of head n is n * packs_of_head + k.
 template <int kCount>
 OPENACLNN_INLINE int64_t packs_of_row(int64_t heads, int64_t columns) {
   return heads * ((columns + kCount - 1) / kCount);
@@ -64,8 +64,8 @@ __device__ __forceinline__ HeadColumns columns_at(int64_t columns, int64_t numbe
   return {head, pack * kCount};
 }
 
-// The weighted sum of a pack of columns over `terms` tokens, in the library's order of additions. token_at(i): where the pack lies
-// in token i.
+// Returns the weighted sum of a pack of columns over `terms` tokens, in the library's order of additions.
+// token_at(i) returns the address of the pack in token i.
 template <int kCount, class T, class TokenAt>
 __device__ __forceinline__ void sum_tokens(const WeightTensor<const T>& weights, int64_t head, int64_t terms,
                                            const TokenAt& token_at, float (&sum)[kCount]) {
@@ -96,13 +96,13 @@ __device__ __forceinline__ void sum_tokens(const WeightTensor<const T>& weights,
   for (int k = 0; k < kCount; ++k) sum[k] = static_cast<float>(total[k]);
 }
 
-// The first token of a window.
+// Returns the first token of a window.
 __device__ __forceinline__ int64_t first_token_of(const CompressionSizes& sizes, const Sequence* sequences,
                                                   int64_t window) {
   return first_token_of(sizes, sequences[sequence_of_window(sizes, sequences, window)], window);
 }
 
-// Puts the sequences that follow a plan into the workspace.
+// Uploads the sequences that follow a plan into the workspace.
 template <class Plan>
 cudaError_t upload_sequences(const Plan& plan, Sequence* to, cudaStream_t stream) {
   Upload upload(to, stream);

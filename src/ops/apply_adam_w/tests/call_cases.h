@@ -64,14 +64,14 @@ class AdamWCall : public CaseCall {
     for_each_part([&](size_t, HostTensor& tensor) { fill_with_anything(tensor, random); });
   }
 
-  // The same description over no memory at all.
+  // The same description without memory.
   void forget_memory() {
     const HostTensor memory(ACL_FLOAT, {1});
     for (HostTensor& tensor : tensors_)
       tensor = HostTensor(tensor.dtype(), tensor.dims(), tensor.view(), memory, nullptr);
   }
 
-  // The elements' bits in row-major order, part by part; empty for a maximum that is not there.
+  // The elements' bits in row-major order, part by part; empty for a missing maximum.
   using Bits = std::array<std::vector<uint64_t>, kAdamParts>;
   Bits bits() const {
     Bits all;
@@ -81,7 +81,7 @@ class AdamWCall : public CaseCall {
     return all;
   }
 
-  // The results that the contract prescribes for the present contents.
+  // The results that the contract prescribes for the current contents.
   Bits expected() const {
     const AdamWBitsReference reference(setup_, adam_w_given(setup_, tensors_));
     Bits all = bits();
@@ -98,7 +98,7 @@ class AdamWCall : public CaseCall {
     return all;
   }
 
-  // Runs and compares everything: outcome, bits of all tensors, inputs untouched, gaps untouched.
+  // Runs the call and compares everything: outcome, bits of all tensors, untouched inputs and gaps.
   ::testing::AssertionResult run_and_compare(const RunOptions& options = {}) {
     const Bits wanted = expected();
     if (auto ran = run_cleanly(options); !ran) return ran;

@@ -1,4 +1,5 @@
-// ApplyAdamW: what only the two versions of this operator refuse in phase 1. The suite is in support/phase1_refusals.h.
+// ApplyAdamW: phase 1 refusals specific to the two versions of this operator. support/phase1_refusals.h has
+// the suite.
 #include <gtest/gtest.h>
 
 #include "ops/apply_adam_w/tests/schema.h"
@@ -11,7 +12,7 @@ using namespace apply_adam_w_schema;
 
 const std::vector<aclDataType> kDtypes = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
 
-// A maximum that amsgrad does not ask for is checked all the same.
+// A maximum is checked even without amsgrad.
 std::vector<Trial> needless_maximum(const Form& form) {
   const size_t maximum = maximum_at(form.version);
   const auto give = [maximum](const Shape& dims) {

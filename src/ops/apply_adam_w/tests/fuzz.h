@@ -1,4 +1,4 @@
-// ApplyAdamW for fuzzers: either version, any state, any numbers, any count of steps.
+// ApplyAdamW for fuzzers: either version, any state, any hyperparameters, any step count.
 #pragma once
 
 #include <limits>

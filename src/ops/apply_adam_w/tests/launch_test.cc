@@ -1,4 +1,4 @@
-// ApplyAdamW: what phase 2 of both versions refuses, and the modes of the process that change what is refused.
+// ApplyAdamW: phase 2 refusals of both versions, and the modes of the process that change refusals.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -64,7 +64,7 @@ TEST(AdamWPhase2, TakesExecutorsOfTheOtherVersion) {
   }
 }
 
-// ---- settings of the process: each suite runs in a process of its own ----
+// ---- Settings of the process: each suite runs in its own process ----
 
 TEST(AdamWSettings, Strict) { expect_suite_passes("AdamWStrict", {{"OPENACLNN_CHECK", "strict"}}); }
 TEST(AdamWSettings, Silent) { expect_suite_passes("AdamWNotStrict", {{"OPENACLNN_CHECK", "silent"}}); }
@@ -128,7 +128,7 @@ PROCESS_TEST(AdamWNotStrict, StepBelowZeroFollowsIeee) {
   }
 }
 
-// What it refuses is in errors_test.cc.
+// errors_test.cc tests its refusals.
 PROCESS_TEST(AdamWVendor, RankOneWorks) {
   for (const AdamWSetup& s : adam_w_all_setups()) EXPECT_TRUE(filled_call(s).run_and_compare());
 }

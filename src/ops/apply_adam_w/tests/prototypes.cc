@@ -1,4 +1,5 @@
-// The prototypes of aclnnApplyAdamW as callers were compiled against them: wrong types do not compile.
+// Declares the prototypes of aclnnApplyAdamW again, as callers were compiled with them: wrong types do not
+// compile.
 #include "abi/prototypes.h"
 #include "aclnnop/aclnn_apply_adam_w.h"
 #include "aclnnop/aclnn_apply_adam_w_v2.h"

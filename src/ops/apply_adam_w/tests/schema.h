@@ -1,5 +1,5 @@
-// ApplyAdamW as schemas, one for each version with and without amsgrad: a valid call, the faults of its own rules, and which calls
-// phase 1 accepts.
+// ApplyAdamW as schemas, one for each version with and without amsgrad: a valid call, the faults of its own
+// rules, and the calls that phase 1 accepts.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct Form {
 };
 inline constexpr Form kForms[] = {{1, false}, {1, true}, {2, false}, {2, true}};
 
-// Positions with the maximum in its place, NULL or not.
+// Positions including that of the maximum, whether it is NULL or not.
 inline constexpr size_t kVar = 0;
 inline size_t grad_at(int version) { return version == 1 ? 10 : 4; }
 inline size_t maximum_at(int version) { return version == 1 ? 11 : 3; }
@@ -106,7 +106,7 @@ inline Schema adam_w_test(const Form& form) {
   test.refusal = [version](const CallArguments& a) { return refusal(version, a); };
   add_faults(form, test.faults, test.valid);
   if (version == 2) {
-    // Of a FLOAT parameter the gradient may have 16 bits, of no other.
+    // Only a FLOAT parameter may have a 16-bit gradient.
     test.faults.push_back(
         bad_call(kDtypeRule, "grad equal to varRef unless that is FLOAT",
                  {{Part::dtype, 0}, {Part::dtype, 1}, {Part::dtype, 2}, {Part::dtype, maximum_at(2)}},

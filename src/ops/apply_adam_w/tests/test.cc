@@ -12,7 +12,7 @@ namespace {
 struct Vector {
   const char* name;
   AdamWSetup setup;
-  std::array<std::vector<uint64_t>, kAdamGrad> results;  // var, m, v, and the maximum where it is written
+  std::array<std::vector<uint64_t>, kAdamGrad> results;  // var, m, v, and the maximum if it is written
 };
 
 AdamWSetup numbers_of_vectors(AdamWSetup s, double lr, int64_t step) {
@@ -23,7 +23,7 @@ AdamWSetup numbers_of_vectors(AdamWSetup s, double lr, int64_t step) {
   return s;
 }
 
-// Computed by a program in another language, from the order of operations in the header.
+// Computed by a program in another language from the order of operations in the header.
 std::vector<Vector> vectors() {
   const std::vector<uint64_t> m = {0x3e8ccccd, 0x3ea66665, 0xbf333332, 0xbb4cccd0};
   const std::vector<uint64_t> v = {0x3efeb852, 0x3d9eb850, 0x40800000, 0x3723d700};
@@ -156,7 +156,7 @@ TEST(AdamWStep, EveryCountHasAResult) {
   }
 }
 
-// FLOAT counts are cut to whole numbers.
+// FLOAT counts are truncated to whole numbers.
 TEST(AdamWStep, MayBeAFloatingNumber) {
   const double inf = std::numeric_limits<double>::infinity();
   Random random(test_seed());
@@ -197,7 +197,7 @@ TEST(AdamWNumbers, FollowIeeeForEveryValue) {
   }
 }
 
-// One element of any shape, found through its offset.
+// One element of any shape, at an offset.
 TEST(AdamWNumbers, MayHaveAnyRank) {
   Random random(test_seed());
   for (const int version : {1, 2}) {
@@ -228,7 +228,8 @@ TEST(AdamWEmpty, SucceedsWithoutMemory) {
   }
 }
 
-// Steps of a stream see each other: five steps in a row are those of the reference, and the versions agree where the numbers do.
+// Steps of a stream depend on each other: five consecutive steps match the reference. The versions agree if
+// their hyperparameters do.
 TEST(AdamWCalls, BothVersionsTakeTheSameSteps) {
   Random random(test_seed());
   AdamWSetup second = adam_w_setup(2, ACL_FLOAT);

@@ -1,4 +1,4 @@
-// ApplyAdamW as data: the named cases of both versions, for tests of this room and for tests of all rooms.
+// ApplyAdamW as data: the named cases of both versions, for tests of this room and of all rooms.
 #pragma once
 
 #include <cmath>
@@ -18,7 +18,7 @@
 namespace openaclnn_verify {
 
 inline Phase1 adam_w_phase1(const AdamWSetup& s) {
-  // Rounded here, since tests also call in other rounding modes.
+  // Rounded here, because tests also use other rounding modes.
   const auto single = [](double x) { return static_cast<float>(x); };
   return [s, lr = single(s.lr), beta1 = single(s.beta1), beta2 = single(s.beta2),
           weight_decay = single(s.weight_decay),
@@ -154,7 +154,7 @@ inline AdamWSetup adam_w_random_setup(Draw& draw) {
   return s;
 }
 
-// Any case, of at most about `elements` elements.
+// Makes a random case with at most about `elements` elements.
 inline Case apply_adam_w_random_case(Draw& draw, int64_t elements) {
   const AdamWSetup s = adam_w_random_setup(draw);
   const Shape dims = draw.shape(elements / 5 + 1);
@@ -162,8 +162,8 @@ inline Case apply_adam_w_random_case(Draw& draw, int64_t elements) {
   return adam_w_case(s, dims, layout, std::to_string(draw.seed()));
 }
 
-// For measuring errors: at least `elements` results per dtype, with numbers and magnitudes up to the edges of what the bounds
-// assume.
+// For measuring errors: at least `elements` results per dtype, with hyperparameters and magnitudes up to the
+// limits that the bounds assume.
 inline std::vector<Case> apply_adam_w_numerics_cases(int64_t elements) {
   struct Run {
     double lr, beta1, beta2, weight_decay, eps;
@@ -174,7 +174,7 @@ inline std::vector<Case> apply_adam_w_numerics_cases(int64_t elements) {
       {.01, .9, .99, .1, 1e-3, 6},
       {1, .5, .5, 1, 0, 0},
       {3e-4, 0, 0, .01, 1e-3, 3},
-      {.01, near_one, near_one, 1e-4, 1e-15, 0},  // second version only: 16 bits have no such number
+      {.01, near_one, near_one, 1e-4, 1e-15, 0},  // second version only: 16-bit types cannot represent it
       {.1, .98, .9, .5, 1e-30, 999999}};
   std::vector<Case> cases;
   for (const aclDataType dtype : {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}) {
@@ -196,7 +196,7 @@ inline std::vector<Case> apply_adam_w_numerics_cases(int64_t elements) {
           s.weight_decay = runs[r].weight_decay;
           s.eps = runs[r].eps;
           s.step = runs[r].step;
-          // A tenth more: some elements lie outside what the bounds assume.
+          // A tenth more, because the bounds do not cover some elements.
           Case made =
               adam_w_case(s, {numel + numel / 10}, Layout::contiguous,
                           std::string(dtype_name(dtype)) + " " + d.name + ", numbers " + std::to_string(r) +
@@ -213,7 +213,7 @@ inline std::vector<Case> apply_adam_w_numerics_cases(int64_t elements) {
   return cases;
 }
 
-// The judge of a call that was recorded. The dtypes are those of its tensors.
+// The judge of a recorded call. The dtypes are those of its tensors.
 inline JudgeResults apply_adam_w_recorded_judge(const RecordedCall& call) {
   AdamWSetup s =
       adam_w_setup(call.tensors.contains("beta1Power") ? 1 : 2, ACL_FLOAT, call.integers.at("amsgrad") != 0);

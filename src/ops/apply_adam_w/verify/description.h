@@ -1,4 +1,4 @@
-// ApplyAdamW, in both of its versions, as its callers see it.
+// The interface of ApplyAdamW, in both versions.
 #pragma once
 
 #include <vector>

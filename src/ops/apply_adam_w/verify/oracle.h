@@ -1,5 +1,5 @@
-// The settings of ApplyAdamW and two references, from its README: the formula in long double with its error bounds, and the
-// prescribed sequence of single roundings, one element at a time.
+// The settings of ApplyAdamW and two references, based on its README: the formula in long double with its
+// error bounds, and the prescribed sequence of single roundings, one element at a time.
 #pragma once
 
 #include <array>
@@ -14,7 +14,8 @@
 
 namespace openaclnn_verify {
 
-// One call of either version. The first takes the numbers as tensors of `dtype`, the second as floats.
+// One call of either version. The first takes its hyperparameters as tensors of `dtype`, the second as
+// floats.
 struct AdamWSetup {
   int version = 2;
   aclDataType dtype = ACL_FLOAT, grad_dtype = ACL_FLOAT, maximum_dtype = ACL_FLOAT;
@@ -23,12 +24,12 @@ struct AdamWSetup {
   int64_t step = 6;  // steps before this one
   aclDataType step_dtype = ACL_INT64;
 
-  // Where the tensors are in the signature when the maximum is NULL without amsgrad.
+  // Positions in the signature if the maximum is NULL without amsgrad.
   size_t maximum_at() const { return version == 1 ? 11 : 3; }
   size_t grad_at() const { return version == 1 ? 10 : amsgrad ? 4 : 3; }
   size_t step_at() const { return grad_at() + 1; }
   bool writes_maximum() const { return amsgrad && version == 2; }
-  // The numbers of the first version start here.
+  // Position of the first version's first hyperparameter.
   static constexpr size_t kScalarsAt = 3;
 };
 
@@ -37,11 +38,11 @@ inline AdamWSetup adam_w_setup(int version, aclDataType dtype, bool amsgrad = fa
   s.version = version;
   s.dtype = s.grad_dtype = s.maximum_dtype = dtype;
   s.amsgrad = amsgrad;
-  if (version == 1 && dtype == ACL_FLOAT16) s.eps = 1e-3;  // 1e-8 is zero there
+  if (version == 1 && dtype == ACL_FLOAT16) s.eps = 1e-3;  // 1e-8 is zero in FLOAT16
   return s;
 }
 
-// The elements that the formula joins, and its results; grad is no result.
+// The elements of the formula, and its results; grad is not a result.
 enum AdamWElementPart { kAdamVar, kAdamM, kAdamV, kAdamMaximum, kAdamGrad, kAdamParts };
 inline constexpr const char* kAdamNames[kAdamGrad] = {"varRef", "mRef", "vRef", "maxGradNormOptionalRef"};
 
@@ -57,7 +58,7 @@ inline aclDataType adam_w_dtype(const AdamWSetup& s, size_t part) {
   return part == kAdamMaximum ? s.maximum_dtype : part == kAdamGrad ? s.grad_dtype : s.dtype;
 }
 
-// The numbers that a call computes with, as its tensors hold them.
+// The hyperparameters of a call, as its tensors hold them.
 struct AdamWGiven {
   double lr, beta1, beta2, weight_decay, eps;
   double power1 = 1, power2 = 1;  // first version: beta^(t-1)
@@ -87,14 +88,14 @@ inline AdamWGiven adam_w_given(const AdamWSetup& s, const std::vector<HostTensor
   return given;
 }
 
-// ---- the formula ----
+// ---- The formula ----
 
 using AdamWElement = std::array<double, kAdamParts>;
 
 struct AdamWExact {
   std::array<long double, kAdamGrad> value = {};
   std::array<long double, kAdamGrad> magnitude = {};  // S of the bounds
-  bool is_covered = true;  // the bounds apply: no product, quotient or root leaves the range that they assume
+  bool is_covered = true;  // the bounds apply: no product, quotient or root exceeds the range they assume
 };
 
 class AdamWExactReference {
@@ -179,7 +180,8 @@ inline JudgeResults adam_w_judge(const AdamWSetup& s) {
   };
 }
 
-// ---- the prescribed bits. One C++ operation on floats is one IEEE operation: the build allows no contraction ----
+// ---- The prescribed bits. One C++ operation on floats is one IEEE operation: the build disables contraction
+// ----
 
 class AdamWBitsReference {
  public:
@@ -198,7 +200,8 @@ class AdamWBitsReference {
     eps_ = fl(given.eps);
   }
 
-  // Bits of the results from the bits of all parts; what is not there, or not written, stays.
+  // Returns the bits of the results from the bits of all parts. Parts that are missing or not written do not
+  // change.
   std::array<uint64_t, kAdamParts> operator()(const std::array<uint64_t, kAdamParts>& bits) const {
     std::array<float, kAdamParts> x = {};
     for (size_t part = 0; part < kAdamParts; ++part) {

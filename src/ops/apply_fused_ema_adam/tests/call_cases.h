@@ -24,7 +24,7 @@ inline HostTensor step_tensor(int64_t t, Placement placement = Placement::ends_a
   return step;
 }
 
-// grad, var, m, v, s, step: all of one shape but the last.
+// grad, var, m, v, s, step: all but the last have the same shape.
 class EmaCall : public CaseCall {
  public:
   EmaCall(aclDataType dtype, const Shape& dims, int64_t t, Layout layout = Layout::contiguous,
@@ -68,7 +68,7 @@ class EmaCall : public CaseCall {
 
   int64_t t() const { return static_cast<int64_t>((*this)[kStep].bits(0)); }
 
-  // The results that the contract prescribes for the present contents. `t` counts only with bias correction.
+  // The results that the contract prescribes for the current contents. `t` matters only with bias correction.
   Bits expected(const EmaAttributes& attributes) const {
     const EmaBitsReference reference((*this)[kGrad].dtype(), attributes, t());
     Bits all = bits();
@@ -79,7 +79,7 @@ class EmaCall : public CaseCall {
     return all;
   }
 
-  // Runs and compares everything: outcome, bits of all tensors, grad and step untouched, gaps untouched.
+  // Runs the call and compares everything: outcome, bits of all tensors, untouched grad, step and gaps.
   ::testing::AssertionResult run_and_compare(const EmaAttributes& attributes,
                                              const RunOptions& options = {}) {
     const Bits wanted = expected(attributes);

@@ -1,4 +1,4 @@
-// ApplyFusedEmaAdam: the coefficients, rounded once from double, which the C API shows only through results.
+// ApplyFusedEmaAdam: the coefficients, rounded once from double. The C API shows them only through results.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,4 +1,4 @@
-// ApplyFusedEmaAdam: what phase 2 refuses, and the modes of the process that change what is refused.
+// ApplyFusedEmaAdam: phase 2 refusals, and the modes of the process that change refusals.
 #include <gtest/gtest.h>
 
 #include "ops/apply_fused_ema_adam/tests/call_cases.h"
@@ -35,7 +35,7 @@ std::vector<LaunchForm> launches() {
     };
     const std::string name = dtype_name(dtype);
     all.push_back({.name = name, .make = of({}, {8, 8}), .least_pairs = 1000});
-    // step is read with bias correction only, and nothing of empty tensors is.
+    // step is read only with bias correction, and empty tensors are not read.
     all.push_back({.name = name + "Uncorrected",
                    .make = of({.bias_correction = false}, {8, 8}),
                    .least_pairs = 500,
@@ -47,7 +47,7 @@ std::vector<LaunchForm> launches() {
 }
 INSTANTIATE_TEST_SUITE_P(EmaAdam, Phase2Refusals, testing::ValuesIn(launches()), LaunchForm::name_of);
 
-// grad may be the identical view of one ref, but not another view of the same bytes.
+// grad may be the same view as one ref, but not another view of the same bytes.
 TEST(EmaAdamPhase2, GradMayBeTheIdenticalViewOfOneRef) {
   for (size_t ref = kVar; ref < kStep; ++ref) {
     const Launch launch = remembering(ema_launch());
@@ -62,7 +62,7 @@ TEST(EmaAdamPhase2, GradMayBeTheIdenticalViewOfOneRef) {
   }
 }
 
-// Of step only the 8 bytes of element 0 count, whatever its shape says.
+// Only the 8 bytes of step's element 0 count, for any shape.
 TEST(EmaAdamPhase2, StepIsEightBytes) {
   const HostTensor memory(ACL_INT64, {14});
   EmaCall call = filled_call(ACL_FLOAT, {20});
@@ -76,7 +76,7 @@ TEST(EmaAdamPhase2, StepIsEightBytes) {
   EXPECT_TRUE(call.has_all_bits(wanted));
 }
 
-// ---- settings of the process: each suite runs in a process of its own ----
+// ---- Settings of the process: each suite runs in its own process ----
 
 TEST(EmaAdamSettings, Strict) { expect_suite_passes("EmaAdamStrict", {{"OPENACLNN_CHECK", "strict"}}); }
 TEST(EmaAdamSettings, Silent) { expect_suite_passes("EmaAdamNotStrict", {{"OPENACLNN_CHECK", "silent"}}); }
@@ -96,7 +96,7 @@ PROCESS_TEST(EmaAdamStrict, StepBelowOneIsAFaultAndNothingIsWritten) {
                                    {"step is " + std::to_string(t), "at least 1"}));
       for (int k = 0; k < kEmaTensors; ++k) EXPECT_TRUE(call[k].unchanged()) << kEmaNames[k];
       EXPECT_EQ(aclrtSynchronizeStream(nullptr), 0) << "the fault counts as reported";
-      // Without correction the same step is not looked at.
+      // Without correction the same step is not read.
       EmaCall uncorrected = filled_call(dtype, {3000}, t, Placement::library);
       EXPECT_TRUE(uncorrected.run_and_compare({.bias_correction = false}, kLibraryMemory));
     }
@@ -112,7 +112,7 @@ PROCESS_TEST(EmaAdamNotStrict, StepBelowOneFollowsIeee) {
   }
 }
 
-// What it refuses is in errors_test.cc.
+// errors_test.cc tests its refusals.
 PROCESS_TEST(EmaAdamVendor, RankOneWorks) {
   EmaCall vector = filled_call(ACL_FLOAT, {1}, 1);
   EXPECT_TRUE(vector.run_and_compare({}));

@@ -1,4 +1,4 @@
-// ApplyFusedEmaAdam: memory. Ranks, sizes, layouts, permitted aliasing, and which bytes are touched.
+// ApplyFusedEmaAdam: memory. Ranks, sizes, layouts, permitted aliasing, and the bytes that are accessed.
 #include <gtest/gtest.h>
 
 #include "ops/apply_fused_ema_adam/tests/call_cases.h"
@@ -28,7 +28,7 @@ TEST(EmaAdamSizes, AroundVectorsBlocksAndChunks) {
   }
 }
 
-// Gathered elements pass through blocks of their own.
+// Gathered elements pass through separate blocks.
 TEST(EmaAdamSizes, AroundBlocksOfStridedViews) {
   Random random(test_seed());
   for (const aclDataType dtype : kEmaDtypes) {
@@ -131,7 +131,7 @@ TEST(EmaAdamAliasing, GradMayBeTheIdenticalViewOfOneRef) {
   }
 }
 
-// Neither dense nor identical: no provable overlap, and here none at all.
+// Neither dense nor identical: no provable overlap, and in fact none.
 TEST(EmaAdamAliasing, InterleavedStatesDoNotMeet) {
   Random random(test_seed());
   for (const aclDataType dtype : kEmaDtypes) {
@@ -148,7 +148,7 @@ TEST(EmaAdamAliasing, InterleavedStatesDoNotMeet) {
   }
 }
 
-// step is one number, whatever shape describes it; the page behind its 8 bytes cannot be read.
+// step is one number for any shape. The page after its 8 bytes is not readable.
 TEST(EmaAdamStep, IsReadAsEightBytes) {
   use_device();
   Random random(test_seed());

@@ -1,4 +1,5 @@
-// The prototypes of aclnnApplyFusedEmaAdam as callers were compiled against them: wrong types do not compile.
+// Declares the prototypes of aclnnApplyFusedEmaAdam again, as callers were compiled with them: wrong types do
+// not compile.
 #include "abi/prototypes.h"
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
 

@@ -1,4 +1,5 @@
-// ApplyFusedEmaAdam as a schema: a valid call, the faults of its own rules, and which calls phase 1 accepts.
+// ApplyFusedEmaAdam as a schema: a valid call, the faults of its own rules, and the calls that phase 1
+// accepts.
 #pragma once
 
 #include <algorithm>

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kHugeStep = int64_t{1} << 62;
 
-// Of grad, var, m, v and s.
+// The data of grad, var, m, v and s.
 using Inputs = std::array<std::vector<double>, kStep>;
 
 struct Vector {
@@ -20,7 +20,7 @@ struct Vector {
   EmaAttributes attributes;
   int64_t t;
   Inputs inputs;
-  std::array<std::vector<uint64_t>, kStep> results;  // grad is not compared; an empty list is not either
+  std::array<std::vector<uint64_t>, kStep> results;  // grad and empty lists are not compared
 };
 
 const Inputs kInputs = {
@@ -149,7 +149,7 @@ TEST(EmaAdamVectors, HaveTheirBits) {
   }
 }
 
-// The reference of the tests below is held to the same numbers.
+// The reference of the tests below must give the same numbers.
 TEST(EmaAdamVectors, AgreeWithTheBitsReference) {
   for (const Vector& vector : vectors()) {
     SCOPED_TRACE(vector.name);

@@ -1,4 +1,4 @@
-// ApplyFusedEmaAdam as data: its named cases, for tests of this room and for tests of all rooms.
+// ApplyFusedEmaAdam as data: its named cases, for tests of this room and of all rooms.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ inline Case ema_adam_case(aclDataType dtype, const Shape& dims, const EmaAttribu
   };
   made.phase1 = ema_adam_phase1(attributes);
   made.phase2 = aclnnApplyFusedEmaAdam;
-  made.minimal_bytes = 9 * count_elements(dims) * element_bytes(dtype);  // five streams in, four out
+  made.minimal_bytes = 9 * count_elements(dims) * element_bytes(dtype);  // five tensors in, four out
   made.judge = ema_adam_judge(attributes);
   return made;
 }
@@ -84,7 +84,7 @@ inline EmaAttributes ema_random_attributes(Draw& draw) {
   return a;
 }
 
-// Any case, of at most about `elements` elements.
+// Makes a random case with at most about `elements` elements.
 inline Case apply_fused_ema_adam_random_case(Draw& draw, int64_t elements) {
   constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
   const EmaAttributes attributes = ema_random_attributes(draw);
@@ -95,8 +95,8 @@ inline Case apply_fused_ema_adam_random_case(Draw& draw, int64_t elements) {
   return ema_adam_case(dtype, dims, attributes, t, layout, std::to_string(draw.seed()));
 }
 
-// For measuring errors: at least `elements` results per dtype, half of them in each mode, with attributes and magnitudes up to the
-// edges of what the bounds assume.
+// For measuring errors: at least `elements` results per dtype, half of them in each mode, with attributes and
+// magnitudes up to the limits that the bounds assume.
 inline std::vector<Case> apply_fused_ema_adam_numerics_cases(int64_t elements) {
   const double near_one = 1 - 0x1p-20;
   struct Run {
@@ -118,7 +118,7 @@ inline std::vector<Case> apply_fused_ema_adam_numerics_cases(int64_t elements) {
         for (const int64_t mode : {0, 1}) {
           EmaAttributes attributes = runs[r].attributes;
           attributes.mode = mode;
-          // A twentieth more: some elements lie outside what the bounds assume.
+          // A twentieth more, because the bounds do not cover some elements.
           Case made = ema_adam_case(dtype, {numel + numel / 20}, attributes, runs[r].t, Layout::contiguous,
                                     std::string(dtype_name(dtype)) + " " + d.name + ", attributes " +
                                         std::to_string(r) + ", mode " + std::to_string(mode));
@@ -132,7 +132,7 @@ inline std::vector<Case> apply_fused_ema_adam_numerics_cases(int64_t elements) {
   return cases;
 }
 
-// The judge of a call that was recorded.
+// The judge of a recorded call.
 inline JudgeResults apply_fused_ema_adam_recorded_judge(const RecordedCall& call) {
   return ema_adam_judge(recorded_ema_attributes(call));
 }

@@ -1,4 +1,4 @@
-// ApplyFusedEmaAdam as its callers see it.
+// The interface of ApplyFusedEmaAdam.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace openaclnn_verify {
 
-// The attributes at the end of the signature, which the list operator has too.
+// The attributes at the end of the signature. The list operator also has them.
 inline std::vector<Parameter> with_ema_adam_attributes(std::vector<Parameter> list) {
   using parameters::number;
   for (const Parameter& attribute :

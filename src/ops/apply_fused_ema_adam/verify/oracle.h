@@ -1,5 +1,5 @@
-// The attributes of ApplyFusedEmaAdam and two references, from its README: the formula in long double with its error bounds, and
-// the prescribed sequence of single roundings, one element at a time.
+// The attributes of ApplyFusedEmaAdam and two references, based on its README: the formula in long double
+// with its error bounds, and the prescribed sequence of single roundings, one element at a time.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ struct EmaExact {
   std::array<long double, kStep> value = {};
   std::array<long double, kStep> magnitude = {};  // S of the bounds
   long double kappa = 0;
-  bool is_covered = true;  // the bounds apply: no product, quotient or root leaves the range that they assume
+  bool is_covered = true;  // the bounds apply: no product, quotient or root exceeds the range they assume
 };
 
 class EmaExactReference {
@@ -104,7 +104,7 @@ class EmaExactReference {
   }
 
  private:
-  // 1 / (1 - beta^t), without the cancellation that the subtraction would bring.
+  // Returns 1 / (1 - beta^t) without the cancellation of the subtraction.
   long double correction(double beta, int64_t t) const {
     return a_.bias_correction ? -1 / std::expm1(t * std::log1p(beta - 1.0L)) : 1;
   }
@@ -117,7 +117,7 @@ class EmaExactReference {
 struct EmaBounds {
   double m, v, var, s;  // c of each output
 };
-// kappa: S of v' divided by v', which a decay of the opposite sign makes larger than 1.
+// kappa: S of v' divided by v'. A decay of the opposite sign makes it larger than 1.
 inline EmaBounds ema_adam_bounds(int64_t mode, double kappa) {
   const double var = mode == 1 ? 16 : 16 + 5 * kappa;
   return mode == 1 ? EmaBounds{4, 5, var, var + 3} : EmaBounds{7, 11, var, var + 3};
@@ -151,7 +151,8 @@ inline JudgeResults ema_adam_judge(const EmaAttributes& attributes) {
   };
 }
 
-// The bits that the contract prescribes. One C++ operation on floats is one IEEE operation: the build allows no contraction.
+// The bits that the contract prescribes. One C++ operation on floats is one IEEE operation: the build
+// disables contraction.
 class EmaBitsReference {
  public:
   EmaBitsReference(aclDataType dtype, const EmaAttributes& a, int64_t t) : dtype_(dtype), a_(a) {
@@ -162,7 +163,7 @@ class EmaBitsReference {
     r2_ = correction(a.beta2);
   }
 
-  // Bits of the results from the bits of grad, var, m, v, s.
+  // Returns the bits of the results from the bits of grad, var, m, v, s.
   std::array<uint64_t, kStep> operator()(const std::array<uint64_t, kStep>& bits) const {
     std::array<float, kStep> x;
     for (size_t k = 0; k < kStep; ++k) x[k] = static_cast<float>(decode(dtype_, bits[k]));

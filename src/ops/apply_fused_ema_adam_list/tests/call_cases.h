@@ -1,4 +1,5 @@
-// One call of ApplyFusedEmaAdamList in a test, and its results by the single operator: widened, one tensor at a time, narrowed.
+// One call of ApplyFusedEmaAdamList in a test, and its results by the single operator: widened, computed one
+// tensor at a time, and narrowed.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -64,7 +65,7 @@ class ListCall : public CaseCall {
     return run_case(with_attributes, tensors_, options);
   }
 
-  // The bits of every list and index, by calls of the single operator on contiguous tensors.
+  // Returns the bits of every list and index, from calls of the single operator on contiguous tensors.
   using Bits = std::vector<std::vector<uint64_t>>;
   Bits expected(const EmaAttributes& attributes) const {
     Bits all = bits();
@@ -97,7 +98,7 @@ class ListCall : public CaseCall {
     return all;
   }
 
-  // Runs and compares everything: outcome, bits of all tensors, inputs untouched, gaps untouched.
+  // Runs the call and compares everything: outcome, bits of all tensors, untouched inputs and gaps.
   ::testing::AssertionResult run_and_compare(const EmaAttributes& attributes,
                                              const RunOptions& options = {}) {
     const Bits wanted = expected(attributes);

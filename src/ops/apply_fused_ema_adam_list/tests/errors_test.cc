@@ -1,4 +1,4 @@
-// ApplyFusedEmaAdamList: what only this operator refuses in phase 1. The suite is in support/phase1_refusals.h.
+// ApplyFusedEmaAdamList: phase 1 refusals specific to this operator. support/phase1_refusals.h has the suite.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -57,9 +57,9 @@ std::vector<Refusals> refusals() {
 }
 INSTANTIATE_TEST_SUITE_P(EmaAdamList, Phase1Refusals, testing::ValuesIn(refusals()), Refusals::name_of);
 
-// ---- several indices ----
+// ---- Several indices ----
 
-// Lists of tensors without memory; change(list, index, arguments) spoils some.
+// Lists of tensors without memory; change(list, index, arguments) makes some of them invalid.
 Outcome run_indices(size_t length, const std::function<void(size_t, size_t, TensorArgument&)>& change) {
   std::vector<std::unique_ptr<TensorList>> lists;
   for (size_t k = 0; k < kCopy; ++k) {
@@ -120,7 +120,7 @@ TEST(EmaAdamListIndices, SentencesNameListAndIndex) {
                            {"mRefs[5] has shape [6, 8]"}));
 }
 
-// An earlier check at a later index comes first; within a check the lower index does.
+// An earlier check at a later index takes precedence. Within a check the lower index does.
 TEST(EmaAdamListIndices, TheFirstCheckAndThenTheFirstIndexDecides) {
   const auto both = [](size_t k, size_t n, TensorArgument& t) {
     if (k == kVar && n == 2) t.dims = {3};
@@ -136,7 +136,7 @@ TEST(EmaAdamListIndices, TheFirstCheckAndThenTheFirstIndexDecides) {
   EXPECT_TRUE(failed_in_phase1(run_indices(40, alike), kListPhase1, kInvalid, {"varRefs[9] has shape [3]"}));
 }
 
-// Views of stride 0 may describe more elements than any memory holds, in one tensor or in all of them.
+// Views with stride 0 may describe more elements than any memory holds, in one tensor or in all together.
 TEST(EmaAdamListIndices, CountsOfAllElementsFitInt64) {
   const auto vast = [](size_t, size_t, TensorArgument& t) { t.dims = {int64_t{1} << 58}; };
   EXPECT_TRUE(failed_in_phase1(run_indices(2, vast), kListPhase1, kInvalid, {"too many elements"}));

@@ -1,4 +1,4 @@
-// ApplyFusedEmaAdamList: what phase 2 refuses, addresses that change between runs, and the modes of the process.
+// ApplyFusedEmaAdamList: phase 2 refusals, addresses that change between runs, and the modes of the process.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -19,7 +19,7 @@ TEST(EmaAdamListPhase2, TheFirstOfTwoFaultsDecides) {
 
 TEST(EmaAdamListPhase2, RefusesMisalignedData) { expect_misaligned_data_refused(list_launch(2, true)); }
 
-// Step is read with bias correction only, and nothing of empty tensors is.
+// step is read only with bias correction, and empty tensors are not read.
 TEST(EmaAdamListPhase2, NeedsOnlyWhatItAccesses) {
   expect_only_needed_memory_matters(list_launch(2, true));
   EmaAttributes uncorrected = kAttributes;
@@ -34,7 +34,7 @@ TEST(EmaAdamListPhase2, NeedsOnlyWhatItAccesses) {
 
 TEST(EmaAdamListPhase2, AcceptsNeighbours) { expect_neighbours_work(list_launch(2, true)); }
 
-// ---- addresses ----
+// ---- Addresses ----
 
 class EmaAdamListAddresses : public testing::Test {
  protected:
@@ -53,7 +53,7 @@ class EmaAdamListAddresses : public testing::Test {
   }
   ~EmaAdamListAddresses() override { EXPECT_EQ(aclDestroyAclOpExecutor(executor_), 0); }
 
-  // Where parameter `list`, tensor `index` lies in the launch, and its memory there and in the copy.
+  // The address of tensor `index` of parameter `list`, and its memory in the launch and in the copy.
   static size_t at(size_t list, size_t index) { return 2 * list + index; }
   void* memory(size_t tensor) { return launch_.tensors[tensor].tensor.data(); }
   void* other_memory(size_t tensor) { return other_.tensors[tensor].tensor.data(); }
@@ -64,7 +64,7 @@ class EmaAdamListAddresses : public testing::Test {
 
   using SetElement = aclnnStatus (*)(aclOpExecutor*, size_t, const size_t, aclTensorList*, void*);
   using SetTensor = aclnnStatus (*)(aclOpExecutor*, const size_t, aclTensor*, void*);
-  // After setting the one address the run leaves the tensor's old memory alone and writes to the new one.
+  // After one address is set, the run leaves the tensor's old memory unchanged and writes to the new one.
   void expect_reached(SetElement set, size_t ir_index, size_t list, size_t index) {
     const size_t tensor = at(list, index);
     other_ = remembering(copy_of(launch_));
@@ -117,7 +117,7 @@ TEST_F(EmaAdamListAddresses, TensorsAreSetByTheOtherFunctions) {
     for (const LaunchTensor& t : launch_.tensors) EXPECT_TRUE(t.tensor.unchanged()) << t.name;
     ASSERT_EQ(set(executor_, index, descriptors_[found_inf].get(), memory(found_inf)), 0);
   }
-  // A list for a tensor, and the other way round.
+  // A list where a tensor is expected, and vice versa.
   expect_refused(aclSetTensorAddr(executor_, 1, descriptors_[0].get(), nullptr), kInvalid, "aclSetTensorAddr",
                  {"index is 1, which is varRefs, a list", "aclSetDynamicTensorAddr"});
   expect_refused(aclSetDynamicTensorAddr(executor_, 5, 0, list_->get(), nullptr), kInvalid,
@@ -156,7 +156,8 @@ TEST_F(EmaAdamListAddresses, WhatIsRefusedChangesNothing) {
   EXPECT_EQ(run(), 0) << take_error_text();
 }
 
-// A task keeps the addresses it was queued with, and a bad address that came later is found although others passed before.
+// A task keeps the addresses with which it was enqueued. A later invalid address is detected although earlier
+// ones passed.
 TEST_F(EmaAdamListAddresses, EachRunTakesASnapshotAndIsChecked) {
   aclrtStream stream = nullptr;
   ASSERT_EQ(aclrtCreateStream(&stream), 0);
@@ -177,8 +178,9 @@ TEST_F(EmaAdamListAddresses, EachRunTakesASnapshotAndIsChecked) {
   ASSERT_EQ(aclrtDestroyStream(stream), 0);
 }
 
-// The source of a copy may be reused at once, unless a task that is not done yet writes there: then the copy waits for it. Here
-// the task runs, and stands at the gate in its first gradient; the second index makes it too large to run at once.
+// The caller may reuse the source of a copy at once, unless an unfinished task writes to it: then the copy
+// waits for the task. In this test the task is running and blocked at the gate in its first gradient. The
+// second index makes it too large to run at once.
 TEST(EmaAdamListPhase2, CopiesWaitForWhatRunningTasksWrite) {
   use_device();
   aclrtStream stream = nullptr;
@@ -218,7 +220,7 @@ TEST(EmaAdamListPhase2, CopiesWaitForWhatRunningTasksWrite) {
   ASSERT_EQ(aclrtDestroyStream(stream), 0);
 }
 
-// foundInf and gradScale are read when the task runs, not when it is queued.
+// foundInf and gradScale are read when the task runs, not when it is enqueued.
 TEST_F(EmaAdamListAddresses, NumbersAreReadInStreamOrder) {
   aclrtStream stream = nullptr;
   ASSERT_EQ(aclrtCreateStream(&stream), 0);
@@ -236,7 +238,7 @@ TEST_F(EmaAdamListAddresses, NumbersAreReadInStreamOrder) {
   ASSERT_EQ(aclrtDestroyStream(stream), 0);
 }
 
-// ---- settings of the process: each suite runs in a process of its own ----
+// ---- Settings of the process: each suite runs in its own process ----
 
 TEST(EmaAdamListSettings, Strict) {
   expect_suite_passes("EmaAdamListStrict", {{"OPENACLNN_CHECK", "strict"}});
@@ -271,7 +273,7 @@ PROCESS_TEST(EmaAdamListStrict, RefusesMemoryThatTheAllocatorDoesNotKnow) {
   expect_unknown_memory_refused(list_launch(2, true, kAttributes, Placement::library));
 }
 
-// Memory that was freed between two runs of one executor is found although its address passed before.
+// Memory that was freed between two runs of one executor is detected, although its address passed before.
 PROCESS_TEST(EmaAdamListStrict, ChecksBlocksInEveryRun) {
   use_device();
   Launch launch = list_launch(1, false, kAttributes, Placement::library);

@@ -1,4 +1,4 @@
-// ApplyFusedEmaAdamList: overlaps between the tensors of a call, of few tensors and of thousands.
+// ApplyFusedEmaAdamList: overlaps between a call's tensors, with few tensors and with thousands.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace openaclnn_test {
 namespace {
 
-// grads[i] may be the identical view of one ref with the same index, but not of another index.
+// grads[i] may be the same view as one ref with the same index, but not with another index.
 TEST(EmaAdamListOverlap, GradMayBeTheIdenticalViewOfOneRefOfItsIndex) {
   for (size_t list = kVar; list < kCopy; ++list) {
     const Launch launch = remembering(list_launch(2, false));
@@ -31,7 +31,7 @@ TEST(EmaAdamListOverlap, GradMayBeTheIdenticalViewOfOneRefOfItsIndex) {
   }
 }
 
-// What every pair of written views in one memory must give, dense or not: the answer of the definition.
+// The expected result for every pair of written views in one memory, dense or not, from the definition.
 struct Rectangle {
   int64_t offset, rows, columns, stride;
 
@@ -51,9 +51,9 @@ TEST(EmaAdamListOverlap, IsFoundExactlyWhereItIsProvable) {
   constexpr size_t kLength = 4;
   int refusals = 0;
   for (int call = 0; call < 3000; ++call) {
-    // vRefs, sRefs and gradients lie elsewhere; var and m of all indices share the memory.
+    // vRefs, sRefs and gradients have other memory; var and m of all indices share theirs.
     std::vector<IndexCase> indices(kLength, IndexCase{{2, 3}});
-    indices[kLength - 1] = IndexCase{{10, 3}};  // a long one, in which several short ones may lie
+    indices[kLength - 1] = IndexCase{{10, 3}};  // a long tensor, which may contain several short ones
     ListCall list(indices, false);
     std::vector<Rectangle> views;
     for (size_t k : {size_t{kVar}, size_t{kM}}) {
@@ -95,7 +95,7 @@ TEST(EmaAdamListOverlap, IsFoundExactlyWhereItIsProvable) {
   EXPECT_LT(refusals, 2500);
 }
 
-// 20 000 tensors: a check of all pairs would take minutes.
+// With 20,000 tensors a check of all pairs would take minutes.
 TEST(EmaAdamListOverlap, IsFoundAmongThousandsOfTensors) {
   constexpr int64_t kLength = 4000;
   const HostTensor memory(ACL_FLOAT, {kLength * 5 * 4});
@@ -125,7 +125,7 @@ TEST(EmaAdamListOverlap, IsFoundAmongThousandsOfTensors) {
   ASSERT_EQ(aclSetDynamicTensorAddr(executor, kS, 3999, lists[kS], address(kM, 1234)), 0);
   ASSERT_EQ(openaclnnApplyFusedEmaAdamList(nullptr, 0, executor, nullptr), kInvalid);
   EXPECT_TRUE(is_error_line(take_error_text(), kListPhase2, kInvalid, {"mRefs[1234] overlaps sRefs[3999]"}));
-  // All at one address: the first pair of the signature.
+  // All at one address: the first pair of the signature is reported.
   for (size_t n = 0; n < static_cast<size_t>(kLength); ++n)
     ASSERT_EQ(aclSetDynamicTensorAddr(executor, kVar, n, lists[kVar], memory.data()), 0);
   ASSERT_EQ(openaclnnApplyFusedEmaAdamList(nullptr, 0, executor, nullptr), kInvalid);

@@ -1,4 +1,5 @@
-// The prototypes of openaclnnApplyFusedEmaAdamList as callers were compiled against them: wrong types do not compile.
+// Declares the prototypes of openaclnnApplyFusedEmaAdamList again, as callers were compiled with them: wrong
+// types do not compile.
 #include "abi/prototypes.h"
 #include "openaclnn/apply_fused_ema_adam_list.h"
 

@@ -1,4 +1,5 @@
-// ApplyFusedEmaAdamList as a schema: a valid call, the faults of its own rules, and which calls phase 1 accepts.
+// ApplyFusedEmaAdamList as a schema: a valid call, the faults of its own rules, and the calls that phase 1
+// accepts.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 namespace openaclnn_test {
 namespace apply_fused_ema_adam_list_schema {
 
-// The numbers of a call: mode, and what is wrong with each list.
+// The numbers of a call: mode, and the fault of each list.
 enum Number { kMode, kListStates };
 enum ListState : int64_t { kListLive, kListNull, kListStale, kListForeign, kListOtherKind, kListLonger };
 
@@ -26,7 +27,7 @@ inline bool is_live(const aclTensor* handle) {
   return aclGetDataType(handle, &dtype) == 0;
 }
 
-// The list that holds one handle. A list refuses handles that are not live, so those die after they were put in.
+// The list that holds one handle. Lists reject stale handles, so handles are destroyed after they were added.
 class FaultyList {
  public:
   FaultyList(aclTensor* handle, int64_t state) : state_(state) {
@@ -60,7 +61,7 @@ class FaultyList {
   aclTensorList* list_;
 };
 
-// Calls `phase1`, which takes lists, with lists around the tensors.
+// Calls `phase1`, which takes lists, with lists of the tensors.
 inline aclnnStatus list_phase1(const Phase1Call& phase1, const CallHandles& call, uint64_t* workspace_bytes,
                                aclOpExecutor** executor) {
   std::vector<std::unique_ptr<FaultyList>> lists;
@@ -71,7 +72,7 @@ inline aclnnStatus list_phase1(const Phase1Call& phase1, const CallHandles& call
     lists.push_back(std::make_unique<FaultyList>(tensor, call.numbers[kListStates + k]));
     with_lists.tensors[k] = lists.back()->handle(other);
   }
-  take_error_text();  // of the questions whether handles are live
+  take_error_text();  // from the queries whether handles are live
   const aclnnStatus status = phase1(with_lists, workspace_bytes, executor);
   aclDestroyIntArray(other);
   return status;

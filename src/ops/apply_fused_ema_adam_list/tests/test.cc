@@ -1,5 +1,5 @@
 // ApplyFusedEmaAdamList: the bits of the single operator for every index, the scale, the flag that skips a step, empty lists.
-// What all operators promise is tested over cases.h by the programs of tests/ops.
+// The programs of tests/ops test the guarantees of all operators with cases.h.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ auto any_of(Random& random, const Choices& choices) {
   return choices[random.below(static_cast<int64_t>(std::size(choices)))];
 }
 
-// Around vectors, the blocks of conversions, and the places where tensors are cut among threads.
+// Sizes around vectors, the blocks of conversions, and the places where tensors are split among threads.
 int64_t any_size(Random& random) {
   constexpr int64_t kBorders[] = {0, 1, 8, 16, 32, 64, 512, 1024, 2048, 5000};
   return std::max<int64_t>(any_of(random, kBorders) + random.between(-2, 2), 0);
@@ -82,7 +82,8 @@ TEST(EmaAdamList, ThreadsAndInstructionSetsChangeNothing) {
   }
 }
 
-// Every pair of dtypes of gradient and parameter with FLOAT state, and the three dtypes alone, at each size around a block.
+// Every pair of dtypes of gradient and parameter with FLOAT state, and each of the three dtypes alone, at
+// sizes around a block.
 TEST(EmaAdamList, EveryDtypeAtEverySize) {
   Random random(test_seed());
   std::vector<IndexCase> indices;
@@ -99,7 +100,7 @@ TEST(EmaAdamList, EveryDtypeAtEverySize) {
   }
 }
 
-// One task larger than a thread's share, whose tensors are cut among threads.
+// One task larger than a thread's share, whose tensors are split among threads.
 TEST(EmaAdamList, LargeTensorsAmongSmallOnes) {
   Random random(test_seed());
   ListCall list({uniform_index(ACL_FLOAT, {3}),
@@ -113,7 +114,7 @@ TEST(EmaAdamList, LargeTensorsAmongSmallOnes) {
   EXPECT_TRUE(list.run_and_compare(kAttributes));
 }
 
-// The first vector of the single operator with a BF16 copy and a scale of 2: gradients are given doubled.
+// The first test vector of the single operator with a BF16 copy and a scale of 2: gradients are doubled.
 TEST(EmaAdamListVectors, ByHand) {
   ListCall list({{{4}}}, true, {.t = int64_t{1} << 62, .scale = 2.0f});
   list(kGrad, 0).fill({1, -2.5, 4, -0.0625});

@@ -1,4 +1,4 @@
-// ApplyFusedEmaAdamList as data: its named cases, for tests of this room and for tests of all rooms.
+// ApplyFusedEmaAdamList as data: its named cases, for tests of this room and of all rooms.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ inline IndexCase uniform_index(aclDataType dtype, Shape dims, Layout layout = La
   return {std::move(dims), dtype, dtype, dtype, ACL_BF16, layout};
 }
 
-// A form without numbers of tensors; they come from the indices.
+// A form without tensor counts, which the indices determine.
 inline Case ema_list_case(ListForm form, const std::vector<IndexCase>& indices, const std::string& name) {
   struct Data {
     Values values;
@@ -124,7 +124,7 @@ inline std::vector<Case> apply_fused_ema_adam_list_cases() {
   return cases;
 }
 
-// Any case, of at most about `elements` elements.
+// Makes a random case with at most about `elements` elements.
 inline Case apply_fused_ema_adam_list_random_case(Draw& draw, int64_t elements) {
   constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
   ListForm form;
@@ -137,7 +137,7 @@ inline Case apply_fused_ema_adam_list_random_case(Draw& draw, int64_t elements) 
   for (int64_t n = 0; n < length; ++n) {
     IndexCase index =
         uniform_index(draw.pick(kDtypes), draw.shape(elements / (5 * length) + 1), draw.layout());
-    // FLOAT state, as it must be where copies are written.
+    // FLOAT state, which copies require.
     if (form.has_copies || draw.chance(2)) index.state = ACL_FLOAT;
     if (form.has_copies) index.var = ACL_FLOAT;
     if (form.has_copies && draw.chance(2)) index.copy = ACL_FLOAT16;
@@ -149,8 +149,8 @@ inline Case apply_fused_ema_adam_list_random_case(Draw& draw, int64_t elements) 
 // For measuring errors: at least `elements` results per dtype, half of them in each mode.
 inline std::vector<Case> apply_fused_ema_adam_list_numerics_cases(int64_t elements) {
   constexpr int64_t kCalls = 20;
-  // Of an element of each of the four indices come 5 results of FLOAT16, 5 of BF16 and 6 of FLOAT; a tenth more than needed,
-  // because some elements lie outside what the bounds assume.
+  // An element of each of the four indices gives 5 results of FLOAT16, 5 of BF16 and 6 of FLOAT. A tenth more
+  // are made, because the bounds do not cover some elements.
   const int64_t numel = elements / (5 * kCalls) + elements / (50 * kCalls) + 100;
   std::vector<Case> cases;
   for (int64_t call = 0; call < kCalls; ++call) {
@@ -165,7 +165,7 @@ inline std::vector<Case> apply_fused_ema_adam_list_numerics_cases(int64_t elemen
   return cases;
 }
 
-// The judge of a call that was recorded.
+// The judge of a recorded call.
 inline JudgeResults apply_fused_ema_adam_list_recorded_judge(const RecordedCall& call) {
   ListForm form = {recorded_ema_attributes(call), call.list_length};
   form.has_copies = call.tensors.contains("varCopiesOptional");

@@ -1,4 +1,4 @@
-// ApplyFusedEmaAdamList as its callers see it.
+// The interface of ApplyFusedEmaAdamList.
 #pragma once
 
 #include <vector>

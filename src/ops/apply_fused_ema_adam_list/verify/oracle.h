@@ -10,12 +10,12 @@
 
 namespace openaclnn_verify {
 
-// The lists in the order of the signature; the first five are the tensors of ApplyFusedEmaAdam in its order.
+// The lists in the order of the signature. The first five are the tensors of ApplyFusedEmaAdam in its order.
 inline constexpr size_t kCopy = kStep, kMostLists = kCopy + 1;
 inline constexpr std::array<const char*, kMostLists> kListNames = {"grads", "varRefs", "mRefs",
                                                                    "vRefs", "sRefs",   "varCopiesOptional"};
 
-// One call: `length` tensors per list, list by list, then step, gradScale and foundInf as far as they are given.
+// One call: `length` tensors per list, list by list, then step, gradScale and foundInf if given.
 struct ListForm {
   EmaAttributes attributes;
   size_t length = 0;
@@ -29,7 +29,7 @@ struct ListForm {
   size_t tensors() const { return step() + 1 + (has_scale ? 1 : 0) + (has_found_inf ? 1 : 0); }
 };
 
-// gradScale must be a power of two, so that the division adds no error to those of the formula.
+// gradScale must be a power of two, so that the division adds no error to the formula.
 inline JudgeResults ema_list_judge(const ListForm& form) {
   return [form](const std::vector<HostTensor>& before, const std::vector<HostTensor>& after, Judge& judge) {
     const EmaExactReference reference(form.attributes, static_cast<int64_t>(before[form.step()].bits(0)));

@@ -1,4 +1,4 @@
-// One call of Embedding in a test: three tensors, their data, and the comparison with everything the contract says.
+// One call of Embedding in a test: three tensors, their data, and the comparison with the whole contract.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -68,7 +68,8 @@ class EmbeddingCall : public CaseCall {
     if (table_rows() == 0) return;
     for (int64_t i = 0; i < (*this)[kIndices].numel(); ++i) set_index(i, random.below(table_rows()));
   }
-  // Runs and compares everything: outcome and its sentence, the bits of out, inputs and gaps untouched.
+  // Runs the call and compares everything: outcome and error message, the bits of out, untouched inputs and
+  // gaps.
   ::testing::AssertionResult run_and_compare(CheckSetting setting = CheckSetting::report,
                                              const RunOptions& options = {}) {
     using ::testing::AssertionFailure;

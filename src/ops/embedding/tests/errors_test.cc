@@ -1,4 +1,4 @@
-// Embedding: what only this operator refuses in phase 1. The suite is in support/phase1_refusals.h.
+// Embedding: phase 1 refusals specific to this operator. support/phase1_refusals.h has the suite.
 #include <gtest/gtest.h>
 
 #include "ops/embedding/tests/call_cases.h"

@@ -1,4 +1,4 @@
-// Embedding for fuzzers: any table bits, and indices that point anywhere.
+// Embedding for fuzzers: any table bits, and any indices.
 #pragma once
 
 #include "fuzz/operator_call.h"

@@ -1,4 +1,4 @@
-// Embedding: what plan() does with a dtype that the checks should have refused.
+// Embedding: plan() with a dtype that the checks should have rejected.
 #include <gtest/gtest.h>
 
 #include "ops/embedding/op.h"

@@ -1,4 +1,4 @@
-// Embedding: what phase 2 refuses, and the modes of the process that change what is refused or reported.
+// Embedding: phase 2 refusals, and the modes of the process that change refusals or reports.
 #include <gtest/gtest.h>
 
 #include "ops/embedding/tests/call_cases.h"
@@ -46,7 +46,7 @@ std::vector<LaunchForm> launches() {
       };
       const std::string name = std::string(dtype_name(type.dtype)) + dtype_name(index_dtype);
       all.push_back({.name = name, .make = of({8}), .least_pairs = 100});
-      // Nothing is needed for an empty out.
+      // An empty out requires nothing.
       all.push_back({.name = name + "Empty", .make = of({2, 0}), .not_accessed = {kWeight, kIndices, kOut}});
     }
   }
@@ -54,7 +54,7 @@ std::vector<LaunchForm> launches() {
 }
 INSTANTIATE_TEST_SUITE_P(Embedding, Phase2Refusals, testing::ValuesIn(launches()), LaunchForm::name_of);
 
-// Nothing of a table without rows is read; indices and out are needed all the same.
+// A table without rows is not read. Indices and out are still required.
 TEST(EmbeddingPhase2, ATableWithoutRowsNeedsNoMemory) {
   for (const Placement placement : {Placement::ends_at_guard, Placement::starts_at_guard}) {
     EmbeddingCall call(ACL_FLOAT, ACL_INT32, 0, 8, {6}, Layout::contiguous, placement);
@@ -70,7 +70,7 @@ TEST(EmbeddingPhase2, ATableWithoutRowsNeedsNoMemory) {
   }
 }
 
-// ---- settings of the process: each suite runs in a process of its own ----
+// ---- Settings of the process: each suite runs in its own process ----
 
 TEST(EmbeddingSettings, Strict) { expect_suite_passes("EmbeddingStrict", {{"OPENACLNN_CHECK", "strict"}}); }
 TEST(EmbeddingSettings, StrictWithOneThread) {
@@ -160,7 +160,7 @@ PROCESS_TEST(EmbeddingBlocking, Phase2ReturnsTheFaultAndTheOtherRowsAreExact) {
   EXPECT_EQ(aclrtSynchronizeStream(nullptr), 0) << "the fault counts as reported";
 }
 
-// The operator has no limits of the hardware: nothing changes.
+// The operator has no hardware limits, so nothing changes.
 PROCESS_TEST(EmbeddingVendor, AcceptsTheSame) {
   Random random(test_seed());
   for (const Shape& index_dims : {Shape{}, Shape{0}, Shape{3}, Shape{1, 1, 1, 1, 1, 1, 3}}) {

@@ -1,4 +1,4 @@
-// Embedding: memory. Ranks, layouts of each tensor, which bytes are touched, empty tensors, and address updates.
+// Embedding: memory. Ranks, layouts of each tensor, accessed bytes, empty tensors, and address updates.
 #include <gtest/gtest.h>
 
 #include "ops/embedding/tests/call_cases.h"
@@ -86,7 +86,7 @@ TEST(EmbeddingLayouts, AnExpandedTableHasAllItsRows) {
   ASSERT_TRUE(call.run_and_compare());
 }
 
-// Rows that no index names need no memory: only row 1 of 3 exists, between two forbidden pages.
+// Rows without indices need no memory: only row 1 of 3 exists, between two guard pages.
 TEST(EmbeddingLayouts, RowsThatNoIndexNamesAreNotTouched) {
   Random random(test_seed());
   constexpr int64_t kColumns = 1024;  // a row of 4 KiB: its neighbours are the guard pages
@@ -100,7 +100,7 @@ TEST(EmbeddingLayouts, RowsThatNoIndexNamesAreNotTouched) {
   ASSERT_TRUE(call.run_and_compare());
 }
 
-// Not provable as an overlap, because neither view is dense; and there is none.
+// Not a provable overlap, because neither view is dense; in fact there is none.
 TEST(EmbeddingAliasing, OutMayLieInTheGapsOfTheTable) {
   Random random(test_seed());
   constexpr int64_t kRows = 100, kColumns = 70;
@@ -158,7 +158,7 @@ TEST(EmbeddingEmpty, SucceedsWithoutMemory) {
   }
 }
 
-// The numbers that aclSetTensorAddr counts are 0 weight, 1 indices, 2 out; each run reads the indices anew.
+// The indices of aclSetTensorAddr are 0 weight, 1 indices, 2 out. Each run rereads the indices.
 TEST(EmbeddingCalls, ARepeatableExecutorFollowsItsAddresses) {
   use_device();
   SCOPED_TRACE(seed_text());
@@ -199,7 +199,7 @@ TEST(EmbeddingCalls, ALookUpMayFeedTheNextOne) {
   EmbeddingCall second(ACL_BF16, ACL_INT64, 7, 2, {200, 300});
   second.fill_weight(random);
   second.replace(kIndices, first[kOut].alias());
-  for (const EmbeddingCall* call : {&first, &second}) {  // no synchronise in between
+  for (const EmbeddingCall* call : {&first, &second}) {  // no synchronisation in between
     std::vector<Descriptor> described;
     for (int k = 0; k < kEmbeddingTensors; ++k) described.push_back((*call)[k].describe());
     aclTensor* const handles[] = {described[0].get(), described[1].get(), described[2].get()};

@@ -1,4 +1,4 @@
-// Embedding as a schema: a valid call, the faults of its own rules, and which calls phase 1 accepts.
+// Embedding as a schema: a valid call, the faults of its own rules, and the calls that phase 1 accepts.
 #pragma once
 
 #include <string>
@@ -29,7 +29,7 @@ inline Schema embedding_test() {
                           {.tensors = {{ACL_FLOAT, {5, 8}}, {ACL_INT64, {4}}, {ACL_FLOAT, {4, 8}}}});
   test.refusal = refusal;
   test.faults = {
-      // Lists first, the relation after them.
+      // Lists first, then their relation.
       bad_dtype("weight: its twelve dtypes", kWeight, ACL_UINT16,
                 {"weight has dtype ACL_UINT16",
                  "ACL_DOUBLE, ACL_FLOAT, ACL_FLOAT16, ACL_BF16, ACL_INT64, ACL_INT32, ACL_INT16, ACL_INT8, "

@@ -1,4 +1,5 @@
-// Embedding: values. Every dtype bit for bit, sizes around each split, and what indices out of range leave behind.
+// Embedding: values. Every dtype bit for bit, sizes around each split, and the results of out-of-range
+// indices.
 #include <gtest/gtest.h>
 
 #include "ops/embedding/tests/call_cases.h"
@@ -43,7 +44,7 @@ TEST(EmbeddingValues, EveryDtypeAtEverySmallWidth) {
   }
 }
 
-// The work is split by positions and, when these are few, by columns in steps of 64.
+// The work is split by positions and, if these are few, by columns in steps of 64.
 TEST(EmbeddingValues, FewWideRows) {
   Random random(test_seed());
   for (const aclDataType dtype : kEmbeddingSizes) {
@@ -94,7 +95,8 @@ TEST(EmbeddingValues, EverySixteenBitPatternIsCopied) {
   }
 }
 
-// No arithmetic touches an element: signalling NaNs stay signalling, payloads and the signs of zeros stay.
+// Elements pass through no arithmetic: signalling NaNs stay signalling, and payloads and signs of zeros are
+// kept.
 TEST(EmbeddingValues, NanPayloadsAndSignedZerosAreCopied) {
   const std::vector<uint64_t> floats = {0x7f800001, 0xff800001, 0x7fc12345, 0xffc12345, 0x7fbfffff,
                                         0x80000000, 0x00000001, 0x80000001, 0x7f800000, 0xff800000};
@@ -115,13 +117,13 @@ TEST(EmbeddingValues, NanPayloadsAndSignedZerosAreCopied) {
   check(ACL_FLOAT, floats);
   check(ACL_DOUBLE, doubles);
   check(ACL_COMPLEX64, {0x7f8000017fc12345, 0x80000000ff800001});
-  std::vector<uint64_t> bools(256);  // BOOL is one byte; others than 0 and 1 are copied too
+  std::vector<uint64_t> bools(256);  // BOOL is one byte; values other than 0 and 1 are also copied
   for (size_t i = 0; i < 256; ++i) bools[i] = i;
   check(ACL_BOOL, bools);
 }
 
-// Rows that lie behind 32-bit numbers: the table is described in full, and only three of its rows exist. Their gaps keep the
-// described table from being dense, so that it overlaps nothing provably.
+// Rows beyond 32-bit numbers: the table is described in full, but only three of its rows exist. Gaps between
+// rows keep the described table from being dense, so that it overlaps nothing provably.
 TEST(EmbeddingValues, RowNumbersBeyond32Bits) {
   Random random(test_seed());
   constexpr int64_t kFirst = (int64_t{1} << 33) - 1;
@@ -137,13 +139,13 @@ TEST(EmbeddingValues, RowNumbersBeyond32Bits) {
   ASSERT_TRUE(call.run_and_compare());
 }
 
-// ---- out of range ----
+// ---- Out of range ----
 
 std::vector<int64_t> wrong_values(aclDataType index_dtype, int64_t table_rows) {
   std::vector<int64_t> wrong = {-1,        -table_rows, -table_rows - 1, table_rows, table_rows + 1,
                                 INT32_MIN, INT32_MAX};
   if (index_dtype == ACL_INT64) {
-    const int64_t wrap = int64_t{1} << 32;  // what 32 bits would take for row 0
+    const int64_t wrap = int64_t{1} << 32;  // 32-bit arithmetic would take it for row 0
     for (const int64_t value : {INT64_MIN, INT64_MIN + 1, INT64_MAX, wrap, wrap + 1, -wrap, wrap * 4,
                                 INT32_MIN - 1L, INT32_MAX + 1L}) {
       wrong.push_back(value);
@@ -224,7 +226,7 @@ TEST(EmbeddingFaults, AreTheSameForAnyNumberOfThreads) {
   }
 }
 
-// Enough work for every thread, split by positions and by columns; wrong indices in several chunks.
+// Enough work for every thread, split by positions and by columns, with faulty indices in several chunks.
 PROCESS_TEST(EmbeddingThreads, TheLowestPositionIsReported) {
   SCOPED_TRACE(seed_text());
   Random random(test_seed());

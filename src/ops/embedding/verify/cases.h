@@ -73,7 +73,7 @@ inline std::vector<Case> embedding_cases() {
   return cases;
 }
 
-// Any case, of at most about `elements` elements.
+// Makes a random case with at most about `elements` elements.
 inline Case embedding_random_case(Draw& draw, int64_t elements) {
   const aclDataType dtype = draw.pick(kEmbeddingDtypes).dtype;
   const aclDataType index_dtype = draw.chance(2) ? ACL_INT32 : ACL_INT64;
@@ -84,7 +84,7 @@ inline Case embedding_random_case(Draw& draw, int64_t elements) {
                         std::to_string(draw.seed()));
 }
 
-// For measuring errors, of which a copy has none: at least `elements` elements per dtype.
+// For measuring errors, although a copy has none: at least `elements` elements per dtype.
 inline std::vector<Case> embedding_numerics_cases(int64_t elements) {
   constexpr int64_t kColumns = 401, kPositions = 900;
   std::vector<Case> cases;
@@ -97,7 +97,7 @@ inline std::vector<Case> embedding_numerics_cases(int64_t elements) {
   return cases;
 }
 
-// The judge of a call that was recorded.
+// The judge of a recorded call.
 inline JudgeResults embedding_recorded_judge(const RecordedCall&) { return judge_embedding; }
 
 }  // namespace openaclnn_verify

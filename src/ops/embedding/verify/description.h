@@ -1,4 +1,4 @@
-// Embedding as its callers see it.
+// The interface of Embedding.
 #pragma once
 
 #include <vector>

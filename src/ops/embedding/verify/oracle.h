@@ -1,4 +1,5 @@
-// The reference for Embedding: one element at a time, by logical index, from the definition of a table look-up.
+// The reference for Embedding: one element at a time, by logical index, from the definition of a table
+// lookup.
 #pragma once
 
 #include <cstring>
@@ -13,7 +14,7 @@ namespace openaclnn_verify {
 enum EmbeddingTensor { kWeight, kIndices, kOut, kEmbeddingTensors };
 inline constexpr const char* kEmbeddingNames[kEmbeddingTensors] = {"weight", "indices", "out"};
 
-// An element of an INT32 or INT64 tensor, exactly.
+// Returns an element of an INT32 or INT64 tensor exactly.
 inline int64_t index_at(const HostTensor& indices, int64_t position) {
   const uint64_t bits = indices.bits(position);
   return indices.dtype() == ACL_INT32 ? static_cast<int32_t>(static_cast<uint32_t>(bits))
@@ -23,7 +24,7 @@ inline int64_t index_at(const HostTensor& indices, int64_t position) {
 struct EmbeddingExpected {
   std::vector<std::byte> out;  // the elements in row-major order
   int64_t wrong = 0;           // indices out of range
-  int64_t first_wrong = -1;    // the lowest position of one
+  int64_t first_wrong = -1;    // the lowest position of an out-of-range index
 };
 
 inline EmbeddingExpected embedding_expected(const HostTensor& weight, const HostTensor& indices) {

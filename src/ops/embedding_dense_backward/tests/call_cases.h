@@ -79,7 +79,7 @@ class BackwardCall : public CaseCall {
                             [&](int64_t n) { return index_number(indices.dtype(), indices.bits(n)); });
   }
 
-  // visit(element of out, its terms) for every element, in row-major order.
+  // Calls visit(element of out, its terms) for every element, in row-major order.
   template <class Visit>
   void for_each_element(const Visit& visit) const {
     std::vector<float> terms;
@@ -95,7 +95,7 @@ class BackwardCall : public CaseCall {
     }
   }
 
-  // The bits of out that the contract prescribes for the present contents.
+  // The bits of out that the contract prescribes for the current contents.
   std::vector<uint64_t> expected() const {
     std::vector<uint64_t> bits;
     for_each_element([&](int64_t, std::span<const float> terms) {
@@ -104,8 +104,8 @@ class BackwardCall : public CaseCall {
     return bits;
   }
 
-  // Runs and compares everything: bits of out, grad and indices untouched, gaps untouched. The outcome must be success, or with
-  // out-of-range indices the report that names the first of them.
+  // Runs the call and compares everything: bits of out, untouched grad, indices and gaps. The outcome must be
+  // success, or with out-of-range indices the report of the first of them.
   ::testing::AssertionResult run_and_compare(const RunOptions& options = {}) {
     const std::vector<uint64_t> wanted = expected();
     remember();
@@ -121,7 +121,7 @@ class BackwardCall : public CaseCall {
     return has_bits(kOut, wanted);
   }
 
-  // What the report says besides the value.
+  // The parts of the report other than the value.
   std::vector<std::string> fault_parts(const Occurrences& found) const {
     return {kBackwardPhase2, "indices[" + std::to_string(found.first_out_of_range) + "] = ",
             "outside [0, " + std::to_string(attributes_.table_rows) + ")",

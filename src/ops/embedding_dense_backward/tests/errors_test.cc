@@ -1,4 +1,5 @@
-// EmbeddingDenseBackward: what only this operator refuses in phase 1. The suite is in support/phase1_refusals.h.
+// EmbeddingDenseBackward: phase 1 refusals specific to this operator. support/phase1_refusals.h has the
+// suite.
 #include <gtest/gtest.h>
 
 #include "ops/embedding_dense_backward/tests/call_cases.h"
@@ -11,7 +12,7 @@ namespace {
 
 using namespace embedding_dense_backward_schema;
 
-// numWeights is compared as the unsigned number it is.
+// numWeights is compared as an unsigned number.
 std::vector<Trial> height_trials() {
   std::vector<Trial> trials;
   for (const int64_t value : {int64_t{0}, int64_t{4}, int64_t{6}, (int64_t{1} << 32) + 5, INT64_MIN + 5,
@@ -21,7 +22,7 @@ std::vector<Trial> height_trials() {
         "numWeights " + as_unsigned, [value](CallArguments& a) { a.numbers[kNumWeights] = value; },
         {"out has shape [5, 8]; it must be [numWeights, grad's last dim] = [" + as_unsigned + ", 8]"}));
   }
-  // A negative height of out equals no numWeights, not even the one with its bits.
+  // A negative height of out equals no numWeights, not even the one with the same bits.
   trials.push_back(refuses("out of -1 rows",
                            [](CallArguments& a) {
                              a.numbers[kNumWeights] = -1;
@@ -53,7 +54,7 @@ std::vector<Trial> one_index_per_row() {
   return trials;
 }
 
-// With an empty table every padding row, count of indices (D = 0) and self-overlap is fine.
+// With an empty table any padding row, index count (D = 0) and self-overlap is accepted.
 std::vector<Trial> empty_tables() {
   std::vector<Trial> trials;
   for (const int64_t padding : {int64_t{-1}, int64_t{0}, INT64_MAX}) {
@@ -77,7 +78,7 @@ std::vector<Refusals> refusals() {
 }
 INSTANTIATE_TEST_SUITE_P(EmbeddingBackward, Phase1Refusals, testing::ValuesIn(refusals()), Refusals::name_of);
 
-// Any number of indices can be described with stride 0, but not all have a workspace.
+// Stride 0 can describe any number of indices, but some have no workspace.
 TEST(EmbeddingBackwardPhase1, RefusesAWorkspaceThatLeavesInt64) {
   const Schema test = backward_test();
   for (const int power : {40, 50, 57, 59, 60, 61}) {
@@ -91,7 +92,7 @@ TEST(EmbeddingBackwardPhase1, RefusesAWorkspaceThatLeavesInt64) {
     indices.dtype = ACL_INT8;
     indices.dims = {positions};
     indices.strides = {0};
-    const int64_t rows = int64_t{1} << 20;  // too many to be summed without a sort
+    const int64_t rows = int64_t{1} << 20;  // too many to sum without a sort
     arguments.tensors[kOut].dims = {rows, 1};
     arguments.numbers[kNumWeights] = rows;
     const Outcome outcome = test.run(arguments);

@@ -1,5 +1,5 @@
-// EmbeddingDenseBackward: indices that name no row. What counts as one for every dtype, the padding row, the report, and the
-// modes of the process that change what follows.
+// EmbeddingDenseBackward: out-of-range indices of every dtype, the padding row, the report, and the modes of
+// the process that change the outcome.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -11,15 +11,15 @@
 namespace openaclnn_test {
 namespace {
 
-constexpr int64_t kNone = -1;  // of the table's rows
+constexpr int64_t kNone = -1;  // not a row of the table
 
 struct Element {
   uint64_t bits;
   int64_t row;        // of a table of 4 rows, or kNone
-  const char* shown;  // in the sentence, when there is no row
+  const char* shown;  // the text in the error message, if there is no row
 };
 
-// Elements of each dtype of indices that lie at a border of what is accepted.
+// Elements of each index dtype at the limits of accepted values.
 std::vector<Element> elements(aclDataType dtype) {
   const double inf = std::numeric_limits<double>::infinity();
   const auto integer = [](int64_t value, int64_t row, const char* shown = "") {
@@ -67,7 +67,7 @@ std::vector<Element> elements(aclDataType dtype) {
     case ACL_FLOAT:
       append({real(0x1p63, kNone, "9.22337204e+18"), real(-0x1p63, kNone, "-9.22337204e+18"),
               real(0x1p127, kNone, "1.70141183e+38"), real(0x1.fffffep1, 3), real(0x1p-126, 0)});
-      if (dtype == ACL_FLOAT) append({Element{0xFFC00001u, kNone, "nan"}});  // whatever its sign and payload
+      if (dtype == ACL_FLOAT) append({Element{0xFFC00001u, kNone, "nan"}});  // for any sign and payload
       [[fallthrough]];
     default:  // FLOAT16
       append({real(0, 0), real(-0.0, 0), real(-.5, 0), real(-.9995117, 0), real(.99, 0), real(1, 1),
@@ -78,7 +78,7 @@ std::vector<Element> elements(aclDataType dtype) {
   }
 }
 
-// The element stands between two that name row 2 (BOOL: row 1).
+// The element is between two indices of row 2 (BOOL: row 1).
 TEST(EmbeddingBackwardIndices, EveryDtypeHasItsRowsAndFaults) {
   for (const aclDataType dtype : kIndexDtypes) {
     for (const Element& element : elements(dtype)) {
@@ -116,7 +116,7 @@ TEST(EmbeddingBackwardIndices, OneIsOutOfRangeInATableOfOneRow) {
   EXPECT_EQ(call[kOut].get(0), 5);
 }
 
-// Bits beyond the low ones decide, too, when rows are many.
+// With many rows, higher bits also matter.
 TEST(EmbeddingBackwardIndices, LargeRowsOfEveryDtypeAreFound) {
   struct Wide {
     aclDataType dtype;
@@ -139,7 +139,7 @@ TEST(EmbeddingBackwardIndices, LargeRowsOfEveryDtypeAreFound) {
   }
 }
 
-// ---- the padding row ----
+// ---- The padding row ----
 
 TEST(EmbeddingBackwardPadding, ItsRowIsZeroAndNotAFault) {
   for (const bool scale : {false, true}) {
@@ -186,7 +186,7 @@ TEST(EmbeddingBackwardPadding, OnlyPaddingGivesZeros) {
   }
 }
 
-// ---- the report ----
+// ---- The report ----
 
 TEST(EmbeddingBackwardFaults, OtherRowsAreExactAndSkippedIndicesDoNotCount) {
   SCOPED_TRACE(seed_text());
@@ -218,7 +218,7 @@ TEST(EmbeddingBackwardFaults, NoIndexInRangeGivesZeros) {
   EXPECT_TRUE(call.has_bits(kOut, std::vector<uint64_t>(33 * 9)));
 }
 
-// The second and third row of grad lie in a page without access rights.
+// The second and third row of grad are in an inaccessible page.
 TEST(EmbeddingBackwardFaults, GradOfSkippedAndPaddingPositionsIsNotRead) {
   for (const DtypePair& dtypes : dtype_pairs()) {
     for (const int64_t columns : {3, 64, 700}) {
@@ -260,7 +260,7 @@ TEST(EmbeddingBackwardFaults, TheNextCallIsClean) {
   ASSERT_TRUE(call.run_and_compare());
 }
 
-// ---- settings of the process: each suite runs in a process of its own ----
+// ---- Settings of the process: each suite runs in its own process ----
 
 TEST(EmbeddingBackwardSettings, Strict) {
   expect_suite_passes("EmbeddingBackwardStrict", {{"OPENACLNN_CHECK", "strict"}});

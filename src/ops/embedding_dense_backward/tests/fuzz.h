@@ -1,4 +1,4 @@
-// EmbeddingDenseBackward for fuzzers: any gradients, and indices of every dtype that point anywhere.
+// EmbeddingDenseBackward for fuzzers: any gradients, and any indices of every dtype.
 #pragma once
 
 #include "fuzz/operator_call.h"

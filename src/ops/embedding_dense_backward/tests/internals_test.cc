@@ -1,4 +1,5 @@
-// EmbeddingDenseBackward: sums and the sort in 64-bit words, which through the C API takes a table or a list of 2^32 rows.
+// EmbeddingDenseBackward: sums and the sort with 64-bit words. The C API needs a table or a list of 2^32 rows
+// for them.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -74,9 +75,9 @@ TEST(EmbeddingBackwardSort, WideWordsGiveTheSameBits) {
   }
 }
 
-// The plan alone: nothing of that size is allocated.
+// Only the plan: nothing of that size is allocated.
 TEST(EmbeddingBackwardSort, WordsWidenBeforeTheirLastValueIsNeeded) {
-  constexpr int64_t kMark = UINT32_MAX;  // of positions that take no part
+  constexpr int64_t kMark = UINT32_MAX;  // for skipped positions
   for (const int64_t rows : {kMark - 1, kMark, kMark + 1, int64_t{1} << 40}) {
     const Argument grad = argument("grad", ACL_FLOAT, {7, 1});
     const Argument indices = argument("indices", ACL_INT64, {7});

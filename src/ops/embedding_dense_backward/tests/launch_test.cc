@@ -1,4 +1,4 @@
-// EmbeddingDenseBackward: what phase 2 refuses: workspaces, addresses and overlaps. Nothing is written then.
+// EmbeddingDenseBackward: phase 2 refusals of workspaces, addresses and overlaps, which write nothing.
 #include <gtest/gtest.h>
 
 #include "ops/embedding_dense_backward/tests/call_cases.h"
@@ -35,7 +35,7 @@ std::vector<LaunchForm> launches() {
     };
   };
   const LaunchForm basic = {.least_pairs = 300, .needs_workspace = true};
-  // An empty table needs nothing; zeros for a table without terms need only the table.
+  // An empty table requires nothing. Zeros for a table without terms require only the table.
   const LaunchForm empty = {.not_accessed = {kGrad, kIndices, kOut}, .needs_workspace = false};
   const LaunchForm zeros = {.least_pairs = 10, .not_accessed = {kGrad, kIndices}, .needs_workspace = false};
   for (const DtypePair& dtypes : dtype_pairs()) {
@@ -62,7 +62,7 @@ TEST(EmbeddingBackwardPhase2, RefusesMisalignedDataOfEveryDtype) {
   }
 }
 
-// Not even the identical view of grad, dense or not.
+// Not even the same view as grad is accepted, dense or not.
 TEST(EmbeddingBackwardPhase2, OutIsNotTheViewOfGrad) {
   for (const Layout layout : {Layout::contiguous, Layout::transposed, Layout::padded, Layout::strided}) {
     BackwardCall call({ACL_FLOAT, ACL_FLOAT}, ACL_INT64, {64}, 8, {.table_rows = 64}, {.grad = layout});

@@ -1,5 +1,5 @@
-// EmbeddingDenseBackward: memory. Layouts of all tensors, bytes that must not be touched, and workspaces of any contents and
-// alignment.
+// EmbeddingDenseBackward: memory. Layouts of all tensors, bytes that must not be accessed, and workspaces of
+// any contents and alignment.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -60,7 +60,7 @@ TEST(EmbeddingBackwardLayouts, MayDifferFromTensorToTensor) {
   }
 }
 
-// Gathered columns pass through tiles; out's columns do as well.
+// Gathered columns pass through tiles, and so do the columns of out.
 TEST(EmbeddingBackwardLayouts, StridedColumnsAroundTiles) {
   SCOPED_TRACE(seed_text());
   Random random(test_seed());
@@ -100,7 +100,7 @@ TEST(EmbeddingBackwardLayouts, ExpandedScalarsNeedOneElement) {
   }
 }
 
-// Between the rows of a padded table lie bytes of others: they keep their values while neighbours are written.
+// The bytes between the rows of a padded table belong to others and keep their values.
 TEST(EmbeddingBackwardLayouts, TwoTablesMayInterleave) {
   Random random(test_seed());
   for (const DtypePair& dtypes : dtype_pairs()) {
@@ -126,9 +126,9 @@ TEST(EmbeddingBackwardAliasing, GradAndIndicesMayShareMemory) {
   ASSERT_TRUE(call.run_and_compare());
 }
 
-// ---- the workspace ----
+// ---- The workspace ----
 
-// Phase 1, then phase 2 with the workspace given. Returns the bytes that phase 1 asks for.
+// Runs phase 1, then phase 2 with the given workspace. Returns the size that phase 1 requests.
 uint64_t plan_call(const BackwardCall& call, aclOpExecutor** executor) {
   use_device();
   const Descriptor grad = call[kGrad].describe(), indices = call[kIndices].describe(),
@@ -151,7 +151,8 @@ TEST(EmbeddingBackwardWorkspace, AnyAlignmentAndContentsWillDo) {
         aclOpExecutor* executor = nullptr;
         const size_t bytes = plan_call(call, &executor);
         ASSERT_GT(bytes, 0u);
-        // The workspace begins `shift` bytes after a guard page's end, and as many canary bytes follow it.
+        // The workspace starts `shift` bytes after the end of a guard page, and as many canary bytes follow
+        // it.
         const GuardedBuffer memory(bytes + 2 * shift, Placement::starts_at_guard);
         std::byte* const workspace = memory.data() + shift;
         for (size_t i = 0; i < bytes; ++i) {
@@ -184,7 +185,7 @@ TEST(EmbeddingBackwardWorkspace, DependsOnShapesOnly) {
   }
 }
 
-// Far more rows than threads, sizes off every block: whatever phase 1 asks for is enough.
+// Many more rows than threads, with sizes unrelated to blocks: the size that phase 1 requests is enough.
 TEST(EmbeddingBackwardWorkspace, IsEnoughForEverySize) {
   SCOPED_TRACE(seed_text());
   Random random(test_seed());

@@ -1,4 +1,5 @@
-// The prototypes of aclnnEmbeddingDenseBackward as callers were compiled against them: wrong types do not compile.
+// Declares the prototypes of aclnnEmbeddingDenseBackward again, as callers were compiled with them: wrong
+// types do not compile.
 #include "abi/prototypes.h"
 #include "aclnnop/aclnn_embedding_dense_backward.h"
 

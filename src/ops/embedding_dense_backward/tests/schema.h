@@ -1,4 +1,5 @@
-// EmbeddingDenseBackward as a schema: a valid call, the faults of its own rules, and which calls phase 1 accepts.
+// EmbeddingDenseBackward as a schema: a valid call, the faults of its own rules, and the calls that phase 1
+// accepts.
 #pragma once
 
 #include <string>
@@ -13,7 +14,7 @@ namespace embedding_dense_backward_schema {
 
 enum Number { kNumWeights, kPaddingIdx };
 
-// Elements, as far as a number of 128 bits counts them.
+// The number of elements, as far as 128 bits can represent it.
 inline Wide count_of(const Shape& dims) {
   Wide count = 1;
   for (const int64_t dim : dims) {

@@ -1,5 +1,5 @@
-// EmbeddingDenseBackward: sizes. Terms of a row around windows and chunks, columns around vectors and tiles, tables around the
-// digits of the sort, rows that are shared between threads, and nothing at all.
+// EmbeddingDenseBackward: sizes. Terms per row around vectors and chunks, columns around vectors and tiles,
+// tables around the digits of the sort, rows that threads share, and empty tensors.
 #include <gtest/gtest.h>
 
 #include "ops/embedding_dense_backward/tests/call_cases.h"
@@ -60,7 +60,7 @@ TEST(EmbeddingBackwardSizes, ColumnsAroundVectorsAndTiles) {
   }
 }
 
-// Every size ends at a page without access rights, and begins at one.
+// Every size ends at an inaccessible page, and starts at one.
 TEST(EmbeddingBackwardSizes, SmallCallsTouchNothingElse) {
   SCOPED_TRACE(seed_text());
   Random random(test_seed());
@@ -101,7 +101,7 @@ TEST(EmbeddingBackwardSizes, TablesOfMillionsOfRows) {
   for (const int64_t rows : {kDigits, kDigits + 1, kDigits + 70000}) {
     BackwardCall call({ACL_BF16, ACL_FLOAT16}, ACL_INT32, {30000}, 1, {.table_rows = rows, .scale = true});
     call.fill_grad(random);
-    // A third anywhere, a third in few rows, a third at the end of the table.
+    // A third anywhere, a third in few rows, and a third at the end of the table.
     for (int64_t n = 0; n < 30000; ++n) {
       const int64_t row = n % 3 == 0   ? random.below(rows)
                           : n % 3 == 1 ? 2047 + random.below(3) * 2048
@@ -137,8 +137,8 @@ TEST(EmbeddingBackwardSizes, ManyPositionsInSmallTables) {
   }
 }
 
-// Rows with so many terms that their columns are shared between threads. Neighbouring rows of grad overlap in memory, row n
-// beginning at element n, so that the test needs little memory.
+// Rows with so many terms that threads share their columns. Neighbouring rows of grad overlap in memory: row
+// n starts at element n, so that the test needs little memory.
 void check_hot_rows(DtypePair dtypes, int64_t positions, int64_t columns, int64_t hot_rows,
                     int64_t table_rows, bool scale) {
   Random random(test_seed());
@@ -152,7 +152,7 @@ void check_hot_rows(DtypePair dtypes, int64_t positions, int64_t columns, int64_
     HostTensor(memory).set(i, random.sign() * random.magnitude(-12, 3));
     values.push_back(static_cast<float>(memory.get(i)));
   }
-  // Nearly all positions in the hot rows, at the end of the table; a few elsewhere.
+  // Almost all positions are in the hot rows, at the end of the table; a few are elsewhere.
   for (int64_t n = 0; n < positions; ++n) {
     const int64_t row =
         random.chance(100) ? random.below(table_rows) : table_rows - 1 - random.below(hot_rows);
@@ -183,7 +183,7 @@ TEST(EmbeddingBackwardHotRows, SomeRowsAmongMany) {
   }
 }
 
-// Just more and just fewer terms than those from which a row counts as hot: 512 when rows are few.
+// Slightly more and slightly fewer terms than the number from which a row counts as hot: 512 if rows are few.
 TEST(EmbeddingBackwardHotRows, AroundTheirSmallestSize) {
   SCOPED_TRACE(seed_text());
   Random random(test_seed());
@@ -197,7 +197,7 @@ TEST(EmbeddingBackwardHotRows, AroundTheirSmallestSize) {
   }
 }
 
-// ---- nothing, or only zeros ----
+// ---- Nothing, or only zeros ----
 
 TEST(EmbeddingBackwardEmpty, NoPositionsGiveZeros) {
   for (const DtypePair& dtypes : dtype_pairs()) {
@@ -220,7 +220,7 @@ TEST(EmbeddingBackwardEmpty, NoPositionsGiveZeros) {
   }
 }
 
-// Phase 1 with these shapes, phase 2 without any memory.
+// Runs phase 1 with these shapes, then phase 2 without memory.
 Outcome run_without_memory(const Shape& grad, const Shape& indices, const Shape& out,
                            aclDataType index_dtype) {
   const auto nowhere = [](aclDataType dtype, const Shape& dims) {
@@ -240,13 +240,13 @@ TEST(EmbeddingBackwardEmpty, EmptyTablesNeedNoMemory) {
   };
   const Shapes all[] = {
       {{7, 0}, {7}, {5, 0}},           // D = 0
-      {{7, 0}, {3, 3}, {5, 0}},        // there any number of indices passes
+      {{7, 0}, {3, 3}, {5, 0}},        // with D = 0 any number of indices is accepted
       {{0}, {}, {5, 0}},               // a grad of rank 1
-      {{huge, huge, 0}, {4}, {5, 0}},  // whose leading dims may leave int64
+      {{huge, huge, 0}, {4}, {5, 0}},  // its leading dims may exceed int64
       {{7, 0}, {7}, {huge, 0}},        // tables of any height
       {{7, 9}, {7}, {0, 9}},           // V = 0
       {{7, 0}, {7}, {0, 0}},           // both
-      {{0, 9}, {0}, {0, 9}},           // and no positions either
+      {{0, 9}, {0}, {0, 9}},           // and no positions
       {{0, huge}, {0}, {0, huge}},
   };
   for (const Shapes& shapes : all) {
@@ -258,7 +258,7 @@ TEST(EmbeddingBackwardEmpty, EmptyTablesNeedNoMemory) {
   }
 }
 
-// ---- shapes that say the same ----
+// ---- Equivalent shapes ----
 
 TEST(EmbeddingBackwardShapes, OnlyTheNumberOfIndicesMatters) {
   SCOPED_TRACE(seed_text());

@@ -20,7 +20,7 @@ struct Vector {
   int64_t columns;
   std::vector<double> indices, grad;
   std::vector<uint64_t> out;
-  std::vector<std::string> report;  // parts of the sentence; none: no fault
+  std::vector<std::string> report;  // parts of the error message; empty: no fault
 };
 
 std::vector<Vector> vectors() {
@@ -75,7 +75,7 @@ std::vector<Vector> vectors() {
       one_row("multiplied, not divided", kFloats, true, {1, 2, 4, 8, 16}, 0x40c66667),
       one_row("FLOAT16 into FLOAT", {ACL_FLOAT16, ACL_FLOAT}, false, {2048, 1}, 0x45001000),
       one_row("FLOAT into FLOAT16", {ACL_FLOAT, ACL_FLOAT16}, false, {2048, 1}, 0x6800),
-      // As in GroupedBiasAddGrad, whose sums are rounded alike.
+      // As in GroupedBiasAddGrad, which rounds its sums the same way.
       one_row("FLOAT16 tie", kHalves, false, {2050, 1}, 0x6802),
       one_row("FLOAT16 overflow", kHalves, false, {65504, 16}, 0x7c00),
       one_row("FLOAT16 below overflow", kHalves, false, {65504, 8}, 0x7bff),
@@ -86,7 +86,7 @@ std::vector<Vector> vectors() {
       one_row("minus zeros", kBrains, false, {-0.0, -0.0}, 0),
       one_row("overflow on the way", kFloats, false, {3e38, 3e38, -3e38}, 0x7f800000),
   };
-  // For every pair of dtypes and every dtype of indices that has a 2.
+  // For every pair of dtypes and every index dtype that can represent 2.
   for (const DtypePair& dtypes : dtype_pairs()) {
     for (const aclDataType index_dtype : kIndexDtypes) {
       if (index_dtype == ACL_BOOL) continue;
@@ -124,7 +124,7 @@ TEST(EmbeddingBackwardVectors, HaveTheirBits) {
   }
 }
 
-// The reference of the tests below is held to the same numbers.
+// The reference of the tests below must give the same numbers.
 TEST(EmbeddingBackwardVectors, AgreeWithTheBitsReference) {
   for (const Vector& vector : vectors()) {
     EXPECT_EQ(call_of(vector).expected(), vector.out) << vector.name << ", " << vector.dtypes;
@@ -197,7 +197,7 @@ TEST(EmbeddingBackwardBits, AreThePrescribedOnesForAnyData) {
   }
 }
 
-// One term, and two terms of which one is 0: every number of a 16-bit type passes through unchanged or is rounded once.
+// One term, or two terms of which one is 0: every 16-bit number passes through unchanged or is rounded once.
 TEST(EmbeddingBackwardBits, AreThePrescribedOnesForEverySixteenBitPattern) {
   for (const DtypePair& dtypes : dtype_pairs()) {
     if (dtypes.grad == ACL_FLOAT) continue;
@@ -232,7 +232,8 @@ TEST(EmbeddingBackwardBits, EveryNanIsTheCanonicalOne) {
   }
 }
 
-// A row's bits come from its own terms: the same terms among others, at other positions and in another row give them again.
+// A row's bits depend on its own terms: the same terms among others, at other positions and in another row
+// give the same bits.
 TEST(EmbeddingBackwardBits, DependOnTheTermsOfTheRowOnly) {
   SCOPED_TRACE(seed_text());
   Random random(test_seed());

@@ -1,4 +1,4 @@
-// EmbeddingDenseBackward as data: its named cases, for tests of this room and for tests of all rooms.
+// EmbeddingDenseBackward as data: its named cases, for tests of this room and of all rooms.
 #pragma once
 
 #include <algorithm>
@@ -78,8 +78,8 @@ inline std::vector<Case> embedding_dense_backward_cases() {
     add("padded rows", ACL_INT16, {43, 29}, 67, {.table_rows = 300}, Layout::padded);
     add("rotated views, negative strides", ACL_INT64, {31, 47}, 65, {.table_rows = 200}, Layout::mixed);
   }
-  // More positions than GPUs sort by counting, so CUB sorts them: by one to three digits of the row. All but the last are small enough
-  // for compute-sanitizer; the last comes where tests of graphs take a case.
+  // More positions than GPUs sort by counting, so that CUB sorts them by one to three digits of the row. All
+  // but the last are small enough for compute-sanitizer. The last is where tests of graphs take a case.
   const auto add_many = [&](const char* name, aclDataType dtype, aclDataType index_dtype,
                             const Shape& index_dims, int64_t columns, const BackwardAttributes& attributes,
                             Layout layout = Layout::contiguous) {
@@ -95,7 +95,8 @@ inline std::vector<Case> embedding_dense_backward_cases() {
   return cases;
 }
 
-// Any case, of at most about `elements` elements, with so many positions that most rows of the table get a term.
+// Makes a random case with at most about `elements` elements and so many positions that most rows of the
+// table get a term.
 inline Case embedding_dense_backward_random_case(Draw& draw, int64_t elements) {
   constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
   constexpr aclDataType kIndices[] = {ACL_INT64, ACL_INT32,  ACL_INT16,   ACL_UINT8, ACL_INT8,
@@ -114,8 +115,8 @@ inline Case embedding_dense_backward_random_case(Draw& draw, int64_t elements) {
                        std::to_string(draw.seed()));
 }
 
-// For measuring errors: at least `elements` results per dtype, most of them short sums, some long and a few very long ones, of
-// values that cancel, that do not, and that differ much in size.
+// For measuring errors: at least `elements` results per dtype, most of them short sums, some long and a few
+// very long. Their values cancel, do not cancel, or differ much in size.
 inline std::vector<Case> embedding_dense_backward_numerics_cases(int64_t elements) {
   struct Sums {
     const char* name;
@@ -132,7 +133,7 @@ inline std::vector<Case> embedding_dense_backward_numerics_cases(int64_t element
     for (const aclDataType out : dtypes) {
       for (const Sums& s : sums) {
         for (const bool scale : {false, true}) {
-          // Half scaled, half not; a tenth of that for pairs of different dtypes.
+          // Half scaled, half not. Pairs of different dtypes get a tenth.
           const double wanted = static_cast<double>(elements) * s.share / (grad == out ? 2 : 20);
           const auto repeats = static_cast<int64_t>(wanted / static_cast<double>(s.rows * s.columns)) + 1;
           for (int64_t n = 0; n < std::max<int64_t>(repeats, grad == out ? 3 : 1); ++n) {
@@ -150,7 +151,7 @@ inline std::vector<Case> embedding_dense_backward_numerics_cases(int64_t element
   return cases;
 }
 
-// The judge of a call that was recorded.
+// The judge of a recorded call.
 inline JudgeResults embedding_dense_backward_recorded_judge(const RecordedCall& call) {
   const auto& numbers = call.integers;
   return backward_judge(

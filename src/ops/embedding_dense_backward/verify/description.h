@@ -1,4 +1,4 @@
-// EmbeddingDenseBackward as its callers see it.
+// The interface of EmbeddingDenseBackward.
 #pragma once
 
 #include <stdexcept>

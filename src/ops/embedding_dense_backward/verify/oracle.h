@@ -1,5 +1,5 @@
-// The attributes of EmbeddingDenseBackward and two references, from its README: the exact sums with their error bounds, and the
-// prescribed order of single roundings, one output element at a time.
+// The attributes of EmbeddingDenseBackward and two references, based on its README: the exact sums with their
+// error bounds, and the prescribed order of single roundings, one output element at a time.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct BackwardAttributes {
 enum BackwardTensor { kGrad, kIndices, kOut, kBackwardTensors };
 inline constexpr const char* kBackwardNames[kBackwardTensors] = {"grad", "indices", "out"};
 
-// The whole number that an index element stands for; none for NaN, infinities and what no int64 holds.
+// Returns an index element as a whole number; nullopt for NaN, infinities and values beyond int64.
 inline std::optional<int64_t> index_number(aclDataType dtype, uint64_t bits) {
   if (float_format(dtype) != nullptr) {
     const double number = std::trunc(decode(dtype, bits));
@@ -40,7 +40,7 @@ inline std::optional<int64_t> index_number(aclDataType dtype, uint64_t bits) {
   }
 }
 
-// The bits that the contract prescribes for one output element. A row without terms gets +0 without a division by zero.
+// Returns the prescribed bits of one output element. A row without terms gets +0 without a division by zero.
 inline uint64_t prescribed_bits(aclDataType out_dtype, std::span<const float> terms, bool scale) {
   if (terms.empty()) return 0;
   float result = prescribed_sum(terms);
@@ -51,7 +51,7 @@ inline uint64_t prescribed_bits(aclDataType out_dtype, std::span<const float> te
   return encode(out_dtype, static_cast<double>(result));
 }
 
-// Which positions meet in each row, and which meet in none.
+// Groups positions by row, and collects those without a row.
 struct Occurrences {
   std::vector<std::vector<int64_t>> of_row;  // ascending positions
   int64_t out_of_range = 0;
@@ -73,7 +73,8 @@ Occurrences find_occurrences(const BackwardAttributes& a, int64_t positions, con
   return found;
 }
 
-// The exact result with the sum of magnitudes that bounds its error; long double holds the sums of the tests exactly.
+// The exact result, and the sum of magnitudes that bounds its error. long double represents the sums of the
+// tests exactly.
 struct ExactElement {
   long double value = 0, magnitude = 0;
 };
@@ -90,7 +91,7 @@ inline ExactElement exact_element(std::span<const float> terms, bool scale) {
   return exact;
 }
 
-// |result - reference| <= ulp(result) / 2 + c * 2^-24 * (sum of the magnitudes of n terms, divided by n when scaled).
+// result - reference| <= ulp(result) / 2 + c * 2^-24 * (sum of the magnitudes of n terms, divided by n if scaled).
 inline int64_t backward_bound(int64_t terms, bool scaled) {
   if (scaled) return additions_on_path(terms) + 5;
   return terms <= 1 ? 0 : additions_on_path(terms) + 2;

@@ -1,4 +1,5 @@
-// GroupedBiasAddGrad: what only the two versions of this operator refuse in phase 1. The suite is in support/phase1_refusals.h.
+// GroupedBiasAddGrad: phase 1 refusals specific to the two versions of this operator.
+// support/phase1_refusals.h has the suite.
 #include <gtest/gtest.h>
 
 #include "ops/grouped_bias_add_grad/tests/schema.h"
@@ -45,7 +46,7 @@ std::vector<Trial> group_types(const Schema& schema) {
   return trials;
 }
 
-// Any number of groups can be described with stride 0, but not all have a workspace.
+// Stride 0 can describe any number of groups, but some have no workspace.
 Trial endless_groups() {
   const int64_t groups = int64_t{1} << 60;
   return refuses(

@@ -1,4 +1,5 @@
-// GroupedBiasAddGrad: what groupIdx may hold: the reports of wrong entries, rows that belong to no group, and empty tensors.
+// GroupedBiasAddGrad: the contents of groupIdx: reports of faulty entries, rows without a group, and empty
+// tensors.
 #include <gtest/gtest.h>
 
 #include "ops/grouped_bias_add_grad/verify/cases.h"
@@ -13,7 +14,7 @@ constexpr const char* kPhase2 = "aclnnGroupedBiasAddGradV2";
 
 BiasAttributes attributes_of(int64_t index_type) { return {.grouped = true, .index_type = index_type}; }
 
-// A call with these entries, right or wrong.
+// A call with these entries, valid or not.
 CaseCall call_with(int64_t index_type, const std::vector<int64_t>& entries, int64_t rows,
                    aclDataType index_dtype = ACL_INT64, aclDataType dtype = ACL_FLOAT, int64_t columns = 3,
                    Placement placement = Placement::ends_at_guard) {
@@ -21,7 +22,7 @@ CaseCall call_with(int64_t index_type, const std::vector<int64_t>& entries, int6
   Case c = bias_case(dtype, index_dtype, attributes_of(index_type), shape, Layout::contiguous, "fault");
   c.tensors[kBiasGroups].listed = entries;
   CaseCall call(c, placement);
-  for (size_t j = 0; j < entries.size(); ++j)  // not through double: every bit of an int64 counts
+  for (size_t j = 0; j < entries.size(); ++j)  // not via double: every bit of an int64 counts
     call[kBiasGroups].set_bits(static_cast<int64_t>(j), static_cast<uint64_t>(entries[j]));
   call[2].remember();
   return call;
@@ -103,7 +104,7 @@ TEST(GroupedBiasFaults, ExtremesOfBothIntegerTypes) {
   report(0, {int64_t{1} << 32, 4}, ACL_INT64, "groupIdxOptional[0] = 4294967296 exceeds 4");
   report(0, {0, INT32_MAX}, ACL_INT32, "groupIdxOptional[1] = 2147483647 exceeds 4");
   report(0, {INT32_MIN, 4}, ACL_INT32, "groupIdxOptional[0] = -2147483648 is negative");
-  // The running sum saturates: it does not come round to a number that would pass.
+  // The running sum saturates: it does not wrap around to a number that would be accepted.
   report(1, {INT64_MAX, INT64_MAX, 2}, ACL_INT64, "groupIdxOptional[0] = 9223372036854775807 makes the sum");
   report(1, {INT64_MAX, 1, INT64_MAX}, ACL_INT64, "3 of 3 entries are wrong");
   report(1, {2, INT64_MIN, 2}, ACL_INT64,
@@ -118,7 +119,7 @@ TEST(GroupedBiasFaults, TheNextCallIsClean) {
   EXPECT_TRUE(call.run_cleanly());
 }
 
-// Stride 0: every end is the same number, so that the first group has all rows.
+// Stride 0: all ends are the same number, so the first group has all rows.
 TEST(GroupedBiasFaults, ExpandedEntriesAreEntries) {
   CaseCall call = call_with(0, {4}, 4);
   Case expanded = call.description();
@@ -132,7 +133,7 @@ TEST(GroupedBiasFaults, ExpandedEntriesAreEntries) {
   for (int64_t i = 0; i < 9; ++i) EXPECT_EQ(three[2].get(i), i < 3 ? static_cast<double>(4 * (i + 1)) : 0.0);
 }
 
-// ---- nothing to sum, nothing to write ----
+// ---- Nothing to sum, nothing to write ----
 
 TEST(GroupedBiasEmpty, WithoutRowsOutIsZeroAndEntriesAreNotRead) {
   for (const int64_t index_type : {0, 1}) {
@@ -158,7 +159,7 @@ TEST(GroupedBiasEmpty, WithoutGroupsOrColumnsThereIsNothingToDo) {
   EXPECT_TRUE(no_columns.run_cleanly());
 }
 
-// ---- settings of the process: each suite runs in a process of its own ----
+// ---- Settings of the process: each suite runs in its own process ----
 
 TEST(GroupedBiasSettings, Strict) {
   expect_suite_passes("GroupedBiasStrict", {{"OPENACLNN_CHECK", "strict"}});
@@ -191,7 +192,7 @@ PROCESS_TEST(GroupedBiasStrict, EveryRowMustBeInAGroup) {
     call[kBiasGroups].set(1, 4);
     EXPECT_TRUE(call.run_cleanly(kLibraryMemory));
   }
-  // Without rows, or without anything to write, entries are not read.
+  // Without rows, or without outputs, entries are not read.
   EXPECT_TRUE(
       succeeded(call_with(0, {9, 2}, 0, ACL_INT32, ACL_FLOAT, 3, Placement::library).run(kLibraryMemory)));
   EXPECT_TRUE(

@@ -1,4 +1,5 @@
-// GroupedBiasAddGrad for fuzzers: any gradients, and groups that decrease, overlap, overflow or leave the rows.
+// GroupedBiasAddGrad for fuzzers: any gradients, and groups that decrease, overlap, overflow or exceed the
+// rows.
 #pragma once
 
 #include "fuzz/operator_call.h"
@@ -7,7 +8,7 @@
 
 namespace openaclnn_test {
 
-// The end of the last group, or the first entry that is wrong.
+// The end of the last group, or the first faulty entry.
 struct FuzzedGroups {
   int64_t end = 0;
   int64_t first_wrong = -1;
@@ -52,7 +53,7 @@ inline OperatorCall grouped_bias_add_grad_fuzz_call(Fuzz fuzz) {
           j, static_cast<uint64_t>(hostile > 0 && random.chance(4) ? index_near(rows + 1, hostile, random)
                                                                    : honest));
     }
-    // Views may repeat elements: what is there counts.
+    // Views may repeat elements: their actual values count.
     for (int64_t j = 0; j < index.numel(); ++j) {
       const uint64_t bits = index.bits(j);
       entries.push_back(index_dtype == ACL_INT32 ? static_cast<int32_t>(static_cast<uint32_t>(bits))

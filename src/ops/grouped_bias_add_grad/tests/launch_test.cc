@@ -1,5 +1,5 @@
-// GroupedBiasAddGrad: what phase 2 of both versions refuses and what it does not need, and the modes of the process that change
-// what is refused.
+// GroupedBiasAddGrad: phase 2 refusals of both versions, optional memory, and the modes of the process that
+// change refusals.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 constexpr aclDataType kFloatDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
 constexpr aclDataType kIndexDtypes[] = {ACL_INT32, ACL_INT64};
 
-// Which of the two functions of a version make and run the executor.
+// The functions of a version that make and run the executor.
 struct Versions {
   int plans, runs;
 };
@@ -67,9 +67,9 @@ Launch without_groups(aclDataType dtype, const Versions& versions = {2, 2}, cons
   return launch;
 }
 
-const Shape kLongGroups = {2, 1040, 4};  // more than one chunk of terms: sums of chunks lie in the workspace
+const Shape kLongGroups = {2, 1040, 4};  // more than one chunk of terms: chunk sums are in the workspace
 
-// Zeros into out need out only; groupIdx is not read then, so wrong entries are no fault.
+// Writing zeros into out requires only out. groupIdx is not read then, so faulty entries are not a fault.
 Launch without_rows(aclDataType dtype, Placement placement) {
   Launch launch = with_groups(dtype, ACL_INT64, {2, 2}, 0, placement, {0, 8});
   launch.tensors[1].tensor.fill({-5, 1e15, 3, 2});
@@ -83,8 +83,8 @@ Launch of_no_groups(aclDataType dtype, Placement placement) {
   return launch;
 }
 
-// Both versions are one operator, and run no other operator's executor. With groupIdx out is index 2 of aclSetTensorAddr, without
-// it index 1.
+// Both versions are one operator and reject executors of other operators. With groupIdx out is index 2 of
+// aclSetTensorAddr, without it index 1.
 std::vector<LaunchForm> launches() {
   std::vector<LaunchForm> all;
   for (const aclDataType dtype : kFloatDtypes) {
@@ -118,7 +118,7 @@ std::vector<LaunchForm> launches() {
     };
     add("WithoutRows", [=](Placement placement) { return without_rows(dtype, placement); }, {0, 1});
     add("UngroupedWithoutRows", ungrouped({4, 0, 8}), {0});
-    // An empty out needs nothing.
+    // An empty out requires nothing.
     add("WithoutGroups", [=](Placement placement) { return of_no_groups(dtype, placement); }, {0, 1, 2});
     add("WithoutColumns",
         [=](Placement placement) {
@@ -137,7 +137,7 @@ std::vector<std::byte> out_bytes(const Launch& launch) {
   return launch.tensors.back().tensor.all_bytes();
 }
 
-// Either phase 2 runs the executors of both, with the same bits.
+// Both phase 2 functions run the executors of both versions, with the same bits.
 TEST(GroupedBiasPhase2, TheVersionsAreOneOperator) {
   for (const aclDataType dtype : kFloatDtypes) {
     const std::vector<std::byte> wanted = out_bytes(with_groups(dtype, ACL_INT64));
@@ -150,7 +150,7 @@ TEST(GroupedBiasPhase2, TheVersionsAreOneOperator) {
   }
 }
 
-// Another operator refuses the executor and consumes it.
+// Another operator rejects the executor and consumes it.
 TEST(GroupedBiasPhase2, AnotherOperatorConsumesTheExecutor) {
   use_device();
   for (const Versions& versions : kVersions) {
@@ -183,13 +183,13 @@ TEST(GroupedBiasPhase2, WithoutRowsOutBecomesZeros) {
   }
 }
 
-// ---- settings of the process: each suite runs in a process of its own ----
+// ---- Settings of the process: each suite runs in its own process ----
 
 TEST(GroupedBiasSettings, StrictMemory) {
   expect_suite_passes("GroupedBiasStrictMemory", {{"OPENACLNN_CHECK", "strict"}});
 }
 
-// Nothing is read and no row is left over when there are no rows.
+// Without rows nothing is read, and no row remains.
 PROCESS_TEST(GroupedBiasStrictMemory, WithoutRowsThereIsNoFault) {
   EXPECT_TRUE(only_zeros(out_bytes(without_rows(ACL_FLOAT, Placement::library))));
 }

@@ -1,4 +1,5 @@
-// The prototypes of aclnnGroupedBiasAddGrad as callers were compiled against them: wrong types do not compile.
+// Declares the prototypes of aclnnGroupedBiasAddGrad again, as callers were compiled with them: wrong types
+// do not compile.
 #include "abi/prototypes.h"
 #include "aclnnop/aclnn_grouped_bias_add_grad.h"
 

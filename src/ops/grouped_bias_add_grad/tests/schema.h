@@ -1,4 +1,5 @@
-// GroupedBiasAddGrad as a schema: a valid call, the faults of its own rules, and which calls phase 1 accepts.
+// GroupedBiasAddGrad as a schema: a valid call, the faults of its own rules, and the calls that phase 1
+// accepts.
 #pragma once
 
 #include <string>
@@ -75,7 +76,7 @@ inline std::string refusal(const CallArguments& a) {
   if (grouped && groups.dims.size() != 1) return says_shape(groups);
   if (out.dims != Shape{grouped ? groups.dims[0] : grad_y.dims[0], grad_y.dims.back()})
     return says_shape(out);
-  const int64_t type = a.numbers.empty() ? 0 : a.numbers[kGroupIdxType];  // the first version has none
+  const int64_t type = a.numbers.empty() ? 0 : a.numbers[kGroupIdxType];  // absent in the first version
   return type == 0 || type == 1 ? "" : "groupIdxType is " + std::to_string(type) + ";";
 }
 

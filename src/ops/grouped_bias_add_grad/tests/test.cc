@@ -1,4 +1,5 @@
-// GroupedBiasAddGrad: vectors by hand, and the bits of the prescribed order for groups and rows of all sizes.
+// GroupedBiasAddGrad: test vectors computed by hand, and the bits of the prescribed order for groups and rows
+// of all sizes.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -22,7 +23,7 @@ CaseCall call_of(aclDataType dtype, const BiasAttributes& attributes, const Bias
   return CaseCall(bias_case(dtype, index_dtype, attributes, shape, layout, "test"));
 }
 
-// The bits of out that the contract prescribes.
+// The prescribed bits of out.
 std::vector<uint64_t> expected(const BiasAttributes& attributes, const CaseCall& call) {
   const HostTensor& out = call[bias_out(attributes)];
   std::vector<uint64_t> bits;
@@ -122,7 +123,7 @@ TEST(GroupedBiasVectors, TiesAndSpecialValues) {
     ASSERT_TRUE(call.run_cleanly());
     EXPECT_TRUE(call.has_bits(2, {column.bits})) << testing::PrintToString(column.rows);
   }
-  // Any NaN becomes the canonical one.
+  // Every NaN becomes the canonical one.
   const std::pair<aclDataType, std::array<uint64_t, 2>> nans[] = {
       {ACL_FLOAT, {0xffc12345, 0x7fc00000}}, {ACL_FLOAT16, {0xfe12, 0x7e00}}, {ACL_BF16, {0xffc1, 0x7fc0}}};
   for (const auto& [dtype, bits] : nans) {
@@ -133,7 +134,7 @@ TEST(GroupedBiasVectors, TiesAndSpecialValues) {
   }
 }
 
-// Around every border of the order of additions, of vectors and of tiles of columns.
+// Sizes around every boundary of the order of additions, of vectors and of tiles of columns.
 TEST(GroupedBiasValues, EverySizeHasThePrescribedBits) {
   const std::vector<int64_t> all = {0,   1,   2,   7,   8,   9, 63,   64,   65,  0,
                                     127, 129, 511, 512, 513, 0, 1024, 1025, 1537};
@@ -179,7 +180,7 @@ TEST(GroupedBiasValues, SpecialValuesFollowTheOrder) {
   }
 }
 
-// Random numbers of groups of random sizes, so that the stretches of the threads end anywhere.
+// Random numbers of groups of random sizes, so that the stretches of threads end anywhere.
 TEST(GroupedBiasValues, RandomGroupsHaveThePrescribedBits) {
   SCOPED_TRACE(seed_text());
   Random random(test_seed() + 1);
@@ -208,7 +209,7 @@ TEST(GroupedBiasValues, ManyEmptyGroups) {
   }
 }
 
-// The first version of the interface takes ends, and no groupIdx.
+// The first version of the interface uses ends, and has no groupIdxType.
 TEST(GroupedBiasFirstVersion, DoesTheSame) {
   for (const BiasAttributes& attributes : {kEnds, kEqual}) {
     CaseCall second = call_of(ACL_FLOAT, attributes, {{520, 520, 520}, 33});

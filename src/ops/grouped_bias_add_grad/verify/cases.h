@@ -1,4 +1,4 @@
-// GroupedBiasAddGrad as data: its named cases, for tests of this room and for tests of all rooms.
+// GroupedBiasAddGrad as data: its named cases, for tests of this room and of all rooms.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ inline Phase1 bias_phase1(const BiasAttributes& a) {
   };
 }
 
-// What groupIdx holds for groups of these sizes.
+// Returns groupIdx for groups of these sizes.
 inline std::vector<int64_t> bias_entries(const BiasAttributes& a, std::vector<int64_t> sizes) {
   if (a.index_type == 0) std::partial_sum(sizes.begin(), sizes.end(), sizes.begin());
   return sizes;
@@ -33,7 +33,7 @@ inline std::vector<int64_t> bias_entries(const BiasAttributes& a, std::vector<in
 struct BiasShape {
   std::vector<int64_t> sizes;  // of the groups
   int64_t columns;
-  int64_t rows_left = 0;  // behind the last group
+  int64_t rows_left = 0;  // after the last group
 };
 
 inline Case bias_case(aclDataType dtype, aclDataType index_dtype, const BiasAttributes& attributes,
@@ -65,7 +65,7 @@ inline Case bias_case(aclDataType dtype, aclDataType index_dtype, const BiasAttr
   return made;
 }
 
-// `count` groups of up to `most` rows, some of them empty, the same ones each time.
+// Returns `count` groups of up to `most` rows, some of them empty, the same ones each time.
 inline std::vector<int64_t> bias_sizes(int64_t count, int64_t most, uint64_t seed) {
   Random random(seed);
   std::vector<int64_t> sizes;
@@ -105,7 +105,7 @@ inline std::vector<Case> grouped_bias_add_grad_cases() {
   return cases;
 }
 
-// Any case, of at most about `elements` elements.
+// Makes a random case with at most about `elements` elements.
 inline Case grouped_bias_add_grad_random_case(Draw& draw, int64_t elements) {
   const aclDataType dtype = draw.pick(kBiasDtypes), index_dtype = draw.chance(2) ? ACL_INT32 : ACL_INT64;
   BiasAttributes attributes = {.grouped = !draw.chance(4), .index_type = draw.below(2)};
@@ -121,7 +121,8 @@ inline Case grouped_bias_add_grad_random_case(Draw& draw, int64_t elements) {
   return bias_case(dtype, index_dtype, attributes, shape, layout, std::to_string(draw.seed()));
 }
 
-// For measuring errors: at least `elements` results per dtype, most of them short sums, some long and a few very long ones.
+// For measuring errors: at least `elements` results per dtype, most of them short sums, some long and a few
+// very long.
 inline std::vector<Case> grouped_bias_add_grad_numerics_cases(int64_t elements) {
   struct Sums {
     const char* name;
@@ -151,9 +152,9 @@ inline std::vector<Case> grouped_bias_add_grad_numerics_cases(int64_t elements) 
   return cases;
 }
 
-// The judge of a call that was recorded.
+// The judge of a recorded call.
 inline JudgeResults grouped_bias_add_grad_recorded_judge(const RecordedCall& call) {
-  const auto type = call.integers.find("groupIdxType");  // the first version has none, and means ends
+  const auto type = call.integers.find("groupIdxType");  // the first version has none and uses ends
   return bias_judge(
       {call.tensors.contains("groupIdxOptional"), type != call.integers.end() ? type->second : 0});
 }

@@ -1,4 +1,4 @@
-// GroupedBiasAddGrad, in both of its versions, as its callers see it.
+// The interface of GroupedBiasAddGrad, in both versions.
 #pragma once
 
 #include <vector>

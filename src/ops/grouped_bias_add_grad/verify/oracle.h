@@ -1,5 +1,5 @@
-// The attributes of GroupedBiasAddGrad and two references, from its README: the exact sums with their error bounds, and the
-// prescribed order of single roundings, one output element at a time.
+// The attributes of GroupedBiasAddGrad and two references, based on its README: the exact sums with their
+// error bounds, and the prescribed order of single roundings, one output element at a time.
 #pragma once
 
 #include <cmath>
@@ -27,7 +27,7 @@ struct BiasGroup {
   int64_t begin, end;  // rows of gradY as [rows, H]
 };
 
-// The groups of valid entries; `rows_each` counts without groupIdx.
+// Returns the groups of valid entries. `rows_each` is used without groupIdx.
 inline std::vector<BiasGroup> bias_groups(const BiasAttributes& a, std::span<const int64_t> entries,
                                           int64_t groups, int64_t rows_each) {
   std::vector<BiasGroup> all;

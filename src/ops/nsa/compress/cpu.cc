@@ -1,5 +1,6 @@
-// NsaCompress on the CPU: one walk over the tokens, in memory order. A token is read once and goes to all windows that cover
-// it; their accumulators stay in L1. Every window's sum has the library's order of additions (cpu/rows.h).
+// NsaCompress on the CPU: one pass over the tokens in memory order. Each token is read once and added to all
+// windows that cover it, whose accumulators stay in L1. Every window's sum has the library's order of
+// additions (cpu/rows.h).
 #include <algorithm>
 
 #include "base/checked.h"
@@ -17,16 +18,17 @@ namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
 namespace {
 
-// Windows whose sums are open at the same time. Where more overlap, the tokens are walked again for the next ones.
+// The number of windows summed in one pass. If more overlap, further passes over the tokens sum the others.
 constexpr int64_t kMostOpen = 8;
-// Of those, the ones that go through a row together: the row is converted once for all of them.
+// The number of open windows to which a row is added together, so that it is converted only once.
 constexpr int kWindowsTogether = 4;
-// Rows that go together. One is best for memory, which likes to be read in one stream; but with many windows the loads and
-// stores of accumulators take longer than memory, and two rows share them.
+// Rows added together. One row is best for memory, which is fastest when read in one stream. With many
+// windows, accumulator loads and stores take longer than memory accesses, and two rows share them.
 template <int kWindows>
 constexpr int kTokensTogether = kWindows > 2 ? 2 : 1;
 
-// Accumulators of the open windows, in the scratch memory of a thread. block[] is used for every token and stays in L1.
+// Accumulators of the open windows, in the scratch memory of a thread. block[] is used for every token and
+// stays in L1.
 struct alignas(64) OpenWindows {
   static constexpr int64_t kColumns = 6144;
   float block[kColumns];
@@ -34,13 +36,13 @@ struct alignas(64) OpenWindows {
   double total[kColumns];
 };
 
-// A part of every row: some whole heads, or a part of one head.
+// A part of every row: whole heads, or a part of one head.
 struct Tile {
   int64_t first_head, heads;
   int64_t first_column, columns;
 };
 
-// As few tiles as the accumulators allow, all of about the same width.
+// Divides rows into as few tiles as the accumulators allow, all of about the same width.
 struct Tiles {
   Tiles(const CompressionSizes& all, int64_t open_windows)
       : sizes(all),
@@ -57,12 +59,12 @@ struct Tiles {
             std::min(sizes.columns - column, columns_each)};
   }
 
-  static constexpr int64_t kLine = 64;  // columns; whole lines, and whole pairs of vectors
+  static constexpr int64_t kLine = 64;  // columns; whole cache lines, and whole pairs of vectors
   const CompressionSizes& sizes;
-  int64_t most_columns;  // of a tile
-  int64_t heads_each;    // of a tile
-  int64_t columns_each;  // of a tile
-  int64_t pieces;        // of a head
+  int64_t most_columns;  // per tile
+  int64_t heads_each;    // per tile
+  int64_t columns_each;  // per tile
+  int64_t pieces;        // per head
   int64_t count;
 };
 
@@ -85,7 +87,7 @@ class Compression {
   }
 
   void run() const {
-    const int64_t rows_read = std::min(sizes_.stride, sizes_.block_size);  // anew, per window
+    const int64_t rows_read = std::min(sizes_.stride, sizes_.block_size);  // new rows per window
     const int64_t bytes =
         sizes_.windows * (rows_read + 1) * sizes_.heads * sizes_.columns * static_cast<int64_t>(sizeof(T));
     const int64_t chunks = cpu::chunks_for(bytes);
@@ -112,17 +114,17 @@ class Compression {
     }
   }
 
-  // Sums the windows of the range, all of one sequence, in one walk over their tokens.
+  // Sums the windows of the range, all of one sequence, in one pass over their tokens.
   void walk(const Sequence& sequence, cpu::Range windows, const Tile& tile, OpenWindows& open) const {
     const auto first_token = [&](int64_t window) { return first_token_of(sizes_, sequence, window); };
     const int64_t last_token = first_token(windows.end - 1) + sizes_.block_size - 1;
-    int64_t oldest = windows.begin;  // of the open ones
-    int64_t newest = windows.begin;  // one past the last open one
+    int64_t oldest = windows.begin;  // the oldest open window
+    int64_t newest = windows.begin;  // one past the newest open window
     int64_t token = first_token(oldest);
     while (oldest < windows.end) {
-      if (oldest == newest) token = first_token(oldest);  // no token between the windows belongs to any
+      if (oldest == newest) token = first_token(oldest);  // tokens between the windows belong to none
       if (newest < windows.end && first_token(newest) == token) ++newest;
-      // As many tokens as the open windows stay the same and no partial sum of theirs is complete.
+      // The range ends when the set of open windows changes or one of their partial sums is complete.
       int64_t end = newest < windows.end ? first_token(newest) : INT64_MAX;
       for (int64_t window = oldest; window < newest; ++window) {
         const int64_t i = token - first_token(window);
@@ -146,12 +148,12 @@ class Compression {
     }
   }
 
-  // Where the accumulators of a window are, for one head of the tile.
+  // Returns the offset of a window's accumulators for one head of the tile.
   int64_t slot_of(int64_t window, int64_t head, const Tile& tile) const {
     return (window % std::min(overlapping_, kMostOpen) * tile.heads + head) * slots_for(tile.columns);
   }
 
-  // Adds the tokens to kWindows windows from `window` on; the first token is term i of that window.
+  // Adds the tokens to kWindows windows from `window` on. The first token is term i of that window.
   template <int kWindows>
   void add_tokens(const Tile& tile, cpu::Range tokens, int64_t last_token, int64_t window, int64_t i,
                   OpenWindows& open) const {
@@ -192,9 +194,9 @@ class Compression {
     }
   }
 
-  // A window has got `terms` terms: when they complete a partial sum, it joins the larger ones.
+  // Called after `terms` terms of a window. If they complete a partial sum, adds it to the larger ones.
   void close_partial_sum(int64_t terms, int64_t window, const Tile& tile, OpenWindows& open) const {
-    if (sizes_.block_size <= kBlockTerms) return;  // there is only one
+    if (sizes_.block_size <= kBlockTerms) return;  // there is only one partial sum
     if (terms % kBlockTerms != 0 && terms != sizes_.block_size) return;
     const int64_t slot = slot_of(window, 0, tile);
     join_term_block(terms, sizes_.block_size, tile.heads * slots_for(tile.columns), open.block + slot,

@@ -1,4 +1,5 @@
-// NsaCompress on a GPU: a thread sums 16 bytes of columns of a few neighbouring windows, and reads a token once for all of them.
+// NsaCompress on a GPU: a thread sums 16 bytes of columns of a few neighbouring windows, and reads each token
+// once for all.
 #include "base/plan_tensor.h"
 #include "base/storage_types.h"
 #include "base/sum_order.h"
@@ -19,8 +20,8 @@ struct Compression {
   HeadTensor<T> output;
 };
 
-// A window of up to one block of terms, for kWindows neighbours of one sequence that begin `stride` tokens apart.
-// Each takes its terms in ascending order.
+// Sums windows of up to one block of terms, for kWindows neighbours of one sequence that start `stride`
+// tokens apart. Each adds its terms in ascending order.
 template <int kWindows, int kCount, class T>
 __device__ __forceinline__ void sum_short(const Compression<T>& c, const HeadColumns& columns,
                                           int64_t first_token, float (&sums)[kWindows][kCount]) {
@@ -41,7 +42,7 @@ __device__ __forceinline__ void sum_short(const Compression<T>& c, const HeadCol
   }
 }
 
-// Windows [kWindows * g, …) for each pack of columns; kWindows 1: of any length.
+// Sums windows [kWindows * g, …) for each pack of columns. With kWindows 1 they may have any length.
 template <int kWindows, int kCount, class T>
 __global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
     compress(const __grid_constant__ Compression<T> c) {
@@ -69,7 +70,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
         continue;
       }
       for (int64_t window = first; window <= last && window < sizes.windows;
-           ++window) {  // a sequence ends here
+           ++window) {  // the sequence ends here
         float sums[1][kCount] = {};
         sum_short(c, columns, first_token_of(sizes, c.sequences, window), sums);
         store_pack(sums[0], columns.at(c.output, window));
@@ -97,7 +98,7 @@ cudaError_t launch(const NsaCompressPlan& plan, const LaunchIo& io) {
               plan.weight_strides[1]};
   c.output = head_tensor(plan_tensor<T>(plan, io, kCompressOutput), plan.output_strides);
   constexpr int kCount = kLanes<T>;
-  constexpr int kTogether = 4;  // windows that overlap
+  constexpr int kTogether = 4;  // overlapping windows
   const bool packed =
       can_pack<kCount>(c.input, plan.sizes.columns) && can_pack<kCount>(c.output, plan.sizes.columns);
   if (plan.sizes.block_size <= kBlockTerms && plan.sizes.stride < plan.sizes.block_size)

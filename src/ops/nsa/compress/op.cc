@@ -17,7 +17,7 @@ namespace openaclnn {
 
 namespace {
 
-// No content of a tensor is a fault.
+// No tensor data is a fault.
 std::string describe_fault(const Fault&) { return ""; }
 
 Status check_limits(const CompressionArgs& args, const PlanContext& context) {

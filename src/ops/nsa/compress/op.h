@@ -1,4 +1,5 @@
-// NsaCompress: arguments and plan of token compression: every window of tokens becomes one token, their weighted sum.
+// NsaCompress: arguments and plan of token compression. Each window of tokens becomes one token, their
+// weighted sum.
 #pragma once
 
 #include <array>

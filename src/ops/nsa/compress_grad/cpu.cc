@@ -1,5 +1,6 @@
-// NsaCompressGrad on the CPU: one walk over the tokens, in memory order, computes both gradients. A token meets the few windows
-// that cover it: each adds its weighted row to the token's gradient, and its product with the token to a weight's gradient.
+// NsaCompressGrad on the CPU: one pass over the tokens in memory order computes both gradients. Each of the
+// few windows that cover a token adds its weighted row to the token's gradient. Its product with the token is
+// added to a weight's gradient.
 #include <algorithm>
 
 #include "base/plan_tensor.h"
@@ -19,28 +20,30 @@ namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
 namespace {
 
-// Columns of a head that are summed at once. Part of the order of additions of weightGrad: the products of a piece meet in
-// 16 lanes, which are joined in fp32 (16 + 4 additions at most) and then added to the weight's sum in double.
+// Columns of a head that are summed together. They are part of the order of additions of weightGrad. The
+// products of a piece are added in 16 lanes, which are added in fp32 (16 + 4 additions at most). That sum is
+// added to the weight's sum in double.
 constexpr int64_t kPieceColumns = 256;
 
-// Windows that go through the columns together, so that the token's row is loaded once for all of them.
+// Windows processed together, so that the token's row is loaded once for all of them.
 constexpr int kMostTogether = 4;
 
-// Adds what kWindows windows give to a piece of a token's gradient, and the products with the token to the weights' gradients.
+// Adds the contributions of kWindows windows to a piece of a token's gradient, and their products with the
+// token to the weights' gradients.
 template <int kWindows, class T>
 struct TokenGradient {
   F32 weight[kWindows];
   const T* output_grad[kWindows];
   double* weight_sum[kWindows];
   const T* token;
-  const T* ahead;  // of the token's row, to be fetched meanwhile
+  const T* ahead;  // a later token's row, to be prefetched
   T* out;
-  bool streams;            // out goes past the caches
-  float* sums;             // of windows that came before, or where they go when more follow
-  bool is_first, is_last;  // no windows came before, none follow
+  bool streams;            // whether to use non-temporal stores for out
+  float* sums;             // sums of previous windows, and the output if more windows follow
+  bool is_first, is_last;  // whether these are the first and the last windows
 
-  // The 16 columns from `c` on: the sums continue with weight * output_grad of each window in turn, and the windows' dots gain
-  // output_grad * token.
+  // Processes 16 columns from `c` on: adds weight * output_grad of each window in turn to the sums, and
+  // output_grad * token to the windows' dots.
   template <class Load>
   HWY_INLINE Lanes16 add(int64_t c, const Load& load_lanes, Lanes16 sum, Lanes16 (&dots)[kWindows]) const {
     const Lanes16 x = load_lanes(token + c);
@@ -53,7 +56,7 @@ struct TokenGradient {
     return sum;
   }
 
-  // Two times 16 columns at once while there are so many: the usual case, in which these windows are all.
+  // Processes 2 * 16 columns per step, for the common case that these are all the windows of the token.
   template <class Store>
   HWY_INLINE int64_t add_all(int64_t columns, const Store& store_sums, Lanes16 (&dots)[kWindows]) const {
     constexpr int64_t kStep = 2 * Lanes16::kLanes;
@@ -126,7 +129,8 @@ class CompressGradient {
     const CompressionSizes& sizes = plan_.sizes;
     const int64_t bytes =
         (2 * sizes.tokens + sizes.windows) * sizes.heads * sizes.columns * static_cast<int64_t>(sizeof(T));
-    // When the stretches alone cannot keep all threads busy, the heads, which have nothing to do with each other, are split.
+    // If the stretches alone cannot keep all threads busy, the heads, which are independent, are also
+    // distributed.
     const int64_t wanted = (cpu::chunks_for(bytes) + plan_.stretches - 1) / plan_.stretches;
     const int64_t parts = wanted < sizes.heads ? wanted : sizes.heads;
     cpu::parallel_for(plan_.stretches * parts, [&](int64_t item) {
@@ -173,10 +177,10 @@ class CompressGradient {
     hwy::FlushStream();
   }
 
-  // Where a row of tokens is in the walk.
+  // The position of a token's row.
   struct Row {
     int64_t stretch, token;
-    int64_t ahead;  // the token to fetch meanwhile
+    int64_t ahead;  // the token to prefetch
   };
 
   void sum_row(const Row& row, const Cover& cover, cpu::Range heads) const {
@@ -196,7 +200,7 @@ class CompressGradient {
     }
   }
 
-  // The usual case: contiguous columns, one piece to a head, all windows together.
+  // The common case: contiguous columns, one piece per head, all windows together.
   template <int kWindows>
   void sum_heads(const Row& row, const Cover& cover, cpu::Range heads) const {
     const CompressionSizes& sizes = plan_.sizes;
@@ -303,8 +307,8 @@ class CompressGradient {
   float* const weights_;
   double* const weight_sums_;
   int64_t tokens_ahead_;
-  bool is_dense_;  // the columns of all tensors are contiguous
-  bool streams_;   // inputGrad goes past the caches, in whole lines
+  bool is_dense_;  // whether the columns of all tensors are contiguous
+  bool streams_;   // whether inputGrad uses non-temporal stores, in whole lines
 };
 
 template <class T>

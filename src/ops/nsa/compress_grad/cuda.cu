@@ -1,5 +1,6 @@
-// NsaCompressGrad on a GPU: one kernel for inputGrad, which needs no input, and one for weightGrad (weight_grad.cuh). They share nothing
-// but outputGrad, the smallest tensor, so two passes cost little more than one.
+// NsaCompressGrad on a GPU: one kernel for inputGrad, which does not need input, and one for weightGrad
+// (weight_grad.cuh). They share only outputGrad, the smallest tensor, so two passes cost little more than
+// one.
 #include "base/plan_tensor.h"
 #include "ops/launches.h"
 #include "ops/nsa/compress_grad/weight_grad.cuh"
@@ -17,8 +18,8 @@ __device__ __forceinline__ Cover cover_of(const CompressionSizes& sizes, const S
   return cover_of(sizes, sequences, sequence_at_token(sizes, sequences, token), token, quotient);
 }
 
-// Adds the products of `count` tokens with the windows that cover them, in ascending order of windows. The sums behind become
-// anything. kAll: there are none.
+// Adds the products of `count` tokens with the windows that cover them, in ascending order of windows. Sums
+// beyond `count` become undefined. kAll: there are none.
 template <bool kAll, int kTokens, int kCount, class T>
 __device__ __forceinline__ void add_windows_of_tokens(const Gradient<T>& g, const Cover& cover,
                                                       const HeadColumns& columns, int count,
@@ -45,8 +46,8 @@ __device__ __forceinline__ void add_windows_of_tokens(const Gradient<T>& g, cons
 
 constexpr int kTokensOfItem = 16;
 
-// A thread has a pack of columns of a few neighbouring tokens, kTokens at a time. Nearly always the same windows cover these: then
-// each window's gradients are read once.
+// A thread processes a pack of columns of a few neighbouring tokens, kTokens at a time. The same windows
+// almost always cover these tokens, and each window's gradients are then read once.
 template <int kTokens, int kCount, class T>
 __global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
     sum_input_grad(const __grid_constant__ Gradient<T> g) {

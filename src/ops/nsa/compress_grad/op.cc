@@ -19,7 +19,7 @@ namespace openaclnn {
 
 namespace {
 
-// No content of a tensor is a fault.
+// No tensor data is a fault.
 std::string describe_fault(const Fault&) { return ""; }
 
 Status check_limits(const CompressionGradArgs& args, const PlanContext& context) {
@@ -29,7 +29,8 @@ Status check_limits(const CompressionGradArgs& args, const PlanContext& context)
       forward, {&forward.compressed, &forward.tokens, &forward.weight, &args.input_grad, &args.weight_grad});
 }
 
-// Enough stretches to keep many threads busy with a large call, and few enough that their sums are small beside the tokens.
+// Returns enough stretches to keep many threads busy in a large call, but few enough that their sums are
+// small compared to the tokens.
 int64_t count_stretches(const CompressionSizes& sizes) {
   constexpr int64_t kElementsEach = 64 * 1024;
   constexpr int64_t kMost = 64;
@@ -38,11 +39,12 @@ int64_t count_stretches(const CompressionSizes& sizes) {
   return std::clamp(std::min(by_work, by_memory), int64_t{1}, kMost);
 }
 
-// The same in windows for a GPU, which needs more of them. A thread of it adds its products of a stretch in fp32: as many for each
-// weight as a piece of a head has windows in the stretch, and these are at most 64. It reads the tokens behind a stretch that the
-// last windows of it overlap, too: the more windows overlap, the fewer stretches; there are more groups of weights then.
+// The same for a GPU, which needs more stretches, in windows. Each GPU thread adds its products of a stretch
+// in fp32. Their number per weight is that of column pieces times that of the stretch's windows, at most 64.
+// The thread also reads the tokens after a stretch that its last windows overlap. If many windows overlap,
+// there are fewer stretches but more groups of weights.
 int64_t count_windows_of_stretch(const CompressionSizes& sizes) {
-  constexpr int64_t kPieceColumns = 1024;  // of a head that 256 threads take at once, at least
+  constexpr int64_t kPieceColumns = 1024;  // columns of a head that 256 threads process at once, at least
   constexpr int64_t kMostAdditions = 64;
   constexpr int64_t kMostStretches = 256;
   const int64_t pieces = ceil_div(sizes.columns, kPieceColumns);

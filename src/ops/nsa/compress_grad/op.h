@@ -11,7 +11,7 @@
 namespace openaclnn {
 
 struct CompressionGradArgs {
-  CompressionArgs forward;  // compressed: outputGrad
+  CompressionArgs forward;  // its compressed tensor is outputGrad
   Argument input_grad;      // [T, N, D]
   Argument weight_grad;     // [L, N]
 };

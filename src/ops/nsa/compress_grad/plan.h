@@ -1,4 +1,4 @@
-// NsaCompressGrad: what its kernels read, on every device.
+// NsaCompressGrad: the plan that kernels of all devices read.
 #pragma once
 
 #include <array>
@@ -23,17 +23,17 @@ enum NsaCompressGradParameter {
 // Followed by its sequences (plan_items).
 struct NsaCompressGradPlan {
   aclDataType dtype;
-  bool only_zeros;  // there is nothing to sum; the outputs that have elements become zeros
+  bool only_zeros;  // there is nothing to sum: non-empty outputs become zeros
   CompressionSizes sizes;
   std::array<int64_t, 3> output_grad_strides, input_strides, input_grad_strides;  // elements
   std::array<int64_t, 2> weight_strides, weight_grad_strides;                     // elements
   std::array<int64_t, kCompressGradParameters> offsets;                           // elements
   LoopNest<1> input_grad_nest, weight_grad_nest;                                  // all of the outputs
-  // Stretches of tokens whose sums of weightGrad are joined at the end: part of the order of additions, so their number
-  // depends on shapes only.
+  // Stretches of tokens whose sums of weightGrad are added at the end. They are part of the order of
+  // additions, so their number depends only on shapes.
   int64_t stretches;
-  int64_t windows_of_stretch;  // on a GPU, where stretches are of windows
-  int64_t weights;             // float[L, N] in the workspace, on a CPU: the weights, widened
+  int64_t windows_of_stretch;  // on a GPU, where stretches consist of windows
+  int64_t weights;             // float[L, N] in the workspace, on a CPU: the widened weights
   int64_t sequences;           // Sequence[sizes.sequences] in the workspace, on a GPU
   int64_t weight_sums;         // double[stretches, L, N] in the workspace; on a GPU [stretches, N, L]
 };

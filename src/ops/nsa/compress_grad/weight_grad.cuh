@@ -1,5 +1,5 @@
-// NsaCompressGrad on a GPU: weightGrad, whose order of additions is this kernel's own and depends on shapes, lengths and the dtype
-// only; and what it shares with inputGrad.
+// NsaCompressGrad on a GPU: weightGrad, and the data that it shares with inputGrad. The order of additions of
+// weightGrad is specific to this kernel and depends only on shapes, lengths and the dtype.
 #pragma once
 
 #include <bit>
@@ -23,19 +23,20 @@ struct Gradient {
   double* weight_sums;  // [stretches, N, L]
 };
 
-// The tokens of a sequence are walked in segments of a stride. The token at phase p of segment s is in the windows s, s - 1, ... and
-// meets there the weights p, p + stride, ... A block sums those of kPhases neighbouring phases and kWindows such windows, so that a
-// thread reads and widens a token once for all of them.
+// The tokens of a sequence are processed in segments of one stride. The token at phase p of segment s belongs
+// to the windows s, s - 1, ... with the weights p, p + stride, ... A block sums the weights of kPhases
+// neighbouring phases and kWindows such windows. A thread thus reads and widens each token once for all of
+// them.
 template <int kWindowsOfGroup, int kPhasesOfGroup>
 struct TapGroup {
   static constexpr int kWindows = kWindowsOfGroup;
   static constexpr int kPhases = kPhasesOfGroup;
   static constexpr int kSums = kWindows * kPhases;
-  static constexpr int kTogether = 16 / kWindows;  // tokens on their way to a thread, as registers allow
+  static constexpr int kTogether = 16 / kWindows;  // tokens in flight per thread, as registers allow
 
-  int64_t phase;   // the first
-  int64_t window;  // of the segment's own window and those before it, the first
-  int windows;     // that have weights; less than 1: the group has none
+  int64_t phase;   // the first phase
+  int64_t window;  // the first window, counted backwards from the segment's own window
+  int windows;     // windows that have weights; below 1: the group has none
 
   __device__ __forceinline__ static TapGroup at(const CompressionSizes& sizes, int64_t number) {
     int64_t rest = 0;
@@ -45,8 +46,8 @@ struct TapGroup {
     const int64_t windows = overlapping_windows(sizes, phase) - window;
     return {phase, window, static_cast<int>(windows < kWindows ? windows : kWindows)};
   }
-  // Neighbouring tokens of a segment that may be read when window `first` of these is the first that exists: of those that no window
-  // has some do not exist. The sums that they would add to are not used.
+  // Returns how many neighbouring tokens of a segment may be read if window `first` is the first that exists.
+  // Tokens that belong to no window may not exist. The sums to which they would be added are not used.
   __device__ __forceinline__ int tokens(const CompressionSizes& sizes, int first) const {
     const int64_t of_window = sizes.block_size - phase - (window + first) * sizes.stride;
     const int64_t of_segment = sizes.stride - phase;
@@ -62,18 +63,19 @@ struct TapGroup {
   }
 };
 
-inline constexpr int kWidened = 2;  // tokens that a thread has in fp32 at once
+inline constexpr int kWidened = 2;  // tokens that a thread holds in fp32 at a time
 
-// How the threads of a block share heads and columns, and how many groups of taps blocks share.
+// How the threads of a block share heads and columns, and how many groups of taps the blocks share.
 struct TapShape {
-  int lanes;  // threads of a head: a power of two
+  int lanes;  // threads per head: a power of two
   int64_t groups;
 };
 
-// 16 bytes of columns, as words until they are widened: told of lanes, nvcc keeps each in a register of its own.
+// 16 bytes of columns, kept as words until they are widened: nvcc would place each lane in a register of its
+// own.
 using Words = Pack<uint32_t, 4>;
 
-// Neighbouring columns as far as they exist, of which `columns` are left; the others are +0. kPacked changes no bits.
+// Reads neighbouring columns, of which `columns` exist; the others are +0. kPacked does not change bits.
 template <bool kPacked, class T>
 __device__ __forceinline__ Words read_columns(const T* at, int64_t column_stride, int64_t columns) {
   if constexpr (kPacked) return *reinterpret_cast<const Words*>(at);
@@ -85,7 +87,7 @@ __device__ __forceinline__ Words read_columns(const T* at, int64_t column_stride
   return std::bit_cast<Words>(pack);
 }
 
-// A word of Bfloat16 becomes two numbers by one instruction each, which nvcc does not find.
+// Widens a word of Bfloat16 with one instruction per number, which nvcc does not find by itself.
 template <class T>
 __device__ __forceinline__ void widen(const Words& words, float (&to)[kLanes<T>]) {
   const auto pack = std::bit_cast<Pack<T, kLanes<T>>>(words);
@@ -100,7 +102,8 @@ __device__ __forceinline__ void widen(const Words& words, float (&to)[kLanes<T>]
   }
 }
 
-// Of a token and a gradient: then only their sum meets those of other windows, and no product takes part in many additions.
+// The dot product of a token and a gradient. Only this sum is added to those of other windows, so each
+// product takes part in few additions.
 template <int kCount>
 __device__ __forceinline__ float dot(const float (&a)[kCount], const float (&b)[kCount]) {
   float sum = a[0] * b[0];
@@ -109,7 +112,7 @@ __device__ __forceinline__ float dot(const float (&a)[kCount], const float (&b)[
   return sum;
 }
 
-// The columns of a head that a thread has at a time.
+// The columns of a head that a thread processes at a time.
 template <bool kPacked, class T>
 struct ThreadColumns {
   static constexpr bool kIsPacked = kPacked;
@@ -124,7 +127,7 @@ struct ThreadColumns {
   }
 };
 
-// The part of a segment that a group of taps has: its first `tokens` tokens may be read, its windows [first, last] exist.
+// A group's part of a segment: its first `tokens` tokens may be read, and its windows [first, last] exist.
 struct Segment {
   int tokens, first, last;
 };
@@ -135,12 +138,12 @@ __device__ __forceinline__ void add_segment(const Segment& segment, const Column
                                             const HeadTensor<const T>& input, const T* x,
                                             const float (&gradients)[Group::kWindows][kLanes<T>],
                                             float (&sums)[Group::kWindows][Group::kPhases]) {
-  // Loads of single columns are many as it is.
+  // Loads of single columns are already numerous.
   constexpr int kTogether = Columns::kIsPacked ? Group::kTogether : kWidened;
 #pragma unroll
   for (int begin = 0; begin < Group::kPhases; begin += kTogether) {
     if (!kAll && begin >= segment.tokens) break;
-    // A condition for each token would be a branch round each load, so behind the last one it is read once more.
+    // A condition per token would be a branch around each load, so the last token is read again instead.
     Words packs[kTogether];
 #pragma unroll
     for (int i = 0; i < kTogether; ++i) {
@@ -155,7 +158,7 @@ __device__ __forceinline__ void add_segment(const Segment& segment, const Column
       for (int t = 0; t < kWidened; ++t) widen<T>(packs[i + t], wide[t]);
 #pragma unroll
       for (int j = 0; j < Group::kWindows; ++j) {
-        // A gradient of zero instead would make NaN of infinite tokens.
+        // A gradient of zero instead would turn infinite tokens into NaN.
         if (!kAll && (j < segment.first || j > segment.last)) continue;
 #pragma unroll
         for (int t = 0; t < kWidened; ++t) sums[j][begin + i + t] += dot(gradients[j], wide[t]);
@@ -164,8 +167,9 @@ __device__ __forceinline__ void add_segment(const Segment& segment, const Column
   }
 }
 
-// Adds the products of `windows` neighbouring windows of a sequence. gradient: of the first; x: the token of the group's first tap in
-// it. (Sizes and places that a thread keeps are few: registers are what this kernel is short of.)
+// Adds the products of `windows` neighbouring windows of a sequence. gradient: of the first window. x: the
+// token of the group's first tap in it. (The code keeps few sizes and positions, because registers limit this
+// kernel.)
 template <class Group, class Columns, class T>
 __device__ __forceinline__ void add_windows(const Gradient<T>& g, const Group& group, const Columns& columns,
                                             int windows, const T* gradient, const T* x,
@@ -194,7 +198,7 @@ __device__ __forceinline__ void add_windows(const Gradient<T>& g, const Group& g
   }
 }
 
-// A stretch of windows may be of several sequences.
+// A stretch of windows may span several sequences.
 template <class Group, class Columns, class T>
 __device__ __forceinline__ void add_stretch(const Gradient<T>& g, const Group& group, const Columns& columns,
                                             int64_t stretch, float (&sums)[Group::kWindows][Group::kPhases]) {
@@ -215,7 +219,8 @@ __device__ __forceinline__ void add_stretch(const Gradient<T>& g, const Group& g
   }
 }
 
-// The sum of each tap of the block's heads over a head's threads, in double and in their order: a warp has a head, its lanes the taps.
+// Adds each tap of the block's heads over a head's threads, in double and in their order. A warp processes a
+// head, its lanes the taps.
 template <class Group, class T>
 __device__ __forceinline__ void join_threads(const Gradient<T>& g, const Group& group, int lanes,
                                              int64_t first_head, int64_t stretch,
@@ -235,12 +240,12 @@ __device__ __forceinline__ void join_threads(const Gradient<T>& g, const Group& 
   }
 }
 
-// Blocks along x share groups of taps and heads, those along y and z the stretches of windows. A thread adds the products of its
-// columns window by window; those of a head's threads meet in double at the end.
+// Blocks along x share groups of taps and heads, those along y and z the stretches of windows. A thread adds
+// the products of its columns window by window. At the end the sums of a head's threads are added in double.
 template <class Group, bool kPacked, class T>
 __global__ void __launch_bounds__(kThreads, kPacked ? kBlocksWithRegisters : 1)
     sum_weight_grad(const __grid_constant__ Gradient<T> g, TapShape shape) {
-  __shared__ float shared[kThreads][Group::kSums + 1];  // an odd distance: threads write to different banks
+  __shared__ float shared[kThreads][Group::kSums + 1];  // odd, so that threads write to different banks
   const int64_t stretch = static_cast<int64_t>(blockIdx.z) * gridDim.y + blockIdx.y;
   const Group group = Group::at(g.sizes, blockIdx.x % shape.groups);
   if (stretch >= g.stretches || group.windows < 1) return;
@@ -261,7 +266,7 @@ __global__ void __launch_bounds__(kThreads, kPacked ? kBlocksWithRegisters : 1)
   join_threads(g, group, shape.lanes, first_head, stretch, shared);
 }
 
-// In the order of the stretches, several on their way at once.
+// Adds in the order of the stretches, with several loads in flight.
 template <class T>
 __global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
     join_weight_sums(const __grid_constant__ Gradient<T> g) {

@@ -1,5 +1,5 @@
-// NsaCompressWithCache on the CPU: slots and pages are read and checked once, then threads share the completed blocks and walk their
-// tokens in memory order. Every sum has the library's order of additions (cpu/rows.h).
+// NsaCompressWithCache on the CPU: reads and checks slots and pages once. Threads then share the completed
+// blocks and read their tokens in memory order. Every sum has the library's order of additions (cpu/rows.h).
 #include <algorithm>
 
 #include "base/plan_tensor.h"
@@ -16,7 +16,7 @@ namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
 namespace {
 
-// What the slots and pages in tensors were found to be.
+// The result of checking the slots and pages.
 struct Found {
   Fault fault;
   int64_t jobs = 0;
@@ -24,8 +24,8 @@ struct Found {
 
 bool is_inside(int64_t number, int64_t limit) { return number >= 0 && number < limit; }
 
-// Reads each slot and each page that the completed blocks need exactly once and leaves checked copies in the workspace: what other
-// threads do to the tensors afterwards cannot send an access out of bounds.
+// Reads each slot and page of the completed blocks exactly once and stores checked copies in the workspace.
+// Later changes to the tensors by other threads therefore cannot cause an out-of-bounds access.
 class Reader {
  public:
   Reader(const CacheCompressionPlan& plan, const TaskIo& io)
@@ -84,7 +84,8 @@ class Reader {
     return true;
   }
 
-  // Of blocks with the same slot the last one counts, as if they were compressed one after the other; threads must not meet there.
+  // If several blocks have the same slot, only the last is kept, as if they were compressed in sequence.
+  // Threads then never write the same slot.
   int64_t keep_last_of_slots(int64_t count) {
     std::sort(jobs_, jobs_ + count, [](const CacheJob& a, const CacheJob& b) {
       return a.slot != b.slot ? a.slot < b.slot : a.block < b.block;
@@ -104,7 +105,8 @@ class Reader {
   int32_t* const pages_;
 };
 
-// Where the tokens of some jobs start in input, in elements: job by job, one token after the other. Behind the last one it stays there.
+// Iterates over the start of each token of some jobs in input, in elements. After the last token it stays
+// there.
 class Walk {
  public:
   Walk(const CacheCompressionPlan& plan, const CacheJob* jobs, const int32_t* pages, cpu::Range range)
@@ -136,19 +138,19 @@ class Walk {
   const int32_t* const pages_;
   int64_t job_, end_;
   int64_t token_ = 0;
-  int64_t left_ = 0;  // tokens of the open block
+  int64_t left_ = 0;  // remaining tokens of the current block
   const int32_t* page_ = nullptr;
   int64_t in_page_ = 0;
 };
 
-// A part of every row: some whole heads, or a part of one head.
+// A part of every row: whole heads, or a part of one head.
 struct Tile {
   int64_t first_head, heads;
   int64_t first_column, columns;
 };
 
-// Narrow rows go together, which saves loads and stores of accumulators; wide ones one by one, because memory is fastest when it is
-// read in one stream.
+// Narrow rows are processed in groups, which saves loads and stores of accumulators. Wide rows are processed
+// one by one, because memory is fastest when read in one stream.
 constexpr int kTogether = 4;
 constexpr int64_t kNarrowBytes = 1024;
 
@@ -198,7 +200,7 @@ class Compression {
             std::min(plan_.columns - column, columns_each_)};
   }
 
-  // A tile of the blocks of some jobs.
+  // Compresses a tile of the blocks of some jobs.
   void compress(const Tile& tile, cpu::Range jobs, RowAccumulators& accumulators) const {
     const int64_t slots = slots_for(tile.columns);
     const bool narrow = tile.heads * tile.columns * static_cast<int64_t>(sizeof(T)) < kNarrowBytes;
@@ -225,7 +227,7 @@ class Compression {
     }
   }
 
-  // Terms [i, i + kTokens) of the heads' sums.
+  // Adds terms [i, i + kTokens) to the heads' sums.
   template <int kTokens>
   void add_tokens(const Tile& tile, int64_t i, Walk& tokens, Walk& ahead, float* term_block,
                   bool is_first) const {

@@ -1,5 +1,5 @@
-// NsaCompressWithCache on a GPU: one block of threads reads slots and pages once and checks them, then a thread sums 16 bytes of
-// columns of a completed block.
+// NsaCompressWithCache on a GPU: one block of threads reads and checks slots and pages once. A thread then
+// sums 16 bytes of columns of a completed block.
 #include "base/plan_tensor.h"
 #include "base/storage_types.h"
 #include "cuda/fault_scan.cuh"
@@ -11,8 +11,8 @@ namespace openaclnn::cuda {
 
 namespace {
 
-// Which block has which slot: a table that is searched from the slot's own place on. A claim is a slot in the high bits and a block
-// in the low ones, so that of two blocks with one slot the later one has the larger claim.
+// A hash table that maps slots to blocks, with linear probing. A claim has a slot in its high bits and a
+// block in its low bits. If two blocks have the same slot, the later one therefore has the larger claim.
 struct Claims {
   using Claim = unsigned long long;
   static constexpr Claim kFree = ~Claim{0};
@@ -25,7 +25,7 @@ struct Claims {
     return static_cast<Claim>(slot) << kBlockBits | static_cast<Claim>(block);
   }
   __device__ __forceinline__ int64_t place_of(int64_t slot) const {
-    // Fibonacci hashing: neighbouring slots get places far apart.
+    // Fibonacci hashing: distributes neighbouring slots.
     constexpr uint64_t kGolden = 0x9E3779B97F4A7C15;
     return static_cast<int64_t>(static_cast<uint64_t>(slot) * kGolden >> 32) & (count - 1);
   }
@@ -39,7 +39,7 @@ struct Claims {
       return;
     }
   }
-  // After all were added.
+  // Requires that all claims were added.
   __device__ __forceinline__ bool is_last(int64_t slot, int64_t block) const {
     const Claim own = of(slot, block);
     int64_t place = place_of(slot);
@@ -48,7 +48,7 @@ struct Claims {
   }
 };
 
-// The tensors of addresses, and what is kept of them.
+// The tensors of addresses, and the checked copies.
 struct Addresses {
   const int32_t* slots;
   const int32_t* table;
@@ -62,7 +62,7 @@ __device__ __forceinline__ bool is_inside(int64_t number, int64_t limit) {
   return number >= 0 && number < limit;
 }
 
-// Copies the pages of a block; false, and what was found, at the first that is out of range.
+// Copies the pages of a block. At the first page out of range it returns false and the fault.
 __device__ __forceinline__ bool read_pages(const CacheCompressionPlan& plan, const Addresses& a,
                                            int64_t block, Fault& found) {
   const CompletedBlock& completed = a.completed[block];
@@ -87,9 +87,9 @@ __device__ __forceinline__ bool read_pages(const CacheCompressionPlan& plan, con
   return true;
 }
 
-// One block of threads. Reads each slot and page exactly once and leaves checked copies in the workspace: what others do to the
-// tensors afterwards cannot send an access out of bounds. Blocks that are not compressed get slot -1: faulty ones, those whose slot a
-// later one has, and in strict mode all when one is faulty.
+// Runs as one block. Reads each slot and page exactly once and stores checked copies in the workspace. Later
+// changes to the tensors therefore cannot cause an out-of-bounds access. Blocks that are not compressed get
+// slot -1: faulty ones, those whose slot a later block has, and in strict mode all if one is faulty.
 __global__ void __launch_bounds__(kThreads)
     read_addresses(const __grid_constant__ CacheCompressionPlan plan, const __grid_constant__ Addresses a,
                    bool strict, Fault* fault) {
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int64_t k = threadIdx.x; k < a.claims.count; k += kThreads) a.claims.table[k] = Claims::kFree;
   __syncthreads();
   FaultScan mine = FaultScan::none();
-  Fault first = {};  // of this thread
+  Fault first = {};  // first fault of this thread
   for (int64_t block = threadIdx.x; block < plan.blocks; block += kThreads) {
     const int64_t sequence = a.completed[block].sequence;
     const int64_t slot = a.slots[sequence * plan.slot_stride];

@@ -32,7 +32,7 @@ std::string describe_fault(const Fault& fault) {
 }
 
 int64_t sequences_of(const CacheCompressionArgs& args) { return args.slot_mapping.view.dims[0]; }
-// Dims of input from N on.
+// Returns the dims of input starting with N.
 const int64_t* heads_of(const CacheCompressionArgs& args) {
   return args.input.view.dims + (args.is_paged() ? 2 : 1);
 }
@@ -81,7 +81,7 @@ Status check_attributes(const CacheCompressionArgs& args) {
                       " tokens in a page; with blockTableOptional they must be equal, and at least 1"));
 }
 
-// Without pages the sequences lie one behind the other.
+// Without pages the sequences are consecutive.
 Status check_lengths(const CacheCompressionArgs& args) {
   const std::span<const int64_t> lengths =
       args.lengths == nullptr ? std::span<const int64_t>() : std::span<const int64_t>(*args.lengths);
@@ -155,10 +155,10 @@ Status check_limits(const CacheCompressionArgs& args, const PlanContext& context
   return {};
 }
 
-// The sequences that the newest token completed a block of.
+// Returns the sequences whose newest token completed a block.
 RecycledVector<CompletedBlock> completed_blocks(const CacheCompressionArgs& args) {
   RecycledVector<CompletedBlock> blocks;
-  int64_t start = 0;  // of the sequence, without pages
+  int64_t start = 0;  // start of the sequence, without pages
   for (int64_t b = 0; b < sequences_of(args); ++b) {
     const int64_t length = (*args.lengths)[static_cast<size_t>(b)];
     if (ends_window(length, {args.block_size, args.stride})) {
@@ -172,12 +172,12 @@ RecycledVector<CompletedBlock> completed_blocks(const CacheCompressionArgs& args
   return blocks;
 }
 
-// What kernels need besides tensors.
+// Lays out the workspace.
 Result<uint64_t> lay_out_workspace(CacheCompressionPlan& plan, bool on_gpu) {
   WorkspaceLayout layout;
   plan.block_pages = layout.reserve(Checked(plan.blocks) * plan.pages_of_block * int64_t{sizeof(int32_t)});
   if (on_gpu) {
-    // At most half of the claims are taken, so that searches end soon.
+    // At most half of the table is used, so that searches stay short.
     plan.claim_count = static_cast<int64_t>(std::bit_ceil(2 * static_cast<uint64_t>(plan.blocks)));
     plan.completed = layout.reserve(Checked(plan.blocks) * int64_t{sizeof(CompletedBlock)});
     plan.block_slots = layout.reserve(Checked(plan.blocks) * int64_t{sizeof(int64_t)});

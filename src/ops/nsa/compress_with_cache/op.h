@@ -1,4 +1,5 @@
-// NsaCompressWithCache: arguments and plan of the compression of the newest tokens of sequences into the slots of a cache.
+// NsaCompressWithCache: arguments and plan of compressing the newest tokens of sequences into the slots of a
+// cache.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Windows that the tests of the operators of this family try.
+// Windows for the tests of the operators of this family.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace openaclnn_test {
 
 inline constexpr aclDataType kFloatDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
 
-// Sequences of 5 and 4 tokens, in every form that says so, with windows of 3 tokens at 0, 2 and 5.
+// Sequences of 5 and 4 tokens, in every equivalent form, with windows of 3 tokens at 0, 2 and 5.
 inline std::vector<WindowAttributes> forms_of_five_and_four() {
   return {{3, 2, {5, 4}, 0}, {3, 2, {0, 5, 4}, 0}, {3, 2, {5, 4}, 1}, {3, 2, {0, 5, 0, 4, 0}, 1}};
 }
 
-// Where windows begin in sequences of many lengths.
+// The window starts in sequences of many lengths.
 struct WindowsOf {
   WindowAttributes windows;
   int64_t tokens;
@@ -31,7 +31,7 @@ inline std::vector<WindowsOf> known_windows() {
           {{16, 16, {10, 2, 28}, 0}, 40}};
 }
 
-// Up to 8 sequences, some of them empty, and tokens behind the last one; or no lengths.
+// Up to 8 sequences, some of them empty, with tokens after the last one; or no lengths.
 inline WindowsOf random_sequences(Random& random) {
   WindowsOf made = {{random.between(1, 40), random.between(1, 60), {}, random.below(2)}, 0};
   WindowAttributes& windows = made.windows;
@@ -44,7 +44,8 @@ inline WindowsOf random_sequences(Random& random) {
   return made;
 }
 
-// try_one(windows, make(dtype, dims, windows)) for such sequences, with any numbers of heads and columns.
+// Calls try_one(windows, make(dtype, dims, windows)) for such sequences, with any numbers of heads and
+// columns.
 template <class Make, class Try>
 void try_random_sequences(int repeats, const Make& make, const Try& try_one) {
   SCOPED_TRACE(seed_text());
@@ -58,8 +59,9 @@ void try_random_sequences(int repeats, const Make& make, const Try& try_one) {
   }
 }
 
-// Without lengths the sequences are the fewest of equal length that have as many windows as the tensor of windows says: the bits
-// of `outputs` are those of the call with these lengths. try_one(windows, call) also compares them with the prescribed ones.
+// Without lengths, the sequences are the fewest of equal length that have as many windows as the tensor of
+// windows. The bits of `outputs` are those of the call with these lengths. try_one(windows, call) also
+// compares them with the prescribed ones.
 template <class Make, class Try>
 void expect_bits_of_lengths(const Make& make, const Try& try_one, const std::vector<size_t>& outputs) {
   for (const EqualBatches& batches : kEqualBatches) {

@@ -1,5 +1,5 @@
-// What phase 1 says of the attributes and sequence lengths of token compression, for the schemas of its two operators. It judges the
-// library, so it counts windows without base/window_count.h.
+// Phase 1's error messages for attributes and sequence lengths of token compression, for the schemas of its
+// two operators. It checks the library, so it counts windows without base/window_count.h.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct WindowSizes {
   int64_t tokens, block_size, stride, length_type, windows;
 };
 
-// Whether some number of equally long sequences, at most 2^20, has so many windows together.
+// Returns whether some number of equally long sequences, at most 2^20, has this many windows together.
 inline bool has_equal_batches(const WindowSizes& sizes) {
   const auto fits = [&](int64_t batches) {
     if (sizes.tokens % batches != 0 || sizes.windows % batches != 0) return false;
@@ -29,7 +29,7 @@ inline bool has_equal_batches(const WindowSizes& sizes) {
   return false;
 }
 
-// A part of the sentence; empty: accepted. `compressed`: the tensor with one row per window.
+// Returns a part of the error message; empty: accepted. `compressed`: the tensor with one row per window.
 inline std::string windows_refusal(const CallArguments& a, const WindowSizes& sizes,
                                    const std::string& compressed) {
   if (sizes.stride < 1) return "compressStride is " + std::to_string(sizes.stride) + ";";

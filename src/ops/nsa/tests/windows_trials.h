@@ -1,5 +1,6 @@
-// What phase 1 says of windows and sequence lengths, for the operators that compress tokens and take the same attributes. Their
-// valid call has two sequences of 48 tokens, 2 heads of 16 columns, and windows of 32 tokens, 16 apart.
+// Phase 1's results for windows and sequence lengths, for operators that compress tokens and have the same
+// attributes. Their valid call has two sequences of 48 tokens, 2 heads of 16 columns, and windows of 32
+// tokens at distance 16.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace openaclnn_test {
 
-// An operator of the family: which of its tensors have which shape.
+// An operator of the family, and the shapes of its tensors.
 struct WindowsForm {
   Schema schema;
   size_t compressed;            // [windows, heads, columns]
@@ -42,7 +43,7 @@ inline std::function<void(CallArguments&)> with_sizes(const WindowsForm& form, W
   };
 }
 
-// The lengths, the number of windows that the tensor of windows says, and the distance of windows.
+// The lengths, the number of windows in the tensor of windows, and the distance of windows.
 struct Lengths {
   bool is_given;
   int64_t type;
@@ -91,7 +92,7 @@ inline std::vector<Trial> refused_lengths(const WindowsForm& form) {
       form, {{true, 0, {-1}, 4, first + " = -1 is negative"},
              {true, 1, {48, -48}, 4, second + " = -48 is negative"},
              {true, 1, {48, INT64_MIN}, 4, second + " = -9223372036854775808 is negative"},
-             // a negative entry is found before one that decreases, and that before the total
+             // a negative entry takes precedence over a decreasing one, and that over the total
              {true, 0, {200, 5, -3}, 4, third + " = -3 is negative"},
              {true, 0, {200, 5, 3}, 4, second + " = 5 is below " + first + " = 200"},
              {true, 0, {48, kMost}, 4, second + " = 9223372036854775807 exceeds 96"},
@@ -115,7 +116,7 @@ inline std::vector<Trial> refused_lengths(const WindowsForm& form) {
                   " is empty: one sequence of the 96 tokens has 5"}});
 }
 
-// Block sizes and strides below 1, and all but the listed types of lengths.
+// Block sizes and strides below 1, and all types of lengths except the listed ones.
 inline std::vector<Trial> wrong_windows(const Schema& schema, std::vector<int64_t> length_types) {
   std::vector<Trial> trials = wrong_numbers(schema, WindowsForm::length_type, std::move(length_types));
   for (const size_t number : {WindowsForm::block_size, WindowsForm::stride}) {
@@ -127,7 +128,7 @@ inline std::vector<Trial> wrong_windows(const Schema& schema, std::vector<int64_
   return trials;
 }
 
-// What an operator of the family answers in every mode but strict. The layout may be NULL.
+// The results of an operator of the family in every mode but strict. The layout may be NULL.
 inline std::vector<Trial> windows_trials(const WindowsForm& form) {
   std::vector<Trial> trials = wrong_windows(form.schema, {-1, 2, int64_t{1} << 32, (int64_t{1} << 32) + 1});
   append(trials, accepted_lengths(form));
@@ -137,8 +138,9 @@ inline std::vector<Trial> windows_trials(const WindowsForm& form) {
   return trials;
 }
 
-// Strict mode wants the lengths where windows 32 apart fit one sequence and three, but not where there is no window or one number
-// of sequences only. With lengths every token belongs to a sequence.
+// Strict mode requires the lengths if windows at distance 32 fit one sequence and three. It does not require
+// them without windows, or if only one number of sequences fits. With lengths every token belongs to a
+// sequence.
 inline Refusals strict_windows(const WindowsForm& form) {
   const std::string name = form.array(), second = name + "[1]";
   const std::string fits = " and " + form.compressed_name() +
@@ -146,7 +148,7 @@ inline Refusals strict_windows(const WindowsForm& form) {
                            "OPENACLNN_CHECK=strict wants the lengths";
   Refusals strict = {
       .name = "Strict", .schema = form.schema, .least_pairs = form.least_pairs, .environment = kStrictCheck};
-  // Found before the number of windows, which would not fit either.
+  // Reported before the number of windows, which would not fit either.
   strict.schema.faults.insert(
       strict.schema.faults.end() - 2,
       bad_array("strict: total != T", {48, 95},
@@ -168,7 +170,8 @@ inline Refusals strict_windows(const WindowsForm& form) {
   return strict;
 }
 
-// A limit of OPENACLNN_LIMITS=vendor, broken by sizes that fit otherwise. It cannot be combined with other sizes or lengths.
+// A limit of OPENACLNN_LIMITS=vendor, exceeded by otherwise consistent sizes. It cannot be combined with
+// other sizes or lengths.
 inline Fault limit_of(const WindowsForm& form, const char* what, const WindowsSizes& sizes,
                       const std::string& sentence) {
   std::vector<Part> parts = {{Part::number, WindowsForm::block_size},
@@ -200,7 +203,8 @@ inline std::vector<Fault> windows_limits(const WindowsForm& form) {
                    form.compressed_name() + " has shape [0, 2, 16]")};
 }
 
-// All limits are broken at once, then one after the other is kept: no window of 24 or 32 tokens fits into 16.
+// All limits are exceeded at once, then respected one after the other: no window of 24 or 32 tokens fits into
+// 16.
 inline std::vector<Trial> limits_in_their_order(const WindowsForm& form) {
   const std::tuple<std::vector<int64_t>, int64_t, std::string> limits[] = {
       {{24, 40, 1}, 24, "compressBlockSize is 24"},

@@ -1,4 +1,5 @@
-// Sums of products in the oracles of token compression, exact and in the prescribed order, and the cases that measure their errors.
+// Sums of products in the oracles of token compression, exact and in the prescribed order, and the cases that
+// measure their errors.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +38,7 @@ inline ExactSum exact_sum(const std::vector<WeightedTerm>& terms) {
   return sum;
 }
 
-// The bits of a compressed window, and the factor c of its error bound.
+// Returns the bits of a compressed window, and the factor c of its error bound.
 inline uint64_t prescribed_compressed(aclDataType dtype, const std::vector<WeightedTerm>& terms) {
   std::vector<float> products;
   for (const WeightedTerm& term : terms) products.push_back(term.product());
@@ -47,8 +48,9 @@ inline long double roundings_of_compressed(int64_t block_size) {
   return static_cast<long double>(additions_on_path(block_size) + 3);
 }
 
-// For measuring errors: cases of each kind of sum and dtype with at least share * elements results, and at least three. The data
-// of the first input changes with every case, that of the second with every other one, and so on.
+// For measuring errors: cases of each kind of sum and dtype with at least share * elements results, and at
+// least three. The data of the first input changes with every case, that of the second with every second
+// case, and so on.
 template <class Kinds, class Results, class Make>
 std::vector<Case> sum_cases(const Kinds& kinds, int64_t elements, const Results& results, const Make& make,
                             std::initializer_list<size_t> inputs) {

@@ -1,5 +1,5 @@
-// The windows of token compression, from their definition: for the oracles of the operator and of its gradient. They judge the library,
-// so they share no arithmetic with base/window_count.h and ops/nsa/cover.h.
+// The windows of token compression, from their definition, for the oracles of the operator and of its
+// gradient. They check the library, so they share no arithmetic with base/window_count.h and ops/nsa/cover.h.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace openaclnn_verify {
 struct WindowAttributes {
   int64_t block_size = 0;             // L
   int64_t stride = 0;                 // d
-  std::vector<int64_t> lengths = {};  // of the sequences, whatever form they are passed in
+  std::vector<int64_t> lengths = {};  // of the sequences, in whichever form they are passed
   int64_t length_type = 0;            // 0: passed as prefix sums, 1: as lengths
   bool pass_lengths = true;           // false: NULL
   int64_t batches = 1;                // without lengths: the sequences, all of one length
@@ -28,7 +28,7 @@ struct WindowAttributes {
   }
 };
 
-// Batches of equal length, whose lengths a call may leave out.
+// Batches of equal length, whose lengths a call may omit.
 struct EqualBatches {
   int64_t tokens, block_size, stride, batches;
 
@@ -44,7 +44,7 @@ struct EqualBatches {
 inline constexpr EqualBatches kEqualBatches[] = {
     {160, 32, 16, 2}, {160, 32, 16, 1}, {12, 4, 3, 1}, {96, 32, 16, 3}, {70, 5, 2, 7}};
 
-// First token of each window, in order.
+// Returns the first token of each window, in order.
 inline std::vector<int64_t> window_starts(const WindowAttributes& a, int64_t tokens) {
   const std::vector<int64_t> equal(static_cast<size_t>(a.batches), tokens / a.batches);
   const std::vector<int64_t>& lengths = a.pass_lengths ? a.lengths : equal;
@@ -57,8 +57,8 @@ inline std::vector<int64_t> window_starts(const WindowAttributes& a, int64_t tok
   return starts;
 }
 
-// The number of batches above `above` that a call without lengths may mean: the tokens divide into so many sequences, which have
-// `windows` windows together. The smallest, by trying one number after the other; 0: none.
+// Returns the smallest number of batches above `above` that a call without lengths may mean. It divides the
+// tokens into sequences with `windows` windows together. Tries one number after the other; 0: none.
 inline int64_t fitting_batches(WindowAttributes a, int64_t tokens, int64_t windows, int64_t above = 0) {
   a.pass_lengths = false;
   for (a.batches = above + 1; a.batches <= std::max<int64_t>(tokens, 1); ++a.batches) {
@@ -68,21 +68,22 @@ inline int64_t fitting_batches(WindowAttributes a, int64_t tokens, int64_t windo
   return 0;
 }
 
-// True: strict mode wants the lengths, because a call without them may mean several numbers of batches.
+// Returns true if strict mode requires the lengths, because several numbers of batches fit a call without
+// them.
 inline bool is_ambiguous(const WindowAttributes& a, int64_t tokens) {
   const auto windows = static_cast<int64_t>(window_starts(a, tokens).size());
   if (a.pass_lengths || windows == 0) return false;
   return fitting_batches(a, tokens, windows, fitting_batches(a, tokens, windows)) != 0;
 }
 
-// The attributes of a call whose tensors have so many tokens and windows.
+// Returns the attributes of a call whose tensors have this many tokens and windows.
 inline WindowAttributes with_fitting_batches(WindowAttributes a, int64_t tokens, int64_t windows) {
   if (!a.pass_lengths) a.batches = std::max<int64_t>(fitting_batches(a, tokens, windows), 1);
   return a;
 }
 
-// Passes NULL in place of lengths that are equal, where strict mode accepts that. What the call means may be fewer batches than
-// there are lengths.
+// Passes NULL in place of equal lengths, if strict mode accepts that. The call may then mean fewer batches
+// than there are lengths.
 inline void leave_out_lengths(WindowAttributes& a) {
   const int64_t tokens = std::accumulate(a.lengths.begin(), a.lengths.end(), int64_t{0});
   const auto windows = static_cast<int64_t>(window_starts(a, tokens).size());
@@ -92,7 +93,7 @@ inline void leave_out_lengths(WindowAttributes& a) {
   if (!is_ambiguous(without, tokens)) a = without;
 }
 
-// The windows of a recorded call; ends of sequences become lengths.
+// Returns the windows of a recorded call; ends of sequences become lengths.
 inline WindowAttributes recorded_windows(const RecordedCall& call, const char* lengths_name) {
   WindowAttributes a = {call.integers.at("compressBlockSize"),
                         call.integers.at("compressStride"),
@@ -108,11 +109,12 @@ inline WindowAttributes recorded_windows(const RecordedCall& call, const char* l
   return a;
 }
 
-// Blocks of at most `most` tokens in up to four sequences, the last of which has a window. Strict mode accepts them, too.
+// Returns blocks of at most `most` tokens in up to four sequences, the last of which has a window. Strict
+// mode also accepts them.
 inline WindowAttributes random_windows(Draw& draw, int64_t most) {
   WindowAttributes a;
   a.block_size = draw.between(1, most / 2 + 1);
-  a.stride = draw.between(1, a.block_size + 2);  // most tokens lie in a window
+  a.stride = draw.between(1, a.block_size + 2);  // most tokens belong to a window
   a.length_type = draw.below(2);
   a.lengths = draw.sizes(draw.below(3), most);
   a.lengths.push_back(2 * a.block_size + draw.below(most));
@@ -124,8 +126,8 @@ inline WindowAttributes random_windows(Draw& draw, int64_t most) {
   return a;
 }
 
-// make(dtype, shape of the tokens, windows, layout, name) of anything with at most about `elements` elements and at least one
-// window.
+// Calls make(dtype, shape of the tokens, windows, layout, name) for random sizes with at most about
+// `elements` elements and at least one window.
 template <class Make>
 auto random_compression(Draw& draw, int64_t elements, const Make& make) {
   constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
@@ -146,7 +148,8 @@ struct WindowsCase {
   Layout layout = Layout::contiguous;
 };
 
-// make(dtype, shape of the tokens, windows, layout, name) of the cases that all operators of windows have, and of its own ones.
+// Calls make(dtype, shape of the tokens, windows, layout, name) for the cases that all operators of windows
+// have, and for its own.
 template <class Make>
 std::vector<Case> windows_cases(const Make& make, const std::vector<WindowsCase>& own) {
   std::vector<WindowsCase> all = {
@@ -176,7 +179,7 @@ struct WindowsSums {
   double share;  // of the elements
 };
 
-// The host array of a call; owns its handle, which is NULL when no lengths are passed.
+// The host array of a call. It owns its handle, which is NULL if no lengths are passed.
 class LengthArray {
  public:
   explicit LengthArray(const WindowAttributes& a) {

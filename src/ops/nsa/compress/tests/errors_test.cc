@@ -1,4 +1,4 @@
-// NsaCompress: what only this operator refuses in phase 1. The suite is in support/phase1_refusals.h.
+// NsaCompress: phase 1 refusals specific to this operator. support/phase1_refusals.h has the suite.
 #include <gtest/gtest.h>
 
 #include "ops/nsa/compress/tests/schema.h"
@@ -14,7 +14,7 @@ WindowsForm form() { return {compress_test(), kOutput, {kInput}, {kWeight}, "lay
 
 std::vector<Trial> trials() {
   std::vector<Trial> all = windows_trials(form());
-  // Without a window output may have any strides.
+  // Without windows output may have any strides.
   for (const int64_t tokens : {0, 1, 31}) {
     const auto sizes = with_sizes(form(), {{32, 16, 0}, tokens, 2, 16, 0, {tokens}});
     all.push_back(needs_nothing("no window", [sizes](CallArguments& a) {
@@ -22,7 +22,7 @@ std::vector<Trial> trials() {
       a.tensors[kOutput].strides = {0, 0, 0};
     }));
   }
-  // Without lengths a shape alone asks for no more sequences than phase 1 cares to describe.
+  // Without lengths, shapes alone may imply only a limited number of sequences.
   for (const int64_t batches : {int64_t{1} << 21, int64_t{1} << 50}) {
     all.push_back(refuses("too many batches",
                           [batches](CallArguments& a) {
@@ -92,7 +92,7 @@ std::vector<Refusals> refusals() {
 }
 INSTANTIATE_TEST_SUITE_P(NsaCompress, Phase1Refusals, testing::ValuesIn(refusals()), Refusals::name_of);
 
-// Weights that no workspace can hold.
+// Weights too large for any workspace.
 TEST(NsaCompressPhase1, ExtremeSizes) {
   const Schema test = compress_test();
   const int64_t huge = int64_t{1} << 61;

@@ -8,12 +8,12 @@
 namespace openaclnn_test {
 namespace {
 
-// Windows of 8 tokens, 4 apart, in sequences of 12 and of all other tokens; 2 heads of 4 columns.
+// Windows of 8 tokens at distance 4, in sequences of 12 tokens and of all others; 2 heads of 4 columns.
 Launch compress_launch(aclDataType dtype, int64_t tokens, Placement placement) {
   Launch launch;
   launch.function = "aclnnNsaCompress";
   launch.phase2 = aclnnNsaCompress;
-  // Array and text end their life with phase 1, as the contract allows.
+  // Array and text are destroyed after phase 1, as the contract allows.
   launch.phase1 = [tokens](Handles t, uint64_t* workspace_bytes, aclOpExecutor** executor) {
     const int64_t ends[] = {12, tokens};
     aclIntArray* const lengths = tokens > 12 ? aclCreateIntArray(ends, 2) : nullptr;
@@ -39,7 +39,7 @@ std::vector<LaunchForm> launches() {
     };
     const std::string name = dtype_name(dtype);
     all.push_back({.name = name, .make = with_tokens(32), .least_pairs = 300, .needs_workspace = true});
-    // Without windows nothing is needed.
+    // Without windows nothing is required.
     for (const int64_t tokens : {0, 7}) {
       all.push_back({.name = name + "of" + std::to_string(tokens) + "tokens",
                      .make = with_tokens(tokens),

@@ -1,4 +1,4 @@
-// NsaCompress as a schema: a valid call, the faults of its own rules, and which calls phase 1 accepts.
+// NsaCompress as a schema: a valid call, the faults of its own rules, and the calls that phase 1 accepts.
 #pragma once
 
 #include <string>
@@ -16,7 +16,8 @@ enum Number { kBlockSize, kStride, kLengthType };
 
 inline constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
 
-// The faults of the operator's own rules, for two sequences of 48 of 96 tokens, each of 2 windows of 32 tokens, 16 apart.
+// The faults of the operator's own rules, for two sequences of 48 of 96 tokens, each with 2 windows of 32
+// tokens at distance 16.
 inline std::vector<Fault> faults_up_to_shapes() {
   const std::string equal = "but input has dtype ACL_FLOAT16; they must be equal";
   const std::string weight_shape = "it must be [compressBlockSize, N of input] = ";

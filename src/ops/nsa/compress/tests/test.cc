@@ -1,4 +1,4 @@
-// NsaCompress: vectors by hand, and the bits of the prescribed order for windows of all kinds.
+// NsaCompress: test vectors computed by hand, and the bits of the prescribed order for windows of all kinds.
 #include <gtest/gtest.h>
 
 #include "ops/nsa/compress/verify/cases.h"
@@ -104,7 +104,8 @@ TEST(NsaCompressBatches, HaveTheBitsOfTheirLengths) {
   expect_bits_of_lengths(call_of, run_and_compare, {kCompressOutput});
 }
 
-// Three windows of four tokens, 3 apart, fit 12 tokens as well as three batches of 4: the fewest batches count.
+// 12 tokens fit three windows of four tokens at distance 3, and also three batches of 4. The fewest batches
+// count.
 TEST(NsaCompressBatches, OfSeveralThatFitTheFewestCount) {
   const WindowAttributes three_of_four = {4, 3, {4, 4, 4}, 1};
   CaseCall given = call_of(ACL_FLOAT, {12, 1, 1}, three_of_four);
@@ -123,7 +124,7 @@ TEST(NsaCompressBatches, OfSeveralThatFitTheFewestCount) {
   }
 }
 
-// An empty array means what NULL means.
+// An empty array is equivalent to NULL.
 TEST(NsaCompressEmpty, AnEmptyArrayIsLikeNull) {
   const auto null = WindowAttributes::without_lengths(4, 2, 2);
   CaseCall first = call_of(ACL_FLOAT, {20, 2, 3}, null);

@@ -1,4 +1,4 @@
-// NsaCompress as data: its named cases, for tests of this room and for tests of all rooms.
+// NsaCompress as data: its named cases, for tests of this room and of all rooms.
 #pragma once
 
 #include <cstdint>
@@ -62,12 +62,12 @@ inline std::vector<Case> nsa_compress_cases() {
                         {"rows in tiles", {70, 45, 200}, {16, 8, {70}, 0}}});
 }
 
-// Any case, of at most about `elements` elements, with at least one window.
+// Makes a random case with at most about `elements` elements and at least one window.
 inline Case nsa_compress_random_case(Draw& draw, int64_t elements) {
   return random_compression(draw, elements, compress_case);
 }
 
-// For measuring errors: at least `elements` results per dtype, most of them short sums, some long ones.
+// For measuring errors: at least `elements` results per dtype, most of them short sums, some long.
 inline std::vector<Case> nsa_compress_numerics_cases(int64_t elements) {
   const WindowsSums sums[] = {{"windows of 3", {1003, 5, 60}, {3, 1, {600, 403}, 0}, 1},
                               {"windows of 65", {200, 5, 31}, {65, 7, {}, 0, false}, .003},
@@ -83,7 +83,7 @@ inline std::vector<Case> nsa_compress_numerics_cases(int64_t elements) {
   return sum_cases(sums, elements, results, make, {kCompressInput, kCompressWeight});
 }
 
-// The judge of a call that was recorded.
+// The judge of a recorded call.
 inline JudgeResults nsa_compress_recorded_judge(const RecordedCall& call) {
   return compress_judge(recorded_windows(call, "actSeqLenOptional"));
 }

@@ -1,4 +1,4 @@
-// NsaCompress as its callers see it.
+// The interface of NsaCompress.
 #pragma once
 
 #include <stdexcept>
@@ -10,8 +10,8 @@
 
 namespace openaclnn_verify {
 
-// One token for each window. Without lengths the number of windows decides how many sequences there are, and here it is what must be
-// found: all tokens are one sequence.
+// One token for each window. Without lengths, the number of windows determines the number of sequences. Here
+// that number is unknown, so all tokens are one sequence.
 inline TensorShape compressed_tokens(const Arguments& a) {
   const Shape& tokens = a.dims_of_rank("input", 3);
   const openaclnn::WindowShape shape = {a.integer("compressBlockSize"), a.integer("compressStride")};

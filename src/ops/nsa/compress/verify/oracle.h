@@ -1,5 +1,5 @@
-// Two references for NsaCompress, from its README: the exact sums with their error bounds, and the prescribed order of single
-// roundings, one output element at a time.
+// Two references for NsaCompress, based on its README: the exact sums with their error bounds, and the
+// prescribed order of single roundings, one output element at a time.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ namespace openaclnn_verify {
 enum CompressTensor { kCompressInput, kCompressWeight, kCompressOutput, kCompressTensors };
 inline constexpr const char* kCompressNames[kCompressTensors] = {"input", "weight", "output"};
 
-// visit(element of the output, factors (weight, token) of its terms) for every element, in row-major order.
+// Calls visit(element of the output, factors (weight, token) of its terms) for every element, in row-major
+// order.
 template <class Visit>
 void for_each_compressed(const WindowAttributes& a, const HostTensor& input, const HostTensor& weight,
                          const Visit& visit) {

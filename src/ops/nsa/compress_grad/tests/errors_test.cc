@@ -1,4 +1,4 @@
-// NsaCompressGrad: what only this operator refuses in phase 1. The suite is in support/phase1_refusals.h.
+// NsaCompressGrad: phase 1 refusals specific to this operator. support/phase1_refusals.h has the suite.
 #include <gtest/gtest.h>
 
 #include <tuple>
@@ -18,15 +18,15 @@ WindowsForm form() {
 
 std::vector<Trial> trials() {
   std::vector<Trial> all = windows_trials(form());
-  // With no windows, tokens, heads or columns there is nothing to sum.
+  // Without windows, tokens, heads or columns there is nothing to sum.
   for (const auto& [windows, tokens, heads, columns] :
        {std::tuple(0, 31, 2, 16), {0, 0, 2, 16}, {4, 96, 0, 16}, {4, 96, 2, 0}, {0, 31, 0, 0}}) {
     all.push_back(needs_nothing(
         "nothing to sum",
         with_sizes(form(), {{32, 16, 0}, tokens, heads, columns, windows, {tokens / 2, tokens}})));
   }
-  // Without lengths and columns any shape is one that a caller may pass: the search for batches ends soon, also for numbers that
-  // have no small divisor. It ends at 2^20 batches, unless they have no windows.
+  // Without lengths and columns any shape is allowed. The search for batches ends soon, even for numbers
+  // without a small divisor. It ends at 2^20 batches, unless they have no windows.
   const int64_t prime = (int64_t{1} << 61) - 1;
   for (const auto& [windows, tokens, is_accepted] : {std::tuple(int64_t{1} << 20, int64_t{1} << 25, true),
                                                      {int64_t{1} << 21, int64_t{1} << 26, false},
@@ -71,7 +71,7 @@ std::vector<Refusals> refusals() {
                      .least_pairs = 2200,
                      .trials = limits_in_their_order(form()),
                      .environment = kVendorLimits};
-  // What only NsaCompress limits: N, L, D, NULL lengths and a total below T.
+  // Limits of NsaCompress only: N, L, D, NULL lengths and a total below T.
   append(vendor.trials, length_trials(form(), {{false, 0, {}, 5}, {true, 0, {}, 5}, {true, 0, {48, 95}, 3}}));
   vendor.trials.push_back(accepts("limits of the forward operator",
                                   with_sizes(form(), {{144, 144, 0}, 288, 144, 272, 2, {144, 288}})));

@@ -27,13 +27,13 @@ inline OperatorCall nsa_compress_grad_fuzz_call(Fuzz fuzz) {
   for_each_input_grad(sizes.attributes, tensors, [&](int64_t, const std::vector<WeightedTerm>& terms) {
     add_bits(call.wanted[kCgInputGrad], prescribed_input_grad(dtype, terms), element_bytes(dtype));
   });
-  // The order of weightGrad's additions is the implementation's own: its promise is the bound, for finite sums.
+  // The implementation chooses the order of weightGrad's additions. It guarantees the bound, for finite sums.
   call.judged = kCgWeightGrad;
   call.judge = [attributes = sizes.attributes, tensors, dtype]() -> std::string {
     OutputRecord record("weightGradOut", dtype);
     int64_t element = 0;
     for (const ExactSum& exact : exact_weight_grad(attributes, tensors)) {
-      // Beyond FLOAT a sum of products may be infinite on its way to a finite result.
+      // Beyond FLOAT's range, an intermediate sum of products may be infinite although the result is finite.
       const double got = tensors[kCgWeightGrad].get(element++);
       if (exact.magnitude < 0x1p127L) {
         record.compare(got, exact.value, 260, exact.magnitude + 0x1p-125L);

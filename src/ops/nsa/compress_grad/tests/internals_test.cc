@@ -1,4 +1,4 @@
-// NsaCompressGrad: which windows cover a token, against the definition of windows.
+// NsaCompressGrad: compares the windows that cover a token with the definition of windows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -87,7 +87,7 @@ TEST(Cover, IsWhatTheDefinitionOfWindowsSays) {
   }
 }
 
-// Behind the windows that exist, products with the stride would leave int64.
+// Beyond the existing windows, products with the stride would overflow int64.
 TEST(Cover, LooksAtNoWindowBehindTheLast) {
   expect_covers({3, INT64_MAX / 2, {5, 2, 4}});
   expect_covers({3, INT64_MAX / 2, {0, 9}});

@@ -1,4 +1,5 @@
-// NsaCompressGrad: the calls for the suite of support/phase2_refusals.h, and zeros where there is nothing to sum.
+// NsaCompressGrad: the calls for the suite of support/phase2_refusals.h, and zeros if there is nothing to
+// sum.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,12 +20,12 @@ struct Sizes {
   int64_t columns = 4;
 };
 
-// Windows of 8 tokens, 4 apart, in sequences of 12 and of all other tokens.
+// Windows of 8 tokens at distance 4, in sequences of 12 tokens and of all others.
 Launch grad_launch(aclDataType dtype, const Sizes& sizes, Placement placement) {
   Launch launch;
   launch.function = "aclnnNsaCompressGrad";
   launch.phase2 = aclnnNsaCompressGrad;
-  // Array and text end their life with phase 1, as the contract allows.
+  // Array and text are destroyed after phase 1, as the contract allows.
   launch.phase1 = [tokens = sizes.tokens](Handles t, uint64_t* workspace_bytes, aclOpExecutor** executor) {
     const int64_t ends[] = {12, tokens};
     aclIntArray* const lengths = tokens > 12 ? aclCreateIntArray(ends, 2) : nullptr;
@@ -45,7 +46,7 @@ Launch grad_launch(aclDataType dtype, const Sizes& sizes, Placement placement) {
   return launch;
 }
 
-// With nothing to sum only the outputs that have elements are needed, and become zeros.
+// If there is nothing to sum, only non-empty outputs are required; they become zeros.
 struct Zeros {
   const char* name;
   Sizes sizes;

@@ -1,4 +1,5 @@
-// The prototypes of aclnnNsaCompressGrad as callers were compiled against them: wrong types do not compile.
+// Declares the prototypes of aclnnNsaCompressGrad again, as callers were compiled with them: wrong types do
+// not compile.
 #include "abi/prototypes.h"
 #include "aclnnop/aclnn_nsa_compress_grad.h"
 

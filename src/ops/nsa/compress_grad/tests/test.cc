@@ -1,5 +1,5 @@
-// NsaCompressGrad: vectors by hand, the prescribed bits of the gradient of the tokens and the promised bound of
-// the gradient of the weights, for windows of all kinds.
+// NsaCompressGrad: test vectors computed by hand, the prescribed bits of the tokens' gradient and the error
+// bound of the weights' gradient, for windows of all kinds.
 #include <gtest/gtest.h>
 
 #include "ops/nsa/compress_grad/verify/cases.h"
@@ -52,10 +52,11 @@ TEST(NsaCompressGradVectors, EveryFormOfTheLengths) {
   }
 }
 
-// How many windows cover each token: with weights and gradients of 1 that is the gradient of the token.
+// The number of windows that cover each token: with weights and gradients of 1 it is the gradient of the
+// token.
 TEST(NsaCompressGradVectors, WhichTokensAreCovered) {
   struct Stretch {
-    int64_t end;  // past the last token
+    int64_t end;  // one past the last token
     double windows;
   };
   const std::vector<Stretch> all[] = {{{16, 1}, {80, 2}, {112, 1}, {176, 2}, {192, 1}, {200, 0}},
@@ -111,7 +112,7 @@ TEST(NsaCompressGradValues, EverySize) {
       SCOPED_TRACE(columns);
       ASSERT_NO_FATAL_FAILURE(run_and_compare(windows, call));
     }
-    // 1 to 9 windows cover a token; then windows that touch, and that leave tokens out.
+    // 1 to 9 windows cover a token; then adjacent windows, and windows that leave tokens out.
     for (const int64_t stride : {1, 2, 3, 4, 5, 8, 9, 10, 40}) {
       const WindowAttributes windows = {9, stride, {50, 8, 9, 33}, 1};
       CaseCall call = call_of(dtype, {103, 2, 19}, windows);
@@ -127,7 +128,8 @@ TEST(NsaCompressGradBatches, HaveTheBitsOfTheirLengths) {
   expect_bits_of_lengths(call_of, run_and_compare, {kCgInputGrad, kCgWeightGrad});
 }
 
-// Many more terms than one path of 256 fp32 additions may hold: a sum of equal terms that fp32 alone would round away.
+// Many more terms than one path of 256 fp32 additions may hold: fp32 alone would round the sum of equal terms
+// away.
 TEST(NsaCompressGradValues, LongSumsOfWeightGradStayExact) {
   const int64_t tokens = 1 << 13;
   const WindowAttributes windows = {1, 1, {tokens}, 0};

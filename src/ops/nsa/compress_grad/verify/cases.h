@@ -1,4 +1,4 @@
-// NsaCompressGrad as data: its named cases, for tests of this room and for tests of all rooms.
+// NsaCompressGrad as data: its named cases, for tests of this room and of all rooms.
 #pragma once
 
 #include <cstdint>
@@ -57,13 +57,14 @@ inline std::vector<Case> nsa_compress_grad_cases() {
        {"tokens behind the last sequence", {620, 4, 70}, {16, 8, {300, 300}, 0}}});
 }
 
-// Any case, of at most about `elements` elements, with at least one window.
+// Makes a random case with at most about `elements` elements and at least one window.
 inline Case nsa_compress_grad_random_case(Draw& draw, int64_t elements) {
   return random_compression(draw, elements, compress_grad_case);
 }
 
-// For measuring errors: at least `elements` results of each output per dtype. The gradient of the weights has L N elements, so L
-// is nearly as large as the sequence; few windows then make short sums, and other shapes make long ones.
+// For measuring errors: at least `elements` results of each output per dtype. The gradient of the weights has
+// L N elements, so L is almost as large as the sequence. Few windows then make short sums, and other shapes
+// make long ones.
 inline std::vector<Case> nsa_compress_grad_numerics_cases(int64_t elements) {
   const WindowsSums sums[] = {{"blocks as long as the sequence", {3200, 100, 1}, {3000, 100, {3200}, 0}, 1},
                               {"32 windows over each token", {400, 3, 50}, {64, 2, {150, 250}, 1}, 1e-4},
@@ -75,7 +76,7 @@ inline std::vector<Case> nsa_compress_grad_numerics_cases(int64_t elements) {
   return sum_cases(sums, elements, results, make, {kCgOutputGrad, kCgInput, kCgWeight});
 }
 
-// The judge of a call that was recorded.
+// The judge of a recorded call.
 inline JudgeResults nsa_compress_grad_recorded_judge(const RecordedCall& call) {
   return compress_grad_judge(recorded_windows(call, "actSeqLenOptionalOptional"));
 }

@@ -1,4 +1,4 @@
-// NsaCompressGrad as its callers see it.
+// The interface of NsaCompressGrad.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,6 @@
-// References for NsaCompressGrad, from its README: exact sums with their error bounds for both outputs, and the prescribed order
-// of single roundings for the gradient of the tokens. The order of weightGrad is the implementation's own.
+// References for NsaCompressGrad, based on its README: exact sums with their error bounds for both outputs,
+// and the prescribed order of single roundings for the gradient of the tokens. The implementation chooses the
+// order of weightGrad.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ enum CompressGradTensor {
 inline constexpr const char* kCompressGradNames[kCompressGradTensors] = {"outputGrad", "input", "weight",
                                                                          "inputGradOut", "weightGradOut"};
 
-// The windows of each token, ascending, with the row of the weights at which they meet.
+// The windows of each token, ascending, with the row of the weights by which they multiply it.
 struct TokenWindow {
   int64_t window, weight_row;
 };
@@ -40,7 +41,7 @@ inline std::vector<std::vector<TokenWindow>> windows_of_tokens(const WindowAttri
   return of_token;
 }
 
-// visit(element of inputGrad, its terms) for every element, in row-major order.
+// Calls visit(element of inputGrad, its terms) for every element, in row-major order.
 template <class Visit>
 void for_each_input_grad(const WindowAttributes& a, const std::vector<HostTensor>& tensors,
                          const Visit& visit) {

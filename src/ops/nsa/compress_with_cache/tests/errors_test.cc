@@ -1,4 +1,4 @@
-// NsaCompressWithCache: what only this operator refuses in phase 1. The suite is in support/phase1_refusals.h.
+// NsaCompressWithCache: phase 1 refusals specific to this operator. support/phase1_refusals.h has the suite.
 #include <gtest/gtest.h>
 
 #include "ops/nsa/compress_with_cache/tests/schema.h"
@@ -29,7 +29,7 @@ std::vector<Trial> paged_trials() {
     all.push_back(accepts(known, with_layout(known)));
   for (const auto& lengths : {std::vector<int64_t>{0, 0}, {192, 192}, {31, 32}, {0, 192}})
     all.push_back(accepts("lengths " + list_text(lengths), with_lengths(lengths)));
-  // No sequence: the array may be missing.
+  // Without sequences the array may be NULL.
   for (const Handle handle : {Handle::live, Handle::null}) {
     all.push_back(needs_nothing("no sequence", [handle](CallArguments& a) {
       a.tensors[kSlots].dims = {0};
@@ -51,7 +51,7 @@ std::vector<Trial> packed_trials() {
   std::vector<Trial> all;
   for (const auto& lengths : {std::vector<int64_t>{0, 0}, {160, 0}, {0, 160}, {80, 80}})
     all.push_back(accepts("lengths " + list_text(lengths), with_lengths(lengths)));
-  // Without pages nothing is read of pageBlockSize.
+  // Without pages pageBlockSize is ignored.
   for (const int64_t tokens : {INT64_MIN, int64_t{-1}, int64_t{1}, int64_t{64}, INT64_MAX})
     all.push_back(accepts("pageBlockSize " + std::to_string(tokens), with_page_tokens(tokens)));
   return all;
@@ -148,7 +148,7 @@ std::vector<Refusals> refusals() {
 }
 INSTANTIATE_TEST_SUITE_P(NsaWithCache, Phase1Refusals, testing::ValuesIn(refusals()), Refusals::name_of);
 
-// Weights that no workspace can hold.
+// Weights too large for any workspace.
 TEST(NsaWithCachePhase1, ExtremeSizes) {
   const int64_t huge = int64_t{1} << 61;
   CallArguments endless = kPacked.valid;
@@ -161,7 +161,7 @@ TEST(NsaWithCachePhase1, ExtremeSizes) {
   endless.numbers[kBlockSize] = huge;
   endless.array->values = {huge, 0};
   const Outcome outcome = kPacked.run(endless);
-  // On a GPU weights are read where they are.
+  // A GPU reads weights in place.
   if (outcome.phase1 != 0) {
     EXPECT_TRUE(failed_in_phase1(outcome, kPacked.function, 561101, {"Failed to allocate"}));
   }

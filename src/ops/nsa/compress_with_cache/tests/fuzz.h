@@ -1,4 +1,5 @@
-// NsaCompressWithCache for fuzzers: any tokens and weights, sequences of every length, and slots and pages that point anywhere.
+// NsaCompressWithCache for fuzzers: any tokens and weights, sequences of every length, and any slots and
+// pages.
 #pragma once
 
 #include "fuzz/operator_call.h"

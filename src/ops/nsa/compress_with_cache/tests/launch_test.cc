@@ -1,5 +1,5 @@
-// NsaCompressWithCache: what phase 2 refuses and what it does not need, and the modes of the process that change what is refused or
-// reported.
+// NsaCompressWithCache: phase 2 refusals, optional memory, and the modes of the process that change refusals
+// or reports.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -34,7 +34,7 @@ std::vector<LaunchForm> launches() {
                      .make = [=](Placement placement) { return cache_launch(dtype, paged, placement); },
                      .least_pairs = 300,
                      .needs_workspace = true});
-      // Without completed blocks nothing is needed.
+      // Without completed blocks nothing is required.
       const Case none = small_case(dtype, attributes(paged, 6));
       std::vector<size_t> all_tensors(none.tensors.size());
       std::iota(all_tensors.begin(), all_tensors.end(), size_t{0});
@@ -51,7 +51,7 @@ std::vector<LaunchForm> launches() {
 }
 INSTANTIATE_TEST_SUITE_P(NsaWithCache, Phase2Refusals, testing::ValuesIn(launches()), LaunchForm::name_of);
 
-// ---- settings of the process: each suite runs in a process of its own ----
+// ---- Settings of the process: each suite runs in its own process ----
 
 TEST(NsaWithCacheSettings, Strict) {
   for (const char* threads : {"1", "3"}) {
@@ -87,7 +87,7 @@ PROCESS_TEST(NsaWithCacheStrict, AWrongNumberIsAFaultAndNothingIsWritten) {
   }
 }
 
-// What is written in spite of wrong numbers.
+// Outputs that are written despite faulty numbers.
 void expect_planned_bits(const CacheAttributes& a, const CaseCall& call,
                          const std::vector<HostTensor>& before) {
   std::vector<uint64_t> wanted;

@@ -1,5 +1,5 @@
-// NsaCompressWithCache as a schema: a valid call with pages and one without, the faults of its own rules, and which calls phase 1
-// accepts.
+// NsaCompressWithCache as a schema: a valid call with pages and one without, the faults of its own rules, and
+// the calls that phase 1 accepts.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline std::vector<Part> with(std::vector<Part> parts, const std::vector<Part>& 
   return parts;
 }
 
-// Of the dtypes, in the order of the signature.
+// Faults of the dtypes, in the order of the signature.
 inline std::vector<Fault> dtype_faults(bool paged) {
   const std::string equal = "but input has dtype ACL_FLOAT16; they must be equal";
   std::vector<Fault> list = {
@@ -43,7 +43,7 @@ inline std::vector<Fault> dtype_faults(bool paged) {
   return list;
 }
 
-// Of the shapes.
+// Faults of the shapes.
 inline std::vector<Fault> shape_faults(bool paged, const CallArguments& valid) {
   const auto dims_of_input = [paged](int64_t heads, int64_t columns) {
     return paged ? Shape{6, 64, heads, columns} : Shape{160, heads, columns};
@@ -93,7 +93,7 @@ inline std::vector<Fault> shape_faults(bool paged, const CallArguments& valid) {
   return list;
 }
 
-// Of the attributes.
+// Faults of the attributes.
 inline std::vector<Fault> attribute_faults(bool paged) {
   const std::string layouts = "it must be NULL, \"TND\", \"BSH\", \"SBH\", \"BSND\" or \"BNSD\"";
   std::vector<Fault> list = {
@@ -120,7 +120,7 @@ inline std::vector<Fault> attribute_faults(bool paged) {
   return list;
 }
 
-// Of the lengths, for two sequences of up to 192 tokens in pages, or of 160 together.
+// Faults of the lengths, for two sequences of up to 192 tokens in pages, or of 160 together.
 inline std::vector<Fault> length_faults(bool paged) {
   std::vector<Fault> list = {
       bad_array("B lengths", {48}, {"actSeqLenOptional has 1 entries but slotMapping has 2"}),
@@ -145,7 +145,7 @@ inline std::vector<Fault> length_faults(bool paged) {
   return list;
 }
 
-// Of the lengths.
+// Faults of the lengths.
 inline std::string lengths_refusal(const CallArguments& a, bool paged) {
   const std::string name = a.array->name;
   const std::vector<int64_t> lengths =
@@ -191,7 +191,7 @@ inline std::string refusal(const CallArguments& a) {
   return lengths_refusal(a, paged);
 }
 
-// Two sequences, of which the first one has completed a block of 32 tokens; with pages of 64 tokens, 3 for each.
+// Two sequences, of which the first has completed a block of 32 tokens; with pages of 64 tokens, 3 for each.
 inline Schema cache_test(bool paged) {
   Schema test = schema_of(openaclnn_verify::nsa_compress_with_cache_descriptions()[0],
                           {.tensors = {{ACL_FLOAT16, paged ? Shape{6, 64, 2, 16} : Shape{160, 2, 16}},

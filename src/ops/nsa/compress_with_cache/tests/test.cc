@@ -1,5 +1,5 @@
-// NsaCompressWithCache: numbers by hand, the bits of the prescribed order for blocks of all kinds, and what wrong slots and pages
-// leave behind.
+// NsaCompressWithCache: test vectors computed by hand, the bits of the prescribed order for blocks of all
+// kinds, and the results of faulty slots and pages.
 #include <gtest/gtest.h>
 
 #include "aclnnop/aclnn_nsa_compress.h"
@@ -25,7 +25,7 @@ void set_numbers(HostTensor& tensor, const std::vector<int64_t>& numbers) {
 
 enum class Reports { faults, nothing };
 
-// Runs, and compares everything: the outcome with its sentence, every bit of the cache, inputs and gaps.
+// Runs the call and compares everything: outcome and error message, every bit of the cache, inputs and gaps.
 ::testing::AssertionResult runs_as_planned(const CacheAttributes& a, CaseCall& call,
                                            Reports reports = Reports::faults) {
   const std::vector<HostTensor> before = before_call(call.description(), call.tensors());
@@ -68,8 +68,8 @@ CaseCall call_by_hand() {
   return call;
 }
 
-// Sequence 0 has tokens 2 to 4 of pages 3 and 0, sequence 2 has tokens 0 to 2 of pages 1 and 2; sequence 1 completed nothing, and
-// nothing of it is looked at.
+// Sequence 0 has tokens 2 to 4 of pages 3 and 0, and sequence 2 has tokens 0 to 2 of pages 1 and 2. Sequence
+// 1 completed no block, and none of its entries is read.
 TEST(NsaWithCacheVectors, ByHand) {
   CaseCall call = call_by_hand();
   ASSERT_TRUE(call.run_cleanly());
@@ -138,7 +138,7 @@ TEST(NsaWithCacheValues, RandomCallsHaveThePrescribedBits) {
       a.lengths.push_back(random.chance(3) ? random.below(90) : a.block_size + random.below(4) * a.stride);
     const CacheShape shape = {random.between(1, 9), random.between(1, 40), random.below(3)};
     CaseCall call = call_of(kCacheDtypes[random.below(3)], shape, a);
-    // One number in eight is wrong, and slots repeat.
+    // One number in eight is faulty, and slots repeat.
     const int64_t slots = cache_of(call).dims()[0], pages = call[kCacheInput].dims()[0];
     const bool wrong = random.chance(2);
     const auto draw = [&](int64_t limit) {
@@ -152,7 +152,7 @@ TEST(NsaWithCacheValues, RandomCallsHaveThePrescribedBits) {
   }
 }
 
-// `different` slots for all sequences, so that most of them lose theirs to a later one.
+// `different` slots for all sequences, so that later sequences replace most of them.
 void expect_last_of_equal_slots(aclDataType dtype, int64_t sequences, int64_t different, int64_t columns) {
   const CacheAttributes a = {4, 1, std::vector<int64_t>(static_cast<size_t>(sequences), 4), 3};
   CaseCall call = call_of(dtype, {2, columns}, a);
@@ -168,7 +168,7 @@ TEST(NsaWithCacheValues, OfEqualSlotsTheLastOneCounts) {
   }
 }
 
-// The last sequence that completed a block, also when later ones with the same slot did not.
+// The last sequence that completed a block counts, even if later ones with the same slot completed none.
 TEST(NsaWithCacheValues, ASequenceWithoutABlockTakesNoSlot) {
   for (const aclDataType dtype : kCacheDtypes) {
     const CacheAttributes a = {4, 2, {4, 6, 5, 3, 7}, 3};
@@ -197,7 +197,7 @@ TEST(NsaWithCacheEmpty, WithoutACompletedBlockThereIsNothingToDo) {
   }
 }
 
-// ---- out of range ----
+// ---- Out of range ----
 
 constexpr int64_t kWrong[] = {-1, INT32_MIN, INT32_MIN + 1, INT32_MAX};
 
@@ -216,7 +216,7 @@ TEST(NsaWithCacheFaults, AWrongSlotSkipsItsBlockOnly) {
   }
 }
 
-// Only pages that tokens of a completed block lie in are looked at: here the last two of five.
+// Only pages with tokens of a completed block are read: here the last two of five.
 TEST(NsaWithCacheFaults, AWrongPageSkipsItsBlockOnly) {
   const CacheAttributes a = {6, 2, {18, 17, 18}, 4};
   for (const aclDataType dtype : kCacheDtypes) {
@@ -251,7 +251,7 @@ TEST(NsaWithCacheFaults, AreReportedOnceAndTheStreamGoesOn) {
   ASSERT_TRUE(runs_as_planned(kByHand, call));
 }
 
-// A wrong block does not take its slot from one before it.
+// A faulty block does not take its slot from an earlier block.
 TEST(NsaWithCacheFaults, ASkippedBlockLeavesItsSlotToOthers) {
   CaseCall call = call_by_hand();
   set_numbers(call[kCacheSlots], {1, 1, 1});

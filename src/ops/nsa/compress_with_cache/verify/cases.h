@@ -1,4 +1,4 @@
-// NsaCompressWithCache as data: its named cases, for tests of this room and for tests of all rooms.
+// NsaCompressWithCache as data: its named cases, for tests of this room and of all rooms.
 #pragma once
 
 #include <algorithm>
@@ -32,10 +32,10 @@ inline Phase1 cache_phase1(const CacheAttributes& a) {
 struct CacheShape {
   int64_t heads = 1, columns = 1;
   int64_t spare = 3;         // slots and pages that no sequence needs
-  int64_t common_slots = 0;  // so many slots for all sequences, in turn; 0: one for each
+  int64_t common_slots = 0;  // number of slots that all sequences share in turn; 0: one for each
 };
 
-// Numbers below `limit`, all different for as long as there are enough.
+// Returns numbers below `limit`, all different if there are enough.
 inline std::vector<int64_t> shuffled_numbers(int64_t count, int64_t limit, uint64_t seed) {
   std::vector<int64_t> numbers(static_cast<size_t>(limit));
   std::iota(numbers.begin(), numbers.end(), int64_t{0});
@@ -87,7 +87,7 @@ inline Case cache_case(aclDataType dtype, const CacheShape& shape, const CacheAt
   return made;
 }
 
-// `count` sequences of which all but some complete a block of L tokens every d tokens.
+// Returns `count` sequences, most of which complete a block of L tokens every d tokens.
 inline std::vector<int64_t> sequence_lengths(int64_t count, int64_t block_size, int64_t stride) {
   std::vector<int64_t> lengths;
   for (int64_t b = 0; b < count; ++b)
@@ -122,7 +122,7 @@ inline std::vector<Case> nsa_compress_with_cache_cases() {
   return cases;
 }
 
-// Any case, of at most about `elements` elements, with at least one completed block.
+// Makes a random case with at most about `elements` elements and at least one completed block.
 inline Case nsa_compress_with_cache_random_case(Draw& draw, int64_t elements) {
   constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
   const aclDataType dtype = draw.pick(kDtypes);
@@ -145,7 +145,7 @@ inline Case nsa_compress_with_cache_random_case(Draw& draw, int64_t elements) {
   return cache_case(dtype, shape, a, layout, std::to_string(draw.seed()));
 }
 
-// For measuring errors: at least `elements` results per dtype, most of them short sums, some long ones.
+// For measuring errors: at least `elements` results per dtype, most of them short sums, some long.
 inline std::vector<Case> nsa_compress_with_cache_numerics_cases(int64_t elements) {
   struct Sums {
     const char* name;
@@ -165,7 +165,7 @@ inline std::vector<Case> nsa_compress_with_cache_numerics_cases(int64_t elements
   return sum_cases(sums, elements, results, make, {kCacheInput, kCacheWeight});
 }
 
-// The judge of a call that was recorded.
+// The judge of a recorded call.
 inline JudgeResults nsa_compress_with_cache_recorded_judge(const RecordedCall& call) {
   CacheAttributes a = {call.integers.at("compressBlockSize"), call.integers.at("compressStride"), {}, 0};
   if (const auto given = call.arrays.find("actSeqLenOptional"); given != call.arrays.end())

@@ -1,4 +1,4 @@
-// NsaCompressWithCache as its callers see it.
+// The interface of NsaCompressWithCache.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// The attributes of NsaCompressWithCache and two references, from its header: the exact sums with their error bounds, and the
-// prescribed order of single roundings, one element of the cache at a time.
+// The attributes of NsaCompressWithCache and two references, based on its header: the exact sums with their
+// error bounds, and the prescribed order of single roundings, one element of the cache at a time.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +21,18 @@ struct CacheAttributes {
   bool completes(int64_t length) const { return length >= block_size && (length - block_size) % stride == 0; }
 };
 
-// Tensors in the order of the signature; the cache is the last one, with a table before it or not.
+// Tensors in the order of the signature. The cache is last, with or without a table before it.
 enum CacheTensor { kCacheInput, kCacheWeight, kCacheSlots, kCacheTable };
 
-// What a call must do to a cache.
+// The required effect of a call on a cache.
 struct CachePlan {
-  // Of each slot, as rows of input; none: the slot keeps its values.
+  // The rows of input for each slot; empty: the slot keeps its values.
   std::vector<std::vector<int64_t>> tokens;
-  std::string fault;                   // how the sentence of the first fault begins; empty: none
+  std::string fault;                   // start of the first fault's error message; empty: none
   int64_t skipped = 0, completed = 0;  // blocks
 };
 
-// How the sentence of a fault begins; `position` in row-major order.
+// Returns the start of a fault's error message; `position` is in row-major order.
 inline std::string entry_text(const char* tensor, int64_t position, int64_t value, int64_t limit) {
   return std::string(tensor) + "[" + std::to_string(position) + "] = " + std::to_string(value) +
          " is outside [0, " + std::to_string(limit) + ")";
@@ -73,7 +73,7 @@ inline CachePlan plan_of_cache(const CacheAttributes& a, const std::vector<HostT
   return plan;
 }
 
-// visit(element of the cache, factors of its terms, or none) for every element, in row-major order.
+// Calls visit(element of the cache, factors of its terms, or none) for every element, in row-major order.
 template <class Visit>
 void for_each_cached(const CachePlan& plan, const std::vector<HostTensor>& tensors, const Visit& visit) {
   const int64_t heads = tensors.back().dims()[1], columns = tensors.back().dims()[2];
