@@ -311,11 +311,11 @@ void add_compat_check(Program& program) {
   CLI::App* const command =
       add_command(program, "compat-check", "List what a program for CANN needs and openaclnn lacks",
                   "Example: openaclnn compat-check CMakeLists.txt src/*.cpp -I src -D NDEBUG\n"
-                  "Headers that are not found, names that are not declared, and other errors, each with its "
-                  "lines. Of CMake\n"
-                  "and make files, which of the libraries that they link cann-compat has, and which nothing "
-                  "has. Nothing is\n"
-                  "generated. Exit code 1 when something is missing; docs/porting.md helps on.",
+                  "Lists headers that are not found, names that are not declared, and other errors, with "
+                  "their lines.\n"
+                  "For CMake and make files, it lists the libraries that they link: those in cann-compat, "
+                  "and missing ones.\n"
+                  "It generates nothing. The exit code is 1 if something is missing. See docs/porting.md.",
                   [options] { return check_sources(*options); });
   command->add_option("FILE", options->files, "Source files, CMake files and make files")
       ->required()

@@ -49,7 +49,7 @@ std::vector<std::string> row_of(int code, std::string_view heading) {
 Explanation explain(int code) {
   if (code == 0) return {0, "ACL_SUCCESS", "the call did what it was asked to do", "nothing"};
   const std::string name = openaclnn::code_name(code);
-  if (const auto row = row_of(code, "Codes and sentences"); row.size() >= 4)
+  if (const auto row = row_of(code, "Codes and error messages"); row.size() >= 4)
     return {code, name, row[2], row[3]};
   const auto row = row_of(code, "Codes that openaclnn does not return");
   const std::string meaning = row.size() >= 3 ? "; in CANN: " + row[2] : "";
@@ -125,7 +125,7 @@ void add_explain(Program& program) {
   CLI::App* const command =
       add_command(program, "explain", "Say what a status code means, its usual reasons, and what to do",
                   "Example: openaclnn explain 161002\n"
-                  "What it says is docs/errors.md. The sentence that aclGetRecentErrMsg() returned says more "
+                  "The text is that of docs/errors.md. The error message of aclGetRecentErrMsg() says more "
                   "about one case.",
                   [options] {
                     if (options->code.empty()) return list_codes(options->json);

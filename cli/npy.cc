@@ -62,7 +62,7 @@ class Literal {
       if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, digit, &value))
         throw BadInput("its header has a dim beyond 64 bits");
     }
-    if (digits == 0) throw BadInput("its header has a shape with something that is no number");
+    if (digits == 0) throw BadInput("its header has a shape with an entry that isn't a number");
     text_.remove_prefix(digits);
     return value;
   }

@@ -47,7 +47,7 @@ double real_of(const json& value) {
 const Description& description_of(const json& call) {
   const std::string function = call.at("function");
   if (const Description* const known = openaclnn_verify::find_description(function)) return *known;
-  throw BadInput(fmt::format("it is of {}, which is no operator of this program", shown(function)));
+  throw BadInput(fmt::format("it is a call of {}, which isn't an operator of this program", shown(function)));
 }
 
 LoadedTensor load(const json& tensor, const std::string& folder, Role role) {
@@ -156,7 +156,7 @@ json read_call(const std::string& folder) {
   std::ifstream file(folder + "/call.json");
   json call = json::parse(file, nullptr, false);
   if (!call.is_object() || call.value("format", 0) != 1)
-    throw BadInput("its call.json is no dump of this version");
+    throw BadInput("its call.json isn't a dump of this version");
   return call;
 }
 

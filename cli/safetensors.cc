@@ -41,7 +41,7 @@ json parse_object(std::string_view text) {
   };
   try {
     json parsed = json::parse(text, check);
-    if (!parsed.is_object()) throw BadInput("its header is no JSON object");
+    if (!parsed.is_object()) throw BadInput("its header isn't a JSON object");
     return parsed;
   } catch (const json::exception&) {
     throw BadInput("its header is not JSON");

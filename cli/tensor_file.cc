@@ -73,7 +73,7 @@ LoadedTensor load_file(const std::string& path, const std::string& name, bool is
   const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status = {};
   if (*file < 0 || fstat(*file, &status) != 0) throw BadInput(std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) throw BadInput("it is no regular file");
+  if (!S_ISREG(status.st_mode)) throw BadInput("it isn't a regular file");
   const auto file_bytes = static_cast<uint64_t>(status.st_size);
   std::string head(std::min<uint64_t>(file_bytes, is_npy ? kNpyHead : kSafetensorsHead), '\0');
   if (!read_at(*file, head.data(), head.size(), 0)) throw BadInput("it cannot be read");

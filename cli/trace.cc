@@ -230,8 +230,7 @@ void add_trace(Program& program) {
       });
   (*command)->prefix_command();
   (*command)
-      ->add_option("-o,--out", options->out,
-                   "Where the trace goes; %p in the name is the number of the process")
+      ->add_option("-o,--out", options->out, "Where the trace goes; %p in the name becomes the PID")
       ->type_name("FILE")
       ->capture_default_str();
   (*command)

@@ -57,7 +57,7 @@ Result<const PluginTable*> open_plugin() {
   }
   const auto get_table = reinterpret_cast<GetPluginTable>(dlsym(library, kGetPluginTable));
   const PluginTable* const table = get_table != nullptr ? get_table() : nullptr;
-  if (table == nullptr) return Status(1, text("plugin ", path, " is no CUDA plugin of openaclnn"));
+  if (table == nullptr) return Status(1, text("plugin ", path, " isn't a CUDA plugin of openaclnn"));
   if (table->table_bytes != sizeof(PluginTable) || std::strcmp(table->build, OPENACLNN_CUDA_BUILD) != 0) {
     return Status(1, text("plugin ", path, " belongs to another build of openaclnn (", table->build,
                           ") than the library (", OPENACLNN_CUDA_BUILD, ")"));

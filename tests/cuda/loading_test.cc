@@ -92,7 +92,7 @@ const Refusal kRefusals[] = {
      "plugin file not found at /nowhere/plugin.so"},
     {"RelativePath", {{"OPENACLNN_CUDA_PLUGIN", "plugin.so"}}, "'plugin.so'; it must be an absolute path"},
     {"NoLibrary", {{"OPENACLNN_CUDA_PLUGIN", "/dev/null"}}, "plugin /dev/null does not load: "},
-    {"ForeignLibrary", {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_LIBRARY}}, "is no CUDA plugin of openaclnn"},
+    {"ForeignLibrary", {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_LIBRARY}}, "isn't a CUDA plugin of openaclnn"},
     {"OtherBuild",
      {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_OLD_PLUGIN}},
      "belongs to another build of openaclnn (0.0.0-old)"},
