@@ -68,8 +68,9 @@ function(openaclnn_leave_out_without_operators name variable)
     set(OPENACLNN_LEFT_OUT_REASON "${name} is left out: it includes ${missing}")
     configure_file(${PROJECT_SOURCE_DIR}/cmake/left_out.cc.in ${PROJECT_BINARY_DIR}/left_out/${name}.cc @ONLY)
     foreach(file IN LISTS ${variable}) # an edit may take the include away
-      if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
-        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+      cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE) # Ninja wants one name for a file
+      if(EXISTS ${file})
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
       endif()
     endforeach()
     set(${variable} ${PROJECT_BINARY_DIR}/left_out/${name}.cc PARENT_SCOPE)
