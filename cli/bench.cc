@@ -16,15 +16,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void require_source_tree(const std::string& tree, const char* what) {
+void require_source_tree(const std::string& tree, const char* command) {
   if (!tree.empty()) return;
-  throw Failure(fmt::format(
-      "{} is part of the sources, not of an installation; run it in a clone of the project", what));
+  throw Failure(
+      fmt::format("`openaclnn {}` requires the source tree; run it in a clone of the project", command));
 }
 
 int bench(const std::string& name, const std::vector<std::string>& rest) {
   const std::string tree = source_tree();
-  require_source_tree(tree, "the benchmark");
+  require_source_tree(tree, "bench");
   std::vector<std::string> words = {tree + "/dev", "bench"};
   if (!name.empty()) words.insert(words.end(), {"--filter", "^" + find_room(name).name + "/"});
   words.insert(words.end(), rest.begin(), rest.end());
@@ -36,7 +36,7 @@ int demo(const std::vector<std::string>& rest) {
   std::vector<std::string> words = {program_folder() + "/openaclnn-train"};
   if (!fs::exists(words[0])) {
     const std::string tree = source_tree();
-    require_source_tree(tree, "the demo");
+    require_source_tree(tree, "demo");
     words = {tree + "/dev", "demo"};
   }
   words.insert(words.end(), rest.begin(), rest.end());
@@ -60,13 +60,12 @@ void add_bench(Program& program) {
   const auto name = std::make_shared<std::string>();
   const auto command = std::make_shared<CLI::App*>(nullptr);
   *command =
-      add_command(program, "bench", "Measure the operators against the speed of memory: table, JSON, picture",
+      add_command(program, "bench", "Measure the speed of the operators relative to memory bandwidth",
                   "Example: openaclnn bench --operator Embedding -- --quick --json out.json --plot out.png\n"
-                  "Starts ./dev bench of a source tree, which has all options (./dev bench --help) and is "
-                  "needed for it; what\n"
-                  "follows -- goes there as it is.",
+                  "Runs ./dev bench, and therefore requires the source tree. Arguments after -- are passed\n"
+                  "to ./dev bench. ./dev bench --help lists all options.",
                   [&program, name, command] { return bench(*name, words_for(program, **command)); });
-  (*command)->add_option("--operator", *name, "Only this operator")->type_name("NAME");
+  (*command)->add_option("--operator", *name, "Measure only this operator")->type_name("NAME");
   (*command)->prefix_command();
 }
 
@@ -75,8 +74,8 @@ void add_demo(Program& program) {
   *command =
       add_command(program, "demo", "Train a small language model with these operators",
                   "Example: openaclnn demo --steps 50 --out demo-out\n"
-                  "Starts the program openaclnn-train that lies beside this one, else ./dev demo of a source "
-                  "tree.\nAll arguments go there; what follows -- as it is: openaclnn demo -- --help",
+                  "Runs openaclnn-train from this program's folder, or ./dev demo of a source tree, with\n"
+                  "all arguments. `openaclnn demo -- --help` prints its options.",
                   [&program, command] { return demo(words_for(program, **command)); });
   (*command)->prefix_command();
 }

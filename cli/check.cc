@@ -96,10 +96,10 @@ int report(const Judge& judge, const std::vector<std::string>& failures, const j
   fmt::print("{}", toned(Tone::bad, printable_lines(judge.messages())));
   for (const std::string& failure : failures) fmt::print("{}\n", toned(Tone::bad, printable(failure)));
   fmt::print(
-      "The promise is |result - exact| <= ulp/2 + c*2^-24*S, docs/numerics.md; 0 ulp: prescribed bits or "
-      "exact.\n");
+      "The promise is |result - exact| <= ulp/2 + c*2^-24*S, see docs/numerics.md. Outputs with 0 ulp are "
+      "exact or have prescribed bits.\n");
   fmt::print("{}\n", !judge.ok()         ? toned(Tone::bad, "a promise is broken")
-                     : !failures.empty() ? toned(Tone::bad, fmt::format("{} calls failed", failures.size()))
+                     : !failures.empty() ? toned(Tone::bad, fmt::format("failed calls: {}", failures.size()))
                                          : toned(Tone::good, "every promise is kept"));
   return is_kept ? kFine : kProblem;
 }
@@ -134,7 +134,7 @@ int check_dumps(const CheckOptions& options) {
                      {"code", done.result.code},
                      {"sentence", done.result.sentence}});
     if (!options.json)
-      fmt::print("{}: {}, dumped because: {}\n", printable(folder), done.operator_name, done.reason);
+      fmt::print("{}: {}; reason of the dump: {}\n", printable(folder), done.operator_name, done.reason);
     if (!done.is_judged) failures.push_back(fmt::format("{}: {}", folder, done.result.sentence));
   }
   return report(judge, failures, calls, !options.json);
@@ -154,22 +154,25 @@ void add_check(Program& program) {
       program, "check", "Compare the operators with their formulas in extended precision",
       "Examples: openaclnn check Embedding --cases 1000\n"
       "          OPENACLNN_DUMP=dumps ./train; openaclnn check --replay dumps\n"
-      "Every output: its worst error in ulps and where, the share of the promised bound, and the verdict.\n"
-      "OPENACLNN_DUMP=FOLDER makes a program keep the arguments of calls that fail (100 of them at most), "
-      "and\n"
-      "FOLDER:NAME,... or FOLDER:all those of every call of these operators; --replay runs them again.\n"
-      "Exit code 1 when a promise is broken, or a call fails.",
+      "Prints the worst error of each output in ulps, its position, its share of the promised bound, and\n"
+      "the verdict. With OPENACLNN_DUMP=FOLDER, a program saves the arguments of its failed calls. With\n"
+      "FOLDER:NAME,... or FOLDER:all it also saves every call of these operators. It saves at most\n"
+      "100 calls. --replay runs the saved calls again.\n"
+      "The exit code is 1 if a promise is broken or a call fails.",
       [options] { return check(*options); });
-  command->add_option("NAME", options->name, "One operator; without it all")->type_name("");
-  command->add_option("--cases", options->cases, "Random cases of each operator besides the named ones")
-      ->check(CLI::Range(int64_t{0}, int64_t{1'000'000}).description(""))
+  command->add_option("NAME", options->name, "The operator; by default all")->type_name("");
+  command
+      ->add_option("--cases", options->cases,
+                   "Number of random cases of each operator, in addition to the named cases")
+      ->check(integer_up_to(1'000'000))
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "Where random cases begin")
-      ->check(CLI::Range(int64_t{0}, int64_t{1'000'000'000}).description(""))
+  command->add_option("--seed", options->seed, "Seed of the random cases")
+      ->check(integer_up_to(1'000'000'000))
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--replay", options->replay, "A dump, or a folder of dumps")->type_name("FOLDER");
+  command->add_option("--replay", options->replay, "Run the calls of a dump, or of a folder of dumps")
+      ->type_name("FOLDER");
   add_json_option(*command, options->json);
 }
 

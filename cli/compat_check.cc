@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -48,7 +50,9 @@ class ScratchFolder {
  public:
   ScratchFolder() {
     std::string name = (fs::temp_directory_path() / "openaclnn-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw Failure("no temporary folder can be made");
+    if (mkdtemp(name.data()) == nullptr)
+      throw Failure(fmt::format("cannot create a folder in {}: {}", fs::temp_directory_path().string(),
+                                std::strerror(errno)));
     path_ = name;
   }
   ~ScratchFolder() {
@@ -70,7 +74,7 @@ fs::path header_folder() {
     std::error_code error;
     if (fs::exists(folder / "aclnn" / "acl_meta.h", error)) return fs::canonical(folder, error);
   }
-  throw Failure("the headers of openaclnn are not installed; install the package libopenaclnn-dev");
+  throw Failure("openaclnn's headers aren't installed; install the package libopenaclnn-dev");
 }
 
 std::vector<std::string> command_line(const CompatCheckOptions& options, const std::string& file,
@@ -132,7 +136,7 @@ void compile(const CompatCheckOptions& options, const std::string& file, Finding
     const Finished compiler = run_program(command_line(options, file, stand_ins.path()));
     if (compiler.exit_code == 127)
       throw Failure(
-          fmt::format("the compiler {} cannot be started; --compiler names another one", options.compiler));
+          fmt::format("cannot start the compiler {}; --compiler selects another one", options.compiler));
     const std::vector<std::string> headers = read_diagnostics(compiler.errors, found);
     if (compiler.exit_code != 0 && found.empty())
       throw Failure(fmt::format("{} failed: {}", options.compiler,
@@ -219,20 +223,20 @@ std::string source_text(const std::string& file) {
                                                  ".C", ".h",  ".hh",  ".hpp", ".hxx"};
   std::error_code error;
   if (access(file.c_str(), R_OK) != 0 || !fs::is_regular_file(file, error))
-    throw BadInput(fmt::format("{}: it isn't a file that can be read", shown(file)));
+    throw BadInput(fmt::format("{} isn't a readable file", shown(file)));
   if (build_file_kind(file) == BuildFile::none && !kSources.contains(fs::path(file).extension().string())) {
     throw BadInput(
-        fmt::format("{}: it isn't a C or C++ file by its name, nor a CMake or make file; accepted are {}, "
-                    "CMakeLists.txt, *.cmake, Makefile* and *.mk",
+        fmt::format("{}: unrecognized file name; expected a file ending in {}, or CMakeLists.txt, *.cmake, "
+                    "Makefile* or *.mk",
                     shown(file), fmt::join(kSources, " ")));
   }
   constexpr uintmax_t kMostBytes = 16 << 20;
-  if (fs::file_size(file, error) > kMostBytes)
-    throw BadInput(fmt::format("{}: it is larger than 16 MiB, which no source file is", shown(file)));
+  if (const uintmax_t bytes = fs::file_size(file, error); bytes > kMostBytes)
+    throw BadInput(fmt::format("{} has {} bytes; at most {} are accepted", shown(file), bytes, kMostBytes));
   std::ifstream stream(file, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(stream), {}};
   if (text.find('\0') != std::string::npos)
-    throw BadInput(fmt::format("{}: it holds binary data; give a source file", shown(file)));
+    throw BadInput(fmt::format("{} contains binary data; expected a text file", shown(file)));
   return text;
 }
 
@@ -266,7 +270,8 @@ void print_as_text(const Findings& findings, const Linked& linked) {
     fmt::print("in cann-compat: {}\n", fmt::join(names, ", "));
   }
   for (const auto& [word, library] : linked.unknown)
-    fmt::print("not checked: {} ({}), which only the build knows\n", printable(word), places_text(library));
+    fmt::print("not checked: {} ({}); only a build determines its value\n", printable(word),
+               places_text(library));
   if (findings.empty()) {
     fmt::print("{}\n", toned(Tone::good, "nothing is missing"));
     return;
@@ -309,29 +314,31 @@ void add_compat_check(Program& program) {
   const char* const compiler = std::getenv("CXX");
   options->compiler = compiler != nullptr && *compiler != '\0' ? compiler : "c++";
   CLI::App* const command =
-      add_command(program, "compat-check", "List what a program for CANN needs and openaclnn lacks",
+      add_command(program, "compat-check",
+                  "List the functions, headers and libraries that a CANN program needs and openaclnn lacks",
                   "Example: openaclnn compat-check CMakeLists.txt src/*.cpp -I src -D NDEBUG\n"
-                  "Lists headers that are not found, names that are not declared, and other errors, with "
-                  "their lines.\n"
-                  "For CMake and make files, it lists the libraries that they link: those in cann-compat, "
-                  "and missing ones.\n"
-                  "It generates nothing. The exit code is 1 if something is missing. See docs/porting.md.",
+                  "Compiles the sources with -fsyntax-only. Prints missing headers, undeclared names\n"
+                  "and other errors with their lines. For CMake and make files, prints which linked\n"
+                  "libraries cann-compat has and which are missing.\n"
+                  "The exit code is 1 if something is missing. See docs/porting.md.",
                   [options] { return check_sources(*options); });
   command->add_option("FILE", options->files, "Source files, CMake files and make files")
       ->required()
       ->type_name("");
-  command->add_option("-I", options->folders, "A folder with more headers; may be repeated")
+  command->add_option("-I", options->folders, "Search this folder for headers; may be repeated")
       ->type_name("FOLDER")
       ->expected(1)
       ->take_all();
-  command->add_option("-D", options->defines, "A macro; may be repeated")
+  command->add_option("-D", options->defines, "Define this macro; may be repeated")
       ->type_name("NAME")
       ->expected(1)
       ->take_all();
-  command->add_option("--compiler", options->compiler, "The compiler")
+  command->add_option("--compiler", options->compiler, "The C++ compiler")
       ->type_name("PROGRAM")
       ->capture_default_str();
-  command->add_option("--std", options->standard, "The language")->type_name("NAME")->capture_default_str();
+  command->add_option("--std", options->standard, "The language standard")
+      ->type_name("NAME")
+      ->capture_default_str();
   add_json_option(*command, options->json);
 }
 

@@ -119,9 +119,9 @@ void add_completion(Program& program) {
   CLI::App* const command = add_command(program, "completion", "Print a completion script for a shell",
                                         "Example for ~/.bashrc: source <(openaclnn completion bash)",
                                         [&program, shell] { return print_completion(program, *shell); });
-  command->add_option("SHELL", *shell, "bash, zsh or fish")
+  command->add_option("SHELL", *shell, "The shell: bash, zsh or fish")
       ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""))
+      ->check(one_of({"bash", "zsh", "fish"}))
       ->type_name("");
 }
 

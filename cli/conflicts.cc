@@ -48,8 +48,8 @@ void find_cann(const fs::path& folder, std::vector<Problem>& problems) {
     problems.push_back(
         {fmt::format("{} in LD_LIBRARY_PATH is a library of CANN: programs load it instead of openaclnn",
                      (folder / name).string()),
-         "take its folder out of LD_LIBRARY_PATH, or put openaclnn's cann-compat/lib64 before it (source its "
-         "set_env.sh)"});
+         "remove its folder from LD_LIBRARY_PATH, or source openaclnn's cann-compat/set_env.sh, which puts "
+         "cann-compat/lib64 before it"});
     return;  // other files of the folder are the same problem
   }
 }
@@ -71,15 +71,15 @@ void find_setting_problems(const nlohmann::json& known, std::vector<Problem>& pr
     if (std::ranges::find(settings, word) != settings.end()) continue;
     const std::string_view nearest = openaclnn::nearest_word(word, settings);
     problems.push_back(
-        {fmt::format("{} is set, but openaclnn reads no such variable", name),
-         nearest.empty() ? "unset it" : fmt::format("unset it; the nearest name is {}{}", kPrefix, nearest)});
+        {fmt::format("unrecognized variable {}", name),
+         nearest.empty() ? "unset it" : fmt::format("unset it; did you mean {}{}?", kPrefix, nearest)});
   }
   for (const nlohmann::json& setting : known) {
     if (setting["understood"].get<bool>()) continue;
-    problems.push_back(
-        {fmt::format("{} is '{}', which is not understood; {} is used", setting["name"].get<std::string>(),
-                     setting["given"].get<std::string>(), setting["inForce"].get<std::string>()),
-         fmt::format("set it to one of {}", setting["accepted"].get<std::string>())});
+    problems.push_back({fmt::format("{} is '{}', which isn't accepted; openaclnn uses {}",
+                                    setting["name"].get<std::string>(), setting["given"].get<std::string>(),
+                                    setting["inForce"].get<std::string>()),
+                        fmt::format("unset it; accepted: {}", setting["accepted"].get<std::string>())});
   }
 }
 
@@ -90,9 +90,8 @@ void find_library_problems(const std::string& library, std::vector<Problem>& pro
     std::error_code error;
     if (fs::exists(copy, error) && !fs::equivalent(copy, library, error)) {
       problems.push_back(
-          {fmt::format("{} in LD_LIBRARY_PATH is another copy than {}, which this program uses",
-                       copy.string(), library),
-           "take one of the two folders out of LD_LIBRARY_PATH"});
+          {fmt::format("LD_LIBRARY_PATH contains {}, but this program uses {}", copy.string(), library),
+           "remove one of the two folders from LD_LIBRARY_PATH"});
     }
   }
   const char* const home = std::getenv("ASCEND_HOME_PATH");
@@ -100,8 +99,9 @@ void find_library_problems(const std::string& library, std::vector<Problem>& pro
   const fs::path runtime = fs::path(home) / "lib64" / "libascendcl.so";
   std::error_code error;
   if (!fs::exists(runtime, error)) {
-    problems.push_back({fmt::format("ASCEND_HOME_PATH is {}, where there is no lib64/libascendcl.so", home),
-                        "unset it, or source set_env.sh of openaclnn's cann-compat"});
+    problems.push_back(
+        {fmt::format("ASCEND_HOME_PATH is {}, which doesn't contain lib64/libascendcl.so", home),
+         "unset it, or source set_env.sh of openaclnn's cann-compat"});
   } else if (!is_stand_in(runtime)) {
     problems.push_back({fmt::format("ASCEND_HOME_PATH is {}: programs are built with CANN's libraries", home),
                         "source set_env.sh of openaclnn's cann-compat to build them with openaclnn"});

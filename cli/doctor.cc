@@ -47,13 +47,14 @@ json machine_facts(const json& library, int threads) {
 void find_thread_problems(int threads, std::vector<Problem>& problems) {
   const int cpus = affinity_cpus();
   if (cpus == 0 || threads <= cpus) return;
-  problems.push_back({fmt::format("{} threads compute, but this process may use {} CPUs only", threads, cpus),
-                      "unset OPENACLNN_NUM_THREADS, or set it to the number of CPUs"});
+  problems.push_back(
+      {fmt::format("openaclnn uses {} threads, but this process may use only {} CPUs", threads, cpus),
+       "unset OPENACLNN_NUM_THREADS, or set it to the number of CPUs"});
 }
 
 void find_device_problems(const json& library, std::vector<Problem>& problems) {
   if (library["devices"] > 0) return;
-  problems.push_back({fmt::format("there is no device: {}", library["whyNone"].get<std::string>()),
+  problems.push_back({fmt::format("no device is available: {}", library["whyNone"].get<std::string>()),
                       "unset OPENACLNN_DEVICE, or set it to auto or cpu"});
 }
 
@@ -65,8 +66,8 @@ std::string gpu_text(const json& library) {
   if (on_gpu(library)) {
     return fmt::format("{}", fmt::join(library["deviceNames"].get<std::vector<std::string>>(), ", "));
   }
-  return fmt::format("{}; {} driver of NVIDIA is loaded", library["whyNoCuda"].get<std::string>(),
-                     has_nvidia_driver() ? "a" : "no");
+  return fmt::format("{}; NVIDIA driver {}", library["whyNoCuda"].get<std::string>(),
+                     has_nvidia_driver() ? "loaded" : "not loaded");
 }
 
 void line(const char* name, const std::string& text) {
@@ -75,11 +76,11 @@ void line(const char* name, const std::string& text) {
 
 std::string instruction_sets(const json& library) {
   std::string text = on_gpu(library)
-                         ? "the GPU computes;"
+                         ? "unused, because operators run on the GPU;"
                          : fmt::format("{} selected;", library["instructionSet"].get<std::string>());
   for (const json& set : library["instructionSets"]) {
     text += fmt::format(" {}{}", set["name"].get<std::string>(),
-                        set["available"].get<bool>() ? "" : " (not on this machine)");
+                        set["available"].get<bool>() ? "" : " (not supported by this CPU)");
   }
   return text + " built";
 }
@@ -147,13 +148,11 @@ int examine(bool as_json) {
 void add_doctor(Program& program) {
   const auto as_json = std::make_shared<bool>(false);
   CLI::App* const command = add_command(
-      program, "doctor", "Examine the installation and the machine; every problem comes with a remedy",
-      "It shows version and file of the library, devices, instruction sets, threads, caches, the speed of "
-      "copying\n"
-      "memory (measured for two seconds), Python packages, and the environment variables in force, and looks "
-      "for\n"
-      "variables that nobody reads and for libraries of CANN that would be loaded instead of openaclnn.\n"
-      "Exit code 1 when there is a problem.",
+      program, "doctor", "Examine the installation and the machine, and print each problem with a remedy",
+      "Prints the library's version and file, devices, instruction sets, threads, caches, Python packages,\n"
+      "and the environment variables in effect. Measures for two seconds how fast threads copy memory.\n"
+      "Reports unrecognized variables, and libraries of CANN that would be loaded instead of openaclnn.\n"
+      "The exit code is 1 if there is a problem.",
       [as_json] { return examine(*as_json); });
   add_json_option(*command, *as_json);
 }

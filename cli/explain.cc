@@ -24,7 +24,7 @@ struct Explanation {
 
 constexpr char kNotReturned[] = "not returned by openaclnn";
 constexpr char kNotReturnedRemedy[] =
-    "find the library that returned it, such as one of CANN's: `openaclnn doctor` shows what is loaded";
+    "find the library that returned it; `openaclnn doctor` reports libraries of CANN in LD_LIBRARY_PATH";
 
 std::optional<int> number_in(const std::string& text) {
   int code = 0;
@@ -47,7 +47,7 @@ std::vector<std::string> row_of(int code, std::string_view heading) {
 }
 
 Explanation explain(int code) {
-  if (code == 0) return {0, "ACL_SUCCESS", "the call did what it was asked to do", "nothing"};
+  if (code == 0) return {0, "ACL_SUCCESS", "the call succeeded", "nothing"};
   const std::string name = openaclnn::code_name(code);
   if (const auto row = row_of(code, "Codes and error messages"); row.size() >= 4)
     return {code, name, row[2], row[3]};
@@ -61,7 +61,7 @@ std::optional<Explanation> explain_by_range(int code) {
   for (const openaclnn::CodeRange& range : openaclnn::code_ranges()) {
     if (code < range.first || code > range.last) continue;
     return Explanation{code, "without a published name",
-                       fmt::format("{}; codes from {} to {} are those of {}", kNotReturned, range.first,
+                       fmt::format("{}; codes from {} to {} belong to {}", kNotReturned, range.first,
                                    range.last, range.meaning),
                        kNotReturnedRemedy};
   }
@@ -82,10 +82,9 @@ Explanation explain(const std::string& word) {
   std::vector<std::string_view> names;
   for (const openaclnn::CodeName& known : openaclnn::code_names()) names.emplace_back(known.name);
   const std::string nearest = openaclnn::did_you_mean(word, names);
-  if (!nearest.empty()) throw BadInput(fmt::format("'{}' is not a status code{}", word, nearest));
+  if (!nearest.empty()) throw BadInput(fmt::format("'{}' isn't a status code{}", shown(word), nearest));
   throw BadInput(fmt::format(
-      "'{}' isn't a status code of the interface; give a number or a name that `openaclnn explain` lists",
-      shown(word)));
+      "'{}' isn't a status code; `openaclnn explain` lists the accepted numbers and names", shown(word)));
 }
 
 void print_as_text(const Explanation& e) {
@@ -123,10 +122,10 @@ struct ExplainOptions {
 void add_explain(Program& program) {
   const auto options = std::make_shared<ExplainOptions>();
   CLI::App* const command =
-      add_command(program, "explain", "Say what a status code means, its usual reasons, and what to do",
+      add_command(program, "explain", "Print the meaning of a status code, its usual reasons and the remedy",
                   "Example: openaclnn explain 161002\n"
-                  "The text is that of docs/errors.md. The error message of aclGetRecentErrMsg() says more "
-                  "about one case.",
+                  "The text comes from docs/errors.md. For one failed call, aclGetRecentErrMsg() returns\n"
+                  "a more specific error message.",
                   [options] {
                     if (options->code.empty()) return list_codes(options->json);
                     const Explanation found = explain(options->code);
@@ -137,9 +136,7 @@ void add_explain(Program& program) {
                     }
                     return static_cast<int>(kFine);
                   });
-  command
-      ->add_option("CODE", options->code,
-                   "A number such as 507035, or a name; without it all codes are listed")
+  command->add_option("CODE", options->code, "A number such as 507035, or a name; by default, list all codes")
       ->type_name("");
   add_json_option(*command, options->json);
 }

@@ -31,7 +31,7 @@ std::string library_path() {
 
 std::string error_text() {
   const char* const text = aclGetRecentErrMsg();
-  if (text == nullptr) return "the library gave no reason";
+  if (text == nullptr) return "the library returned no error message";
   std::istringstream lines(text);
   std::string sentences;
   for (std::string line; std::getline(lines, line);) sentences += (sentences.empty() ? "" : "; ") + line;

@@ -17,25 +17,41 @@ namespace {
 using namespace openaclnn_cli;
 
 constexpr char kPurpose[] =
-    "Training operators of CANN's aclnn interface on ordinary CPUs, from a terminal.\n"
-    "openaclnn COMMAND --help explains a command.";
+    "Runs the training operators of CANN's aclnn interface on CPUs.\n"
+    "`openaclnn COMMAND --help` describes a command.";
 constexpr char kExitCodes[] =
-    "Exit codes: 0 all is well; 1 something is wrong: a problem was found, a promise is broken, or\n"
-    "the work failed, also when stdout cannot be written; 2 bad input: one sentence says what, and\n"
-    "nothing was written. `trace` ends with the exit code of the program that it runs. When the reader\n"
-    "of stdout goes away, SIGPIPE ends the program.";
+    "Exit codes:\n"
+    "0: success\n"
+    "1: failure: a problem was found, a promise is broken, the work failed, or stdout cannot be written\n"
+    "2: bad input: the program prints one error message and writes nothing\n"
+    "`trace` exits with the exit code of the program that it runs. If the reader of stdout exits,\n"
+    "SIGPIPE ends the program.";
 
 // Every error is one message on stderr.
-int refuse(const std::string& sentence, int code) {
-  complain(sentence);
+int refuse(const std::string& message, int code) {
+  complain(message);
   return code;
 }
 
-// Returns CLI11's error message. An unknown word takes precedence over missing arguments that result from it.
-std::string sentence_of(const CLI::ParseError& error, const Program& program) {
+// Returns an error message based on CLI11's. An unknown word takes precedence over missing arguments that
+// result from it.
+std::string message_of(const CLI::ParseError& error, const Program& program) {
   const CLI::App& command = innermost(program.app);
   const std::vector<std::string> unknown = command.remaining();
-  return unknown.empty() ? error.what() : unknown_word_text(command, unknown[0]);
+  if (!unknown.empty()) return unknown_word_text(command, unknown[0]);
+  const std::string what = error.what(), help = fmt::format("`{} --help`", spoken_name(command));
+  if (what == "A subcommand is required")
+    return fmt::format("`{}` requires an operator; {} lists the operators", spoken_name(command), help);
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    const std::string argument = what.substr(0, what.find(" is required"));
+    return fmt::format("`{}` requires the argument {}; {} describes it", spoken_name(command), argument,
+                       help);
+  }
+  const bool lacks_value = dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr &&
+                           what.ends_with(" missing") && what.find(": ") != std::string::npos;
+  if (lacks_value)
+    return fmt::format("{} requires a value; {} describes it", what.substr(0, what.find(": ")), help);
+  return what;
 }
 
 void add_commands(Program& program) {
@@ -69,7 +85,7 @@ int run(int argc, char** argv) {
   program.app.name("openaclnn");
   program.app.description(kPurpose);
   program.app.footer(kExitCodes);
-  program.app.set_version_flag("--version", OPENACLNN_VERSION, "Print the version");
+  program.app.set_version_flag("--version", OPENACLNN_VERSION, "Print the version and exit");
   program.app.require_subcommand(0, 1);
   add_commands(program);
   if (argc == 1) return fmt::print("{}", program.app.help()), kFine;
@@ -80,9 +96,9 @@ int run(int argc, char** argv) {
     program.app.exit(wanted, text);
     return fmt::print("{}", text.str()), kFine;
   } catch (const CLI::ParseError& error) {
-    return refuse(sentence_of(error, program), kBadInput);
+    return refuse(message_of(error, program), kBadInput);
   }
-  if (!program.action) return refuse("no command was given; `openaclnn --help` lists them", kBadInput);
+  if (!program.action) return refuse("missing command; `openaclnn --help` lists the commands", kBadInput);
   return program.action();
 }
 

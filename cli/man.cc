@@ -98,10 +98,10 @@ int show(const CLI::App& root, const ManOptions& options) {
 
 void add_man(Program& program) {
   const auto options = std::make_shared<ManOptions>();
-  CLI::App* const command = add_command(program, "man", "Print a manual page, made from the text of --help",
+  CLI::App* const command = add_command(program, "man", "Print a manual page with the text of --help",
                                         "Example: openaclnn man run | man -l -",
                                         [&program, options] { return show(program.app, *options); });
-  command->add_option("COMMAND", options->command, "A command; without it the page of openaclnn")
+  command->add_option("COMMAND", options->command, "The command; by default, the program itself")
       ->type_name("");
   command->add_option("--all", options->folder, "Write the pages of all commands into this folder")
       ->type_name("FOLDER");

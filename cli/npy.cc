@@ -25,7 +25,7 @@ class Literal {
     return true;
   }
   void expect(char wanted) {
-    if (!take(wanted)) throw BadInput(fmt::format("its header has no '{}' where one belongs", wanted));
+    if (!take(wanted)) throw BadInput(fmt::format("the header lacks an expected '{}'", wanted));
   }
   // Returns whether the dtype is a list of fields or has dims of its own.
   bool is_structure() {
@@ -37,10 +37,11 @@ class Literal {
     const char quote = !text_.empty() && text_[0] == '"' ? '"' : '\'';
     expect(quote);
     const size_t end = text_.find(quote);
-    if (end == std::string_view::npos) throw BadInput("its header has a string without end");
+    if (end == std::string_view::npos) throw BadInput("the header has an unterminated string");
     const std::string found(text_.substr(0, end));
     text_.remove_prefix(end + 1);
-    if (found.find('\\') != std::string::npos) throw BadInput("its header has an escape in a string");
+    if (found.find('\\') != std::string::npos)
+      throw BadInput("the header has a string with an escape sequence, which isn't accepted");
     return found;
   }
   bool boolean() {
@@ -51,7 +52,7 @@ class Literal {
       text_.remove_prefix(word.size());
       return value;
     }
-    throw BadInput("its header has a fortran_order that is neither True nor False");
+    throw BadInput("fortran_order in the header is neither True nor False");
   }
   int64_t number() {
     skip_blanks();
@@ -60,15 +61,15 @@ class Literal {
     for (; digits < text_.size() && std::isdigit(static_cast<unsigned char>(text_[digits])) != 0; ++digits) {
       const int digit = text_[digits] - '0';
       if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, digit, &value))
-        throw BadInput("its header has a dim beyond 64 bits");
+        throw BadInput("the shape in the header has a dim above 2^63 - 1");
     }
-    if (digits == 0) throw BadInput("its header has a shape with an entry that isn't a number");
+    if (digits == 0) throw BadInput("the shape in the header has an entry that isn't a number");
     text_.remove_prefix(digits);
     return value;
   }
   void expect_end() {
     skip_blanks();
-    if (!text_.empty()) throw BadInput("its header goes on behind the dictionary");
+    if (!text_.empty()) throw BadInput("the header has text after the dictionary");
   }
 
  private:
@@ -88,17 +89,19 @@ aclDataType dtype_of(const std::string& name) {
     if (type == nullptr || plain != type + 1) continue;
     const bool is_big_endian = name[0] == '>' && openaclnn::dtype_size(dtype) > 1;
     if (is_big_endian)
-      throw BadInput(fmt::format("its dtype is {}, with the bytes in reversed order", shown(name)));
+      throw BadInput(
+          fmt::format("dtype {} is big-endian; save the array in little-endian order", shown(name)));
     if (name[0] == '<' || name[0] == '|' || name[0] == '=' || name[0] == '>') return dtype;
   }
-  throw BadInput(fmt::format("its dtype is '{}'; no operator takes it", shown(name)));
+  throw BadInput(fmt::format("no operator accepts dtype '{}'", shown(name)));
 }
 
 std::vector<int64_t> read_shape(Literal& literal) {
   std::vector<int64_t> dims;
   literal.expect('(');
   while (!literal.take(')')) {
-    if (dims.size() == kMostDims) throw BadInput(fmt::format("it has more than {} dims", kMostDims));
+    if (dims.size() == kMostDims)
+      throw BadInput(fmt::format("the shape in the header has more than {} dims", kMostDims));
     dims.push_back(literal.number());
     if (literal.take(',')) continue;
     literal.expect(')');
@@ -112,7 +115,7 @@ StoredTensor read_dictionary(std::string_view text) {
   StoredTensor tensor;
   bool has_descr = false, has_order = false, has_shape = false;
   const auto once = [](bool& seen, const std::string& key) {
-    if (seen) throw BadInput(fmt::format("its header has the key '{}' twice", key));
+    if (seen) throw BadInput(fmt::format("the header has the key '{}' twice", key));
     seen = true;
   };
   literal.expect('{');
@@ -122,7 +125,7 @@ StoredTensor read_dictionary(std::string_view text) {
     if (key == "descr") {
       once(has_descr, key);
       if (literal.is_structure())
-        throw BadInput("its dtype is a structure; save each field as an array of its own, as array['name']");
+        throw BadInput("the dtype is a structure; save each field as its own array, such as array['name']");
       tensor.dtype = dtype_of(literal.string());
     } else if (key == "fortran_order") {
       once(has_order, key);
@@ -131,7 +134,8 @@ StoredTensor read_dictionary(std::string_view text) {
       once(has_shape, key);
       tensor.dims = read_shape(literal);
     } else {
-      throw BadInput("its header has a key that is none of descr, fortran_order and shape");
+      throw BadInput(fmt::format(
+          "the header has the unrecognized key '{}'; expected descr, fortran_order and shape", shown(key)));
     }
     if (literal.take(',')) continue;
     literal.expect('}');
@@ -139,7 +143,7 @@ StoredTensor read_dictionary(std::string_view text) {
   }
   literal.expect_end();
   if (!has_descr || !has_order || !has_shape)
-    throw BadInput("its header lacks one of descr, fortran_order and shape");
+    throw BadInput("the header lacks one of the keys descr, fortran_order and shape");
   return tensor;
 }
 
@@ -152,30 +156,31 @@ uint64_t checked_bytes(const std::string& what, aclDataType dtype, const std::ve
   for (const int64_t dim : dims) {
     if (dim < 0) throw BadInput(fmt::format("{} has a negative dim", what));
     if (!is_empty && __builtin_mul_overflow(bytes, dim, &bytes))
-      throw BadInput(fmt::format("{} has more bytes than 64 bits can count", what));
+      throw BadInput(fmt::format("{} has more than 2^63 - 1 bytes", what));
   }
   return is_empty ? 0 : static_cast<uint64_t>(bytes);
 }
 
 StoredTensor parse_npy(std::string_view head, uint64_t file_bytes) {
   constexpr std::string_view kMagic = "\x93NUMPY";
-  if (!head.starts_with(kMagic)) throw BadInput("it does not begin as a .npy file");
+  if (!head.starts_with(kMagic)) throw BadInput("the file doesn't start with the signature of .npy files");
   const auto byte = [&](size_t at) { return static_cast<size_t>(static_cast<unsigned char>(head[at])); };
-  if (head.size() < 10) throw BadInput("it ends within its header");
+  if (head.size() < 10) throw BadInput("the file ends within the header");
   const size_t version = byte(6);
-  if (version < 1 || version > 3) throw BadInput(fmt::format("it has version {} of the format", version));
+  if (version < 1 || version > 3)
+    throw BadInput(fmt::format("the .npy format version is {}; accepted are 1 to 3", version));
   const size_t before = version == 1 ? 10 : 12;
-  if (head.size() < before) throw BadInput("it ends within its header");
+  if (head.size() < before) throw BadInput("the file ends within the header");
   size_t length = byte(8) | byte(9) << 8;
   if (version > 1) length |= byte(10) << 16 | byte(11) << 24;
   if (length > kMostNpyHeader)
-    throw BadInput(fmt::format("its header of {} bytes is longer than {}", length, kMostNpyHeader));
-  if (head.size() < before + length) throw BadInput("it ends within its header");
+    throw BadInput(fmt::format("the header has {} bytes; at most {} are accepted", length, kMostNpyHeader));
+  if (head.size() < before + length) throw BadInput("the file ends within the header");
   StoredTensor tensor = read_dictionary(head.substr(before, length));
   tensor.begin = before + length;
-  tensor.bytes = checked_bytes("it", tensor.dtype, tensor.dims);
+  tensor.bytes = checked_bytes("the tensor", tensor.dtype, tensor.dims);
   if (tensor.bytes > file_bytes - tensor.begin) {
-    throw BadInput(fmt::format("its header promises {} bytes of elements but {} follow", tensor.bytes,
+    throw BadInput(fmt::format("the header describes {} bytes of elements, but the file has {}", tensor.bytes,
                                file_bytes - tensor.begin));
   }
   return tensor;

@@ -92,14 +92,14 @@ void print_matrix() {
   for (const Room& room : rooms())
     table.add({room.function, words(kDevices), words(arguments_of(room).at(0).dtypes)});
   table.print();
-  fmt::print("\nopenaclnn ops NAME prints the reference page of one.\n");
+  fmt::print("\n`openaclnn ops NAME` prints the reference page of an operator.\n");
 }
 
 void print_page(const Room& room) {
   fmt::print("{}", plain_text(page(room.folder)));
   const std::string python = python_signature(room);
   if (python.empty()) {
-    fmt::print("\nPython: this build was made without the Python package\n");
+    fmt::print("\nPython: this build doesn't include the Python package\n");
   } else {
     fmt::print("\nPython:\n\n{}", python);
   }
@@ -132,12 +132,14 @@ int show(const OpsOptions& options) {
 void add_ops(Program& program) {
   const auto options = std::make_shared<OpsOptions>();
   CLI::App* const command = add_command(
-      program, "ops", "List the operators with their dtypes and devices, or print the reference page of one",
+      program, "ops", "List operators with dtypes and devices, or print the reference page of an operator",
       "Examples: openaclnn ops\n"
       "          openaclnn ops Embedding | less\n"
-      "With --json: arguments, dtypes, shapes, constraints, and the signatures in C and Python.",
+      "--json prints the arguments, dtypes, shapes, constraints, and the signatures in C and Python.",
       [options] { return show(*options); });
-  command->add_option("NAME", options->name, "An operator, with or without aclnn, in any case")
+  command
+      ->add_option("NAME", options->name,
+                   "The operator, such as Embedding or aclnnEmbedding; case doesn't matter")
       ->type_name("");
   add_json_option(*command, options->json);
 }

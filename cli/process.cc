@@ -38,7 +38,8 @@ int wait_for(pid_t child) {
 
 std::array<int, 2> make_pipe() {
   std::array<int, 2> ends;
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Failure(fmt::format("no pipe: {}", std::strerror(errno)));
+  if (pipe2(ends.data(), O_CLOEXEC) != 0)
+    throw Failure(fmt::format("cannot create a pipe: {}", std::strerror(errno)));
   return ends;
 }
 

@@ -1,6 +1,11 @@
 // Adds subcommands with a common appearance.
 #include "program.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
 namespace openaclnn_cli {
 
 CLI::App* add_command(Program& program, CLI::App& parent, const std::string& name, const std::string& what,
@@ -19,8 +24,25 @@ std::vector<std::string> words_for(const Program& program, const CLI::App& comma
   return words;
 }
 
-void add_json_option(CLI::App& command, bool& json) {
-  command.add_flag("--json", json, "Print JSON, for programs that read it");
+CLI::Validator integer_up_to(int64_t most) {
+  const auto check = [most](const std::string& text) -> std::string {
+    int64_t number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data(), end, number);
+    if (error == std::errc() && at == end && number >= 0 && number <= most) return {};
+    return fmt::format("'{}' isn't an integer from 0 to {}", shown(text), most);
+  };
+  return {check, ""};
 }
+
+CLI::Validator one_of(std::vector<std::string> words) {
+  const auto check = [words = std::move(words)](const std::string& text) -> std::string {
+    if (std::ranges::find(words, text) != words.end()) return {};
+    return fmt::format("'{}' isn't accepted; accepted are {}", shown(text), fmt::join(words, ", "));
+  };
+  return {check, ""};
+}
+
+void add_json_option(CLI::App& command, bool& json) { command.add_flag("--json", json, "Print JSON"); }
 
 }  // namespace openaclnn_cli

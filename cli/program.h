@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -27,6 +28,9 @@ inline CLI::App* add_command(Program& program, const std::string& name, const st
 }
 // Returns the words for the program that a command starts: unknown words, and those after --.
 std::vector<std::string> words_for(const Program& program, const CLI::App& command);
+// Validators of arguments. Their error messages name the text and what is accepted.
+CLI::Validator integer_up_to(int64_t most);
+CLI::Validator one_of(std::vector<std::string> words);
 // Adds --json.
 void add_json_option(CLI::App& command, bool& json);
 

@@ -34,7 +34,7 @@ aclDataType dtype_named(const std::string& name) {
     const auto* const info = openaclnn::find_dtype(static_cast<aclDataType>(value));
     if (info != nullptr && name == info->name) return info->dtype;
   }
-  throw BadInput(fmt::format("it has a dtype '{}'", shown(name)));
+  throw BadInput(fmt::format("call.json has the unrecognized dtype '{}'", shown(name)));
 }
 
 double real_of(const json& value) {
@@ -47,26 +47,29 @@ double real_of(const json& value) {
 const Description& description_of(const json& call) {
   const std::string function = call.at("function");
   if (const Description* const known = openaclnn_verify::find_description(function)) return *known;
-  throw BadInput(fmt::format("it is a call of {}, which isn't an operator of this program", shown(function)));
+  throw BadInput(
+      fmt::format("call.json has a call of {}, which isn't an operator of this program", shown(function)));
 }
 
 LoadedTensor load(const json& tensor, const std::string& folder, Role role) {
   const std::vector<int64_t> dims = tensor.at("shape");
   const aclDataType dtype = dtype_named(tensor.at("dtype"));
   if (tensor.contains("incomplete"))
-    throw BadInput("its data is incomplete: " + printable(tensor.at("incomplete").get<std::string>()));
+    throw BadInput("the saved data is incomplete: " + printable(tensor.at("incomplete").get<std::string>()));
   if (tensor.contains("file")) {
     const std::string file = tensor.at("file");
-    if (file.find('/') != std::string::npos) throw BadInput("it names a file outside its folder");
+    if (file.find('/') != std::string::npos)
+      throw BadInput("call.json names a file outside the dump: " + shown(file));
     LoadedTensor loaded = load_tensor(folder + "/" + file);
     // If a tensor represents one number, only this number is kept.
     const bool is_number = loaded.header.dims.empty();
     if (loaded.header.dtype != dtype || (loaded.header.dims != dims && !is_number))
-      throw BadInput(fmt::format("{} is not what call.json says", shown(file)));
+      throw BadInput(fmt::format("{} has another dtype or shape than call.json", shown(file)));
     return loaded;
   }
   if (dims.size() > openaclnn::kMaxRank)
-    throw BadInput(fmt::format("it has a tensor of {} dims", dims.size()));
+    throw BadInput(fmt::format("call.json has a tensor of {} dims; at most {} are accepted", dims.size(),
+                               openaclnn::kMaxRank));
   LoadedTensor made = make_tensor(dtype, dims);
   const bool has_no_data = role != Role::output && tensor.at("role") == "unknown";
   if (has_no_data && made.header.bytes > 0 &&
@@ -79,7 +82,9 @@ LoadedArguments read_arguments(const json& call, const Description& description,
   LoadedArguments arguments;
   for (const json& entry : call.at("arguments")) {
     const Parameter* const parameter = description.find(entry.at("name"));
-    if (parameter == nullptr) throw BadInput("it has an argument that the operator has not");
+    if (parameter == nullptr)
+      throw BadInput(fmt::format("call.json has the argument '{}', which {} doesn't have",
+                                 shown(entry.at("name").get<std::string>()), description.name()));
     if (!entry.at("given").get<bool>()) continue;
     const std::string& name = parameter->name;
     switch (parameter->kind) {
@@ -105,7 +110,7 @@ LoadedArguments read_arguments(const json& call, const Description& description,
     const bool is_number = parameter.kind == Kind::integer || parameter.kind == Kind::flag;
     if ((is_number && !arguments.values.integers.contains(parameter.name)) ||
         (parameter.kind == Kind::real && !arguments.values.reals.contains(parameter.name)))
-      throw BadInput("it lacks the argument " + parameter.name);
+      throw BadInput("call.json lacks the argument " + parameter.name);
   }
   // A tensor without data was stale, or NULL although required: phase 1 reports this again.
   return arguments;
@@ -155,8 +160,7 @@ openaclnn_verify::JudgeResults judge_of(const Description& description, const Lo
 json read_call(const std::string& folder) {
   std::ifstream file(folder + "/call.json");
   json call = json::parse(file, nullptr, false);
-  if (!call.is_object() || call.value("format", 0) != 1)
-    throw BadInput("its call.json isn't a dump of this version");
+  if (!call.is_object() || call.value("format", 0) != 1) throw BadInput("call.json isn't a dump in format 1");
   return call;
 }
 
@@ -170,7 +174,7 @@ std::vector<std::string> dump_folders(const std::string& path) {
     if (fs::exists(entry.path() / "call.json")) folders.push_back(entry.path().string());
   }
   if (folders.empty())
-    throw BadInput(fmt::format("{}: there is no call.json in it, nor in a folder of it", path));
+    throw BadInput(fmt::format("{}: neither this folder nor its subfolders contain a call.json", path));
   std::ranges::sort(folders);
   return folders;
 }
@@ -191,7 +195,7 @@ Replay replay(const std::string& folder, openaclnn_verify::Judge& judge) {
     done.is_judged = true;
     return done;
   } catch (const json::exception& error) {
-    throw BadInput(fmt::format("{}: its call.json is not what a dump has", folder));
+    throw BadInput(fmt::format("{}: call.json isn't a valid dump", folder));
   } catch (const BadInput& error) {
     throw BadInput(fmt::format("{}: {}", folder, error.what()));
   }

@@ -60,7 +60,7 @@ const Room& find_room(const std::string& word) {
   }
   const std::string nearest = openaclnn::did_you_mean(word, names);
   throw BadInput(
-      fmt::format("there is no operator '{}'{}", word,
+      fmt::format("unknown operator '{}'{}", word,
                   nearest.empty() ? fmt::format("; the operators are {}", fmt::join(names, ", ")) : nearest));
 }
 

@@ -50,8 +50,8 @@ Number parse(const Parameter& parameter, const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, number);
   if (text.empty() || error != std::errc() || at != end) {
-    throw BadInput(fmt::format("{} is '{}'; it must be a {} of 64 bits", option_of(parameter), text,
-                               std::is_integral_v<Number> ? "whole number" : "number"));
+    throw BadInput(fmt::format("{} is '{}'; it must be a 64-bit {}", option_of(parameter), text,
+                               std::is_integral_v<Number> ? "integer" : "number"));
   }
   return number;
 }
@@ -72,12 +72,21 @@ std::vector<int64_t> parse_list(const Parameter& parameter, const std::string& t
   return numbers;
 }
 
+// Adds the option to the error message.
+LoadedTensor load(const Parameter& parameter, const std::string& word) {
+  try {
+    return load_tensor(word);
+  } catch (const BadInput& error) {
+    throw BadInput(fmt::format("{} {}", option_of(parameter), error.what()));
+  }
+}
+
 void read_argument(const Parameter& parameter, const std::vector<std::string>& words,
                    LoadedArguments& arguments) {
   switch (parameter.kind) {
     case Kind::tensor:
     case Kind::tensor_list:
-      for (const std::string& word : words) arguments.add(parameter.name, load_tensor(word));
+      for (const std::string& word : words) arguments.add(parameter.name, load(parameter, word));
       break;
     case Kind::integers: arguments.values.integers[parameter.name] = parse_list(parameter, words[0]); break;
     case Kind::integer:
@@ -101,7 +110,7 @@ LoadedArguments read_arguments(const Description& description, const RunOptions&
       } else if (!parameter.fallback.empty()) {
         read_argument(parameter, {parameter.fallback}, arguments);
       } else if (!parameter.is_optional) {
-        throw BadInput(fmt::format("{} of {} is missing", option_of(parameter), description.name()));
+        throw BadInput(fmt::format("missing option {} of {}", option_of(parameter), description.name()));
       }
     }
   }
@@ -133,8 +142,7 @@ std::vector<TensorOutput> plan_outputs(const Description& description, const Run
       }
     }
     if (output.tensors.empty())
-      throw BadInput(
-          fmt::format("--out {}: there is no result '{}'; the results are {}", word, wanted, names));
+      throw BadInput(fmt::format("--out {}: unknown result '{}'; the results are {}", word, wanted, names));
     require_writable(output);
     outputs.push_back(std::move(output));
   }
@@ -147,8 +155,9 @@ void require_row_major(const Description& description, const LoadedArguments& ar
     if (parameter.role != Role::reference || !arguments.has(parameter.name)) continue;
     for (const LoadedTensor& tensor : arguments.tensors.at(parameter.name)) {
       if (tensor.header.is_column_major && tensor.header.dims.size() > 1) {
-        throw BadInput(fmt::format("{} is updated, but its file has Fortran order; save it in C order",
-                                   option_of(parameter)));
+        throw BadInput(
+            fmt::format("{} is updated in place, but its file is in Fortran order; save it in C order",
+                        option_of(parameter)));
       }
     }
   }
@@ -177,7 +186,7 @@ void print_results(const Description& description, const RunOptions& options,
   }
   table.print();
   fmt::print("{} took {} with a workspace of {} bytes{}\n", description.name(), seconds_text(result.seconds),
-             result.workspace_bytes, options.outputs.empty() ? "; --out FILE keeps the results" : "");
+             result.workspace_bytes, options.outputs.empty() ? "; --out FILE saves the results" : "");
 }
 
 int run(const Description& description, const RunOptions& options) {
@@ -207,9 +216,9 @@ const char* value_name(Kind kind) {
 
 std::string option_text(const Parameter& parameter) {
   std::string text = parameter.name;
-  if (parameter.role == Role::reference) text += ", a result too";
+  if (parameter.role == Role::reference) text += ", updated in place";
   if (parameter.is_optional) text += ", optional";
-  if (!parameter.fallback.empty()) text += fmt::format(" ({})", parameter.fallback);
+  if (!parameter.fallback.empty()) text += fmt::format(", default {}", parameter.fallback);
   return text;
 }
 
@@ -220,8 +229,8 @@ void add_operator(Program& program, CLI::App& parent, const Description& descrip
     if (parameter.is_result()) results += (results.empty() ? "" : ", ") + result_name(parameter);
   }
   CLI::App* const command = add_command(
-      program, parent, description.name(), fmt::format("Run {} on tensors of files", description.name()),
-      fmt::format("Results: {}. openaclnn ops {} prints the reference page.", results, description.name()),
+      program, parent, description.name(), fmt::format("Run {} on tensors from files", description.name()),
+      fmt::format("Results: {}. `openaclnn ops {}` prints the reference page.", results, description.name()),
       [&description, options] { return run(description, *options); });
   command->alias("aclnn" + description.name());
   for (const Parameter& parameter : description.parameters) {
@@ -232,7 +241,8 @@ void add_operator(Program& program, CLI::App& parent, const Description& descrip
     if (parameter.kind != Kind::tensor_list) option->expected(1);
   }
   command
-      ->add_option("--out", options->outputs, "Where results go: all of them, or NAME=FILE; may be repeated")
+      ->add_option("--out", options->outputs,
+                   "Write all results to FILE, or one result with NAME=FILE; may be repeated")
       ->type_name("[NAME=]FILE")
       ->expected(1)
       ->take_all();
@@ -243,14 +253,13 @@ void add_operator(Program& program, CLI::App& parent, const Description& descrip
 
 void add_run(Program& program) {
   CLI::App* const command = add_command(
-      program, "run", "Run one operator on tensors of .npy and .safetensors files",
+      program, "run", "Run one operator on tensors from .npy and .safetensors files",
       "Example: openaclnn run Embedding --weight model.safetensors:wte.weight --indices ids.npy --out "
       "rows.npy\n"
-      "A tensor is FILE.npy, FILE.safetensors:NAME, or whole numbers such as 3,1,4, which become INT64.\n"
-      "BF16 in .npy files has dtype V2, as ml_dtypes writes it. Nothing is written when anything fails; "
-      "results\n"
-      "replace older files only when they are complete.\n"
-      "Exit code 1: the operator met bad data, such as an index out of range.",
+      "A tensor is FILE.npy, FILE.safetensors:NAME, or integers such as 3,1,4, which become INT64.\n"
+      "BF16 in .npy files has dtype V2, as in files from ml_dtypes.\n"
+      "If the call fails, no file is written. Existing files are replaced only by complete results.\n"
+      "The exit code is 1 if the operator finds bad data, such as an index out of range.",
       [] { return static_cast<int>(kFine); });
   command->require_subcommand(1);
   for (const Description& description : openaclnn_verify::descriptions())

@@ -34,29 +34,29 @@ const char* name_of(aclDataType dtype) {
 json parse_object(std::string_view text) {
   std::set<std::string> names;
   const auto check = [&](int depth, json::parse_event_t event, json& value) {
-    if (depth > 3) throw BadInput("its header nests too deeply");
+    if (depth > 3) throw BadInput("the header is nested too deeply");
     if (depth == 1 && event == json::parse_event_t::key && !names.insert(value.get<std::string>()).second)
-      throw BadInput(fmt::format("its header has the name '{}' twice", shown(value.get<std::string>())));
+      throw BadInput(fmt::format("the header has the name '{}' twice", shown(value.get<std::string>())));
     return true;
   };
   try {
     json parsed = json::parse(text, check);
-    if (!parsed.is_object()) throw BadInput("its header isn't a JSON object");
+    if (!parsed.is_object()) throw BadInput("the header isn't a JSON object");
     return parsed;
   } catch (const json::exception&) {
-    throw BadInput("its header is not JSON");
+    throw BadInput("the header isn't JSON");
   }
 }
 
 int64_t natural(const json& value, const std::string& what) {
   if (!value.is_number_unsigned() || value.get<uint64_t>() > INT64_MAX)
-    throw BadInput(fmt::format("{} with a number that is none from 0 to 2^63 - 1", what));
+    throw BadInput(fmt::format("{} has a value that isn't an integer from 0 to 2^63 - 1", what));
   return value.get<int64_t>();
 }
 
 StoredTensor read_tensor(const std::string& name, const json& entry, uint64_t data_begin,
                          uint64_t data_bytes) {
-  const std::string what = fmt::format("its tensor '{}'", shown(name));
+  const std::string what = fmt::format("tensor '{}'", shown(name));
   const auto member = [&](const char* key) -> const json& {
     if (!entry.is_object() || !entry.contains(key)) throw BadInput(fmt::format("{} lacks '{}'", what, key));
     return entry[key];
@@ -65,24 +65,27 @@ StoredTensor read_tensor(const std::string& name, const json& entry, uint64_t da
   tensor.name = name;
   const json &dtype = member("dtype"), &shape = member("shape"), &offsets = member("data_offsets");
   if (!dtype.is_string() || !shape.is_array() || !offsets.is_array() || offsets.size() != 2)
-    throw BadInput(fmt::format("{} has a dtype, shape or data_offsets of the wrong kind", what));
+    throw BadInput(fmt::format(
+        "{} has a dtype that isn't a string, a shape that isn't an array, or data_offsets that aren't a pair",
+        what));
   for (const NamedDtype& known : kDtypes) {
     if (dtype.get<std::string>() == known.name) tensor.dtype = known.dtype;
   }
   if (tensor.dtype == ACL_DT_UNDEFINED) {
     throw BadInput(
-        fmt::format("{} has dtype '{}'; no operator takes it", what, shown(dtype.get<std::string>())));
+        fmt::format("{} has dtype '{}', which no operator accepts", what, shown(dtype.get<std::string>())));
   }
   if (shape.size() > kMostDims) throw BadInput(fmt::format("{} has more than {} dims", what, kMostDims));
-  for (const json& dim : shape) tensor.dims.push_back(natural(dim, what + " has a shape"));
-  const auto begin = static_cast<uint64_t>(natural(offsets[0], what + " has data_offsets"));
-  const auto end = static_cast<uint64_t>(natural(offsets[1], what + " has data_offsets"));
+  for (const json& dim : shape) tensor.dims.push_back(natural(dim, "the shape of " + what));
+  const auto begin = static_cast<uint64_t>(natural(offsets[0], "data_offsets of " + what));
+  const auto end = static_cast<uint64_t>(natural(offsets[1], "data_offsets of " + what));
   tensor.bytes = checked_bytes(what, tensor.dtype, tensor.dims);
   if (begin > end || end > data_bytes)
-    throw BadInput(fmt::format("{} has data_offsets outside the {} bytes of data", what, data_bytes));
+    throw BadInput(fmt::format("{} has data_offsets [{}, {}], but the file has {} bytes of data", what, begin,
+                               end, data_bytes));
   if (end - begin != tensor.bytes) {
-    throw BadInput(fmt::format("{} has {} bytes by its shape but {} by its data_offsets", what, tensor.bytes,
-                               end - begin));
+    throw BadInput(fmt::format("{} has {} bytes according to its shape, but {} according to its data_offsets",
+                               what, tensor.bytes, end - begin));
   }
   tensor.begin = data_begin + begin;
   return tensor;
@@ -93,12 +96,14 @@ StoredTensor read_tensor(const std::string& name, const json& entry, uint64_t da
 bool has_safetensors_name(aclDataType dtype) { return name_of(dtype) != nullptr; }
 
 std::vector<StoredTensor> parse_safetensors(std::string_view head, uint64_t file_bytes) {
-  if (head.size() < 8) throw BadInput("it is too short for a .safetensors file");
+  if (head.size() < 8)
+    throw BadInput(fmt::format("the file has {} bytes; a .safetensors file has at least 8", head.size()));
   uint64_t length = 0;
   for (size_t k = 0; k < 8; ++k) length |= uint64_t{static_cast<unsigned char>(head[k])} << (8 * k);
   if (length > kMostSafetensorsHeader)
-    throw BadInput(fmt::format("its header of {} bytes is longer than {}", length, kMostSafetensorsHeader));
-  if (head.size() < 8 + length) throw BadInput("it ends within its header");
+    throw BadInput(
+        fmt::format("the header has {} bytes; at most {} are accepted", length, kMostSafetensorsHeader));
+  if (head.size() < 8 + length) throw BadInput("the file ends within the header");
   const json object = parse_object(head.substr(8, length));
   std::vector<StoredTensor> tensors;
   for (const auto& [name, entry] : object.items()) {

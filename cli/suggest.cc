@@ -30,11 +30,12 @@ std::vector<std::string> command_names(const CLI::App& command) {
   return names;
 }
 
-// Returns "; did you mean 'X'?", or where to find the valid names.
-std::string advice(const std::string& word, const std::vector<std::string>& names, const CLI::App& command) {
+// Returns "; did you mean 'X'?", or which command lists the valid names. `plural`: what the names are.
+std::string advice(const std::string& word, const std::vector<std::string>& names, const CLI::App& command,
+                   const std::string& plural) {
   const std::vector<std::string_view> candidates(names.begin(), names.end());
   const std::string nearest = openaclnn::did_you_mean(word, candidates);
-  return nearest.empty() ? fmt::format("; `{} --help` lists them", spoken_name(command)) : nearest;
+  return nearest.empty() ? fmt::format("; `{} --help` lists the {}", spoken_name(command), plural) : nearest;
 }
 
 }  // namespace
@@ -42,14 +43,15 @@ std::string advice(const std::string& word, const std::vector<std::string>& name
 std::string unknown_word_text(const CLI::App& command, const std::string& word) {
   if (word.size() > 1 && word[0] == '-') {
     const std::string name = word.substr(0, word.find('='));
-    return fmt::format("`{}` has no option '{}'{}", spoken_name(command), name,
-                       advice(name, option_names(command), command));
+    return fmt::format("unknown option '{}' of `{}`{}", name, spoken_name(command),
+                       advice(name, option_names(command), command, "options"));
   }
   const std::vector<std::string> children = command_names(command);
   if (children.empty())
-    return fmt::format("'{}' is one argument too many for `{}`", word, spoken_name(command));
-  const char* const what = command.get_parent() == nullptr ? "command" : "operator";
-  return fmt::format("there is no {} '{}'{}", what, word, advice(word, children, command));
+    return fmt::format("unexpected argument '{}'; `{} --help` lists the arguments", word,
+                       spoken_name(command));
+  const std::string what = command.get_parent() == nullptr ? "command" : "operator";
+  return fmt::format("unknown {} '{}'{}", what, word, advice(word, children, command, what + "s"));
 }
 
 const CLI::App& innermost(const CLI::App& root) {

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "acl/acl.h"
+#include "base/dtype.h"
 #include "base/npy_header.h"
 #include "library.h"
 #include "new_file.h"
@@ -50,7 +51,7 @@ LoadedTensor read_elements(int file, StoredTensor header) {
   std::string piece(std::min(kPieceBytes, loaded.header.bytes), '\0');
   for_each_piece(loaded.header.bytes, [&](uint64_t at, uint64_t bytes) {
     if (!read_at(file, piece.data(), bytes, loaded.header.begin + at))
-      throw BadInput("it cannot be read to its end");
+      throw BadInput("the file cannot be read to its end");
     loaded.memory->put(piece.data(), bytes, at);
   });
   return loaded;
@@ -63,9 +64,10 @@ StoredTensor choose(std::vector<StoredTensor> tensors, const std::string& name) 
     if (tensor.name == name) return std::move(tensor);
     if (names.size() < 300) names += (names.empty() ? "" : ", ") + shown(tensor.name);
   }
+  if (tensors.empty()) throw BadInput("the file has no tensors");
   if (name.empty())
-    throw BadInput(fmt::format("it has {} tensors; choose one with :NAME of {}", tensors.size(), names));
-  throw BadInput(fmt::format("it has no tensor '{}'; it has {}", name, names.empty() ? "none" : names));
+    throw BadInput(fmt::format("the file has {} tensors; select one with :NAME: {}", tensors.size(), names));
+  throw BadInput(fmt::format("the file has no tensor '{}'; it has {}", shown(name), names));
 }
 
 LoadedTensor load_file(const std::string& path, const std::string& name, bool is_npy) {
@@ -73,10 +75,10 @@ LoadedTensor load_file(const std::string& path, const std::string& name, bool is
   const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status = {};
   if (*file < 0 || fstat(*file, &status) != 0) throw BadInput(std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) throw BadInput("it isn't a regular file");
+  if (!S_ISREG(status.st_mode)) throw BadInput("this isn't a regular file");
   const auto file_bytes = static_cast<uint64_t>(status.st_size);
   std::string head(std::min<uint64_t>(file_bytes, is_npy ? kNpyHead : kSafetensorsHead), '\0');
-  if (!read_at(*file, head.data(), head.size(), 0)) throw BadInput("it cannot be read");
+  if (!read_at(*file, head.data(), head.size(), 0)) throw BadInput("the file cannot be read");
   if (is_npy) return read_elements(*file, parse_npy(head, file_bytes));
   return read_elements(*file, choose(parse_safetensors(head, file_bytes), name));
 }
@@ -160,9 +162,10 @@ LoadedTensor load_tensor(const std::string& source) {
     constexpr std::string_view kEnding = ".safetensors";
     const size_t ending = source.find(kEnding);
     if (ending == std::string::npos)
-      throw BadInput("it is none of FILE.npy, FILE.safetensors:NAME and whole numbers such as 3,1,4");
+      throw BadInput(
+          "unrecognized tensor; expected FILE.npy, FILE.safetensors:NAME or integers such as 3,1,4");
     const std::string path = source.substr(0, ending + kEnding.size()), rest = source.substr(path.size());
-    if (!rest.empty() && rest[0] != ':') throw BadInput("what follows .safetensors must be :NAME");
+    if (!rest.empty() && rest[0] != ':') throw BadInput("unexpected text after .safetensors; expected :NAME");
     return load_file(path, rest.empty() ? "" : rest.substr(1), false);
   } catch (const BadInput& error) {
     throw BadInput(fmt::format("{}: {}", source, error.what()));
@@ -171,16 +174,17 @@ LoadedTensor load_tensor(const std::string& source) {
 
 void require_writable(const TensorOutput& output) {
   if (!is_npy(output.path) && !is_safetensors(output.path))
-    throw BadInput(
-        fmt::format("{}: the name of a result's file must end in .npy or .safetensors", output.path));
+    throw BadInput(fmt::format(
+        "{}: unrecognized file name; results are written to .npy or .safetensors files", output.path));
   if (is_npy(output.path) && output.tensors.size() != 1) {
-    throw BadInput(
-        fmt::format("{}: {} results do not go into one .npy file; use .safetensors, or --out NAME=FILE",
-                    output.path, output.tensors.size()));
+    throw BadInput(fmt::format(
+        "{}: a .npy file holds one result, but there are {}; use .safetensors, or --out NAME=FILE",
+        output.path, output.tensors.size()));
   }
   for (const LoadedTensor& tensor : output.tensors) {
     if (is_safetensors(output.path) && !has_safetensors_name(tensor.header.dtype))
-      throw BadInput(fmt::format("{}: .safetensors has no such dtype; use .npy", output.path));
+      throw BadInput(fmt::format("{}: .safetensors files don't support dtype {}; use .npy", output.path,
+                                 openaclnn::dtype_name(tensor.header.dtype)));
   }
 }
 

@@ -38,14 +38,14 @@ constexpr uint64_t kMostTraceBytes = uint64_t{1} << 30;  // JSON of that size ta
 // not read to its end.
 std::string read_trace(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw BadInput(fmt::format("{}: it cannot be opened", path));
-  if (file.peek() != '[') throw BadInput(fmt::format("{}: it is not a trace of openaclnn", path));
+  if (!file) throw BadInput(fmt::format("{} cannot be opened: {}", path, std::strerror(errno)));
+  if (file.peek() != '[') throw BadInput(fmt::format("{} isn't a trace of openaclnn", path));
   std::string text;
   std::vector<char> piece(size_t{1} << 20);
   while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0) {
     text.append(piece.data(), static_cast<size_t>(file.gcount()));
     if (text.size() > kMostTraceBytes)
-      throw BadInput(fmt::format("{}: it has more than {} bytes", path, kMostTraceBytes));
+      throw BadInput(fmt::format("{} has more than {} bytes, the limit of --summary", path, kMostTraceBytes));
   }
   return text;
 }
@@ -56,7 +56,8 @@ json parse_events(const std::string& path) {
   const std::string text = read_trace(path);
   // Values nested deeper than openaclnn writes them would exhaust the stack when they are freed or copied.
   const auto is_shallow = [&](int depth, json::parse_event_t, json&) {
-    if (depth > 12) throw BadInput(fmt::format("{}: it nests too deeply for a trace of openaclnn", path));
+    if (depth > 12)
+      throw BadInput(fmt::format("{} isn't a trace of openaclnn: its values are nested too deeply", path));
     return true;
   };
   json events = json::parse(text, is_shallow, false);
@@ -66,7 +67,7 @@ json parse_events(const std::string& path) {
     if (events.is_discarded() && last_line != std::string::npos)
       events = json::parse(text.substr(0, last_line) + "]", is_shallow, false);
   }
-  if (!events.is_array()) throw BadInput(fmt::format("{}: it is not a trace of openaclnn", path));
+  if (!events.is_array()) throw BadInput(fmt::format("{} isn't a trace of openaclnn", path));
   return events;
 }
 
@@ -92,7 +93,8 @@ std::map<std::string, Total> add_up(const json& events, const std::string& path)
       ++(category == "phase 1" ? total.phase1_calls : total.phase2_calls);
       total.refused += arguments.value("code", 0) != 0 ? 1 : 0;
     } else {
-      throw BadInput(fmt::format("{}: it has events that openaclnn does not make", path));
+      throw BadInput(fmt::format("{} isn't a trace of openaclnn: it has an event of category '{}'", path,
+                                 shown(category)));
     }
   }
   return totals;
@@ -105,7 +107,7 @@ int print_summary(const std::string& path, bool as_json) {
   try {
     totals = add_up(parse_events(path), path);
   } catch (const json::exception&) {
-    throw BadInput(fmt::format("{}: it is not a trace of openaclnn", path));
+    throw BadInput(fmt::format("{} isn't a trace of openaclnn", path));
   }
   std::vector<std::pair<std::string, Total>> sorted(totals.begin(), totals.end());
   std::ranges::stable_sort(sorted,
@@ -163,15 +165,15 @@ class TraceOutput {
     std::error_code error;
     if (is_one_file_ && (std::filesystem::file_size(path_, error) == 0 || error)) {
       if (!existed_) std::filesystem::remove(path_, error);
-      complain(fmt::format("{} called no operator of openaclnn, so there is no trace", program));
+      complain(fmt::format("{} called no operator of openaclnn, so no trace was written", program));
       return code != 0 ? code : static_cast<int>(kProblem);
     }
     if (is_complete()) {
-      complain(fmt::format("the trace is in {0}; openaclnn trace --summary {0}", name_));
+      complain(fmt::format("the trace is in {0}; to summarize it: openaclnn trace --summary {0}", name_));
     } else {
       complain(
-          fmt::format("the trace in {0} ends early: the program crashed, or the file could not be written; "
-                      "openaclnn trace --summary {0}",
+          fmt::format("the trace in {0} ends early, because the program crashed or the file could not be "
+                      "written; to summarize it: openaclnn trace --summary {0}",
                       name_));
     }
     return code;
@@ -209,32 +211,30 @@ void add_trace(Program& program) {
   const auto options = std::make_shared<TraceOptions>();
   const auto command = std::make_shared<CLI::App*>(nullptr);
   *command = add_command(
-      program, "trace", "Run a program and record every call of an operator, or sum a trace up",
+      program, "trace", "Run a program and record its operator calls, or summarize a trace",
       "Examples: openaclnn trace ./train --steps 10\n"
       "          openaclnn trace --summary openaclnn-trace.json\n"
-      "TraceOptions of openaclnn come before the program. The trace opens in https://ui.perfetto.dev "
-      "and about:tracing:\n"
-      "both phases of each call, and the task with shapes, dtypes, bytes, GB/s, threads, "
-      "instruction set, stream\n"
-      "and fault. The exit code is the program's. A program that runs by itself is traced with "
-      "OPENACLNN_TRACE.",
+      "Write options of openaclnn before the program. You can open the trace in https://ui.perfetto.dev and\n"
+      "about:tracing. It contains both phases of each call, and the task with its shapes, dtypes, bytes,\n"
+      "GB/s, threads, instruction set, stream and fault. The exit code is the program's. To trace a program\n"
+      "that you start in another way, set OPENACLNN_TRACE=FILE.",
       [&program, options, command] {
         const std::vector<std::string> unknown = (*command)->remaining();
         if (!unknown.empty() && unknown[0].starts_with('-'))
           throw BadInput(unknown_word_text(**command, unknown[0]));
         const std::vector<std::string> words = words_for(program, **command);
         if (options->summary.empty() == words.empty())
-          throw BadInput("trace takes either a program to run or --summary FILE");
+          throw BadInput("`openaclnn trace` requires either a program or --summary FILE");
         return words.empty() ? print_summary(options->summary, options->json)
                              : trace_program(words, options->out);
       });
   (*command)->prefix_command();
   (*command)
-      ->add_option("-o,--out", options->out, "Where the trace goes; %p in the name becomes the PID")
+      ->add_option("-o,--out", options->out, "Write the trace to this file; %p in the name becomes the PID")
       ->type_name("FILE")
       ->capture_default_str();
   (*command)
-      ->add_option("--summary", options->summary, "Print a table of operators by time")
+      ->add_option("--summary", options->summary, "Print the operators of a trace, ordered by time")
       ->type_name("FILE");
   add_json_option(**command, options->json);
 }

@@ -33,7 +33,7 @@ run_ctest() {
     not_run=$(grep -ho '[0-9]* device cases were not run: .*' "$report" | head -n 1) || true
     if [ -n "$not_run" ]; then summary+=("$preset: $not_run"); fi
   else
-    summary+=("$preset: ctest reported no result")
+    summary+=("$preset: ctest wrote no results")
   fi
   return $status
 }
@@ -88,7 +88,7 @@ test_preset() {
   say "building $preset in build/$preset"
   # Of the preset cuda only what runs without a GPU; ./dev gpu runs the rest.
   if ! build "$preset" ${targets[@]+"${targets[@]}"} || { [ "$preset" = cuda ] && ! build cuda ptx_tests; }; then
-    summary+=("$preset: the build failed")
+    summary+=("$preset: the build FAILED")
     return 1
   fi
   say "testing $preset (built in $((SECONDS - start)) s)"
@@ -110,11 +110,11 @@ verb_test() {
       --all) parts='quick rest' ;;
       --rest) parts=rest ;;
       --only=?*) only=${argument#--only=} ;;
-      -*) fail 2 "test knows the options --all, --rest and --only=NAME, not '$argument'" ;;
+      -*) fail 2 "unknown option '$argument' of test; accepted: --all, --rest and --only=NAME" ;;
       *) presets+=("$argument") ;;
     esac
   done
-  if [ "$parts" != quick ] && [ ${#presets[@]} -gt 0 ]; then fail 2 "--all and --rest name their presets; leave out ${presets[*]}"; fi
+  if [ "$parts" != quick ] && [ ${#presets[@]} -gt 0 ]; then fail 2 "--all and --rest select the presets themselves; remove ${presets[*]}"; fi
   setup
   for preset in ${presets[@]+"${presets[@]}"}; do [ "$preset" = python ] || require_preset "$preset"; done
   passed_total=0 failed_total=0 skipped_total=0 summary=()
@@ -125,7 +125,7 @@ verb_test() {
       filter=(-R "^${room}_(internals_)?test\$")
       targets=("${room}_tests")
     elif [[ " $kinds " != *" $only "* && " ${presets[*]-} " != *' python '* ]]; then
-      fail 2 "--only=$only names no kind of tests ($kinds) and no operator ($(sed -n 's/^OPENACLNN_OPERATOR(\([a-z_0-9]*\),.*/\1/p' src/ops/ops.def | paste -sd ' '))"
+      fail 2 "--only is '$only'; accepted are a kind of tests ($kinds) or an operator ($(sed -n 's/^OPENACLNN_OPERATOR(\([a-z_0-9]*\),.*/\1/p' src/ops/ops.def | paste -sd ' '))"
     fi
     for preset in "${presets[@]:-release}"; do
       if [ "$preset" = python ]; then filter=("--only=$only"); fi
@@ -152,19 +152,19 @@ verb_test() {
 # The plugin for real GPUs: register spills and warnings are errors, so compiling it tells something without a GPU, too.
 compile_cuda() {
   if ! command -v nvcc >/dev/null; then
-    summary+=("cuda: not compiled, nvcc was not found")
+    summary+=("cuda: not compiled, because nvcc isn't installed")
     return 0
   fi
   say "compiling the CUDA plugin in build/cuda"
   if build cuda openaclnn_cuda; then
     summary+=("cuda: the plugin compiles without spills and warnings")
   else
-    summary+=("cuda: the plugin does NOT compile")
+    summary+=("cuda: compiling the plugin FAILED")
     return 1
   fi
-  say "running what nvcc made of the kernels, without a GPU"
+  say "running the kernels' PTX without a GPU"
   if ! build cuda ptx_tests; then
-    summary+=("cuda: the tests of its PTX do NOT build")
+    summary+=("cuda: building the tests of its PTX FAILED")
     return 1
   fi
   run_ctest cuda

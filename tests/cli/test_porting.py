@@ -37,8 +37,8 @@ class ExplainTest(CliTest):
                          "ACLNN_ERR_INNER_STATIC_BLOCK_DIM_INVALID")
 
     def test_a_code_without_a_name_has_a_range(self):
-        for code, words in (("561150", "codes from 561000 to 561999 are those of aclnn functions: an internal error"),
-                            ("107123", "codes from 107000 to 107999 are those of runtime functions: a call with wrong"),
+        for code, words in (("561150", "codes from 561000 to 561999 belong to aclnn functions: an internal error"),
+                            ("107123", "codes from 107000 to 107999 belong to runtime functions: a call with wrong"),
                             ("545000", "graph engine"), ("161999", "an argument that isn't accepted")):
             told = self.run_cli("explain", code).stdout
             self.assertIn(f"{code} without a published name", told)
@@ -108,7 +108,7 @@ class CompatCheckTest(CliTest):
                                  ("library unknown", "-l$(DRIVER)"): [("common.mk", 1)]})
         told = self.run_cli("compat-check", "CMakeLists.txt", code=1).stdout
         self.assertRegex(told, r"(?m)^library +libhccl.so +CMakeLists.txt:1$")
-        self.assertIn("not checked: ${OpenCV_LIBS} (CMakeLists.txt:2), which only the build knows\n", told)
+        self.assertIn("not checked: ${OpenCV_LIBS} (CMakeLists.txt:2); only a build determines its value\n", told)
 
     def test_sources_and_link_lines_together(self):
         (self.folder / "fine.cpp").write_text('#include "acl/acl.h"\nint main() { return aclInit(nullptr); }\n')
@@ -128,17 +128,17 @@ class CompatCheckTest(CliTest):
             self.run_cli("compat-check", "Makefile")
 
     def test_files_that_are_not_sources(self):
-        for name, data, why in (("image.png", b"\x89PNG\r\n", "it isn't a C or C++ file by its name"),
-                                ("program", b"\x7fELF", "it isn't a C or C++ file by its name"),
-                                ("notes.txt", b"int main() {}\n", "accepted are .C .c .c++ .cc"),
-                                ("script.py", b"import acl\n", "CMakeLists.txt, *.cmake, Makefile* and *.mk"),
-                                ("image.cpp", b"\x89PNG\r\n\x1a\n\0\0\0", "it holds binary data"),
-                                ("Makefile", b"all:\n\0", "it holds binary data")):
+        for name, data, why in (("image.png", b"\x89PNG\r\n", "unrecognized file name"),
+                                ("program", b"\x7fELF", "unrecognized file name"),
+                                ("notes.txt", b"int main() {}\n", "a file ending in .C .c .c++ .cc"),
+                                ("script.py", b"import acl\n", "CMakeLists.txt, *.cmake, Makefile* or *.mk"),
+                                ("image.cpp", b"\x89PNG\r\n\x1a\n\0\0\0", "contains binary data"),
+                                ("Makefile", b"all:\n\0", "contains binary data")):
             self.write(name, data)
             self.refuse("compat-check", name, contains=why)
         self.write("fine.cpp", b"int main() {}\n")
         self.refuse("compat-check", "fine.cpp", "image.png", contains="image.png")
-        self.refuse("compat-check", "missing.cpp", contains="it isn't a file that can be read")
+        self.refuse("compat-check", "missing.cpp", contains="missing.cpp isn't a readable file")
 
     def test_bad_input(self):
         self.refuse("compat-check", "missing.cpp")
