@@ -14,7 +14,7 @@ EQUAL_LIMIT = 1.25  # EmbeddingDenseBackward: time with equal indices by time wi
 
 
 def rows_of(text):
-    """What the bench measured. A bench that was killed leaves its last line unfinished."""
+    """Reads the measurements of the bench. A bench that was killed leaves its last line unfinished."""
     rows = []
     for line in text.splitlines():
         try:
@@ -27,13 +27,13 @@ def rows_of(text):
 
 
 def table(rows):
-    """The lines of the report."""
+    """Returns the lines of the report."""
     copies = [row["bytes"] / row["microseconds"] for row in rows if row["operator"] == "copy"]
     if not copies:
         return ["speed: the bench did not get as far as its first figure, the bandwidth of a copy"]
     ceiling = max(copies)
     lines = [f"copy: {' and '.join(f'{copy / 1e3:.0f}' for copy in copies)} GB/s, before and after"]
-    # What one direction alone can do explains a figure; no goal is judged by it.
+    # The bandwidth of one direction explains figures; no goal depends on it.
     lines += [f"{row['operator']} alone: {row['bytes'] / row['microseconds'] / 1e3:.0f} GB/s" for row in rows if row["operator"] in ("write", "read")]
     lines.append("| operator | case | dtype | µs | of the copy | goal | |\n|---|---|---|---|---|---|---|")
     times = {}

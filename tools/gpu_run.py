@@ -1,4 +1,4 @@
-# Runs commands within a time limit: output goes into logs, results into summary.md, and what hangs is killed with all it started.
+# Runs commands within a time limit: writes output into logs and results into summary.md, and kills hanging commands with their children.
 import dataclasses
 import os
 import pathlib
@@ -11,7 +11,7 @@ import typing
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LAST_LINES = 12  # of a failed command, in the summary
 MOST_SHOWN = 3  # failed tests of a program whose last lines are shown
-HANGS = 20  # a test that has not ended after so many seconds fails; with less time it tells nothing
+HANGS = 20  # a test that has not ended after this many seconds fails; less time would prove nothing
 
 
 @dataclasses.dataclass
@@ -35,16 +35,16 @@ def how_it_ended(code):
 
 
 def kill(process):
-    """Ends a command that hangs or is no longer wanted, and whatever it started: compilers, the program under a sanitizer."""
+    """Ends a command that hangs or is no longer wanted, with all its children: compilers, the program under a sanitizer."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait(10)
     except (ProcessLookupError, subprocess.TimeoutExpired):
-        pass  # a process that waits in the driver dies when the driver lets it
+        pass  # a process that waits in the driver ends only when the driver returns
 
 
 def names_of(listing):
-    """The full names in what --gtest_list_tests prints."""
+    """Returns the full names in the output of --gtest_list_tests."""
     names, suite = [], None
     for line in listing.splitlines():
         word = line.split("#")[0].rstrip()
@@ -64,7 +64,7 @@ class Run:
         return self.deadline - time.monotonic()
 
     def say(self, *lines):
-        """Prints and keeps lines. The summary is written each time: nobody knows when a limit from outside ends this program."""
+        """Prints and keeps lines. It writes the summary each time, because an outside limit may end this program at any moment."""
         for line in lines:
             print(line, flush=True)
         self.lines += lines
@@ -75,7 +75,7 @@ class Run:
         self.say(*lines)
 
     def execute(self, log, command, seconds, **environment):
-        """Runs a command to its end, or as long as it may take."""
+        """Runs a command to its end, or until its time limit."""
         command = [str(word) for word in command]
         seconds = min(seconds, self.left())
         if seconds < 1:
@@ -103,7 +103,7 @@ class Run:
         return End(f"no end in {seconds:.0f} s" if code is None else how_it_ended(code), code, text)
 
     def step(self, name, log, command, seconds, **environment):
-        """A command that is a step by itself, told in one line."""
+        """Runs a command that is a whole step, and reports it in one line."""
         begin = time.monotonic()
         end = self.execute(log, command, seconds, **environment)
         if end.why:
@@ -113,7 +113,7 @@ class Run:
         return end
 
     def tests(self, name, log, program, seconds, pattern="*", wrapper=(), **environment):
-        """Every test of a GoogleTest program in a process of its own: a GPU that one of them loses is lost for its whole process."""
+        """Runs every test of a GoogleTest program in its own process, because a GPU that a test loses is lost for its whole process."""
         begin = time.monotonic()
         listed = self.execute(log, [program, "--gtest_list_tests", f"--gtest_filter={pattern}"], seconds, **environment)
         names = names_of(listed.text)

@@ -1,4 +1,4 @@
-# Finds the prose of the tree: what pages, comments, docstrings and messages say, each piece with the lines it stands on.
+# Finds the prose of the tree: the text of pages, comments, docstrings and messages, each piece with its lines.
 import ast
 import bisect
 import dataclasses
@@ -46,7 +46,7 @@ class Piece:
 
 
 def masked(text):
-    """The text with a word of equal length for each piece of code, and blanks for addresses of links, tags and emphasis."""
+    """Returns the text with a word of equal length for each piece of code, and blanks for addresses of links, tags and emphasis."""
     def blank(match):
         return re.sub(r"[^\n]", " ", match[0])
 
@@ -61,7 +61,7 @@ def blanks_before(text):
 
 
 def split(path, kind, lines):
-    """Pieces of lines of plain text: a blank line, an item of a list or a line indented further ends one."""
+    """Splits lines of plain text into pieces: a blank line, a list item or a line indented further ends one."""
     found, piece = [], []
     for number, text in lines:
         indented = piece and not CONTINUED.match(piece[0][1]) and blanks_before(text) > blanks_before(piece[0][1]) + 1
@@ -74,7 +74,7 @@ def split(path, kind, lines):
 
 
 def of_page(path, text):
-    """The pieces of a page in Markdown, without blocks of code."""
+    """Returns the pieces of a page in Markdown, without blocks of code."""
     text = re.sub(r"<!--.*?-->", lambda match: re.sub(r"[^\n]", " ", match[0]), text, flags=re.S)
     found, paragraph, in_code = [], [], False
     kind = "paragraph"
@@ -111,7 +111,7 @@ def cells(row):
 
 
 def of_c(path, text):
-    """The comments of a C, C++ or CUDA source, and its texts of several words."""
+    """Returns the comments of a C, C++ or CUDA source, and its texts of several words."""
     starts = [0] + [match.end() for match in re.finditer("\n", text)]
     found, comment, message = [], [], []
     end_of_message = 0
@@ -153,7 +153,7 @@ def of_c(path, text):
 
 
 def of_hash(path, text):
-    """The comments of a shell script or CMake file that stand alone on their lines."""
+    """Returns the comments of a shell script or CMake file that stand alone on their lines."""
     found, comment = [], []
     for number, line in enumerate(text.split("\n") + [""], 1):
         if line.lstrip().startswith("#") and not line.startswith("#!"):
@@ -165,7 +165,7 @@ def of_hash(path, text):
 
 
 def of_python(path, text):
-    """The comments and docstrings of a Python source, the help of its options and what it raises."""
+    """Returns the comments and docstrings of a Python source, the help of its options and the texts of its exceptions."""
     found, comment = [], []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT and not token.string.startswith("#!"):
@@ -199,7 +199,7 @@ def of_source(path, text):
 
 
 def text_of(path):
-    """The text of a file, None for one that isn't text."""
+    """Returns the text of a file, or None if it isn't text."""
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -211,7 +211,7 @@ def page_names(root):
 
 
 def source_names(root, folders):
-    """The sources below folders of the root, and files named themselves."""
+    """Returns the sources below folders of the root, and files named themselves."""
     found = []
     for folder in folders:
         paths = [root / folder] if (root / folder).is_file() else (root / folder).rglob("*")

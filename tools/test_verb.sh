@@ -38,7 +38,7 @@ run_ctest() {
   return $status
 }
 
-# The Python suite counts for itself: passed, failed and skipped in build/python/totals.
+# The Python suite writes its own totals: passed, failed and skipped in build/python/totals.
 run_python_suite() {
   local status=0 passed=0 failed=1 skipped=0
   if [ "${1-}" = --quick ]; then
@@ -65,7 +65,7 @@ print_summary() {
   say "$passed_total passed, $failed_total failed, $skipped_total skipped"
 }
 
-# The room of an operator: room_named embedding, or room_named EmbeddingDenseBackward. Nothing when there is none.
+# Prints the room of an operator: room_named embedding, or room_named EmbeddingDenseBackward. Prints nothing if there is none.
 room_named() {
   local room
   # shellcheck disable=SC2001
@@ -86,7 +86,7 @@ test_preset() {
   fi
   setup_for "$preset"
   say "building $preset in build/$preset"
-  # Of the preset cuda only what runs without a GPU; ./dev gpu runs the rest.
+  # The preset cuda runs only tests that need no GPU; ./dev gpu runs the rest.
   if ! build "$preset" ${targets[@]+"${targets[@]}"} || { [ "$preset" = cuda ] && ! build cuda ptx_tests; }; then
     summary+=("$preset: the build FAILED")
     return 1
@@ -98,7 +98,7 @@ test_preset() {
   return $status
 }
 
-# What the newcomer's test command leaves out, by label.
+# Labels of tests that the new user's test command leaves out.
 not_quick='^(slow|cuda|bench)$'
 
 kinds='abi runtime ops cuda numeric lifetime demo bench install cli docs ptx slow'
@@ -149,7 +149,7 @@ verb_test() {
   return $status
 }
 
-# The plugin for real GPUs: register spills and warnings are errors, so compiling it tells something without a GPU, too.
+# The plugin for real GPUs: register spills and warnings are errors, so compiling it is a useful test even without a GPU.
 compile_cuda() {
   if ! command -v nvcc >/dev/null; then
     summary+=("cuda: not compiled, because nvcc isn't installed")

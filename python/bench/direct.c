@@ -1,4 +1,4 @@
-/* What a call costs without Python: descriptors, both phases, the wait. python/bench/overhead.py loads it.
+/* The cost of a call without Python: descriptors, both phases, the wait. python/bench/overhead.py loads it.
  * SPDX-License-Identifier: Apache-2.0
  */
 #define _POSIX_C_SOURCE 199309L
@@ -12,7 +12,7 @@ static aclTensor* tensor(int rank, const int64_t* dims, aclDataType dtype, void*
   return aclCreateTensor(dims, (uint64_t)rank, dtype, NULL, 0, ACL_FORMAT_ND, dims, (uint64_t)rank, data);
 }
 
-/* Of this thread, which does the whole call: other programs do not count. */
+/* Processor time of this thread, which runs the whole call: other programs do not count. */
 static double now(void) {
   struct timespec time;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -42,7 +42,7 @@ double embedding_seconds(int64_t calls, float* table, int64_t* ids, float* rows)
   return code == 0 ? seconds : -1;
 }
 
-/* Seconds for `calls` optimizer steps of 4 elements; data holds the five arrays one behind the other. */
+/* Seconds for `calls` optimizer steps of 4 elements; data holds the five arrays one after the other. */
 double ema_adam_seconds(int64_t calls, float* data, int64_t* step) {
   static const int64_t dims[] = {4}, one[] = {1};
   aclrtStream stream = NULL;

@@ -1,11 +1,12 @@
-# The optimizer step of a language model with 148 parameter tensors: FusedEmaAdamW against AdamW of PyTorch with an average beside it.
+# Compares the optimizer step of a language model with 148 parameter tensors: FusedEmaAdamW, and AdamW of PyTorch with a
+# separate average.
 """usage: optimizer.py [--width N] [--rounds N] [--dtype float32|bfloat16] [--threads N] [--clock wall|cpu] [--check]
 
-Contestants take turns in one process and on the same tensors, in an order that rotates; ratios are paired by rounds. The shapes are
-those of a GPT-2 with 12 layers; --width 768 is the small model of 124 million parameters. --check exits 1 below the goals: 1.15
-times as fast as fused AdamW and a foreach average, 2 times as fast as foreach AdamW and a foreach average. If float32 with all threads
-is at the limit of memory, it misses the former: 40 bytes for a parameter against our 36 leave 1.11. --clock cpu counts seconds of the
-processor: with one thread it says something on a machine that is busy with other things.
+Contestants take turns in one process and on the same tensors, in an order that rotates. Ratios are paired by rounds. The shapes
+are those of a GPT-2 with 12 layers; --width 768 is the small model of 124 million parameters. --check exits 1 below the goals:
+1.15 times as fast as fused AdamW and a foreach average, 2 times as fast as foreach AdamW and a foreach average. If float32 with
+all threads is at the limit of memory, it misses the former goal: 40 bytes for a parameter against our 36 leave 1.11. --clock
+cpu counts processor seconds, which with one thread are also meaningful on a busy machine.
 """
 import argparse
 import os
@@ -36,7 +37,7 @@ def parameters(options):
 
 
 def torch_contestant(ours, **kind):
-    """PyTorch's optimizer and the average, on the very memory of ours: pages differ in how fast they are."""
+    """PyTorch's optimizer and the average, on the same memory as ours, because pages differ in speed."""
     mine = ours.param_groups[0]["params"]
     optimizer = torch.optim.AdamW(mine, lr=1e-4, weight_decay=0.01, **kind)
     for parameter in mine:
@@ -54,7 +55,7 @@ def torch_contestant(ours, **kind):
 
 def contestants(options):
     torch.manual_seed(1)
-    # The state that AdamW has too: of the parameters' dtype.
+    # AdamW also has this state, in the parameters' dtype.
     ours = FusedEmaAdamW(parameters(options), lr=1e-4, weight_decay=0.01, ema_decay=EMA_DECAY, ema_warmup=False,
                          state_dtype="parameter")
     ours.step()
@@ -70,7 +71,7 @@ def contestants(options):
 
 
 def settle():
-    """PyTorch's threads spin for a while after an operation. Busy, because a processor that slept begins slowly."""
+    """Waits actively until PyTorch's threads, which spin after an operation, are idle. A processor that slept starts slowly."""
     end = time.perf_counter() + 0.02
     while time.perf_counter() < end:
         pass

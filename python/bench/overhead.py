@@ -1,9 +1,10 @@
-# What a call from Python costs beyond the same call from C, in microseconds, for NumPy arrays and PyTorch tensors.
+# Measures how much a call from Python costs more than the same call from C, in microseconds, for NumPy arrays and PyTorch
+# tensors.
 """usage: overhead.py [--check]
 
-Short rounds of C, NumPy and PyTorch take turns. Printed are the least processor time of a round and, in brackets, the median: the work
-of a call is the same every time, and what else the machine does can only add to it. --check exits 1 when the least exceeds the goals:
-1.5 us with NumPy, 1 us with PyTorch tensors that have a C interface (__dlpack_c_exchange_api__).
+Short rounds of C, NumPy and PyTorch take turns. It prints the least processor time of a round and, in brackets, the median. The
+work of a call is always the same, so other programs can only add to it. --check exits 1 if the least exceeds the goals: 1.5 us
+with NumPy, 1 us with PyTorch tensors that have a C interface (__dlpack_c_exchange_api__).
 """
 import ctypes
 import pathlib
@@ -24,7 +25,7 @@ GOALS = {"NumPy": 1.5, "PyTorch": 1.0}
 
 
 def direct_library(folder):
-    """python/bench/direct.c, linked to the library that the package has loaded."""
+    """Compiles python/bench/direct.c, linked to the library that the package has loaded."""
     path = pathlib.Path(folder) / "direct.so"
     subprocess.run(["cc", "-O2", "-std=c99", "-shared", "-fPIC", f"-I{ROOT / 'include'}", str(ROOT / "python/bench/direct.c"),
                     _native.library_path(), "-o", str(path)], check=True)

@@ -1,9 +1,8 @@
 # The package openaclnn: operators on arrays of NumPy, PyTorch, CuPy and JAX; openaclnn.torch and openaclnn.jax are imported on demand.
 """Training operators of CANN's aclnn interface on ordinary machines.
 
-Functions take arrays of any library in place, without copies; results are arrays of the same library. For autograd and
-modules of PyTorch see openaclnn.torch, for jax.jit openaclnn.jax, for scripts written for torch_npu or MindSpeed
-openaclnn.compat.
+Functions take arrays of any library in place, without copies. Results are arrays of the same library. For autograd and modules
+of PyTorch see openaclnn.torch, for jax.jit openaclnn.jax, for scripts written for torch_npu or MindSpeed openaclnn.compat.
 """
 from openaclnn import _platform  # before the library looks at its environment
 from openaclnn._native import (

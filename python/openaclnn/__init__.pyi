@@ -1,4 +1,4 @@
-# Types of the package; docstrings are those of the functions themselves (help(openaclnn.embedding)).
+# Types of the package. The docstrings are in the functions themselves (help(openaclnn.embedding)).
 from collections.abc import Sequence
 from typing import Any, Protocol, SupportsFloat, SupportsIndex, TypeVar
 
@@ -8,7 +8,7 @@ from openaclnn.errors import AclnnError as AclnnError
 from openaclnn.errors import AclnnIndexError as AclnnIndexError
 from openaclnn.errors import AclnnMemoryError as AclnnMemoryError
 
-# Arrays of NumPy, PyTorch, CuPy and JAX, and others, are known by what they offer. Lists of numbers and texts are none.
+# Arrays of NumPy, PyTorch, CuPy, JAX and others are recognised by their methods. Lists of numbers and texts are not arrays.
 class _HasDLPack(Protocol):
     def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
 

@@ -1,4 +1,4 @@
-# openaclnn.doctor(): says what is installed, and computes something with each library of arrays that is there.
+# openaclnn.doctor(): reports the installation, and runs an operator with each array library that is installed.
 import importlib
 import importlib.metadata
 import os
@@ -10,7 +10,7 @@ from openaclnn.errors import AclnnError
 
 
 def version() -> str:
-    """The version of the installed package."""
+    """Returns the version of the installed package."""
     try:
         return importlib.metadata.version("openaclnn")
     except importlib.metadata.PackageNotFoundError:
@@ -71,7 +71,7 @@ def _library_line(name, check):
         return True, f"{name}: not there ({error})"
     try:
         right = check()
-    except Exception as error:  # whatever is broken in an installation is this function's subject
+    except Exception as error:  # doctor() reports any error of an installation
         return False, f"{name} {module.__version__}: fails: {type(error).__name__}: {error}"
     return right, f"{name} {module.__version__}: {'works' if right else 'computes something else'}"
 
@@ -91,9 +91,9 @@ def _devices_line():
 
 
 def doctor() -> bool:
-    """Prints versions, devices and settings, and tries each library of arrays that can be imported.
+    """Prints versions, devices and settings, and tests each array library that can be imported.
 
-    Returns True when everything that is installed works.
+    Returns True if everything that is installed works.
     """
     interface = ".".join(str(number) for number in _native.interface_version())
     settings = {name: value for name, value in sorted(os.environ.items()) if name.startswith("OPENACLNN_")}

@@ -1,4 +1,4 @@
-# The platform of the package: arrays are used where they lie, so it is the CPU unless the program chose GPUs.
+# The platform of the package. Arrays are used in place, so it is the CPU unless the program chose GPUs.
 """Sets OPENACLNN_DEVICE for the library, which reads it once; imported before everything else."""
 import os
 

@@ -1,4 +1,4 @@
-# The exceptions of openaclnn: codes of the C interface with their names and sentences.
+# The exceptions of openaclnn: codes of the C interface with their names and error messages.
 """AclnnError and its subclasses. The codes are listed in docs/errors.md."""
 
 _INDEX_CODES = {507035}
@@ -6,10 +6,10 @@ _MEMORY_CODES = {207001, 561101}
 
 
 class AclnnError(RuntimeError):
-    """A call that the library refused, or a fault that a kernel met.
+    """The library rejected a call, or a kernel found a fault in the data.
 
-    Attributes: `code`, the decimal number; `name`, its name in C; `message`, the sentence that says what was wrong and
-    what is accepted.
+    Attributes: `code`, the decimal number; `name`, its name in C; `message`, the error message: the problem and the accepted
+    values.
     """
 
     def __init__(self, code: int, name: str, message: str) -> None:
@@ -31,6 +31,6 @@ class AclnnMemoryError(AclnnError, MemoryError):
 
 
 def error_of(code: int, name: str, message: str) -> AclnnError:
-    """The exception for a code, of the most precise class."""
+    """Returns the exception for a code, of the most specific class."""
     kind = AclnnIndexError if code in _INDEX_CODES else AclnnMemoryError if code in _MEMORY_CODES else AclnnError
     return kind(code, name, message)

@@ -1,7 +1,8 @@
 # openaclnn for JAX: the operators as foreign functions of XLA, for jax.jit, with gradients; the optimizer step updates in place.
-"""Functions of JAX arrays on the CPU that can be compiled and differentiated. Wrong data, such as an index out of range, and
-refused arguments raise JAX's runtime error with this library's sentence, when the result is waited for. What is known before,
-such as shapes and static arguments, raises at once where nothing later would look at it."""
+"""Functions of JAX arrays on the CPU that can be compiled and differentiated.
+
+Wrong data, such as an index out of range, and rejected arguments raise JAX's runtime error with this library's error message
+when the program waits for the result. Errors in shapes and static arguments raise at once if no later check would find them."""
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -49,10 +50,10 @@ def _require_rank(name: str, array: Array, dims: str) -> None:
 
 
 def embedding(weight: Array, indices: Array, padding_idx: int = -1, scale_grad_by_freq: bool = False) -> jax.Array:
-    """Rows of a table, weight[indices], with the deterministic gradient of embedding_dense_backward.
+    """Returns the rows weight[indices] of a table, with the deterministic gradient of embedding_dense_backward.
 
-    weight [V, D], indices int32 or int64 of any shape; the result has the shape of indices followed by D. Under jax.vmap
-    over indices the rows are looked up one batch after another.
+    weight is [V, D], indices int32 or int64 of any shape. The result has the shape of indices followed by D. Under jax.vmap
+    over indices the rows of each batch are read one batch after another.
     """
     _require_arrays(weight=weight, indices=indices)
     _require_rank("weight", weight, "[V, D]")
@@ -79,7 +80,8 @@ _embedding.defvjp(_embedding_forward, _embedding_backward)
 
 def embedding_dense_backward(grad: Array, indices: Array, num_weights: int, padding_idx: int = -1,
                              scale_grad_by_freq: bool = False) -> jax.Array:
-    """The gradient of a table: openaclnn.embedding_dense_backward. num_weights and the arguments after it are static."""
+    """Returns the gradient of a table: openaclnn.embedding_dense_backward. num_weights and the arguments after it are
+    static."""
     _require_arrays(grad=grad, indices=indices)
     if grad.ndim < 1:
         raise ValueError("grad has shape []; it must have the shape of indices followed by D")
@@ -94,11 +96,11 @@ _FLOATS = ("float32", "float16", "bfloat16")
 
 
 def grouped_bias_add(x: Array, bias: Array, group_idx: Array, group_idx_type: int = 0) -> jax.Array:
-    """x [R, H] plus the bias [G, H] of each row's group; group_idx [G] as in openaclnn.grouped_bias_add_grad.
+    """Returns x [R, H] plus the bias [G, H] of each row's group; group_idx [G] as in openaclnn.grouped_bias_add_grad.
 
-    x and bias are float32, float16 or bfloat16, also different ones; the result has x's dtype. group_idx_type is static.
-    Values of group_idx are checked here when they are known. Traced ones, under jax.jit or jax.vmap, are checked by the
-    gradient alone; what wrong ones give without it is not specified.
+    x and bias are float32, float16 or bfloat16, and may have different dtypes; the result has x's dtype. group_idx_type is
+    static. Values of group_idx are checked here if they are known. Traced values, under jax.jit or jax.vmap, are checked only
+    by the gradient. The result for wrong traced values is not specified.
     """
     _require_arrays(x=x, bias=bias, group_idx=group_idx)
     _require_rank("x", x, "[R, H]")
@@ -117,7 +119,7 @@ def grouped_bias_add(x: Array, bias: Array, group_idx: Array, group_idx_type: in
 
 
 def _check_groups(group_idx: Array, group_idx_type: int) -> None:
-    """What is known of group_idx before its values."""
+    """Checks the rank, dtype and type of group_idx, which are known before its values."""
     _require_rank("group_idx", group_idx, "[G]")
     if str(group_idx.dtype) not in ("int32", "int64"):
         raise TypeError(f"group_idx has dtype {group_idx.dtype}; it must be int32 or int64")
@@ -148,7 +150,7 @@ def _grouped_bias_add(x, bias, group_idx, group_idx_type):
 
 
 def _bias_forward(x, bias, group_idx, group_idx_type):
-    # The bias's dtype is kept as that of an array without elements, because what is saved must be arrays.
+    # An array without elements keeps the bias's dtype, because saved values must be arrays.
     return _grouped_bias_add(x, bias, group_idx, group_idx_type), (group_idx, jnp.zeros((0,), bias.dtype))
 
 
@@ -161,7 +163,7 @@ _grouped_bias_add.defvjp(_bias_forward, _bias_backward)
 
 
 def grouped_bias_add_grad(grad_y: Array, group_idx: Array, group_idx_type: int = 0) -> jax.Array:
-    """Sums of rows by groups: openaclnn.grouped_bias_add_grad with group_idx. group_idx_type is static."""
+    """Returns sums of rows by groups: openaclnn.grouped_bias_add_grad with group_idx. group_idx_type is static."""
     _require_arrays(grad_y=grad_y, group_idx=group_idx)
     _require_rank("grad_y", grad_y, "[R, H]")
     _check_groups(group_idx, group_idx_type)
@@ -175,15 +177,16 @@ def grouped_bias_add_grad(grad_y: Array, group_idx: Array, group_idx_type: int =
 
 def nsa_compress(input: Array, weight: Array, compress_block_size: int, compress_stride: int, *,
                  actual_seq_len: Sequence[int] | Array | None = None, actual_seq_len_type: int = 0) -> jax.Array:
-    """Token compression of native sparse attention, with gradients: openaclnn.nsa_compress. All but the arrays is static.
+    """Token compression of native sparse attention, with gradients: openaclnn.nsa_compress. All arguments except the arrays are
+    static.
 
-    Where there is no window, refused arguments raise AclnnError at once, because XLA would drop the call.
+    If there is no window, rejected arguments raise AclnnError at once, because XLA would drop the call.
     """
     _require_arrays(input=input, weight=weight)
     if isinstance(actual_seq_len, jax.core.Tracer):
         raise TypeError("actual_seq_len is traced; the result's shape follows from it, so it must be static: a list of ints")
     lengths = tuple(int(length) for length in actual_seq_len) if actual_seq_len is not None else ()
-    if not lengths and input.ndim:  # the gradient would look for batches that have as many windows
+    if not lengths and input.ndim:  # without lengths the gradient searches for batches with this number of windows
         lengths = (input.shape[0],)
     windows: jax.Array = _nsa_compress(input, weight, int(compress_block_size), int(compress_stride), lengths,
                                        int(actual_seq_len_type))
@@ -197,7 +200,7 @@ def _nsa_attributes(block: int, stride: int, lengths: tuple[int, ...], kind: int
 @functools.partial(jax.custom_vjp, nondiff_argnums=(2, 3, 4, 5))
 def _nsa_compress(input, weight, block, stride, lengths, kind):
     windows = _native.nsa_windows(list(lengths), input.shape[0], block, stride, kind) if input.ndim else 0
-    if windows == 0:  # none, or wrong arguments: XLA would drop the call, so the function on arrays looks at stand-ins
+    if windows == 0:  # no windows or wrong arguments: XLA would drop the call, so the function on arrays checks placeholders
         of_shape = [np.broadcast_to(np.zeros((), array.dtype), array.shape) for array in (input, weight)]
         _native.nsa_compress(*of_shape, block, stride, actual_seq_len=list(lengths), actual_seq_len_type=kind)
     call = _call("nsa_compress", _like(input, (windows, *input.shape[1:])))
@@ -223,12 +226,12 @@ def apply_fused_ema_adam(grad: Array, var: Array, m: Array, v: Array, s: Array, 
                          lr: float | Array = 1e-3, ema_decay: float = 0.9999, beta1: float = 0.9, beta2: float = 0.999,
                          eps: float = 1e-8, mode: int = 1, bias_correction: bool = True, weight_decay: float = 0.0,
                          ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
-    """One step of Adam or AdamW with an average of the parameter: the new (var, m, v, s).
+    """Computes one step of Adam or AdamW with an average of the parameter. Returns the new (var, m, v, s).
 
-    The formula is that of openaclnn.apply_fused_ema_adam_. step (from 1 on) and lr may be traced, so that a schedule does
-    not compile again; the other numbers are static. Results are written into the memory of var, m, v and s when these are
-    donated (jax.jit(…, donate_argnums=…)), else into copies that XLA makes. All five arrays have one dtype: float32, float16
-    or bfloat16. For a tree of parameters: jax.tree.map.
+    The formula is that of openaclnn.apply_fused_ema_adam_. step (from 1 on) and lr may be traced, so that a schedule does not
+    recompile; the other numbers are static. Results are written into the memory of var, m, v and s if these are donated
+    (jax.jit(…, donate_argnums=…)), otherwise into copies that XLA makes. All five arrays have one dtype: float32, float16 or
+    bfloat16. For a tree of parameters use jax.tree.map.
     """
     _require_arrays(grad=grad, var=var, m=m, v=v, s=s)
     call = _call("apply_fused_ema_adam", tuple(_like(array) for array in (var, m, v, s)),

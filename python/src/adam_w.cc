@@ -1,4 +1,5 @@
-// apply_adam_w_: one step of AdamW for an array; and with the numbers of aclnnApplyAdamW, for torch_npu.npu_apply_adam_w.
+// apply_adam_w_: one step of AdamW for an array; also with the numbers of aclnnApplyAdamW, for
+// torch_npu.npu_apply_adam_w.
 #include "aclnnop/aclnn_apply_adam_w.h"
 #include "aclnnop/aclnn_apply_adam_w_v2.h"
 #include "call.h"
@@ -43,7 +44,7 @@ void apply_adam_w_by_powers(nb::handle var, nb::handle m, nb::handle v, nb::hand
                             nb::handle amsgrad, nb::handle maximize) {
   const bool is_amsgrad = to_flag(amsgrad, "amsgrad"), maximizes = to_flag(maximize, "maximize"),
              has_largest = !max_grad_norm.is_none();
-  // Before the arrays: a number of the caller's may run any code.
+  // These come before the arrays, because converting a caller's number may run any code.
   const auto real = [](nb::handle object, const char* name) { return nb::float_(to_real(object, name)); };
   const nb::float_ powers[] = {real(beta1_power, "beta1_power"), real(beta2_power, "beta2_power")},
                    numbers[] = {real(lr, "lr"), real(weight_decay, "weight_decay"), real(beta1, "beta1"),
@@ -103,7 +104,7 @@ The tuple (var, m, v), the same objects.
 Raises
 ------
 AclnnError : a dtype or shape is not as above, or arrays provably overlap: interleaved ones may not be noticed.
-TypeError, ValueError : something is no array, is read-only or lies in memory of another device.
+TypeError, ValueError : an argument is not an array, is read-only or is in memory of another device.
 
 Arithmetic is IEEE float32, every operation rounded on its own; the bits depend on no thread or machine.
 Source: Loshchilov and Hutter, "Decoupled Weight Decay Regularization" (2019); Reddi, Kale and Kumar, "On

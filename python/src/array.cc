@@ -1,4 +1,4 @@
-// Chooses how to look into an array, and makes arrays for results.
+// Selects the reader for a Python array, and makes arrays for results.
 #include "array.h"
 
 #include <algorithm>
@@ -23,7 +23,8 @@ Library library_of(const std::string& package) {
   return package == "cupy" ? Library::cupy : Library::other;
 }
 
-// What makes arrays on the device of `like`. `module` is NULL for a library in memory of the host that has no array API standard.
+// The namespace that makes arrays on the device of `like`. `module` is NULL for a library in host
+// memory that has no array API standard.
 struct Maker {
   nb::object module;
   nb::dict options;
@@ -119,7 +120,7 @@ void set_layout(Array& array, const Name& name, int64_t rank, const int64_t* dim
 
 void set_contiguous(Array& array, const Name& name) {
   array.strides.fill(1);
-  if (array.numel(name) == 0) return;  // the product of its other dims may be beyond 64 bits
+  if (array.numel(name) == 0) return;  // the product of its other dims may exceed 64 bits
   for (int k = array.rank - 1; k > 0; --k) array.strides[k - 1] = array.strides[k] * array.dims[k];
 }
 

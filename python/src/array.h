@@ -1,4 +1,5 @@
-// What an operator needs to know of a Python array, whichever library made it: where its elements are, their type and layout.
+// Facts that operators need about a Python array of any library: the address of its elements, their type
+// and layout.
 #pragma once
 
 #include <Python.h>
@@ -19,13 +20,13 @@ namespace nb = nanobind;
 
 inline constexpr int kMostDims = 8;
 
-// Which library an array belongs to decides how results are allocated that the caller did not provide.
+// The library of an array, which allocates results that the caller did not provide.
 enum class Library { numpy, torch, jax, cupy, other };
 
 // Kinds of memory, numbered as in DLPack.
 enum class Memory : int32_t { cpu = 1, cuda = 2, cuda_host = 3 };
 
-// "grad", or "grad[3]" in a list. The text is put together only when it is needed.
+// "grad", or "grad[3]" in a list. The text is only made when it is needed.
 struct Name {
   const char* word;
   Py_ssize_t index = -1;
@@ -33,7 +34,8 @@ struct Name {
   std::string text() const;
 };
 
-// A borrowed view. The object it was made from must live as long; `keeper` holds what was made on the way, if anything.
+// A borrowed view. The original object must outlive it; `keeper` holds objects made during the conversion,
+// if any.
 struct Array {
   void* data = nullptr;
   aclDataType dtype = ACL_DT_UNDEFINED;
@@ -48,25 +50,26 @@ struct Array {
 
   std::span<const int64_t> shape() const { return {dims.data(), static_cast<size_t>(rank)}; }
   bool is_empty() const;
-  // ValueError when 64 bits do not hold it.
+  // Throws ValueError if the result exceeds 64 bits.
   int64_t numel(const Name& name) const;
 };
 
-// Describes an array of NumPy, PyTorch, JAX, CuPy or any other library that speaks DLPack, the buffer protocol or
-// __array_interface__. Nothing is copied. Throws TypeError for anything else, and what the library itself throws.
+// Describes an array of NumPy, PyTorch, JAX, CuPy or any other library with DLPack, the buffer protocol or
+// __array_interface__. Nothing is copied. Throws TypeError for anything else, and passes on the library's
+// own exceptions.
 Array describe(nb::handle object, const Name& name);
 
-// The same for an array that is written: ValueError when it is read-only.
+// The same for an array that is written: throws ValueError if it is read-only.
 Array describe_output(nb::handle object, const Name& name);
 
-// An array of the library and device of `like`, not initialised.
+// Returns an uninitialised array of the library and device of `like`.
 nb::object allocate(nb::handle like, const Array& model, aclDataType dtype, std::span<const int64_t> dims);
 
-// The same with one element, whose value is given. For libraries that have GPUs.
+// The same with one element of the given value. For libraries that support GPUs.
 nb::object allocate_full(nb::handle like, const Array& model, aclDataType dtype, const nb::object& value);
 
-// What the caller gets for an array of `allocate`, once it is written: JAX's arrays cannot be written, so its results are made
-// of NumPy arrays.
+// Returns the caller's form of an array of `allocate` after it is written. JAX's arrays cannot be written,
+// so its results are made of NumPy arrays.
 nb::object finished(nb::object array, Library library);
 
 std::string shape_text(std::span<const int64_t> dims);

@@ -1,4 +1,4 @@
-// Arrays of any library that has __dlpack__, and DLPack's names of types.
+// Reads arrays of any library that has __dlpack__, and DLPack's names of types.
 #include <nanobind/ndarray.h>
 
 #include "array_sources.h"
@@ -12,7 +12,7 @@ aclDataType dtype_of_dlpack(uint8_t code, uint8_t bits, uint16_t lanes) {
     aclDataType dtype;
   };
   static constexpr Row kRows[] = {
-      // The most frequent ones first: this is looked through for every tensor.
+      // The most frequent ones come first, because this list is searched for every tensor.
       {2, 32, ACL_FLOAT},       {4, 16, ACL_BF16},   {0, 64, ACL_INT64},     {2, 16, ACL_FLOAT16},
       {0, 32, ACL_INT32},       {2, 64, ACL_DOUBLE}, {0, 8, ACL_INT8},       {0, 16, ACL_INT16},
       {1, 8, ACL_UINT8},        {1, 16, ACL_UINT16}, {1, 32, ACL_UINT32},    {1, 64, ACL_UINT64},

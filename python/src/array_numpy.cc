@@ -1,4 +1,4 @@
-// NumPy arrays, through NumPy's C interface: no Python call, so that small operators stay small.
+// Reads NumPy arrays through NumPy's C interface, without a Python call, so that small operators stay fast.
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
 #include <numpy/arrayobject.h>
 
@@ -10,7 +10,8 @@ namespace openaclnn::python {
 
 namespace {
 
-// bfloat16 of ml_dtypes (or a copy of it, as TensorFlow has one) is a type that NumPy learns at run time.
+// bfloat16 of ml_dtypes (or of a copy, as in TensorFlow) is a type that is registered with NumPy at run
+// time.
 bool is_bfloat16(PyArray_Descr* descr) {
   const std::string_view name = descr->typeobj->tp_name;
   return name.ends_with("bfloat16");
@@ -114,7 +115,7 @@ bool describe_buffer(nb::handle object, const Name& name, Array& array) {
   array.keeper = nb::steal(PyArray_FromAny(object.ptr(), nullptr, 0, 0, 0, nullptr));
   if (!array.keeper.is_valid()) throw nb::python_error();
   fill(reinterpret_cast<PyArrayObject*>(array.keeper.ptr()), name, array);
-  if (PyArray_CheckScalar(object.ptr())) array.is_writable = false;  // what NumPy gives is a copy
+  if (PyArray_CheckScalar(object.ptr())) array.is_writable = false;  // NumPy returns a copy
   return true;
 }
 
@@ -128,7 +129,7 @@ nb::object allocate_numpy(aclDataType dtype, std::span<const int64_t> dims) {
   }
   if (descr == nullptr) throw nb::python_error();
   auto* const lengths = const_cast<npy_intp*>(reinterpret_cast<const npy_intp*>(dims.data()));
-  // It takes over the reference to `descr`.
+  // This takes over the reference to `descr`.
   nb::object made = nb::steal(PyArray_NewFromDescr(&PyArray_Type, descr, static_cast<int>(dims.size()),
                                                    lengths, nullptr, nullptr, 0, nullptr));
   if (!made.is_valid()) throw nb::python_error();

@@ -1,4 +1,5 @@
-// PyTorch's tensors: through the table of C functions that DLPack 1.3 defines where PyTorch has it, else through their methods.
+// Reads PyTorch's tensors: through the table of C functions of DLPack 1.3 if PyTorch has it, otherwise
+// through their methods.
 #include <nanobind/ndarray.h>
 
 #include <atomic>
@@ -11,8 +12,8 @@ namespace openaclnn::python {
 
 namespace {
 
-// The table that a type offers as the capsule __dlpack_c_exchange_api__. Only the function that fills a borrowed DLTensor is used;
-// the others are listed for their places.
+// The table that a type provides as the capsule __dlpack_c_exchange_api__. Only the function that fills a
+// borrowed DLTensor is used; the others are declared for the layout.
 struct ExchangeTable {
   uint32_t major, minor;
   ExchangeTable* previous;
@@ -38,7 +39,7 @@ const ExchangeTable* exchange_table(nb::handle type) {
   return table != nullptr && table->borrow != nullptr ? table : nullptr;
 }
 
-// A subclass with a __torch_dispatch__ of its own (DTensor, FakeTensor, …) has no elements at its address.
+// A subclass with its own __torch_dispatch__ (DTensor, FakeTensor, …) has no elements at its address.
 TypeFacts examine(nb::handle type) {
   TypeFacts facts;
   const nb::object torch = imported_module("torch");
@@ -59,11 +60,11 @@ struct KnownType {
   TypeFacts facts;
 };
 
-// A type is examined once. It is kept alive, so that its address is not given to another one, and so is what is known of it.
-// NULL: no type of PyTorch, or none yet, since PyTorch may be imported later.
+// A type is examined once. It and its table are kept alive, so that its address is not reused. NULL: not a
+// type of PyTorch, or unknown because PyTorch may be imported later.
 const KnownType* look_up(PyTypeObject* type) {
   static auto& known = *new std::unordered_map<PyTypeObject*, KnownType>;
-  static auto& mutex = *new std::mutex;  // for Pythons without a lock of their own
+  static auto& mutex = *new std::mutex;  // for Pythons without a global lock
   {
     const std::lock_guard lock(mutex);
     if (const auto found = known.find(type); found != known.end()) return &found->second;
@@ -77,7 +78,7 @@ const KnownType* look_up(PyTypeObject* type) {
   return &place->second;
 }
 
-// The tensors of a program mostly have one type: the one that was asked for last needs no lock.
+// Most tensors of a program have one type: repeated queries of one type need no lock.
 const KnownType* known_type(PyTypeObject* type) {
   static std::atomic<const KnownType*> last = nullptr;
   const KnownType* known = last.load(std::memory_order_acquire);
@@ -107,7 +108,7 @@ bool is_true(const nb::object& object) {
 
 std::string text_of(const nb::object& object) { return nb::str(object).c_str(); }
 
-// Refuses what has no elements in memory.
+// Rejects tensors without elements in memory.
 void require_memory(nb::handle object, const Name& name) {
   if (is_true(object.attr("is_sparse")) || is_true(object.attr("is_quantized")))
     refuse(name, " is sparse or quantized; a dense tensor is needed");
@@ -122,7 +123,7 @@ void describe_by_table(const ExchangeTable& table, nb::handle object, const Name
     const nb::python_error error;
     require_memory(object, name);
     const std::string text = nb::cast<std::string>(nb::str(error.value()));
-    refuse(name, " cannot be looked into: " + text.substr(0, text.find('\n')));  // the rest is a stack of C++
+    refuse(name, " cannot be looked into: " + text.substr(0, text.find('\n')));  // a C++ stack trace follows
   }
   array.dtype = dtype_of_dlpack(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes);
   array.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
@@ -164,7 +165,8 @@ bool has_flag(nb::handle object, PyObject* method) {
   return is_true(flag);
 }
 
-// Whether elements can be the real or the imaginary parts of complex numbers: these are two elements apart.
+// Returns whether elements can be the real or imaginary parts of complex numbers, which are two elements
+// apart.
 bool can_be_parts(const Array& array) {
   if (array.dtype != ACL_FLOAT && array.dtype != ACL_DOUBLE && array.dtype != ACL_FLOAT16) return false;
   for (int k = 0; k < array.rank; ++k) {
@@ -173,8 +175,9 @@ bool can_be_parts(const Array& array) {
   return true;
 }
 
-// A lazy conjugate is a flag on the memory of a complex tensor, and a lazy negative on its imaginary parts; only PyTorch's own
-// operators heed them. Asking costs as much as looking into the tensor, so only tensors that can have a flag are asked.
+// A lazy conjugate is a flag on a complex tensor, and a lazy negative a flag on its imaginary parts. Only
+// PyTorch's own operators apply them. Querying them costs as much as reading the tensor, so only tensors
+// that can have a flag are queried.
 void require_plain(nb::handle object, const Name& name, const Array& array) {
   static PyObject* const is_conj = PyUnicode_InternFromString("is_conj");
   static PyObject* const is_neg = PyUnicode_InternFromString("is_neg");

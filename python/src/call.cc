@@ -7,15 +7,16 @@ namespace openaclnn::python {
 
 namespace {
 
-// Every thread has a stream of its own in the default context: threads neither wait for each other's tasks nor get each
-// other's faults. Made at a thread's first call; made anew when somebody finalised the library in between.
+// Every thread has its own stream in the default context: threads neither wait for each other's tasks nor
+// get each other's faults. It is created at a thread's first call, and again after the program finalised
+// the library.
 class ThreadStream {
  public:
   ~ThreadStream() {
     if (stream_ != nullptr) (void)aclrtDestroyStream(stream_);
   }
 
-  // 0, or a code with a sentence.
+  // Returns 0, or a code with an error message.
   int get(aclrtStream* stream) {
     if (stream_ == nullptr) {
       if (const int code = bind_context(); code != 0) return code;
@@ -25,11 +26,12 @@ class ThreadStream {
     return 0;
   }
 
-  // Forgets a stream that the runtime does not know any more, and a context that is gone. true: there was one.
+  // Forgets a stream that the runtime no longer knows, and a context that was destroyed. Returns whether
+  // there was one.
   bool forget() { return std::exchange(stream_, nullptr) != nullptr; }
 
  private:
-  // A context that the program chose itself stays.
+  // Keeps a context that the program chose itself.
   static int bind_context() {
     aclrtContext context = nullptr;
     if (aclrtGetCurrentContext(&context) == 0) return 0;
@@ -56,7 +58,7 @@ class Workspace {
   void* memory_ = nullptr;
 };
 
-// Somebody finalised the library: the stream is gone.
+// The program finalised the library: the stream is destroyed.
 bool is_stale(int code) { return code == ACL_ERROR_RT_INVALID_HANDLE || code == ACL_ERROR_RT_CONTEXT_NULL; }
 
 int again() {
@@ -87,7 +89,7 @@ int require_current(const Place& place) {
 
 int enqueue(const Place& place, const Prepared& prepared, Phase2 phase2) {
   aclrtStream stream = nullptr;
-  nb::object workspace;  // its library uses the memory again for what comes later in the stream
+  nb::object workspace;  // its library reuses the memory for later work of the stream
   Array memory;
   int code = 0;
   try {

@@ -1,4 +1,5 @@
-// Runs an operator on arrays: handles that destroy themselves, and both phases with the wait for the results.
+// Runs an operator on arrays: handles that destroy themselves, and both phases including the wait for the
+// results.
 #pragma once
 
 #include <cstdint>
@@ -45,25 +46,26 @@ using IntArray = Handle<aclIntArray, aclDestroyIntArray>;
 
 Tensor make_tensor(const Array& array);
 TensorList make_list(std::span<const Array> arrays);
-// NULL for no numbers.
+// NULL if there are no numbers.
 IntArray make_int_array(std::span<const int64_t> numbers);
 
 using Phase2 = aclnnStatus (*)(void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
                                aclrtStream stream);
 
-// What phase 1 delivered. An executor that is not run is destroyed.
+// The results of phase 1. An executor that is not run is destroyed.
 struct Prepared {
   uint64_t workspace_bytes = 0;
   aclOpExecutor* executor = nullptr;
 };
 
-// Runs phase 2 in this thread's stream and waits. Needs no Python. Returns a code with a sentence; kAgain: somebody finalised the
-// library, so that the stream was gone, and a second attempt gets a new one.
+// Runs phase 2 in this thread's stream and waits. It does not need Python's lock. Returns a code with an
+// error message. kAgain: the program finalised the library, so the stream is destroyed, and a second
+// attempt gets a new one.
 inline constexpr int kAgain = -1;
 int run_and_wait(const Prepared& prepared, Phase2 phase2);
 
-// Both phases for callers that do not hold Python's lock; `phase1` is called with the addresses of the two results of every first
-// phase. Returns a code.
+// Runs both phases for callers that do not hold Python's lock. `phase1` gets the addresses of the two
+// results of phase 1. Returns a code.
 template <class Phase1>
 int run_without_python(Phase1&& phase1, Phase2 phase2) {
   int code = kAgain;
@@ -75,14 +77,15 @@ int run_without_python(Phase1&& phase1, Phase2 phase2) {
   return code;
 }
 
-// On a GPU: enqueues phase 2 in the place's stream, with memory for the workspace from the arrays' library. Holds Python's lock but
-// for phase 2. Returns a code, or kAgain as run_and_wait does.
+// On a GPU: enqueues phase 2 in the place's stream, with a workspace from the arrays' library. Holds
+// Python's lock except during phase 2. Returns a code, or kAgain as run_and_wait does.
 int enqueue(const Place& place, const Prepared& prepared, Phase2 phase2);
-// What must be current before phase 1.
+// Makes the context or stream current that phase 1 needs.
 int require_current(const Place& place);
 
-// The same for callers that do: it is released while the operator computes. Throws Failure. `ignored` is a code that counts as
-// success. On a GPU the results are there when the stream of the arrays' library gets there.
+// The same for callers that hold the lock: it is released while the operator computes. Throws Failure.
+// `ignored` is a code that counts as success. On a GPU the results are complete when the stream of the
+// arrays' library has run the work.
 template <class Phase1>
 void run(const Place& place, Phase1&& phase1, Phase2 phase2, int ignored = 0) {
   int code = kAgain;

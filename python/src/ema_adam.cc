@@ -24,8 +24,8 @@ using Arrays = std::vector<Array>;
 
 bool is_list(nb::handle object) { return PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()); }
 
-// What keeps the arrays of an argument alive: a list may be changed by another thread while the operator computes, or by an array's
-// own code while it is looked into, but a tuple of its entries may not.
+// Keeps the arrays of an argument alive. Another thread, or an array's own code, may change a list during
+// the call, but not a tuple of its entries.
 nb::object held(nb::handle object) {
   return is_list(object) ? nb::object(nb::tuple(object)) : nb::borrow(object);
 }
@@ -34,7 +34,7 @@ Array describe_one(Place& place, nb::handle object, const Name& name, bool is_ou
   return is_output ? place.output(object, name) : place.input(object, name);
 }
 
-// The arrays of a held list, or the one array as a list of its own.
+// Returns the arrays of a held list, or a list of one array.
 Arrays describe_all(Place& place, nb::handle object, const char* word, bool is_output) {
   Arrays arrays;
   if (!PyTuple_Check(object.ptr())) {
@@ -103,7 +103,7 @@ nb::object apply_fused_ema_adam(nb::handle grad, nb::handle var, nb::handle m, n
                                  to_flag(bias_correction, "bias_correction"),
                                  to_real(weight_decay, "weight_decay")};
   const bool is_plain = !is_list(grad) && var_copy.is_none() && grad_scale.is_none() && found_inf.is_none();
-  std::array<Array, 5> ones;  // without memory of its own: small models make many small calls
+  std::array<Array, 5> ones;  // needs no allocation: small models make many small calls
   if (is_plain) {
     for (size_t k = 0; k < ones.size(); ++k) ones[k] = describe_one(place, given[k], {kNames[k]}, k > 0);
   }
@@ -165,7 +165,7 @@ Raises
 ------
 AclnnError : a dtype, shape or attribute is not as above, or arrays provably overlap: interleaved
     ones may not be noticed.
-TypeError, ValueError : something is no array, is read-only or lies in memory of another device.
+TypeError, ValueError : an argument is not an array, is read-only or is in memory of another device.
 
 Arithmetic is IEEE float32, every operation rounded on its own; the bits depend on no thread or machine.
 Source: Kingma and Ba, "Adam" (2015); Loshchilov and Hutter, "Decoupled Weight Decay Regularization" (2019).

@@ -15,7 +15,7 @@ namespace {
 
 using Bound = std::optional<int64_t>;
 
-// The rows [start, end) of a table of `size` rows; none of them given: the whole table.
+// The rows [start, end) of a table of `size` rows. If none of them is given: the whole table.
 struct Part {
   Bound start, end, size;
 
@@ -25,7 +25,8 @@ struct Part {
         size(to_optional_integer(vocab_size, "vocab_size")) {}
 };
 
-// Calls visit(position, value) for every integer of an array in row-major order; false: the dtype is no INT32 or INT64.
+// Calls visit(position, value) for every integer of an array in row-major order. Returns false if the dtype
+// is not INT32 or INT64.
 template <class Visit>
 bool for_each_integer(const Array& array, Visit&& visit) {
   if (array.dtype != ACL_INT32 && array.dtype != ACL_INT64) return false;
@@ -40,7 +41,7 @@ bool for_each_integer(const Array& array, Visit&& visit) {
         offset += array.strides[k];
         break;
       }
-      // A dim of one element may have any stride, so nothing is ever added for a step that isn't taken.
+      // A dim of one element may have any stride, so steps that are not taken must not be added.
       offset -= array.strides[k] * (array.dims[k] - 1);
       at[k] = 0;
     }
@@ -48,8 +49,9 @@ bool for_each_integer(const Array& array, Visit&& visit) {
   return true;
 }
 
-// Indices relative to the rows [start, end) of a table. Rows that other processes hold become -1, which the operators skip: they
-// report it as a fault, so faults say nothing here and indices outside the whole table are found in this pass.
+// Indices relative to the rows [start, end) of a table. Rows of other processes become -1, which the
+// operators skip and report as a fault. These faults are therefore ignored, and this pass finds indices
+// outside the whole table.
 struct LocalIndices {
   std::vector<int64_t> values;
   Array array;

@@ -1,4 +1,4 @@
-// Failures of the C interface as Python exceptions.
+// Converts failures of the C interface to Python exceptions.
 #include "failure.h"
 
 #include <nanobind/nanobind.h>
@@ -19,7 +19,7 @@ struct Line {
   std::string sentence, name;
 };
 
-// A line of error text is "function: sentence [161002 ACLNN_ERR_PARAM_INVALID]".
+// A line of error text is "function: error message [161002 ACLNN_ERR_PARAM_INVALID]".
 Line parse(std::string_view line) {
   const size_t bracket = line.rfind(" [");
   if (bracket == std::string_view::npos || !line.ends_with(']')) return {std::string(line), "UNKNOWN"};
@@ -32,7 +32,7 @@ Line parse(std::string_view line) {
 void raise(const Failure& failure) {
   try {
     const std::string_view text = failure.what();
-    const Line line = parse(text.substr(0, text.find('\n')));  // the newest is the first
+    const Line line = parse(text.substr(0, text.find('\n')));  // the newest one comes first
     const nb::object make = nb::module_::import_("openaclnn.errors").attr("error_of");
     const nb::object error = make(failure.code(), line.name, with_python_names(line.sentence));
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());

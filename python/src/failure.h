@@ -1,4 +1,4 @@
-// How a code of the C interface becomes a Python exception of openaclnn.errors.
+// Converts codes of the C interface to the Python exceptions of openaclnn.errors.
 #pragma once
 
 #include <exception>

@@ -127,8 +127,8 @@ ffi::Error nsa_compress_grad(Buffer grad, Buffer input, Buffer weight, Out input
       aclnnNsaCompressGrad);
 }
 
-// var, m, v and s are given to XLA as aliases of the results, which therefore hold their values already. JAX has no int64 by
-// default, and learning rates come from schedules that are compiled: both are read here.
+// XLA gets var, m, v and s as aliases of the results, which therefore already hold their values. JAX has no
+// int64 by default, and learning rates come from compiled schedules: both are read here.
 ffi::Error apply_fused_ema_adam(Buffer grad, Buffer var, Buffer m, Buffer v, Buffer s, Buffer step, Buffer lr,
                                 Out var_out, Out m_out, Out v_out, Out s_out, double ema_decay, double beta1,
                                 double beta2, double eps, int64_t mode, int64_t bias_correction,

@@ -1,4 +1,4 @@
-// Names of arguments, word by word.
+// Translates names of arguments in error messages, word by word.
 #include "names.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 struct Argument {
   std::string_view c, python;
-  std::string_view function = "aclnn";  // how the sentence begins where the name is this argument's
+  std::string_view function = "aclnn";  // the start of the message if the name is this argument's
 };
 
 constexpr Argument kArguments[] = {

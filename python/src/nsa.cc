@@ -45,7 +45,7 @@ Lengths lengths_of(nb::handle object) {
   return lengths;
 }
 
-// The number of windows; 0 where the lengths are wrong, which the operator then explains.
+// Returns the number of windows; 0 if the lengths are wrong, which the operator then reports.
 int64_t windows_of(const Lengths& lengths, int64_t tokens, const Windowing& w) {
   return count_all_windows({lengths, w.type == 0, tokens}, {w.block, w.stride});
 }
@@ -62,7 +62,7 @@ nb::object nsa_compress(nb::handle input, nb::handle weight, nb::handle compress
     std::vector<int64_t> dims(input_array.shape().begin(), input_array.shape().end());
     if (!dims.empty()) {
       if (lengths.empty())
-        lengths = {dims[0]};  // the operator would look for batches that have so many windows
+        lengths = {dims[0]};  // without lengths the operator searches for batches with this number of windows
       dims[0] = windows_of(lengths, dims[0], w);
     }
     result = allocate(input, input_array, input_array.dtype, dims);
@@ -116,7 +116,7 @@ nb::object nsa_compress_grad(nb::handle grad, nb::handle input, nb::handle weigh
   return nb::make_tuple(finished(std::move(input_grad), library), finished(std::move(weight_grad), library));
 }
 
-// Derivatives of nsa_compress_grad pass these, so that all of them have the windows that it had.
+// Derivatives of nsa_compress_grad pass these lengths, so that all of them use the same windows.
 nb::list equal_ends(int64_t tokens, int64_t windows, int64_t block, int64_t stride) {
   nb::list ends;
   if (tokens < 0 || windows < 0 || block < 1 || stride < 1) return ends;
@@ -240,7 +240,7 @@ cache
 Raises
 ------
 AclnnIndexError (an IndexError) : a slot is not in the cache or a page not in input; that block is left
-    out, cache has all others. The sentence counts the elements of block_table row by row.
+    out, cache has all others. The error message counts the elements of block_table row by row.
 AclnnError : a dtype, shape or length is not as above. TypeError, ValueError : no array, read-only, another device.
 
 Source: the compression of keys and values in native sparse attention. C function: aclnnNsaCompressWithCache.)";

@@ -1,4 +1,4 @@
-// Numbers of Python as tensors of one element.
+// Converts Python numbers to tensors of one element.
 #include "number.h"
 
 #include <nanobind/stl/string.h>
@@ -20,7 +20,7 @@ namespace {
           .c_str());
 }
 
-// Arrays have __index__ and __float__ too; these are no arrays.
+// Arrays also have __index__ and __float__; these objects are not arrays.
 bool is_number(nb::handle object, int64_t) {
   if (PyLong_Check(object.ptr()) || is_numpy_integer(object)) return true;
   return PyIndex_Check(object.ptr()) != 0 && !nb::hasattr(object, "dtype");

@@ -1,4 +1,5 @@
-// A number that an operator reads from memory: an array of the caller's, or a number of Python, which is put there.
+// A number that an operator reads from memory: an array of the caller's, or a Python number that is copied
+// into memory.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,8 @@
 
 namespace openaclnn::python {
 
-// A number of Python stays in this object, or, where a GPU computes, lies in memory of the arrays' library. None: there is no such
-// number; an integer is always needed.
+// A Python number is stored in this object or, if a GPU computes, in memory of the arrays' library. None:
+// the number is missing; an integer is always required.
 template <class T>
 class Number {
  public:

@@ -1,4 +1,4 @@
-// One function per theme adds its operators to the module.
+// Declares one function per group of operators, which adds them to the module.
 #pragma once
 
 #include <nanobind/nanobind.h>

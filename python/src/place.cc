@@ -1,4 +1,4 @@
-// Streams of PyTorch and CuPy as streams of the library, and what may be where.
+// Wraps streams of PyTorch and CuPy as streams of the library, and checks the memory of arguments.
 #include "place.h"
 
 #include <cstdlib>
@@ -19,8 +19,9 @@ namespace openaclnn::python {
 
 namespace {
 
-// Handles over the streams of other libraries, by device and address. PyTorch's live as long as the process. CuPy destroys one with
-// its last reference, and CUDA may crash when it is asked about a stream that is gone: so there is a reference beside the handle.
+// Handles over the streams of other libraries, by device and address. PyTorch's streams live as long as the
+// process. CuPy destroys a stream with its last reference, and CUDA may crash if it is queried about a
+// destroyed stream: each handle therefore keeps a reference.
 class WrappedStreams {
  public:
   struct Wrapped {
@@ -43,7 +44,8 @@ class WrappedStreams {
 
   bool forget(int32_t device, void* address) { return take(device, address, false).has_value(); }
 
-  // Ends the handle of a stream that nothing but this map refers to any more, and with it the stream. Returns a code.
+  // Destroys the handle of a stream that only this map still references, and with it the stream. Returns a
+  // code.
   int end_unused(const Wrapped& stream) {
     const std::optional<Kept> unused = take(stream.device, stream.address, true);
     return unused ? aclrtDestroyStream(unused->handle) : 0;
@@ -64,7 +66,7 @@ class WrappedStreams {
     nb::object owner;
   };
 
-  // Whoever gets it drops the reference without the lock: Python may then run anything.
+  // The caller drops the reference without the lock: Python may then run any code.
   std::optional<Kept> take(int32_t device, void* address, bool only_unused) {
     const std::lock_guard lock(mutex_);
     const auto found = streams_.find({device, address});
@@ -81,7 +83,7 @@ class WrappedStreams {
 };
 
 WrappedStreams& wrapped_streams() {
-  static auto& streams = *new WrappedStreams;  // never destroyed: the library may be gone before Python ends
+  static auto& streams = *new WrappedStreams;  // never destroyed: Python may end after the library
   return streams;
 }
 
@@ -168,10 +170,10 @@ NativeStream Place::native_stream() const {
   } else if (array_.library == Library::cupy) {
     owner = nb::module_::import_("cupy").attr("cuda").attr("get_current_stream")();
     address = owner.attr("ptr");
-    // Such a stream ends with something else than its object.
+    // Such a stream has another lifetime than its object.
     if (nb::cast<std::string>(nb::type_name(owner.type())).ends_with("ExternalStream")) owner.reset();
   } else {
-    return {};  // others speak of no stream: CUDA's default one, which waits for all that are not told otherwise
+    return {};  // no stream given: CUDA's default one, which waits for all other blocking streams
   }
   void* const native = PyLong_AsVoidPtr(address.ptr());
   if (native == nullptr && PyErr_Occurred() != nullptr) throw nb::python_error();
@@ -185,7 +187,7 @@ int Place::get_stream(aclrtStream* stream) const {
 
 bool Place::forget_stream() const { return wrapped_streams().forget(array_.device, native_stream().address); }
 
-// Empty arrays may lie anywhere, so that a call need not have one on a GPU.
+// Empty arrays may be in any memory, so that a call does not need one on a GPU.
 void Place::require_array() const {
   if (!object_.is_valid())
     throw nb::value_error(

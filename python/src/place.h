@@ -1,4 +1,4 @@
-// Where a call computes: on the CPU, or on the GPU that its arrays are on, in the stream of their library.
+// Where a call computes: on the CPU, or on the GPU of its arrays, in the stream of their library.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,11 @@
 
 namespace openaclnn::python {
 
-// Whether the package computes on GPUs. openaclnn/_platform.py settles OPENACLNN_DEVICE before the library looks at it.
+// Returns whether the package computes on GPUs. openaclnn/_platform.py sets OPENACLNN_DEVICE before the
+// library reads it.
 bool computes_on_gpu();
 
-// A stream of CUDA, and the object that destroys it with its last reference; invalid where there is none.
+// A CUDA stream, and the object that destroys it with its last reference; invalid if there is none.
 struct NativeStream {
   void* address = nullptr;
   nb::object owner;
@@ -18,22 +19,23 @@ struct NativeStream {
 
 class Place {
  public:
-  // Refuses memory that the device cannot reach, and a second GPU. The first array that has elements says which GPU it is and which
-  // library's stream and memory are used; `object` must outlive this.
+  // Rejects memory that the device cannot access, and a second GPU. The first array with elements
+  // determines the GPU and the library whose stream and memory are used; `object` must outlive this.
   void require(nb::handle object, const Array& array, const Name& name);
   // Describes an argument and requires it.
   Array input(nb::handle object, const Name& name);
   Array output(nb::handle object, const Name& name);
 
-  // Refuses GPUs: `what` is computed by the host, in its own memory.
+  // Rejects GPUs: the host computes `what` in its own memory.
   static void require_host(const char* what);
 
-  // On a GPU: the stream in which the arrays' library enqueues its work, in the thread's context. Returns a code.
+  // On a GPU: gets the stream of the arrays' library, in the thread's context. Returns a code.
   int get_stream(aclrtStream* stream) const;
-  // Forgets that stream, which the runtime does not know any more; the next one is made anew. false: there was none.
+  // Forgets that stream, which the runtime no longer knows; the next one is created again. Returns false if
+  // there was none.
   bool forget_stream() const;
 
-  // On a GPU: memory that the arrays' library gives, and takes back in the order of its stream.
+  // On a GPU: memory from the arrays' library, which is released in the order of its stream.
   nb::object allocate_bytes(uint64_t bytes) const;
   nb::object allocate_number(const nb::object& value, aclDataType dtype) const;
 
@@ -42,10 +44,10 @@ class Place {
   void require_array() const;
 
   nb::handle object_;
-  Array array_;  // rank and layout mean nothing
+  Array array_;  // only its library and device are used
 };
 
-// Waits for all work of the package on GPUs; a fault of it throws.
+// Waits for all work of the package on GPUs; throws if it has a fault.
 void synchronize();
 
 }  // namespace openaclnn::python

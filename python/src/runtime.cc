@@ -1,4 +1,4 @@
-// What openaclnn.doctor() asks the library.
+// The library's facts for openaclnn.doctor().
 #include <dlfcn.h>
 
 #include "call.h"
@@ -38,7 +38,7 @@ nb::tuple memory_info() {
   return nb::make_tuple(free_bytes, total_bytes);
 }
 
-// What describe() finds, for tests of every kind of array.
+// Returns the facts of an array as a dict, for tests of every kind of array.
 nb::dict inspect(nb::handle object) {
   const Array array = describe(object, {"object"});
   nb::dict facts;

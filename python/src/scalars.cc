@@ -1,4 +1,4 @@
-// Scalars by Python's number protocol.
+// Converts scalars by Python's number protocol.
 #include "scalars.h"
 
 #include <nanobind/stl/string.h>

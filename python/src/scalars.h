@@ -1,5 +1,5 @@
-// Numbers among the arguments of a call, each refused with a sentence that names it. nanobind's own conversion would refuse the call
-// as a whole, and takes no scalars of NumPy for ints and bools.
+// Numbers among the arguments of a call. Each is rejected with an error message that names it. nanobind's
+// own conversion would reject the call as a whole, and does not accept NumPy scalars as ints and bools.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@ namespace openaclnn::python {
 
 namespace nb = nanobind;
 
-// Anything with __float__ or __index__: a float, an int, a scalar of NumPy, a tensor of one element.
+// Accepts anything with __float__ or __index__: a float, an int, a NumPy scalar, a tensor of one element.
 double to_real(nb::handle object, const char* name);
 
-// Anything with __index__ that fits 64 bits; no float, so that nothing is cut off.
+// Accepts anything with __index__ that fits 64 bits; rejects floats, so that nothing is truncated.
 int64_t to_integer(nb::handle object, const char* name);
 
 // The same or None.
 std::optional<int64_t> to_optional_integer(nb::handle object, const char* name);
 
-// A bool, of Python or NumPy, or an int that is 0 or 1.
+// Accepts a bool, of Python or NumPy, or an int that is 0 or 1.
 bool to_flag(nb::handle object, const char* name);
 
 }  // namespace openaclnn::python

@@ -1,4 +1,4 @@
-# Shared by the Python tests: which libraries of arrays there are, random data, and the reasons of skipped tests.
+# Shared by the Python tests: the available array libraries, random data, and the reasons of skipped tests.
 import importlib
 import os
 import random
@@ -9,13 +9,13 @@ import pytest
 
 import openaclnn
 
-# The same examples in every run, and no limit of time: the machine may be busy.
+# The same examples in every run, without a time limit: the machine may be busy.
 hypothesis.settings.register_profile("openaclnn", deadline=None, max_examples=60, derandomize=True, database=None)
 hypothesis.settings.load_profile("openaclnn")
 
 
 def optional(name):
-    """A module or None."""
+    """Returns a module or None."""
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -53,7 +53,7 @@ HALF_ULP = {"float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 
 @pytest.fixture(autouse=True)
 def seed():
-    """The same numbers in every run; OPENACLNN_TEST_SEED gives others."""
+    """Returns the same numbers in every run; OPENACLNN_TEST_SEED gives others."""
     number = int(os.environ.get("OPENACLNN_TEST_SEED", "1"))
     random.seed(number)
     np.random.seed(number)

@@ -1,5 +1,6 @@
-# Runs in a process of its own: CuPy and PyTorch as far as the package looks at them, with arrays on the emulated GPU, whose memory is the host's.
-"""usage: fake_gpu.py LIBRARY FILE: computes what test_gpu.py compares into an .npz file, or prints what failed.
+# Runs in its own process: fakes the parts of CuPy and PyTorch that the package uses, with arrays on the emulated GPU in host
+# memory.
+"""usage: fake_gpu.py LIBRARY FILE: writes the results that test_gpu.py compares into an .npz file, or prints the failed checks.
 
 LIBRARY: cupy or torch, both fake; or real-cupy, real-torch, on a real GPU."""
 import ctypes
@@ -34,14 +35,14 @@ new_capsule.restype, new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, 
 
 
 class FakeArray:
-    """An array on GPU `index` whose elements are those of a NumPy array."""
+    """Returns an array on GPU `index` with the elements of a NumPy array."""
 
     def __init__(self, host, index=0):
         self.host, self.index = host, index
         self.dtype, self.shape = host.dtype, host.shape
 
     def __dlpack__(self, **options):
-        """A capsule that lives no longer than this array."""
+        """A capsule that lives only as long as this array."""
         numbers = ctypes.c_int64 * max(self.host.ndim, 1)
         code = {"i": 0, "u": 1, "f": 2}[self.host.dtype.kind]
         self.kept = managed = Managed()
@@ -55,7 +56,7 @@ class FakeArray:
 
 
 class FakeTensor(FakeArray):
-    """The same in the words of PyTorch."""
+    """The same with PyTorch's attributes."""
     is_sparse = is_quantized = False
     __dlpack__ = __dlpack_device__ = None
 
@@ -76,12 +77,12 @@ class FakeTensor(FakeArray):
 
 
 def fake_library(name, stream):
-    """The module cupy or torch: its array type, what makes arrays, and its current stream."""
+    """Makes the module cupy or torch: its array type, its functions that make arrays, and its current stream."""
     library = types.ModuleType(name)
     array = FakeArray if name == "cupy" else FakeTensor
     array.__module__ = name
     library.array = array
-    library.kept = []  # memory serves the stream's work after its array is gone; here it is never given out again
+    library.kept = []  # a stream's work uses memory after its array is deleted; here memory is never reused
 
     def full(shape, value, dtype, **place):
         library.kept.append(np.full(shape, value, str(dtype).removeprefix("torch.")))
@@ -110,7 +111,7 @@ def inputs():
 
 
 def results(make, host):
-    """Every function on arrays that make() makes; host() gives what an array holds, once it is computed."""
+    """Runs every function on arrays that make() makes; host() returns the elements of a finished array."""
     a = {name: [make(x) for x in value] if isinstance(value, list) else make(value) for name, value in inputs().items()}
     outputs = {
         "embedding": openaclnn.embedding(a["table"], a["indices"]),
@@ -131,7 +132,7 @@ def results(make, host):
 
 
 def compare(library, plugin, path):
-    """Runs this file for a library of arrays in a process that computes on GPUs; what it finds must be what the CPU finds here."""
+    """Runs this file for an array library in a process that computes on GPUs. The results must equal the CPU's here."""
     done = subprocess.run([sys.executable, "-W", "ignore", __file__, library, str(path)], capture_output=True, text=True, timeout=300,
                           env={**os.environ, "OPENACLNN_DEVICE": "cuda", "OPENACLNN_CUDA_PLUGIN": str(plugin)})
     assert done.returncode == 0, done.stdout + done.stderr
@@ -139,7 +140,7 @@ def compare(library, plugin, path):
     found = np.load(path)
     assert set(found) == set(expected)
     for name, values in expected.items():
-        if name == "weight_grad":  # whose order of additions is the device's own
+        if name == "weight_grad":  # the device has its own order of additions
             np.testing.assert_allclose(found[name], values, rtol=1e-5)
         else:
             assert found[name].tobytes() == values.tobytes(), name
@@ -166,7 +167,7 @@ def check_refusals(library):
 
 
 def check_order(library, stream, gpu):
-    """Work waits in the library's stream, and faults come with synchronize()."""
+    """Tests that work waits in the library's stream, and that synchronize() reports faults."""
     table, out = library.array(np.ones((3, 2), np.float32)), library.array(np.zeros((2, 2), np.float32))
     gpu.openaclnn_fake_cuda(b"held")
     openaclnn.embedding(table, library.array(np.array([1, 2])), out=out)
@@ -180,7 +181,8 @@ def check_order(library, stream, gpu):
 
 
 def check_capture(library, stream, gpu):
-    """A call becomes part of a CUDA graph, with its workspace and its numbers, and computes when the graph is launched."""
+    """Tests that a CUDA graph can contain a call with its workspace and its numbers, which computes when the graph is
+    launched."""
     handle, graph, launchable = ctypes.c_void_p(stream), ctypes.c_void_p(), ctypes.c_void_p()
     state = [library.array(np.ones(8, np.float32)) for _ in range(4)]
     assert gpu.cudaStreamBeginCapture(handle, 0) == 0
@@ -194,7 +196,7 @@ def check_capture(library, stream, gpu):
 
 
 class OwnStream:
-    """A stream of CuPy's, which is destroyed with its last reference."""
+    """A CuPy stream, which is destroyed with its last reference."""
 
     def __init__(self, gpu):
         handle = ctypes.c_void_p()
@@ -209,7 +211,8 @@ class OwnStream:
 
 
 def check_own_streams(library, gpu):
-    """A stream whose last reference the program drops lives until its work is waited for, and not much longer."""
+    """Tests that a stream whose last reference the program drops lives until its work has been waited for, and not much
+    longer."""
     table, indices = library.array(np.ones((3, 2), np.float32)), library.array(np.array([1, 2]))
     before = library.stream
     for _ in range(3):

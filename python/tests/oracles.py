@@ -1,5 +1,5 @@
-# The formulas in NumPy double, written from the docstrings: what the tests compare with.
-"""Every function takes and gives NumPy arrays of any dtype and computes in double."""
+# The formulas in NumPy double, written from the docstrings, with which the tests compare.
+"""Every function takes and returns NumPy arrays of any dtype and computes in double."""
 import numpy as np
 
 
@@ -51,7 +51,7 @@ def grouped_bias_add_grad(grad_y, ends):
 
 
 def windows(ends, block, stride):
-    """The first tokens of all windows."""
+    """Returns the first tokens of all windows."""
     first = []
     for start, end in zip([0, *ends[:-1]], ends):
         first += list(range(start, end - block + 1, stride))
@@ -76,7 +76,7 @@ def nsa_compress_grad(grad, tokens, weight, block, stride, ends):
 
 
 def nsa_compress_with_cache(tokens, weight, slots, cache, block, stride, lengths):
-    """The cache afterwards. tokens[b] are those of sequence b, without pages."""
+    """Returns the updated cache. tokens[b] are those of sequence b, without pages."""
     cache = wide(cache).copy()
     for sequence, slot, length in zip(tokens, slots, lengths):
         if length >= block and (length - block) % stride == 0:

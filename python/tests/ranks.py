@@ -1,4 +1,4 @@
-# One process of a group for test_distributed.py: runs every case, compares with one process, and writes down what happened.
+# One process of a group for test_distributed.py: runs every case, compares with one process, and writes the results.
 """usage: ranks.py RANK SIZE FOLDER; results go to FOLDER/RANK.json: a case's name, then "ok" or its traceback."""
 import json
 import pathlib
@@ -32,7 +32,7 @@ def train(model, optimizer, steps, part=slice(None)):
 
 
 def whole(steps=4, **options):
-    """What one process computes."""
+    """Computes the results of a single process."""
     model = network()
     optimizer = oat.FusedEmaAdamW(model.parameters(), lr=0.05, ema_decay=0.9, **options)
     train(model, optimizer, steps)
@@ -72,7 +72,8 @@ def data_parallel(rank, size, folder):
 
 
 def zero_redundancy_without_a_share(rank, size, folder):
-    """ZeroRedundancyOptimizer with fewer parameters than processes: those without one count steps as the others do."""
+    """ZeroRedundancyOptimizer with fewer parameters than processes: processes without parameters count steps as the others
+    do."""
     from torch.distributed.optim import ZeroRedundancyOptimizer
 
     parameter = torch.nn.Parameter(torch.ones(3))
@@ -103,7 +104,7 @@ def zero_redundancy(rank, size, folder):
 
 
 def fully_sharded(rank, size, folder):
-    """FSDP2: state is made of DTensors; the bits are those of one process, and so is the checkpoint."""
+    """FSDP2: state consists of DTensors. Its bits and the checkpoint are those of one process."""
     import torch.distributed.checkpoint as checkpoint
     from torch.distributed.checkpoint.state_dict import StateDictOptions, get_optimizer_state_dict, set_optimizer_state_dict
     from torch.distributed.device_mesh import init_device_mesh
@@ -161,7 +162,7 @@ def sequence_parallel(rank, size, folder):
 
 
 def vocabulary_parallel(rank, size, folder):
-    """A table spread over processes: forward and gradients have the bits of a whole table."""
+    """A table split over processes: forward and gradients have the bits of a whole table."""
     ids = batch(1)
     for padding, scale in ((None, False), (2, False), (2, True)):
         table = oat.Embedding(ROWS, COLUMNS, padding_idx=padding, scale_grad_by_freq=scale)
@@ -189,7 +190,7 @@ def vocabulary_parallel(rank, size, folder):
 
 
 def counts_of_the_batch(rank, size, folder):
-    """scale_grad_by_freq with a batch that is spread over processes: counts of all of it."""
+    """scale_grad_by_freq with a batch that is split over processes: counts of all of it."""
     ids, grad = batch(2), torch.randn(16, 3, COLUMNS, generator=torch.Generator().manual_seed(4))
     mine = slice(rank * 16 // size, (rank + 1) * 16 // size)
     counts = distributed.global_counts(ids[mine], ROWS)
@@ -200,7 +201,7 @@ def counts_of_the_batch(rank, size, folder):
 
 
 def experts(rank, size, folder):
-    """Biases of experts that are spread over processes: each has its groups; the bits are those of one process."""
+    """Biases of experts that are split over processes: each has its groups; the bits are those of one process."""
     sizes = torch.tensor([5, 0, 9, 2, 7, 1, 3, 6])
     rows = torch.randn(int(sizes.sum()), COLUMNS, generator=torch.Generator().manual_seed(6))
     expected = oat.grouped_bias_add_grad(rows, sizes, 1)
@@ -211,7 +212,7 @@ def experts(rank, size, folder):
 
 
 def token_compression(rank, size, folder):
-    """Heads, or windows of one sequence, spread over processes."""
+    """Heads, or windows of one sequence, split over processes."""
     generator = torch.Generator().manual_seed(7)
     tokens, weight = torch.randn(50, 4, 5, generator=generator), torch.randn(8, 4, generator=generator)
     expected = oat.nsa_compress(tokens, weight, 8, 4)
@@ -235,7 +236,7 @@ def token_compression(rank, size, folder):
 CASES = [data_parallel, zero_redundancy, zero_redundancy_without_a_share, fully_sharded, sequence_parallel,
          vocabulary_parallel, counts_of_the_batch, experts, token_compression]
 NEEDS = {"fully_sharded": (2, 6), "sequence_parallel": (2, 6)}
-ARE_WAITED_FOR = {"fully_sharded", "sequence_parallel"}  # where one rank fails, others may wait in a collective
+ARE_WAITED_FOR = {"fully_sharded", "sequence_parallel"}  # if one rank fails, others may wait in a collective
 
 
 def main(rank, size, folder):

@@ -1,4 +1,4 @@
-# Any arguments: whatever arrays, numbers and objects a call gets, it succeeds or raises one of the documented exceptions.
+# Tests any arguments: with any arrays, numbers and objects a call succeeds or raises one of the documented exceptions.
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -13,7 +13,7 @@ DOCUMENTED = (openaclnn.AclnnError, TypeError, ValueError, IndexError, OverflowE
 
 @st.composite
 def arrays(draw):
-    """Arrays of any dtype and small shape, with any layout, of NumPy or PyTorch; sometimes something else."""
+    """Draws arrays of any dtype and small shape, with any layout, of NumPy or PyTorch; sometimes another object."""
     kind = draw(st.integers(0, 19))
     if kind == 0:
         return draw(st.one_of(st.none(), st.integers(), st.floats(), st.text(max_size=2), st.lists(st.integers(), max_size=2)))

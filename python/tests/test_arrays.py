@@ -1,4 +1,5 @@
-# What counts as an array: libraries, dtypes, strides, read-only memory, and objects that are refused with a sentence.
+# Tests which objects are arrays: libraries, dtypes, strides, read-only memory, and objects that are rejected with an error
+# message.
 import array
 import ctypes
 import weakref
@@ -121,7 +122,7 @@ def test_read_only_outputs_are_refused():
 
 
 class Namespace:
-    """The one function of the array API standard that is needed."""
+    """The only required function of the array API standard."""
 
     @staticmethod
     def empty(shape, dtype, device):
@@ -196,7 +197,7 @@ def test_lazy_conjugates_and_negatives_are_refused():
 
 
 def test_entries_of_lists_live_as_long_as_the_call():
-    """A list that loses its entries while they are looked into, as by another thread while the operator computes."""
+    """A list that loses its entries while the package reads them, as by another thread while the operator computes."""
     class Watching:
         memory = np.ones(2, np.float32)
 
@@ -214,7 +215,7 @@ def test_entries_of_lists_live_as_long_as_the_call():
         alive.append(entry() is not None)
         raise AttributeError  # ends the call
 
-    class Entry(np.ndarray):  # has weak references
+    class Entry(np.ndarray):  # supports weak references
         pass
 
     moments = [np.ones(2, np.float32).view(Entry)]

@@ -1,4 +1,4 @@
-# Scripts written for torch_npu, MindSpeed and pyACL run with one import more. Each runs in a process of its own.
+# Tests that scripts written for torch_npu, MindSpeed and pyACL run with one additional import. Each runs in its own process.
 import subprocess
 import sys
 
@@ -338,7 +338,7 @@ def test_contexts_and_compiled_functions_know_the_device():
 
 @needs_torch
 def test_functions_of_torchscript_know_the_device(tmp_path):
-    """TorchScript wants a file."""
+    """TorchScript needs a file."""
     program = tmp_path / "scripted.py"
     program.write_text(SCRIPTED)
     run(f"import runpy; runpy.run_path({str(program)!r})")
@@ -370,7 +370,7 @@ def test_installed_packages_stay_what_they_are(module, tmp_path):
 
 @pytest.mark.parametrize("module", ["acl", "torch_npu", "mindspeed"])
 def test_modules_that_are_loaded_already_stay(module):
-    """As PyTorch loads an installed torch_npu by itself."""
+    """Tests autoloading, as PyTorch loads an installed torch_npu."""
     if module != "acl":
         pytest.importorskip("torch")
     run(f"import sys, types; real = sys.modules[{module!r}] = types.ModuleType({module!r}); before = dict(vars(real)); "

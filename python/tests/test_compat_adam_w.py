@@ -1,4 +1,5 @@
-# torch_npu.npu_apply_adam_w of openaclnn.compat: its numbers, and what it refuses. Each script runs in a process of its own.
+# Tests torch_npu.npu_apply_adam_w of openaclnn.compat: its results and the arguments it rejects. Each script runs in its own
+# process.
 import subprocess
 import sys
 

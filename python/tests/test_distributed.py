@@ -1,4 +1,4 @@
-# Two and four gloo processes on this machine against one process: see ranks.py for the cases.
+# Compares two and four gloo processes on this machine with one process: see ranks.py for the cases.
 import json
 import os
 import pathlib
@@ -20,7 +20,7 @@ PROGRAM = pathlib.Path(__file__).with_name("ranks.py")
 
 
 def run_ranks(program, size, folder):
-    """Runs Python with the words `program` and each rank's arguments, up to the end or the limit of time."""
+    """Runs Python with the words `program` and each rank's arguments, until the end or the time limit."""
     environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", "OPENACLNN_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
     started = []
     for rank in range(size):
@@ -38,7 +38,7 @@ def run_ranks(program, size, folder):
 
 
 def run(size, folder_of):
-    """Starts the processes once for each size; the folder with their results and what they saved."""
+    """Runs the processes once for each size. Returns the folder with their results and saved files."""
     if size not in _runs:
         folder = folder_of.mktemp(f"ranks{size}")
         run_ranks([str(PROGRAM)], size, folder)
@@ -77,7 +77,7 @@ def test_ranks_reproduce_one_process(case, size, tmp_path_factory):
 
 
 def check_averages(optimizer, model):
-    """The averages of a checkpoint of two ranks are those that one process has."""
+    """The averages of a checkpoint of two ranks equal those of one process."""
     import ranks
 
     expected, other = ranks.whole()

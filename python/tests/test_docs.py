@@ -1,4 +1,5 @@
-# The Python blocks of the pages run: each page from top to bottom, in an empty folder, the visible text only. tests/docs runs the other languages.
+# Runs the Python blocks of the pages: each page from top to bottom, in an empty folder, only the visible text. tests/docs runs
+# the other languages.
 import pathlib
 import sys
 
@@ -10,12 +11,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "
 import pages  # noqa: E402
 
 BLOCKS = {page: [block for block in pages.blocks(page) if block.language == "python"] for page in pages.pages()}
-# The pages speak of the newest versions; what older ones lack is said there and tested elsewhere.
+# The pages describe the newest versions. They name the features that older versions lack, which other tests cover.
 NEWEST_TORCH, NEWEST_JAX = (2, 4), (0, 5)
 
 
 def why_not(text):
-    """Why blocks with this text cannot run here, or None."""
+    """Returns why blocks with this text cannot run here, or None."""
     if "torch" in text and torch_version() < NEWEST_TORCH:
         return f"needs PyTorch {NEWEST_TORCH[0]}.{NEWEST_TORCH[1]} or later; here is {torch.__version__ if torch else 'none'}"
     if "jax" in text and (jax is None or tuple(map(int, jax.__version__.split(".")[:2])) < NEWEST_JAX):
@@ -25,7 +26,7 @@ def why_not(text):
 
 @pytest.fixture
 def torch_as_it_was():
-    """A page may make this process's PyTorch know NPUs; other tests want PyTorch as it is."""
+    """Restores PyTorch after a page, because a page may install NPU devices in this process."""
     yield
     compat = sys.modules.pop("openaclnn.compat.torch_npu", None)
     if compat is not None:

@@ -1,4 +1,4 @@
-# Failures: the exception's class, code, name and sentence, and that the package goes on working.
+# Tests failures: the exception's class, code, name and error message, and that the package works afterwards.
 import pickle
 import re
 import threading
@@ -55,11 +55,11 @@ def test_an_index_out_of_range_is_an_index_error():
         openaclnn.embedding_dense_backward(np.ones((3, 2), np.float32), np.array([0, 1, -1]), 4)
     with pytest.raises(IndexError, match=r"group_idx\[1\] = 2"):
         openaclnn.grouped_bias_add_grad(np.ones((4, 2), np.float32), np.array([3, 2]))
-    openaclnn.embedding(table, np.array([0, 1]))  # nothing is left over
+    openaclnn.embedding(table, np.array([0, 1]))  # no error remains
 
 
 def test_sentences_name_arguments_of_python():
-    """Whatever the operators refuse: no word of a sentence is a name of C but functions', types' and codes'."""
+    """The operators' error messages contain no C names except those of functions, types and codes."""
     f, i = np.float32, np.int64
     z, table, tokens, weight = np.zeros(3, f), np.zeros((3, 2), f), np.zeros((6, 1, 2), f), np.zeros((2, 1), f)
     small, cache, pages = np.zeros(1, np.int32), np.zeros((4, 1, 2), f), np.zeros((2, 3, 1, 2), f)
@@ -195,7 +195,7 @@ def test_tensors_without_memory_are_named():
 
 
 def test_scalars_of_numpy_are_no_outputs():
-    """NumPy shows a copy of them, so that an update would be lost."""
+    """NumPy passes a copy of them, so that an update would be lost."""
     a = [np.array(value, np.float32) for value in (1, 1, 0, 1)]
     with pytest.raises(ValueError, match="v is read-only"):
         openaclnn.apply_fused_ema_adam_(*a[:3], np.float32(0), a[3], 1)
@@ -240,7 +240,7 @@ def test_errors_can_be_pickled():
 
 
 def test_faults_stay_with_the_thread_that_made_them():
-    """Threads have streams of their own: an index error surfaces where it was made, nowhere else."""
+    """Each thread has its own stream: an index error is raised only in the thread that made it."""
     table = np.ones((4, 2), np.float32)
     wrong, outcomes = np.array([7]), {}
 
@@ -262,7 +262,7 @@ def test_faults_stay_with_the_thread_that_made_them():
 
 
 def test_other_threads_run_while_an_operator_computes():
-    """The lock of Python is released: a thread counts on while a large step runs."""
+    """Python's lock is released: a thread continues to count while a large step runs."""
     lists = [np.ones(1 << 22, np.float32) for _ in range(5)]
     counted, stop = [0], threading.Event()
 

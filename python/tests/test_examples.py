@@ -1,4 +1,5 @@
-# The examples, the notebook and the measurement of overhead run, and say what they promise; read from the tree.
+# Tests that the examples, the notebook and the overhead benchmark run and print the promised results. They are read from the
+# tree.
 import os
 import pathlib
 import shutil
@@ -26,7 +27,7 @@ def test_example(name, tmp_path):
 
 
 def test_the_compressed_transformer_learns_without_the_project(tmp_path):
-    """Copied alone it has a text; a text that is not there is refused with a sentence."""
+    """A copy of the example alone has a text. A missing file is rejected with an error message."""
     program = shutil.copy(EXAMPLES / "nsa_transformer.py", tmp_path)
     for arguments, code, sentence in (["--seconds", "4"], 0, "learning Python's own reference"), (["--text", "no.txt"], 1, "no file"):
         done = subprocess.run([sys.executable, "-W", "ignore", program, *arguments], capture_output=True, text=True,
@@ -39,7 +40,7 @@ def test_every_example_is_run():
 
 
 def test_overhead_of_a_call():
-    """Measures and prints; its goals are judged by `overhead.py --check` on a quiet machine, not here."""
+    """It measures and prints. `overhead.py --check` compares with the goals on a quiet machine, not this test."""
     program = EXAMPLES.parents[1] / "python" / "bench" / "overhead.py"
     done = subprocess.run([sys.executable, "-W", "ignore", str(program)], capture_output=True, text=True, timeout=300)
     print(done.stdout)
@@ -47,7 +48,7 @@ def test_overhead_of_a_call():
 
 
 def test_triton_peer_of_token_compression():
-    """What the GPU benchmark compares with computes the same, in Triton's interpreter."""
+    """The peers of the GPU benchmark compute the same results, in Triton's interpreter."""
     if optional("triton") is None:
         pytest.skip("Triton is not installed")
     program = EXAMPLES.parents[1] / "bench" / "gpu" / "triton_pool.py"

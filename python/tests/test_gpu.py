@@ -1,4 +1,4 @@
-# The package on GPUs: arrays of CuPy and PyTorch that lie there, on the emulated GPU that the C++ tests use.
+# Tests the package on GPUs: arrays of CuPy and PyTorch in memory of the emulated GPU that the C++ tests use.
 import os
 import pathlib
 import subprocess
@@ -24,13 +24,13 @@ def run(arguments, plugin):
 @pytest.mark.skipif(not EMULATED.exists(), reason=f"the emulated GPU is not built: ./dev build release makes {EMULATED.name}")
 @pytest.mark.parametrize("library", ["cupy", "torch"])
 def test_arrays_on_a_gpu_are_used_where_they_lie(library, tmp_path):
-    """Results, order in the library's stream, faults, refusals and graphs; nothing here tells about a real GPU."""
+    """Tests results, order in the library's stream, faults, rejections and graphs. It proves nothing about a real GPU."""
     fake_gpu.compare(library, EMULATED, tmp_path / "results.npz")
 
 
 @pytest.mark.skipif(not EMULATED.exists(), reason=f"the emulated GPU is not built: ./dev build release makes {EMULATED.name}")
 def test_a_call_without_an_array_on_the_gpu_is_refused():
-    """Empty arrays may lie anywhere, but a number needs memory of some library."""
+    """Empty arrays may be in any memory, but a number needs memory of a library."""
     program = ("import numpy as np, openaclnn\n"
                "arrays = [np.zeros(0, np.float32) for _ in range(5)]\n"
                "for more in ({}, {'grad_scale': 2.0}):\n"

@@ -1,4 +1,4 @@
-# Nothing is leaked: no memory over many calls, good or failing, no references, and no objects of nanobind at exit.
+# Tests for leaks: memory over many calls, successful or failing, references, and objects of nanobind at exit.
 import subprocess
 import sys
 

@@ -1,4 +1,4 @@
-# Token compression without lengths of sequences: what None means, forward and backward, and lengths that are no lengths.
+# Tests token compression without lengths of sequences: the meaning of None, forward and backward, and invalid lengths.
 import os
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from conftest import FLOATS, jax, needs_jax, needs_torch, numpy_dtype, torch
 if torch is not None:
     import openaclnn.torch as oat
 
-# Three windows of four tokens, 3 apart, fit one sequence of 12 tokens as well as three of 4.
+# Three windows of four tokens, with stride 3, fit one sequence of 12 tokens as well as three of 4.
 AMBIGUOUS = (12, 4, 3)
 
 
@@ -65,7 +65,7 @@ def test_lengths_beyond_any_sum(lengths, kind):
 
 
 class Described:
-    """An array that says of itself what it likes."""
+    """An array with an arbitrary description of itself."""
 
     def __init__(self, shape, strides=None, dtype="<i8"):
         self.memory = np.zeros(4, dtype)
@@ -74,7 +74,7 @@ class Described:
 
 @pytest.mark.parametrize("shape", [(0, 2**62, 2**62), (2**62, 0, 2**62), (2**62, 2**62, 0)])
 def test_shapes_without_elements_may_be_huge(shape):
-    """NumPy refuses some of them itself."""
+    """NumPy itself rejects some of them."""
     table = np.ones((3, 2), np.float32)
     try:
         openaclnn.embedding_counts(Described(shape), 3)
@@ -91,7 +91,7 @@ def test_strides_of_single_elements_may_be_anything():
 @needs_torch
 @pytest.mark.parametrize("windows, ends", [(9, [20]), (8, [10, 20])])
 def test_derivatives_of_the_gradient_have_its_batches(windows, ends):
-    """Of the double backward, the forward mode and the operator itself, for one sequence and for two batches."""
+    """Tests the double backward, the forward mode and the operator itself, for one sequence and for two batches."""
     generator = torch.Generator().manual_seed(3)
     shapes = (windows, 2, 3), (20, 2, 3), (4, 2)
     values = [torch.randn(shape, generator=generator) for shape in shapes]
@@ -126,7 +126,7 @@ STRICT = f"""if True:
 
 
 def in_strict_mode(program):
-    """The mode is read once, at the start. It refuses Python's memory, but only where the call is not ambiguous."""
+    """The mode is read once, at the start. It rejects Python's memory, but only if the call is not ambiguous."""
     in_a_process(STRICT + program, OPENACLNN_CHECK="strict")
 
 
@@ -145,7 +145,7 @@ def test_ambiguous_batches_in_strict_mode():
 
 @needs_torch
 def test_autograd_passes_the_lengths_of_the_forward(monkeypatch):
-    """Also where the windows fit several numbers of batches, which the operator would have to choose from."""
+    """This includes windows that fit several numbers of batches, among which the operator would have to choose."""
     given = []
 
     def recording(function):

@@ -1,4 +1,4 @@
-# The operators against NumPy double, over random shapes, dtypes and layouts.
+# Compares the operators with NumPy double, over random shapes, dtypes and layouts.
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -246,7 +246,7 @@ def test_nsa_compress_with_cache(seed, name, lengths, block, stride, heads, colu
     assert openaclnn.nsa_compress_with_cache_(np.concatenate(sequences), weight, slots, cache, block, stride,
                                               given_lengths) is cache
     close(cache, expected, name, block)
-    # The same tokens in pages, which lie in any order.
+    # The same tokens in pages, in any order.
     pages_of_one = max(-(-length // page) for length in lengths) + 1
     order = rng.permutation(pages_of_one * len(lengths)).astype(np.int32)
     table = order.reshape(len(lengths), pages_of_one)

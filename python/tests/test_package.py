@@ -1,4 +1,4 @@
-# The package itself: stubs that match the functions, docstrings, the doctor, what an import brings along.
+# Tests the package itself: stubs that match the functions, docstrings, the doctor, and the modules that an import loads.
 import ast
 import os
 import pathlib
@@ -66,14 +66,14 @@ def test_the_platform_is_the_cpu(choice):
 
 
 def test_the_wheel_builds_no_other_part_of_the_project():
-    """Other parts need packages that the wheel's users need not have, such as CLI11 for the program."""
+    """Other parts need packages that users of the wheel may lack, such as CLI11 for the program."""
     root = pathlib.Path(__file__).resolve().parents[2]
     parts = re.findall(r"^option\((OPENACLNN_BUILD_\w+)", (root / "CMakeLists.txt").read_text(), re.MULTILINE)
     decided = dict(re.findall(r'^(OPENACLNN_BUILD_\w+) = "(\w+)"', (root / "pyproject.toml").read_text(), re.MULTILINE))
     assert {part: decided.get(part) for part in parts} == {part: "ON" if part.endswith("PYTHON") else "OFF" for part in parts}
 
 
-# What a user writes; every line of REFUSED is wrong.
+# Code as users write it. Every line of REFUSED is wrong.
 ACCEPTED = '''
 import array
 import numpy as np
@@ -166,7 +166,7 @@ oj.apply_fused_ema_adam([table], [table], [table], [table], [table], 1)
     pytest.param(WITH_JAX, REFUSED_WITH_JAX, id="jax", marks=pytest.mark.slow),
 ])
 def test_types(accepted, refused, tmp_path):
-    """mypy accepts programs that are right and refuses each line that is wrong."""
+    """mypy accepts correct programs and rejects each wrong line."""
     for library, module in (("mypy", optional("mypy")), ("torch", torch), ("jax", jax)):
         if module is None and (library == "mypy" or f"import {library}\n" in accepted):
             pytest.skip(f"{library} is not installed, so the types are not checked with it")

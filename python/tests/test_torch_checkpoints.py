@@ -78,7 +78,7 @@ def test_a_checkpoint_with_amsgrad_is_refused_and_changes_nothing():
 
 @pytest.mark.parametrize("has_averages", [False, True])
 def test_steps_of_groups_are_taken_for_their_parameters(has_averages):
-    """Checkpoints of apex and MindSpeed: one count for each group, none for a parameter; the last parameter has no state."""
+    """Checkpoints of apex and MindSpeed: one count for each group and none for parameters. The last parameter has no state."""
     network = model()
     reference = FusedEmaAdamW(network.parameters(), lr=0.01)
     train(network, reference, 3)
@@ -128,7 +128,7 @@ def test_a_loaded_checkpoint_stays_as_it_is():
 
 @pytest.mark.parametrize("options", [{}, dict(capturable=True, ema_warmup=False)])
 def test_state_that_was_replaced_is_completed_again(options):
-    """As ZeroRedundancyOptimizer does when it loads a checkpoint: counters and dtypes are those of the file."""
+    """ZeroRedundancyOptimizer loads a checkpoint in this way: counters and dtypes are those of the file."""
     ours = [torch.nn.Parameter(torch.ones(3)) for _ in range(2)]
     theirs = [torch.nn.Parameter(torch.ones(3)) for _ in range(2)]
     optimizer = FusedEmaAdamW(ours, lr=0.1, **options)
@@ -150,7 +150,7 @@ def test_state_that_was_replaced_is_completed_again(options):
 
 @needs_newer_torch(2, 1)
 def test_hooks_of_a_load_have_the_last_word():
-    """As in torch.optim: a hook before the load changes what is loaded, one after it what was loaded."""
+    """As in torch.optim: a hook before the load changes the loaded dict, a hook after it the loaded state."""
     optimizer, saved, other = trained_and_new()
     first = other.param_groups[0]["params"][0]
     seen = []

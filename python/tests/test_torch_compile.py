@@ -1,4 +1,4 @@
-# torch.compile beyond single operators: the override of aten's gradient of embeddings, packed sequences, autocast.
+# Tests torch.compile beyond single operators: the override of aten's gradient of embeddings, packed sequences, autocast.
 import os
 import random
 import subprocess
@@ -78,7 +78,7 @@ INDUCTOR = """if True:
 @needs_newer_torch(2, 4)
 @pytest.mark.slow
 def test_override_of_aten_in_compiled_functions(tmp_path):
-    """In a process of its own, with the files of a compiler of its own: what is kept there must not come back."""
+    """It runs in its own process with its own compiler cache: cached functions must not be used again."""
     environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path), "PYTHONWARNINGS": "ignore"}
     done = subprocess.run([sys.executable, "-c", INDUCTOR], capture_output=True, text=True, env=environment)
     if "No working C++ compiler" in done.stderr or "InvalidCxxCompiler" in done.stderr:

@@ -1,4 +1,4 @@
-# Derivatives of the operators of PyTorch: first and higher order, forward mode, transforms of torch.func.
+# Tests derivatives of the operators of PyTorch: first and higher order, forward mode, transforms of torch.func.
 import pytest
 
 from conftest import needs_newer_torch, needs_torch, torch
@@ -12,7 +12,7 @@ CASES = ["embedding", "grouped_bias_add", "nsa_compress"]
 
 
 def case(name):
-    """A function of openaclnn, the same of PyTorch, and values for them."""
+    """A function of openaclnn, the equivalent of PyTorch, and their arguments."""
     ids, ends, group_of_row = torch.tensor([[1, 6], [1, 0]]), torch.tensor([2, 2, 8]), torch.tensor([0, 0, 2, 2, 2, 2, 2, 2])
 
     def windows(tokens, weight):
@@ -42,7 +42,7 @@ def scalar(function):
 
 
 def gradients(function, *inputs):
-    """Gradients of a random projection of the result; the same projection in every call."""
+    """Returns gradients of a random projection of the result, the same projection in every call."""
     inputs = [value.detach().clone().requires_grad_() for value in inputs]
     out = function(*inputs)
     generator = torch.Generator().manual_seed(7)
@@ -194,7 +194,7 @@ def test_transforms(name):
 
 @needs_newer_torch(2, 1)
 def test_transforms_of_bare_operators_are_refused():
-    """A wrong derivative would be worse; without derivatives they work."""
+    """A wrong derivative would be worse. Without derivatives they work."""
     operator, tokens, weight = torch.ops.openaclnn.nsa_compress, torch.randn(20, 2, 3), torch.randn(4, 2)
     for call in (lambda: torch.func.grad(lambda value: operator(value, weight, 4, 2).sum())(tokens),
                  lambda: torch.func.jvp(lambda value: operator(value, weight, 4, 2), (tokens,), (tokens,))):

@@ -1,4 +1,4 @@
-# The operators of PyTorch: opcheck, torch.compile without graph breaks, modules, refused arguments.
+# Tests the operators of PyTorch: opcheck, torch.compile without graph breaks, modules, rejected arguments.
 import numpy as np
 import pytest
 
@@ -13,7 +13,7 @@ HAS_OPCHECK = torch is not None and torch_version() >= (2, 4)
 
 
 def examples():
-    """Named calls: operator, arguments with gradients where they can have them."""
+    """Yields named calls: operator, arguments with gradients where they can have them."""
     table = torch.randn(7, 3, requires_grad=True)
     ids = torch.tensor([[1, 6], [1, 0]])
     rows, bias = torch.randn(9, 4, requires_grad=True), torch.randn(3, 4, requires_grad=True)
@@ -61,7 +61,7 @@ def test_opcheck(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_compile_without_graph_breaks(name):
-    """aot_eager runs everything of torch.compile but the C++ compiler."""
+    """aot_eager runs all of torch.compile except the C++ compiler."""
     operator, arguments = examples()[name]
     other = [argument.clone() if isinstance(argument, torch.Tensor) else
              [tensor.clone() for tensor in argument] if isinstance(argument, list) and isinstance(argument[0], torch.Tensor)

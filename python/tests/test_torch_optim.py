@@ -1,4 +1,4 @@
-# The optimizers: the formula, conventions of torch.optim, mixed precision, averages.
+# Tests the optimizers: the formula, conventions of torch.optim, mixed precision, averages.
 import copy
 import warnings
 
@@ -96,8 +96,8 @@ def test_parameters_that_join_later_count_for_themselves():
 
 @pytest.mark.parametrize("single", [0, 1, 2, 3, 6])
 def test_capturable_parameters_that_join_later_count_for_themselves(single):
-    """Counters stay unread, also when some steps were skipped and parameters come and go; the first `single` steps are taken with
-    one call for each parameter."""
+    """Counters are not read, even if some steps are skipped and parameters come and go. The first `single` steps make one
+    call for each parameter."""
     def parameters():
         return [torch.nn.Parameter(torch.ones(3)) for _ in range(4)]
 
@@ -114,7 +114,7 @@ def test_capturable_parameters_that_join_later_count_for_themselves(single):
         optimizer.step()
         if step != 1:
             other.step()
-        if step == 3:  # counters that a checkpoint brought along
+        if step == 3:  # counters from a checkpoint
             optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
     assert [int(optimizer.state[parameter]["step"]) for parameter in ours] == [3, 5, 3, 4]
     for parameter, copied in zip(ours, theirs):
@@ -209,7 +209,7 @@ def test_capturable_counts_in_tensors():
     optimizer = FusedEmaAdamW(ours.parameters(), lr=0.01, capturable=True, ema_warmup=False)
     train(ours, optimizer, 3)
     optimizer.found_inf = torch.ones(1)
-    train(ours, optimizer, 1)  # skipped and taken back
+    train(ours, optimizer, 1)  # skipped and reverted
     optimizer.found_inf = torch.zeros(1)
     train(ours, optimizer, 3, seed=6)
     other = torch.optim.AdamW(theirs.parameters(), lr=0.01)

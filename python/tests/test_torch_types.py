@@ -55,7 +55,7 @@ BAD = ["ot.FusedEmaAdamW([torch.zeros(2)], ema_decoy=1)", "ot.embedding(torch.ze
 
 
 def public():
-    """(name, function) of what a program may call."""
+    """Returns (name, function) of the functions that a program may call."""
     for module in MODULES:
         members = importlib.import_module(f"openaclnn.torch.{module}")
         for name, member in vars(members).items():
@@ -83,7 +83,7 @@ def test_a_program_in_strict_types(tmp_path):
     (tmp_path / "good.py").write_text(GOOD)
     (tmp_path / "bad.py").write_text("import torch\nimport openaclnn.torch as ot\n\n" + "\n".join(BAD) + "\n")
     environment = dict(os.environ)
-    if "site-packages" not in FOLDER.parts:  # mypy finds those by itself, and wants no other path to them
+    if "site-packages" not in FOLDER.parts:  # mypy finds those itself and rejects a second path to them
         environment["MYPYPATH"] = str(FOLDER)
     done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "good.py", "bad.py"], cwd=tmp_path,
                           capture_output=True, text=True, env=environment)

@@ -1,4 +1,4 @@
-# A small model and its training, for the tests of optimizers.
+# A small model and its training loop, for the tests of optimizers.
 from conftest import torch
 
 

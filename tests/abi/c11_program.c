@@ -1,7 +1,8 @@
-/* A C11 program that includes every public header and takes one AdamW step: the door needs no C++ and works.
+/* A C11 program that includes every public header and takes one AdamW step, to show that the interface
+   needs no C++.
  *
- * Numbers: vector A1 of the specification, compared bit by bit. step holds 2^62 and is described as [2, 2]
- * over 16 bytes, because callers do that.
+ * The expected numbers are compared bit by bit. step holds 2^62 and is described as [2, 2] over 16 bytes,
+ * because callers do that.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,7 +43,7 @@ static const uint32_t kExpected[kTensors][kElements] = {
     {0x3f7f9729u, 0xbfd036adu, 0x3ea049bau, 0x40580a3eu},
 };
 
-/* Prints why a call failed; true when it did. */
+/* Prints why a call failed; returns whether it did. */
 static bool failed(const char* what, int status) {
   if (status == ACL_SUCCESS) return false;
   const char* message = aclGetRecentErrMsg();
@@ -80,7 +81,7 @@ static bool step_once(aclrtStream stream, void* const data[kTensors], void* step
     good = !failed("aclnnApplyFusedEmaAdam",
                    aclnnApplyFusedEmaAdam(workspace, workspace_bytes, executor, stream));
 
-  /* The descriptors may go before the task has run; the memory may not. */
+  /* The descriptors may be destroyed before the task has run; the memory may not. */
   for (int i = 0; i < kTensors; ++i) good &= !failed("aclDestroyTensor", aclDestroyTensor(tensor[i]));
   good &= !failed("aclDestroyTensor", aclDestroyTensor(step));
   good &= !failed("aclrtSynchronizeStream", aclrtSynchronizeStream(stream));

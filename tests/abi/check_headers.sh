@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compiles every public header alone, without a warning, in every language mode that callers may use: a header
-# that needs another one first, or that only our own flags accept, breaks host programs.
+# Compiles every public header alone, without a warning, in every language mode that callers may use. A header that needs another one first, or that
+# only our flags accept, breaks host programs.
 # usage: check_headers.sh INCLUDE_DIR [JOBS]
 set -eu
 [ $# -ge 1 ] || { echo "usage: $0 INCLUDE_DIR [JOBS]" >&2; exit 2; }
@@ -14,8 +14,8 @@ for compiler in gcc clang; do
 done
 [ -n "$compilers" ] || { echo "$0: neither gcc nor clang is installed" >&2; exit 2; }
 
-# One compilation of a file that includes one header, twice to prove its include guard. The typedef is for
-# headers that declare nothing: -Wpedantic rejects an empty file.
+# Compiles a file that includes one header twice, to test its include guard. The typedef is for headers without declarations: -Wpedantic rejects an
+# empty file.
 compile='
   include=$1 compiler=$2 language=${3%%:*} standard=${3#*:} header=$4
   strict=""

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Proves that the library exports exactly the golden list, and that the list is exactly what the headers
-# declare: a symbol more becomes a promise nobody meant, a symbol less breaks host programs that exist.
+# Proves that the library exports exactly the golden list, and that the list is exactly what the headers declare. An additional symbol becomes an
+# unintended promise; a missing one breaks existing host programs.
 # usage: check_symbols.sh LIBRARY [INCLUDE_DIR]
 set -eu
 export LC_ALL=C
@@ -13,7 +13,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failed=0
 
-# gcc's own list of prototypes is right whatever the layout of the text; those of system headers do not count.
+# gcc's list of prototypes is right for any layout of the text. Prototypes of system headers do not count.
 (cd "$include" && find . -name '*.h' | sed 's|^\./\(.*\)|#include "\1"|' | sort) > "$scratch/all.c"
 gcc -std=c11 -fsyntax-only -I"$include" -I"$include/aclnn" -I"$include/aclnnop" \
   -aux-info "$scratch/prototypes" "$scratch/all.c"
@@ -24,7 +24,7 @@ grep -F "/* $include/" "$scratch/prototypes" |
 printf '%s\n' InitHugeMemThreadLocal ReleaseHugeMem UnInitHugeMemThreadLocal >> "$scratch/names"
 sort -u "$scratch/names" > "$scratch/declared"
 
-# A version node shows as an absolute symbol (type A); a versioned symbol carries a suffix.
+# A version node appears as an absolute symbol (type A); a versioned symbol has a suffix.
 nm -D --defined-only "$library" | awk '$(NF-1) != "A" { sub(/@.*/, "", $NF); print $NF }' |
   sort -u > "$scratch/exported"
 
@@ -38,7 +38,7 @@ if ! diff -u "$golden" "$scratch/exported" > "$scratch/diff"; then
   cat "$scratch/diff" >&2
   failed=1
 fi
-# Statics of functions are initialised behind a guard. A thread that vanished in fork() may have held it for ever.
+# Statics of functions are initialised behind a guard. A thread that disappeared in fork() may have held it for ever.
 if nm -D --undefined-only "$library" | grep -F __cxa_guard_acquire >&2; then
   echo "$library initialises a static of a function at its first use; see src/base/first_use.h" >&2
   failed=1

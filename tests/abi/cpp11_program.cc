@@ -1,6 +1,6 @@
-// A C++11 program that includes just the two headers a port needs and takes one AdamW step.
+// A C++11 program that includes only the two headers that a port needs and takes one AdamW step.
 //
-// Numbers: a step computed by hand. Without bias correction every step gives the same.
+// The expected numbers were computed by hand. Without bias correction every step gives the same result.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -19,7 +19,7 @@ void require(const char* what, int status) {
   std::exit(1);
 }
 
-// A block of device memory and the tensor that describes all of it.
+// A block of device memory and the tensor that describes the whole block.
 class DeviceTensor {
  public:
   template <class T>

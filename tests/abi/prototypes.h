@@ -1,4 +1,4 @@
-// Comparing the prototypes of operators with those that callers were compiled against.
+// Compares the prototypes of operators with those that callers were compiled against.
 #pragma once
 
 #include <cstdint>

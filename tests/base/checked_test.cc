@@ -1,4 +1,4 @@
-// Checked arithmetic at its borders.
+// Tests checked arithmetic at its borders.
 #include "base/checked.h"
 
 #include <gtest/gtest.h>

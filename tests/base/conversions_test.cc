@@ -1,6 +1,7 @@
-// Conversions between storage types and fp32: scalar code against the definition of the formats, and vector code of every
-// instruction set against scalar code. All widenings; narrowings of every upper half of a float with the lower halves at
-// which rounding decides, and random ones; and of all floats against the borders between the results.
+// Tests conversions between storage types and fp32: scalar code against the definition of the formats, and
+// vector code of every instruction set against scalar code. It covers all widenings, narrowings of every
+// upper half of a float with random lower halves and those where rounding decides, and all floats against
+// the borders between the results.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +42,7 @@ const std::vector<float>& probes() {
       for (int k = 0; k < 6; ++k)
         made.push_back(std::bit_cast<float>(upper << 16 | (static_cast<uint32_t>(random.bits()) & 0xFFFFu)));
     }
-    made.push_back(1.0f);  // an odd count, so that vectors end with a tail
+    made.push_back(1.0f);  // an odd count, so that vectors have a remainder
     return made;
   }();
   return all;
@@ -143,7 +144,7 @@ class VectorConversions : public testing::TestWithParam<Level> {
   }
 };
 
-// What narrowing the probes gives, in memory that may be streamed to.
+// Results of narrowing the probes, in memory that streaming stores may use.
 template <class Storage>
 std::span<Storage> narrow_probes(void (*narrow)(Narrowing, const float*, Storage*, int64_t), Narrowing way,
                                  std::vector<Storage>& memory) {
@@ -206,8 +207,9 @@ TEST_P(VectorConversions, WidenLikeScalarCode) {
   for (const auto widen : GetParam().widen_bf16) expect_same_widenings<Bfloat16>(widen);
 }
 
-// Every float16 times others of all magnitudes, added to numbers that leave as much as possible to a second rounding: products that
-// cancel but for their last bits, neighbours of the magnitude at which a product decides, and anything.
+// Every float16 times others of all magnitudes, added to numbers for which a second rounding matters most:
+// products that cancel except for their last bits, neighbours of the magnitude at which a product decides,
+// and random ones.
 TEST_P(VectorConversions, ProductsOfFloat16AreExactInSums) {
   constexpr size_t kFactors = 0x10000;
   Random random(openaclnn_test::test_seed());
@@ -245,8 +247,9 @@ TEST_P(VectorConversions, ProductsOfFloat16AreExactInSums) {
 
 // ---- all floats ----
 
-// The results of narrowing all floats with one sign bit, in the order of their bits, as stretches of equal results: a stretch ends
-// in the middle between two neighbours of the narrow format, which a float holds exactly.
+// The results of narrowing all floats with one sign bit, in the order of their bits, as ranges of equal
+// results. A range ends in the middle between two neighbours of the narrow format, which a float holds
+// exactly.
 struct Stretch {
   uint32_t first;
   uint16_t result;
@@ -255,7 +258,7 @@ std::vector<Stretch> stretches(aclDataType dtype, uint16_t infinity) {
   std::vector<Stretch> all = {{0, 0}};
   for (uint16_t result = 1; result <= infinity; ++result) {
     const double below = openaclnn_test::decode(dtype, result - 1u);
-    // Beyond the largest number the format goes on as if there were one more.
+    // Beyond the largest number the format continues as if there were one more.
     const double above = result == infinity ? 2 * below - openaclnn_test::decode(dtype, result - 2u)
                                             : openaclnn_test::decode(dtype, result);
     const auto middle = std::bit_cast<uint32_t>(static_cast<float>((below + above) / 2));
@@ -266,7 +269,7 @@ std::vector<Stretch> stretches(aclDataType dtype, uint16_t infinity) {
   return all;
 }
 
-constexpr uint32_t kBlock = 1u << 18;  // floats at a time
+constexpr uint32_t kBlock = 1u << 18;  // floats per block
 
 // The expected results of the floats from `first` on.
 void expect_stretches(const std::vector<Stretch>& all, uint32_t first, std::vector<uint16_t>& expected) {

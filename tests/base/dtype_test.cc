@@ -1,4 +1,4 @@
-// The dtype table against the published list: value, name, bytes per element.
+// Compares the dtype table with the published list: value, name, bytes per element.
 #include "base/dtype.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Loop nests: merged or reordered, they must visit exactly the addresses of the views.
+// Tests loop nests: merged or reordered, they must visit exactly the addresses of the views.
 #include "base/make_loop_nest.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TensorView make_view(const std::vector<int64_t>& dims, const std::vector<int64_t
 
 using Offsets = std::vector<std::array<int64_t, 2>>;
 
-// The pairs of element offsets in row-major order, by counting.
+// Returns the pairs of element offsets in row-major order, by counting.
 Offsets offsets_of(const TensorView& a, const TensorView& b) {
   Offsets all;
   std::vector<int64_t> index(static_cast<size_t>(a.rank), 0);
@@ -97,7 +97,7 @@ TEST(MakeLoopNest, RandomViewsAreVisitedExactly) {
     const auto rank = static_cast<size_t>(random.below(5));
     std::vector<int64_t> dims(rank), strides_a(rank), strides_b(rank);
     for (size_t k = 0; k < rank; ++k) dims[k] = random.between(1, 4);
-    // Mostly strides that fit together, so that loops really merge.
+    // Most strides fit together, so that loops are merged.
     int64_t a = 1, b = random.between(1, 2);
     for (size_t k = rank; k-- > 0;) {
       strides_a[k] = random.chance(5) ? random.between(-20, 20) : a;

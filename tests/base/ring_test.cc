@@ -1,4 +1,5 @@
-// Ring: a FIFO that keeps its order while it grows and wraps, and destroys what is taken out.
+// Tests Ring: a FIFO that keeps its order while it grows and wraps, and destroys the elements that are
+// taken out.
 #include "base/ring.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@ TEST(Ring, BehavesLikeADeque) {
   for (int k = 0; k < 20000; ++k) {
     random = random * 1664525u + 1013904223u;
     const unsigned choice = (random >> 16) % 8;
-    if (choice < 4 || (choice < 5 && k < 10000)) {  // grows on the whole, later shrinks
+    if (choice < 4 || (choice < 5 && k < 10000)) {  // tends to grow, later to shrink
       ring.push_back(std::make_shared<int>(k));
       expected.push_back(k);
     } else if (!expected.empty() && choice < 7) {

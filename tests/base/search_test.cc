@@ -1,4 +1,4 @@
-// Binary search against looking at one number after the other.
+// Compares binary search with linear search.
 #include "base/search.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ TEST(Search, LooksAtNumbersInsideOnly) {
   EXPECT_EQ(first_where(5, 5, inside(5, 5, true)), 5);
   EXPECT_EQ(first_where(5, 9, inside(5, 9, false)), 9);
   EXPECT_EQ(first_where(0, INT64_MAX, inside(0, INT64_MAX, false)), INT64_MAX);
-  EXPECT_EQ(last_where(5, 6, inside(6, 6, false)), 5);  // it isn't asked about the lowest number
+  EXPECT_EQ(last_where(5, 6, inside(6, 6, false)), 5);  // the lowest number isn't queried
   EXPECT_EQ(last_where(0, INT64_MAX, inside(1, INT64_MAX, true)), INT64_MAX - 1);
 }
 

@@ -1,4 +1,5 @@
-// Extents and overlap of views, against brute force on small random views and by hand at the limits of 64 bits.
+// Tests extents and overlap of views, against brute force on small random views and by hand at the limits
+// of 64 bits.
 #include "base/tensor_view.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +28,7 @@ TensorView make_view(const std::vector<int64_t>& dims, const std::vector<int64_t
   return view;
 }
 
-// All element offsets, with repetitions.
+// Returns all element offsets, with repetitions.
 std::vector<int64_t> elements(const TensorView& view) {
   std::vector<int64_t> all = {view.offset};
   for (int k = 0; k < view.rank; ++k) {
@@ -78,7 +79,7 @@ TEST(TensorView, ByteRangeIsThatOfTheElements) {
   }
 }
 
-// The rule is sufficient, not exact: what it accepts has distinct elements; dense views are accepted.
+// The rule is sufficient, not exact: accepted views have distinct elements; dense views are accepted.
 TEST(TensorView, SelfOverlapRule) {
   SCOPED_TRACE(openaclnn_test::seed_text());
   Random random(openaclnn_test::test_seed() + 1);
@@ -106,7 +107,7 @@ TEST(TensorView, SelfOverlapRule) {
   EXPECT_GT(overlapping, 500);
 }
 
-// Provable overlap never names views that share no element.
+// Provable overlap is never reported for views without a common element.
 TEST(TensorView, ProvableOverlapIsReal) {
   SCOPED_TRACE(openaclnn_test::seed_text());
   Random random(openaclnn_test::test_seed() + 2);

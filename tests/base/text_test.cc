@@ -1,4 +1,4 @@
-// Text for terminals: what of foreign text is shown, and which name is meant by a misspelt one.
+// Tests text for terminals: which foreign characters are shown, and which name a misspelt one stands for.
 #include <string>
 #include <string_view>
 #include <vector>

@@ -1,4 +1,4 @@
-// Compiled once per instruction set: whole vectors and a tail, as kernels do it.
+// Conversions of whole vectors and a remainder, as in kernels; compiled once per instruction set.
 #include "vector_conversions.h"
 
 #include "cpu/lanes16.h"
@@ -8,7 +8,7 @@ namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
 namespace {
 
-// Floats in the order in which a pair is loaded from an Out.
+// Returns floats in the order in which a pair is loaded from an Out.
 template <class Out>
 F32x2 pair_of(const float* from) {
   if constexpr (!kIsInterleaved<Out>) return load<F32x2>(from);
@@ -62,7 +62,7 @@ void widen_exactly(const In* from, float* to, int64_t count) {
   for (; i + F32::kLanes <= count; i += F32::kLanes) hn::StoreU(load(from + i).raw, F32::Tag(), to + i);
 }
 
-// Pairs brought into the order of the elements: rounding to float changes nothing.
+// Pairs are brought into the order of the elements, which does not change the rounding to float.
 template <class In>
 void widen_in_order(const In* from, float* to, int64_t count) {
   int64_t i = 0;

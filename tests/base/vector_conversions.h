@@ -1,5 +1,5 @@
-// The vector conversions of cpu/simd.h, pairs.h and lanes16.h, and what relies on them, as plain functions, one set per instruction
-// set, for the conversion test.
+// The vector conversions of cpu/simd.h, pairs.h and lanes16.h, and functions based on them, as plain
+// functions, one set per instruction set, for the conversion test.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace openaclnn {
 
-// Ways to round floats to a storage type; all must agree. Streams want a target aligned to 64 bytes.
+// Ways to round floats to a storage type; all must agree. Streaming stores need a target aligned to 64
+// bytes.
 enum class Narrowing { vectors, pairs, streamed_pairs, lanes16, two_lanes16, streamed_lanes16 };
 inline constexpr Narrowing kNarrowings[] = {Narrowing::vectors,        Narrowing::pairs,
                                             Narrowing::streamed_pairs, Narrowing::lanes16,

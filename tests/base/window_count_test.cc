@@ -1,5 +1,6 @@
-// Counting of windows for any numbers of a caller, and the search for batches of equal length, against counting one by one. The
-// sanitized build runs it, too: no number overflows on any of the doors that share this arithmetic.
+// Compares the counting of windows for any numbers of a caller, and the search for batches of equal length,
+// with counting one by one. The sanitized build also runs it: no number overflows in any function that
+// shares this arithmetic.
 #include "base/window_count.h"
 
 #include <gtest/gtest.h>
@@ -112,7 +113,7 @@ TEST(WindowCount, AddsTheWindowsOfAllSequences) {
   EXPECT_EQ(count_all_windows({{}, true, -5}, shape), 0);
 }
 
-// The numbers B that divide the tokens and have B * n(tokens / B) windows, by trying all.
+// Returns the numbers B that divide the tokens and have B * n(tokens / B) windows, by trying all.
 Numbers batches_one_by_one(int64_t tokens, int64_t windows, const WindowShape& shape) {
   Numbers fitting;
   for (int64_t batches = 1; batches <= std::max<int64_t>(tokens, 1); ++batches) {

@@ -1,4 +1,4 @@
-# What tests of the program openaclnn share: running it, files that it reads, and what a refusal looks like.
+# Shared by the tests of the program openaclnn: running it, reading its files, and checking rejections.
 import json
 import os
 import pathlib
@@ -52,7 +52,7 @@ class CliTest(unittest.TestCase):
         return done
 
     def refuse(self, *words, contains=""):
-        """Bad input: exit 2, one sentence on stderr, nothing on stdout, no new file."""
+        """Asserts bad input: exit 2, one error message on stderr, nothing on stdout, no new file."""
         before = {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
         done = self.run_cli(*words, code=2)
         self.assertEqual(done.stdout, "", words)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-# Every command of the program openaclnn with every state of its standard streams and of the terminal.
+# Runs every command of the program openaclnn with every state of its standard streams and of the terminal.
 """usage: terminal_matrix.py PROGRAM
 
-Runs each command three times (at work, --help, refused) under each condition, compares with a run under none, and prints
-findings and the figures "cells" and "findings". Exit code 1 when there is a finding.
+Runs each command three times (valid, --help, rejected) under each condition, compares with a run under none, and prints findings and the figures
+"cells" and "findings". Exits with 1 if there is a finding.
 """
 import errno
 import os
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 PIPE_ENDED = (-signal.SIGPIPE, 128 + signal.SIGPIPE)
 TIMEOUT = 120
-OUTPUTS = ("rows.npy", "t.json")  # files that commands write; both must be whole where the command says that it is well
+OUTPUTS = ("rows.npy", "t.json")  # files that commands write; both must be complete if the command succeeds
 
 
 @dataclass
@@ -43,10 +43,10 @@ WORK = {
     "completion": Row("completion", ["completion", "bash"]),
     "man": Row("man", ["man", "run"]),
     "demo": Row("demo", ["demo", "--text", "small.txt", "--steps", "1", "--batch", "16", "--check-every", "0", "--out", "d"], figures=True),
-    # The benchmark belongs to the source tree, and Python has its own way with broken streams.
+    # The benchmark belongs to the source tree, and Python handles broken streams differently.
     "bench": Row("bench", ["bench", "--operator", "Embeding"]),
 }
-STARTS_OTHERS = {"demo", "bench"}  # options that they do not know are those of the program that they start
+STARTS_OTHERS = {"demo", "bench"}  # options that they do not know go to the program that they start
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Done:
 
 
 def fixtures(folder):
-    """Small files that the commands read."""
+    """Writes the small files that the commands read."""
     header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (4, 2), }".ljust(117) + b"\n"
     (folder / "table.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + struct.pack("<8f", *range(8)))
     (folder / "old.cpp").write_text('#include "acl/acl.h"\nint main() { return aclmdlMissing(nullptr); }\n')
@@ -72,7 +72,7 @@ def ended_pipe():
 
 
 class Condition:
-    """How the three streams and the environment are. `broken`: the names of the streams that cannot be written."""
+    """The state of the three streams and the environment. `broken`: the names of the streams that cannot be written."""
 
     def __init__(self, name, redirection="", ended=None, environment=None, terminal=False, broken=()):
         self.name, self.redirection, self.ended, self.terminal, self.broken = name, redirection, ended, terminal, broken
@@ -109,7 +109,7 @@ def read_terminal(master):
         while piece := os.read(master, 65536):
             shown += piece
     except OSError as error:
-        if error.errno != errno.EIO:  # the other end is gone
+        if error.errno != errno.EIO:  # the other end is closed
             raise
     os.close(master)
     return shown
@@ -133,7 +133,7 @@ CONDITIONS = [
 
 
 def judge(row, condition, plain, done):
-    """Sentences about what is wrong with one cell."""
+    """Returns error messages about one cell."""
     wrong = []
     prints = bool(plain.out)
     if condition.name == "stdout ended" and prints:
@@ -166,12 +166,12 @@ def judge(row, condition, plain, done):
 
 
 def progress_lines(shown):
-    """What was written over: between a carriage return and the next one, without line breaks."""
+    """Returns the overwritten text: between a carriage return and the next one, without line breaks."""
     return [re.sub(r"\033\[[0-9;]*[A-Za-z]", "", piece) for piece in re.findall(r"\r\033\[K([^\r\n]*)(?=\r\033)", shown.decode("utf-8", "replace"))]
 
 
 def rows_of(program):
-    """Three for each command that the program's own help names."""
+    """Returns three command lines for each command that the program's help names."""
     shown = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
     commands = re.findall(r"^  ([a-z-]+) {2,}", shown.split("Subcommands:")[1], re.M)
     missing = sorted(set(commands) - WORK.keys())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Tests of the program openaclnn as people run it: the real binary, its output, its exit codes, and what it leaves behind.
+# Tests the program openaclnn as users run it: the real binary, its output, its exit codes, and the files it leaves behind.
 """usage: test_cli.py PROGRAM [unittest arguments]"""
 import ast
 import json
@@ -51,7 +51,7 @@ class HelpTest(CliTest):
 
 
 class PythonTest(CliTest):
-    """Python's functions have the described parameters, under their Python names and with the same defaults."""
+    """Python's functions have the described parameters, with their Python names and the same defaults."""
     # Python has max_v instead of amsgrad, one layout, and a cache whose lengths are of one type.
     LEFT_OUT = {"amsgrad", "layoutOptional", "layoutOptionalOptional", ("NsaCompressWithCache", "actSeqLenType")}
     # torch.optim.AdamW's default, and None for a cache without pages.

@@ -1,4 +1,4 @@
-# What the program openaclnn has to do with the demo, which takes longer to build than the first tests may.
+# Tests the program openaclnn together with the demo, which takes too long to build for the first tests.
 """usage: test_demo.py PROGRAM [unittest arguments]"""
 import json
 import unittest

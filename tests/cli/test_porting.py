@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Tests of what the program openaclnn tells people who port a program for CANN: the meaning of codes, and what is missing.
+# Tests commands of openaclnn for porting a CANN program: the meaning of codes, and missing functions.
 """usage: test_porting.py PROGRAM [unittest arguments]"""
 import json
 import re

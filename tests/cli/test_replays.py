@@ -1,4 +1,4 @@
-# Dumps of every case of every operator, run again by the program and judged: slow, so the first tests replay a few small calls instead.
+# Replays dumps of every case of every operator with the program and judges them. It is slow; the first tests replay a few small calls instead.
 """usage: test_replays.py PROGRAM [unittest arguments]"""
 import json
 import unittest

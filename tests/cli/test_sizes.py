@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Tests of what openaclnn run makes of sizes and lengths: sequences of token compression, numbers beyond 64 bits.
+# Tests sizes and lengths of openaclnn run: sequences of token compression, numbers beyond 64 bits.
 """usage: test_sizes.py PROGRAM [unittest arguments]"""
 import unittest
 
@@ -8,7 +8,7 @@ from program import CliTest, floats, npy_bytes, read_npy
 
 class SizesTest(CliTest):
     def test_batches_of_token_compression(self):
-        """Without lengths the forward operator has one sequence, and the gradient the batches that have its windows."""
+        """Without lengths the forward operator has one sequence, and the gradient uses the batches that have its windows."""
         self.write("x.npy", npy_bytes("<f4", (160, 1, 1), floats(*range(160))))
         self.write("w.npy", npy_bytes("<f4", (32, 1), floats(*range(32))))
         windows = ["--input", "x.npy", "--weight", "w.npy", "--compress-block-size", "32", "--compress-stride", "16"]
@@ -23,7 +23,7 @@ class SizesTest(CliTest):
         self.refuse("run", "NsaCompressGrad", "--output-grad", "seven.npy", *windows, contains="one sequence of the 160 tokens has 9 windows")
 
     def test_lengths_beyond_any_sum(self):
-        """The sanitized build runs this, too."""
+        """The sanitized build also runs this."""
         self.write("x.npy", npy_bytes("<f4", (8, 1, 1), floats(*range(8))))
         self.write("w.npy", npy_bytes("<f4", (2, 1), floats(1, 2)))
         least, most = -2**63, 2**63 - 1

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Tests of the program openaclnn where its surroundings fail: streams, disks, files that are replaced, and words that are misspelt.
+# Tests the program openaclnn in failing environments: streams, disks, replaced files, and misspelt words.
 """usage: test_streams.py PROGRAM [unittest arguments]"""
 import json
 import os
@@ -18,7 +18,7 @@ EMBED = ["run", "Embedding", "--weight", "table.npy", "--indices", "ids.npy"]
 
 class ShellTest(CliTest):
     def shell(self, redirection, *words, before="", **environment):
-        """The program under a shell that gives it other streams."""
+        """Runs the program under a shell that redirects its streams."""
         clean = {name: value for name, value in os.environ.items() if not name.startswith("OPENACLNN_")}
         return subprocess.run(["bash", "-c", f'{before}\n"$0" "$@" {redirection}', PROGRAM, *map(str, words)], cwd=self.folder,
                               capture_output=True, text=True, timeout=300, env={**clean, **environment})
@@ -52,7 +52,7 @@ class BrokenStreamsTest(ShellTest):
     def test_a_reader_that_goes_away_is_no_error(self):
         done = self.shell("| head -n 1; echo ${PIPESTATUS[0]} >&2", "ops", "Embedding", before="sleep() { :; }")
         self.assertIn(done.stderr, ("0\n", "141\n"))  # it may have written everything before head ends
-        for before in ("", "trap '' PIPE"):  # by the signal, and where whoever started it ignores the signal
+        for before in ("", "trap '' PIPE"):  # ended by the signal, and with the signal ignored by the parent
             ends = os.pipe()
             os.close(ends[0])
             done = subprocess.run(["bash", "-c", f'{before}\n"$0" ops; echo code $? >&2', PROGRAM], stdout=ends[1], stderr=subprocess.PIPE,
@@ -97,7 +97,7 @@ class NarrowTerminalTest(ShellTest):
             try:
                 while piece := os.read(master, 4096):
                     shown += piece
-            except OSError:  # the terminal has no other end any more
+            except OSError:  # the terminal's other end is closed
                 pass
             done.communicate()
             os.close(master)
@@ -200,7 +200,7 @@ class ReplacedFilesTest(ShellTest):
         target = self.folder / "data" / "target.npy"
         self.rows.symlink_to("link")
         (self.folder / "link").symlink_to(target)
-        for _ in range(2):  # nothing there, and the file of the first time
+        for _ in range(2):  # without the file, and with the file of the first run
             self.embed()
             self.assertTrue(self.rows.is_symlink())
             self.assert_rows(target)
@@ -248,7 +248,7 @@ class ReplacedFilesTest(ShellTest):
         words = ["run", "Embedding", "--weight", "wide.npy", "--indices", "0,1,2,3", "--out"]
         for name in ("rows.npy", "new.npy"):
             self.assertIn("No space left on device", self.run_cli(*words, f"disk/{name}", code=1).stderr)
-        # Room for the temporary file, but not for its copy over a file with two names.
+        # Space for the temporary file, but not for its copy over a file with two names.
         self.write("half.npy", npy_bytes("<f4", (1, 10000), bytes(40000)))
         self.run_cli("run", "Embedding", "--weight", "half.npy", "--indices", "0", "--out", "disk/rows.npy", code=1)
         self.assertEqual({path.name: path.read_bytes() for path in disk.iterdir()}, {"rows.npy": b"old", "other.npy": b"old"})

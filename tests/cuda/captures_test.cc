@@ -1,4 +1,5 @@
-// What happens around streams that are being captured into a CUDA graph: what is refused, and what stays of earlier work.
+// Tests streams that are being captured into a CUDA graph: which calls are rejected, and which earlier work
+// is kept.
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -43,7 +44,7 @@ class Captures : public CudaTest {
     expect(0, aclrtMalloc(&memory, bytes, ACL_MEM_MALLOC_HUGE_FIRST));
     return memory;
   }
-  // Frees the block while a stream may use it, and says whether the next allocation gets it.
+  // Frees the block while a stream may use it, and returns whether the next allocation gets it.
   bool is_handed_out_after_free(void* memory) const {
     expect(0, aclrtFree(memory));
     void* const next = allocate();
@@ -56,7 +57,8 @@ class Captures : public CudaTest {
     expect(0, aclrtGetMemInfo(ACL_HBM_MEM, &free, &total));
     return free;
   }
-  // Whether a block that nothing uses any more is given out again. CUDA notes a little later than the host that it is done.
+  // Returns whether a block that nothing uses any more is reused. CUDA notices a little later than the host
+  // that it is done.
   bool comes_back(void* memory) const {
     for (int attempt = 0; attempt < 1000; ++attempt) {
       void *one = allocate(), *other = allocate();
@@ -68,7 +70,7 @@ class Captures : public CudaTest {
     return false;
   }
 
-  // Of blocks: a size of its own for each test, so that none gets a block that another left.
+  // Sizes of blocks: each test has its own, so that none gets a block of another test.
   const size_t bytes = [] {
     static size_t tests = 0;
     return ++tests << 20;
@@ -92,7 +94,7 @@ TEST_F(Captures, AreNotJoinedByStreamsOfTheLibrary) {
   expect(0, aclrtDestroyEvent(event));
 }
 
-// A graph is not spoilt by questions about its events: they are answered without CUDA.
+// Queries of a graph's events do not invalidate it: they are answered without CUDA.
 TEST_F(Captures, EventsOfAGraphAreNoPointsInTime) {
   const aclrtEvent before = new_event(), captured = new_event();
   expect(0, aclrtRecordEvent(before, wrapped));
@@ -125,7 +127,7 @@ TEST_F(Captures, MayBeginWhileAnEventIsRecorded) {
   expect(0, aclrtDestroyEvent(event));
 }
 
-// The emulation stands for CUDA here: what it lets pass, no other test can find.
+// The emulation stands for CUDA here: no other test can find errors that it does not report.
 TEST_F(Captures, AreJudgedByTheFakeAsByCuda) {
   cudaStream_t forked = nullptr;
   cudaEvent_t event = nullptr;
@@ -187,18 +189,18 @@ TEST_F(Captures, KeepFreedMemoryOfEarlierTasks) {
   end_capture();
   fake("");
   expect(0, aclrtSynchronizeStream(wrapped));
-  if (kAddressSanitizer || kThreadSanitizer) return;  // blocks go back to the driver at once
+  if (kAddressSanitizer || kThreadSanitizer) return;  // blocks return to the driver at once
   EXPECT_TRUE(comes_back(memory)) << "the block was lost";
 }
 
-// A capture may begin at any moment of a free: its event may then be part of the graph.
+// A capture may start at any moment of a free: its event may then be part of the graph.
 TEST_F(Captures, BeginWhileOtherThreadsFree) {
   const size_t free_before = free_bytes(), enough = free_before / 2;
   std::atomic<bool> stop{false};
   std::thread freeing([&] {
     expect(0, aclrtSetDevice(0));
     while (!stop) {
-      // What is freed in a capture waits for its end.
+      // Memory that is freed in a capture is kept until the capture ends.
       if (free_bytes() < enough) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       expect(0, aclrtFree(allocate()));
     }
@@ -218,12 +220,12 @@ TEST_F(Captures, BeginWhileOtherThreadsFree) {
   expect(0, aclrtSynchronizeStream(wrapped));
   for (int attempt = 0; attempt < 1000 && free_bytes() < free_before; ++attempt) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    expect(0, aclrtFree(allocate()));  // looks at the blocks
+    expect(0, aclrtFree(allocate()));  // examines the blocks
   }
   EXPECT_GE(free_bytes(), free_before) << "blocks wait for ever";
 }
 
-// Each free asks each stream once, however many blocks wait for the end of the capture.
+// Each free queries each stream once, however many blocks wait for the end of the capture.
 TEST_F(Captures, TakeManyFrees) {
   constexpr int kBlocks = 500;
   std::vector<void*> blocks;
@@ -289,7 +291,7 @@ TEST_F(Captures, KeepTheHandleOfTheirStream) {
   end_capture();
 }
 
-// Not while the graph may write what is read.
+// Not while the graph may write the memory that is read.
 TEST_F(Captures, FaultsOfReplaysAreReadWhenTheStreamIsIdle) {
   Lookup lookup({1, 55});
   const aclrtEvent event = new_event();
@@ -304,7 +306,7 @@ TEST_F(Captures, FaultsOfReplaysAreReadWhenTheStreamIsIdle) {
   std::promise<void> gate;
   const auto wait_for = [](void* closed) { static_cast<std::promise<void>*>(closed)->get_future().wait(); };
   ASSERT_EQ(OPENACLNN_CUDA_API(cudaLaunchHostFunc)(native, wait_for, &gate), cudaSuccess);
-  expect(0, aclrtSynchronizeEvent(event));  // the stream goes on
+  expect(0, aclrtSynchronizeEvent(event));  // the stream continues
   gate.set_value();
   expect(507035, aclrtSynchronizeStream(wrapped), {"aclnnEmbedding", "indices[1] = 55"});
   expect(0, aclrtDestroyEvent(event));
@@ -336,7 +338,7 @@ TEST(CapturesOf, CallsThatWaitAreRefused) {
   EXPECT_TRUE(openaclnn_test::ran_and_passed(result)) << result.output;
 }
 
-// What is remembered of records goes when nothing is behind it.
+// Stored records are released when no later work needs them.
 TEST_F(Captures, RecordsOfAStreamWithoutTasksTakeNoMemory) {
   const aclrtEvent event = new_event();
   expect(0, aclrtRecordEvent(event, wrapped));
@@ -353,7 +355,7 @@ TEST_F(Captures, PinnedMemoryGoesBack) {
     expect(0, aclrtMallocHost(&pinned, (size_t{1} << 29) + (k << 27)));
     expect(0, aclrtFreeHost(pinned));
     expect(0,
-           aclrtSynchronizeStream(wrapped));  // the block is free for use when the stream has passed the free
+           aclrtSynchronizeStream(wrapped));  // the block can be reused when the stream has passed the free
   }
   EXPECT_LE(pinned_bytes() - before, size_t{3} << 29) << "more than the last block is kept";
 }

@@ -1,4 +1,5 @@
-// The CUDA device's queues, events, memory and faults, over the fake runtime, whose streams are threads.
+// Tests the CUDA device's queues, events, memory and faults, over the fake runtime, whose streams are
+// threads.
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -125,7 +126,7 @@ TEST_F(Control, CopiesAndFillsReachTheirMemory) {
   expect(0, aclrtFreeHost(pinned));
 }
 
-// CUDA may read and write pageable memory when the stream gets there: the call waits for that.
+// CUDA may read and write pageable memory when the stream reaches the copy, so the call waits for that.
 TEST_F(Control, CopiesOfPageableMemoryAreDoneOnReturn) {
   fake("slow=20000");
   char from[100], to[100] = {};
@@ -139,7 +140,7 @@ TEST_F(Control, CopiesOfPageableMemoryAreDoneOnReturn) {
   expect(0, aclrtFree(device));
 }
 
-// Of pinned memory they go on while the program does, even when the copy is of a part.
+// Copies of pinned memory run while the program continues, even copies of a part.
 TEST_F(Control, CopiesOfPinnedMemoryDoNotWait) {
   fake("held");
   void *device = nullptr, *pinned = nullptr;
@@ -208,7 +209,7 @@ TEST_F(Control, ManyTasksWithoutAWait) {
   EXPECT_EQ(counter.value(), 2000.0f);
 }
 
-// The program may have left an error behind, which CUB asks for after its launches.
+// The program may have left an error behind, which CUB queries after its launches.
 TEST_F(Control, ErrorsOfTheProgramAreNotThoseOfASort) {
   constexpr int64_t kPositions = 9000;
   std::vector<float> grad(kPositions, 1.0f), out(1);

@@ -1,4 +1,5 @@
-// The functions of CUDA's runtime that tests call themselves: of the real one, or of the fake inside the plugin of tests.
+// The functions of CUDA's runtime that tests call directly: of the real runtime, or of the fake inside the
+// plugin of tests.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The demo trains with its operators on the CUDA device, here one without a GPU, and learns exactly what it learns on the CPU.
+# Tests that the demo trains with its operators on an emulated CUDA device, and learns exactly what it learns on the CPU.
 # usage: demo_test.sh PROGRAM
 set -eu
 [ $# -eq 1 ] || { echo "usage: $0 PROGRAM" >&2; exit 2; }

@@ -1,5 +1,5 @@
-// The emulation of CUDA's device language: what threads of a block and a warp tell each other, and what it says of kernels that no GPU
-// would run.
+// Tests the emulation of CUDA's device language: communication between threads of a block and a warp, and
+// its reports about kernels that no GPU would run.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -20,7 +20,8 @@ void run(void (*kernel)(int*), int blocks, int threads, int* out, simt::Schedule
   simt::set_schedule(simt::Schedule::forward);
 }
 
-// Sums the numbers of the block's threads: through shared memory, backwards, then by shuffles, then through shared memory again.
+// Sums the numbers of the block's threads: through shared memory, backwards, then by shuffles, then through
+// shared memory again.
 void sum_of_block(int* out) {
   __shared__ int numbers[kThreads];
   numbers[threadIdx.x] = static_cast<int>(threadIdx.x);
@@ -36,7 +37,8 @@ void sum_of_block(int* out) {
   for (int k = 0; k < kThreads / kWarp; ++k) out[blockIdx.x] += numbers[k];
 }
 
-// What each lane learns: from lane 3, from its neighbour above in eights, from the lane opposite, and who is odd.
+// Values that each lane receives: from lane 3, from its neighbour above in eights, from the lane opposite,
+// and which lanes are odd.
 void talk_in_warp(int* out) {
   const int own = static_cast<int>(threadIdx.x);
   int* const to = out + 5 * own;
@@ -76,7 +78,7 @@ void use_part_of_a_warp(int*) {
   if (threadIdx.x % kWarp < 16) __syncwarp(0xFFFF);
 }
 
-// Each thread writes its place of an array and then reads its neighbour's, with an operation in between.
+// Each thread writes its element of an array and then reads its neighbour's, with an operation in between.
 enum class Between { nothing, shuffle, warp_barrier, barrier };
 template <Between between>
 void read_of_neighbour(int* out) {

@@ -1,7 +1,9 @@
-// Every case of every room on the CUDA device, a real one or the emulation: the formula, the bits of the CPU, nothing written beside
-// the outputs, the same again from a CUDA graph. Tensors lie in device memory (support/device_twin.h).
+// Runs every case of every room on the CUDA device, a real one or the emulation. It tests the formula, the
+// bits of the CPU, that only outputs are written, and the same results from a CUDA graph. Tensors are in
+// device memory (support/device_twin.h).
 //
-// Without a device the program says how many cases were not run and why, and ends with code 77, which ctest counts as skipped.
+// Without a device the program prints how many cases were not run and why, and exits with 77, which ctest
+// counts as skipped.
 #include <gtest/gtest.h>
 
 #include <cinttypes>
@@ -24,13 +26,14 @@
 namespace openaclnn_test {
 namespace {
 
-// Returns the CPU's hashes by the names of their cases. A room whose results have bits of their own on CUDA has a second file.
+// Returns the CPU's hashes by the names of their cases. A room whose results differ on CUDA has a second
+// file.
 // The setting names the folder src/ops for a program that was built in another tree.
 std::map<std::string, std::string> wanted_hashes() {
   const char* const told = std::getenv("OPENACLNN_TEST_GOLDEN");
   const std::string folder = told != nullptr ? told : OPENACLNN_OPS_FOLDER;
   std::map<std::string, std::string> hashes = golden_hashes(folder, "golden_hashes_cuda.txt");
-  hashes.merge(golden_hashes(folder, "golden_hashes.txt"));  // keeps what is there
+  hashes.merge(golden_hashes(folder, "golden_hashes.txt"));  // existing hashes take precedence
   return hashes;
 }
 
@@ -48,7 +51,7 @@ void expect_clean(const Case& c, const std::vector<HostTensor>& tensors) {
   }
 }
 
-// compute-sanitizer takes a thousand times as long, so it sees the small cases.
+// compute-sanitizer takes a thousand times as long, so only small cases run.
 int64_t most_bytes() {
   const char* const text = std::getenv("OPENACLNN_TEST_MOST_BYTES");
   return text != nullptr ? std::atoll(text) : INT64_MAX;
@@ -84,7 +87,7 @@ TEST_P(Device, FollowsTheFormulaWithTheBitsOfTheCpu) {
   });
 }
 
-// A captured call gives the same bits whenever its graph runs, on whatever is in the tensors then.
+// A captured call gives the same bits whenever its graph runs, with the tensors' contents at that time.
 TEST_P(Device, RunsFromAGraph) {
   cudaStream_t native = nullptr;
   ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamCreateWithFlags)(&native, cudaStreamNonBlocking), cudaSuccess);
@@ -93,7 +96,7 @@ TEST_P(Device, RunsFromAGraph) {
   ASSERT_EQ(openaclnnCreateStreamFromNative(native, &stream), 0) << take_error_text();
   int cases = 0;
   for_each_case([&](const Case& c) {
-    if (++cases % 4 != 1) return;  // a graph holds the same kernels, so that some cases of each room tell
+    if (++cases % 4 != 1) return;  // a graph holds the same kernels, so some cases of each room suffice
     const std::vector<HostTensor> direct = make_tensors(c);
     ASSERT_TRUE(succeeded(run_case(c, direct)));
 

@@ -1,11 +1,11 @@
-# How kernels are compiled for the two machines that stand for a GPU in tests: simt/ by the C++ compiler, ptx/ by nvcc.
+# Compiles kernels for the two machines that replace a GPU in tests: simt/ by the C++ compiler, ptx/ by nvcc.
 
-# The emulation's headers, in place of CUDA's.
+# The emulation's headers, which replace CUDA's.
 add_library(openaclnn_simt_headers INTERFACE)
 target_include_directories(openaclnn_simt_headers BEFORE INTERFACE ${CMAKE_CURRENT_SOURCE_DIR}/simt ${PROJECT_SOURCE_DIR}/tests)
 
-# openaclnn_simt_sources(): how the emulation's own sources are compiled in the folder that calls this. ThreadSanitizer watches what
-# kernels do, in the order that the emulation tells it, and not the emulation.
+# openaclnn_simt_sources(): compile options of the emulation's own sources, in the folder that calls this. ThreadSanitizer watches the kernels, in the
+# order that the emulation reports, but not the emulation.
 function(openaclnn_simt_sources)
   if(OPENACLNN_SANITIZE MATCHES thread)
     set(simt ${PROJECT_SOURCE_DIR}/tests/cuda/simt)
@@ -14,8 +14,8 @@ function(openaclnn_simt_sources)
   endif()
 endfunction()
 
-# openaclnn_simt_objects(name sources…): an object library of what the C++ compiler compiles against the emulation of the device
-# language. Kernels of .cu files count as C++ in the folder that calls this.
+# openaclnn_simt_objects(name sources…): an object library that the C++ compiler compiles against the emulation of the device language. The folder
+# that calls this treats .cu files as C++.
 function(openaclnn_simt_objects name)
   set(kernels ${ARGN})
   list(FILTER kernels INCLUDE REGEX "\\.cu$")
@@ -27,8 +27,8 @@ function(openaclnn_simt_objects name)
   target_link_libraries(${name} PRIVATE openaclnn_flags openaclnn_simt_headers openaclnn_includes)
 endfunction()
 
-# openaclnn_ptx_objects(name sources…): an object library of what nvcc compiles as it does for the plugin, but with its PTX uncompressed,
-# and telling of which line each instruction comes. The folder that calls this must not count .cu files as C++.
+# openaclnn_ptx_objects(name sources…): an object library that nvcc compiles as for the plugin, but with uncompressed PTX that names the line of each
+# instruction. The folder that calls this must not treat .cu files as C++.
 function(openaclnn_ptx_objects name)
   add_library(${name} OBJECT ${ARGN})
   set_target_properties(${name} PROPERTIES CUDA_ARCHITECTURES 90-virtual CUDA_STANDARD 20 POSITION_INDEPENDENT_CODE ON
@@ -37,8 +37,8 @@ function(openaclnn_ptx_objects name)
   target_link_libraries(${name} PRIVATE openaclnn_includes)
 endfunction()
 
-# openaclnn_plant_kernel_bug(bug folder file…): copies files of src/ into a folder of the build and applies bugs/<bug>.patch to the
-# copies. The folder takes the place of src/: an include of one of the files finds its copy where the folder comes first.
+# openaclnn_plant_kernel_bug(bug folder file…): copies files of src/ into a folder of the build and applies bugs/<bug>.patch to the copies. If the
+# folder comes first, it replaces src/: an include of one of the files finds its copy.
 function(openaclnn_plant_kernel_bug bug folder)
   find_program(OPENACLNN_PATCH patch)
   if(NOT OPENACLNN_PATCH)

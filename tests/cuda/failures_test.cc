@@ -1,4 +1,5 @@
-// Whatever the driver refuses, and whenever: a code, a sentence, nothing hangs, and what can go on goes on.
+// Tests failures of every driver call: the library returns a code and an error message, nothing hangs, and
+// possible work continues.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,7 +16,8 @@
 #include "support/subprocess.h"
 
 static bool is_child = false;
-// What only the parent's threads pointed to is lost in a child: leak sanitizer must not look there.
+// A child loses objects that only the parent's threads pointed to: the leak sanitizer must not search
+// there.
 extern "C" int __lsan_is_turned_off();
 extern "C" int __lsan_is_turned_off() { return is_child ? 1 : 0; }
 extern "C" const char* __tsan_default_options();
@@ -26,7 +28,7 @@ namespace {
 using namespace cuda_test;
 using namespace runtime_test;
 
-// The codes that a call may return when the driver refuses something. Each has a sentence.
+// The codes that a call may return if a driver call fails. Each has an error message.
 void accept(int code, bool& refused) {
   const char* const text = aclGetRecentErrMsg();
   if (code == 0) return;
@@ -36,7 +38,7 @@ void accept(int code, bool& refused) {
   EXPECT_NE(std::string(text).find("[" + std::to_string(code)), std::string::npos) << text;
 }
 
-// A program in small. True when the driver refused nothing; then all results must be right.
+// A small program. Returns true if no driver call failed; then all results must be right.
 bool run_program() {
   bool refused = false;
   aclrtStream stream = nullptr, other = nullptr;
@@ -45,7 +47,7 @@ bool run_program() {
   Counter counter;
   Lookup lookup({1, 99});
   accept(aclrtSetDevice(0), refused);
-  if (refused) return false;  // without a context every other call has another reason to fail
+  if (refused) return false;  // without a context every other call fails for another reason
   accept(aclrtCreateStream(&stream), refused);
   accept(aclrtCreateStream(&other), refused);
   accept(aclrtCreateEvent(&event), refused);
@@ -91,7 +93,8 @@ TEST_P(Failures, OfAnyCallOfTheDriverLeaveAWorkingProcess) {
   const unsigned long calls = fake("");
   ASSERT_GT(calls, 30ul);
   int refusals = 0;
-  // What a program does not wait for happens in any order, so the number of calls differs from run to run.
+  // Work that a program does not wait for happens in any order, so the number of calls differs from run to
+  // run.
   for (unsigned long call = 1; call <= calls; ++call) {
     SCOPED_TRACE("call " + std::to_string(call));
     fake(("fail=any:" + std::to_string(call) + ":" + std::to_string(GetParam())).c_str());
@@ -109,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(Errors, Failures,
                            return std::string(error.param == 2 ? "Memory" : "Other");
                          });
 
-// ---- what needs a process of its own: see the tests below ----
+// ---- parts that need their own process: see the tests below ----
 
 // Every function that touches the device, and phase 2.
 std::vector<std::pair<const char*, std::function<int()>>> all_calls(aclrtStream stream, aclrtEvent event,
@@ -200,7 +203,7 @@ PROCESS_TEST_F(LostInProcess, EveryLaterCallReturnsTheSameCode) {
   expect(0, aclrtRecordEvent(event, stream));
   fake("sticky=2 slow=1000");
   expect(0, counter.add(stream));
-  expect(0, counter.add(stream));  // whose kernel destroys the context
+  expect(0, counter.add(stream));  // its kernel destroys the context
   const auto lost = {std::string_view("device 0 is lost"), std::string_view("cudaErrorIllegalAddress")};
   expect(507899, aclrtSynchronizeStream(stream), lost);
   expect_refusals(all_calls(stream, event, memory, counter, buffer), 507899, lost);
@@ -208,7 +211,7 @@ PROCESS_TEST_F(LostInProcess, EveryLaterCallReturnsTheSameCode) {
   expect(507899, aclrtSetDevice(0), lost);
 }
 
-// The other errors after which CUDA's reference wants the process to end.
+// The other errors after which CUDA's reference requires the process to end.
 class EndingInProcess : public ProcessInProcess {};
 PROCESS_TEST_F(EndingInProcess, ErrorsOfTheDeviceLoseIt) {
   fake((std::string("fail=launch:1:") + std::getenv("ERROR")).c_str());
@@ -223,7 +226,7 @@ PROCESS_TEST_F(PeersInProcess, ReachedTwiceLeaveTheProgramNoError) {
   EXPECT_EQ(OPENACLNN_FAKE(cudaPeekAtLastError)(), cudaSuccess);
 }
 
-// Two devices, of which the second gets lost while the first works on.
+// Two devices, of which the second is lost while the first works.
 class LostOtherInProcess : public ProcessInProcess {};
 PROCESS_TEST_F(LostOtherInProcess, FreesMemoryOfOthers) {
   void* of_lost = nullptr;
@@ -236,7 +239,7 @@ PROCESS_TEST_F(LostOtherInProcess, FreesMemoryOfOthers) {
   expect(0, aclrtSetDevice(0));
   void* more = nullptr;
   expect(0, aclrtMalloc(&more, 64, ACL_MEM_MALLOC_HUGE_FIRST));
-  expect(0, aclrtFree(more));  // which waits for the other device's task, too
+  expect(0, aclrtFree(more));  // also waits for the other device's task
   expect(0, aclrtSetDevice(1));
   expect(507899, aclrtSynchronizeStream(on_lost), {"device 1 is lost"});
   for (int k = 0; k < 2; ++k) expect(507899, aclrtFree(of_lost), {"device 1 is lost"});
@@ -249,7 +252,8 @@ PROCESS_TEST_F(LostOtherInProcess, FreesMemoryOfOthers) {
   expect(0, aclFinalize());
 }
 
-// The plugin may have been built with a version of CUB that nobody compared with what phase 1 reserves.
+// The plugin may have been built with a version of CUB that was not compared with the reservation of phase
+// 1.
 TEST(Sorts, ThatNeedMoreScratchHaveTheirOwnMessage) {
   expect(0, aclrtSetDevice(0));
   Counter counter;
@@ -302,7 +306,8 @@ PROCESS_TEST_F(ForkInProcess, IsRefusedInTheChild) {
   expect(0, aclFinalize());
 }
 
-// With OPENACLNN_ALLOCATOR=guard, for compute-sanitizer: blocks end where they should, and are gone when they are freed.
+// With OPENACLNN_ALLOCATOR=guard, for compute-sanitizer: blocks end at their exact size, and are unmapped
+// when they are freed.
 class GuardedInProcess : public ProcessInProcess {};
 PROCESS_TEST_F(GuardedInProcess, BlocksAreNeitherRoundedNorKept) {
   const auto pinned_bytes = OPENACLNN_FAKE(openaclnn_fake_cuda_pinned_bytes);
@@ -320,7 +325,7 @@ PROCESS_TEST_F(ExitInProcess, WithQueuedWorkEnds) {
   for (int k = 0; k < 5; ++k) expect(0, aclrtMemsetAsync(memory, 64, k, 64, stream));
 }
 
-// Suites in the environment of the fake, each in a process of its own.
+// Suites in the environment of the fake, each in its own process.
 void expect_suite(const std::string& name, std::map<std::string, std::string> more = {}) {
   more.insert({{"OPENACLNN_DEVICE", "cuda"}, {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN}});
   const openaclnn_test::ProcessResult result = openaclnn_test::run_suite(name, more);

@@ -1,4 +1,5 @@
-// The CUDA platform without a GPU: makes the library use the plugin over the fake runtime, and gives tests that runtime's functions.
+// The CUDA platform without a GPU: makes the library use the plugin over the fake runtime, and gives tests
+// that runtime's functions.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -27,7 +28,8 @@ Function* look_up(const char* name) {
 }
 #define OPENACLNN_FAKE(function) cuda_test::look_up<decltype(function)>(#function)
 
-// Failures to inject from now on, in the words of fake_gpu.cc; "" for none. Returns the calls since the last time.
+// Sets the failures to inject from now on, in the syntax of fake_gpu.cc; "" for none. Returns the calls
+// since the last time.
 inline unsigned long fake(const char* failures) { return OPENACLNN_FAKE(openaclnn_fake_cuda)(failures); }
 
 class CudaTest : public runtime_test::RuntimeTest {

@@ -1,4 +1,5 @@
-// Storage types on the device, whose conversions and stores are the GPU's own there: the bits of base/float16.h, for every input.
+// Tests storage types on the device, with the GPU's own conversions and stores: the bits of base/float16.h,
+// for every input.
 #include <cstring>
 #include <random>
 
@@ -8,7 +9,8 @@
 namespace openaclnn::cuda {
 namespace {
 
-// All inputs take too long without a GPU. The emulation has no conversions of its own: some inputs show that the test works.
+// All inputs take too long without a GPU. The emulation uses the host's conversions, so some inputs suffice
+// there.
 constexpr uint64_t kStep = kOnGpu ? 1 : kOnPtxMachine ? 251 : 65521;
 
 struct Differences {
@@ -36,7 +38,7 @@ __global__ void widen_all(Differences* differences) {
   for (int64_t i = thread_number(); i < 1 << 16; i += thread_count()) {
     const T x = {static_cast<uint16_t>(i)};
     const float found = to_fp32(x), wanted = to_float(x);
-    const bool is_nan = found != found && wanted != wanted;  // of any payload
+    const bool is_nan = found != found && wanted != wanted;  // any payload
     if (!is_nan && std::bit_cast<uint32_t>(found) != std::bit_cast<uint32_t>(wanted))
       note(static_cast<uint32_t>(i), differences);
   }
@@ -71,7 +73,7 @@ template <int kCount, class T>
 void expect_packs_like_elements() {
   constexpr size_t kElements = kThreads * kCount;
   const TestArray<float> from(kElements);
-  const TestArray<T> packed(kElements + 64), single(kElements + 64);  // what is behind the last stays zero
+  const TestArray<T> packed(kElements + 64), single(kElements + 64);  // the elements after the last stay zero
   std::mt19937 random(kCount);
   for (size_t i = 0; i < kElements; ++i) from[i] = std::bit_cast<float>(static_cast<uint32_t>(random()));
   finish(launch_kernel(store_packs<kCount, T>, grid_of(1), kThreads, 0, nullptr, from.data(), packed.data(),

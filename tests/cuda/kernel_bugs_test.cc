@@ -1,4 +1,4 @@
-// Kernels with mistakes planted on purpose: the emulation must notice a deleted barrier and a deleted guard of an access.
+// Kernels with injected errors: the emulation must notice a deleted barrier and a deleted bounds check.
 #include <gtest/gtest.h>
 
 #include <string_view>
@@ -17,9 +17,9 @@ namespace {
 using openaclnn::CheckMode;
 
 constexpr std::string_view kBug =
-    OPENACLNN_KERNEL_BUG;  // the patch of tests/cuda/bugs that one room's kernel has
+    OPENACLNN_KERNEL_BUG;  // the patch of tests/cuda/bugs that is applied to one room's kernel
 
-// The first difference that the cases of an operator show.
+// Returns the first difference in the cases of an operator.
 std::string first_difference(const std::string& operator_name, const Spoil& spoil) {
   for (const Case& c : all_cases()) {
     if (c.operator_name() != operator_name) continue;

@@ -1,5 +1,5 @@
-// Shapes for paths of the CUDA kernels that the cases of the rooms do not reach: the bits of the CPU's kernels, whatever the order of
-// threads.
+// Tests paths of the CUDA kernels that the rooms' cases do not reach: the bits equal those of the CPU's
+// kernels, in any order of threads.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,8 @@ using openaclnn::PlatformKind;
 
 constexpr aclDataType kFloats[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
 
-// All indices are equal, and rows are wide: the chunks of one sum are shared out to many blocks, each of which has other rows as well.
+// All indices are equal, and rows are wide: the chunks of one sum are distributed over many blocks, each of
+// which also has other rows.
 TEST(KernelsOfEmbeddingBackward, AddOneWideRowInManyBlocks) {
   const Spoil equal_indices = [](const Case&, std::vector<HostTensor>& tensors) {
     for (int64_t i = 0; i < tensors[kIndices].numel(); ++i) tensors[kIndices].set_bits(i, 77);
@@ -31,7 +32,8 @@ TEST(KernelsOfEmbeddingBackward, AddOneWideRowInManyBlocks) {
   }
 }
 
-// Groups of few chunks are joined by a warp each, those of more than 32 by a block: both beside each other, at their limits.
+// A warp joins a group of few chunks, a block one of more than 32. Both occur side by side, at their
+// limits.
 TEST(KernelsOfGroupedBias, JoinFewAndManyChunks) {
   const std::vector<int64_t> sizes = {3,  600, 16384, 513, 16385, 0,   1,    512, 513,  514,
                                       77, 513, 900,   513, 1500,  513, 5000, 513, 17000};
@@ -60,8 +62,9 @@ TEST(KernelsOfCompressGrad, SumAnyNumberOfTaps) {
   }
 }
 
-// Segments of a stride that groups of phases do not divide, windows that end inside a segment or before its end, more windows than a
-// group has, several sequences in a stretch and stretches of one, more and fewer heads than a block takes.
+// Segments of a stride that groups of phases do not divide, windows that end inside a segment or before its
+// end, more windows than a group has, several sequences in a range and ranges of one, more and fewer heads
+// than a block takes.
 const WindowAttributes kWalks[] = {
     {33, 16, {33, 37, 137}, 0},    {40, 37, {40, 41, 40, 119}, 1}, {13, 40, {13, 13, 60, 154}, 1},
     {48, 16, {}, 0, false},        {61, 20, {61, 62, 81, 36}, 0},  {70, 9, {69, 70, 101}, 1},
@@ -86,7 +89,7 @@ TEST(KernelsOfCompressGrad, WalkSegmentsOfAnyShape) {
   }
 }
 
-// No weight but those that meet infinite tokens, at the ends of windows, too, becomes infinite or NaN.
+// Only weights that meet infinite tokens become infinite or NaN, also at the ends of windows.
 TEST(KernelsOfCompressGrad, KeepInfiniteTokensInTheirWindows) {
   const auto kind = [](double x) { return std::isnan(x) ? 2 : std::isinf(x) ? std::copysign(1, x) : 0; };
   for (const int64_t every : {31, 239}) {

@@ -1,4 +1,4 @@
-// Phase 1 through the C API, then the kernels themselves.
+// Runs phase 1 through the C API, then the kernels themselves.
 #include "kernels.h"
 
 #include <algorithm>
@@ -19,11 +19,11 @@ using openaclnn::PlatformKind;
 
 namespace {
 
-// Without devices: all that phase 1 asks is the kind.
+// Without devices: phase 1 only queries the kind.
 openaclnn::Platform* const test_platform =
     new openaclnn::Platform(PlatformKind::cpu, "a test without devices");
 
-// Instead of the platform that looks for a plugin, before anything asks for one.
+// Replaces the platform that searches for a plugin, before any call needs one.
 void use_test_platform() {
   setenv("OPENACLNN_DEVICE", "cuda", 1);
   openaclnn::register_platform(PlatformKind::cuda, [] { return test_platform; });
@@ -38,7 +38,7 @@ openaclnn::cuda::LaunchFunction launch_of(const openaclnn::Operator& op) {
   return nullptr;
 }
 
-// Phase 1 for a platform.
+// Runs phase 1 for a platform.
 struct Planned {
   std::shared_ptr<openaclnn::Executor> executor;
   uint64_t workspace_bytes = 0;

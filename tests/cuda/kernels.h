@@ -1,4 +1,5 @@
-// Kernels without a device: the CPU's and the CUDA ones, called with the plans that phase 1 makes for each.
+// Runs kernels without a device: the CPU's and the CUDA ones, called with the plans that phase 1 makes for
+// each.
 #pragma once
 
 #include <span>
@@ -11,10 +12,10 @@
 
 namespace openaclnn_test {
 
-// What one run leaves behind.
+// The results of one run.
 struct KernelRun {
   bool was_planned = false;  // phase 1 succeeded
-  std::string error;         // what went wrong apart from results
+  std::string error;         // the error, apart from wrong results
   openaclnn::Fault fault;
   std::vector<HostTensor> tensors;
 };
@@ -29,21 +30,24 @@ struct KernelOptions {
   Spoil spoil = nullptr;
 };
 
-// Runs the kernel of the platform on tensors of its own, between guard pages, and checks that nothing but outputs was written.
+// Runs the kernel of the platform on separate tensors between guard pages, and checks that only outputs
+// were written.
 KernelRun run_kernel(const Case& c, const KernelOptions& options);
 
-// Empty when both runs found the same and gave the same bits; else a sentence. Results that a device adds in an order of its own are
-// left to the case's judge.
+// Returns an error message, or an empty text if both runs found the same faults and gave the same bits. If
+// a device has its own order of additions, the case's judge checks the results.
 std::string difference(const Case& c, const KernelRun& cpu, const KernelRun& cuda);
 
-// Runs a case on the CPU and on what stands for a GPU, in both orders of threads; empty when nothing differs.
+// Runs a case on the CPU and on the GPU's replacement, in both orders of threads. Returns an empty text if
+// nothing differs.
 std::string difference(const Case& c, openaclnn::CheckMode check, const Spoil& spoil = nullptr);
 
-// What stands for a GPU: the emulation of the device language (kernels_on_simt.cc), or the machine that runs PTX (kernels_on_ptx.cc).
+// The GPU's replacement: the emulation of the device language (kernels_on_simt.cc), or the machine that
+// runs PTX (kernels_on_ptx.cc).
 void set_reversed_schedule(bool reversed);
-// Waits for the kernels that were launched; empty, or what went wrong.
+// Waits for the launched kernels. Returns an error message, or an empty text.
 std::string finish_kernels();
 extern const char* const
-    kRaceReport;  // a part of what it says about two accesses that no barrier orders; nullptr: it gives other bits
+    kRaceReport;  // part of its report about two accesses that no barrier orders; nullptr: a race only changes bits
 
 }  // namespace openaclnn_test

@@ -1,4 +1,4 @@
-// Kernels as nvcc compiles them, on the machine that runs their PTX: the fake GPU's default stream runs them.
+// Runs kernels compiled by nvcc on the machine that executes their PTX, in the fake GPU's default stream.
 #include <cuda_runtime.h>
 
 #include "cuda/ptx/runtime.h"
@@ -6,7 +6,7 @@
 
 namespace openaclnn_test {
 
-// Tensors lie in memory of the tests, with guard pages around.
+// Tensors are in memory of the tests, between guard pages.
 [[maybe_unused]] const bool host_memory = (openaclnn::ptx::let_kernels_touch_host_memory(), true);
 
 void set_reversed_schedule(bool reversed) {

@@ -1,4 +1,4 @@
-// Kernels on the emulation of the device language: it runs them at once.
+// Runs kernels on the emulation of the device language, at once.
 #include "kernels.h"
 
 #include "cuda/simt/device_language.h"

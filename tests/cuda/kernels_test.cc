@@ -1,4 +1,5 @@
-// Every CUDA kernel, run by the emulation: the same bits and the same faults as the CPU's kernel, in any order of threads.
+// Runs every CUDA kernel in the emulation: the same bits and the same faults as the CPU's kernel, in any
+// order of threads.
 #include <gtest/gtest.h>
 
 #include "base/sort_size.h"
@@ -13,7 +14,8 @@ namespace {
 using openaclnn::CheckMode;
 using openaclnn::PlatformKind;
 
-// ThreadSanitizer compares every access with those of 255 other threads: it sees some cases of each kernel.
+// ThreadSanitizer compares every access with those of 255 other threads, so it gets only some cases of each
+// kernel.
 #if defined(__SANITIZE_THREAD__)
 constexpr int kRandomRuns = 4;
 constexpr size_t kCaseStride = 12;
@@ -32,7 +34,7 @@ bool is_integer(aclDataType dtype) {
          dtype == ACL_INT64;
 }
 
-// Some elements of integer inputs become other numbers: indices and groups that do not fit.
+// Replaces some elements of integer inputs by invalid indices and groups.
 Spoil spoil_integers(uint64_t seed) {
   return [seed](const Case& c, std::vector<HostTensor>& tensors) {
     Random random(seed);
@@ -109,14 +111,14 @@ TEST_P(Kernels, FindTheFaultsOfTheCpu) {
     RandomDraw draw(random);
     const Case c = random_case(draw);
     for (const CheckMode check : kModes) {
-      if (check == CheckMode::silent) continue;  // nobody reads what was found
+      if (check == CheckMode::silent) continue;  // nothing reads the faults
       ASSERT_EQ(difference(c, check, spoil_integers(static_cast<uint64_t>(n))), "")
           << "random case " << n << ", " << c.name << ", check mode " << static_cast<int>(check);
     }
   }
 }
 
-// Beyond what is sorted by counting.
+// Larger than the limit for sorting by counting.
 TEST(KernelsOfEmbedding, SortManyPositions) {
   int sorted = 0;
   for (uint64_t seed = 0; sorted < 2; ++seed) {

@@ -1,4 +1,5 @@
-// Choosing the platform: where the plugin is looked for, what is said when it does not serve, and that the CPU works without it.
+// Tests the choice of the platform: where the plugin is searched, the messages if it is unusable, and that
+// the CPU works without it.
 #include <unistd.h>
 
 #include <filesystem>
@@ -17,7 +18,7 @@ namespace {
 using namespace runtime_test;
 using Variables = std::map<std::string, std::string>;
 
-// ---- in a process of its own ----
+// ---- in a separate process ----
 
 class RefusedInProcess : public testing::Test {};
 PROCESS_TEST_F(RefusedInProcess, TheDeviceIsMissing) {
@@ -47,7 +48,7 @@ PROCESS_TEST_F(WorksInProcess, AnOperatorRuns) {
   EXPECT_EQ(total_bytes == size_t{8} << 30, std::getenv("ON_FAKE_GPU") != nullptr);
 }
 
-// What the library says of itself to `openaclnn doctor`.
+// The library's description of itself for `openaclnn doctor`.
 class DescribedInProcess : public testing::Test {};
 PROCESS_TEST_F(DescribedInProcess, WithItsDevices) {
   std::string text(1 << 16, '\0');
@@ -57,7 +58,7 @@ PROCESS_TEST_F(DescribedInProcess, WithItsDevices) {
   EXPECT_NE(text.find(expected), std::string::npos) << text;
 }
 
-// Threads that come first together all find the same platform, and contexts of one device.
+// Threads that arrive first at the same time all find the same platform, and contexts of one device.
 class FirstUseInProcess : public testing::Test {};
 PROCESS_TEST_F(FirstUseInProcess, ByManyThreads) {
   std::vector<std::thread> threads;
@@ -163,7 +164,7 @@ TEST(Loading, GpusAreDescribed) {
                               "\"deviceNames\":[\"emulated GPU 0\",\"emulated GPU 1\"]"}});
 }
 
-// Ids stay those of CUDA.
+// Device numbers are those of CUDA.
 TEST(Loading, GpusBeforeAnOldOneAreUsed) {
   expect_suite("Described", {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN},
                              {"OPENACLNN_FAKE_CUDA", "devices=3 capability=75 modern=2"},

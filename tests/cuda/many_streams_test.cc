@@ -1,5 +1,5 @@
-// Many threads and streams of one device at once: every call keeps the bits that it has alone, while memory is freed under running
-// tasks and given out again. On a GPU this is where kernels overlap.
+// Runs many threads and streams of one device at once. Every call keeps the bits that it has alone, while
+// memory is freed during tasks and reused. On a GPU, kernels overlap here.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,14 +19,14 @@ namespace openaclnn_test {
 namespace {
 
 constexpr int kThreads = 4;
-constexpr int kStreams = 2;  // of each thread
-constexpr int kCalls = 3;    // in each stream, before it is waited for
+constexpr int kStreams = 2;  // per thread
+constexpr int kCalls = 3;    // per stream, before it is waited for
 constexpr int64_t kMostBytes = 1 << 20;
 
 // OPENACLNN_TEST_ROUNDS=1000 for a longer run.
 int rounds() {
 #if defined(__SANITIZE_THREAD__)
-  constexpr int kRounds = 1;  // which take fifty times as long
+  constexpr int kRounds = 1;  // they take fifty times as long
 #else
   constexpr int kRounds = 3;
 #endif
@@ -48,7 +48,8 @@ struct Stream {
 };
 using StreamsOfThread = std::array<Stream, kStreams>;
 
-// Frees the workspace while its task may still run. What then gets the memory must be able to write it at once, in any stream.
+// Frees the workspace while its task may still run. The next owner of the memory must be able to write it
+// at once, in any stream.
 void run_and_free(const PlannedCase& call, aclrtStream stream, aclrtStream other) {
   const size_t bytes = std::max<size_t>(call.workspace_bytes, 64);
   void* workspace = nullptr;
@@ -103,7 +104,8 @@ TEST(ManyStreams, KeepTheBitsOfEveryCall) {
   }
 }
 
-// Bytes go from stream to stream: each copies what the one before it wrote, and only an event says when that is done.
+// Bytes pass from stream to stream: each copies the bytes of the previous one, and only an event says when
+// they are ready.
 TEST(ManyStreams, WaitForEachOthersEvents) {
   use_device();
   constexpr size_t kBytes = 1 << 18, kHops = 16;

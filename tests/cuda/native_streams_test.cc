@@ -1,4 +1,4 @@
-// Streams that the program made with CUDA, and CUDA graphs captured from them.
+// Tests streams that the program created with CUDA, and CUDA graphs captured from them.
 #include <chrono>
 #include <future>
 #include <thread>
@@ -39,7 +39,7 @@ TEST_F(NativeStreams, RunOperatorsInTheirOrder) {
   expect(0, counter.add(wrapped, 1));
   native_wait();
   EXPECT_EQ(counter.value(), 3.0f);
-  // Work that the program itself put there is waited for, too.
+  // The library also waits for work that the program itself put into the stream.
   static int called;
   called = 0;
   const auto note = [](void*) { ++called; };
@@ -50,8 +50,8 @@ TEST_F(NativeStreams, RunOperatorsInTheirOrder) {
   EXPECT_TRUE(is_idle(wrapped));
 }
 
-// CUDA takes pageable memory when the stream gets there, and the call that asked for the copy waits meanwhile. `block` is written by
-// a task before it.
+// CUDA reads pageable memory when the stream reaches the copy, and the call that requested the copy waits
+// until then. A task writes `block` before it.
 class CopyThatWaits : public NativeStreams {
  protected:
   static constexpr size_t kBytes = 1 << 20, kBlockBytes = 4096;
@@ -72,7 +72,7 @@ class CopyThatWaits : public NativeStreams {
       expect(0,
              aclrtMemcpyAsync(target, kBytes, pageable.data(), kBytes, ACL_MEMCPY_HOST_TO_DEVICE, wrapped));
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // for the copy to begin
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until the copy starts
   }
   void TearDown() override {
     if (copying.joinable()) {
@@ -83,7 +83,7 @@ class CopyThatWaits : public NativeStreams {
     }
     NativeStreams::TearDown();
   }
-  // The future is the caller's: it must outlive the gate.
+  // The future belongs to the caller: it must outlive the gate.
   static std::future<aclError> freeing(void* memory) {
     return std::async(std::launch::async, [memory] { return aclrtFree(memory); });
   }
@@ -107,7 +107,7 @@ TEST_F(CopyThatWaits, HoldsUpNoFree) {
   expect(0, aclrtFree(next));
 }
 
-// An allocation for which there is no memory waits for blocks to come back; other threads need not.
+// An allocation without free memory waits for blocks to be released; other threads need not wait.
 TEST_F(CopyThatWaits, HoldsUpNoFreeBesideAnAllocation) {
   static std::future<aclError> freed, allocated;
   void *large = nullptr, *other = nullptr;
@@ -119,7 +119,7 @@ TEST_F(CopyThatWaits, HoldsUpNoFreeBesideAnAllocation) {
     expect(0, aclrtSetDevice(0));
     return aclrtMalloc(&large, total_bytes + 1, ACL_MEM_MALLOC_HUGE_FIRST);
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // for the allocation to wait
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until the allocation waits
   freed = freeing(other);
   EXPECT_TRUE(returns(freed));
   gate.set_value();
@@ -153,7 +153,7 @@ TEST_F(NativeStreams, TheDefaultStreamOfCudaIsOne) {
   expect(100000, openaclnnCreateStreamFromNative(native, nullptr), {"stream is NULL"});
 }
 
-// Each thread would mean another stream by it.
+// Each thread would name another stream with it.
 TEST_F(NativeStreams, TheDefaultStreamOfEachThreadIsNone) {
   aclrtStream of_thread = nullptr;
   expect(207000, openaclnnCreateStreamFromNative(cudaStreamPerThread, &of_thread),
@@ -161,7 +161,7 @@ TEST_F(NativeStreams, TheDefaultStreamOfEachThreadIsNone) {
   EXPECT_EQ(of_thread, nullptr);
 }
 
-// A mistake of the program, which must not be taken for the end of the device.
+// An error of the program, which must not count as the loss of the device.
 TEST_F(NativeStreams, DestroyedBeforeTheirHandleLoseNoDevice) {
   cudaStream_t gone = nullptr;
   ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamCreateWithFlags)(&gone, cudaStreamNonBlocking), cudaSuccess);
@@ -173,7 +173,7 @@ TEST_F(NativeStreams, DestroyedBeforeTheirHandleLoseNoDevice) {
   expect(507000, aclrtSynchronizeStream(handle), why);
   Counter counter;
   expect(361001, counter.add(handle), why);
-  expect(507000, aclrtDestroyStream(handle), why);  // the handle has ended all the same
+  expect(507000, aclrtDestroyStream(handle), why);  // the handle was destroyed nevertheless
   expect(107017, aclrtSynchronizeStream(handle), {"not a live stream"});
   expect(0, counter.add(stream));
   expect(0, aclrtSynchronizeStream(stream));
@@ -183,7 +183,7 @@ TEST_F(NativeStreams, DestroyedBeforeTheirHandleLoseNoDevice) {
   expect(0, aclrtFree(memory));
 }
 
-// Everything that the library does for itself meanwhile (memory, other streams) must stay out of the capture.
+// The library's own requests (memory, other streams) must stay out of the capture.
 TEST_F(NativeStreams, CanBeCapturedIntoAGraph) {
   Counter counter, outside;
   Lookup lookup({1, 5, 2});

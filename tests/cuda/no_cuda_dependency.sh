@@ -1,5 +1,5 @@
 #!/bin/sh
-# Proves that the library needs nothing of CUDA: machines without a driver must load it.
+# Proves that the library does not depend on CUDA: machines without a driver must load it.
 # usage: no_cuda_dependency.sh LIBRARY
 set -eu
 [ $# -eq 1 ] || { echo "usage: $0 LIBRARY" >&2; exit 2; }

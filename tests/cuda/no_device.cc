@@ -1,5 +1,5 @@
-// What launches ask of CUDA's library, for programs that run kernels without a device: no call fails that nobody makes, and one
-// multiprocessor lets loops over grids go round.
+// The CUDA functions that launches call, for programs that run kernels without a device: errors of missing
+// calls stay away, and one multiprocessor makes loops over grids repeat.
 #include <cuda_runtime.h>
 
 cudaError_t cudaGetLastError() { return cudaSuccess; }

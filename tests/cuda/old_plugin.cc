@@ -1,4 +1,4 @@
-// A plugin of another build: what the library must refuse before it calls anything in it.
+// A plugin of another build, which the library must reject before it calls any of its functions.
 #include "cuda/plugin.h"
 
 static constexpr openaclnn::cuda::PluginTable kTable = {sizeof(kTable), "0.0.0-old"};

@@ -1,5 +1,5 @@
-// For tests of pieces of kernels: nvcc compiles them for a real GPU and for the machine that runs its PTX, the C++ compiler for the
-// emulation.
+// Helpers for tests of pieces of kernels: nvcc compiles them for a real GPU and for the machine that runs
+// its PTX, the C++ compiler for the emulation.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ inline constexpr bool kOnGpu = true, kOnPtxMachine = false;
 inline constexpr bool kOnGpu = false, kOnPtxMachine = false;
 #endif
 
-// Memory of zeros that kernels and the test reach.
+// Memory of zeros that kernels and the test can access.
 template <class T>
 class TestArray {
  public:
@@ -46,7 +46,7 @@ class TestArray {
   T* data_;
 };
 
-// To the end of what was launched.
+// Waits for the end of all launched kernels.
 inline void finish(cudaError_t launched) {
   ASSERT_EQ(launched, cudaSuccess);
 #if defined(__CUDACC__)

@@ -1,4 +1,4 @@
-// A case after phase 1: what phase 2 needs, once or many times.
+// A case after phase 1: the arguments of phase 2, for one or many runs.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// What the PTX machine computes of integers and bits, against results worked out by hand from NVIDIA's reference of the instruction set.
+// Tests the PTX machine's integer and bit instructions, against results worked out by hand from NVIDIA's
+// reference of the instruction set.
 #include <gtest/gtest.h>
 
 #include "ptx_rows.h"
@@ -128,7 +129,7 @@ TEST(Computes, Bits) {
       {"prmt.b32", "r=rrr", {0x33221100, 0x77665544, 0x3210}, 0x33221100},
       {"prmt.b32", "r=rrr", {0x33221100, 0x77665544, 0xF7654}, 0x77665544},
       {"prmt.b32", "r=rrr", {0x33221100, 0x77665544, 0x0246}, 0x00224466},
-      {"prmt.b32", "r=rrr", {0x00007F80, 0, 0x1098}, 0x7F8000FF},  // the higher numbers spread a byte's sign
+      {"prmt.b32", "r=rrr", {0x00007F80, 0, 0x1098}, 0x7F8000FF},  // 8 and more repeat a byte's sign
       {"lop3.b32", "r=rrrn", {0xF0F0F0F0, 0xCCCCCCCC, 0xAAAAAAAA, 0x96}, 0x96969696},
       {"lop3.b32", "r=rrrn", {0xF0F0F0F0, 0xCCCCCCCC, 0xAAAAAAAA, 0xCA}, 0xCACACACA},
       {"lop3.b32", "r=rrrn", {0xF0F0F0F0, 0xCCCCCCCC, 0xAAAAAAAA, 0x01}, 0x01010101},

@@ -1,4 +1,4 @@
-// The PTX machine: what it counts of kernels.
+// Tests the PTX machine's counts of kernels.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -90,7 +90,7 @@ TEST(Counts, ARunCountsInstructionsOfWarps) {
   Counter counter;
   run(launch, AddressMap({{begin, 64 * 4}}), Schedule::forward, &counter);
   const Counts counts = counter.finish();
-  EXPECT_EQ(counts.instructions, 2u * 7u);  // those above, two loads of parameters and the return
+  EXPECT_EQ(counts.instructions, 2u * 7u);  // the instructions above, two loads of parameters and the return
   EXPECT_EQ(counts.writes.requested, 6u);
   EXPECT_EQ(counts.writes.distinct, 6u);
   EXPECT_EQ(counts.reads.requested, 0u);

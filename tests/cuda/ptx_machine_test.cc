@@ -1,4 +1,4 @@
-// The PTX machine: how lanes part and join again, where threads find their numbers, and what the text of a kernel may hold.
+// Tests the PTX machine: how lanes diverge and converge, special registers, and the syntax of a kernel.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -11,7 +11,7 @@ namespace {
 
 // ---- control ----
 
-// Three ways; where they are together again, a vote sees all lanes. The second block is of the same registers.
+// Three branches; where they converge, a vote sees all lanes. The second block reuses the same registers.
 TEST(Control, LanesThatPartJoinAgain) {
   const Values found = values_of_threads(R"(
   and.b32 %r2, %i, 3;
@@ -80,7 +80,7 @@ STAY:
   EXPECT_EQ(found, values(40, [](uint32_t i) { return i % 2 == 0 || i > 20 ? ~0u : 7u; }));
 }
 
-// The last warp has some lanes only, which need not be in a mask of all.
+// The last warp has fewer lanes; the others need not be in a mask of all.
 TEST(Control, BlocksNeedNotFillTheirWarps) {
   const Values found = values_of_threads(R"(
   setp.ge.u32 %p0, %i, 0;

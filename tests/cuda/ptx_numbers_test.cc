@@ -1,4 +1,5 @@
-// What the PTX machine computes of numbers, against results worked out by hand from NVIDIA's reference of the instruction set.
+// Tests the PTX machine's floating-point instructions, against results worked out by hand from NVIDIA's
+// reference of the instruction set.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -20,7 +21,7 @@ TEST(Computes, Numbers) {
       {"fma.rn.f32",
        "f=fff",
        {0x3F800800, 0x3F800800, 0xBF801000},
-       f(0x1p-24f)},  // which the product above has lost
+       f(0x1p-24f)},  // the product above has lost it
       {"div.rn.f32", "f=ff", {f(1), f(3)}, 0x3EAAAAAB},
       {"div.rn.f32", "f=ff", {f(1), f(-0.0f)}, kMinusInfinity},
       {"rcp.rn.f32", "f=f", {f(3)}, 0x3EAAAAAB},
@@ -123,7 +124,7 @@ TEST(Converts, IntegersToNumbers) {
   for (const Row& row : rows) expect_result(row);
 }
 
-// Towards zero, and no further than the type reaches.
+// Rounds towards zero, at most to the type's limit.
 TEST(Converts, NumbersToIntegers) {
   const Row rows[] = {
       {"cvt.rzi.s32.f32", "r=f", {f(1.9f)}, 1},
@@ -147,7 +148,7 @@ TEST(Converts, NumbersToIntegers) {
       {"cvt.rzi.s64.f64", "l=d", {d(0x1p63)}, kLow - 1},
       {"cvt.rzi.u64.f64", "l=d", {d(0x1p63)}, kLow},
       {"cvt.rzi.u64.f64", "l=d", {d(0x1p64)}, kAll},
-      // What is no number gives 0 from and to 32 bits, and else the highest bit.
+      // NaN gives 0 from and to 32 bits, otherwise the highest bit.
       {"cvt.rzi.s32.f32", "r=f", {kQuiet}, 0},
       {"cvt.rzi.u32.f32", "r=f", {kSignalling}, 0},
       {"cvt.rzi.s64.f32", "l=f", {kQuiet}, kLow},
@@ -184,7 +185,7 @@ TEST(Converts, HalfPrecision) {
       {"cvt.f32.f16", "f=h", {0xFC00}, kMinusInfinity},
       {"cvt.rn.f16.f32", "h=f", {f(-1)}, 0xBC00},
       {"cvt.rn.f16.f32", "h=f", {f(65504)}, 0x7BFF},
-      {"cvt.rn.f16.f32", "h=f", {0x477FEFFF}, 0x7BFF},  // the last below 65520
+      {"cvt.rn.f16.f32", "h=f", {0x477FEFFF}, 0x7BFF},  // the last one below 65,520
       {"cvt.rn.f16.f32", "h=f", {f(-65520)}, 0xFC00},
       {"cvt.rn.f16.f32", "h=f", {kInfinity}, 0x7C00},
       {"cvt.rn.f16.f32", "h=f", {0x3F801000}, 0x3C00},  // ties go to even
@@ -209,7 +210,7 @@ TEST(Converts, HalfPrecision) {
   for (const Row& row : rows) expect_result(row);
 }
 
-// Of a pair in which the first is less, equal, greater, or one of them is no number.
+// Results for a pair in which the first is less, equal or greater, or one of them is NaN.
 TEST(Computes, ComparisonsOfNumbers) {
   struct Comparison {
     const char* name;

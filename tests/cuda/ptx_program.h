@@ -13,7 +13,7 @@
 
 namespace openaclnn::ptx {
 
-// What a program is given and how it is launched: a block of one thread, unless a test says more.
+// The input of a program and the shape of its launch: a block of one thread, unless a test changes it.
 struct Setting {
   Shape grid, block;
   std::vector<uint64_t> in;
@@ -50,7 +50,7 @@ inline std::string text_of_kernel(const std::string& body, const std::string& be
 )";
 }
 
-// Runs the kernel named test over `out`, which is all that it may touch beside setting.in.
+// Runs the kernel named test over `out`, which is all that it may access besides setting.in.
 template <class T>
 void run_text(const std::string& text, std::vector<T>& out, const Setting& setting) {
   Module module(text);
@@ -71,7 +71,7 @@ void run_text(const std::string& text, std::vector<T>& out, const Setting& setti
 
 using Values = std::vector<uint32_t>;
 
-// Of the value that each thread is to have.
+// The register class and type of the value that each thread computes.
 template <class F>
 Values values(uint32_t threads, F f) {
   Values all;
@@ -79,7 +79,8 @@ Values values(uint32_t threads, F f) {
   return all;
 }
 
-// What each thread of a grid of one dimension leaves in %v, with its number in %i. A thread that returns before the end leaves ~0.
+// Returns the value of %v of each thread of a grid of one dimension, with the thread's number in %i. A
+// thread that returns before the end leaves ~0.
 inline Values values_of_threads(const std::string& body, Setting setting, const std::string& before = "") {
   const std::string text = text_of_kernel(R"(
   mov.u32 %v, 0;

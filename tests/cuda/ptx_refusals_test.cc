@@ -1,4 +1,5 @@
-// What ends the process on the PTX machine, and the nearest program that runs to its end.
+// Tests the errors that end the process on the PTX machine, and for each the nearest program that runs to
+// its end.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -12,12 +13,13 @@ extern "C" const char* __tsan_default_options() { return "detect_deadlocks=0"; }
 namespace openaclnn::ptx {
 namespace {
 
-// Two programs that differ by little, and what is said about the wrong one.
+// Two programs with a small difference, and the error message of the wrong one.
 struct Refusal {
   std::string wrong, sentence, right;
 };
 
-// 62 words, so that an access of four may begin inside and end outside. In %in: an address that no program may touch, and one of its own.
+// 62 words, so that an access of four may start inside and end outside. In %in: an address that no program
+// may access, and a valid one.
 void run_body(const std::string& body, const Setting& shape, const std::string& before) {
   static uint64_t foreign[2];
   std::vector<uint32_t> out(62);
@@ -84,7 +86,7 @@ TEST(RefusalsDeathTest, SharedMemory) {
            "st.shared.u32 [s+16], %i;\natom.shared.add.u32 %v, [s+16], 1;"},
           {generic + "st.u32 [%d0+20], %i;", "writes" + beyond, generic + "st.u32 [%d0+16], %i;"},
           {"st.shared.u32 [s+2], %i;", "writes 4 bytes at an address", "st.shared.u32 [s+4], %i;"},
-          // What nobody wrote.
+          // Reads of uninitialised memory.
           {"ld.shared.u32 %v, [s];", "reads shared memory that nobody wrote",
            "st.shared.u32 [s], 0;\nld.shared.u32 %v, [s];"},
           {"st.shared.u8 [s], 0;\nld.shared.u16 %h0, [s];", "reads shared memory that nobody wrote",
@@ -93,7 +95,7 @@ TEST(RefusalsDeathTest, SharedMemory) {
            "st.shared.u32 [s], 0;\natom.shared.add.u32 %v, [s], 1;"},
       },
       {}, ".shared .align 16 .b8 s[20];");
-  // What the block before left does not count.
+  // Writes of the previous block do not count.
   const std::string only_the_first = R"(
   mov.u32 %r0, %ctaid.x;
   setp.eq.s32 %p0, %r0, 0;
@@ -120,8 +122,8 @@ const std::string kBarrier = "bar.sync 0;\n", kWarpBarrier = "bar.warp.sync 0xFF
 const std::string kReads = "reads what another thread writes", kWrites = "writes where another thread writes",
                   kWritesRead = "writes what another thread reads";
 const std::string kShared = ".shared .align 16 .b8 s[256];";
-const std::string kOfFirst = "setp.eq.s32 %p0, %i, 0;\n@%p0 ";  // what follows is done by the first thread
-// Every thread has a word of its own, and in %r2 the address of its neighbour's in pairs.
+const std::string kOfFirst = "setp.eq.s32 %p0, %i, 0;\n@%p0 ";  // the first thread does the following
+// Every thread has its own word, and in %r2 the address of its neighbour's in pairs.
 const std::string kOwn = R"(
   mov.u32 %r0, s;
   mad.lo.s32 %r1, %i, 4, %r0;
@@ -175,13 +177,13 @@ TEST(RefusalsDeathTest, RacesOfLanes) {
           {kWriteOwn + kWarpBarrier + read + parted + "@%p0 " + write, kWritesRead,
            kWriteOwn + kWarpBarrier + read + parted + "@%p0 " + overwrite},
           {"st.shared.u32 [s], %i;", kWrites, kOfFirst + "st.shared.u32 [s], %i;"},
-          // Other operations of warps order no accesses, nor does a barrier that leaves out lanes.
+          // Other warp operations order no accesses, nor does a barrier that leaves out lanes.
           {kWriteOwn + "vote.sync.ballot.b32 %v, 1, 0xFFFFFFFF;\n" + read, kReads,
            kWriteOwn + kBarrier + read},
           {kWriteOwn + "setp.lt.u32 %p0, %i, 16;\n@%p0 bar.warp.sync 0xFFFF;\n" + read, kReads,
            kWriteOwn + kWarpBarrier + read},
           {kWriteOwn + "membar.cta;\n" + read, kReads, kWriteOwn + "membar.cta;\n" + kWarpBarrier + read},
-          // Reads of several lanes, of which the last is the one that writes.
+          // Several lanes read; the last of them is the one that writes.
           {kOfFirst + "st.shared.u32 [s], 0;\n" + kWarpBarrier +
                "ld.shared.u32 %v, [s];\nsetp.eq.s32 %p1, %i, 31;\n@%p1 st.shared.u32 [s], 1;",
            kWritesRead,
@@ -249,7 +251,7 @@ END:
           {half + "selp.b32 %r2, 0x1FFFF, 0xFFFF0000, %p0;\n" + vote + "%r2;",
            "thread .16, 0, 0. .* passes another mask than lane 0, which names it",
            half + "selp.b32 %r2, 0xFFFF, 0xFFFF0000, %p0;\n" + vote + "%r2;"},
-          // The lanes that come later pass the mask of the others, but for the last.
+          // The lanes that arrive later pass the mask of the others; the last one does not.
           {half + "mov.u32 %r2, -1;\nmov.u32 %r3, -1;\nsetp.eq.s32 %p1, %i, 31;" + later,
            "passes another mask than lane",
            half + "mov.u32 %r2, -1;\nmov.u32 %r3, -1;\nsetp.eq.s32 %p1, %i, 32;" + later},
@@ -326,7 +328,7 @@ TEST(RefusalsDeathTest, TextOfModules) {
   EXPECT_NE(Module(".global .align 4 .u32 x;\n.entry test() { ret; }").find("test"), nullptr);
 }
 
-// ---- sentences ----
+// ---- error messages ----
 
 TEST(RefusalsDeathTest, SayWhereItHappened) {
   const std::string source = "  .file 1 \"room/cuda.cu\"\n";
@@ -355,7 +357,7 @@ AGAIN:
   @%p0 bra AGAIN;
 )";
   constexpr uint64_t kSteps =
-      2 + 1 + 1 + 3 * 100 + 1;  // with the addresses and the thread's number before, and the return behind
+      2 + 1 + 1 + 3 * 100 + 1;  // including the addresses, the thread's number, and the return
   Setting setting;
   setting.most_steps = kSteps;
   run_body(loop, setting, "");

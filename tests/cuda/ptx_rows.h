@@ -1,4 +1,5 @@
-// Instructions of PTX with operands and the result that they must have, for the tests of the machine that runs them.
+// Instructions of PTX with operands and their expected results, for the tests of the machine that runs
+// them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@ namespace openaclnn::ptx {
 inline constexpr uint64_t kLow = uint64_t{1}
                                  << 63;  // the least number of 64 bits, and the NaN of conversions to them
 inline constexpr uint64_t kAll = ~uint64_t{0};
-inline constexpr uint64_t kNaN = 0x7FFFFFFF;  // the one that instructions of f32 give
+inline constexpr uint64_t kNaN = 0x7FFFFFFF;  // the NaN that instructions of f32 return
 inline constexpr uint64_t kQuiet = 0x7FC00001, kSignalling = 0xFF800001;        // others
 inline constexpr uint64_t kInfinity = 0x7F800000, kMinusInfinity = 0xFF800000;  // of f32
 inline constexpr uint64_t kOfDouble = 0x7FF8000000000000;                       // a NaN
@@ -24,8 +25,8 @@ constexpr uint64_t f(float x) { return std::bit_cast<uint32_t>(x); }
 constexpr uint64_t d(double x) { return std::bit_cast<uint64_t>(x); }
 constexpr uint64_t minus(uint32_t x) { return 0 - x; }
 
-// An instruction with a letter for the result's and each operand's type, as for assembly in C++: h, r and l have 16, 32 and 64 bits, f
-// and d are numbers, p is a predicate, n a constant in the program.
+// An instruction with a letter for the result's and each operand's type, as for assembly in C++: h, r and l
+// have 16, 32 and 64 bits, f and d are numbers, p is a predicate, n a constant in the program.
 struct Row {
   const char* instruction;
   const char* types;
@@ -66,7 +67,7 @@ inline std::string program_of(const Row& row) {
                         "st.global." + type + " [%to], %result;\n");
 }
 
-// In a full warp and in one of a single lane, whose other lanes compute nothing.
+// Runs in a full warp and in one of a single lane, whose other lanes compute nothing.
 inline void expect_result(const Row& row) {
   std::vector<uint64_t> out(kLanes + 1);
   Setting setting;

@@ -1,4 +1,5 @@
-// The PTX machine: how threads share memory, and what the lanes of a warp and the warps of a block tell each other.
+// Tests the PTX machine: shared memory of threads, and communication between the lanes of a warp and the
+// warps of a block.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -35,7 +36,7 @@ TEST(Memory, LoadsExtendAndStoresCut) {
                                         0x55555555, 0x80FF, 0, 0, 0}));
 }
 
-// Every thread turns the block around: by plain and generic addresses, and with a variable of the module.
+// Every thread reverses the block: by plain and generic addresses, and with a variable of the module.
 TEST(Memory, BlocksShareIt) {
   const Values found = values_of_threads(R"(
   .shared .align 4 .b8 numbers[256];
@@ -93,7 +94,7 @@ TEST(Memory, VariablesOfTheModuleBeginAsZero) {
 
 // ---- warps ----
 
-// The values of a shuffle of 32 lanes' numbers and, 100 higher, whether the result is another lane's.
+// The values of a shuffle of 32 lanes' numbers; 100 is added if the result is another lane's.
 Values shuffled(const std::string& mode, int by, int limits, const std::string& mask = "0xFFFFFFFF") {
   return values_of_threads("shfl.sync." + mode + ".b32 %v|%p0, %i, " + std::to_string(by) + ", " +
                                std::to_string(limits) + ", " + mask + ";\n@%p0 add.s32 %v, %v, 100;\n",
@@ -108,7 +109,7 @@ TEST(Warps, ShufflesGiveValuesToOtherLanes) {
   EXPECT_EQ(shuffled("idx", 37, 31), Values(32, 105));  // five bits count
 }
 
-// Of eight lanes: bits 8 to 12 of the limits are 24.
+// Segments of eight lanes: bits 8 to 12 of the limits are 24.
 TEST(Warps, ShufflesStayInSegments) {
   EXPECT_EQ(shuffled("idx", 5, 0x181F), values(32, [](uint32_t i) { return i / 8 * 8 + 105; }));
   EXPECT_EQ(shuffled("idx", 13, 0x181F), values(32, [](uint32_t i) { return i / 8 * 8 + 105; }));
@@ -116,7 +117,7 @@ TEST(Warps, ShufflesStayInSegments) {
   EXPECT_EQ(shuffled("up", 3, 0x1800), values(32, [](uint32_t i) { return i % 8 >= 3 ? i + 97 : i; }));
   EXPECT_EQ(shuffled("bfly", 8, 0x181F), values(32, [](uint32_t i) { return i / 8 % 2 == 1 ? i + 92 : i; }));
   EXPECT_EQ(shuffled("idx", 7, 0x1805),
-            values(32, [](uint32_t i) { return i; }));  // beyond the last of a segment
+            values(32, [](uint32_t i) { return i; }));  // beyond the last lane of a segment
 }
 
 TEST(Warps, LanesVote) {
@@ -133,7 +134,7 @@ TEST(Warps, LanesVote) {
   EXPECT_EQ(voted("all.pred", "%p1"), values(96, [](uint32_t i) { return i < 32 ? 1u : 0u; }));
 }
 
-// Both halves are at the same instruction, with a mask of their own each; or one half alone.
+// Both halves are at the same instruction, each with its own mask; or one half alone.
 TEST(Warps, HalvesWorkAlone) {
   const std::string masks = R"(
   setp.lt.u32 %p0, %i, 16;
@@ -147,7 +148,7 @@ TEST(Warps, HalvesWorkAlone) {
             values(32, [](uint32_t i) { return i < 16 ? 0xFFFFu : 0u; }));
 }
 
-// Odd lanes come to the shuffle by another way than even ones, and once more in a loop where some are ahead.
+// Odd lanes reach the shuffle by another path than even ones, and again in a loop where some are ahead.
 TEST(Warps, LanesThatArriveLaterAreWaitedFor) {
   const std::string parted = R"(
   and.b32 %r2, %i, 1;
@@ -198,7 +199,7 @@ TEST(Barriers, CountAndVote) {
   EXPECT_EQ(reduced("bar.red.and.pred %p1, 0, %p0;" + tell, 69), Values(70, 0));
 }
 
-// Warps may be at different ones: it is the same barrier.
+// Warps may be at different instructions: it is the same barrier.
 TEST(Barriers, WarpsMeetAtAnyOfThem) {
   EXPECT_EQ(values_of_threads(R"(
   .shared .align 4 .u32 word;

@@ -1,4 +1,4 @@
-// The sort of positions by key, for words of both sizes and any number of keys.
+// Tests the sort of positions by key, for words of both sizes and any number of keys.
 #include "cuda/sort.cuh"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace openaclnn::cuda {
 namespace {
 
-// Keys of few values, so that most have equals, of which the first must stay first.
+// Keys of few values, so that most have equal ones, whose order must be kept.
 template <class Word>
 void expect_sorted(size_t count, uint64_t values, Word factor) {
   const TestArray<Word> keys(2 * (count + 4)), positions(2 * count);
@@ -39,7 +39,8 @@ void expect_sorted(size_t count, uint64_t values, Word factor) {
   }
 }
 
-// Counts around whole packs of 16 bytes, around a round of eight lanes, around a block, and beyond what is sorted by counting.
+// Counts around whole packs of 16 bytes, around a round of eight lanes, around a block, and beyond the
+// limit of sorting by counting.
 std::vector<size_t> counts() {
   std::vector<size_t> all(70);
   std::iota(all.begin(), all.end(), size_t{1});

@@ -1,12 +1,12 @@
-# The pages of the project and the blocks of code in them, with what comments of the page say about each block.
-"""A comment right before a block says how it is tried:
+# Finds the pages of the project and their blocks of code, with the comments of the page about each block.
+"""A comment right before a block says how it is tested:
 
     <!-- not run: reason -->            it is listed with the reason
     <!-- needs: name name -->           files that the test puts into the folder where the block runs
     <!-- file: program.cc -->           the block is kept under this name for the commands after it
 
-No comment adds code: tests compile and run the visible text, as a reader would paste it. The Python blocks of a page run from top to bottom, so
-a block may use the names of earlier ones.
+Comments add no code: tests compile and run the visible text, as a reader would paste it. The Python blocks of a page run from top to bottom, so a
+block may use the names of earlier ones.
 """
 import dataclasses
 import pathlib
@@ -32,7 +32,7 @@ class Block:
 
 
 def pages(root=ROOT):
-    """All pages of the project in English, as paths below its root."""
+    """Returns all pages of the project in English, as paths below its root."""
     found = [*root.glob("*.md"), *(root / "docs").glob("*.md"), *root.glob("src/ops/**/README.md"), *root.glob("examples/*/README.md"),
              root / "bench" / "README.md"]
     return sorted(page.relative_to(root).as_posix() for page in found if not page.name.endswith(".zh-CN.md"))
@@ -43,7 +43,7 @@ def read(page):
 
 
 def blocks(page, text=None):
-    """The blocks of a page in their order."""
+    """Returns the blocks of a page in their order."""
     lines = (read(page) if text is None else text).split("\n")
     found, begin = [], None
     for at, line in enumerate(lines):

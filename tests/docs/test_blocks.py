@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-# Compiles and runs the code and the commands of every page against a build, as a reader would, and lists what is not run and why.
+# Compiles and runs the code and the commands of every page against a build, as a reader would, and lists skipped blocks with reasons.
 """usage: test_blocks.py BUILD_FOLDER [--demo]
 
-C and C++ blocks are compiled as C99 or C++11 with warnings as errors; those with a main are run, and print the text block that
-follows. Other blocks declare all that they use, or only functions of the headers. Commands run in a folder of their own; there ./dev only looks whether it could do what it is told, because
-this test is a part of it. Where a page shows commands with their output, each line that it shows must begin as a line printed does.
-Blocks that train with the demo, which takes long to build, are a test of their own (--demo).
+C and C++ blocks are compiled as C99 or C++11 with warnings as errors. Blocks with a main are run, and must print the text block that follows. Other
+blocks declare everything they use, or only use functions of the headers. Commands run in a separate folder. There ./dev only checks whether its
+arguments are valid, because this test is a part of it. If a page shows commands with their output, each shown line must be the start of a printed
+line. Blocks that train with the demo, which takes long to build, are a separate test (--demo).
 """
 import json
 import os
@@ -27,7 +27,7 @@ BUILD = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].st
 INCLUDES = [f"-I{pages.ROOT / 'include' / part}" for part in ("", "aclnn", "aclnnop")]
 HEADERS = ["acl/acl.h", "openaclnn/openaclnn.h", *sorted(path.relative_to(pages.ROOT / "include").as_posix() for path in
                                                        (pages.ROOT / "include" / "aclnnop").glob("aclnn_*.h"))]
-# It looks at what it is told and does nothing, but for the demo, which runs: 10 steps instead of those that are told.
+# It checks its arguments and does nothing, except for the demo, which runs 10 steps instead of the given number.
 DEV = f"""#!/usr/bin/env bash
 for word in "$@"; do
   case $word in --*) word=${{word%%=*}} ;; *) continue ;; esac
@@ -37,7 +37,7 @@ done
 grep -q "^  $1[ )|]" {pages.ROOT}/dev || {{ echo "./dev has no verb $1" >&2; exit 1; }}
 if [ "$1" = demo ]; then exec openaclnn-train --steps 10 $(sed -E 's/--steps [0-9]+//' <<<"${{*:2}}"); fi
 """
-# A program for CANN that needs what openaclnn does not have.
+# A program for CANN that needs functions that openaclnn lacks.
 OTHER_PROGRAM = """#include "acl/acl.h"
 #include "aclnnop/aclnn_embedding.h"
 #include "aclnnop/aclnn_matmul.h"
@@ -59,14 +59,14 @@ def write_npy(path, shape, values, code="<f4"):
 
 
 def make_needed(name, folder):
-    """A file or folder that a page speaks of and a reader would have."""
+    """Makes a file or folder that a page names and a reader would have."""
     installed = pages.ROOT / "tests" / "install"
     if name == "my_program":  # a project written for CANN
         shutil.copy(installed / "host_program.cc", folder)
         settings = (installed / "cann_cmake" / "CMakeLists.txt").read_text().replace("host_program ", "my_program ")
         (folder / name).mkdir()
         (folder / name / "CMakeLists.txt").write_text(settings)
-    elif name == "Makefile":  # of a sample
+    elif name == "Makefile":  # of a CANN sample
         shutil.copy(installed / "cann_sample" / "Makefile", folder)
     elif name in ("my_program.cc", "ported.cc"):
         shutil.copy(installed / "host_program.cc", folder / name)
@@ -86,7 +86,7 @@ def make_needed(name, folder):
 
 
 def reader_folder(folder, needs, kept):
-    """What a reader sees: headers and a finished build, files of the page, and the programs on the path."""
+    """The environment of a reader: headers and a finished build, files of the page, and the programs on the path."""
     shutil.copytree(pages.ROOT / "include", folder / "include")  # a copy, so that no command of a page can change the tree
     (folder / "build").mkdir()
     (folder / "build" / "release").symlink_to(BUILD)
@@ -103,7 +103,7 @@ def reader_folder(folder, needs, kept):
 
 
 def as_program(block):
-    """The block, with an empty main after it if it has none. Declarations without an #include get the headers before them."""
+    """Returns the block, with an empty main after it if it has none. Declarations without an #include get the headers before them."""
     if re.search(r"\bmain\(", block.text):
         return block.text
     includes = "" if "#include" in block.text else "".join(f"#include <{name}>\n" for name in HEADERS)
@@ -182,7 +182,7 @@ class Blocks(unittest.TestCase):
 
 
 class Reading(unittest.TestCase):
-    """The reader of pages itself."""
+    """Tests of the parser of pages."""
 
     def test_comments_belong_to_the_next_block_only(self):
         text = "<!-- not run: a reason -->\n```sh\nls\n```\n\ntext\n\n```c\nint x;\n```\n<!-- file:\na -->\n<!-- needs: b -->\n```c\n```\n"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-# Compares what the pages say with the code: signatures, settings, verbs, commands, operators, codes, and the lists of pages.
+# Compares the pages' facts with the code: signatures, settings, verbs, commands, operators, codes, and the lists of pages.
 """usage: test_facts.py BUILD_FOLDER
 
-Rows of docs/errors.md are compared with the headers by tests/cli. Each test also gets a wrong text and must object to it.
+tests/cli compares rows of docs/errors.md with the headers. Each test also gets a wrong text and must report it.
 """
 import json
 import os
@@ -20,21 +20,21 @@ from rooms import rooms  # noqa: E402  a file of tools/
 ROOT = pages.ROOT
 BUILD = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 and not sys.argv[1].startswith("-") else "build/release").resolve()
 TEXTS = {page: pages.read(page) for page in pages.pages()}
-# CMake's options and what macros are called have the prefix of settings, too.
+# CMake's options and macros also have the prefix of settings.
 SETTING = re.compile(r"(?<![\w/])OPENACLNN_[A-Z][A-Z_]*[A-Z]\b")
 
 READS_SETTING = r"(?:getenv|environ\.get|environ\.setdefault)\(\"(OPENACLNN_\w+)\""
-# Read by the emulation of CUDA alone, which no package has.
+# Only the emulation of CUDA reads these, which no package contains.
 ONLY_FOR_TESTS = {"OPENACLNN_FAKE_CUDA", "OPENACLNN_PTX_COUNTS", "OPENACLNN_SIMT_SCHEDULE"}
 
 
 def page_of(room):
-    """The page of an operator, as pages name it."""
+    """Returns the page of an operator, as pages name it."""
     return (rooms(ROOT)[room] / "README.md").relative_to(ROOT).as_posix()
 
 
 def matches(folders, suffixes, pattern):
-    """What a pattern finds in the sources of folders."""
+    """Returns the matches of a pattern in the sources of folders."""
     found = set()
     for folder in folders:
         for path in (ROOT / folder).rglob("*"):
@@ -48,7 +48,7 @@ def without_blanks(text):
 
 
 def prototypes():
-    """{function: its prototype in the public headers}."""
+    """Returns {function: its prototype in the public headers}."""
     found = {}
     for header in (ROOT / "include").rglob("*.h"):
         text = re.sub(r"/\*.*?\*/", "", header.read_text(encoding="utf-8"), flags=re.S)
@@ -58,13 +58,13 @@ def prototypes():
 
 
 def wrong_prototypes(text, known):
-    """Prototypes on a page that no header has like that."""
+    """Returns prototypes on a page that differ from those of the headers."""
     found = re.findall(r"^((?:aclnnStatus|aclError) (\w+)\([^;]*\);)", text, re.M)
     return [name for prototype, name in found if known.get(name) != without_blanks(prototype)]
 
 
 def unnamed_parameters(page, prototype):
-    """Parameters of a phase 1 that the page of its operator does not name; `a … b` names those from a to b."""
+    """Returns parameters of a phase 1 that the page of its operator does not name; `a … b` names those from a to b."""
     names = [re.search(r"(\w+)$", part)[1] for part in prototype[prototype.index("(") + 1: -2].split(",")]
     named = {name for name in names if re.search(rf"\b{name.removesuffix('Optional')}(?:Optional)?\b", page)}
     for first, last in re.findall(r"\b(\w+) … (\w+)\b", page):
@@ -74,13 +74,13 @@ def unnamed_parameters(page, prototype):
 
 
 def tables_of_settings(texts):
-    """[(page, name, values, default)] of all rows that explain a setting."""
+    """Returns [(page, name, values, default)] of all rows that explain a setting."""
     return [(page, *row) for page, text in texts.items()
             for row in re.findall(r"^\| `(OPENACLNN_\w+)` \| ([^|]*) \| ([^|]*) \| [^|]* \|$", text, re.M)]
 
 
 def wrong_settings(rows, settings):
-    """Sentences about settings that the library reads and rows that do not agree. settings: name → (accepted, default)."""
+    """Returns error messages about settings that the library reads and rows that do not agree. settings: name → (accepted, default)."""
     wrong = []
     for name, (accepted, default) in settings.items():
         mine = [row for row in rows if row[1] == name]
@@ -132,8 +132,8 @@ class Facts(unittest.TestCase):
 
     def test_functions_that_pages_name_exist(self):
         known = set(prototypes()) | matches(["src/compat"], {".cc"}, r"\b(acl\w+)\b")
-        known |= matches(["include"], {".h"}, r"\b(acl[A-Z]\w+|aclrt[A-Z]\w+|aclnn[A-Z]\w+)\b")  # types, too
-        known |= {"aclnnXxx", "aclnnXxxGetWorkspaceSize", "aclnnScaledCopy"}  # any operator, and the one that CONTRIBUTING.md makes
+        known |= matches(["include"], {".h"}, r"\b(acl[A-Z]\w+|aclrt[A-Z]\w+|aclnn[A-Z]\w+)\b")  # includes types
+        known |= {"aclnnXxx", "aclnnXxxGetWorkspaceSize", "aclnnScaledCopy"}  # any operator, and the one that CONTRIBUTING.md creates
         for page, text in TEXTS.items():
             with self.subTest(page):
                 named = set(re.findall(r"`(?:::)?((?:aclnn|acl|aclrt|openaclnn)[A-Z]\w+)(?:\([^`]*\))?`", text))
@@ -145,7 +145,7 @@ class Facts(unittest.TestCase):
                                          text=True).stdout)["library"]["environment"]
         settings = {one["name"]: (one["accepted"], one["inForce"]) for one in told}
         read = matches(["src", "cli", "python/src", "python/openaclnn"], {".cc", ".h", ".py"}, READS_SETTING) - ONLY_FOR_TESTS
-        read = {name for name in read if not name.startswith("OPENACLNN_TEST_")}  # of src/verify
+        read = {name for name in read if not name.startswith("OPENACLNN_TEST_")}  # settings of src/verify
         self.assertEqual(read - set(settings), set())
         rows = tables_of_settings(TEXTS)
         self.assertEqual(wrong_settings(rows, settings), [])

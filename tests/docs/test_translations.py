@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# The Chinese pages are in step with the English ones, and tools/translations notices each way in which they can fall out of it.
+# Tests that the Chinese pages match the English ones, and that tools/translations notices each way in which they can differ.
 """usage: test_translations.py [BUILD_FOLDER]"""
 import pathlib
 import shutil

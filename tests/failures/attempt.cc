@@ -1,4 +1,4 @@
-// Steps: arming the failure of requests, and judging what came back.
+// Steps of scenarios: make requests fail, and judge the results.
 #include "failures/attempt.h"
 
 #include <unistd.h>
@@ -54,9 +54,9 @@ void Attempt::expect_failure(const char* name, std::initializer_list<int> codes,
   const std::string what = std::string(name) + " returned " + std::to_string(code);
   require(std::find(codes.begin(), codes.end(), code) != codes.end(),
           what + ", not a code it may: " + newest_);
-  require(!newest_.empty(), what + " without a sentence");
+  require(!newest_.empty(), what + " without a message");
   require(newest_.find(" [" + std::to_string(code) + " ") != std::string::npos,
-          what + " with the sentence: " + newest_);
+          what + " with the message: " + newest_);
   const auto says = [&](const char* words) { return newest_.find(words) != std::string::npos; };
   require(says("Failed to allocate") || says("configPath") || says("memory of this machine is unknown"),
           what + " without saying what was missing: " + newest_);
@@ -79,7 +79,7 @@ bool Attempt::fails(const Call& call, long request) const {
 
 void Attempt::step(const char* name, std::initializer_list<int> codes, const Call& call, const Call& again) {
   const long before = refused(), seen_before = requests();
-  std::string().swap(newest_);  // its memory, too: what is held is counted
+  std::string().swap(newest_);  // frees its memory, because held memory is counted
   arm(may_refuse_);
   const int code = call();
   arm(false);
@@ -88,7 +88,7 @@ void Attempt::step(const char* name, std::initializer_list<int> codes, const Cal
     if (was_refused) {
       ++covered_steps_;
       const std::string text = take_text();
-      require(text.empty(), std::string(name) + " succeeded with a sentence: " + text);
+      require(text.empty(), std::string(name) + " succeeded with a message: " + text);
       stop_refusing();
     }
     return;
@@ -100,7 +100,7 @@ void Attempt::step(const char* name, std::initializer_list<int> codes, const Cal
   expect_failure(name, codes, code);
   const long request = first_refused() - seen_before;
   for (int k = 1; k < repeats_; ++k) {
-    if (!fails(again, request)) return stop_refusing();  // what it needed was made meanwhile
+    if (!fails(again, request)) return stop_refusing();  // the call has made what it needed
   }
   stop_refusing();  // from now on nothing fails
   std::string().swap(newest_);

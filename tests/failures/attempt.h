@@ -1,4 +1,5 @@
-// What a scenario of failing requests is made of: steps, each a call of the library that may fail once and must then work.
+// Steps of a scenario of failing requests: each is a call of the library that may fail once and must then
+// work.
 #pragma once
 
 #include <cstddef>
@@ -11,22 +12,23 @@
 
 namespace failures {
 
-// One run of a scenario in a process of its own. Requests fail only inside steps.
+// One run of a scenario in its own process. Requests fail only inside steps.
 class Attempt {
  public:
   using Call = std::function<int()>;
 
-  // Makes the call. If it fails, a request must have been refused in it, the code must be one of these and be in the sentence; then
-  // `again` must succeed while nothing fails. A call that succeeds in spite of a refused request must have done its work.
+  // Makes the call. If it fails, a request must have failed in it, and the code must be one of these and be
+  // in the error message. Then `again` must succeed while nothing fails. A call that succeeds despite a
+  // failed request must have done its work.
   void step(const char* name, std::initializer_list<int> codes, const Call& call, const Call& again);
   void step(const char* name, std::initializer_list<int> codes, const Call& call) {
     step(name, codes, call, call);
   }
-  // A call in which nothing fails, for what another scenario tries.
+  // Makes a call in which nothing fails, for the subject of another scenario.
   void undisturbed(const char* name, const Call& call) const;
-  // A call that needs no memory, and so never fails.
+  // Makes a call that needs no memory, and so never fails.
   void always(const char* name, const Call& call) { step(name, {}, call); }
-  // A call that returns an object or NULL.
+  // Makes a call that returns an object or NULL.
   template <class Create>
   auto create(const char* name, const Create& make) {
     decltype(make()) made = nullptr;
@@ -34,7 +36,7 @@ class Attempt {
     return made;
   }
 
-  // Adds to what the scenario computes; it must be the same whatever failed.
+  // Adds to the scenario's results, which must be the same with any failure.
   void result(const void* bytes, size_t count);
   void result(int64_t number) { result(&number, sizeof number); }
 
@@ -57,7 +59,7 @@ class Attempt {
   int repeats_ = 1;
   uint64_t hash_ = 0;
   long failed_steps_ = 0;   // returned a code
-  long covered_steps_ = 0;  // went on without what was refused
+  long covered_steps_ = 0;  // continued without the failed request
   mutable std::string newest_;
 };
 

@@ -1,6 +1,6 @@
-// Failure injection: every scenario runs once for each of its requests, in a process of its own in which that request fails, or that
-// one and all later ones until the call returns. Afterwards the call must work, the results must be those of an undisturbed run, and
-// nothing may be left over.
+// Failure injection: every scenario runs once for each of its requests, in a separate process. In that
+// process either this request fails, or this one and all later ones until the call returns. Afterwards the
+// call must work, the results must be those of an undisturbed run, and nothing may be left over.
 //
 //   failures [--share k/n] [--step n] [--only TEXT]    TEXT: part of a scenario's name; step n: every n-th request only
 //   failures --point NAME FIRST one|all                one run again, in this process
@@ -26,7 +26,7 @@ namespace {
 
 using namespace runtime_test;
 
-// What a child tells its parent, in memory that both share.
+// A child's report to its parent, in memory that both share.
 struct Report {
   long requests;  // in steps
   long refused[kRequests];
@@ -47,7 +47,7 @@ long entries(const char* folder) {
   return std::distance(begin(listed), end(listed));
 }
 
-// More than the lists of recycled blocks of all threads can keep in the meantime.
+// More than the lists of recycled blocks of all threads can keep.
 constexpr int kRepeats = 300;
 
 bool exceeds(const Held& now, const Held& then, long by) {
@@ -55,7 +55,7 @@ bool exceeds(const Held& now, const Held& then, long by) {
          now.files > then.files + by;
 }
 
-// One scenario with one injection in a process that has not used the library yet.
+// Runs one scenario with one injection in a process that has not used the library yet.
 void run_point(const Scenario& scenario, const Injection& injection, int repeats, Report& report) {
   alarm(60);  // a hang ends the process
   for (const auto& [name, value] : scenario.environment) setenv(name, value, 1);
@@ -67,14 +67,14 @@ void run_point(const Scenario& scenario, const Injection& injection, int repeats
   report.requests = requests();
   const uint64_t hash = attempt.hash();
   for (int k = 0; k < kRequests; ++k) report.refused[k] = refused(static_cast<Request>(k));
-  // Again, undisturbed: what is kept for later calls is there now, and a leak is what is there in addition.
+  // Runs again, undisturbed: memory for later calls exists now, so additional memory is a leak.
   for (int again = 0; again < 2; ++again) {
     inject({-1, false});
     attempt.start_run(false);
     scenario.run(attempt);
     attempt.require(attempt.hash() == hash, "other results than after the failure");
   }
-  // What the C++ runtime keeps of its first exception is not the library's.
+  // The C++ runtime keeps memory of its first exception, which is not the library's.
   try {
     throw std::bad_alloc();
   } catch (const std::bad_alloc&) {
@@ -113,7 +113,8 @@ struct Runner {
   Totals totals;
   long step = 1;
 
-  // Some things are kept for later calls, a bounded number of them. A leak grows when the same call fails again and again.
+  // The library keeps a bounded number of things for later calls. A leak grows if the same call fails
+  // repeatedly.
   bool grows(const Scenario& scenario, const Injection& injection) {
     const Report once = report;
     const int status = run_in_child(scenario, injection, kRepeats, report);
@@ -158,7 +159,7 @@ struct Runner {
     }
     const Report clean = report;
     for (const bool onwards : {false, true}) {
-      // Until no request is left to refuse.
+      // Repeats until every request has failed once.
       for (long first = 0;; first += step) {
         const bool fine = survived(scenario, {first, onwards}, &clean);
         long refused_here = 0;
@@ -171,7 +172,7 @@ struct Runner {
         totals.survived += fine;
         totals.failed_steps += report.failed_steps;
         totals.covered_steps += report.covered_steps;
-        if (first > 5000) break;  // never ends: the summary will show it
+        if (first > 5000) break;  // endless: the summary will show it
       }
     }
   }

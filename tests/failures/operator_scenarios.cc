@@ -1,5 +1,5 @@
-// The scenarios of the operators: both phases of each, once and again with an executor that is kept, small and large enough for
-// several threads. The calls are the valid ones of the rooms' schemas.
+// The scenarios of the operators: both phases of each, once and again with a kept executor, small and large
+// enough for several threads. The calls are the valid ones of the rooms' schemas.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -26,7 +26,7 @@ using openaclnn_verify::Parameter;
 
 constexpr int kNoMemory = 207001, kNoMetaMemory = 561101, kNotQueued = 361001;
 
-// A call whose arguments are made beforehand: memory that only tests need must not fail.
+// A call whose arguments are made in advance: memory that only tests need must not fail.
 class Prepared {
  public:
   Prepared(const Schema& schema, const CallArguments& valid)
@@ -50,7 +50,8 @@ class Prepared {
     call_ = described_call(description_, call, schema.fixed);
   }
 
-  // Both phases `rounds` times; with `keep` one executor serves them all, and gets its first address anew in between.
+  // Runs both phases `rounds` times. With `keep` one executor serves them all, and its first address is set
+  // again in between.
   void run(Attempt& a, aclrtStream stream, int rounds, bool keep) {
     uint64_t workspace_bytes = 0;
     aclOpExecutor* executor = nullptr;
@@ -108,7 +109,7 @@ class Prepared {
     while (elements.size() < kListLength) elements.push_back(add(argument));
     return lists_.emplace_back(elements).get();
   }
-  // Of the first argument.
+  // The dtype of the first argument.
   void set_addresses(Attempt& a, aclOpExecutor* executor) {
     if (lists_.empty()) {
       a.step("aclSetTensorAddr", {kNoMetaMemory},
@@ -136,7 +137,8 @@ class Prepared {
   std::vector<size_t> outputs_;
 };
 
-// The valid call without what it may leave out, with other floats in place of the first tensor's. A large call has more columns.
+// Returns the valid call without its optional arguments, with other floats in the first tensor. A large
+// call has more columns.
 CallArguments call_of(const Schema& schema, aclDataType dtype, bool is_large) {
   CallArguments call = schema.valid;
   const TensorArgument first = call.tensors[0];

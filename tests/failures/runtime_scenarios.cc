@@ -64,7 +64,7 @@ void devices(Attempt& a) {
   }
 }
 
-// With a file, whose reading may fail, too.
+// With a file, whose reading may also fail.
 void life_of_the_process(Attempt& a) {
   constexpr std::string_view kJson = "{\"dump\": {\"list\": [1, 2, 3]}}";
   const int file = memfd_create("config", 0);
@@ -107,7 +107,7 @@ void contexts(Attempt& a) {
 void streams(Attempt& a) {
   Device device(a);
   std::vector<aclrtStream> made;
-  for (int k = 0; k < 40; ++k) made.push_back(device.stream());  // their tables grow meanwhile
+  for (int k = 0; k < 40; ++k) made.push_back(device.stream());  // their tables grow
   for (const aclrtStream stream : made) device.synchronize(stream);
   a.step("aclrtSynchronizeDeviceWithTimeout", {kNoMemory},
          [] { return aclrtSynchronizeDeviceWithTimeout(10000); });
@@ -148,7 +148,7 @@ void events(Attempt& a) {
   device.destroy(second);
 }
 
-// Blocks of every size class, and large ones that are mapped, cached and given back.
+// Blocks of every size class, and large ones that are mapped, cached and returned.
 void memory(Attempt& a) {
   Device device(a);
   std::vector<void*> blocks, host_blocks;
@@ -172,7 +172,7 @@ void memory(Attempt& a) {
   for (void* const block : host_blocks) a.always("aclrtFreeHost", [&] { return aclrtFreeHost(block); });
 }
 
-// Pageable sources are copied when the call is made; what is freed early is kept until its tasks ran.
+// Pageable sources are copied during the call. Memory that is freed early is kept until its tasks have run.
 void copies(Attempt& a) {
   Device device(a);
   const aclrtStream stream = device.stream();
@@ -243,11 +243,11 @@ void descriptions(Attempt& a) {
   a.always("aclDestroyBoolArray", [&] { return aclDestroyBoolArray(bools); });
 }
 
-// Refusals need memory for their sentences; without it the code still comes.
+// Rejections need memory for their error messages; without it they still return the code.
 void refusals(Attempt& a) {
   Device device(a);
   const auto refused = [&](int code, const Attempt::Call& call) {
-    // The expected code counts as success; its sentence is taken, as a success would leave none.
+    // The expected code counts as success. Its error message is cleared, as a success would leave none.
     a.step("a refused call", {kNoMemory, kNoMetaMemory}, [&] {
       const int got = call();
       if (got != code) return got == 0 ? -1 : got;
@@ -270,7 +270,7 @@ void refusals(Attempt& a) {
   }
 }
 
-// What a kernel found reaches the caller, also when memory for the sentence is missing at first.
+// A kernel's fault reaches the caller, even if memory for the error message is missing at first.
 void faults(Attempt& a) {
   Device device(a);
   const aclrtStream stream = device.stream();
@@ -301,7 +301,7 @@ void faults(Attempt& a) {
   });
 }
 
-// Tasks that wait for one another in several streams, more of them than fit into anything made beforehand.
+// Tasks that wait for one another in several streams, more of them than any preallocated storage holds.
 void queues(Attempt& a) {
   Device device(a);
   const aclrtStream first = device.stream(), second = device.stream();
@@ -341,8 +341,8 @@ std::vector<Scenario> runtime_scenarios() {
                      {{"OPENACLNN_NUM_THREADS", threads}, {"OPENACLNN_CPU_DEVICES", "3"}},
                      named.run});
     }
-    if (named.run == faults) continue;  // reported by phase 2 itself below
-    // Without the variable the number of threads comes from files.
+    if (named.run == faults) continue;  // phase 2 itself reports them below
+    // Without the variable, files determine the number of threads.
     all.push_back({std::string(named.name) + ", blocking",
                    {{"OPENACLNN_NUM_THREADS", ""},
                     {"OPENACLNN_BLOCKING", "1"},

@@ -1,4 +1,5 @@
-// Fuzz target: phase 1 of every operator with any number of spoilt arguments, against the model that the schemas give.
+// Fuzz target: phase 1 of every operator with any number of invalid arguments, against the model of the
+// schemas.
 #include <algorithm>
 #include <cstdlib>
 
@@ -70,7 +71,7 @@ void spoil_array(Input& in, IntArrayArgument& array) {
   }
 }
 
-// False where the model does not reach: faults of a list as a whole.
+// Returns false outside the model: faults of a list as a whole.
 bool spoil(Input& in, const Schema& schema, CallArguments& call) {
   switch (in.below(8)) {
     case 0:
@@ -129,7 +130,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   bool has_model = true;
   for (int64_t spoilt = 1 + in.below(4); spoilt > 0; --spoilt)
     has_model = spoil(in, schema, call) && has_model;
-  // What the valid call leaves out has no contents that matter, but strides must fit the dims in any case.
+  // The contents of arguments that the valid call omits do not matter, but strides must fit the dims in any
+  // case.
   for (TensorArgument& t : call.tensors) {
     if (t.strides.size() != t.dims.size()) t.strides.clear();
   }
@@ -144,7 +146,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!has_model) return 0;
   const Verdict verdict = verdict_of(schema, call);
   if (outcome.phase1 == verdict.code) return 0;
-  // What the model leaves open: sizes that no memory holds, and limits that the environment asks for.
+  // Cases outside the model: sizes beyond any memory, and limits that the environment sets.
   const auto says = [&](const char* part) { return outcome.error.find(part) != std::string::npos; };
   const bool is_open =
       (outcome.phase1 == 561101 && says("Failed to allocate")) ||

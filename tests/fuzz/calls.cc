@@ -1,5 +1,5 @@
-// Fuzz target: sequences of API calls with live, dead, foreign and forged handles in any order, against a model of which calls
-// succeed and what they leave behind.
+// Fuzz target: sequences of API calls with live, dead, foreign and forged handles in any order, against a
+// model of which calls succeed and of their effects.
 #include <cstdlib>
 #include <cstring>
 
@@ -13,13 +13,13 @@ using namespace openaclnn_test;
 
 namespace {
 
-// grad 1, betas and eps 0, lr -1: a run adds 1 to var. Every stream has var, m, v and s of its own, so that streams may overtake
-// each other; the first counter is that of the default stream.
+// grad 1, betas and eps 0, lr -1: a run adds 1 to var. Every stream has its own var, m, v and s, because
+// streams run in any order. The first counter is that of the default stream.
 struct Counter {
   float values[4];
 };
 
-// In memory of the library, which strict mode wants.
+// In memory of the library, which strict mode requires.
 struct Numbers {
   Counter counters[Objects::kMost + 1];
   float grad;
@@ -135,7 +135,7 @@ class Sequence {
                              : k == 5 ? static_cast<void*>(&numbers_.step)
                                       : nullptr);
     }
-    // By chance another object takes the place of one tensor.
+    // Sometimes another object replaces one tensor.
     const auto position = static_cast<size_t>(in_.byte());
     const Choice spoilt = position < 6 ? objects_.choose(in_) : Choice{t[0], nullptr};
     aclTensor* passed[6];
@@ -192,7 +192,7 @@ class Sequence {
       if (state == 0) executor.object->is_repeatable = true;
       return;
     }
-    // Nine addresses: six inputs, four of them outputs as well.
+    // Nine addresses: six inputs, of which four are also outputs.
     const auto index = static_cast<size_t>(in_.pick<int64_t>({6, 9, 10, 11, -1, INT64_MIN}));
     const int with_tensor = tensor.is_null() ? 561103 : 161002;
     const int code = aclSetTensorAddr(handle, index, static_cast<aclTensor*>(tensor.handle), &numbers_.grad);
@@ -309,7 +309,7 @@ class Sequence {
     }
   }
 
-  // Behind the default stream's, one for each object.
+  // After the default stream's, one for each object.
   Counter& counter_of(const void* stream) {
     const Object* const object = stream == nullptr ? nullptr : objects_.of(stream);
     return numbers_.counters[object == nullptr ? 0 : 1 + static_cast<size_t>(object - objects_.all.data())];

@@ -1,4 +1,4 @@
-// Reading, changing and listing the objects that describe arguments, whatever state they are in.
+// Reads, changes and lists the objects that describe arguments, in any state.
 #include "fuzz/descriptions.h"
 
 namespace openaclnn_test {

@@ -1,4 +1,4 @@
-// Calls of a fuzz target that only touch descriptions: tensors, scalars, arrays and lists.
+// Calls of a fuzz target that only use descriptions: tensors, scalars, arrays and lists.
 #pragma once
 
 #include "fuzz/objects.h"

@@ -1,4 +1,5 @@
-// How a fuzz target says that a promise is broken: a sentence, and an end that the fuzzer keeps the input of.
+// Reports of a fuzz target about a broken promise: an error message, and an end for which the fuzzer keeps
+// the input.
 #pragma once
 
 #include <cstdio>

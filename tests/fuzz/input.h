@@ -1,4 +1,5 @@
-// The bytes of a fuzzer as a sequence of choices. Behind the end every choice is 0, so that every input means something.
+// The bytes of a fuzzer as a sequence of choices. After the end every choice is 0, so that every input is
+// valid.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The blocks, and the numbers that break arithmetic.
+// Blocks of memory, and numbers at the borders of arithmetic.
 #include "fuzz/memory.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ std::pair<int64_t, int64_t> reach_of(const Shape& dims, const View& view) {
   return {lowest, highest};
 }
 
-// Bits of the numbers at which each format changes its ways.
+// Bits of the numbers at which each format changes its behaviour.
 std::span<const uint32_t> special_bits(aclDataType dtype) {
   static constexpr uint32_t kFloat[] = {0,          0x80000000, 0x7F800000, 0xFF800000, 0x7FC00000,
                                         0xFFC00001, 0x7F800001, 1,          0x80000001, 0x007FFFFF,
@@ -93,7 +93,7 @@ FuzzTensor Memory::tensor(Input& in, Role role, aclDataType dtype, const Shape& 
   if ((highest - lowest + 1) * bytes > kBlockBytes / 2)
     found("a fuzz target makes tensors that its memory cannot hold");
   Block& block = blocks_[taken_++];
-  // Aligned to one element and to nothing else.
+  // Aligned only to one element.
   auto* const first = static_cast<std::byte*>(block.memory.data()) + 64 + choice % 16 * bytes;
   auto* const data = reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(first) -
                                                   static_cast<uintptr_t>(lowest * bytes));

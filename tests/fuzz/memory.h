@@ -1,5 +1,6 @@
-// Memory for the tensors of one run: blocks of the library's allocator that live for the whole process, of which
-// AddressSanitizer allows the elements of the run's tensors only, not even the gaps between them.
+// Memory for the tensors of one run: blocks of the library's allocator that live for the whole process.
+// AddressSanitizer permits accesses only to the elements of the run's tensors, not to the gaps between
+// them.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +24,11 @@ class Memory {
  public:
   Memory();
 
-  // Forgets the tensors of the run before.
+  // Forgets the tensors of the previous run.
   void reset();
-  // A tensor in a layout that the input chooses.
+  // Returns a tensor in a layout that the input chooses.
   FuzzTensor tensor(Input& in, Role role, aclDataType dtype, const Shape& dims);
-  // Exactly so many bytes; nullptr for 0.
+  // Returns exactly this number of bytes; nullptr for 0.
   void* workspace(uint64_t bytes);
 
  private:
@@ -41,11 +42,11 @@ class Memory {
   size_t workspace_bytes_ = 0, workspace_allowed_ = 0;
 };
 
-// What the elements are; `random` decides the rest.
+// Writes the elements; `random` determines the rest.
 enum class FuzzData { ordinary, special, any_bits, kinds };
 void fill(const HostTensor& tensor, FuzzData data, Random& random);
 
-// Mostly numbers in [0, limit) when `hostile` is 0, and ever more others up to 3.
+// Most numbers are in [0, limit) if `hostile` is 0. The others increase with `hostile` up to 3.
 int64_t index_near(int64_t limit, int64_t hostile, Random& random);
 
 }  // namespace openaclnn_test

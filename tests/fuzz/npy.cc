@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const uint64_t rest_bytes = in.byte();
   std::string head(reinterpret_cast<const char*>(data) + std::min<size_t>(size, 2),
                    size - std::min<size_t>(size, 2));
-  if (has_frame) {  // a dictionary alone: most bytes would be spent on the frame
+  if (has_frame) {  // a dictionary alone: most bytes would otherwise go into the frame
     const char length[2] = {static_cast<char>(head.size() & 0xFF), static_cast<char>(head.size() >> 8)};
     head = std::string("\x93NUMPY\x01\x00", 8) + std::string(length, 2) + head;
   }

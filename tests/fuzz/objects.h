@@ -1,4 +1,5 @@
-// The objects of a run of API calls as the program knows them: for fuzz targets that hold the library to a model.
+// The objects of a run of API calls as the program knows them, for fuzz targets that compare the library
+// with a model.
 #pragma once
 
 #include <array>
@@ -27,7 +28,7 @@ enum class Kind : uint8_t {
 };
 inline constexpr int kKinds = 10;
 
-// The code for a handle that is dead, or of another kind.
+// Returns the code for a handle that is dead, or of another kind.
 inline int stale_code(Kind kind) {
   return kind < Kind::executor ? 161002 : kind == Kind::executor ? 561000 : 107017;
 }
@@ -42,7 +43,7 @@ struct Object {
   bool is_recorded = false;           // of an event
 };
 
-// Codes that a call may return. Whatever it is, the error text must fit.
+// Codes that a call may return. The error text must match the code in any case.
 inline void require_outcome(const char* function, int code, std::initializer_list<int> allowed) {
   const char* const text = aclGetRecentErrMsg();
   bool is_allowed = false;
@@ -51,7 +52,7 @@ inline void require_outcome(const char* function, int code, std::initializer_lis
     found(std::string(function) + " returned " + std::to_string(code) + ": " +
           (text != nullptr ? text : "without a word"));
   if (code == 0 && text != nullptr) found(std::string(function) + " succeeded and left: " + text);
-  if (code != 0 && text == nullptr) found(std::string(function) + " failed without a sentence");
+  if (code != 0 && text == nullptr) found(std::string(function) + " failed without a message");
 }
 
 class Objects {
@@ -69,7 +70,8 @@ class Objects {
     all.push_back({.kind = kind, .handle = handle, .is_live = true});
     return all.size() - 1;
   }
-  // Any object, dead or alive, of any kind; none when there are none, or by chance a value that is no handle.
+  // Any object, dead or alive, of any kind. None if there are none, or sometimes a value that is not a
+  // handle.
   struct Choice {
     void* handle;
     Object* object;  // nullptr: no handle
@@ -111,7 +113,8 @@ class Objects {
   Choice forged(uint64_t bits) {
     auto* const handle = reinterpret_cast<void*>(bits);
     Object* const object = of(handle);
-    // A counter of the library that the input happens to hit would be a live object of nobody's: keep out of their range.
+    // An input that happens to equal a counter of the library would be a live object of unknown origin, so
+    // values stay out of their range.
     return object != nullptr ? Choice{handle, object}
                              : Choice{reinterpret_cast<void*>(bits | uint64_t{1} << 55), nullptr};
   }

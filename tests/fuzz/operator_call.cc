@@ -1,4 +1,4 @@
-// The two phases of a call of the fuzzer, and the comparison of codes, sentences and every element.
+// Runs the two phases of a call of the fuzzer, and compares codes, error messages and every element.
 #include "fuzz/operator_call.h"
 
 #include <array>

@@ -1,4 +1,5 @@
-// One call of an operator with data that is ordinary, extreme or hostile, and what it must give: made by each room (fuzz.h).
+// One call of an operator with ordinary, extreme or hostile data, and its expected results; each room makes
+// it (fuzz.h).
 #pragma once
 
 #include <functional>
@@ -10,7 +11,7 @@
 
 namespace openaclnn_test {
 
-// What a run makes its call from.
+// The input from which a run makes its call.
 struct Fuzz {
   Input& in;
   Memory& memory;
@@ -32,13 +33,14 @@ struct OperatorCall {
   std::vector<FuzzTensor> tensors;  // in the order of the signature
   Phase1 phase1;
   Phase2 phase2 = nullptr;
-  // The elements of each tensor that is written, in row-major order, by its number; a tensor without them keeps its bytes.
+  // The elements of each written tensor, in row-major order, by its number. A tensor without them keeps its
+  // bytes.
   std::vector<std::vector<std::byte>> wanted = {};
-  std::string fault = {};            // of the data, as its sentence says it; empty: none
+  std::string fault = {};            // a fault of the data, as its error message names it; empty: none
   bool writes_despite_fault = true;  // never in strict mode
-  // Elements without prescribed bits: what is wrong with them, or nothing.
+  // Elements without prescribed bits: returns their error, or nothing.
   std::function<std::string()> judge = {};
-  size_t judged = SIZE_MAX;  // the tensor that only the judge looks at
+  size_t judged = SIZE_MAX;  // the tensor that only the judge checks
 };
 
 inline void add_bits(std::vector<std::byte>& bytes, uint64_t bits, int64_t count) {

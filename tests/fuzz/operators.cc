@@ -1,5 +1,5 @@
-// Fuzz target: operators on ordinary, extreme and hostile data, against the references of their rooms, in the mode that
-// OPENACLNN_CHECK names.
+// Fuzz target: operators on ordinary, extreme and hostile data, against the references of their rooms, in
+// the mode of OPENACLNN_CHECK.
 #include <cstdlib>
 
 #include "fuzz/room_calls.h"

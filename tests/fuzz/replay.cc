@@ -1,5 +1,5 @@
-// Runs a fuzz target on inputs without libFuzzer: the corpus as an ordinary test. A file *.txt has one input per line, in
-// hexadecimal; any other file is one input, such as a fuzzer keeps for a finding.
+// Runs a fuzz target on inputs without libFuzzer: the corpus as an ordinary test. A file *.txt has one
+// input per line, in hexadecimal. Any other file is one input, such as a fuzzer keeps for a finding.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +16,7 @@ namespace {
 int runs = 0;
 
 void run(const std::vector<uint8_t>& bytes, const std::string& name) {
-  // What runs is the last line that a crash leaves.
+  // The running input is the last line before a crash.
   std::printf("%s\n", name.c_str());
   std::fflush(stdout);
   LLVMFuzzerTestOneInput(bytes.data(), bytes.size());

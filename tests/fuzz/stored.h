@@ -1,4 +1,4 @@
-// What must hold of every tensor that a reader accepts, and of every sentence that refuses a file.
+// Conditions for every tensor that a reader accepts, and for every error message that rejects a file.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ inline void require_inside(const openaclnn_cli::StoredTensor& tensor, uint64_t f
   require(bytes > 0, "a dtype without size is accepted");
   for (const int64_t dim : tensor.dims) {
     require(dim >= 0, "a negative dim is accepted");
-    bytes = bytes > file_bytes ? file_bytes + 1 : bytes;  // stays small, and wrong
+    bytes = bytes > file_bytes ? file_bytes + 1 : bytes;  // stays small, and invalid
     bytes *= static_cast<unsigned __int128>(dim);
   }
   for (const int64_t dim : tensor.dims) bytes = dim == 0 ? 0 : bytes;

@@ -1,4 +1,5 @@
-// Sequences of tokens and their windows as a fuzzer chooses them, for the two operators of token compression.
+// Sequences of tokens and their windows from a fuzzer's choices, for the two operators of token
+// compression.
 #pragma once
 
 #include "fuzz/found.h"
@@ -30,7 +31,7 @@ struct FuzzedWindows {
       without = with_fitting_batches(without, tokens, windows);
       if (fuzz_mode() != FuzzMode::strict || !is_ambiguous(without, tokens)) attributes = without;
     } else if (fuzz_mode() != FuzzMode::strict) {
-      tokens += in.below(3);  // tokens of no sequence
+      tokens += in.below(3);  // tokens outside all sequences
     }
     heads = 1 + in.below(3);
     columns = in.pick({1, 2, 5, 8, 9});

@@ -1,5 +1,6 @@
-// A host program as it is written for CANN: explicit memory, a stream, two phases on two threads, and every liberty that such
-// programs take with descriptors. It uses CANN's headers only, by their full and by their bare names, and checks its results.
+// A host program as it is written for CANN: explicit memory, a stream, two phases on two threads, and
+// typical uses of descriptors. It uses only CANN's headers, by their full and by their bare names, and
+// checks its results.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -37,7 +38,7 @@ std::vector<T> to_host(const void* address, size_t count) {
   return values;
 }
 
-// A dense tensor whose storage is given as one dimension, with the format that programs name by the rank.
+// A dense tensor whose storage has one dimension, with the format that programs choose by the rank.
 aclTensor* describe(const std::vector<int64_t>& dims, aclDataType dtype, void* address) {
   std::vector<int64_t> strides(dims.size(), 1);
   for (size_t k = dims.size(); k-- > 1;) strides[k - 1] = strides[k] * dims[k];
@@ -49,7 +50,8 @@ aclTensor* describe(const std::vector<int64_t>& dims, aclDataType dtype, void* a
   return aclCreateTensor(dims.data(), dims.size(), dtype, strides.data(), 0, format, &elements, 1, address);
 }
 
-// The gradient of a table of 4 rows: phase 1 here, phase 2 on another thread, the arguments destroyed right after it.
+// The gradient of a table of 4 rows: phase 1 here, phase 2 on another thread. The arguments are destroyed
+// right after it.
 int table_gradient(aclrtStream stream) {
   const float grad[2][3][2] = {{{1, 2}, {3, 4}, {5, 6}}, {{7, 8}, {9, 10}, {11, 12}}};
   const int64_t indices[2][3] = {{0, 3, 0}, {1, 3, 3}};
@@ -89,7 +91,7 @@ int table_gradient(aclrtStream stream) {
   const std::vector<float> out = to_host<float>(out_memory, 8);
   const std::vector<float> expected = {6, 8, 7, 8, 0, 0, 23, 26};
   REQUIRE(out == expected);
-  aclDestroyAclOpExecutor(executor);  // consumed long ago; programs do this at their end all the same
+  aclDestroyAclOpExecutor(executor);  // consumed earlier; programs nevertheless do this at their end
   aclrtFree(workspace);
   aclrtFree(out_memory);
   aclrtFree(index_memory);
@@ -97,7 +99,7 @@ int table_gradient(aclrtStream stream) {
   return 0;
 }
 
-// One step of AdamW: no strides are given, and step is described larger than its 8 bytes.
+// One step of AdamW: without strides, and with a description of step larger than its 8 bytes.
 int optimizer_step(aclrtStream stream) {
   const float ones[4] = {1, 1, 1, 1}, zeros[4] = {0, 0, 0, 0};
   const int64_t first = 1;

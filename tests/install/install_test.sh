@@ -10,7 +10,7 @@ cmake --install "$1" --prefix "$work/first" >"$work/log" || { cat "$work/log" >&
 mv "$work/first" "$work/moved"
 bash "$sources/use_installation.sh" "$work/moved"
 
-# The command of the porting guide makes a program that starts, as it stands there and without LD_LIBRARY_PATH.
+# The command of the porting guide, unchanged, makes a program that starts without LD_LIBRARY_PATH.
 guide=$sources/../../docs/porting.md
 command=$(sed -n '/^g++ my_program.cc .*pkg-config/,/-o my_program$/p' "$guide")
 [ -n "$command" ] || { echo "$guide has no command that uses pkg-config" >&2; exit 1; }
@@ -23,7 +23,7 @@ libraries=$(dirname "$(find "$work/moved" -name libopenaclnn.so)")
   env -u LD_LIBRARY_PATH ./my_program
 )
 
-# A folder with a blank in its name must do where the tools allow it.
+# A folder with a blank in its name must work where the tools permit it.
 mv "$work/moved" "$work/moved here"
 cmake -S "$sources/find_package" -B "$work/blank" -DCMAKE_PREFIX_PATH="$work/moved here" >"$work/log" &&
   cmake --build "$work/blank" >>"$work/log" || { cat "$work/log" >&2; exit 1; }

@@ -1,4 +1,4 @@
-"""Calls operators through ctypes as scripts do: several library names, functions that must exist, and a call from end to end."""
+"""Calls operators through ctypes as scripts do: several library names, functions that must exist, and a complete call."""
 import ctypes
 import sys
 
@@ -9,7 +9,7 @@ NEEDED = ("aclnnInit", "aclCreateScalar", "aclDestroyScalar", "aclCreateBoolArra
 libraries = [ctypes.CDLL(name) for name in LIBRARIES]
 for library in libraries:
     for name in NEEDED:
-        getattr(library, name)  # AttributeError when it is missing
+        getattr(library, name)  # AttributeError if it is missing
 
 runtime, base, operators, *_ = libraries
 base.aclCreateTensor.restype = ctypes.c_void_p

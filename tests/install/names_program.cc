@@ -1,5 +1,6 @@
-// Programs that find functions by name: looks for operators in libcust_opapi.so and then in libopapi.so, as extensions of frameworks
-// do, and shows that all of CANN's library names lead to one library with one state.
+// Tests programs that find functions by name: searches operators in libcust_opapi.so and then in
+// libopapi.so, as framework extensions do, and shows that all of CANN's library names lead to one library
+// with one state.
 #include <dlfcn.h>
 
 #include <cstdint>
@@ -26,7 +27,7 @@ const std::vector<std::string> kNames = {
     "libopapi_math.so",      "libopapi_nn.so",   "libopapi_transformer.so", "libacl_op_compiler.so",
     "libaclnn_ops_infer.so", "libaclnn_math.so", "libcust_opapi.so"};
 
-// Functions that must be there, and refuse with a message.
+// Functions that must exist, and fail with a message.
 const std::vector<const char*> kMissing = {"aclnnAdd",
                                            "aclnnAddGetWorkspaceSize",
                                            "aclnnMul",
@@ -50,7 +51,7 @@ Function find(void* library, const char* name) {
   return reinterpret_cast<Function>(dlsym(library, name));
 }
 
-// The custom library first, then the operators' own.
+// Searches the custom library first, then the operators' library.
 void* find_operator(const char* name) {
   for (const char* library : {"libcust_opapi.so", "libopapi.so"}) {
     void* const handle = dlopen(library, RTLD_LAZY);
@@ -79,7 +80,7 @@ int gather_by_name() {
   const auto end = reinterpret_cast<EndHugeMemory>(find_operator("UnInitHugeMemThreadLocal"));
   const auto release = reinterpret_cast<EndHugeMemory>(find_operator("ReleaseHugeMem"));
   REQUIRE(create && destroy && size && launch && begin && end && release);
-  REQUIRE(find_operator("PTAGetExecCache") == nullptr);  // callers leave their own cache off without it
+  REQUIRE(find_operator("PTAGetExecCache") == nullptr);  // without it callers disable their own cache
 
   float table[3][2] = {{1, 2}, {3, 4}, {5, 6}}, out[2][2] = {};
   int64_t ids[2] = {2, 0};
@@ -105,14 +106,14 @@ int gather_by_name() {
   return 0;
 }
 
-// The newest message is of this function and says that openaclnn lacks it.
+// The newest message names this function and says that openaclnn lacks it.
 bool has_refused(void* library, const char* function) {
   const char* const text = find<const char* (*)()>(library, "aclGetRecentErrMsg")();
   const std::string begin = std::string(function) + ": openaclnn does not have this ";
   return text != nullptr && std::strncmp(text, begin.c_str(), begin.size()) == 0;
 }
 
-// Every function is the same one under every name, and what is made through one name is known to all others.
+// Every function is the same under every name, and objects made through one name are known to all others.
 int one_state() {
   const int64_t dims[] = {2};
   for (const std::string& maker : kNames) {
@@ -133,7 +134,7 @@ int one_state() {
       REQUIRE(refuse != nullptr && refuse(nullptr, 0, nullptr, nullptr) == 561003);
       REQUIRE(has_refused(makes, name));
     }
-    // Callers take these results for a size and a pointer.
+    // Callers interpret these results as a size and a pointer.
     const auto option_size = find<size_t (*)(int)>(makes, "aclGetCompileoptSize");
     REQUIRE(option_size != nullptr && option_size(0) == 0 && has_refused(makes, "aclGetCompileoptSize"));
     const auto dump_options = find<void* (*)()>(makes, "aclCreateGraphDumpOpt");
@@ -143,7 +144,7 @@ int one_state() {
   return 0;
 }
 
-// How often a file with this name is mapped as code.
+// Returns how often a file with this name is mapped as code.
 int mapped(const char* name) {
   std::FILE* const maps = std::fopen("/proc/self/maps", "r");
   if (maps == nullptr) return -1;

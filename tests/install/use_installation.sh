@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds and runs programs against an installation, outside the tree: by find_package, by pkg-config, and as CANN's programs are built,
-# with every compiler and language version at hand.
+# Builds and runs programs against an installation, outside the tree: by find_package, by pkg-config, and like CANN's programs, with every available
+# compiler and language version.
 # usage: use_installation.sh PREFIX      (pkg-config and make want one without blanks)
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: $0 PREFIX" >&2; exit 2; }
@@ -29,7 +29,7 @@ export PKG_CONFIG_PATH=$library/pkgconfig
 quietly "${CXX:-c++}" -std=c++11 $(pkg-config --cflags openaclnn) "$sources/host_program.cc" $(pkg-config --libs openaclnn) -pthread -o by_pkg_config
 LD_LIBRARY_PATH=$library ./by_pkg_config
 
-# From here on the installation is CANN's toolkit, and nothing knows the name openaclnn.
+# From here on the installation serves as CANN's toolkit, and nothing uses the name openaclnn.
 # shellcheck disable=SC1091
 source "$library/openaclnn/cann-compat/set_env.sh"
 [ "$ASCEND_HOME_PATH" = "$library/openaclnn/cann-compat" ] || { echo "ASCEND_HOME_PATH is $ASCEND_HOME_PATH" >&2; exit 1; }
@@ -61,7 +61,7 @@ for build_file in CMakeLists.txt Makefile; do
   told=$("$prefix/bin/openaclnn" compat-check "tests/cann_sample/$build_file" tests/host_program.cc)
   [ "$told" = "$wanted" ] || { printf 'compat-check on %s says:\n%s\n' "$build_file" "$told" >&2; exit 1; }
 done
-# Some linkers drop libraries that nothing is taken from; the program is to look for all of them when it starts.
+# Some linkers drop libraries without used symbols. The program must search for all of them when it starts.
 quietly cmake -S tests/cann_sample -B sample-cmake -DCMAKE_EXE_LINKER_FLAGS=-Wl,--no-as-needed
 quietly cmake --build sample-cmake
 quietly env LDFLAGS=-Wl,--no-as-needed make -C tests/cann_sample

@@ -1,5 +1,5 @@
-// An operator A and the operator of its gradient satisfy <y, A x> = <A' y, x>. Both sides are computed in long double from rounded
-// results, so they may differ by what the promised error bounds allow, and by no more.
+// An operator A and the operator of its gradient satisfy <y, A x> = <A' y, x>. Both sides are computed in
+// long double from rounded results, so they may differ by at most the promised error bounds.
 #include <cmath>
 
 #include "ops/operator_calls.h"
@@ -15,8 +15,9 @@ HostTensor magnitudes(const HostTensor& tensor) {
   return map(tensor, [](double value) { return std::fabs(value); });
 }
 
-// <factor, result>, and how far the promise of `result` lets it be from the exact product. `sums` holds the sums of magnitudes S,
-// made by the same operator from magnitudes and thus a little wrong themselves.
+// <factor, result>, and the largest distance from the exact product that the promise of `result` permits.
+// `sums` holds the sums of magnitudes S, which the same operator computed from magnitudes, with small
+// errors.
 struct Product {
   long double value = 0, slack = 0;
 };
@@ -37,7 +38,7 @@ void expect_adjoint(const Product& forward, const Product& backward) {
       << "<y, A x> = " << forward.value << ", <A' y, x> = " << backward.value;
 }
 
-// c of a sum of any number of terms in the common order of additions.
+// Returns c of a sum of any number of terms in the common order of additions.
 constexpr long double kOrderedSum = 72;
 
 void adjoint_of_table_look_up(Draw& draw, Random& data) {

@@ -1,4 +1,4 @@
-// Calls that need not succeed: what they return, and what they changed.
+// Calls that may fail: their results, and their writes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace openaclnn_test::calls {
 
 inline constexpr int kInvalid = 161002, kNull = 161001, kFault = 507035;
 
-// Runs a call that need not succeed, between guard pages; inputs must stay, and what lies around outputs too.
+// Runs a call that may fail, between guard pages. Inputs and the bytes around outputs must stay unchanged.
 class Attempt {
  public:
   Attempt(std::vector<HostTensor*> tensors, const Phase1& phase1, Phase2 phase2) {
@@ -25,7 +25,7 @@ class Attempt {
     }
     EXPECT_TRUE(outcome.workspace_intact || outcome.phase1 != 0 || outcome.phase2 != 0);
   }
-  // The first code that is not 0.
+  // Returns the first nonzero code.
   int code() const {
     return outcome.phase1 != 0 ? outcome.phase1 : outcome.phase2 != 0 ? outcome.phase2 : outcome.sync;
   }

@@ -1,10 +1,11 @@
-// The same bits everywhere: every room's cases, run with each instruction set, several numbers of threads and every
-// floating-point state of the caller, must give the hashes that golden_hashes.txt of the room records.
+// Tests that bits are the same everywhere: every room's cases, run with each instruction set, several
+// numbers of threads and every floating-point state of the caller, must give the hashes in
+// golden_hashes.txt of the room.
 //
 // The library reads its environment once, so the program runs itself for each instruction set and number of threads:
 //   bits_test --print-hashes            the hashes of all cases under the present environment (and new golden files)
 //   bits_test --print-hashes states     the same for each state of the caller
-// OPENACLNN_TEST_BITS=all tries every state with every number of threads, not with two threads only.
+// OPENACLNN_TEST_BITS=all tries every state with every number of threads, not only with two threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +42,7 @@ bool fail(const Case& c, const std::string& why) {
   return false;
 }
 
-// The hash of what a call gives, or a reason why it tells nothing.
+// Returns the hash of a call's results, or a reason why it proves nothing.
 bool print_hash(const Case& c, const std::vector<HostTensor>& made, const CallerState& caller) {
   std::vector<HostTensor> tensors;
   for (size_t k = 0; k < made.size(); ++k) tensors.push_back(made[k].copy(c.tensors[k].layout));
@@ -66,7 +67,8 @@ bool print_hash(const Case& c, const std::vector<HostTensor>& made, const Caller
   return tells;
 }
 
-// Workers inherit the state of the thread that makes them, so each number of threads begins with another state.
+// Workers inherit the state of the thread that makes them, so each number of threads starts with another
+// state.
 int print_hashes(bool all_states) {
   const int threads = openaclnn::cpu::num_threads();
   std::printf("# %s, %d threads\n", openaclnn::cpu::isa_name(openaclnn::cpu::active_isa()), threads);
@@ -100,11 +102,11 @@ Hashes golden() {
 }
 
 struct Level {
-  const char* setting;      // of OPENACLNN_ISA; nullptr: not set
-  std::string active_name;  // what must then be active
+  const char* setting;      // value of OPENACLNN_ISA; nullptr: not set
+  std::string active_name;  // the instruction set that must then be active
 };
 
-// Instruction sets by the kernel's list of CPU features, not by the library's own detection.
+// Determines instruction sets from the kernel's list of CPU features, not from the library's own detection.
 std::vector<Level> levels() {
 #if defined(__x86_64__)
   std::ifstream file("/proc/cpuinfo");
@@ -140,10 +142,10 @@ struct Setting {
   bool all_states;
 };
 
-// What all runs gave, for the last lines of the program.
+// Totals of all runs, for the last lines of the program.
 struct Figures {
   Hashes hashes;
-  size_t runs = 0;  // of a case
+  size_t runs = 0;  // runs per case
 };
 Figures& figures() {
   static Figures all;
@@ -193,10 +195,10 @@ TEST_P(Bits, DoNotDependOnInstructionSetThreadsAndCallerState) {
   std::vector<Setting> settings;
   for (const Level& level : levels()) {
     if (level.setting == nullptr && GetParam() != 2)
-      continue;  // the best level once more, by the library's own choice
+      continue;  // the best level again, by the library's own choice
     settings.push_back({level, GetParam(), level.setting != nullptr && (all || GetParam() == 2)});
   }
-  // Most of a run's time goes into making its data, on one thread.
+  // A run spends most of its time on its data, on one thread.
   std::vector<std::string> outputs(settings.size());
   std::atomic<size_t> next{0};
   const auto work = [&] {

@@ -1,5 +1,5 @@
-// Every case of every room, held to the operator's formula and to what all operators promise: accesses only inside the described
-// elements, inputs unchanged, the same bits again.
+// Compares every case of every room with the operator's formula and with the promises of all operators:
+// accesses only inside the described elements, inputs unchanged, the same bits again.
 #include <gtest/gtest.h>
 
 #include "support/case_call.h"
@@ -42,7 +42,7 @@ class Cases : public testing::TestWithParam<std::string> {
   }
 };
 
-// A case that computes nothing but zeros, or that the judge skips, would let every kernel pass.
+// A case with only zeros, or that the judge skips, would accept every kernel.
 void expect_trust(const Case& c, const std::vector<HostTensor>& tensors, const Judge& judge) {
   int64_t outputs = 0, judged = 0, skipped = 0;
   for (size_t k = 0; k < tensors.size(); ++k) {
@@ -77,7 +77,7 @@ TEST_P(Cases, FollowTheFormulaBetweenGuardPages) {
   }
 }
 
-// The judge itself: it must see one wrong element in each output.
+// Tests the judge itself: it must notice one wrong element in each output.
 TEST_P(Cases, AreJudgedByTheValues) {
   const std::vector<Case> all = cases();
   ASSERT_FALSE(all.empty());
@@ -89,7 +89,7 @@ TEST_P(Cases, AreJudgedByTheValues) {
     int64_t flipped = 0, seen = 0;
     for (size_t k = 0; k < tensors.size(); ++k) {
       if (c.tensors[k].role == Role::input) continue;
-      // The sign of the last element.
+      // Flips the sign of the last element.
       tensors[k].element(tensors[k].numel() - 1)[element_bytes(tensors[k].dtype()) - 1] ^= std::byte{0x80};
       ++flipped;
     }

@@ -1,5 +1,5 @@
-// The descriptions of all functions agree with what else names parameters: the exported symbols and the cases. What is made from
-// descriptions is then right for every operator; the schemas of the refusals are.
+// Tests that the descriptions of all functions agree with other lists of parameters: the exported symbols
+// and the cases. Descriptions, such as the schemas of the rejections, are then right for every operator.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ TEST(Descriptions, SayOfEachParameterWhatItNeeds) {
       EXPECT_EQ(parameter.role == Role::output, static_cast<bool>(parameter.infer));
       EXPECT_TRUE(parameter.is_tensor() || !parameter.is_result());
       EXPECT_TRUE(parameter.fallback.empty() || !parameter.is_tensor());
-      // The API marks what may be NULL in the name; the cache of AMSGrad has "Ref" behind it.
+      // The API marks optional parameters in the name; the cache of AMSGrad has "Ref" after it.
       EXPECT_EQ(parameter.is_optional, parameter.name.find("Optional") != std::string::npos);
     }
   }
@@ -65,14 +65,14 @@ TEST(Descriptions, AgreeWithTheCases) {
       const std::string name = without_position(tensor.name);
       while (at < description->parameters.size() && description->parameters[at].name != name) ++at;
       ASSERT_LT(at, description->parameters.size())
-          << tensor.name << " is no parameter, or not in this order";
-      // What a case only writes may be updated in place as well.
+          << tensor.name << " is not a parameter, or not in this order";
+      // Outputs that a case only writes may also be updated in place.
       EXPECT_EQ(tensor.role != Role::input, description->parameters[at].is_result()) << tensor.name;
     }
   }
 }
 
-// Calls a function with the described arguments only, as the program does.
+// Calls a function with only the described arguments, as the program does.
 TEST(Descriptions, InferResultsFromArguments) {
   Arguments a;
   a.tensors = {{"weight", {{ACL_BF16, {7, 5}}}}, {"indices", {{ACL_INT64, {2, 3}}}}};

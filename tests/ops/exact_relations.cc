@@ -20,7 +20,7 @@ std::vector<int64_t> any_sizes(Draw& draw, int64_t most_parts, int64_t most) {
   return sizes;
 }
 
-// At least one part; ascending or in any order.
+// At least one part, ascending or in any order.
 std::vector<int64_t> any_parts(Draw& draw, Random& data, size_t count) {
   std::vector<int64_t> order = random_order(data, static_cast<int64_t>(count));
   order.resize(static_cast<size_t>(draw.between(1, static_cast<int64_t>(count))));
@@ -30,7 +30,7 @@ std::vector<int64_t> any_parts(Draw& draw, Random& data, size_t count) {
 // The last sequence has a window.
 Windows any_windows(Draw& draw) {
   Windows w = {draw.sizes(draw.below(4), 40), draw.between(1, 20), 1};
-  w.step = draw.between(1, w.block + 2);  // most tokens lie in a window
+  w.step = draw.between(1, w.block + 2);  // most tokens are in a window
   w.lengths.push_back(w.block + draw.below(30));
   return w;
 }
@@ -40,7 +40,7 @@ void groups_of_the_bias_gradient_are_independent(Draw& draw, Random& data) {
   const int64_t rows = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
   const HostTensor grad = random_tensor(data, any_dtype(draw), {rows, draw.between(1, 70)});
   const HostTensor all = bias_grad(grad, sizes);
-  // Some of the groups, in another order: their rows move, their results move with them.
+  // Selects some of the groups, in another order: their rows and results move with them.
   const std::vector<int64_t> parts = any_parts(draw, data, sizes.size());
   const HostTensor some = bias_grad(gather(grad, 0, members(sizes, parts)), choose(sizes, parts));
   expect_same(some, gather(all, 0, parts));
@@ -74,7 +74,7 @@ void positions_of_other_rows_change_nothing(Draw& draw, Random& data) {
   const HostTensor indices = random_indices(data, positions, rows);
   const HostTensor grad = random_tensor(data, dtype, {positions, columns});
   const HostTensor table = random_tensor(data, dtype, {rows, columns});
-  // Keep the positions of one row.
+  // Keeps the positions of one row.
   const auto row = static_cast<int64_t>(indices.bits(draw.below(positions)));
   std::vector<int64_t> kept;
   for (int64_t n = 0; n < positions; ++n) {
@@ -130,7 +130,8 @@ HostTensor numbers(const Shape& dims, const std::vector<int64_t>& values) {
   return tensor;
 }
 
-// What goes into the cache is the last window of each sequence that ends with one, also when the tokens lie in pages in any order.
+// The last window of each sequence that ends with one goes into the cache, even if the tokens are in pages
+// in any order.
 void newest_windows_go_into_the_cache(Draw& draw, Random& data) {
   const aclDataType dtype = any_dtype(draw);
   const Windows w = any_windows(draw);
@@ -145,7 +146,7 @@ void newest_windows_go_into_the_cache(Draw& draw, Random& data) {
   const HostTensor cache = random_tensor(data, dtype, {sequences + 2, heads, width});
   HostTensor wanted = cache.copy(Layout::contiguous);
   std::vector<int64_t> token_at(
-      static_cast<size_t>(sequences * pages * page));  // a place in the pages; unused ones repeat token 0
+      static_cast<size_t>(sequences * pages * page));  // an entry of the pages; unused ones repeat token 0
   int64_t token = 0, window = 0;
   for (int64_t b = 0; b < sequences; ++b) {
     const int64_t length = w.lengths[static_cast<size_t>(b)];
@@ -170,7 +171,7 @@ void newest_windows_go_into_the_cache(Draw& draw, Random& data) {
   expect_same(other, wanted);
 }
 
-// Tokens behind the last sequence belong to no window.
+// Tokens after the last sequence belong to no window.
 void tokens_of_no_sequence_change_nothing(Draw& draw, Random& data) {
   const aclDataType dtype = any_dtype(draw);
   const Windows w = any_windows(draw);
@@ -189,7 +190,8 @@ void tokens_of_no_sequence_change_nothing(Draw& draw, Random& data) {
   for (int64_t i = own.input.numel(); i < all.input.numel(); ++i) ASSERT_EQ(all.input.bits(i), 0u);
 }
 
-// Within the normal range a power of two passes through every rounding. FLOAT16 has too small a range for sums that cancel.
+// Within the normal range a power of two commutes with every rounding. FLOAT16 has too small a range for
+// sums that cancel.
 struct PowerOfTwo {
   explicit PowerOfTwo(Draw& draw)
       : dtype(draw.chance(2) ? ACL_BF16 : ACL_FLOAT), exponent(static_cast<int>(draw.between(-40, 40))) {}
@@ -244,7 +246,7 @@ void powers_of_two_pass_through_compression(Draw& draw, Random& data) {
 
 // ---- sums in pieces ----
 
-// Whole numbers this small add up exactly in any order, so that pieces can be added outside the library.
+// Whole numbers this small add up exactly in any order, so pieces can be added outside the library.
 HostTensor whole_tensor(Random& data, aclDataType dtype, const Shape& dims) {
   HostTensor tensor(dtype, dims);
   for (int64_t i = 0; i < tensor.numel(); ++i) tensor.set(i, static_cast<double>(data.between(1, 2)));

@@ -1,5 +1,6 @@
-// Addresses and counts beyond 2^31, where 32-bit arithmetic would wrap: every operator on views whose elements lie that far apart,
-// and tensors with more than 2^31 elements where the operator writes few of them. Memory that is only read stays unmapped zeros.
+// Tests addresses and counts beyond 2^31, where 32-bit arithmetic would wrap: every operator on views with
+// elements that far apart, and tensors of more than 2^31 elements if the operator writes few of them.
+// Memory that is only read stays unmapped zeros.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +46,7 @@ void set_row(HostTensor& tensor, int64_t row, int64_t columns, double value) {
   for (int64_t c = 0; c < columns; ++c) tensor.set(row * columns + c, value);
 }
 
-// The bytes of a range that are not `byte`.
+// Counts the bytes of a range that differ from `byte`.
 int64_t count_other_bytes(const std::byte* begin, const std::byte* end, std::byte byte) {
   return (end - begin) - std::count(begin, end, byte);
 }
@@ -193,7 +194,7 @@ TEST_F(Large, CacheOfMoreThan31BitsOfElements) {
   nsa_compress_with_cache(input, weight, slots, &table, {{kPage}, kPage, 1}, cache);
   const int64_t last = (kSlots - 1) * kColumns;
   for (int64_t i = 0; i < kColumns; ++i) ASSERT_EQ(cache.get(last + i), 2. * (7 + 1)) << "column " << i;
-  // Untouched memory is not there: some rows are looked at.
+  // Untouched memory is not mapped: only some rows are checked.
   for (const int64_t row : {int64_t{0}, int64_t{1}, kSlots / 2, kSlots - 2}) {
     const std::byte* const begin = cache.element(row * kColumns);
     EXPECT_EQ(count_other_bytes(begin, begin + kColumns * 2, std::byte{0}), 0) << "slot " << row;
@@ -207,7 +208,7 @@ TEST_F(Large, CompressionOfMoreThan31BitsOfElements) {
   ASSERT_GT(input.numel(), kBeyond);
   HostTensor weight(ACL_FLOAT16, {kBlock, 1});
   for (int64_t i = 0; i < kBlock; ++i) weight.set(i, static_cast<double>(i + 1));
-  // One token in each of a few windows, the last of them behind 2^31 elements.
+  // One token in each of a few windows, the last of them after 2^31 elements.
   const int64_t windows[] = {0, 1 << 14, 1 << 15, kWindows - 1};
   HostTensor output_grad = sparse_tensor(ACL_FLOAT16, {kWindows, 1, kColumns});
   for (const int64_t j : windows) {

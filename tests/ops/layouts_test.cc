@@ -1,5 +1,5 @@
-// Every case of every room in every layout of memory: the bits must be those of the contiguous call, and bytes between the
-// elements must stay.
+// Runs every case of every room in every layout of memory: the bits must be those of the contiguous call,
+// and bytes between the elements must stay unchanged.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -14,7 +14,8 @@ constexpr size_t kWays = std::size(kOutputLayouts);
 
 class Layouts : public testing::TestWithParam<std::string> {
  protected:
-  // The room's cases with contiguous tensors, which keep their values; where tests are to be small, every fourth of them.
+  // Returns the room's cases with contiguous tensors, which keep their values. Small test runs use every
+  // fourth case.
   static std::vector<Case> cases() {
     const int step = std::getenv("OPENACLNN_TEST_ELEMENTS") != nullptr ? 4 : 1;
     int number = 0;
@@ -30,7 +31,7 @@ class Layouts : public testing::TestWithParam<std::string> {
 
 bool is_input(const Case& c, size_t k) { return c.tensors[k].role == Role::input; }
 
-// The second call must end as the first one did and leave the same elements.
+// The second call must end like the first one and give the same elements.
 void expect_equal_calls(const Case& c, const std::vector<HostTensor>& plain,
                         const std::vector<HostTensor>& other, int& successes) {
   const Outcome wanted = run_case(c, plain), got = run_case(c, other);
@@ -51,7 +52,7 @@ TEST_P(Layouts, GiveTheBitsOfContiguousTensors) {
     const std::vector<HostTensor> plain = make_tensors(c);
     ASSERT_TRUE(succeeded(run_case(c, plain)));
     for (size_t way = 0; way < 2 * kWays; ++way) {
-      // First one layout for all tensors, then another one for each.
+      // First one layout for all tensors, then different ones.
       const bool differ = way >= kWays;
       const Placement placement = way % 2 == 0 ? Placement::ends_at_guard : Placement::starts_at_guard;
       std::vector<HostTensor> views;
@@ -71,14 +72,14 @@ TEST_P(Layouts, GiveTheBitsOfContiguousTensors) {
   }
 }
 
-// Strides of 0 repeat values, so the contiguous call gets the repeated values too. Such data may be refused (group sizes whose
-// sum grows too large); then both calls must refuse it.
+// Strides of 0 repeat values, so the contiguous call also gets the repeated values. Such data may be
+// rejected (group sizes whose sum becomes too large); then both calls must reject it.
 TEST_P(Layouts, GiveTheBitsOfExpandedInputs) {
   int successes = 0;
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.name);
     const std::vector<HostTensor> filled = make_tensors(c);
-    for (size_t which = 0; which <= filled.size(); ++which) {  // one input, at last all of them
+    for (size_t which = 0; which <= filled.size(); ++which) {  // one input, finally all of them
       if (which < filled.size() && !is_input(c, which)) continue;
       for (const Layout layout : {Layout::expanded, Layout::broadcast}) {
         SCOPED_TRACE(std::string(which < filled.size() ? c.tensors[which].name : "all inputs") + " " +

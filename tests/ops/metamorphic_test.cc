@@ -1,4 +1,4 @@
-// The relations between calls, each with random sizes, as many times as fit into a test.
+// Tests the relations between calls, each with random sizes, as many times as fit into a test.
 #include "ops/relations.h"
 
 namespace openaclnn_test {

@@ -1,4 +1,5 @@
-// The negative tables: every parameter of every exported phase 1 with every fault, each with its code and sentence.
+// The negative tables: every parameter of every exported phase 1 with every fault, each with its code and
+// error message.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +15,8 @@
 namespace openaclnn_test {
 namespace {
 
-// A fault has the code and the sentence of the model, and leaves the out values alone; the rest is accepted without a word.
+// A fault returns the code and the error message of the model, and does not write the out values. Accepted
+// calls leave no message.
 ::testing::AssertionResult is_as(const Verdict& verdict, const Schema& schema, const Outcome& outcome) {
   if (verdict.code != 0) return failed_in_phase1(outcome, schema.function, verdict.code, {verdict.part});
   if (outcome.phase1 == 0 && outcome.error.empty()) return ::testing::AssertionSuccess();
@@ -35,7 +37,7 @@ TEST(Negative, EveryParameterWithEveryFault) {
     };
     for (const Cell& cell : all_cells(schema))
       check(cell.call, verdict_of(schema, cell.call), cell.parameter + ", " + cell.fault);
-    // What the room itself lists, with the sentences that it gives: relations of several parameters among them.
+    // Tests the room's own faults with their error messages, including relations of several parameters.
     for (const Fault& fault : all_faults(schema)) {
       CallArguments call = schema.valid;
       fault.apply(call);
@@ -46,7 +48,7 @@ TEST(Negative, EveryParameterWithEveryFault) {
               static_cast<long long>(refused), static_cast<long long>(asserted));
 }
 
-// The model would let everything pass if it said nothing: each schema's own faults must be faults to it, too.
+// An empty model would accept everything, so each schema's own faults must also be faults to it.
 TEST(Negative, TheModelRefusesWhatTheRoomsList) {
   for (const Schema& schema : all_schemas()) {
     EXPECT_EQ(verdict_of(schema, schema.valid).code, 0) << schema.function;
@@ -54,7 +56,7 @@ TEST(Negative, TheModelRefusesWhatTheRoomsList) {
       CallArguments call = schema.valid;
       fault.apply(call);
       if (call.numbers != schema.valid.numbers && schema.attributes.size() < schema.number_names.size())
-        continue;  // a fault of a list as a whole, which no description of tensors shows
+        continue;  // a fault of a list as a whole, which no description of tensors expresses
       EXPECT_NE(verdict_of(schema, call).code, 0) << schema.function << ": " << fault.what;
     }
   }

@@ -1,5 +1,5 @@
-// The promised error bounds, measured: millions of results of each operator and dtype against the formula in long double, printed
-// as histograms of error / promise.
+// Measures the promised error bounds: compares millions of results of each operator and dtype with the
+// formula in long double, and prints histograms of error / promise.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kElements = 10'000'000;
 
-// Results per operator and dtype: fewer where the machine is slow or sanitizers are at work.
+// Results per operator and dtype; fewer on slow machines and with sanitizers.
 int64_t elements() {
   static const int64_t chosen = [] {
     const char* const text = std::getenv("OPENACLNN_TEST_ELEMENTS");
@@ -42,7 +42,7 @@ void run_and_judge(const Case& c, aclrtStream stream, Judge& judge) {
   EXPECT_TRUE(judge.ok() || !was_ok) << c.name << "\n" << judge.messages();
 }
 
-// Threads take the cases one by one; what they find is added up.
+// Threads take the cases one by one and add up their results.
 Judge judge_all(const std::vector<Case>& cases) {
   Judge all;
   std::mutex mutex;
@@ -63,7 +63,7 @@ Judge judge_all(const std::vector<Case>& cases) {
   return all;
 }
 
-// Over all operators, for the last lines of the program.
+// Totals over all operators, for the last lines of the program.
 struct Totals {
   int64_t elements = 0, failures = 0;
   int outputs = 0;

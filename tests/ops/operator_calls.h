@@ -1,4 +1,5 @@
-// Every operator as a function of tensors, for tests that compare several calls or several operators. Each call must succeed.
+// Every operator as a function of tensors, for tests that compare several calls or operators. Each call
+// must succeed.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -154,7 +155,8 @@ inline HostTensor bias_grad(const HostTensor& grad, const std::vector<int64_t>& 
   return out;
 }
 
-// How tokens are split into windows: sequences of these lengths, blocks of `block` tokens every `step` tokens.
+// The split of tokens into windows: sequences of these lengths, blocks of `block` tokens every `step`
+// tokens.
 struct Windows {
   std::vector<int64_t> lengths;
   int64_t block = 1, step = 1;
@@ -203,7 +205,8 @@ inline NsaGradients nsa_compress_grad(const HostTensor& output_grad, const HostT
   return out;
 }
 
-// Updates `cache`. input: with pages for a table of rank 2; without a table (nullptr) the sequences of `w` one behind the other.
+// Updates `cache`. input: with pages for a table of rank 2; without a table (nullptr) the sequences of `w`
+// one after the other.
 inline void nsa_compress_with_cache(const HostTensor& input, const HostTensor& weight,
                                     const HostTensor& slots, const HostTensor* table, const Windows& w,
                                     const HostTensor& cache) {
@@ -223,7 +226,7 @@ inline void nsa_compress_with_cache(const HostTensor& input, const HostTensor& w
 
 inline constexpr std::array<aclDataType, 3> kFloatDtypes = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
 
-// Few, or sometimes many where the draw can afford it.
+// Returns a small number, or sometimes a large one if the draw permits it.
 inline int64_t many(Draw& draw, int64_t few, int64_t large) {
   return draw.is_thorough() && draw.chance(4) ? large : few;
 }
@@ -243,7 +246,7 @@ inline HostTensor random_indices(Random& random, int64_t count, int64_t limit) {
   return tensor;
 }
 
-// change(value) of every element.
+// Applies change(value) to every element.
 template <class Change>
 HostTensor map(const HostTensor& tensor, const Change& change) {
   HostTensor made(tensor.dtype(), tensor.dims());
@@ -251,7 +254,7 @@ HostTensor map(const HostTensor& tensor, const Change& change) {
   return made;
 }
 
-// The slices `picks` along dim `dim`, in that order.
+// Returns the slices `picks` along dim `dim`, in that order.
 inline HostTensor gather(const HostTensor& tensor, size_t dim, const std::vector<int64_t>& picks) {
   Shape dims = tensor.dims();
   const int64_t extent = dims[dim];
@@ -276,7 +279,7 @@ inline std::vector<int64_t> random_order(Random& random, int64_t count) {
   return order;
 }
 
-// The numbers of the elements of the chosen parts when consecutive parts have these sizes.
+// Returns the numbers of the elements of the chosen parts of consecutive parts with these sizes.
 inline std::vector<int64_t> members(const std::vector<int64_t>& sizes, const std::vector<int64_t>& parts) {
   std::vector<int64_t> numbers;
   for (const int64_t part : parts) {

@@ -75,8 +75,8 @@ void splitting_an_adam_w_tensor_changes_nothing(Draw& draw, Random& data) {
   for (size_t k = 0; k < 3; ++k) expect_same(parts[k], whole[k]);
 }
 
-// Every operation is odd in the parameter, its first moment and the gradient together; and a gradient followed upwards is one of the
-// opposite sign. Terms that cancel give +0 on either side.
+// Every operation is odd in the parameter, its first moment and the gradient together. Maximizing equals a
+// gradient of the opposite sign. Terms that cancel give +0 on either side.
 void a_mirrored_adam_w_step_is_the_mirrored_step(Draw& draw, Random& data) {
   const std::vector<HostTensor> plain = adam_w_state(draw, data), upwards = copies(plain);
   std::vector<HostTensor> mirrored = copies(plain);
@@ -93,7 +93,8 @@ void a_mirrored_adam_w_step_is_the_mirrored_step(Draw& draw, Random& data) {
   for (size_t k = 0; k < 3; ++k) expect_same(upwards[k], plain[k]);
 }
 
-// With numbers that every dtype holds, tensors and attributes give the same; and a maximum below all moments changes nothing.
+// For numbers that every dtype holds, tensors and attributes give the same results. A maximum below all
+// moments changes nothing.
 void both_versions_of_adam_w_agree(Draw& draw, Random& data) {
   const std::vector<HostTensor> second = adam_w_state(draw, data), first = copies(second),
                                 largest = copies(second);

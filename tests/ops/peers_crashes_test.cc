@@ -1,5 +1,6 @@
-// What crashed, hung or silently corrupted other libraries in these and closely related operators, with published reports: here each
-// ends in one code, one sentence and intact memory, and the same stream goes on working.
+// Calls that crashed, hung or silently corrupted other libraries in these and closely related operators,
+// with published reports. Here each ends in one code, one error message and intact memory, and the same
+// stream continues to work.
 #include <gtest/gtest.h>
 
 #include <climits>
@@ -36,7 +37,7 @@ Attempt look_up(HostTensor& table, HostTensor& indices, HostTensor& out) {
 // ---- indices ----
 
 struct BadIndex {
-  const char* peers;  // what they did with it
+  const char* peers;  // the effect in other libraries
   aclDataType dtype;
   uint64_t bits;
 };
@@ -111,7 +112,7 @@ TEST(PeersCrashes, PaddingOutsideTheTable) {
   }
 }
 
-// ---- nothing there ----
+// ---- empty tensors ----
 
 struct EmptyBackward {
   const char* peers;
@@ -134,7 +135,7 @@ TEST(PeersCrashes, EmptyTensors) {
       for (int64_t i = 0; i < out.numel(); ++i) EXPECT_EQ(out.bits(i), 0u);
     }
   }
-  // A table without rows cannot be looked up in: every index is outside.
+  // A table without rows accepts no index: every index is outside.
   HostTensor table(ACL_FLOAT, {0, 4}), indices(ACL_INT64, {1}), out(ACL_FLOAT, {1, 4});
   indices.set(0, 0);
   EXPECT_TRUE(look_up(table, indices, out).ended(kFault, "indices[0] = 0 is outside [0, 0)"));
@@ -260,7 +261,8 @@ TEST(PeersCrashes, SizesWhoseProductsOverflow) {
   EXPECT_FALSE(take_error_text().empty());
 }
 
-// ---- strides of 0: fine to read; results that share memory are refused, where others race ----
+// ---- strides of 0: valid for inputs; results that share memory are rejected, where other libraries race
+// ----
 
 TEST(PeersCrashes, StridesOfZero) {
   HostTensor grad(ACL_FLOAT, {4, 3}, Layout::broadcast), indices(ACL_INT64, {4}, Layout::broadcast);
@@ -273,7 +275,8 @@ TEST(PeersCrashes, StridesOfZero) {
   EXPECT_TRUE(backward(grad, indices, shared, 2, false).ended(kInvalid, "out"));
 }
 
-// ---- values: not finite, subnormal. They stay in their own rows; 0 * infinity is NaN, subnormals are not flushed ----
+// ---- values that are not finite or subnormal stay in their own rows; 0 * infinity is NaN, subnormals are
+// not flushed ----
 
 TEST(PeersCrashes, ValuesThatAreNotFinite) {
   const double infinity = std::numeric_limits<double>::infinity(), nan = std::nan("");

@@ -1,4 +1,5 @@
-// What crashed, or became NaN, in other libraries' fused optimizers, lists of tensors and paged caches, with published reports.
+// Calls that crashed or gave NaN in other libraries' fused optimizers, lists of tensors and paged caches,
+// with published reports.
 #include <gtest/gtest.h>
 
 #include <climits>
@@ -148,7 +149,7 @@ Attempt compress_into_cache(HostTensor& input, HostTensor& slots, HostTensor* ta
       aclnnNsaCompressWithCache);
 }
 
-// A slot that was right for another size of blocks was written far behind the cache (vLLM 47056).
+// A slot that was valid for another size of blocks was written far behind the cache (vLLM 47056).
 TEST(PeersCrashes, SlotsOutsideTheCache) {
   for (const int64_t slot :
        {int64_t{2}, int64_t{75849}, int64_t{INT32_MAX}, int64_t{-1}, int64_t{INT32_MIN}}) {
@@ -167,7 +168,7 @@ TEST(PeersCrashes, SlotsOutsideTheCache) {
   expect_stream_works();
 }
 
-// A table of pages that is narrower than the sequences was read behind its rows (vLLM 53982).
+// A table of pages that is narrower than the sequences was read beyond its rows (vLLM 53982).
 TEST(PeersCrashes, TablesNarrowerThanTheSequences) {
   HostTensor input(ACL_FLOAT, {3, 2, 1, 2}), slots(ACL_INT32, {2}), table(ACL_INT32, {2, 1});
   HostTensor cache = filled({2, 1, 2}, {9, 9, 9, 9});

@@ -1,4 +1,5 @@
-// Checks and plans depend on their arguments and their PlanContext only: one process plans for each platform, mode and limit.
+// Tests that checks and plans depend only on their arguments and their PlanContext: one process plans for
+// each platform, mode and limit.
 #include <gtest/gtest.h>
 
 #include <cstdint>

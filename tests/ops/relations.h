@@ -1,5 +1,6 @@
-// What must happen to results when the arguments change: properties that need no reference, and that no reference shares the mistakes
-// of. A relation makes its own calls with drawn sizes and random data, and fails by gtest's assertions.
+// Relations between the results of calls with different arguments: properties that need no reference, and
+// so share none of its errors. A relation makes calls with drawn sizes and random data, and fails by
+// gtest's assertions.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +21,7 @@ std::span<const Relation> exact_relations();      // bit for bit
 std::span<const Relation> optimizer_relations();  // bit for bit
 std::span<const Relation> adjoint_relations();    // within the promised error bounds
 
-// Results that were compared, and how many of them tell right from wrong. Who compares zeros has proved nothing.
+// The number of compared results, and of those that are meaningful. Comparing zeros proves nothing.
 struct Comparisons {
   int64_t elements = 0, telling = 0;
 };

@@ -1,7 +1,8 @@
-// Every case of every operator on a thread with a stack of 64 KiB above a guard page: alone, and beside workers with such stacks.
+// Runs every case of every operator on a thread with a stack of 64 KiB above a guard page: alone, and
+// beside workers with such stacks.
 //
-// The thread makes all calls. Where the system refuses threads, it also runs every kernel inside of phase 2. Otherwise kernels run
-// there when they are small, and inside of synchronise or in workers when they are large.
+// The thread makes all calls. If the system refuses threads, it also runs every kernel inside of phase 2.
+// Otherwise small kernels run there, and large ones inside of synchronise or in workers.
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -21,7 +22,7 @@ namespace {
 
 constexpr size_t kStackBytes = size_t{64} << 10;
 
-// Memory for one stack, filled with a pattern that shows how far down it was used.
+// Memory for one stack, filled with a pattern that shows its depth of use.
 class SmallStack {
  public:
   SmallStack() {
@@ -36,7 +37,7 @@ class SmallStack {
   SmallStack& operator=(const SmallStack&) = delete;
 
   unsigned char* address() const { return guard_ + kGuardBytes; }
-  // With the thread's own data, which lies at the top.
+  // Includes the thread's own data, which is at the top.
   size_t used_bytes() const {
     const unsigned char* const end = address() + kStackBytes;
     return static_cast<size_t>(end - std::find_if(address(), guard_ + kGuardBytes + kStackBytes,
@@ -49,7 +50,7 @@ class SmallStack {
   unsigned char* guard_;
 };
 
-// What the thread does, prepared and judged by the test's own thread.
+// The thread's task, which the test's own thread prepares and judges.
 struct Work {
   std::vector<CaseCall> calls;
   bool alone;
@@ -109,7 +110,7 @@ void run_all_cases(bool alone) {
     }
     SCOPED_TRACE(name);
     std::printf("%s\n", name.c_str());
-    std::fflush(stdout);  // a stack that overflows ends the process
+    std::fflush(stdout);  // a stack overflow ends the process
     deepest = std::max(deepest, run_on_small_stack(work));
     EXPECT_GT(work.calls.size(), 0u);
     EXPECT_EQ(work.succeeded, work.calls.size());

@@ -1,5 +1,6 @@
-// Outputs larger than the caches, which kernels write past them: the same bits as in pieces that stay in the caches, and nothing
-// written beside them. Every operator that does so, with aligned rows, rows that cannot be streamed, and gaps between rows.
+// Tests outputs larger than the caches, which kernels write with streaming stores: the same bits as in
+// pieces that stay in the caches, and no other writes. It covers every operator with streaming stores, with
+// aligned rows, rows that cannot be streamed, and gaps between rows.
 //
 // Inputs stay small: their rows are overlapping pieces of one pool of numbers.
 #include <gtest/gtest.h>
@@ -16,7 +17,8 @@
 namespace openaclnn_test::calls {
 namespace {
 
-// src/cpu/caches.cc: whatever the machine's caches, more bytes than the first are streamed, up to the second are not.
+// src/cpu/caches.cc: on any machine, outputs of more bytes than the first are streamed, outputs up to the
+// second are not.
 constexpr int64_t kAlwaysStreamed = int64_t{32} << 20;
 constexpr int64_t kNeverStreamed = int64_t{1} << 20;
 
@@ -61,7 +63,8 @@ HostTensor slices(const HostTensor& tensor, int64_t first, int64_t count) {
 
 // ---- outputs ----
 
-// Where an output lies: elements between its rows, and bytes by which it misses the start of a cache line.
+// The position of an output: elements between its rows, and its distance in bytes from the start of a cache
+// line.
 struct Place {
   int64_t gap = 0;
   int64_t shift_bytes = 0;
@@ -72,8 +75,8 @@ std::string text_of(const Place& place) {
 }
 constexpr Place kPlaces[] = {{}, {.shift_bytes = 16}, {.gap = 16}};
 
-// An output of more than kAlwaysStreamed bytes among canaries; what follows it touches a forbidden page where it can. All share the
-// same memory, one after the other.
+// An output of more than kAlwaysStreamed bytes among canaries; a guard page follows it where possible. All
+// outputs share the same memory, one after the other.
 class LargeOutput {
  public:
   LargeOutput(aclDataType dtype, const Shape& dims, const Place& place)
@@ -88,7 +91,8 @@ class LargeOutput {
 
   const HostTensor& tensor() const { return tensor_; }
 
-  // Each row must hold the bytes at expected(row), or zeros where that is nullptr; all other bytes must still be canaries.
+  // Each row must hold the bytes at expected(row), or zeros if that is nullptr. All other bytes must still
+  // be canaries.
   template <class Expected>
   void expect_rows(const Expected& expected) const {
     const std::vector<std::byte> zeros(static_cast<size_t>(row_bytes_));
@@ -173,7 +177,7 @@ TEST_P(Streams, EmbeddingCopiesRows) {
   }
 }
 
-// Table rows with terms, from 1 to 1000, at `rows` of a large table and one behind the other in a small one.
+// Table rows with terms, from 1 to 1000, at `rows` of a large table and one after the other in a small one.
 struct NamedRows {
   std::vector<int64_t> rows;
   std::vector<int64_t> positions;  // of the gradient: the number of the named row, in any order
@@ -224,15 +228,16 @@ TEST_P(Streams, EmbeddingGradientAddsRows) {
   const aclDataType dtype = GetParam();
   for (const Place& place : kPlaces)
     expect_same_table_gradient(random_, pool_, dtype, 256, rows_for(256), place);
-  // Rows that are not whole lines or vectors, and rows of several tiles with one that threads share by columns.
+  // Rows that are not whole lines or vectors, and rows of several tiles, one of which threads share by
+  // columns.
   for (const int64_t columns : {48, 36, 9024})
     expect_same_table_gradient(random_, pool_, dtype, columns, rows_for(columns), {});
   const aclDataType other = dtype == ACL_FLOAT ? ACL_BF16 : ACL_FLOAT;
   expect_same_table_gradient(random_, pool_, other, 256, rows_for(256, other), {});
 }
 
-// Sequences of tokens are independent of each other but for the gradient of the weights, which must not depend on the place of
-// the other one.
+// Sequences of tokens are independent of each other except for the gradient of the weights, which must not
+// depend on the position of the other one.
 TEST_P(Streams, CompressionGradientOfTokens) {
   constexpr int64_t kHeads = 4, kTokensBehind = 37;
   for (const int64_t columns : {128, 96, 288}) {
@@ -242,12 +247,12 @@ TEST_P(Streams, CompressionGradientOfTokens) {
                                     160, 7,  190};  // 31 and 7: no window; 190: a rest in no window
     while (w.tokens() < rows_for(kHeads * columns)) w.lengths.push_back(kLengths[w.lengths.size() % 6]);
     const int64_t tokens = w.tokens() + kTokensBehind;
-    // The last head has NaN and infinities among its numbers, and the others tell more about the sums of weights.
+    // The last head has NaN and infinities among its numbers; the others test the sums of weights better.
     const HostTensor input = pool_view(pool_, {tokens, kHeads, columns}, {1, kPoolQuarter});
     const HostTensor output_grad = pool_view(pool_, {w.count(), kHeads, columns}, {13, kPoolQuarter});
     const HostTensor weight = random_tensor(random_, GetParam(), {w.block, kHeads});
 
-    HostTensor own(GetParam(), {tokens, kHeads, columns});  // zeros where no window is
+    HostTensor own(GetParam(), {tokens, kHeads, columns});  // zeros where there is no window
     for (int64_t i = 0, first = 0, window = 0; i < static_cast<int64_t>(w.lengths.size()); ++i) {
       const Windows piece = {{w.lengths[static_cast<size_t>(i)]}, w.block, w.step};
       ASSERT_LE(piece.tokens() * row_bytes, kNeverStreamed);

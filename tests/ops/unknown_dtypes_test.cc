@@ -1,4 +1,5 @@
-// A dtype that the checks should have refused: plan() refuses it, and no kernel computes with another type in its place.
+// Tests a dtype that the checks should have rejected: plan() rejects it, and no kernel computes with
+// another type instead.
 // Embedding, whose names are also those of another room, has its test in internals_test.cc.
 #include <gtest/gtest.h>
 
@@ -67,7 +68,7 @@ TEST(UnknownDtypes, AreRefusedByTheOptimizers) {
   expect_internal_error(plan(adam_w, kContext), "step");
 }
 
-// What is left if a plan had one nevertheless.
+// The result if a plan had one nevertheless.
 TEST(UnknownDtypesDeathTest, EndTheProcessInsteadOfGivingWrongResults) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto visit = [](auto) { return 0; };

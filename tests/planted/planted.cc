@@ -1,4 +1,4 @@
-// Which bug this process has: a source of the library that tools/planted_sources adds to its copy.
+// Reads which bug this process has: a source of the library that tools/planted_sources adds to its copy.
 #include "planted.h"
 
 #include <cstdio>
@@ -34,7 +34,7 @@ Bug chosen() {
 
 }  // namespace
 
-// Statics of the library that are made before this one see no bug; they compute nothing.
+// Statics of the library that are initialised before this one see no bug; they compute nothing.
 extern const Bug planted_bug = chosen();
 
 }  // namespace openaclnn

@@ -1,5 +1,6 @@
-// The condition of the patches beside it: whether a bug is the one that OPENACLNN_PLANTED names. tools/planted_sources copies this
-// file, the list and planted.cc to src/base of the sources that it patches.
+// The condition in the patches: whether a bug is the one that OPENACLNN_PLANTED names.
+// tools/planted_sources copies this file, the list and planted.cc to src/base of the sources that it
+// patches.
 #pragma once
 
 #if defined(OPENACLNN_PLANTED_BUGS)
@@ -16,12 +17,12 @@ enum class Bug {
 };
 
 #if defined(OPENACLNN_PLANTED_BUGS)
-// OPENACLNN_PLANTED, read while the library loads (planted.cc). The initial value of a constant must not depend on it: where the
-// compiler can compute the value, it does so without the bug.
+// OPENACLNN_PLANTED, read while the library loads (planted.cc). The initial value of a constant must not
+// depend on it: a value that the compiler computes has no bug.
 extern const Bug planted_bug;
 constexpr bool planted(Bug bug) { return !std::is_constant_evaluated() && planted_bug == bug; }
 #else
-// For programs that include headers of the library but are not linked with its objects.
+// For programs that include headers of the library but do not link its objects.
 consteval bool planted(Bug) { return false; }
 #endif
 

@@ -54,7 +54,7 @@ void follows_the_formula(const Case& c) {
     results += tensors[k].numel();
     count_comparison(tensors[k]);
   }
-  // What the judge skipped was not compared.
+  // Elements that the judge skipped were not compared.
   comparisons().telling -= results - judged;
 }
 
@@ -82,7 +82,7 @@ void kept_executors_change_nothing(const Case& c) {
   ASSERT_EQ(aclSetAclOpExecutorRepeatable(executor), 0);
   EXPECT_TRUE(succeeded(run_phase2(c.phase2, executor, workspace_bytes)));
   expect_same_results(c, first, wanted);
-  // Again from the values it began with.
+  // Runs again from the initial values.
   for (size_t k = 0; k < first.size(); ++k) {
     const int64_t bytes = element_bytes(first[k].dtype());
     for (int64_t i = 0; i < first[k].numel(); ++i)

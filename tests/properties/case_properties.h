@@ -1,4 +1,4 @@
-// Properties of any case of any room: the formula, and what must not change the bits.
+// Properties of any case of any room: the formula, and changes that must not change the bits.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace openaclnn_test {
 
-// Each fails by an assertion of gtest. The last is a hash of all that the case leaves.
+// Each fails by an assertion of gtest. The last returns a hash of all results of the case.
 void follows_the_formula(const Case& c);
 void views_change_nothing(const Case& c, Draw& draw);
 void kept_executors_change_nothing(const Case& c);

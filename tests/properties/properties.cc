@@ -1,4 +1,4 @@
-// Random properties of the operators: rapidcheck draws sizes and choices, and makes a case that fails smaller.
+// Random properties of the operators: rapidcheck draws sizes and choices, and shrinks a failing case.
 //
 //   properties --seed S --seconds T [--only NAME]   rounds of all properties, or of one, until the time is over
 //   properties --seed S --cases N [--only NAME]     one round with N cases of each: what a failure prints repeats itself so
@@ -19,9 +19,9 @@
 namespace openaclnn_test {
 namespace {
 
-constexpr int64_t kElements = 500;            // of a case, about
-constexpr int64_t kElementsToShare = 60000;   // so many that threads share a task
-constexpr uint64_t kRoundsPerComparison = 5;  // of numbers of threads
+constexpr int64_t kElements = 500;            // elements of a case, approximately
+constexpr int64_t kElementsToShare = 60000;   // enough elements that threads share a task
+constexpr uint64_t kRoundsPerComparison = 5;  // rounds per comparison of numbers of threads
 constexpr int kCasesOfARound = 100;           // of a property: sizes grow from the smallest to the largest
 
 class RapidDraw final : public Draw {
@@ -64,7 +64,7 @@ struct Counts {
   int64_t cases = 0, mistrusted = 0, failures = 0;
 };
 
-// One case. It counts when most of what it compared tells right from wrong.
+// Runs one case. It counts if most of its comparisons are meaningful.
 void check_once(const Property& property, Counts& counts) {
   RapidDraw draw;
   const Comparisons before = comparisons();
@@ -88,7 +88,7 @@ bool run_round(const Property& property, uint64_t seed, int cases, Counts& count
   return false;
 }
 
-// ---- threads: a process has one number of them, so cases are compared between processes ----
+// ---- threads: a process has one number of threads, so cases are compared between processes ----
 
 void print_hashes(uint64_t seed, int cases) {
   Random random(seed);
@@ -197,7 +197,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   testing::GTEST_FLAG(throw_on_failure) = true;  // so that rapidcheck sees failures
-  // They carry their messages along, and the smallest case alone is of interest.
+  // They carry their messages along, and only the smallest case is of interest.
   auto& listeners = testing::UnitTest::GetInstance()->listeners();
   delete listeners.Release(listeners.default_result_printer());
   openaclnn_test::GuardedBuffer::keep_mappings();

@@ -1,4 +1,5 @@
-// Calls that are repeated allocate nothing: each operator in small and in large, with all threads of the process counted.
+// Tests that repeated calls allocate nothing: each operator in small and in large, with all threads of the
+// process counted.
 #include <atomic>
 #include <cstdlib>
 #include <functional>
@@ -16,7 +17,7 @@
 #include "runtime/counter.h"
 #include "runtime/runtime_test.h"
 
-// The C library's own functions under the names of which nobody replaces them.
+// The C library's own functions under the names that programs do not replace.
 extern "C" {
 void* __libc_malloc(size_t bytes);
 void* __libc_calloc(size_t count, size_t bytes);
@@ -32,8 +33,8 @@ constexpr bool kCounts = !runtime_test::kThreadSanitizer && !runtime_test::kAddr
 
 }  // namespace
 
-// Definitions of the program come before those of the C library, also for the shared libraries that it loads. operator new
-// ends here too. Sanitizers bring definitions of their own.
+// Definitions of the program come before those of the C library, also for the shared libraries that it
+// loads. operator new also calls these. Sanitizers have their own definitions.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 extern "C" {
 void* malloc(size_t bytes) {
@@ -77,7 +78,7 @@ class AllocationTest : public RuntimeTest {
     if (kCounts) RuntimeTest::TearDown();
   }
 
-  // A tensor of ones over memory of its own.
+  // A tensor of ones over its own memory.
   aclTensor* floats(const std::vector<int64_t>& dims) {
     int64_t count = 1;
     for (const int64_t dim : dims) count *= dim;
@@ -98,9 +99,10 @@ class AllocationTest : public RuntimeTest {
     return tensors_.back();
   }
 
-  // Calls `rounds` times after some calls to warm up, synchronises after every `calls_per_wait` calls, and expects that nothing is
-  // allocated. What is allowed: once the C library's next block of exit handlers (see scheduler_process.cc), and where
-  // workers take part the blocks that a worker keeps to itself when it is the first time the one that frees them.
+  // Calls `rounds` times after some warm-up calls, synchronises after every `calls_per_wait` calls, and
+  // expects no allocation. Exceptions: once the C library's next block of exit handlers (see
+  // scheduler_process.cc) and, with workers, the blocks that a worker keeps when it frees for the first
+  // time.
   void expect_no_allocation(const char* what, int rounds, int calls_per_wait, const Phase1& phase1,
                             Phase2 phase2) {
     SCOPED_TRACE(what);
@@ -221,10 +223,10 @@ TEST_F(AllocationTest, SmallTasks) {
   expect_no_allocation_of_any_operator(1, 10000, 1);
 }
 
-// Workers run these and free what the calling thread allocated.
+// Workers run these and free memory of the calling thread.
 TEST_F(AllocationTest, LargeTasks) { expect_no_allocation_of_any_operator(1000, 1000, 1); }
 
-// A thousand parameters: what phase 1 and phase 2 keep of each is megabytes together.
+// A thousand parameters: the memory that phase 1 and phase 2 keep of each adds up to megabytes.
 TEST_F(AllocationTest, LongLists) {
   constexpr size_t kTensors = 1000;
   constexpr size_t kRoles = 5;
@@ -247,7 +249,7 @@ TEST_F(AllocationTest, LongLists) {
 
 TEST_F(AllocationTest, QueuedTasks) { expect_no_allocation_of_any_operator(500, 1000, 10); }
 
-// What phase 1 allocates here is freed by another thread each time.
+// Another thread frees the memory that phase 1 allocates here.
 TEST_F(AllocationTest, PhasesOnDifferentThreads) {
   Counter counter;
   constexpr int kRounds = 2000;
@@ -277,7 +279,7 @@ TEST_F(AllocationTest, PhasesOnDifferentThreads) {
   }
   const long after = allocations;
   launcher.join();
-  EXPECT_LE(after - before, kRounds / 100);  // how many blocks are under way depends on who runs when
+  EXPECT_LE(after - before, kRounds / 100);  // the number of blocks in use depends on the threads' timing
   EXPECT_EQ(failures, 0);
   EXPECT_EQ(counter.value(), static_cast<float>(kRounds));
 }

@@ -1,4 +1,5 @@
-// Operators with more parameters than executors and tasks have places: refused in phase 1, before anything is written.
+// Tests operators with more parameters than executors and tasks can hold: phase 1 rejects them before it
+// writes anything.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -35,7 +36,7 @@ Result<Call> make_call(const Parts& parts) {
   return call;
 }
 
-// Phase 1 of such an operator; on success its executor is destroyed.
+// Runs phase 1 of such an operator; destroys its executor after a success.
 int phase1_with(const Parts& parts) {
   uint64_t bytes = 7;
   aclOpExecutor* executor = nullptr;

@@ -1,4 +1,5 @@
-// pthread_cancel: a thread that is cancelled inside the library ends after the call, never in it, and everybody else goes on.
+// Tests pthread_cancel: a thread that is cancelled inside the library ends after the call, never in it, and
+// other threads continue.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -24,7 +25,7 @@ namespace {
 
 using namespace runtime_test;
 
-// A thread that makes one call and then reaches a cancellation point of its own.
+// A thread that makes one call and then reaches its own cancellation point.
 class CancelledThread {
  public:
   explicit CancelledThread(std::function<int()> call) : call_(std::move(call)) {
@@ -33,7 +34,7 @@ class CancelledThread {
 
   void cancel() { (void)pthread_cancel(thread_); }
   bool has_called() const { return code_ != kNotYet; }
-  // Joins; what the call returned.
+  // Joins; returns the result of the call.
   int code_of_cancelled() {
     void* ended = nullptr;
     EXPECT_EQ(pthread_join(thread_, &ended), 0);
@@ -49,7 +50,7 @@ class CancelledThread {
     int before = 0;
     me.code_ = me.call_();
     (void)aclGetRecentErrMsg();
-    // As the caller left it: cancellation is possible again.
+    // The caller's state is restored: cancellation is possible again.
     (void)pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
     if (before != PTHREAD_CANCEL_ENABLE) me.code_ = -2;
     for (int k = 0; k < 60000; ++k) usleep(1000);  // a minute of cancellation points
@@ -73,7 +74,7 @@ class CancellationTest : public RuntimeTest {
       if (const int code = aclrtSetDevice(0); code != 0) return code;
       return wait();
     });
-    // Long enough for the thread to be inside; one that is not there yet must behave alike.
+    // Long enough for the thread to be inside; a thread that is not there yet must behave alike.
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     EXPECT_FALSE(waiting.has_called()) << "it did not wait";
     waiting.cancel();
@@ -145,14 +146,15 @@ TEST_F(CancellationTest, SharedLoops) {
   EXPECT_EQ(bytes.back(), 19);
 }
 
-// Every call below finds a cancellation pending: the first cancellation point of the library that is not protected ends the process.
+// Every call below has a pending cancellation: an unprotected cancellation point of the library ends the
+// process.
 int call_everything(const std::string& config) {
   std::vector<int> codes;
   const auto note = [&](int code) {
     codes.push_back(code);
     (void)aclGetRecentErrMsg();
   };
-  (void)aclrtGetSocName();  // the first use reads the environment and complains about a setting
+  (void)aclrtGetSocName();  // the first use reads the environment and reports an unknown setting
   note(aclInit(config.c_str()));
   note(aclrtSetDevice(0));
   aclrtStream stream = nullptr;
@@ -165,10 +167,10 @@ int call_everything(const std::string& config) {
   constexpr size_t kBytes = size_t{8} << 20;
   note(aclrtMalloc(&block, kBytes, ACL_MEM_MALLOC_HUGE_FIRST));
   (void)aclrtMalloc(&huge, size_t{1} << 50,
-                    ACL_MEM_MALLOC_HUGE_FIRST);  // fails with a sentence about free memory
+                    ACL_MEM_MALLOC_HUGE_FIRST);  // fails with an error message about free memory
   (void)aclGetRecentErrMsg();
   for (int k = 0; k < 30; ++k) {
-    // Different halves: the stream may still fill its own.
+    // Different halves: the stream may still fill its half.
     note(aclrtMemset(block, kBytes / 2, k, kBytes / 2));
     note(aclrtMemsetAsync(static_cast<char*>(block) + kBytes / 2, kBytes / 2, k, kBytes / 2, stream));
   }
@@ -194,7 +196,7 @@ int call_everything(const std::string& config) {
   return 0;
 }
 
-// As a process of its own, so that everything is used for the first time.
+// In a separate process, so that everything is used for the first time.
 PROCESS_TEST(CancellationPoints, Pending) {
   const std::string folder = std::getenv("CANCELLATION_TEST_FOLDER");
   std::ofstream(folder + "/config.json") << "{}";
@@ -224,7 +226,8 @@ TEST(CancellationPoints, NoneIsOpen) {
   std::filesystem::remove_all(folder);
 }
 
-// With OPENACLNN_BLOCKING=1: phase 2 waits for its task, which waits for the gate, at which a third thread stands.
+// With OPENACLNN_BLOCKING=1: phase 2 waits for its task. The task waits for the gate, which a third thread
+// holds.
 PROCESS_TEST(BlockingPhase2, IsCancelled) {
   expect(0, aclrtSetDevice(0));
   aclrtStream stream = nullptr;

@@ -1,4 +1,4 @@
-// Runs a program of this folder as a process of its own and collects what it wrote.
+// Runs a program of this folder in a separate process and collects its output.
 #pragma once
 
 #include <spawn.h>
@@ -36,7 +36,7 @@ inline Finished run_program(const std::string& path, const std::vector<std::stri
   // The environment of the child: ours, with the variables replaced.
   std::vector<std::string> entries;
   for (auto v = variables.rbegin(); v != variables.rend(); ++v)
-    entries.push_back(v->first + "=" + v->second);  // the last one wins
+    entries.push_back(v->first + "=" + v->second);  // the last one takes precedence
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view whole = *entry;
     const auto is_replaced = [&](const auto& variable) {
@@ -47,7 +47,7 @@ inline Finished run_program(const std::string& path, const std::vector<std::stri
   std::vector<char*> envp;
   for (std::string& entry : entries) envp.push_back(entry.data());
   envp.push_back(nullptr);
-  // Not fork(): it is a thing to test, not to rely on.
+  // Not fork(), which is under test.
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);

@@ -1,4 +1,4 @@
-// Many threads on all parts of the interface at once; most telling under thread sanitizer.
+// Runs many threads on all parts of the interface at once; most useful under thread sanitizer.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -37,7 +37,7 @@ class ConcurrencyTest : public RuntimeTest {
     }
     for (std::thread& thread : threads) thread.join();
   }
-  // One of the accepted codes, and a text exactly when it is a failure.
+  // One of the accepted codes, and an error text exactly if it is a failure.
   static void expect_one_of(std::initializer_list<int> accepted, int code) {
     const char* text = aclGetRecentErrMsg();
     EXPECT_EQ(text != nullptr, code != 0);
@@ -169,7 +169,7 @@ TEST_F(ConcurrencyTest, UseAgainstDestroy) {
       }
       if (round % 50 == 0) expect(0, aclrtSynchronizeDevice());
     }
-    expect(0, aclrtSynchronizeDevice());  // before the bytes go
+    expect(0, aclrtSynchronizeDevice());  // before the bytes are destroyed
   });
   expect(0, aclrtDestroyStream(shared_stream));
   expect(0, aclrtDestroyEvent(shared_event));
@@ -224,7 +224,7 @@ TEST_F(ConcurrencyTest, TimeoutsUnderBlockedWork) {
       EXPECT_GE(waited, std::chrono::milliseconds(limit));
       EXPECT_LT(waited, std::chrono::seconds(30));
       ++timeouts;
-      // Others go on meanwhile.
+      // Other threads continue.
       Counter own;
       expect(0, own.add(nullptr));
       expect(0, aclrtSynchronizeStream(nullptr));
@@ -251,7 +251,7 @@ TEST_F(ConcurrencyTest, FaultsFromAllSides) {
       const int code = round % 3 == 0 ? aclrtSynchronizeDevice() : aclrtSynchronizeStream(own);
       expect_one_of({0, 507035}, code);
       if (code != 0) ++reported;
-      expect_one_of({0, 507035}, aclrtSynchronizeStream(own));  // done with `bad`
+      expect_one_of({0, 507035}, aclrtSynchronizeStream(own));  // finished with `bad`
     }
     expect(0, aclrtDestroyStream(own));
   });

@@ -1,5 +1,5 @@
-// Says what the library finds where this program runs, and whether it computes there: for ./dev check containers, which runs it in
-// folders with a made-up /proc and /sys, or with none.
+// Prints the limits that the library finds, and whether it computes: for ./dev check containers, which runs
+// it in folders with a made-up /proc and /sys, or with none.
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -19,7 +19,7 @@ aclTensor* tensor(const int64_t (&dims)[2], uint64_t rank, aclDataType dtype, vo
   return aclCreateTensor(dims, rank, dtype, nullptr, 0, ACL_FORMAT_ND, dims, rank, data);
 }
 
-// Rows 2 and 0 of a table; false when a call fails or the values are wrong.
+// Reads rows 2 and 0 of a table; returns false if a call fails or the values are wrong.
 bool computes() {
   float table[3] = {10, 20, 30}, rows[2] = {};
   int64_t indices[2] = {2, 0};

@@ -1,4 +1,4 @@
-// Initialisation, devices and contexts: counting, what ends what, and the configuration file.
+// Tests initialisation, devices and contexts: counting, which calls end them, and the configuration file.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -123,7 +123,7 @@ TEST_F(ContextTest, SetDeviceIsCountedPerProcess) {
   expect(0, aclrtResetDevice(1));  // the third
   expect_no_context();
   expect(107017, aclrtSetCurrentContext(context), {"context"});
-  expect(0, aclrtResetDevice(1));  // nothing left to take back
+  expect(0, aclrtResetDevice(1));  // nothing left to release
   expect(0, aclrtSetDevice(1));
   EXPECT_NE(current(), context);
   expect(0, aclrtResetDevice(1));
@@ -260,7 +260,7 @@ TEST_F(ContextTest, InitCountsAndFinalizeEndsAll) {
   Counter counter;
   for (int k = 0; k < 50; ++k) expect(0, counter.add(stream));
   const aclrtContext context = current();
-  expect(0, aclFinalize());  // drops the two that are left
+  expect(0, aclFinalize());  // drops the remaining two
   EXPECT_EQ(counter.value(), 50.0f);
   expect_no_context();
   expect(100037, aclFinalize());
@@ -370,7 +370,7 @@ TEST_F(ConfigFileTest, AnotherPathThanAtFirst) {
   expect(100000, aclInit(nullptr), {first});
   uint64_t left = 0;
   expect(0, aclFinalizeReference(&left));
-  EXPECT_EQ(left, 1u);  // the refused calls did not count
+  EXPECT_EQ(left, 1u);  // the rejected calls did not count
   expect(0, aclFinalize());
   expect(0, aclInit(second.c_str()));
 }

@@ -1,4 +1,5 @@
-// Copies and fills: their checks in order, what they do with memory that the caller reuses at once, and several threads.
+// Tests copies and fills: their checks in order, memory that the caller reuses at once, and several
+// threads.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -93,7 +94,7 @@ TEST_F(CopiesTest, PageableSourcesMayBeReusedAtOnce) {
   EXPECT_EQ(to, std::vector<char>(kBytes, 'a'));
 }
 
-// What an earlier task has still to write is what a later copy in stream order must read, in pageable memory too.
+// A later copy in stream order must read the result of an earlier task, also in pageable memory.
 TEST_F(CopiesTest, PageableSourcesThatAQueuedTaskWritesAreReadAfterIt) {
   constexpr size_t kBytes = 64 << 20;
   void* from = nullptr;
@@ -168,7 +169,8 @@ TEST_F(CopiesTest, FillChecks) {
   EXPECT_EQ(bytes, std::vector<unsigned char>(64, 0x45));
 }
 
-// No memory has so many bytes, whether the library knows it or not: such a count is a negative number that lost its sign.
+// No memory has so many bytes, known to the library or not: such a count is a negative number without its
+// sign.
 TEST_F(CopiesTest, CountsThatNothingHasAreRefused) {
   void* block = nullptr;
   expect(0, aclrtMalloc(&block, 64, ACL_MEM_MALLOC_HUGE_FIRST));

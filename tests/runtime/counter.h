@@ -1,4 +1,4 @@
-// A call of ApplyFusedEmaAdam that counts: for tests that see whether a task ran, how often, and in which order.
+// A call of ApplyFusedEmaAdam that counts, for tests of whether a task ran, how often, and in which order.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,9 @@
 
 namespace runtime_test {
 
-// ApplyFusedEmaAdam with attributes that make it a counter: grad 1, both betas and eps 0, lr -1, so that a call adds
-// 1 + weightDecay * value to every element. Calls with different weightDecay do not commute, which shows their order.
+// ApplyFusedEmaAdam with attributes that make it a counter: grad 1, both betas and eps 0, lr -1. A call
+// adds 1 + weightDecay * value to every element. Calls with different weightDecay do not commute, which
+// shows their order.
 class Counter {
  public:
   explicit Counter(int64_t count = 1)

@@ -1,5 +1,6 @@
-// Prints what the environment made of the library. Run by env_test. argv[1] "late" sets a variable after the first use, "file" opens
-// the file argv[2] before it, "limit" allows files of no bytes, "clear" leaves the process without an environment.
+// Prints the library's settings from the environment. env_test runs it. argv[1] "late" sets a variable
+// after the first use, "file" opens the file argv[2] before it, "limit" permits only files of no bytes,
+// "clear" leaves the process without an environment.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@ int main(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   if (mode == "file" && argc > 2 && std::fopen(argv[2], "w") == nullptr) return 1;
   const rlimit no_bytes{0, RLIM_INFINITY};
-  // Not by the shell: a sanitizer writes a file before main().
+  // Not set by the shell: a sanitizer writes a file before main().
   if (mode == "limit" && setrlimit(RLIMIT_FSIZE, &no_bytes) != 0) return 1;
   if (mode == "clear") clearenv();  // glibc then has no array of variables at all
   uint32_t devices = 0;

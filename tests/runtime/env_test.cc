@@ -1,4 +1,4 @@
-// The environment: every variable's values, one message and the default for unknown ones, read once.
+// Tests the environment: every variable's values, one message and the default for unknown ones, read once.
 #include <string>
 
 #include "runtime/child_process.h"
@@ -8,7 +8,7 @@ namespace {
 using namespace runtime_test;
 
 std::string output_with(const Variables& variables, const std::vector<std::string>& arguments = {}) {
-  // Empty values count as unset, which also hides what the caller's environment holds.
+  // Empty values count as unset, which also hides the caller's environment.
   Variables all;
   for (const char* name : {"DEVICE", "CHECK", "ALLOCATOR", "LIMITS", "BLOCKING", "NUM_THREADS", "ISA",
                            "CPU_DEVICES", "SOC_NAME", "TRACE", "DUMP", "LOG"}) {
@@ -100,7 +100,7 @@ TEST(EnvTest, MessagesHoldNothingThatATerminalObeys) {
   EXPECT_EQ(occurrences(output, "openaclnn: OPENACLNN_CHECK is '?[31m?openaclnn: x'; "), 1u) << output;
 }
 
-// The program writes one message to the stderr that a shell makes for it; `script` begins it as "$0".
+// The program writes one message to the stderr that a shell sets up; `script` starts it as "$0".
 std::string output_in_shell(const std::string& script) {
   const Finished finished =
       run_program("/bin/sh", {"-c", script, ENV_PROGRAM}, {{"OPENACLNN_CHECK", "loud"}});
@@ -138,7 +138,7 @@ TEST(EnvTest, SocName) {
 TEST(EnvTest, CudaWithoutAGpu) {
   const std::string output =
       output_with({{"OPENACLNN_DEVICE", "cuda"}, {"OPENACLNN_CUDA_PLUGIN", "/nowhere.so"}});
-  if (output.find("set_code=0 ") != std::string::npos) GTEST_SKIP() << "a GPU answers on this machine";
+  if (output.find("set_code=0 ") != std::string::npos) GTEST_SKIP() << "a GPU is available on this machine";
   EXPECT_NE(output.find("count_code=0 devices=0 set_code=207004 "), std::string::npos) << output;
   EXPECT_NE(output.find("aclrtSetDevice: no CUDA device: plugin file not found at /nowhere.so"),
             std::string::npos)

@@ -1,4 +1,5 @@
-// The text of recent errors: newest first, bounded in lines and bytes, one per thread, cleared by reading.
+// Tests the text of recent errors: newest first, bounded in lines and bytes, one per thread, cleared by
+// reading.
 #include <cstring>
 #include <sstream>
 #include <string>
@@ -114,7 +115,7 @@ TEST(ErrorTextTest, TheTextStaysUntilItIsTakenAgain) {
   const char* text = aclGetRecentErrMsg();
   ASSERT_NE(text, nullptr);
   const std::string copy = text;
-  (void)aclrtFreeHost(nullptr);  // a new message does not touch the text that was handed out
+  (void)aclrtFreeHost(nullptr);  // a new message does not change the returned text
   EXPECT_EQ(copy, text);
   (void)aclGetRecentErrMsg();
 }

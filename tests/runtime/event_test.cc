@@ -1,4 +1,4 @@
-// Events: records, waits, queries in their three spellings, resets in stream order, and times.
+// Tests events: records, waits, queries in their three spellings, resets in stream order, and times.
 #include <thread>
 #include <vector>
 
@@ -30,7 +30,7 @@ class EventTest : public RuntimeTest {
     expect(0, aclrtQueryEventWaitStatus(which, &wait));
     const bool complete = status == ACL_EVENT_STATUS_COMPLETE;
     EXPECT_EQ(status, complete ? 0 : 1);
-    EXPECT_EQ(recorded, complete ? 1 : 0);  // the other way round
+    EXPECT_EQ(recorded, complete ? 1 : 0);  // the reverse
     EXPECT_EQ(wait, complete ? 0 : 1);
     return complete;
   }
@@ -139,7 +139,7 @@ TEST_F(EventTest, AResetMayOutliveItsEvent) {
   expect(0, aclrtRecordEvent(event, stream));
   expect(0, aclrtResetEvent(event, stream));
   expect(0, aclrtDestroyEvent(event));
-  event = new_event();  // may take the same slot
+  event = new_event();  // may reuse the slot
   expect(0, aclrtRecordEvent(event, nullptr));
   gate.open();
   expect(0, aclrtSynchronizeDevice());

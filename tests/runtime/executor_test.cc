@@ -1,4 +1,5 @@
-// The life cycle of executors: every row of the table of states, repeatable executors, and address updates.
+// Tests the life cycle of executors: every row of the table of states, repeatable executors, and address
+// updates.
 #include <thread>
 #include <vector>
 
@@ -14,7 +15,7 @@ using namespace runtime_test;
 
 class ExecutorTest : public RuntimeTest {
  protected:
-  // Everything that a dead executor refuses.
+  // All calls that a dead executor rejects.
   void expect_dead(aclOpExecutor* executor) {
     expect(561000, aclnnApplyFusedEmaAdam(nullptr, 0, executor, stream),
            {"aclnnApplyFusedEmaAdam: executor is not live"});
@@ -137,7 +138,7 @@ TEST_F(ExecutorTest, FailingPhase2KeepsRepeatables) {
   expect(0, aclDestroyAclOpExecutor(executor));
 }
 
-// Callers destroy at exit what phase 2 consumed long ago; by then the slots belong to others.
+// Callers destroy at exit executors that phase 2 consumed long ago; by then other objects use the slots.
 TEST_F(ExecutorTest, StaleDestroyNeverTouchesANewerExecutor) {
   std::vector<aclOpExecutor*> consumed;
   for (int k = 0; k < 100; ++k) {
@@ -194,7 +195,7 @@ struct AddressTest : ExecutorTest {
     expect(0, aclDestroyAclOpExecutor(executor));
     ExecutorTest::TearDown();
   }
-  // Sets parameter `index` to `other`'s buffer, runs, and tells whether that run used it as var.
+  // Sets parameter `index` to `other`'s buffer, runs, and returns whether that run used it as var.
   void expect_var_at(SetAddress set, size_t index) {
     expect(0, set(executor, index, counter.tensor(1), other.var()));
     expect(0, run(executor));
@@ -299,7 +300,7 @@ TEST_F(AddressTest, ListFunctionsHaveNothingToSet) {
   expect(0, aclDestroyTensorList(list));
 }
 
-// ---- the end of the process's initialisation ----
+// ---- aclFinalize ----
 
 TEST_F(ExecutorTest, FinalizeReleasesFreshOneShotsOnly) {
   expect(0, aclInit(nullptr));

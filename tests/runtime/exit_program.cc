@@ -1,4 +1,5 @@
-// The ways in which programs end with the library still at work. Run by exit_test; each must exit with 0 in time.
+// The ways in which programs end while the library is working. exit_test runs it; each mode must exit with
+// 0 in time.
 #include <unistd.h>
 
 #include <atomic>
@@ -56,7 +57,7 @@ aclrtStream set_up() {
   return stream;
 }
 
-// What late destructors call. The results depend on what has ended already; nothing may crash or hang.
+// Calls of late destructors. The results depend on what has already ended; nothing may crash or hang.
 struct Late {
   Work* work = nullptr;
   aclrtStream stream = nullptr;
@@ -112,7 +113,7 @@ void queued_work() {
   for (int k = 0; k < 50; ++k) CHECK(work->run(stream) == 0);
 }
 
-// Tensor memory of statics is freed during exit, while tasks on it were queued.
+// Tensor memory of statics is freed during exit, while tasks on it are queued.
 std::vector<float> static_memory;
 void queued_work_on_statics() {
   aclrtStream stream = set_up();
@@ -130,7 +131,7 @@ void queued_work_on_later_statics() {
   CHECK(work.run(stream) == 0);
   CHECK(aclrtSynchronizeStream(stream) == 0);
   static LaterStatic
-      later;  // made after the library's first task, so destroyed before what that task registered
+      later;  // constructed after the library's first task, so destroyed before the task's exit handlers
   for (int k = 0; k < 200; ++k)
     CHECK(aclrtMemsetAsync(later.memory.data(), 32 << 20, k, 32 << 20, stream) == 0);
 }
@@ -171,7 +172,7 @@ void thread_local_destructors() {
     CHECK(aclrtSetDevice(0) == 0);
     at_thread_end.late.fill();
   }).join();
-  CHECK(aclrtSetDevice(0) == 0);  // the thread finalized everything when it ended
+  CHECK(aclrtSetDevice(0) == 0);  // the thread finalised everything when it ended
   thread_local ThreadLate of_main;
   of_main.late.fill();
 }

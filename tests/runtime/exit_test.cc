@@ -1,4 +1,4 @@
-// Processes that end with the library still at work: see exit_program.cc for the ways.
+// Tests processes that end while the library is working: see exit_program.cc for the ways.
 #include <sstream>
 #include <string>
 #include <vector>

@@ -1,4 +1,5 @@
-// Definitions of the program come before those of the C and C++ libraries, also for the shared libraries that it loads.
+// Replaces functions of the C and C++ libraries. The program's definitions also apply to the shared
+// libraries that it loads.
 #include "runtime/failing_resources.h"
 
 #include <dlfcn.h>
@@ -30,7 +31,7 @@ std::atomic<bool> refuses_onwards{false};
 std::atomic<long> refused_by_kind[runtime_test::kRequests];
 std::atomic<long> live_allocations{0}, live_mapped{0}, live_files{0};
 
-// True when this request is to fail.
+// Returns true if this request is to fail.
 bool refuse(Request request) {
   if (request == Request::memory && allocations_left >= 0 && allocations_left-- == 0) {
     ++failures;
@@ -96,7 +97,7 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 
-// Sanitizers own malloc. Of C++ allocations they are told by malloc's family too.
+// Sanitizers own malloc. Their hooks for malloc's family also report C++ allocations.
 namespace {
 
 void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
@@ -133,8 +134,8 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std
 
 #else
 
-// glibc gives its own allocator under these names. operator new of libstdc++, fopen, thread creation and the loader's storage for
-// threads all come through malloc's family, and so through here.
+// glibc provides its own allocator under these names. operator new of libstdc++, fopen, thread creation and
+// the loader's thread-local storage all use malloc's family, and so these functions.
 extern "C" {
 
 void* __libc_malloc(std::size_t);
@@ -185,7 +186,7 @@ void* mmap(void* address, std::size_t bytes, int access, int flags, int file, of
     errno = ENOMEM;
     return MAP_FAILED;
   }
-  // The system call itself: dlsym may allocate, and thus come here again.
+  // The system call itself: dlsym may allocate, and thus call this function again.
   void* const made = reinterpret_cast<void*>(syscall(SYS_mmap, address, bytes, access, flags, file, offset));
   if (made != MAP_FAILED && (flags & MAP_FIXED) == 0) live_mapped += static_cast<long>(bytes);
   return made;

@@ -1,12 +1,12 @@
-// Makes requests of this process for memory, mappings, threads and files fail on purpose, those of the library under test too,
-// and counts what was not given back.
+// Makes requests of this process for memory, mappings, threads and files fail, including those of the
+// library under test, and counts resources that were not released.
 #pragma once
 
 namespace runtime_test {
 
 // ---- this thread's memory ----
 
-// While true no thread can be created.
+// While true, no thread can be created.
 void refuse_threads(bool refuse);
 
 // The next `count` allocations of this thread succeed, then one fails; -1: none fails from now on.
@@ -20,24 +20,24 @@ long failed_allocations();
 enum class Request { memory, mapping, thread, file };
 inline constexpr int kRequests = 4;
 
-// Which requests fail, counted from 0 over those made while armed.
+// The requests that fail, counted from 0 over those made while armed.
 struct Injection {
-  long first;    // this one
+  long first;    // this request
   bool onwards;  // and all that follow it
 };
-void inject(const Injection& injection);  // counting starts anew
-void refuse_again(long first);            // counting goes on
+void inject(const Injection& injection);  // counting starts again at 0
+void refuse_again(long first);            // counting continues
 void stop_refusing();
-long first_refused();  // which one is to fail; -1: none
+long first_refused();  // the request that is to fail; -1: none
 
 // Requests are counted, and fail, only while armed.
 void arm(bool armed);
 
 long requests();                // seen while armed, since inject()
-long refused();                 // refused since inject()
+long refused();                 // failed since inject()
 long refused(Request request);  // of one kind
 
-// What the process holds.
+// The resources that the process holds.
 struct Held {
   long allocations, mapped_bytes, files;
 };

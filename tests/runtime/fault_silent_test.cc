@@ -1,4 +1,4 @@
-// Silent mode: the same checks and outputs, no record and no code.
+// Tests silent mode: the same checks and outputs, no record and no code.
 #include "runtime/lookup.h"
 #include "runtime/runtime_test.h"
 

@@ -1,4 +1,5 @@
-// Strict mode: phase 2 waits, returns a FAULT itself, nothing is written, and only known memory is accepted.
+// Tests strict mode: phase 2 waits and returns a FAULT itself, nothing is written, and only known memory is
+// accepted.
 #include <cstring>
 #include <vector>
 
@@ -77,7 +78,7 @@ TEST_F(FaultStrictTest, OnlyKnownMemory) {
     }
   }
   std::vector<void*> data = pieces();
-  data[4] = floats() + 33;  // its last element lies behind the block
+  data[4] = floats() + 33;  // its last element is beyond the block
   expect(161002, run(data), {"sRef needs 32 bytes"});
   data[4] = floats() - 1;
   expect(161002, run(data), {"sRef"});
@@ -93,7 +94,7 @@ TEST_F(FaultStrictTest, OnlyKnownMemory) {
   expect(0, aclrtFreeHost(host));
 }
 
-// Only where `kind` says device: the host side of a copy is any memory of the program.
+// Checked only if `kind` says device: the host side of a copy is any memory of the program.
 TEST_F(FaultStrictTest, DeviceSidesOfCopiesAndFillsToo) {
   char foreign[64] = {};
   expect(107000, aclrtMemcpy(foreign, 64, block, 64, ACL_MEMCPY_HOST_TO_DEVICE),

@@ -1,4 +1,5 @@
-// FAULTs in report mode: recorded by a kernel, returned once, by the first call that waits for the task.
+// Tests FAULTs in report mode: recorded by a kernel, returned once, by the first call that waits for the
+// task.
 #include <algorithm>
 #include <sstream>
 #include <string>
@@ -107,7 +108,7 @@ TEST_F(FaultTest, AnEventReportsWhatLiesBeforeIt) {
   gate.open();
   expect(0, aclrtSynchronizeStream(stream));
   expect(0, bad.enqueue(stream));
-  expect(0, aclrtSynchronizeEventWithTimeout(event, 60000));  // the new fault lies behind it
+  expect(0, aclrtSynchronizeEventWithTimeout(event, 60000));  // the new fault comes after it
   expect(0, aclrtRecordEvent(event, stream));
   expect(507035, aclrtSynchronizeEventWithTimeout(event, 60000), {"aclrtSynchronizeEventWithTimeout: "});
   expect(0, aclrtDestroyEvent(early));

@@ -1,6 +1,9 @@
-// A process forks while other threads use the library for the first time. Run by fork_test; each mode must exit with 0.
-//   first_use_program blocked      a thread stands in the middle of the first use: what it writes to stderr finds no reader
-//   first_use_program race DELAY   threads begin at the same moment, the process forks DELAY nanoseconds later
+// A process forks while other threads use the library for the first time. fork_test runs it; each mode must
+// exit with 0.
+//   first_use_program blocked      a thread is in the middle of the first use: its output to stderr has no
+//   reader
+//   first_use_program race DELAY   threads start at the same moment, the process forks DELAY nanoseconds
+//   later
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -71,7 +74,7 @@ int blocked() {
   fcntl(ends[1], F_SETFL, 0);
   dup2(ends[1], STDERR_FILENO);
   std::thread([] { (void)use_everything(); }).detach();
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // it stands at the pipe, which nobody reads
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // it waits at the pipe, which nothing reads
   return child_works();
 }
 

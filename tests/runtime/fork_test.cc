@@ -1,4 +1,4 @@
-// fork(): the child works with nothing of the parent's threads, the parent goes on undisturbed.
+// Tests fork(): the child works without the parent's threads, and the parent continues undisturbed.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,7 +22,8 @@ static std::atomic<int> children{0};
 extern "C" const char* __tsan_default_options();
 extern "C" const char* __tsan_default_options() { return "die_after_fork=0:detect_deadlocks=0"; }
 
-// What only the parent's threads pointed to is lost in a child: leak sanitizer must not look there.
+// A child loses objects that only the parent's threads pointed to: the leak sanitizer must not search
+// there.
 extern "C" int __lsan_is_turned_off();
 extern "C" int __lsan_is_turned_off() { return is_child ? 1 : 0; }
 
@@ -33,7 +34,7 @@ using namespace runtime_test;
 class ForkTest : public RuntimeTest {
  protected:
   static void TearDownTestSuite() { std::printf("figure children %d\n", children.load()); }
-  // Runs body in a child, which must end in time without a failure. It exits the normal way, with all handlers.
+  // Runs body in a child, which must end in time without a failure. It exits normally, with all handlers.
   static void in_child(const std::function<void()>& body) {
     std::fflush(nullptr);
     const pid_t child = fork();
@@ -56,7 +57,7 @@ class ForkTest : public RuntimeTest {
     const char* const text = std::getenv("OPENACLNN_TEST_FORKS");
     return text != nullptr ? std::atoi(text) : kThreadSanitizer ? 12 : 40;
   }
-  // Everything a child may want, on old and new objects.
+  // Calls of a child, on old and new objects.
   static void use_everything(aclrtStream old_stream) {
     Counter counter(100000);
     for (int k = 0; k < 10; ++k) expect(0, counter.add(old_stream));
@@ -86,7 +87,7 @@ class ForkTest : public RuntimeTest {
     if (kThreadSanitizer && is_child) {
       once_more();  // thread sanitizer still counts the parent's threads and refuses to have more with their addresses
     } else {
-      std::thread(once_more).join();  // a child may have threads of its own
+      std::thread(once_more).join();  // a child may have its own threads
     }
     EXPECT_TRUE(counter.all_equal(22));
     expect(0, aclrtDestroyEvent(event));
@@ -168,7 +169,7 @@ TEST_F(ForkTest, ForkWhileOtherThreadsWork) {
         expect(0, aclrtDestroyStream(own));
         expect(0, aclrtDestroyEvent(event));
         ++rounds;
-        // Exact up to 2^24: the counter is started again long before.
+        // Exact up to 2^24: the counter is restarted long before.
         EXPECT_TRUE(counter.all_equal(static_cast<float>(rounds)));
       }
       expect(0, aclrtResetDevice(0));
@@ -179,7 +180,7 @@ TEST_F(ForkTest, ForkWhileOtherThreadsWork) {
   for (std::thread& thread : busy) thread.join();
 }
 
-// Each of several threads forks with work of its own under way; it is the only thread of its child.
+// Each of several threads forks while its own work is running; it is the only thread of its child.
 TEST_F(ForkTest, EveryThreadForksWithBusyStreams) {
   if (kAddressSanitizer)
     GTEST_SKIP() << "address sanitizer's allocator keeps the locks of vanished threads in the child";
@@ -202,7 +203,8 @@ TEST_F(ForkTest, EveryThreadForksWithBusyStreams) {
   for (std::thread& thread : forking) thread.join();
 }
 
-// The library is used for the first time while another thread forks: the child must not wait for what that thread was making.
+// The library is used for the first time while another thread forks: the child must not wait for that
+// thread's work.
 TEST(ForkAtFirstUse, InTheMiddleOfIt) {
   if (kThreadSanitizer) GTEST_SKIP() << "thread sanitizer keeps locks of its own that vanished threads held";
   expect_success(run_program(FIRST_USE_PROGRAM, {"blocked"}, {{"OPENACLNN_CHECK", "unknown"}}));

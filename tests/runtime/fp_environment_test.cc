@@ -1,4 +1,4 @@
-// The caller's floating-point state: it has no influence on results, and it is left as it was.
+// Tests the caller's floating-point state: it does not affect results, and it is restored.
 #include <cfenv>
 #include <cstring>
 #include <thread>
@@ -79,7 +79,7 @@ TEST_F(FpEnvironmentTest, TheCallersStateChangesNoBitAndStays) {
   for (int64_t count : {int64_t{37}, int64_t{300000}}) {  // on the calling thread, and spread over workers
     const std::vector<float> expected = results(stream, count);
     for (State state : kStates) {
-      // New threads inherit the state, and so do workers that are started from here.
+      // New threads, including workers started from here, inherit the state.
       write_state(state);
       const std::vector<float> here = results(stream, count);
       const State after = read_state();
@@ -99,7 +99,7 @@ TEST_F(FpEnvironmentTest, TheCallersStateChangesNoBitAndStays) {
 }
 
 TEST_F(FpEnvironmentTest, TheInputsWouldShowTheDifference) {
-  // Without this, inputs that never round or underflow would make the test above pass always.
+  // Without this, inputs that never round or underflow would always pass the test above.
   const volatile float tiny = 1e-39f, one = 1.0f, little = 0x1p-30f;
   write_state(kStates.back());
   const volatile float flushed = tiny * 0.5f;

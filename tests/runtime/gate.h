@@ -1,7 +1,7 @@
-// A gate holds a stream at a task for exactly as long as a test wants, so that no test depends on timing.
+// A gate holds a stream at a task for exactly as long as a test needs, so that no test depends on timing.
 //
-// The task writes to a page that may not be touched. The signal handler that this raises on the worker thread blocks until
-// the gate opens, makes the page writable and returns; the interrupted instruction then runs again.
+// The task writes to a protected page. The signal handler blocks the worker thread until the gate opens,
+// makes the page writable and returns. The interrupted instruction then runs again.
 #pragma once
 
 #include <semaphore.h>
@@ -47,10 +47,10 @@ class Gate {
   // Puts the gate into a stream: tasks behind it do not start before open().
   int enqueue(aclrtStream stream) { return aclrtMemsetAsync(page_, kPageBytes, 0, 1, stream); }
 
-  // Memory of zeros that holds whoever touches it, for a task that is to stop in the middle.
+  // Memory of zeros that blocks any thread that accesses it, for a task that is to stop in the middle.
   void* memory() const { return page_; }
 
-  // Returns once a thread stands at the gate.
+  // Returns once a thread has reached the gate.
   void wait_until_reached() {
     while (sem_wait(&reached_) != 0) {
     }
@@ -59,7 +59,7 @@ class Gate {
   void open() {
     if (is_open_.exchange(true)) return;
     mprotect(page_, kPageBytes, PROT_READ | PROT_WRITE);
-    close(pipe_[1]);  // whoever reads the other end gets end-of-file
+    close(pipe_[1]);  // readers of the other end get end-of-file
   }
 
  private:
@@ -78,7 +78,7 @@ class Gate {
   static void install_handler() {
     static const bool installed = [] {
       gates();
-      previous();  // made now: the handler must not initialise anything
+      previous();  // created now: the handler must not initialise anything
       struct sigaction action = {};
       action.sa_sigaction = handle;
       action.sa_flags = SA_SIGINFO | SA_NODEFER;
@@ -98,11 +98,10 @@ class Gate {
       char unused = 0;
       while (read(gate->pipe_[0], &unused, 1) > 0) {
       }
-      (void)
-          gate->is_open_.load();  // what the opener did before is done, also in the eyes of thread sanitizer
+      (void)gate->is_open_.load();  // what the opener did before is visible here, also to thread sanitizer
       return;
     }
-    sigaction(SIGSEGV, &previous(), nullptr);  // not ours: the instruction faults again, now for real
+    sigaction(SIGSEGV, &previous(), nullptr);  // not ours: the instruction faults again, without a handler
   }
 
   void* page_ = nullptr;

@@ -1,4 +1,5 @@
-// OPENACLNN_ALLOCATOR=guard: what a program does to memory that is not its own is found, by a sentence or by a fault at the very access.
+// Tests OPENACLNN_ALLOCATOR=guard: invalid accesses are found, by an error message or by a fault at the
+// access itself.
 #include <unistd.h>
 
 #include <cstring>
@@ -47,7 +48,7 @@ class GuardTest : public RuntimeTest {
       }
     }
   }
-  // The byte can be written to: then it lies in a margin, not in a forbidden page.
+  // The byte is writable, so it is in a margin, not in a guard page.
   static bool is_margin(unsigned char* byte) {
     int ends[2];
     EXPECT_EQ(pipe(ends), 0);
@@ -69,7 +70,7 @@ TEST_F(GuardTest, BlocksAreAlignedUsableAndNaN) {
 TEST_F(GuardTest, OneByteBehindTheEndIsFound) {
   for_each_block([](const Kind& kind, size_t bytes, unsigned char* block) {
     if (bytes % 64 == 0) {
-      EXPECT_FALSE(is_margin(block + bytes)) << "the end does not touch the forbidden page";
+      EXPECT_FALSE(is_margin(block + bytes)) << "the end does not touch the guard page";
       expect(0, kind.free(block));
       return;
     }
@@ -128,7 +129,7 @@ TEST_F(GuardTest, DoubleAndForeignFreesAreRefused) {
   expect(107000, aclrtFreeHost(host), {"not freed yet"});
 }
 
-// The pool gives a little more than was asked for, as the interface says; here every byte counts.
+// The pool may return more bytes than requested, as the interface says; here every byte counts.
 TEST_F(GuardTest, CopiesAndFillsEndAtTheLastByte) {
   void* block = nullptr;
   std::vector<char> source(101);

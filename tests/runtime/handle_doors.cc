@@ -52,7 +52,7 @@ void HandlesTest::make_doors() {
     const aclTensor* elements[] = {as<aclTensor>(h)};
     const aclTensorList* list = aclCreateTensorList(elements, 1);
     (void)aclDestroyTensorList(list);
-    return list != nullptr ? 0 : h == nullptr ? 161001 : 161002;  // the text is checked against these
+    return list != nullptr ? 0 : h == nullptr ? 161001 : 161002;  // the text is compared with these
   });
 
   add("aclCreateScalarList", 'C', 161001, 161002, [](Handle h) {
@@ -61,7 +61,7 @@ void HandlesTest::make_doors() {
     (void)aclDestroyScalarList(list);
     return list != nullptr ? 0 : h == nullptr ? 161001 : 161002;
   });
-  // Addresses are looked up too.
+  // Addresses are also looked up.
   add("aclrtFree", 'M', 100000, 107000, [](Handle h) { return aclrtFree(h); });
   add("aclrtFreeHost", 'M', 100000, 107000, [](Handle h) { return aclrtFreeHost(h); });
 

@@ -1,4 +1,4 @@
-// Every place where a handle enters the library, as a list of doors: for tests of what may not pass.
+// Every parameter where a handle enters the library, as a list of doors, for tests of invalid handles.
 #pragma once
 
 #include <functional>
@@ -16,10 +16,10 @@ using Handle = void*;
 
 // One function with one handle parameter; the other arguments are valid.
 struct Door {
-  std::string name;  // of the exported function; what follows a comma says which of its handles
+  std::string name;  // name of the exported function; the text after a comma names one of its handles
   char kind;         // of the handle it wants
-  int null_code;     // for NULL
-  int stale_code;    // for everything that is not live
+  int null_code;     // code for NULL
+  int stale_code;    // code for handles that are not live
   std::function<int(Handle)> call;
 
   std::string function() const { return name.substr(0, name.find(',')); }

@@ -28,7 +28,7 @@ struct ValidCall {
       are_lists.push_back(parameter.kind == Kind::tensor_list);
       handles.tensors.push_back(are_lists.back() ? static_cast<Handle>(aclCreateTensorList(&tensor, 1))
                                                  : const_cast<aclTensor*>(tensor));
-      // The schema's call would make the lists.
+      // The schema's call would create the lists.
       if (are_lists.back()) phase1 = openaclnn_test::phase1_of(description);
     }
     if (schema.valid.array)

@@ -1,4 +1,5 @@
-// Handles: every function that takes one, against NULL, forged bits, stale handles and handles of every other kind.
+// Tests every function that takes a handle with NULL, forged bits, stale handles and handles of every other
+// kind.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -30,7 +31,7 @@ TEST_F(HandlesTest, StaleOnes) {
     const Handle handle = make(door.kind);
     expect(0, destroy(door.kind, handle));
     expect(door.stale_code, door.call(handle));
-    if (door.kind == 'M') continue;        // an address may be given again
+    if (door.kind == 'M') continue;        // an address may be reused
     const Handle newer = make(door.kind);  // most likely in the same slot
     EXPECT_NE(newer, handle);
     expect(door.stale_code, door.call(handle));
@@ -46,11 +47,11 @@ TEST_F(HandlesTest, OtherKinds) {
       SCOPED_TRACE(std::string(door.name) + " with " + *kind);
       if (door.kind != *kind) expect(door.stale_code, door.call(handle));
     }
-    expect(0, destroy(*kind, handle));  // nothing above ended it
+    expect(0, destroy(*kind, handle));  // no call above destroyed it
   }
 }
 
-// Values that look like handles, but none that names a live object of the kind that the door wants.
+// Values that look like handles, but do not name a live object of the door's kind.
 class Forger {
  public:
   Forger(uint64_t seed, const std::vector<std::pair<char, Handle>>& live, const std::vector<Handle>& stale)
@@ -61,7 +62,7 @@ class Forger {
     const auto [kind, handle] = live_[(bits >> 40) % live_.size()];
     switch (bits % 8) {
       case 0: return random_.bits();
-      // The kind is right and the slot is used; no object has lived that often.
+      // The kind is right and the slot is used, but no object has had this many predecessors.
       case 1:
         return uint64_t(door.kind) << 56 | uint64_t{1} << 55 | (random_.bits() & ((uint64_t{1} << 55) - 1));
       // A live handle with one bit of its generation flipped: other bits could name another live object.
@@ -87,7 +88,7 @@ class Forger {
 
 // 2^24 in ./dev check: OPENACLNN_TEST_VALUES.
 TEST_F(HandlesTest, ForgedValuesAreNeverAccepted) {
-  // Live objects of all kinds, so that there is something to hit, and some that died.
+  // Live objects of all kinds, as possible matches, and some destroyed ones.
   std::vector<std::pair<char, Handle>> live;
   std::vector<Handle> stale;
   for (const char* kind = kKinds; *kind != '\0'; ++kind) {
@@ -127,7 +128,7 @@ TEST_F(HandlesTest, ForgedValuesAreNeverAccepted) {
 
 // A new function that takes a handle has no test until it has a door.
 TEST_F(HandlesTest, EveryExportedFunctionHasItsDoor) {
-  std::set<std::string> functions = {// They take no handle, or do nothing with one.
+  std::set<std::string> functions = {// They take no handle, or ignore it.
                                      "InitHugeMemThreadLocal",
                                      "ReleaseHugeMem",
                                      "UnInitHugeMemThreadLocal",

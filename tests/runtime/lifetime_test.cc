@@ -1,4 +1,5 @@
-// Lifetimes across the two phases: arguments that go early, and phases on different threads.
+// Tests lifetimes across the two phases: arguments that are destroyed early, and phases on different
+// threads.
 #include <memory>
 #include <thread>
 #include <vector>
@@ -7,7 +8,7 @@
 #include "runtime/gate.h"
 #include "runtime/runtime_test.h"
 
-// What callers look up by name around each operator call.
+// Functions that callers look up by name around each operator call.
 extern "C" {
 int InitHugeMemThreadLocal(void* argument, bool sync);
 void UnInitHugeMemThreadLocal(void* argument, bool sync);
@@ -19,7 +20,7 @@ namespace {
 using namespace runtime_test;
 using LifetimeTest = RuntimeTest;
 
-// Five buffers and a step that outlive all descriptors; descriptors are made and destroyed by each call.
+// Five buffers and a step that outlive all descriptors; each call makes and destroys descriptors.
 struct Buffers {
   explicit Buffers(int64_t element_count) : count(element_count) {
     for (std::vector<float>& values : data) values.assign(static_cast<size_t>(count), 0.0f);
@@ -27,7 +28,7 @@ struct Buffers {
   }
   std::vector<aclTensor*> describe() {
     std::vector<aclTensor*> tensors;
-    // One description for all, whose arrays are gone when it returns.
+    // One description for all, whose arrays are destroyed when it returns.
     for (std::vector<float>& values : data) {
       const auto dims = std::make_unique<int64_t[]>(2);
       const auto strides = std::make_unique<int64_t[]>(2);
@@ -68,7 +69,7 @@ TEST_F(LifetimeTest, ArgumentsMayGoBetweenThePhases) {
   aclOpExecutor* executor = Buffers::plan(tensors);
   Buffers::destroy(tensors);
   for (aclTensor* newer : buffers.describe())
-    expect(0, aclSetRawTensorAddr(newer, nullptr));  // takes the slots over
+    expect(0, aclSetRawTensorAddr(newer, nullptr));  // reuses the slots
   expect(0, aclnnApplyFusedEmaAdam(nullptr, 0, executor, stream));
   expect(0, aclrtSynchronizeStream(stream));
   EXPECT_TRUE(buffers.all_equal(1));
@@ -103,7 +104,7 @@ TEST_F(LifetimeTest, ArgumentsMayBeReusedForOtherThings) {
   Buffers::destroy(tensors);
 }
 
-// The order of calls that language bindings use, with each step on a thread of its own.
+// The order of calls in language bindings, with each step on its own thread.
 TEST_F(LifetimeTest, PhasesOnDifferentThreads) {
   Buffers buffers(1000);
   for (int k = 1; k <= 20; ++k) {
@@ -158,7 +159,7 @@ TEST_F(LifetimeTest, ExecutorsThatNeverRunStayCheap) {
   expect(0, aclrtSynchronizeStream(stream));
   EXPECT_TRUE(buffers.all_equal(kExecutors / 1000));
   expect(0, aclInit(nullptr));
-  expect(0, aclFinalize());  // releases them; leak checkers see whether it does
+  expect(0, aclFinalize());  // releases them, which leak checkers verify
   stream = nullptr;
   expect(561000, aclDestroyAclOpExecutor(executors[1]));
   Buffers::destroy(tensors);

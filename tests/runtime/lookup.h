@@ -1,4 +1,4 @@
-// A call of Embedding whose indices the test chooses: for tests that need a kernel to find a fault.
+// A call of Embedding with indices that the test chooses, for tests in which a kernel must find a fault.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace runtime_test {
 
-// aclnnEmbedding over a table of ten one-element rows. Indices outside [0, 10) are FAULTs that a kernel finds.
+// aclnnEmbedding over a table of ten one-element rows. Indices outside [0, 10) are FAULTs that a kernel
+// finds.
 class Lookup {
  public:
   explicit Lookup(std::vector<int64_t> indices) : indices_(std::move(indices)), out_(indices_.size(), -1.0f) {

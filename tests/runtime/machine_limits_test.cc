@@ -1,5 +1,5 @@
-// Limits of memory and CPUs, read from made-up trees of /proc and /sys: both versions of control groups, containers of every kind,
-// and files that say nothing sensible.
+// Tests limits of memory and CPUs from made-up trees of /proc and /sys: both versions of control groups,
+// containers of every kind, and invalid files.
 #include "cpu/machine_limits.h"
 
 #include <gtest/gtest.h>
@@ -122,7 +122,7 @@ TEST_F(MachineLimitsTest, TheSmallestLimitOnTheWayUpDecides) {
   write("/sys/fs/cgroup/a.slice/b.slice/cpu.max", "max 100000\n");
   write("/sys/fs/cgroup/a.slice/b.slice/c.scope/memory.max", "max\n");
   write("/sys/fs/cgroup/a.slice/b.slice/c.scope/cpu.max", "50000 100000\n");
-  expect_memory(kGiB, 0);  // the limit of b.slice, and nothing is left of that of a.slice
+  expect_memory(kGiB, 0);  // the limit of b.slice; that of a.slice is used up
   expect_quota(0.5);
 }
 
@@ -154,7 +154,7 @@ TEST_F(MachineLimitsTest, HybridTreesHaveControllersInVersion1) {
 }
 
 TEST_F(MachineLimitsTest, AContainerThatSeesItsGroupAsTheRoot) {
-  // With a namespace of its own the process is in "/", wherever that is.
+  // With its own namespace the process is in "/", wherever that is.
   mount_v2();
   write("/proc/self/cgroup", "0::/\n");
   write("/sys/fs/cgroup/memory.max", "1073741824\n");
@@ -178,10 +178,10 @@ TEST_F(MachineLimitsTest, AContainerWhosePathsAreThoseOfTheHost) {
 
 TEST_F(MachineLimitsTest, AGroupThatTheMountDoesNotShow) {
   mount_v2();
-  write("/proc/self/cgroup", "0::/docker/0123abc\n");  // there is no such folder in here
+  write("/proc/self/cgroup", "0::/docker/0123abc\n");  // there is no such folder in the container
   write("/sys/fs/cgroup/memory.max", "1073741824\n");
   expect_memory(kGiB, kGiB);
-  mount_v2("/docker/another");  // the mount of another container; the usual place is still ours
+  mount_v2("/docker/another");  // the mount of another container; the usual path is still ours
   expect_memory(kGiB, kGiB);
   mount_v2("/../..");
   write("/proc/self/cgroup", "0::/../outside\n");
@@ -283,7 +283,7 @@ TEST_F(MachineLimitsTest, UseBeyondTheLimitLeavesNothing) {
   expect_memory(kGiB, kGiB);
 }
 
-// Only what ends a process or refuses memory is a limit.
+// Only limits that end a process or reject memory count.
 TEST_F(MachineLimitsTest, MemoryHighIsNoLimit) {
   mount_v2();
   write("/proc/self/cgroup", "0::/g\n");
@@ -322,7 +322,7 @@ TEST_F(MachineLimitsTest, FoldersWhereFilesShouldBe) {
   (void)cpu_quota(root_);
 }
 
-// A pipe that nobody writes to would hold up a reader.
+// A pipe without a writer would block a reader.
 TEST_F(MachineLimitsTest, PipesWhereFilesShouldBe) {
   write("/proc/self/cgroup", "0::/\n");
   std::filesystem::create_directories(root_ + "/sys/fs/cgroup");
@@ -356,7 +356,7 @@ TEST(ThreadsWithin, RoundsUpAndStaysInRange) {
   EXPECT_EQ(threads_within(0.0, 8), 1);
 }
 
-// This process's own group: whatever it is, reading it must end in something sensible.
+// This process's own group: reading it must always give a valid result.
 TEST(OwnMachine, IsKnown) {
   const std::optional<MemoryInfo> memory = machine_memory();
   ASSERT_TRUE(memory.has_value());
@@ -366,7 +366,7 @@ TEST(OwnMachine, IsKnown) {
   EXPECT_TRUE(cpu_quota().has_value());
 }
 
-// Last of all, for ./dev check containers.
+// This is the last test, for ./dev check containers.
 TEST(Trees, AreCounted) { std::printf("figure trees %d\n", trees_tried); }
 
 }  // namespace

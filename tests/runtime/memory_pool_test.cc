@@ -1,4 +1,5 @@
-// The memory pool of the CPU device: what a block takes up, what is kept after frees, what goes back to the system, and how.
+// Tests the memory pool of the CPU device: the size of blocks, memory kept after frees, and its return to
+// the system.
 #include "cpu/memory_pool.h"
 
 #include <gtest/gtest.h>
@@ -67,10 +68,10 @@ void free_blocks(std::vector<Block>& blocks) {
   blocks.clear();
 }
 
-// The limit of what is kept, for a test that has made its mappings.
+// The limit of kept memory, for a test that has made its mappings.
 struct KeepAtMost {
   explicit KeepAtMost(size_t bytes) { pool_keep_at_most(bytes); }
-  ~KeepAtMost() { pool_keep_at_most(0); }  // the next mapping asks the machine
+  ~KeepAtMost() { pool_keep_at_most(0); }  // the next mapping queries the machine
 };
 
 size_t below(openaclnn_test::Random& random, size_t limit) {
@@ -92,7 +93,7 @@ TEST(MemoryPool, ABlockTakesUpAnEighthMoreAndAPageAtMost) {
   for (size_t bytes = 1; bytes <= kLargestSmall; ++bytes) {
     ASSERT_GE(small_bytes(bytes), bytes);
     ASSERT_LE(small_bytes(bytes), std::max(bytes + bytes / 8, bytes + kSmallUnit - 1)) << bytes;
-    // The rest of the slab behind the last block is shared by all of them.
+    // All blocks share the rest of the slab after the last block.
     ASSERT_LE(kSlabBytes / (kSlabBytes / small_bytes(bytes)), bytes + bytes / 8 + 4096) << bytes;
   }
   for (size_t bytes : sizes_of_all_kinds()) {
@@ -111,7 +112,7 @@ TEST(MemoryPool, TheSystemGivesNoMoreMemoryThanThat) {
     const size_t count = std::clamp<size_t>(32 * kMiB / bytes, 1, blocks.capacity());
     const size_t before = resident_bytes();
     for (size_t k = 0; k < count; ++k) blocks.push_back(touched_block(bytes));
-    // The pool's notes about a block are in no relation to its size.
+    // The size of the pool's metadata does not depend on the size of a block.
     EXPECT_LE(growth_since(before), count * (bytes + bytes / 8 + page_bytes()) + 64 * kKiB)
         << count << " blocks of " << bytes << " bytes";
     free_blocks(blocks);
@@ -138,7 +139,7 @@ TEST(MemoryPool, FreedMemoryIsUsedAgain) {
     EXPECT_EQ(again.begin, block.begin) << bytes;
     pool_free(again.begin, again.bytes);
   }
-  // Free neighbours together serve larger blocks, and slabs without a block in use serve other sizes.
+  // Adjacent free blocks serve larger blocks, and slabs without a used block serve other sizes.
   if (kSanitized) return;
   pool_return_all();
   std::vector<Block> blocks;
@@ -172,7 +173,7 @@ TEST(MemoryPool, WhatIsKeptIsBounded) {
   }
   size_t used = 0;
   for (const Block& block : blocks) used += block.bytes + block.bytes / 8 + page_bytes();
-  // Small slabs, and notes about blocks.
+  // Small slabs, and metadata of blocks.
   constexpr size_t kRest = 4 * kMiB;
   EXPECT_LE(growth_since(before), used + kLimit + kRest);
   pool_return_all();
@@ -182,7 +183,7 @@ TEST(MemoryPool, WhatIsKeptIsBounded) {
   EXPECT_LE(growth_since(before), kRest);
 }
 
-// One block in use holds no more than its own pages, wherever it lies.
+// One used block holds only its own pages, at any position.
 TEST(MemoryPool, FreePagesBetweenBlocksAreReturnedToo) {
   if (kSanitized) GTEST_SKIP() << "sanitizers use memory of their own";
   pool_return_all();
@@ -221,7 +222,7 @@ TEST(MemoryPool, MemoryIsReturnedInStepsWithoutALock) {
 }
 
 TEST(MemoryPool, BlocksOfManyThreadsNeverOverlap) {
-  touched_block(kMiB);  // stays: the limit of the test is not replaced by that of a first mapping
+  touched_block(kMiB);  // kept: the limit of the test is not replaced by that of a first mapping
   const KeepAtMost limit(8 * kMiB);
   std::vector<std::thread> threads;
   for (uint64_t number = 0; number < 4; ++number) {
@@ -295,7 +296,7 @@ TEST(MemoryPool, AForkedChildHasTheWholePool) {
   other.join();
 }
 
-// Two threads return two parts of one arena at once, and the lower part is done first.
+// Two threads return two parts of one arena at once, and the lower part finishes first.
 TEST(ArenasTest, AnArenaIsUnmappedFromItsBeginning) {
   Arenas arenas;
   char* const mapping = map_pages(kArenaBytes, false);
@@ -313,7 +314,7 @@ TEST(ArenasTest, AnArenaIsUnmappedFromItsBeginning) {
   unmap_pages(unused);
 }
 
-// A forked child takes back what a thread of its parent was returning.
+// A forked child takes back the memory that a thread of its parent was returning.
 TEST(ArenasTest, CancelledReturnsJoinTheirNeighbours) {
   Arenas arenas;
   char* const mapping = map_pages(kArenaBytes, false);
@@ -324,13 +325,13 @@ TEST(ArenasTest, CancelledReturnsJoinTheirNeighbours) {
   (void)arenas.begin_return();
   arenas.put_back(lower);
   arenas.cancel_returns();
-  EXPECT_EQ(arenas.take(kArenaBytes), mapping);  // one run again
+  EXPECT_EQ(arenas.take(kArenaBytes), mapping);  // one range again
   arenas.put_back(mapping);
   EXPECT_EQ(arenas.end_return(arenas.begin_return()).begin, mapping);
   unmap_pages({mapping, kArenaBytes});
 }
 
-// Where no worker has the time to return memory, whoever maps more returns what is too much before.
+// If no worker has the time to return memory, a thread that maps more first returns the excess.
 TEST(MemoryPoolTest, MappingReturnsTheExcessOfOthers) {
   const KeepAtMost limit(0);
   void* const first = pool_allocate(40 * kMiB);

@@ -1,4 +1,4 @@
-// Memory: blocks, their checks in order, and frees while queued work still uses a block.
+// Tests memory: blocks, their checks in order, and frees while queued work still uses a block.
 #include <unistd.h>
 
 #include <cstring>
@@ -66,7 +66,7 @@ TEST_F(MemoryTest, LiveBlocksNeverOverlap) {
     live.push_back({bytes, size});
     if (live.size() > 50) {
       const size_t victim = (state >> 4) % live.size();
-      // The marks survive what was allocated since.
+      // The marks survive later allocations.
       ASSERT_EQ(live[victim].address[0], live[victim].address[live[victim].size - 1]);
       expect(0, aclrtFree(live[victim].address));
       live.erase(live.begin() + static_cast<std::ptrdiff_t>(victim));
@@ -128,7 +128,7 @@ TEST_F(MemoryTest, OnlyStartsOfLiveBlocksCanBeFreed) {
   expect(107000, aclrtFreeHost(host));
 }
 
-// Freed while tasks that use it wait: nobody else may get the block before they ran.
+// Freed while tasks that use it wait: no other thread may get the block before they ran.
 TEST_F(MemoryTest, FreedBlocksAreKeptForQueuedTasks) {
   for (size_t size : {size_t{1000}, size_t{600000}, size_t{3} << 20}) {
     void* block = nullptr;
@@ -152,7 +152,7 @@ TEST_F(MemoryTest, FreedBlocksAreKeptForQueuedTasks) {
     expect(0, aclrtSynchronizeStream(stream));
     EXPECT_EQ(result, std::vector<char>(size, 'x'));
     for (void* other : others) expect(0, aclrtFree(other));
-    // Now it is free indeed: among as many blocks as were freed, it comes back.
+    // Now it is free: it is among the next allocations, which are as many as the freed blocks.
     bool again = false;
     for (void*& other : others) {
       expect(0, aclrtMalloc(&other, size, ACL_MEM_MALLOC_HUGE_FIRST));
@@ -166,7 +166,7 @@ TEST_F(MemoryTest, FreedBlocksAreKeptForQueuedTasks) {
   }
 }
 
-// Freed memory counts as free while it is kept, and when it has gone back to the system.
+// Freed memory counts as free while it is kept, and after its return to the system.
 TEST_F(MemoryTest, FreedMemoryIsReleasedOnDemand) {
   if (kAddressSanitizer || kThreadSanitizer) GTEST_SKIP() << "sanitizers use memory of their own";
   constexpr size_t kBytes = size_t{256} << 20;

@@ -1,4 +1,4 @@
-// Tensors, scalars, arrays and lists: what they keep, what the getters return, who owns what.
+// Tests tensors, scalars, arrays and lists: the values they keep, the getters' results, and ownership.
 #include <atomic>
 #include <complex>
 #include <limits>
@@ -13,7 +13,7 @@ namespace {
 using namespace runtime_test;
 using Dims = std::vector<int64_t>;
 
-// The array a shape getter returned; frees it as callers do.
+// The array that a shape getter returned; frees it as callers do.
 Dims taken(int code, int64_t* dims, uint64_t count) {
   expect(0, code);
   EXPECT_NE(dims, nullptr);
@@ -184,7 +184,8 @@ TEST(TensorTest, RawAddress) {
   expect(161002, aclSetRawTensorAddr(tensor, nullptr), {"not live"});
 }
 
-// One thread replaces the whole descriptor, another only the address: neither may bring back what the other replaced.
+// One thread replaces the whole descriptor, another only the address: neither may restore the other's old
+// value.
 TEST(TensorTest, ConcurrentUpdatesLoseNothing) {
   aclTensor* tensor = make_tensor({1}, ACL_FLOAT, nullptr);
   std::atomic<bool> stop{false};
@@ -215,7 +216,7 @@ TEST(ScalarTest, NeedsAValueAndATypeOfWholeBytes) {
   expect(161001, 161001, {"aclCreateScalar: value is NULL"});
 }
 
-// Create, size and destroy of one kind of array.
+// Tests create, size and destroy of one kind of array.
 template <class Create, class Size, class Destroy, class Value>
 void check_array(Create create, Size get_size, Destroy destroy, const Value* values) {
   for (uint64_t size : {0, 1, 5}) {
@@ -260,7 +261,7 @@ TEST(ListTest, TakesOverItsElements) {
   uint64_t size = 0;
   expect(0, aclGetTensorListSize(list, &size));
   EXPECT_EQ(size, 3u);
-  expect(0, aclDestroyTensor(tensors[1]));  // allowed; the list passes it over
+  expect(0, aclDestroyTensor(tensors[1]));  // permitted; the list skips it
   EXPECT_EQ(view_shape(tensors[0]), Dims({1}));
   expect(0, aclDestroyTensorList(list));
   for (aclTensor* tensor : tensors) expect(161002, aclDestroyTensor(tensor));
@@ -285,7 +286,7 @@ TEST(ListTest, RefusesElementsThatAreNotLive) {
   expect(0, aclDestroyTensor(tensors[1]));
   EXPECT_EQ(aclCreateTensorList(tensors, 2), nullptr);
   expect(161002, 161002, {"aclCreateTensorList: value[1] is not live"});
-  expect(0, aclDestroyTensor(tensors[0]));  // a list that was not made took nothing over
+  expect(0, aclDestroyTensor(tensors[0]));  // a list that was not made took no ownership
   EXPECT_EQ(aclCreateTensorList(nullptr, 1), nullptr);
   expect(161001, 161001, {"value is NULL"});
   EXPECT_EQ(aclCreateScalarList(nullptr, 1), nullptr);

@@ -1,4 +1,4 @@
-// System parameters, sizes of data types, and the two host-side fp16 helpers.
+// Tests system parameters, sizes of data types, and the two host-side fp16 helpers.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -47,7 +47,7 @@ TEST_F(OptionsTest, PerContext) {
     expect(0, aclrtCtxGetSysParamOpt(static_cast<aclSysParamOpt>(opt), &value));
     EXPECT_EQ(value, 100 + opt);
     expect(0, aclrtGetSysParamOpt(static_cast<aclSysParamOpt>(opt), &value));
-    EXPECT_EQ(value, 0);  // another store
+    EXPECT_EQ(value, 0);  // a separate setting
   }
   for (int opt : {3, 4, -1}) {
     expect(100000, aclrtCtxSetSysParamOpt(static_cast<aclSysParamOpt>(opt), 1),
@@ -125,7 +125,7 @@ TEST(Float16Test, WidensExactlyWithoutInfinities) {
     const int exponent = static_cast<int>(bits >> 10 & 31);
     const int mantissa = static_cast<int>(bits & 1023);
     const double magnitude =
-        exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);  // 31 too
+        exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);  // also 31
     const auto expected = static_cast<float>(bits >= 32768 ? -magnitude : magnitude);
     const float got = aclFloat16ToFloat(static_cast<aclFloat16>(bits));
     ASSERT_EQ(std::bit_cast<uint32_t>(got), std::bit_cast<uint32_t>(expected)) << bits;

@@ -1,4 +1,5 @@
-// Phase 2: its checks one by one, in order, each with code and sentence, and what they leave alone. Two devices.
+// Tests the checks of phase 2 one by one, in order, each with code and error message, and the values that
+// they do not write. Two devices.
 // (Missing and small workspaces are tested with the operators that need one.)
 #include <thread>
 #include <vector>
@@ -15,7 +16,8 @@ const SetEnvironment two_devices("OPENACLNN_CPU_DEVICES", "2");
 
 class Phase2Test : public RuntimeTest {
  protected:
-  // A plan of EmaAdam whose tensors lie at the given addresses (in elements of `memory`), each of `count` elements.
+  // A plan of EmaAdam with tensors at the given addresses (in elements of `memory`), each of `count`
+  // elements.
   aclOpExecutor* planned_at(std::vector<std::ptrdiff_t> at, int64_t count, bool bias_correction = false) {
     std::vector<aclTensor*> t;
     for (std::ptrdiff_t offset : at) t.push_back(make_tensor({count}, ACL_FLOAT, memory + offset));
@@ -38,7 +40,7 @@ class Phase2Test : public RuntimeTest {
 TEST_F(Phase2Test, TheFirstFailingCheckDecides) {
   Counter counter;
   aclTensor* t1 = counter.tensor(1);
-  // Everything is wrong at once; one thing after the other is put right.
+  // Everything is wrong at first; then one error after the other is corrected.
   aclOpExecutor* executor = counter.planned();
   expect(0, aclSetAclOpExecutorRepeatable(executor));
   expect(0, aclSetTensorAddr(executor, 1, t1, nullptr));
@@ -136,7 +138,7 @@ TEST_F(Phase2Test, ProvableOverlaps) {
     const char* says;                // nullptr: accepted
   };
   for (const Case& c : {Case{{0, 100, 200, 300, 400}, nullptr},
-                        {{0, 50, 100, 150, 200}, nullptr},     // they touch
+                        {{0, 50, 100, 150, 200}, nullptr},     // adjacent
                         {{100, 100, 200, 300, 400}, nullptr},  // grad may be the identical view of one ref
                         {{400, 100, 200, 300, 400}, nullptr},
                         {{101, 100, 200, 300, 400}, "varRef overlaps grad"},
@@ -170,9 +172,9 @@ TEST_F(Phase2Test, StepCountsAsItsEightBytes) {
   step_address = memory + 100;
   expect(161002, run(planned_at({0, 99, 200, 300, 400}, 50, true)), {"varRef overlaps step"});
   expect(161002, run(planned_at({0, 101, 200, 300, 400}, 50, true)), {"varRef overlaps step"});
-  expect(0, run(planned_at({0, 102, 200, 300, 400}, 50, true)));   // right behind
+  expect(0, run(planned_at({0, 102, 200, 300, 400}, 50, true)));   // adjacent
   expect(0, run(planned_at({50, 150, 200, 300, 400}, 50, true)));  // grad is only read
-  expect(0, run(planned_at({0, 99, 200, 300, 400}, 50, false)));   // not read at all
+  expect(0, run(planned_at({0, 99, 200, 300, 400}, 50, false)));   // not read
   expect(0, aclrtSynchronizeStream(stream));
 }
 

@@ -1,11 +1,11 @@
-// Calls that are refused, for refusal_log_test, which reads stderr. Each mode must exit with 0.
-//   refusal_log_program threads    the same refusals from several threads, phase 1's among them
-//   refusal_log_program many       more different texts than are remembered
-//   refusal_log_program fork       the parent's refusals and one more in a child
-//   refusal_log_program cancel     a refusal in a thread that is to be cancelled
+// Makes calls that are rejected, for refusal_log_test, which reads stderr. Each mode must exit with 0.
+//   refusal_log_program threads    the same rejections from several threads, including those of phase 1
+//   refusal_log_program many       more different texts than are stored
+//   refusal_log_program fork       the parent's rejections and one more in a child
+//   refusal_log_program cancel     a rejection in a thread that is to be cancelled
 //   refusal_log_program closed     stderr is closed
 //   refusal_log_program control    a text with control characters, and one that is too long
-//   refusal_log_program memory     the first call of the process is refused, and allocations fail
+//   refusal_log_program memory     the first call of the process is rejected, and allocations fail
 //   refusal_log_program success    calls that succeed
 #include <fcntl.h>
 #include <pthread.h>
@@ -73,7 +73,7 @@ bool forked() {
   return waitpid(child, &status, 0) == child && status == 0;
 }
 
-// What follows the refusal must run: the thread ends at its own cancellation point.
+// The code after the rejection must run: the thread ends at its own cancellation point.
 bool cancelled() {
   bool came_back = false;
   pthread_t thread;
@@ -94,7 +94,7 @@ bool cancelled() {
 
 bool closed() {
   close(STDERR_FILENO);
-  if (!refuse_in_phase1()) return false;  // chooses the platform, for which files are read
+  if (!refuse_in_phase1()) return false;  // selects the platform, which reads files
   errno = EDOM;
   return refuse_option(1000) && errno == EDOM;
 }
@@ -105,7 +105,7 @@ bool control() {
          openaclnnReportMissing(long_name.c_str()) == 561003 && aclInit(("/" + long_name).c_str()) == 100003;
 }
 
-// The settings are read by the refusal itself: in each child another allocation of its first call fails.
+// The rejection itself reads the settings: in each child another allocation of its first call fails.
 bool without_memory() {
   for (long n = 0; n < 60; ++n) {
     const pid_t child = fork();

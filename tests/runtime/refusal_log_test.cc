@@ -1,4 +1,5 @@
-// OPENACLNN_LOG=info: the message of each refused call on stderr, once per text, in bounded memory, wherever the call comes from.
+// Tests OPENACLNN_LOG=info: the message of each rejected call on stderr, once per text, in bounded memory,
+// from any thread.
 #include <algorithm>
 #include <sstream>
 #include <string>
@@ -10,7 +11,7 @@ namespace {
 
 using namespace runtime_test;
 
-// Lines of refused calls that the program writes.
+// Lines of rejected calls that the program writes.
 std::vector<std::string> lines_of(const std::string& mode, const char* level = "info") {
   const Finished finished = run_program(REFUSAL_LOG_PROGRAM, {mode}, {{"OPENACLNN_LOG", level}});
   expect_success(finished);

@@ -1,4 +1,4 @@
-// Lack of resources: threads that cannot be created, and every single allocation failing once.
+// Tests lack of resources: threads that cannot be created, and every single allocation failing once.
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,13 +24,13 @@ namespace {
 
 using namespace runtime_test;
 
-// Refusals are logged, too, while no memory is left.
+// Rejections are also logged while no memory is left.
 const SetEnvironment logged("OPENACLNN_LOG", "info");
 
 class ResourcesTest : public RuntimeTest {
  protected:
-  // Calls `call` with its first allocation failing, then the second, and so on until it succeeds with none left to fail.
-  // Each failure must be one of the codes; what a success made is undone by `undo`.
+  // Runs `call` with its first allocation failing, then the second, and so on until it succeeds without a
+  // failure. Each failure must be one of the codes; `undo` reverts a success.
   void fail_each_allocation(
       const char* what, std::initializer_list<int> codes, const std::function<int()>& call,
       const std::function<void()>& undo = [] {}) {
@@ -42,8 +42,8 @@ class ResourcesTest : public RuntimeTest {
       fail_allocation_after(-1);
       if (code == 0) {
         undo();
-        if (failed_allocations() == 0) return;  // it asked for fewer than n
-        continue;                               // it went on without that memory
+        if (failed_allocations() == 0) return;  // it made fewer than n allocations
+        continue;                               // it continued without that memory
       }
       EXPECT_GT(failed_allocations(), 0);
       EXPECT_NE(std::find(codes.begin(), codes.end(), code), codes.end()) << what << " returned " << code;
@@ -58,7 +58,7 @@ class ResourcesTest : public RuntimeTest {
   int failed_calls = 0;
 };
 
-// The memory for a thread's messages is asked for at its first failure, and may be what is missing.
+// The memory for a thread's messages is allocated at its first failure, and may be the missing allocation.
 TEST_F(ResourcesTest, TheFirstFailureOfAThreadHasAText) {
   long without_memory = 0;
   for (long n = 0; n < 10; ++n) {
@@ -75,14 +75,15 @@ TEST_F(ResourcesTest, TheFirstFailureOfAThreadHasAText) {
       EXPECT_EQ(aclGetRecentErrMsg(), nullptr) << "it is given once";
     }).join();
   }
-  EXPECT_GE(without_memory, 2) << "the sentence and the buffer both need memory";
+  EXPECT_GE(without_memory, 2) << "the message and the buffer both need memory";
 }
 
-// Of several failures without memory the newest is told, and once there is memory it stands among the others.
+// The newest of several failures without memory is reported. Once there is memory, it is listed with the
+// others.
 TEST_F(ResourcesTest, MessagesAreKeptWhenMemoryComesBack) {
   for (long n = 0; n < 5; ++n) {
     std::thread([n] {
-      fail_allocation_after(n);  // of the sentence, or of the buffer
+      fail_allocation_after(n);  // of the error message, or of the buffer
       (void)aclrtFree(nullptr);
       fail_allocation_after(-1);
       (void)aclrtFreeHost(nullptr);
@@ -167,7 +168,7 @@ TEST_F(ResourcesTest, EachAllocationFailsOnce) {
   fail_each_allocation("aclrtMemcpyAsync", {207001}, [&] {
     return aclrtMemcpyAsync(bytes, 32, bytes + 32, 32, ACL_MEMCPY_DEFAULT, stream);
   });
-  expect(0, aclrtSynchronizeStream(stream));  // before `bytes` is used again, and before it is gone
+  expect(0, aclrtSynchronizeStream(stream));  // before `bytes` is reused, and before it is destroyed
   fail_each_allocation("aclrtMemcpy", {207001},
                        [&] { return aclrtMemcpy(bytes, 32, bytes + 32, 32, ACL_MEMCPY_DEFAULT); });
   fail_each_allocation("aclrtGetMemInfo", {207001},
@@ -186,7 +187,8 @@ TEST_F(ResourcesTest, EachAllocationFailsOnce) {
       });
   expect(0, aclrtDestroyEvent(event));
   expect(0, aclDestroyAclOpExecutor(executor));
-  // Calls keep their memory for the next ones, except in sanitized builds: those see every allocation fail.
+  // Calls keep their memory for the next ones, except in sanitized builds: there every allocation fails
+  // once.
   EXPECT_GT(failed_calls, kAddressSanitizer || kThreadSanitizer ? 60 : 50);
 }
 
@@ -249,7 +251,8 @@ TEST_F(ResourcesTest, DestroyingAndFreeingNeedNoMemory) {
   EXPECT_EQ(counter.value(), 1.0f);
 }
 
-// In a process of its own, where the pool has no worker yet: with none to be had, tasks run on the calling thread.
+// In a separate process, where the pool has no worker yet: if none can be created, tasks run on the calling
+// thread.
 TEST(ThreadsTest, NoThreadCanBeCreated) {
   if (getenv("RESOURCES_TEST_CHILD") == nullptr) {
     const Finished finished =
@@ -276,7 +279,8 @@ TEST(ThreadsTest, NoThreadCanBeCreated) {
   EXPECT_TRUE(behind.all_equal(1));
   const auto tasks = std::filesystem::directory_iterator("/proc/self/task");
   EXPECT_EQ(std::distance(begin(tasks), end(tasks)), 1) << "there was a thread after all";
-  // A system that has threads again is asked again, and tasks run beside the caller again.
+  // When the system has threads again, the library creates them, and tasks again run in parallel with the
+  // caller.
   refuse_threads(false);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   expect(0, counter.add(stream));
@@ -285,7 +289,7 @@ TEST(ThreadsTest, NoThreadCanBeCreated) {
   const auto now = std::filesystem::directory_iterator("/proc/self/task");
   ASSERT_GT(std::distance(begin(now), end(now)), 1)
       << "threads that were refused once were never asked for again";
-  Gate gate;  // held up by the test: phase 2 must return before the task ran
+  Gate gate;  // held by the test: phase 2 must return before the task ran
   expect(0, gate.enqueue(stream));
   gate.open();
   expect(0, aclrtSynchronizeStream(stream));

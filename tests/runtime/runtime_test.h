@@ -1,5 +1,5 @@
-// What the runtime's tests share: expecting a code with its sentence, and a fixture with device and stream. Small operator calls whose
-// effect is easy to predict are in counter.h and lookup.h.
+// Shared by the runtime's tests: expecting a code with its error message, and a fixture with device and
+// stream. Small operator calls with predictable effects are in counter.h and lookup.h.
 #pragma once
 
 #include <cstdint>
@@ -35,17 +35,18 @@ inline constexpr bool kAddressSanitizer = true;
 inline constexpr bool kAddressSanitizer = false;
 #endif
 
-// Sets an environment variable before the library reads it: for objects at namespace scope. ctest's own setting wins.
+// Sets an environment variable before the library reads it, for objects at namespace scope. ctest's own
+// setting takes precedence.
 struct SetEnvironment {
   SetEnvironment(const char* name, const char* value) { setenv(name, value, 0); }
 };
 
-// Gates hold up workers, so there must be more of them than a small machine has cores.
+// Gates block workers, so there must be more workers than a small machine has cores.
 inline const SetEnvironment several_workers("OPENACLNN_NUM_THREADS", "4");
 
-// Takes this thread's error text and compares: success leaves no text, a failure adds a line that ends with the code and
-// contains every part. Evaluate the call as the second argument: expect(107002, aclrtMalloc(…), {"context"}).
-// A success touches nothing of gtest's, whose locks a forked child could inherit.
+// Takes this thread's error text and compares: success leaves no text, a failure adds a line that ends with
+// the code and contains every part. Evaluate the call as the second argument: expect(107002,
+// aclrtMalloc(…), {"context"}). A success does not use gtest, whose locks a forked child could inherit.
 inline void expect(int expected, int code, std::initializer_list<std::string_view> parts = {},
                    const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   const char* text = aclGetRecentErrMsg();
@@ -57,14 +58,13 @@ inline void expect(int expected, int code, std::initializer_list<std::string_vie
     if (code == 0 && text != nullptr) fail("a success left error text");
     return;
   }
-  if (text == nullptr) return fail("a failure without a sentence");
+  if (text == nullptr) return fail("a failure without a message");
   const std::string whole = text;
   const std::string newest = whole.substr(0, whole.find('\n'));
-  if (newest.find(" [" + std::to_string(code) + " ") == std::string::npos)
-    fail("the sentence lacks its code");
+  if (newest.find(" [" + std::to_string(code) + " ") == std::string::npos) fail("the message lacks its code");
   if (newest.find("UNKNOWN") != std::string::npos) fail("the code has no name");
   for (std::string_view part : parts) {
-    if (newest.find(part) == std::string::npos) fail("the sentence lacks: " + std::string(part));
+    if (newest.find(part) == std::string::npos) fail("the message lacks: " + std::string(part));
   }
 }
 
@@ -87,7 +87,7 @@ class RuntimeTest : public testing::Test {
     (void)aclGetRecentErrMsg();
     expect(0, aclrtSetDevice(0));  // the test may have changed the context
     if (stream != nullptr) expect(0, aclrtDestroyStream(stream));
-    (void)aclrtSynchronizeDevice();  // an orphaned fault must not reach the next test
+    (void)aclrtSynchronizeDevice();  // an unreported fault must not reach the next test
     (void)aclGetRecentErrMsg();
     expect(0, aclrtResetDevice(0));
     expect(0, aclrtResetDevice(0));

@@ -1,7 +1,9 @@
-// Thousands of schedules of random programs of streams and events: a seed decides the program, which of several ready streams goes
-// on, for how many tasks, and what runs at once. Whatever it decides, every task must see what stream order puts before it.
+// Runs thousands of schedules of random programs of streams and events. A seed decides the program, which
+// of several ready streams continues, for how many tasks, and which tasks run at once. In any schedule,
+// every task must see the effects that precede it in stream order.
 //
-// Half of the schedules run on one thread alone and repeat exactly with their seed; in the others workers take part:
+// Half of the schedules run on one thread and repeat exactly with their seed; in the others workers take
+// part:
 //   OPENACLNN_TEST_SEED=<seed of a failure> OPENACLNN_TEST_SCHEDULES=1 schedules_test
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -48,12 +50,13 @@ class Seeded final : public cpu::Choices {
   const bool alone_;
 };
 
-// How many tasks of each stream come before.
+// The number of tasks of each stream that come before.
 using Clock = std::array<uint32_t, kStreams>;
 
 uint64_t mix(uint64_t value, uint64_t more) { return openaclnn_test::hash_bytes(&more, sizeof more, value); }
 
-// What the tasks of a stream share with the test. Values are plain memory: only stream order protects them.
+// The data that the tasks of a stream share with the test. Values are plain memory: only stream order
+// protects them.
 struct Lane {
   aclrtStream stream = nullptr;
   Clock before = {};  // of its next task
@@ -61,7 +64,7 @@ struct Lane {
   std::atomic<bool> is_running{false};
   std::array<uint64_t, kMostSteps> values = {};
   std::array<uint64_t, kMostSteps> expected = {};
-  uint64_t pageable = 0;  // what its last task found
+  uint64_t pageable = 0;  // the value that its last task found
   uint64_t copied = 0;    // the copy's target
   uint64_t copy_expected = 0;
 };
@@ -202,7 +205,7 @@ class Execution {
     for (size_t s = 0; s < kStreams; ++s) lane.before[s] = std::max(lane.before[s], point.before[s]);
   }
 
-  // From memory that the caller overwrites at once, or that the stream's last task still has to write.
+  // From memory that the caller overwrites at once, or that the stream's last task has yet to write.
   void copy(Lane& lane) {
     const auto number = static_cast<size_t>(&lane - program_.lanes.data());
     const bool of_task = lane.before[number] > 0 && random_.chance(2);
@@ -247,7 +250,7 @@ class Execution {
     succeed(aclrtCreateStream(&lane.stream));
   }
 
-  // The block's next owner must not see what the queued task writes.
+  // The block's next owner must not see the queued task's writes.
   void free_early(Lane& lane) {
     void* block = nullptr;
     succeed(aclrtMalloc(&block, kBlockBytes, ACL_MEM_MALLOC_HUGE_FIRST));

@@ -17,7 +17,7 @@ constexpr uint64_t kHalf = uint64_t{1} << 63;
 
 using Codes = std::vector<int>;
 
-// What may be returned for `value` where at most `most` is accepted.
+// The codes that are valid for `value` if at most `most` is accepted.
 Codes at_most(uint64_t value, uint64_t most, int refusal) { return {value <= most ? 0 : refusal}; }
 
 int created(const void* object, int (*destroy)(const void*)) {
@@ -65,7 +65,7 @@ void SizeDoorsTest::add_memory_doors() {
       void* made = nullptr;
       const int code = allocate(&made, size);
       if (code == 0) (void)free(made);
-      // Whether there are gigabytes depends on the machine.
+      // The number of available gigabytes depends on the machine.
       const Codes accepted = size == 0          ? Codes{100000}
                              : size == 1        ? Codes{0}
                              : size < kHalf - 1 ? Codes{0, 207001}
@@ -98,7 +98,7 @@ void SizeDoorsTest::add_memory_doors() {
     add(
         name, "count",
         [=, this](uint64_t count) {
-          // The library cannot know that these 64 bytes are not more, unless nothing can have so many.
+          // The library cannot know the size of this memory, except that nothing can have so many bytes.
           if (count > 1 && count < kHalf) return Passage{0, {0}};
           return Passage{set(unknown_, SIZE_MAX, count), at_most(count, 1, 107000)};
         },
@@ -116,7 +116,7 @@ void SizeDoorsTest::add_copy_doors() {
     add(name, "destMax", [=, this](uint64_t capacity) {
       return Passage{copy_bytes(block_, capacity, unknown_, 1), {capacity == 0 ? 107000 : 0}};
     });
-    // The known side decides, whichever it is.
+    // The side that the library knows decides.
     add(
         name, "count",
         [=, this](uint64_t count) {
@@ -155,7 +155,7 @@ void SizeDoorsTest::add_object_doors() {
   constexpr uint64_t kMostRank = 64;
   constexpr uint64_t kMostEntries = INT32_MAX;
   static constexpr int64_t kOnes[kMostRank] = {1};
-  // A dim or stride is a size too, although it comes in an array.
+  // A dim or stride is also a size, although it is in an array.
   static int64_t one_dim[1];
   using Make =
       std::function<int(const int64_t*, uint64_t, const int64_t*, int64_t, const int64_t*, uint64_t)>;
@@ -282,7 +282,7 @@ void SizeDoorsTest::add_address_doors() {
 }
 
 void SizeDoorsTest::add_other_doors() {
-  // It does nothing, whatever it gets.
+  // It does nothing, with any argument.
   add("aclDumpOpTensors", "inputTensorNum", [](uint64_t n) {
     return Passage{aclDumpOpTensors("", "", nullptr, n, 0, nullptr), {0}};
   });
@@ -311,7 +311,7 @@ void SizeDoorsTest::add_operator_doors() {
   using openaclnn_test::CallArguments;
   using openaclnn_test::CallHandles;
   for (const openaclnn_test::Schema& schema : schemas_) {
-    // The model of the negative tables says what each value deserves.
+    // The model of the negative tables gives the code of each value.
     for (const size_t attribute : schema.attributes) {
       add(schema.function, schema.number_names[attribute], [&schema, attribute](uint64_t value) {
         CallArguments call = schema.valid;
@@ -319,7 +319,7 @@ void SizeDoorsTest::add_operator_doors() {
         return Passage{schema.run(call).phase1, {openaclnn_test::verdict_of(schema, call).code}};
       });
     }
-    // Phase 2 of a call whose tensors have no memory: whatever the size of the workspace, it is refused.
+    // Runs phase 2 of a call whose tensors have no memory: it is rejected for any size of the workspace.
     const openaclnn_verify::Description* const description =
         openaclnn_verify::find_description(schema.function);
     ASSERT_NE(description, nullptr) << schema.function;
@@ -334,7 +334,7 @@ void SizeDoorsTest::add_operator_doors() {
             static char workspace[64];
             required = *bytes;
             code = phase2(workspace, size, *executor, nullptr);
-            *executor = nullptr;  // consumed, also by a call that is refused
+            *executor = nullptr;  // consumed, also by a rejected call
             return 0;
           });
       return Passage{code, {size < required ? 161002 : 161001}};

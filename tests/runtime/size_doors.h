@@ -1,4 +1,5 @@
-// Every place where a size, a count or an index enters the library, as a list of doors: for tests of values that nothing can have.
+// Every parameter where a size, a count or an index enters the library, as a list of doors, for tests of
+// impossible values.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +16,16 @@ namespace runtime_test {
 inline constexpr uint64_t kDoorValues[] = {
     0, 1, uint64_t{1} << 31, uint64_t{1} << 32, (uint64_t{1} << 63) - 1, uint64_t{1} << 63, ~uint64_t{0}};
 
-// What a call with such a value did.
+// The result of a call with such a value.
 struct Passage {
   int code;
-  std::vector<int> accepted;  // the codes that the public header allows for this value; 0: success
+  std::vector<int> accepted;  // the codes that the public header permits for this value; 0: success
 };
 
 struct SizeDoor {
-  std::string function;   // as exported
+  std::string function;   // the exported name
   std::string parameter;  // as in the public header
-  std::string variant;    // what else is special; mostly empty
+  std::string variant;    // other special conditions; mostly empty
   std::function<Passage(uint64_t)> call;
 };
 
@@ -42,7 +43,7 @@ class SizeDoorsTest : public RuntimeTest {
   void add_object_doors();
   void add_address_doors();
   void add_other_doors();
-  int finished(int code) const;  // waits for what was queued
+  int finished(int code) const;  // waits for the queued work
   void add_operator_doors();
 
   std::vector<SizeDoor> doors;

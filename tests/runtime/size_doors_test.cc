@@ -1,4 +1,5 @@
-// Sizes, counts and indices: each such parameter of each exported function at the borders of 31, 32, 63 and 64 bits.
+// Tests each size, count and index parameter of each exported function at the borders of 31, 32, 63 and 64
+// bits.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -29,7 +30,7 @@ TEST_F(SizeDoorsTest, EveryValueHasItsCodeAndSentence) {
       EXPECT_TRUE(is_right) << "code " << passage.code << ", expected " << passage.accepted.front();
     }
   }
-  // What was refused left the device and the stream as they were.
+  // Rejected calls did not change the device and the stream.
   expect(0, counter_.add(stream));
   expect(0, aclrtSynchronizeDevice());
   EXPECT_EQ(counter_.value(), 1.0f);
@@ -37,9 +38,9 @@ TEST_F(SizeDoorsTest, EveryValueHasItsCodeAndSentence) {
               static_cast<unsigned long long>(tried), static_cast<unsigned long long>(findings));
 }
 
-// What stands between the parentheses of every function of the public headers.
+// The text between the parentheses of every function of the public headers.
 std::map<std::string, std::string> prototypes() {
-  // A declaration begins with a mark and ends at the semicolon.
+  // A declaration starts with a mark and ends at the semicolon.
   const std::regex declaration(R"((?:ACL_FUNC_VISIBILITY|ACLNN_API)\s[^;(]*\b(\w+)\(([^;]*)\);)");
   std::map<std::string, std::string> all;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(OPENACLNN_HEADERS)) {

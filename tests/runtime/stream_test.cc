@@ -1,4 +1,4 @@
-// Streams: order, independence, waiting with and without limit, and every way to end one.
+// Tests streams: order, independence, waiting with and without limit, and every way to end one.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -28,7 +28,7 @@ TEST_F(StreamTest, KeepsOrderOverThousandsOfTasks) {
   Counter counter;
   float expected = 0;
   for (int k = 0; k < 4000; ++k) {
-    // Halving: value - value/2 + 1 stays small and depends on every step before.
+    // Halving: value - value/2 + 1 stays small and depends on every previous step.
     const double weight_decay = k % 3 == 0 ? -0.5 : -0.25;
     expect(0, counter.add(stream, weight_decay));
     expected = expected + (1.0f + static_cast<float>(weight_decay) * expected);
@@ -42,7 +42,7 @@ TEST_F(StreamTest, SmallTasksOfAnIdleStreamAreDoneOnReturn) {
   expect(0, counter.add(stream));
   EXPECT_EQ(counter.value(), 1.0f);
   EXPECT_TRUE(is_idle(stream));
-  // What such a task finds wrong is reported by a synchronize, as ever.
+  // A synchronize reports the faults of such a task, as always.
   Lookup bad({77});
   expect(0, bad.enqueue(stream));
   EXPECT_EQ(bad.out()[0], 0.0f);
@@ -76,7 +76,7 @@ TEST_F(StreamTest, NullIsTheDefaultStream) {
   expect(0, gate.enqueue(nullptr));
   EXPECT_FALSE(is_idle(default_stream));
   EXPECT_FALSE(is_idle(nullptr));
-  // No extra synchronisation: another stream passes by.
+  // No additional synchronisation: another stream overtakes.
   Counter counter;
   expect(0, counter.add(stream));
   expect(0, aclrtSynchronizeStream(stream));
@@ -107,7 +107,7 @@ TEST_F(StreamTest, TimeoutsExpireAndCancelNothing) {
 }
 
 TEST_F(StreamTest, ATimedWaitNeedsNobodyToDriveTheStream) {
-  Counter counter(100000);  // too much for the thread that enqueues it: a worker must come
+  Counter counter(100000);  // too large for the thread that enqueues it: a worker must run it
   for (int k = 0; k < 100; ++k) expect(0, counter.add(stream));
   expect(0, aclrtSynchronizeStreamWithTimeout(stream, 60000));
   EXPECT_TRUE(counter.all_equal(100));
@@ -123,7 +123,7 @@ TEST_F(StreamTest, NegativeTimeoutsBelowMinusOneAreRefused) {
 TEST_F(StreamTest, SynchronizeWaitsForTheLastTask) {
   Gate gate;
   expect(0, gate.enqueue(stream));
-  gate.wait_until_reached();  // a worker runs it, so the thread that synchronises has nothing to do but wait
+  gate.wait_until_reached();  // a worker runs it, so the synchronising thread only has to wait
   std::atomic<bool> returned{false};
   std::thread waiter([&] {
     expect(0, aclrtSetDevice(0));
@@ -148,7 +148,7 @@ TEST_F(StreamTest, DestroyWaitsForAllTasks) {
     destroyed = true;
   });
   gate.wait_until_reached();
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // for a stream that would drop its tasks
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // in case the stream drops its tasks
   EXPECT_FALSE(destroyed);
   gate.open();
   destroyer.join();
@@ -237,7 +237,7 @@ TEST_F(StreamTest, TenThousandStreamsEachWithATask) {
   for (aclrtStream s : streams) expect(0, aclrtDestroyStream(s));
 }
 
-// Each copy from pageable memory asks all queued tasks whether they write there.
+// Each copy from pageable memory checks whether queued tasks write there.
 TEST_F(StreamTest, TenThousandStreamsWithAPageableCopyEach) {
   constexpr size_t kStreams = kThreadSanitizer ? 2000 : 10000;
   std::vector<aclrtStream> streams(kStreams);
@@ -285,7 +285,7 @@ TEST_F(StreamTest, ManyStreamsComeAndGoOnAllSides) {
   std::printf("figure streams %zu\n", kThreads * kRounds * kStreams);
 }
 
-// A stream that its caller drained and destroyed before a worker got to it.
+// A stream that its caller drained and destroyed before a worker reached it.
 TEST_F(StreamTest, CreateRunDestroyManyTimes) {
   Counter counter;
   constexpr int kRounds = 20000;
@@ -298,8 +298,8 @@ TEST_F(StreamTest, CreateRunDestroyManyTimes) {
   EXPECT_EQ(counter.value(), static_cast<float>(kRounds));
 }
 
-// A stream that a caller drained up to a wait while it still stood in the scheduler's list of ready streams. Only timed
-// waits and queries follow, which leave all progress to the workers.
+// A stream that a caller drained up to a wait while it was still in the scheduler's list of ready streams.
+// Only timed waits and queries follow, which leave all progress to the workers.
 TEST_F(StreamTest, WaitingStreamsAreNeverForgotten) {
   constexpr int kRounds = 2000;
   aclrtStream streams[3] = {new_stream(), new_stream(), new_stream()};
@@ -309,7 +309,7 @@ TEST_F(StreamTest, WaitingStreamsAreNeverForgotten) {
     expect(0, counters[0].add(streams[0]));
     expect(0, counters[1].add(streams[1]));
     expect(0, counters[2].add(streams[2]));
-    expect(0, aclrtSynchronizeStream(streams[round % 3]));  // drains what a worker was called for
+    expect(0, aclrtSynchronizeStream(streams[round % 3]));  // drains the task that a worker was woken for
     expect(0, aclrtRecordEvent(event, streams[(round + 1) % 3]));
     expect(0, aclrtStreamWaitEvent(streams[round % 3], event));
     expect(0, aclrtStreamWaitEvent(streams[(round + 2) % 3], event));

@@ -1,5 +1,5 @@
-// Random calls of many threads on shared objects that any of them may destroy at any moment; most telling under thread sanitizer.
-// OPENACLNN_TEST_SECONDS says for how long, OPENACLNN_TEST_SEED which calls.
+// Makes random calls of many threads on shared objects that any of them may destroy at any moment; most
+// useful under thread sanitizer. OPENACLNN_TEST_SECONDS sets the duration, OPENACLNN_TEST_SEED the calls.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -25,7 +25,7 @@ constexpr size_t kShared = 4;
 constexpr int kNoContext = 107002, kStale = 107017, kOtherDevice = 107003, kFault = 507035;
 constexpr int kStreamTimeout = 507046, kEventTimeout = 507047;
 
-// What any thread may use, replace and destroy.
+// Objects that any thread may use, replace and destroy.
 struct Shared {
   std::array<std::atomic<aclrtStream>, kShared> streams = {};
   std::array<std::atomic<aclrtEvent>, kShared> events = {};
@@ -60,7 +60,8 @@ class Caller {
     return slots[static_cast<size_t>(random_.below(kShared))];
   }
 
-  // One of the accepted codes, and a text exactly when it is a failure. Whoever lost his context takes one again.
+  // One of the accepted codes, and an error text exactly if it is a failure. A thread that lost its context
+  // sets one again.
   int check(int code, std::initializer_list<int> accepted) {
     ++calls_;
     const char* const text = aclGetRecentErrMsg();
@@ -143,7 +144,7 @@ class Caller {
     float milliseconds = 0;
     check(aclrtEventElapsedTime(&milliseconds, event, any(shared_.events)), {0, kStale, 107006, 107007});
   }
-  // Into memory that is given back at once: tasks that are still queued must keep it for themselves.
+  // Into memory that is freed at once: tasks that are still queued must keep it for themselves.
   void copy(aclrtStream stream) {
     void* block = nullptr;
     const auto bytes = static_cast<size_t>(random_.between(1, 3000));
@@ -165,7 +166,7 @@ class Caller {
     if (check(aclGetViewShape(any(shared_.tensors), &dims, &rank), {0, 161002}) == 0) delete[] dims;
   }
 
-  // What no other thread touches keeps its order and its results.
+  // Objects that no other thread uses keep their order and their results.
   void own_work() {
     const auto number = static_cast<float>(++rounds_);
     EXPECT_EQ(aclrtSetCurrentContext(home_), 0);

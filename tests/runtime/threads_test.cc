@@ -1,4 +1,5 @@
-// Parallel loops: every chunk once, from several callers at once and nested, and a stretch of its own for each thread.
+// Tests parallel loops: every chunk once, from several callers at once and nested, and a separate range for
+// each thread.
 #include "cpu/threads.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +40,7 @@ TEST(ParallelFor, MayBeCalledByManyThreadsAndNested) {
   for (std::thread& caller : callers) caller.join();
 }
 
-// What the caller wrote is seen by helpers, and what they wrote by the caller: thread sanitizer watches.
+// Helpers see the caller's writes, and the caller sees theirs: thread sanitizer watches.
 TEST(ParallelFor, OrdersPlainMemory) {
   std::vector<int> values(1000, 1);
   for (int round = 0; round < 500; ++round) {
@@ -52,7 +53,8 @@ TEST(ParallelFor, OrdersPlainMemory) {
   EXPECT_EQ(values, std::vector<int>(1000, 1001));
 }
 
-// The caller is done first and sees the helper leave without meeting it at a lock; only the order of that counts here.
+// The caller finishes first and sees the helper leave without meeting it at a lock; only the order matters
+// here.
 TEST(ParallelFor, OrdersWhatALateHelperWrote) {
   ASSERT_GT(num_threads(), 1);
   const std::thread::id caller = std::this_thread::get_id();
@@ -72,14 +74,15 @@ TEST(ParallelFor, OrdersWhatALateHelperWrote) {
   }
 }
 
-// Workers that found nothing to do for longer than they look for work come back.
+// Workers that had no work for longer than they search for it come back.
 TEST(ParallelFor, WorksAfterAPause) {
   ASSERT_GT(num_threads(), 1);
   for (int round = 0; round < 20; ++round) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     std::atomic<int> inside{0};
     std::atomic<bool> together{false};
-    // The caller stays in its first chunk until a helper is in another one, so this ends only if one comes.
+    // The caller stays in its first chunk until a helper is in another one, so this ends only if a helper
+    // comes.
     parallel_for(2, [&](int64_t) {
       ++inside;
       while (inside < 2 && !together) std::this_thread::yield();

@@ -1,4 +1,5 @@
-// A case that is called again and again on any stream: its tensors are put back before each call and must end as they did first.
+// A case that is called repeatedly on any stream: its tensors are restored before each call, and must
+// always end with the same bytes.
 #pragma once
 
 #include <algorithm>
@@ -32,8 +33,8 @@ class JobHandles {
 
 class Job {
  public:
-  // Runs the case once, on the default stream. What its tensors held before is kept in memory of aclrtMalloc, or in the program's
-  // own, which the library must read before a copy returns.
+  // Runs the case once, on the default stream. The previous contents of its tensors are kept in memory of
+  // aclrtMalloc, or in the program's own memory, which the library must read before a copy returns.
   Job(const Case& c, Placement kept) : case_(c), tensors_(make_tensors(c)), kept_(kept) {
     for (size_t k = 0; k < tensors_.size(); ++k) {
       if (case_.tensors[k].role != Role::input && tensors_[k].numel() > 0)
@@ -73,8 +74,8 @@ class Job {
     return 0;
   }
 
-  // After the stream was synchronised: every byte of every output is as it was after the first call; thoroughly: inputs too, and
-  // the bytes around all tensors, which are many more.
+  // Call this after the stream was synchronised. Every byte of every output must equal that after the first
+  // call. With `thoroughly`, this includes inputs and the bytes around all tensors, which are many more.
   bool ended_as_first(bool thoroughly) const {
     for (size_t k = 0; k < restored_.size(); ++k) {
       if (std::memcmp(restored_[k].data, results_[k].data(), restored_[k].bytes) != 0) return false;

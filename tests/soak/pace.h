@@ -1,4 +1,5 @@
-// How many calls of a soak a second of processor time makes, in its best second: what the library costs, whoever else holds the cores.
+// Measures the calls of a soak per second of processor time, in its best second, which is independent of
+// other programs.
 #pragma once
 
 #include <algorithm>
@@ -16,14 +17,14 @@ class Pace {
   using Clock = std::chrono::steady_clock;
   explicit Pace(const std::atomic<int64_t>& calls) : calls_(calls) {}
 
-  // Sleeps a little and looks at the number of calls; false when `until` has passed.
+  // Sleeps briefly and reads the number of calls; returns false when `until` has passed.
   bool go_on(Clock::time_point until) {
     const Clock::time_point now = Clock::now();
     if (now >= until) return false;
     marks_.push_back({now, processor_seconds(), calls_});
     while (now - marks_.front().time > std::chrono::seconds(1)) marks_.pop_front();
     const double used = marks_.back().processor_seconds - marks_.front().processor_seconds;
-    // Too little time would flatter: calls are counted when their batch is done.
+    // A shorter time would give too high a rate: calls are counted when their batch is done.
     if (used > .25)
       best_ = std::max(best_, static_cast<double>(marks_.back().calls - marks_.front().calls) / used);
     std::this_thread::sleep_until(std::min(until, now + std::chrono::milliseconds(50)));
@@ -37,7 +38,7 @@ class Pace {
     double processor_seconds;
     int64_t calls;
   };
-  // Of all threads of the process.
+  // The processor time of all threads of the process.
   static double processor_seconds() {
     timespec used{};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);

@@ -1,4 +1,4 @@
-// What this process holds at the moment, as the kernel counts it: memory, threads, descriptors.
+// The resources that this process holds, as the kernel counts them: memory, threads, descriptors.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,9 @@ struct ProcessUsage {
   int64_t descriptors = 0;
 
   static ProcessUsage now();
-  // The smaller one of each. Over a stretch of time that is what is never given back, without what comes and goes: blocks that
-  // wait for their tasks, and /proc/meminfo, which an allocation that fails reads for its sentence.
+  // Returns the smaller one of each. Over a period this is the memory that is never released, without
+  // temporary parts: blocks that wait for their tasks, and /proc/meminfo, which a failed allocation reads
+  // for its error message.
   ProcessUsage least(const ProcessUsage& other) const;
 };
 

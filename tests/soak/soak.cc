@@ -1,8 +1,9 @@
-// Four threads call every operator for some seconds, with mistakes in between: results stay the same, and the process does not grow.
+// Four threads call every operator for some seconds, with injected errors: results stay the same, and the
+// process does not grow.
 //   soak [SECONDS [CALLS]]    the seed comes from OPENACLNN_TEST_SEED
-// It goes on for up to four times the seconds until it has made the calls: where other programs hold the cores it takes longer, but
-// none of its work is left out.
-// Prints figures for tools/check; exits 1 when anything was wrong. What may grow, and how much, is judged by the caller.
+// It runs for up to four times the seconds until it has made the calls: if other programs use the cores it
+// takes longer, but makes all its calls. Prints figures for tools/check; exits 1 if there was an error. The
+// caller judges the growth.
 #include <atomic>
 #include <chrono>
 #include <cinttypes>
@@ -35,7 +36,7 @@ std::vector<Case> chosen_cases() {
   return chosen;
 }
 
-// What is held until then, all the time.
+// The resources that are held throughout, until then.
 ProcessUsage watch(Pace& pace, Clock::time_point until) {
   ProcessUsage usage = ProcessUsage::now();
   while (pace.go_on(until)) usage = usage.least(ProcessUsage::now());
@@ -68,7 +69,7 @@ int run(double seconds, int64_t calls) {
   const auto pass = [&](Clock::time_point until) {
     while (pace.go_on(until)) continue;
   };
-  // Warm: rings and recycled blocks have the size that the work needs.
+  // Warm: rings and recycled blocks have their final size.
   pass(after(start, .15));
   const ProcessUsage warm = watch(pace, after(start, .3));
   const int64_t calls_warm = tally.calls;

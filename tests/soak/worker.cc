@@ -1,4 +1,5 @@
-// Batches and mistakes of one thread. A job runs once in a batch at most, so that each of its results is compared.
+// Batches and injected errors of one thread. A job runs at most once in a batch, so that each of its
+// results is compared.
 #include "soak/worker.h"
 
 #include <algorithm>
@@ -64,7 +65,7 @@ bool Worker::expect(int wanted, int got, const char* what) {
   return false;
 }
 
-// Streams and events live for some batches only, so that their tables are used over and over.
+// Streams and events live for only some batches, so that their tables are reused.
 void Worker::renew_objects() {
   for (aclrtStream& stream : streams_) {
     if (stream != nullptr) expect(0, aclrtDestroyStream(stream), "aclrtDestroyStream");
@@ -76,7 +77,7 @@ void Worker::renew_objects() {
   }
 }
 
-// Now and then the next stream waits for what the last one has so far.
+// Sometimes the next stream waits for the work of the previous one.
 aclrtStream Worker::next_stream() {
   const auto next = static_cast<size_t>(random_.below(kStreams));
   if (next != last_stream_ && random_.chance(4)) {
@@ -150,7 +151,7 @@ void Worker::batch() {
   if (++batches_ % kBatchesOfAStream == 0) renew_objects();
 }
 
-// ---- mistakes ----
+// ---- injected errors ----
 
 void Worker::make_a_mistake(const Job& job) {
   switch (random_.below(4)) {
@@ -177,13 +178,14 @@ void Worker::phase1_mistake(const Job& job) {
   int code = 0;
   phase1(job, handles, code, &executor);
   const std::string text = take_error_text();
-  // A list is made of copies of descriptors, so it shows either as another one.
+  // A list consists of copies of descriptors, so it reports either error.
   const bool right = code == 161001 || code == 161002;
   if (!right || text.empty() || executor != nullptr)
     violation(job.description().name + " with a bad tensor returned " + std::to_string(code) + ": " + text);
 }
 
-// An executor that was consumed by a call without workspace or stream, and a number that never was one.
+// An executor that was consumed by a call without workspace or stream, and a number that never was an
+// executor.
 void Worker::executor_mistake(const Job& job) {
   aclOpExecutor* executor = reinterpret_cast<aclOpExecutor*>(static_cast<uintptr_t>(random_.bits()));
   if (random_.chance(2)) {
@@ -213,7 +215,7 @@ void Worker::runtime_mistake() {
   }
 }
 
-// An index out of range, on a stream of its own: reported once, and then the stream is as good as new.
+// An index out of range, on a separate stream: reported once, and then the stream works again.
 void Worker::index_fault() {
   aclrtStream stream = nullptr;
   expect(0, aclrtCreateStream(&stream), "aclrtCreateStream");

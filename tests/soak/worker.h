@@ -1,4 +1,5 @@
-// One thread of the soak test: jobs in batches over several streams, mistakes in between, every result compared.
+// One thread of the soak test: jobs in batches over several streams, injected errors in between, every
+// result compared.
 #pragma once
 
 #include <array>
@@ -16,9 +17,9 @@ namespace openaclnn_test {
 
 struct Tally {
   std::atomic<int64_t> calls{0};     // both phases succeeded, and the result was right
-  std::atomic<int64_t> mistakes{0};  // calls that had to fail, with the code that they had to return
-  std::atomic<int64_t> faults{0};    // bad data that a synchronise reported, as it had to
-  std::atomic<int64_t> wrong{0};     // everything that was not as it had to be; explained on stderr
+  std::atomic<int64_t> mistakes{0};  // calls that had to fail, and returned the expected code
+  std::atomic<int64_t> faults{0};    // bad data that a synchronise reported, as expected
+  std::atomic<int64_t> wrong{0};     // all unexpected results; explained on stderr
 };
 
 class Worker {
@@ -26,8 +27,8 @@ class Worker {
   Worker(const std::vector<Case>& cases, uint64_t seed, Tally& tally);
   ~Worker();
 
-  // The allocator keeps as many blocks as there ever were at once, in pieces of 2 MiB. So each worker holds the workspaces of all of
-  // its jobs until all workers do, and no later moment can need more.
+  // The allocator keeps as many blocks as there were at most at once, in pieces of 2 MiB. Each worker
+  // therefore holds the workspaces of all its jobs until all workers do, and no later moment can need more.
   void release_workspaces();
   void batch();
   size_t jobs() const { return jobs_.size(); }
@@ -35,7 +36,7 @@ class Worker {
  private:
   static constexpr size_t kStreams = 3;
 
-  // A job with its share of batches: large tensors take time and tell nothing more about objects.
+  // A job with its share of batches: large tensors take time and do not test objects better.
   struct Member {
     std::unique_ptr<Job> job;
     int one_batch_in;
@@ -53,7 +54,7 @@ class Worker {
   void runtime_mistake();
   void index_fault();
 
-  // Counts a violation unless `got` is `wanted`; a failure must have a sentence, which this takes.
+  // Counts a violation unless `got` is `wanted`. A failure must have an error message, which this clears.
   bool expect(int wanted, int got, const char* what);
   void violation(const std::string& what);
 

@@ -1,4 +1,4 @@
-// Arguments of check() and plan(), for tests that look behind the C API.
+// Arguments of check() and plan(), for tests behind the C API.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A call that a test runs, spoils and runs again: its tensors, its run, and the comparison with prescribed bits. The call classes of
-// rooms are made of it.
+// A call that a test runs, changes and runs again: its tensors, its run, and the comparison with prescribed
+// bits. The call classes of rooms are based on it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ class CaseCall {
   const std::vector<HostTensor>& tensors() const { return tensors_; }
   const Case& description() const { return case_; }
 
-  // Of the contents of all tensors, for calls that must not write anything.
+  // A hash of the contents of all tensors, for calls that must not write anything.
   void remember() {
     for (HostTensor& tensor : tensors_) tensor.remember();
   }
@@ -58,7 +58,7 @@ class CaseCall {
 
   Outcome run(const RunOptions& options = {}) const { return run_case(case_, tensors_, options); }
 
-  // After remember() and a run: inputs and the bytes around outputs are the same.
+  // After remember() and a run: inputs and the bytes around outputs are unchanged.
   ::testing::AssertionResult memory_intact() const {
     for (size_t k = 0; k < tensors_.size(); ++k) {
       const TensorCase& spec = case_.tensors[k];
@@ -70,7 +70,8 @@ class CaseCall {
     return ::testing::AssertionSuccess();
   }
 
-  // Runs, and compares everything but the values of outputs: success, inputs unchanged, gaps and workspace intact.
+  // Runs, and compares everything except the values of outputs: success, inputs unchanged, gaps and
+  // workspace intact.
   ::testing::AssertionResult run_cleanly(const RunOptions& options = {}) {
     remember();
     const Outcome outcome = run(options);
@@ -97,7 +98,7 @@ class CaseCall {
   std::vector<HostTensor> tensors_;
 };
 
-// Any bits at all: one element in `rarity` is special, some others have random bits.
+// Random bits: one element in `rarity` is special, some others have any bits.
 inline void fill_with_anything(HostTensor& tensor, Random& random, int rarity = 4) {
   const double inf = std::numeric_limits<double>::infinity();
   const FloatFormat& format = *float_format(tensor.dtype());

@@ -1,4 +1,4 @@
-// Reading error lines, strictly.
+// Parses error lines, strictly.
 #include "support/expect.h"
 
 #include <algorithm>

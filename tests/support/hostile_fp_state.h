@@ -1,4 +1,4 @@
-// Floating-point states that a caller may have left behind: flush to zero, and rounding modes.
+// Floating-point states that a caller may have set: flush to zero, and rounding modes.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ inline constexpr CallerState kCallerStates[] = {{"plain", 0},      {"flush, up",
                                                 {"flush", kFlush}, {"up", kUp},
                                                 {"down", kDown},   {"toward zero", kTowardZero}};
 
-// Such a state for the life of the object. intact() tells whether the library gave it back.
+// Sets such a state for the life of the object. intact() returns whether the library restored it.
 class ScopedCallerState {
  public:
   explicit ScopedCallerState(const CallerState& state) : saved_(read()), bits_(state.bits) {

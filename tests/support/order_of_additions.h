@@ -1,4 +1,4 @@
-// Terms whose sum tells the prescribed order of additions from others.
+// Terms whose sum distinguishes the prescribed order of additions from others.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ inline double order_term(int64_t i) {
   return (static_cast<double>(k >> 8) - 0x1p23) / 0x1p24;
 }
 
-// Sums of the first terms, which are rounded to the dtype before.
+// Sums of the first terms, which are first rounded to the dtype.
 struct OrderedSum {
   int64_t terms;
   uint64_t bits[3];  // FLOAT, FLOAT16, BF16

@@ -1,4 +1,4 @@
-// Objects and handles for one call of phase 1.
+// Creates objects and handles for one call of phase 1.
 #include "support/phase1_call.h"
 
 #include <memory>
@@ -23,7 +23,8 @@ Descriptor make_tensor(const TensorArgument& t) {
                                     t.dims.data(), t.dims.size(), nullptr));
 }
 
-// The bits to pass for an object with the handle `live`, which is destroyed before the call when it is to be stale.
+// Returns the bits to pass for an object with the handle `live`, which is destroyed before the call if it
+// is to be stale.
 template <class Object>
 Object* handle_bits(Handle state, Object* live, void* of_other_kind) {
   switch (state) {

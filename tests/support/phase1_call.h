@@ -1,4 +1,5 @@
-// The arguments of one phase 1 as data, open to any number of faults, and the call itself, which touches no tensor data.
+// The arguments of one phase 1 as data, open to any number of faults, and the call itself, which accesses
+// no tensor data.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +16,12 @@
 
 namespace openaclnn_test {
 
-// Holds what sums and products of two int64 give: for models of what fits into 64 bits.
+// Holds sums and products of two int64, for models of overflow beyond 64 bits.
 __extension__ typedef __int128 Wide;
 
-// What is passed for a handle. Stale: its object was destroyed. Foreign: bits that no function returned. Other kind: the handle
-// of a live int array for a tensor, of a live tensor for an int array.
+// The kind of value that is passed for a handle. Stale: its object was destroyed. Foreign: bits that no
+// function returned. Other kind: the handle of a live int array for a tensor, of a live tensor for an int
+// array.
 enum class Handle { live, null, stale, foreign_bits, other_kind };
 
 // The name, role and optionality come from the function's description: schema_of() sets them.
@@ -35,11 +37,11 @@ struct TensorArgument {
   int64_t offset = 0;
   aclFormat format = ACL_FORMAT_ND;
 
-  // False for an optional tensor that is left out: only its handle can be wrong.
+  // False for an omitted optional tensor: only its handle can be wrong.
   bool is_given() const { return handle != Handle::null; }
 };
 
-// The host array of an operator that has one; it is optional in all of them.
+// The host array of an operator that has one; it is always optional.
 struct IntArrayArgument {
   std::vector<int64_t> values = {};
   Handle handle = Handle::live;
@@ -59,7 +61,7 @@ struct CallArguments {
   bool has_executor_pointer = true;
 };
 
-// What the C function gets of them.
+// The arguments of the C function.
 struct CallHandles {
   std::vector<void*> tensors;  // aclTensor*, or aclTensorList*
   aclIntArray* array = nullptr;
@@ -75,10 +77,10 @@ using Phase1Call =
 // The handles without objects: numbers, reals and flags.
 CallHandles values_of(const CallArguments& arguments);
 
-// Flags that belong to the form of a call, by name: no test changes them.
+// Flags that select the form of a call, by name: no test changes them.
 using FixedFlags = std::map<std::string, bool>;
 
-// What Description::phase1 takes. An argument of a list is the list's handle in CallHandles::tensors.
+// The arguments of Description::phase1. An argument of a list is the list's handle in CallHandles::tensors.
 struct DescribedCall {
   std::vector<void*> handles;
   openaclnn_verify::Arguments arguments;
@@ -87,7 +89,7 @@ DescribedCall described_call(const openaclnn_verify::Description& description, c
                              const FixedFlags& fixed);
 Phase1Call phase1_of(const openaclnn_verify::Description& description, const FixedFlags& fixed = {});
 
-// Makes the objects, calls phase 1 and destroys the executor it may have made.
+// Creates the objects, calls phase 1 and destroys its executor if there is one.
 Outcome run_phase1(const CallArguments& arguments, const Phase1Call& phase1);
 
 }  // namespace openaclnn_test

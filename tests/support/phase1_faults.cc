@@ -1,4 +1,4 @@
-// Faults that every operator has, made from the description of a valid call.
+// Makes the faults of every operator from the description of a valid call.
 #include "support/phase1_faults.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ Fault of_tensor(Rule rule, std::string what, Part part, std::function<void(Tenso
       std::move(sentence));
 }
 
-// Bad handles, with the array at its place among the tensors.
+// Bad handles, with the array at its position among the tensors.
 void add_bad_handles(const CallArguments& call, std::vector<Fault>& list) {
   constexpr std::pair<Handle, const char*> kStates[] = {
       {Handle::stale, "a destroyed handle"},
@@ -68,7 +68,7 @@ void add_bad_extents(const CallArguments& call, std::vector<Fault>& list) {
   }
 }
 
-// The contiguous strides, but all steps along the first dim lead to the same place.
+// The contiguous strides, except that all steps along the first dim lead to the same address.
 Shape repeating_strides(const Shape& dims) {
   Shape strides(dims.size(), 1);
   for (size_t k = dims.size() - 1; k > 0; --k) strides[k - 1] = strides[k] * dims[k];

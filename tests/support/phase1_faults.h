@@ -1,6 +1,6 @@
-// The validation of phase 1 as data: every fault with the rule that finds it. A room describes a valid call and the faults of its
-// own rules. The faults of the rules that hold for every parameter are made from that description: pointers, handles, extents,
-// formats and outputs that overlap themselves.
+// The validation of phase 1 as data: every fault with the rule that finds it. A room describes a valid call
+// and the faults of its own rules. The faults of the rules for every parameter are made from that
+// description: pointers, handles, extents, formats and outputs that overlap themselves.
 #pragma once
 
 #include <functional>
@@ -33,7 +33,8 @@ const char* rule_name(Rule rule);
 // The code that a broken rule returns.
 constexpr int code_of(Rule rule) { return rule <= kRequiredRule ? kNull : kInvalid; }
 
-// What a fault spoils. Faults that share a part cannot be combined. Strides belong to the dims.
+// The part of the call that a fault changes. Faults that share a part cannot be combined. Strides belong to
+// the dims.
 struct Part {
   enum Kind {
     workspace_pointer,
@@ -66,12 +67,12 @@ Fault bad_number(Rule rule, std::string what, size_t number, int64_t value,
                  std::vector<std::string> sentence);
 Fault bad_layout(std::string what, std::string text, std::vector<std::string> sentence);
 Fault bad_array(std::string what, std::vector<int64_t> values, std::vector<std::string> sentence);
-// Anything else: a fault that needs several changes at once.
+// Any other fault that needs several changes at once.
 Fault bad_call(Rule rule, std::string what, std::vector<Part> parts,
                std::function<void(CallArguments&)> apply, std::vector<std::string> sentence);
 
-// One operator, or one form of its call, as data: the one description that the tests of its refusals, the tables of
-// (parameter x fault) and the fuzzers work with.
+// One operator, or one form of its call, as data: the one description for the tests of its rejections, the
+// tables of (parameter x fault) and the fuzzers.
 struct Schema {
   std::string function = {};  // the phase 1
   CallArguments valid;
@@ -80,23 +81,25 @@ struct Schema {
   std::vector<std::string> number_names = {};
   std::vector<size_t> attributes = {};  // the numbers that are attributes; others describe faults
   std::vector<Fault> faults = {};       // of the operator's own rules; within a row in the order of finding
-  // What the rules of dtypes, shapes, attributes and host arrays say of a call that is not spoilt otherwise: a part of the
-  // sentence that names the parameter; empty: nothing. Written from the public header. Any call may be asked about.
+  // The results of the rules of dtypes, shapes, attributes and host arrays for a call without other faults:
+  // a part of the error message that names the parameter, or an empty text. Written from the public header.
+  // Any call may be passed.
   std::function<std::string(const CallArguments&)> refusal = {};
 
   Outcome run(const CallArguments& arguments) const { return run_phase1(arguments, phase1); }
 };
 
-// A schema without faults. `valid` has values only: names, roles and the call come from the description. An argument of a list is the
-// only tensor of that list, named "grads[0]". Throws std::logic_error when the values are not those of the parameters.
+// Returns a schema without faults. `valid` has values only: names, roles and the call come from the
+// description. An argument of a list is the only tensor of that list, named "grads[0]". Throws
+// std::logic_error if the values are not those of the parameters.
 Schema schema_of(const openaclnn_verify::Description& description, CallArguments valid,
                  const FixedFlags& fixed = {});
 void append(std::vector<Fault>& faults, std::vector<Fault> more);
 
-// As error sentences show shapes and strides.
+// Shapes and strides in the form of error messages.
 std::string list_text(const Shape& values);
 
-// Words of a refusal(): the tensor's dtype is none of those; the dims, as a sentence begins.
+// Parts of a refusal(): the tensor's dtype is none of those; the dims, as at the start of a message.
 bool has_dtype(const TensorArgument& tensor, std::initializer_list<aclDataType> accepted);
 std::string says_dtype(const TensorArgument& tensor);
 std::string says_shape(const TensorArgument& tensor);

@@ -136,7 +136,7 @@ TEST_P(Phase1Refusals, EveryFaultHasItsCodeAndSentence) {
   });
 }
 
-// Of two faults in one call the earlier one decides.
+// The earlier one of two faults in one call determines the code.
 TEST_P(Phase1Refusals, TheFirstOfTwoFaultsDecides) {
   in_mode([](const Refusals& form) {
     const std::vector<Fault> list = all_faults(form.schema);
@@ -178,7 +178,7 @@ TEST_P(Phase1Refusals, AcceptsExactlyTheListedDtypes) {
   }
 }
 
-// What the room says of this operator.
+// The room's own tables for this operator.
 TEST_P(Phase1Refusals, AnswersTheTrialsOfTheOperator) {
   in_mode([](const Refusals& form) {
     for (const Trial& trial : form.trials) {
@@ -196,7 +196,7 @@ TEST_P(Phase1Refusals, AnswersTheTrialsOfTheOperator) {
   });
 }
 
-// The reach of each tensor's dims, strides and offset.
+// The extent of each tensor's dims, strides and offset.
 TEST_P(Phase1Refusals, RefusesExtentsThatLeaveInt64) {
   const Schema& schema = GetParam().schema;
   constexpr int64_t kHuge = int64_t{1} << 62;
@@ -207,7 +207,7 @@ TEST_P(Phase1Refusals, RefusesExtentsThatLeaveInt64) {
   };
   for (size_t k = 0; k < schema.valid.tensors.size(); ++k) {
     if (!schema.valid.tensors[k].is_given()) continue;
-    // Each half of the reach fits, the whole does not.
+    // Each half of the extent fits, the whole does not.
     const int64_t half = kHuge / element_bytes(schema.valid.tensors[k].dtype);
     for (const Extent& extent : {Extent{{-1}, {}, 0, "negative"},
                                  {{4, -8}, {}, 0, "dim 1 is negative"},
@@ -253,7 +253,7 @@ TEST_P(Phase1Refusals, RefusesOutputsThatOverlapThemselvesButNotInputs) {
     const auto run = [&](const Shape& last_two) {
       CallArguments arguments = schema.valid;
       Shape& strides = arguments.tensors[k].strides;
-      strides.assign(rank, 1000);  // beyond what the last two dims reach
+      strides.assign(rank, 1000);  // beyond the extent of the last two dims
       std::copy(last_two.begin(), last_two.end(), strides.end() - 2);
       return schema.run(arguments);
     };

@@ -1,5 +1,5 @@
-// The suite of what every phase 1 accepts and refuses. A room instantiates it with its schemas, and with tables of what only
-// this operator accepts and refuses:
+// The suite of calls that every phase 1 accepts and rejects. A room instantiates it with its schemas, and
+// with tables of calls that only this operator accepts and rejects:
 //   INSTANTIATE_TEST_SUITE_P(Embedding, Phase1Refusals, testing::ValuesIn(refusals()), Refusals::name_of);
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace openaclnn_test {
 
-// A change to the schema's valid call, and the answer to it.
+// A change to the schema's valid call, and the expected result.
 struct Trial {
   std::string what;
   std::function<void(CallArguments&)> change;
@@ -34,14 +34,15 @@ Trial refuses(std::string what, std::function<void(CallArguments&)> change, std:
 std::function<void(CallArguments&)> with_dims(std::vector<std::pair<size_t, Shape>> dims);
 std::function<void(CallArguments&)> with_layout(std::string text);
 
-// Texts that no layout is, each refused with the start of the text on one line.
+// Texts that are not layouts; each is rejected with the start of the text on one line.
 std::vector<Trial> wrong_layouts(const char* name = "layoutOptional");
-// Each value in place of the number, and the borders of int64_t. Sentences begin with "<name of the number> is <value>".
+// Each value in place of the number, and the borders of int64_t. Error messages start with "<name of the
+// number> is <value>".
 std::vector<Trial> wrong_numbers(const Schema& schema, size_t number, std::vector<int64_t> values);
 
 void append(std::vector<Trial>& trials, std::vector<Trial> more);
 
-// When the tensors `together` all have one dtype, exactly the accepted dtypes pass.
+// If the tensors `together` all have one dtype, exactly the accepted dtypes pass.
 struct AcceptedDtypes {
   std::vector<size_t> together;
   std::vector<aclDataType> accepted;
@@ -50,18 +51,19 @@ struct AcceptedDtypes {
 struct Refusals {
   std::string name;  // of the form of the call, or of the process's mode
   Schema schema;
-  int least_pairs = 0;           // so many pairs of faults are tried at least
+  int least_pairs = 0;           // at least this many pairs of faults are tried
   bool needs_workspace = false;  // the valid call
   std::vector<AcceptedDtypes> dtypes = {};
   std::vector<Trial> trials = {};
-  // Settings of a process in which the schema's faults hold; each test of such a form runs in a process of its own.
+  // Settings of a process in which the schema's faults apply; each test of such a form runs in a separate
+  // process.
   std::map<std::string, std::string> environment = {};
 
   static std::string name_of(const testing::TestParamInfo<Refusals>& info);
   friend void PrintTo(const Refusals& refusals, std::ostream* out) { *out << refusals.name; }
 };
 
-// A schema with faults that only a mode has. Without that mode each of them is accepted, which the trials say.
+// A schema with faults of one mode. Without that mode each of them is accepted, as the trials say.
 Schema with_faults(Schema schema, std::vector<Fault> faults);
 std::vector<Trial> accepted_faults(const std::vector<Fault>& faults);
 
@@ -70,7 +72,7 @@ inline const std::map<std::string, std::string> kStrictCheck = {{"OPENACLNN_CHEC
 
 class Phase1Refusals : public testing::TestWithParam<Refusals> {
  protected:
-  // Runs the body, in a process of the form's settings if it has some.
+  // Runs the body, in a process with the form's settings if it has some.
   void in_mode(const std::function<void(const Refusals&)>& body);
 };
 

@@ -1,4 +1,4 @@
-// Faults of phase 2, made from the description of a call that runs, and the loops over them.
+// Makes faults of phase 2 from the description of a call that runs, and loops over them.
 #include "support/phase2_faults.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct LaunchFault {
   std::string what;
   int code;
   std::vector<std::string> sentence;
-  std::vector<std::string> parts;  // what it spoils: faults that share a part cannot be combined
+  std::vector<std::string> parts;  // the parts that it changes: faults that share a part cannot be combined
   std::function<void(LaunchArguments&)> apply;
 };
 
@@ -143,7 +143,7 @@ bool share_a_part(const LaunchFault& one, const LaunchFault& other) {
          one.parts.end();
 }
 
-// The same call is tried with many dtypes; the list of rows is as long as that of one.
+// The same call is tried with many dtypes; the list of rows has the length of one.
 void print_once(const std::string& line) {
   static std::set<std::string> printed;
   if (printed.insert(line).second) std::printf("%s\n", line.c_str());

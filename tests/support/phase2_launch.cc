@@ -1,4 +1,4 @@
-// Running phase 2 of a described call, with whatever arguments.
+// Runs phase 2 of a described call, with any arguments.
 #include "support/phase2_launch.h"
 
 #include <span>
@@ -40,7 +40,7 @@ Planned plan_launch(const Launch& launch, const std::vector<HostTensor>& tensors
   return planned;
 }
 
-// An executor that the operator under test must not run: of an empty call of one of two operators.
+// An executor that the operator under test must not run, of an empty call of one of two operators.
 aclOpExecutor* executor_of_another_operator(const Launch& launch) {
   const int64_t dims[] = {0, 0};
   const int64_t one[] = {1};
@@ -74,7 +74,7 @@ HostTensor moved(const HostTensor& tensor, int64_t bytes) {
 }
 
 Launch make_launch(const char* function, const Case& made, Placement placement) {
-  use_device();  // library memory is that of a device
+  use_device();  // library memory belongs to a device
   Launch launch;
   launch.function = function;
   launch.phase1 = made.phase1;

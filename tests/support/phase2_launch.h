@@ -1,4 +1,4 @@
-// One phase 2 of an operator as data: a call that runs, and its arguments open to any number of faults.
+// One phase 2 of an operator as data: a call that runs, and its arguments, open to any number of faults.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ Launch copy_of(const Launch& launch);
 // The launch with its tensors, a guarded workspace and the default stream.
 Outcome run_launch(const Launch& launch, Placement workspace = Placement::ends_at_guard);
 
-// Everything phase 2 gets.
+// All arguments of phase 2.
 struct LaunchArguments {
   enum class Executor { planned, null, foreign_bits, destroyed, of_another_operator };
   Executor executor = Executor::planned;
@@ -60,17 +60,19 @@ struct LaunchArguments {
 // The launch's own tensors.
 LaunchArguments valid_arguments(const Launch& launch, void* workspace, uint64_t workspace_bytes);
 
-// Phase 1, then phase 2, and a second phase 2 that must find the executor consumed whatever the first one returned.
+// Runs phase 1, then phase 2, and a second phase 2 that must find the executor consumed after any result of
+// the first one.
 Outcome run_arguments(const Launch& launch, const LaunchArguments& arguments);
 
 uint64_t required_workspace(const Launch& launch);
 
-// Tensors over other memory; `moved`: that many bytes behind their own address.
+// Tensors over other memory; `moved`: that many bytes after their own address.
 HostTensor placed_at(const HostTensor& tensor, const HostTensor& memory, void* address);
 HostTensor moved(const HostTensor& tensor, int64_t bytes);
 int64_t bytes_of(const HostTensor& tensor);
 
-// Remembers the contents of all tensors; `refused`: the outcome of a phase 2 that must fail and must not have changed them.
+// Stores the contents of all tensors; `refused`: the outcome of a phase 2 that must fail and must not have
+// changed them.
 Launch remembering(Launch launch);
 ::testing::AssertionResult refused(const Launch& launch, const LaunchArguments& arguments, int code,
                                    const std::vector<std::string>& sentence);

@@ -1,4 +1,5 @@
-// Which memory a phase 2 needs: what it accepts beside and instead of it, and what strict mode refuses.
+// Tests the memory of phase 2: the memory it accepts besides its own and instead of it, and the memory that
+// strict mode rejects.
 #include <algorithm>
 #include <span>
 
@@ -13,7 +14,7 @@ namespace {
 
 using Contents = std::vector<std::vector<std::byte>>;
 
-// What the call leaves in each tensor.
+// The results of the call in each tensor.
 Contents results_of(const Launch& launch) {
   const Launch fresh = copy_of(launch);
   EXPECT_TRUE(succeeded(run_launch(fresh)));
@@ -52,7 +53,7 @@ void expect_neighbours_work(const Launch& launch) {
   const auto required = static_cast<int64_t>(required_workspace(launch));
   int64_t total = required;
   for (const LaunchTensor& t : launch.tensors) total += bytes_of(t.tensor);
-  // The workspace comes first, and more than the required bytes of it are offered.
+  // The workspace comes first, with more than the required bytes.
   const HostTensor memory(ACL_INT8, {(total + 7) / 8 * 8});
   std::byte* place = static_cast<std::byte*>(memory.data()) + (total + 7) / 8 * 8 - total + required;
   LaunchArguments arguments = valid_arguments(launch, place - required, UINT64_MAX);
@@ -73,10 +74,10 @@ using Setter = aclnnStatus (*)(aclOpExecutor*, size_t, aclTensor*, void*);
 struct Update {
   Setter set;
   const char* function;
-  bool inputs, outputs;  // which parameters it counts, in this order
+  bool inputs, outputs;  // the parameters that it counts, in this order
 };
 
-// Sets the address of every parameter that `update` counts, and tries the index behind the last one.
+// Sets the address of every parameter that `update` counts, and tries the index after the last one.
 void set_addresses(const Update& update, const Launch& launch, std::span<aclTensor* const> handles,
                    aclOpExecutor* executor) {
   size_t index = 0;
@@ -140,7 +141,8 @@ void expect_unknown_memory_refused(const Launch& valid) {
         HostTensor(t.tensor.dtype(), t.tensor.dims(), Layout::contiguous, Placement::library).data();
     freed.tensors[k] = placed_at(t.tensor, t.tensor, address);
     EXPECT_TRUE(refused(launch, freed, 161002, sentence)) << "freed memory";
-    // Known memory, but the view begins before its block: by one element, which no other tensor's elements can reach.
+    // Known memory, but the view starts before its block: by one element, which no other tensor's elements
+    // can reach.
     if (t.tensor.numel() < 2) continue;
     LaunchArguments leaving = valid_arguments(launch, workspace.data(), required);
     leaving.tensors[k] = moved(t.tensor, -element_bytes(t.tensor.dtype()));

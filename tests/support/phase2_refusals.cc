@@ -26,7 +26,7 @@ TEST_P(Phase2Refusals, NeedsOnlyWhatItAccesses) {
   expect_only_needed_memory_matters(launch);
 }
 
-// The tests below place and set every tensor, so they take launches that access all of them.
+// The tests below place and set every tensor, so they use launches that access all of them.
 TEST_P(Phase2Refusals, AcceptsNeighbours) {
   if (GetParam().not_accessed.empty()) expect_neighbours_work(GetParam().launch());
 }

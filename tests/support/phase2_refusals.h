@@ -1,5 +1,6 @@
-// The suite of what every phase 2 accepts and refuses. A room instantiates it with calls that run:
-//   INSTANTIATE_TEST_SUITE_P(Embedding, Phase2Refusals, testing::ValuesIn(launches()), LaunchForm::name_of);
+// The suite of calls that every phase 2 accepts and rejects. A room instantiates it with calls that run:
+//   INSTANTIATE_TEST_SUITE_P(Embedding, Phase2Refusals, testing::ValuesIn(launches()),
+//   LaunchForm::name_of);
 #pragma once
 
 #include <gtest/gtest.h>

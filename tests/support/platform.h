@@ -1,4 +1,4 @@
-// On which platform the tests of this process run: what is said of the CPU's workspaces does not hold for others.
+// The platform of this process's tests: facts about the CPU's workspaces do not apply to others.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,5 @@
-// The table of (parameter x fault): every parameter of a schema with every value that a caller might wrongly pass.
+// The table of (parameter x fault): every parameter of a schema with every value that a caller might
+// wrongly pass.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -13,7 +14,7 @@ class Table {
  public:
   explicit Table(const Schema& schema) : schema_(schema) {}
 
-  // apply(call) spoils one parameter.
+  // apply(call) changes one parameter.
   template <class Apply>
   void add(std::string parameter, std::string fault, const Apply& apply) {
     Cell cell{std::move(parameter), std::move(fault), schema_.valid};
@@ -130,7 +131,7 @@ class Table {
   static constexpr std::pair<Handle, const char*> kHandles[] = {
       {Handle::null, "NULL"},
       {Handle::stale, "a destroyed handle"},
-      {Handle::foreign_bits, "bits that are no handle"},
+      {Handle::foreign_bits, "bits that are not a handle"},
       {Handle::other_kind, "a handle of another kind"}};
 
   static bool is_list_element(const TensorArgument& tensor) {

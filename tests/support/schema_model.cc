@@ -1,4 +1,4 @@
-// The model of phase 1 is written from the public headers: it shares no code with the library.
+// The model of phase 1. It is written from the public headers and shares no code with the library.
 #include "support/schema_model.h"
 
 #include <algorithm>
@@ -15,7 +15,8 @@ namespace {
 
 bool fits_int64(Wide value) { return value >= INT64_MIN && value <= INT64_MAX; }
 
-// Strides as the library understands them: NULL is row-major. Saturated: only tensors of refused extents get there.
+// Strides as the library interprets them: NULL is row-major. Saturated: only tensors of rejected extents
+// saturate.
 std::vector<Wide> strides_of(const TensorArgument& tensor) {
   if (!tensor.strides.empty()) return {tensor.strides.begin(), tensor.strides.end()};
   std::vector<Wide> strides(tensor.dims.size(), 1);
@@ -41,7 +42,7 @@ std::string extent_refusal(const TensorArgument& tensor) {
     if (fits_int64(count)) count *= tensor.dims[k];
     (strides[k] < 0 ? lowest : highest) += (tensor.dims[k] - 1) * strides[k];
   }
-  // The lowest byte may be -2^63, but then there is no distance to the end that fits.
+  // The lowest byte may be -2^63, but then the distance to the end does not fit.
   const Wide begin = lowest * bytes, end = (highest + 1) * bytes;
   const bool fits = fits_int64(count * bytes) && begin > INT64_MIN && fits_int64(begin) && fits_int64(end);
   return fits && fits_int64(end - begin) ? "" : name + "shape " + list_text(tensor.dims) + ", strides ";
@@ -52,7 +53,7 @@ bool has_plain_format(const TensorArgument& tensor) {
   return std::find(std::begin(kPlain), std::end(kPlain), static_cast<int>(tensor.format)) != std::end(kPlain);
 }
 
-// Each step along a dim must lead beyond all that the smaller strides reach.
+// Each step along a dim must exceed the reach of the smaller strides.
 bool may_overlap_itself(const TensorArgument& tensor) {
   if (std::ranges::count(tensor.dims, 0) > 0) return false;
   const std::vector<Wide> strides = strides_of(tensor);
@@ -99,7 +100,7 @@ Verdict verdict_of(const Schema& schema, const CallArguments& call) {
   }
   if (call.array && is_spoilt(call.array->handle)) return invalid(call.array->name + " is not a live");
   for (const TensorArgument& tensor : call.tensors) {
-    if (!tensor.is_given() || element_bytes(tensor.dtype) == 0) continue;  // such a dtype is refused below
+    if (!tensor.is_given() || element_bytes(tensor.dtype) == 0) continue;  // such a dtype is rejected below
     if (const std::string part = extent_refusal(tensor); !part.empty()) return invalid(part);
   }
   if (const std::string part = schema.refusal(call); !part.empty()) return invalid(part);

@@ -1,4 +1,5 @@
-// What phase 1 must answer to any call that a schema describes, and the table of (parameter x fault) that follows from it.
+// The expected result of phase 1 for any call that a schema describes, and the table of (parameter x fault)
+// based on it.
 #pragma once
 
 #include <string>
@@ -8,14 +9,14 @@
 
 namespace openaclnn_test {
 
-// A code, and what its sentence must contain besides the function's name; 0: accepted.
+// A code, and a part of its error message besides the function's name; 0: accepted.
 struct Verdict {
   int code = 0;
   std::string part;
 };
 
-// The rules that hold for every operator (pointers, handles, extents, formats, outputs that overlap themselves) and the
-// schema's own. The part belongs to the first fault only when there is just one.
+// The rules for every operator (pointers, handles, extents, formats, outputs that overlap themselves) and
+// the schema's own. The part belongs to the first fault only if there is just one.
 Verdict verdict_of(const Schema& schema, const CallArguments& call);
 
 // One parameter of the valid call with one value that a caller might try.
@@ -24,10 +25,10 @@ struct Cell {
   CallArguments call;
 };
 
-// Every parameter with every fault of its kind, borders that are accepted included.
+// Every parameter with every fault of its kind, including accepted border values.
 std::vector<Cell> all_cells(const Schema& schema);
 
-// Values at which integers, reals and strides break: for the table, and for fuzzers.
+// Values at the limits of integers, reals and strides, for the table and for fuzzers.
 inline constexpr int64_t kBorders[] = {INT64_MIN,
                                        INT64_MIN + 1,
                                        -(int64_t{1} << 32),

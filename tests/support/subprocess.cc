@@ -51,7 +51,7 @@ ProcessResult run_self(const std::vector<std::string>& arguments,
   posix_spawn_file_actions_addclose(&actions, ends[0]);
   posix_spawn_file_actions_addclose(&actions, ends[1]);
   pid_t child = 0;
-  // Under an emulator the interpreter of /proc/self/exe is the emulator itself; the program's own path is not.
+  // Under an emulator the interpreter of /proc/self/exe is the emulator; the program's own path is not.
   const int spawned = posix_spawn(&child, argument_texts[0].c_str(), &actions, nullptr,
                                   pointers(argument_texts).data(), pointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);

@@ -1,4 +1,5 @@
-// Running the test program once more with other settings: the library reads its environment once per process.
+// Runs the test program again with other settings, because the library reads its environment once per
+// process.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,8 +15,8 @@ struct ProcessResult {
   std::string output;  // stdout and stderr
 };
 
-// Runs /proc/self/exe with the arguments and the environment of this process, without its OPENACLNN_* variables (but with
-// OPENACLNN_TEST_SEED) and with `environment` added.
+// Runs /proc/self/exe with the arguments and the environment of this process, without its OPENACLNN_*
+// variables (except OPENACLNN_TEST_SEED) and with `environment` added.
 ProcessResult run_self(const std::vector<std::string>& arguments,
                        const std::map<std::string, std::string>& environment);
 
@@ -28,7 +29,7 @@ bool ran_and_passed(const ProcessResult& result);
 void expect_suite_passes(const std::string& suite, const std::map<std::string, std::string>& environment,
                          const std::string& filter = "");
 
-// True in the process that run_suite(suite) has started. `suite` may end in InProcess.
+// True in the process that run_suite(suite) started. `suite` may end in InProcess.
 bool is_process_of(std::string suite);
 
 }  // namespace openaclnn_test

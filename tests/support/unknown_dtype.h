@@ -1,4 +1,4 @@
-// What plan() says of an argument with a dtype that the checks of an operator should have refused.
+// Tests that plan() rejects an argument with a dtype that the checks of an operator should have rejected.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Tests name what judges results without saying where it comes from.
+// Names the judges of src/verify for tests, without their location.
 #pragma once
 
 namespace openaclnn_verify {}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Proves the promises of SECURITY.md layer by layer: builds what a layer needs, runs it and judges one figure against a goal."""
+"""Proves the promises of SECURITY.md layer by layer: builds what a layer needs, runs it and compares one figure with a goal."""
 import argparse
 import importlib
 import json
@@ -42,7 +42,7 @@ def parse(arguments):
 
 
 def run_layer(layer, workshop):
-    """One row of the table. Whatever goes wrong inside a layer is a verdict, never the end of the run."""
+    """Returns one row of the table. Any error inside a layer becomes a verdict and does not end the run."""
     start = time.monotonic()
     try:
         result = layer.run(workshop)
@@ -76,7 +76,7 @@ def main(arguments):
         print(f"== {layer.__name__.removeprefix('layers.')}: {layer.__doc__.splitlines()[0]}", flush=True)
         rows.append(run_layer(layer, workshop))
         print(f"== {rows[-1]['figure']} ({'met' if rows[-1]['met'] else 'NOT met'}, {rows[-1]['seconds']:.0f} s)", flush=True)
-        if options.save and options.deep:  # at once: whatever ends the run later, this row is kept
+        if options.save and options.deep:  # # at once, so that this row is kept if the run ends early
             append_deep_run(ROOT / "docs" / "deep_runs.md", rows[-1])
     print_table(rows)
     if options.json:

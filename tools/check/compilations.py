@@ -1,4 +1,4 @@
-"""The compilations of a preset, taken from its compile_commands.json: what decides whether a compiler accepts a source, and nothing else."""
+"""The compilations of a preset from its compile_commands.json, reduced to the options that decide whether a compiler accepts a source."""
 import json
 import pathlib
 import re
@@ -7,11 +7,11 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 
-# Optimisation, debug information and instrumentation change what a compiler makes of a source that it accepts. Without them most
-# compilations of one preset are those of another, and ccache knows the rest.
+# Optimisation, debug information and instrumentation do not decide whether a compiler accepts a source. Without them most compilations of one preset
+# equal those of another, and ccache has the rest.
 IRRELEVANT = re.compile(r"-(O\w*|g\d?|[UD]_FORTIFY_SOURCE(=\d)?|DNDEBUG|f(no-)?(sanitize|profile|coverage|stack|cf-protection)\b.*|"
                         r"fno-omit-frame-pointer|ffile-prefix-map=.*|Winvalid-pch)$")
-# What sources see of -fsanitize=thread.
+# Options and macros of -fsanitize=thread that sources can see.
 THREAD_SANITIZER = "-D__SANITIZE_THREAD__=1"
 
 
@@ -20,7 +20,7 @@ class Compilation:
     compiler: str
     options: tuple
     source: str
-    folder: str  # in which it is compiled
+    folder: str  # the working directory of the compilation
 
     @staticmethod
     def of(entry):
@@ -29,7 +29,7 @@ class Compilation:
         options = []
         words = iter(words)
         for word in words:
-            if word in ("-o", "-include"):  # the output; headers that g++ compiled in advance, which decide nothing
+            if word in ("-o", "-include"):  # outputs, and precompiled headers of g++, which do not matter here
                 next(words)
             elif re.match(r"-fsanitize=.*\bthread\b", word):
                 options.append(THREAD_SANITIZER)
@@ -38,11 +38,11 @@ class Compilation:
         return Compilation(pathlib.Path(compiler).name, tuple(options), entry["file"], entry["directory"])
 
     def key(self):
-        """What compilations have in common that one of them can stand for: of presets with -Werror and without, compile the first."""
+        """A key that is equal for compilations of which one suffices. It ignores -Werror: compile presets with -Werror first."""
         return self.compiler, tuple(option for option in self.options if option != "-Werror"), self.source
 
     def run(self):
-        """What the compiler has against the source; empty when it accepts it."""
+        """Compiles the source. Returns the compiler's output, or an empty text if it accepts the source."""
         with tempfile.TemporaryDirectory() as made:
             command = ["ccache", self.compiler, *self.options, "-O0", "-c", self.source, "-o", f"{made}/object.o"]
             done = subprocess.run(command, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -51,7 +51,7 @@ class Compilation:
 
 
 class Includes:
-    """Which files of the project a source reaches by its includes in quotes; paths are relative to the root."""
+    """Finds the project's files that a source reaches by quoted includes. Paths are relative to the root."""
 
     PATHS = ("src", "tests", "include", "include/aclnn", "include/aclnnop", "bench", "cli", "examples/train", "")
 
@@ -63,7 +63,7 @@ class Includes:
         return self._read(path)[0]
 
     def reached_from(self, source):
-        """Of a source outside the root, or one that a build made, the name stays as it is."""
+        """Sources outside the root, and those that a build made, keep their names."""
         path = pathlib.Path(source)
         reached, left = set(), [str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)]
         while left:
@@ -90,6 +90,6 @@ class Includes:
 
 
 def compilations(build_folder):
-    """Those of a configured preset whose sources exist; the others are made from the built library."""
+    """Returns the compilations of a configured preset whose sources exist. Others compile files that the build generates."""
     entries = json.loads((pathlib.Path(build_folder) / "compile_commands.json").read_text())
     return [Compilation.of(entry) for entry in entries if pathlib.Path(entry["file"]).exists()]

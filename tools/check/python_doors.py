@@ -3,8 +3,8 @@
 
 usage: python_doors.py LIBRARY
 
-Prints a line for each wrong code, then figures; exits 1 when there is one. Integers are passed as they are: ctypes cuts them to 64 bits,
-so that -1 arrives as 2^64 - 1, which is how most of such sizes come about.
+Prints a line for each wrong code, then figures; exits 1 if there is a wrong code. Integers are passed unchanged: ctypes cuts them to 64 bits, so that
+-1 arrives as 2^64 - 1, which is how most such sizes arise.
 """
 import ctypes
 import sys
@@ -25,7 +25,7 @@ class Doors:
         return (self.library.aclGetRecentErrMsg() or b"").decode()
 
     def judge(self, what, value, code, allowed):
-        """Counts a call; a refusal must also have its sentence, with the code."""
+        """Counts a call. A rejection must also have an error message with the code."""
         said = self.text()
         self.calls += 1
         right = code in allowed and (code == OK) == (said == "") and (code == OK or f" [{code} " in said)
@@ -46,7 +46,7 @@ class Doors:
                     free.get(name, self.library.aclrtFree)(block)
 
     def copies(self, stream):
-        """Through memory of the library, and, where nothing can have so many bytes, of Python."""
+        """Uses memory of the library or, where the library cannot provide so many bytes, of Python."""
         block = ctypes.c_void_p()
         self.library.aclrtMalloc(ctypes.byref(block), ctypes.c_size_t(32), MALLOC_HUGE_FIRST)
         mine = ctypes.create_string_buffer(64)
@@ -57,7 +57,7 @@ class Doors:
             possible = 0 <= value < HALF
             for to, source in ((block, address), (ctypes.c_void_p(address), block), (ctypes.c_void_p(address), address + 32)):
                 if to is not block and source is not block and possible and value > 1:
-                    continue  # only the caller knows how much there is
+                    continue  # only the caller knows the size of its memory
                 source = ctypes.c_void_p(source) if isinstance(source, int) else source
                 allowed = (OK,) if value in (0, 1) else (INVALID,)
                 self.judge("aclrtMemcpy", value, self.library.aclrtMemcpy(to, room, source, count, COPY_DEFAULT), allowed)

@@ -28,7 +28,7 @@ def commit_of(root):
 
 
 def write_document(path: pathlib.Path, rows):
-    """Replaces the rows that were run; those of other layers keep their dates."""
+    """Replaces the rows of the layers that ran; other rows keep their dates."""
     text = path.read_text()
     before, rest = text.split(BEGIN)
     old, after = rest.split(END)
@@ -45,7 +45,7 @@ def write_document(path: pathlib.Path, rows):
 
 
 def append_deep_run(path: pathlib.Path, row):
-    """Adds a row to the log's table, which ends the page."""
+    """Adds a row to the log's table, which is the end of the page."""
     run = f"{datetime.date.today()}, {commit_of(path.parent)}, {platform.machine()}, {row['seconds'] / 60:.0f} min"
     with path.open("a") as log:
         log.write(f"| {run} | {row['layer']} | {row['figure']} | {'met' if row['met'] else 'MISSED'} |\n")

@@ -1,4 +1,4 @@
-"""What a layer works with: builds presets, runs programs under a time limit, and reads the figures that they print."""
+"""The tools of a layer: builds presets, runs programs under a time limit, and reads the figures that they print."""
 import os
 import pathlib
 import re
@@ -8,12 +8,12 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-# A program of a layer reports with lines "figure NAME VALUE"; everything else that it prints is for people.
+# A program of a layer reports with lines "figure NAME VALUE". All its other output is for people.
 FIGURE = re.compile(r"^figure (\w+) (-?[0-9.]+(?:e[+-]?\d+)?)$", re.M)
 
 
 class Failure(Exception):
-    """A layer cannot give its figure: the sentence says why, and becomes the figure."""
+    """A layer cannot give its figure. The error message says why, and replaces the figure."""
 
 
 @dataclass
@@ -31,11 +31,11 @@ class Output:
         return {name: float(value) for name, value in FIGURE.findall(self.text)}
 
 
-FULL_DEEP_HOURS = 9  # what --deep takes on two cores when nothing shortens it
+FULL_DEEP_HOURS = 9  # duration of --deep on two cores when nothing shortens it
 
 
 def moved(folder, source):
-    """Whether a build folder was configured for another tree, which CMake refuses."""
+    """Returns whether a build folder was configured for another tree, which CMake refuses."""
     cache = folder / "CMakeCache.txt"
     return cache.exists() and f"CMAKE_HOME_DIRECTORY:INTERNAL={source}\n" not in cache.read_text()
 
@@ -47,19 +47,19 @@ class Workshop:
         self.hours = hours  # a deep run may be given less than its full time
 
     def pick(self, fast, standard, deep):
-        """The value for the depth of this run: how many seconds, how many cases."""
+        """Returns the value for the depth of this run: seconds, or a number of cases."""
         return {"fast": fast, "standard": standard, "deep": deep}[self.depth]
 
     def shorten(self, deep):
-        """The part of a deep run's seconds or cases that the hours of this run leave: at least 1."""
+        """Returns the share of a deep run's seconds or cases that fits the hours of this run: at least 1."""
         return max(1, int(deep * min(1, self.hours / FULL_DEEP_HOURS)))
 
     def setup(self, *groups):
         self._dev("setup", *groups)
 
     def build(self, preset, *targets, source=None):
-        """Configures and builds; returns the build folder. With targets only those are built. `source` is the tree that has the preset,
-        when it is not that of the workshop."""
+        """Configures and builds; returns the build folder. With targets, only those are built. `source` is the tree that has the preset, if it is
+        not that of the workshop."""
         source = source or self.root
         folder = self.root / "build" / preset
         self.setup(*[group for group in ("arm64", "fuzz") if group == preset])
@@ -81,14 +81,14 @@ class Workshop:
         return folder
 
     def planted_source(self):
-        """The copy of the tree that has the bugs of tests/planted, brought up to date."""
+        """Returns the up-to-date copy of the tree that has the bugs of tests/planted."""
         return pathlib.Path(self.run([sys.executable, self.root / "tools/planted_sources"], seconds=120).text.strip())
 
     def program(self, preset, name):
         return str(self.root / "build" / preset / "bin" / name)
 
     def run(self, command, seconds, env=None, accept=(0,), quiet=True):
-        """Runs a command for at most so many seconds. A status that is not accepted shows the output's end and fails the layer."""
+        """Runs a command for at most this many seconds. A status that is not accepted prints the end of the output and fails the layer."""
         command = [str(word) for word in command]
         try:
             done = subprocess.run(command, cwd=self.root, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
@@ -108,8 +108,8 @@ class Workshop:
         return output
 
     def run_shares(self, commands, seconds, env=None):
-        """Runs the shares of one job side by side. Returns their figures added up, and whether all exited with 0; of one that did not,
-        the end of what it printed is shown."""
+        """Runs the shares of one job in parallel. Returns the sums of their figures, and whether all exited with 0. Prints the end of the output
+        of a share that did not."""
         with ThreadPoolExecutor(len(commands)) as pool:
             outputs = list(pool.map(lambda command: self.run(command, seconds, env, accept=(0, 1)), commands))
         total = Counter()

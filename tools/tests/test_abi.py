@@ -1,4 +1,4 @@
-# Changes a small public header in ways that break programs, and in ways that do not, and expects tools/check_abi to tell which is which.
+# Changes a small public header in ways that break programs and in ways that do not, and expects tools/check_abi to distinguish them.
 import pathlib
 import shutil
 import subprocess

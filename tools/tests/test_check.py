@@ -1,4 +1,4 @@
-# Runs tools/check on made-up layers in a small tree: what a layer does wrong must become a verdict, and the table must stay true.
+# Runs tools/check on made-up layers in a small tree: errors of a layer must become verdicts, and the table must stay correct.
 import json
 import pathlib
 import shutil
@@ -62,7 +62,7 @@ class Check(unittest.TestCase):
         return done.returncode, done.stdout
 
     def row(self, name, *arguments):
-        """Runs one layer; returns the exit status, its row, and what was printed."""
+        """Runs one layer; returns the exit status, its row, and its output."""
         file = self.root / "rows.json"
         code, output = self.check(name, "--json", str(file), *arguments)
         rows = json.loads(file.read_text())

@@ -1,4 +1,4 @@
-# What ./dev check compilers takes from compile_commands.json, and what compilers say about it.
+# Tests how ./dev check compilers reads compile_commands.json and reports the compilers' output.
 import json
 import pathlib
 import shutil

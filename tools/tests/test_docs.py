@@ -1,4 +1,4 @@
-# Gives the site's maker pages with dead links, and headers with comments, and looks at what it makes of them.
+# Tests tools/docs with pages that have dead links, and with headers that have comments.
 import pathlib
 import re
 import shutil

@@ -1,4 +1,4 @@
-# Runs tools/gpu in a small tree with made-up programs: whatever goes wrong there becomes a sentence, and what can still be tested is.
+# Runs tools/gpu in a small tree with made-up programs: each problem becomes an error message, and the remaining tests run.
 import os
 import pathlib
 import shutil
@@ -46,7 +46,7 @@ class Gpu(unittest.TestCase):
         path.chmod(0o755)
 
     def carry(self, **what):
-        """Puts programs into build/cuda, as from another machine; what the tests of one of them do."""
+        """Puts programs into build/cuda, as from another machine, with the given behaviour of one program's tests."""
         for name in ("libopenaclnn.so.1", "libopenaclnn_cuda.so"):
             self.stub(f"build/cuda/lib/{name}", "")
         for name in ("cuda_gpu_test", "cases_test", "layouts_test"):

@@ -1,4 +1,4 @@
-# Tests of ./dev gpu --counts with a bench that says what a test wants.
+# Tests of ./dev gpu --counts with a made-up bench that prints the lines each test needs.
 """usage: test_gpu_counts.py"""
 import json
 import pathlib

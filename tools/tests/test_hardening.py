@@ -38,13 +38,13 @@ class CheckHardening(unittest.TestCase):
     def build(self, *extra, source=SOURCE, without=()):
         (self.root / "a.c").write_text(source)
         flags = [flag for name, flag in FLAGS.items() if name not in without]
-        # After the optimisation level, since some compilers set these by themselves.
+        # They follow the optimisation level, because some compilers set these by themselves.
         command = ["gcc", "-O2", "-U_FORTIFY_SOURCE", "-fno-stack-protector", "-fcf-protection=none", "-fvisibility=hidden", "-shared",
                    *([] if "pic" in without else ["-fPIC"]), *flags, str(self.root / "a.c"), "-o", str(self.root / "liba.so"), *extra]
         subprocess.run(command, check=True, capture_output=True, text=True)
 
     def faults(self):
-        """The rules that are broken, and all that was printed."""
+        """Returns the rules that are broken, and all output."""
         result = subprocess.run([sys.executable, str(TOOL), str(self.root / "liba.so"), str(self.root / "golden.txt")],
                                 capture_output=True, text=True)
         found = re.findall(r"^FAULT (\w+)", result.stdout, re.M)

@@ -1,4 +1,4 @@
-# Gives each rule of tools/check_language a text that it must find and one that it must not.
+# Gives each rule of tools/check_language a text that it must find and one that it must not find.
 import importlib.machinery
 import importlib.util
 import pathlib

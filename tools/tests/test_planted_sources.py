@@ -1,4 +1,4 @@
-# The patches that plant bugs: they apply to the sources as they are, and tools/planted_sources keeps a copy up to date without losing edits.
+# Tests of the patches that plant bugs: they apply to the present sources, and tools/planted_sources updates a copy without losing edits.
 import pathlib
 import re
 import shutil
@@ -19,7 +19,7 @@ def added_lines(text):
 
 
 class Tree(unittest.TestCase):
-    """The bugs of this tree."""
+    """Tests of this tree's bugs."""
 
     def setUp(self):
         self.patches = {path.relative_to(PATCHES).as_posix(): path.read_text() for path in PATCHES.rglob("*") if path.is_file()}
@@ -57,7 +57,7 @@ class Tree(unittest.TestCase):
 
 
 class Tool(unittest.TestCase):
-    """What the tool does with a small tree."""
+    """Tests of the tool with a small tree."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -1,4 +1,4 @@
-# tools/remove_op in a copy of the project: what it lists exists and is little, and what it deletes is all that new_op made.
+# Tests tools/remove_op in a copy of the project: its list is correct and short, and it deletes everything that new_op made.
 import pathlib
 import re
 import shutil
@@ -37,7 +37,7 @@ class RemoveOp(unittest.TestCase):
             remove_op.delete(remove_op.plan(user, self.root), user, self.root)
 
     def test_each_operator_leaves_few_lines_elsewhere(self):
-        for room, operator in reversed(read_rooms(ROOT).items()):  # a room of lists comes behind the operator that it is built on
+        for room, operator in reversed(read_rooms(ROOT).items()):  # a room of lists comes after the operator that it is built on
             with self.subTest(room=room):
                 self.remove_users(room)
                 removal = remove_op.plan(room, self.root)

@@ -33,7 +33,7 @@ class Reproducible(unittest.TestCase):
     def check(self, source):
         (self.root / "a.c").write_text(source)
         command = [sys.executable, "-B", str(self.root / "tools" / "check" / "check.py"), "reproducible"]
-        # What a difference leaves behind goes with the folder of the test.
+        # The differing output is deleted with the test's folder.
         done = subprocess.run(command, capture_output=True, text=True, env={"PATH": "/usr/bin:/bin", "TMPDIR": str(self.root / "build")})
         return done.returncode, done.stdout + done.stderr
 

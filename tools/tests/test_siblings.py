@@ -1,4 +1,4 @@
-# The layer siblings: what it must notice, on made-up lists, and that it can read the lists of the tree.
+# Tests of the layer siblings: the gaps that it must notice, on made-up lists, and that it can read the lists of the tree.
 import importlib
 import pathlib
 import sys

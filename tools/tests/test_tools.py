@@ -1,4 +1,4 @@
-# Feeds the checks of tools/ small trees that break one rule each, and clean ones, and expects them to tell which is which.
+# Runs the checks of tools/ on small trees that break one rule each, and on clean ones.
 import pathlib
 import shutil
 import subprocess
@@ -222,7 +222,7 @@ class CheckStyle(TreeTest):
 
 
 class NewOp(unittest.TestCase):
-    """In a copy of the project, because the scaffold is what the project's own headers and checks accept."""
+    """It runs in a copy of the project, because the scaffold must pass the project's own headers and checks."""
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()

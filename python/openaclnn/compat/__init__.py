@@ -1,16 +1,18 @@
-# Names that other packages use for these operators: torch_npu, MindSpeed and pyACL. Each is a module that is imported on demand.
-"""Importing openaclnn.compat.torch_npu, .mindspeed or .acl also makes `import torch_npu`, `import mindspeed…` or `import acl`
-find these modules, unless the real ones are installed or loaded already. So a script written for them runs with one import more."""
+# Names that other packages use for these operators: torch_npu, MindSpeed and pyACL. Each is a module that is imported on
+# demand.
+"""Importing openaclnn.compat.torch_npu, .mindspeed or .acl also makes `import torch_npu`, `import mindspeed…` or `import
+acl` find these modules, unless the real ones are installed or already loaded. To run a script written for them, add one
+import before its own."""
 import importlib.abc
 import importlib.util
 import sys
 import types
 
-_offered: dict[str, types.ModuleType] = {}  # what these modules put into sys.modules
+_offered: dict[str, types.ModuleType] = {}  # modules that this package put into sys.modules
 
 
 class _Absent(importlib.abc.MetaPathFinder):
-    """Is asked last, for modules that nobody found, and says of parts of offered packages why they are missing."""
+    """The last finder. For missing parts of the offered packages it raises an error that says why they are missing."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         package = next((offered for offered in _offered if name.startswith(offered + ".")), None)
@@ -24,8 +26,8 @@ def _is_foreign(name: str) -> bool:
 
 
 def offer(name: str, module: types.ModuleType, *, beside: bool = False) -> bool:
-    """Makes `import name` find the module. A package that is installed, or was loaded from elsewhere, stays what it is; only
-    with beside may the module join such a package. Returns whether it was offered."""
+    """Makes `import name` find the module. A package that is installed, or was loaded from elsewhere, is not replaced; only
+    with beside may the module join such a package. Returns whether the module was offered."""
     parts = name.split(".")
     names = [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
     if any(map(_is_foreign, names[1:] if beside else names)):
@@ -45,7 +47,7 @@ def offer(name: str, module: types.ModuleType, *, beside: bool = False) -> bool:
 
 
 def withdraw(*packages: str) -> None:
-    """Takes back what was offered under these names and below them."""
+    """Removes the modules that were offered under these names and below them."""
     for name in [name for name in _offered if any(name == package or name.startswith(package + ".") for package in packages)]:
         if sys.modules.get(name) is _offered.pop(name):
             del sys.modules[name]

@@ -1,6 +1,6 @@
 # A small pyACL: runtime functions of the C interface under pyACL's names, through ctypes on the library of this package.
-"""import openaclnn.compat.acl, then `import acl` finds it. Functions return a code, or what they give followed by the code;
-handles and addresses are ints, 0 is none. Codes: docs/errors.md."""
+"""After import openaclnn.compat.acl, `import acl` finds it. Functions return a code, or their results followed by the code.
+Handles and addresses are ints; 0 is NULL. Codes: docs/errors.md."""
 import ctypes
 import sys
 import types
@@ -20,7 +20,7 @@ _POINTER, _SIZE, _INT = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int32
 
 
 def _converted(name: str, types_of_arguments: tuple[Any, ...], arguments: tuple[Any, ...]) -> list[Any]:
-    """The arguments as C takes them; ctypes itself notices neither a missing one nor a number that it cuts to 64 bits."""
+    """Converts the arguments for C. ctypes itself reports neither missing arguments nor numbers that it cuts to 64 bits."""
     if len(arguments) != len(types_of_arguments):
         kinds = ", ".join(kind.__name__ for kind in types_of_arguments)
         raise TypeError(f"{name} takes {len(types_of_arguments)} arguments ({kinds}); {len(arguments)} were given")
@@ -32,7 +32,7 @@ def _converted(name: str, types_of_arguments: tuple[Any, ...], arguments: tuple[
 
 
 def _code(name: str, *types_of_arguments: Any) -> Callable[..., int]:
-    """A function that returns its code."""
+    """Makes a function that returns its code."""
     function = getattr(_library, name)
 
     def call(*arguments: Any) -> int:
@@ -44,7 +44,8 @@ def _code(name: str, *types_of_arguments: Any) -> Callable[..., int]:
 
 
 def _gives(name: str, results: list[Any], *types_of_arguments: Any, last: bool = False) -> Callable[..., tuple[Any, ...]]:
-    """A function that gives values, of these ctypes, and then its code. Where C has the results behind the arguments: last."""
+    """Makes a function that returns values of these ctypes, and then its code. If C has the results after the arguments:
+    last."""
     function = getattr(_library, name)
 
     def call(*arguments: Any) -> tuple[Any, ...]:
@@ -65,12 +66,12 @@ def init(config_path: Any = None) -> int:
 
 
 def get_soc_name() -> str:
-    """The name of the device."""
+    """Returns the name of the device."""
     return _library.aclrtGetSocName().decode()
 
 
 def get_recent_err_msg() -> str:
-    """This thread's messages, newest first, now cleared; empty when there are none."""
+    """Returns and clears this thread's error messages, newest first; empty if there are none."""
     return (_library.aclGetRecentErrMsg() or b"").decode()
 
 

@@ -1,5 +1,5 @@
 # MindSpeed's optimizer FusedEmaAdamW and its operator, with their signatures.
-"""import openaclnn.compat.mindspeed before a script's own imports from mindspeed."""
+"""Import openaclnn.compat.mindspeed before a script's imports from mindspeed."""
 import sys
 import types
 from collections.abc import Iterable
@@ -17,11 +17,11 @@ __all__ = ["FusedEmaAdamW", "npu_apply_fused_ema_adamw"]
 class FusedEmaAdamW(openaclnn.torch.FusedEmaAdamW):
     """openaclnn.torch.FusedEmaAdamW with the arguments of MindSpeed's class.
 
-    use_num_updates is ema_warmup; adam_w_mode=False joins weight decay to the gradient; set_grad_none is what zero_grad does
-    by default. As there, state has the dtype of the parameters. Other than there, the number of updates is in the state
-    dict, so that the warm-up of the average goes on where a checkpoint was written. store and restore take groups of
-    parameters, such as optimizer.param_groups, as there; they also take parameters, and without an argument mean all of the
-    optimizer. copy_to takes nothing, as there.
+    use_num_updates is ema_warmup. adam_w_mode=False adds weight decay to the gradient. set_grad_none is the default of
+    zero_grad. As in MindSpeed, state has the dtype of the parameters. Unlike there, the state dict contains the number of
+    updates, so that the warm-up of the average continues after a checkpoint is loaded. store and restore take groups of
+    parameters, such as optimizer.param_groups, as there. They also take parameters, and without an argument they use all
+    parameters of the optimizer. copy_to takes no argument, as there.
     """
 
     def __init__(self, params: Any, lr: float | torch.Tensor = 1e-3, eps: float = 1e-8,
@@ -37,20 +37,20 @@ class FusedEmaAdamW(openaclnn.torch.FusedEmaAdamW):
         return {**super().__getstate__(), "_mode": self._mode, "set_grad_none": self.set_grad_none}
 
     def zero_grad(self, set_to_none: bool | None = None) -> None:
-        """Clears gradients, as set_grad_none says unless it is said here."""
+        """Clears gradients. Without the argument, set_grad_none of the constructor applies."""
         super().zero_grad(self.set_grad_none if set_to_none is None else set_to_none)
 
     def store(self, parameters: "Iterable[dict[str, Any]] | Iterable[torch.Tensor] | None" = None) -> None:
-        """Keeps a copy of the parameters, of all or of those given, for restore()."""
+        """Copies the parameters, all or those given, for restore()."""
         super().store(_flat(parameters))
 
     def restore(self, parameters: "Iterable[dict[str, Any]] | Iterable[torch.Tensor] | None" = None) -> None:
-        """Writes back what store() kept, into those parameters or into as many others in the same order."""
+        """Writes the copies of store() back into those parameters, or into the same number of others in the same order."""
         super().restore(_flat(parameters))
 
 
 def _flat(parameters: Any) -> list[torch.Tensor] | None:
-    """The parameters of groups, or those given."""
+    """Returns the parameters of groups, or those given."""
     if parameters is None:
         return None
     return [one for entry in parameters for one in (entry["params"] if isinstance(entry, dict) else [entry])]

@@ -1,9 +1,9 @@
-# What the device "npu" means without an NPU: PyTorch's functions that take a device get the chosen one, the CPU by default.
-"""install() and uninstall() are called by openaclnn.compat.torch_npu.
+# The device "npu" without an NPU: PyTorch's functions that take a device get the chosen one, the CPU by default.
+"""openaclnn.compat.torch_npu calls install() and uninstall().
 
-No backend is registered. "npu", "npu:0" or a bare number, as scripts for torch_npu write them, are replaced where a device is an
-argument: in torch.device and torch.Generator, in the functions that make tensors, in Tensor.to and Module.to, in autocast and
-GradScaler, when a file is loaded; and in torch.distributed the backend "hccl" becomes "gloo".
+No backend is registered. "npu", "npu:0" or a bare number, as scripts for torch_npu write them, are replaced in device
+arguments: in torch.device and torch.Generator, in the functions that make tensors, in Tensor.to and Module.to, in autocast and
+GradScaler, and when a file is loaded. In torch.distributed the backend "hccl" becomes "gloo".
 """
 import functools
 import re
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.jit import _builtins  # the table of functions that TorchScript knows; it has no public name
+from torch.jit import _builtins  # TorchScript's table of functions; it has no public name
 
 from openaclnn._platform import computes_on_gpu
 from openaclnn.torch import versions
@@ -19,7 +19,7 @@ from openaclnn.torch import versions
 _DEVICE = torch.device
 _chosen = torch.device("cuda" if computes_on_gpu else "cpu")
 _index = 0
-_replaced: list[tuple[Any, str, Any]] = []  # where, name, and what stood there; None: nothing, it was inherited
+_replaced: list[tuple[Any, str, Any]] = []  # object, name, original value; None: the attribute was inherited
 _is_registered = False
 
 _MAKERS = """arange as_tensor asarray bartlett_window blackman_window empty empty_like empty_permuted empty_strided eye
@@ -30,29 +30,29 @@ _METHODS = "new_empty new_empty_strided new_full new_ones new_tensor new_zeros".
 
 
 def is_npu(device: object) -> bool:
-    """Whether an argument names an NPU."""
+    """Returns whether an argument names an NPU."""
     if isinstance(device, str):
         return re.fullmatch(r"npu(:\d+)?", device) is not None
     return isinstance(device, int) and not isinstance(device, bool)
 
 
 def meant(device: Any) -> Any:
-    """The chosen device in place of an NPU; anything else as it is."""
+    """Returns the chosen device in place of an NPU, or any other value unchanged."""
     return _chosen if is_npu(device) else device
 
 
 def chosen() -> torch.device:
-    """What "npu" means."""
+    """Returns the device that "npu" stands for."""
     return _chosen
 
 
 def index() -> int:
-    """The number of the NPU that set_device() was given last."""
+    """Returns the NPU number of the last set_device()."""
     return _index
 
 
 def set_device(device: torch.device | str | int) -> None:
-    """Chooses what an NPU means: a torch.device or its name. Of an NPU's own name or number only the number is kept."""
+    """Chooses the device that "npu" stands for: a torch.device or its name. If it names an NPU, only its number is kept."""
     global _chosen, _index
     if not is_npu(device):
         _chosen = torch.device(device)
@@ -71,8 +71,8 @@ def _backend_meant(backend: Any) -> Any:
 
 
 class _StandIn(type):
-    """The type of classes that stand for one of C, which cannot be derived from. They make objects of it, or give the chosen
-    device, and are equal to it wherever Python asks: isinstance, ==, keys of dictionaries."""
+    """The type of classes that replace C classes, which cannot be derived from. They make objects of the C class, or return
+    the chosen device. They are equal to the C class in isinstance, == and keys of dictionaries."""
 
     original: Any
 
@@ -109,7 +109,7 @@ def _replace(where: Any, name: str, value: Any) -> None:
 
 def _translating(function: Callable[..., Any], at: int | None, keyword: str,
                  by: Callable[[Any], Any] = meant) -> Callable[..., Any]:
-    """The function with one argument translated: the one with this keyword, which may also stand at a position."""
+    """Wraps a function so that one argument is translated: the one with this keyword or at this position."""
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if keyword in kwargs:
@@ -122,12 +122,12 @@ def _translating(function: Callable[..., Any], at: int | None, keyword: str,
 
 
 def _translate(where: Any, name: str, at: int | None, keyword: str = "device", by: Callable[[Any], Any] = meant) -> None:
-    """Puts the function with one argument translated in its place."""
+    """Replaces a function by one that translates one argument."""
     function = getattr(where, name, None)
-    if function is None:  # of another version of PyTorch
+    if function is None:  # missing in this version of PyTorch
         return
     call = _translating(function, at, keyword, by)
-    # Pickles hold a function's name; that of PyTorch's own may lead past the one in its place.
+    # Pickles hold a function's name; the name of PyTorch's own function may not lead to its replacement.
     is_class = isinstance(where, type)
     call.__module__, call.__qualname__ = (where.__module__, f"{where.__qualname__}.{name}") if is_class else (where.__name__, name)
     _replace(where, name, call)
@@ -139,7 +139,7 @@ def _stand_in_for(name: str) -> None:
 
 
 def _translate_processes() -> None:
-    """hccl is gloo, and a module on the CPU belongs to no list of devices."""
+    """Replaces hccl by gloo, and the device list of modules on the CPU by None."""
     for name in ("init_process_group", "new_group"):
         _translate(torch.distributed, name, 0 if name == "init_process_group" else None, "backend", _backend_meant)
     original = torch.nn.parallel.DistributedDataParallel.__init__
@@ -154,16 +154,16 @@ def _translate_processes() -> None:
 
 
 def _stored(storage: Any, location: str) -> Any:
-    """A storage that lay on an NPU when it was saved, or that is wanted there."""
+    """Loads a storage that was saved on an NPU, or that is wanted there."""
     return torch.serialization.default_restore_location(storage, str(_chosen)) if _replaced and is_npu(location) else None
 
 
 def install() -> None:
-    """Translates devices from here on, and gives tensors and modules npu() and is_npu."""
+    """Translates devices from now on, and adds npu() and is_npu to tensors and modules."""
     global _is_registered
     if versions.VERSION >= (2, 0):
-        # A context of a device applies to a set of functions, which PyTorch makes once. It must hold PyTorch's own, which the
-        # context is asked about, so it is made before they are replaced.
+        # A device context applies to a set of functions that PyTorch makes once. The set must hold PyTorch's own functions,
+        # with which the context is called, so it is made before they are replaced.
         from torch.utils import _device
 
         _device._device_constructors()
@@ -191,7 +191,7 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Puts back what install() replaced."""
+    """Restores the functions that install() replaced."""
     while _replaced:
         where, name, before = _replaced.pop()
         _builtins._get_builtin_table().pop(id(vars(where)[name]), None)

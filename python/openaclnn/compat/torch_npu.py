@@ -1,8 +1,9 @@
-# torch_npu without an NPU: its functions that have an operator here, its devices, and torch.npu, on the device that is chosen.
-"""import openaclnn.compat.torch_npu in place of (or before) import torch_npu. Beside the real torch_npu it changes nothing of torch.
+# torch_npu without an NPU: its functions that have an operator here, its devices, and torch.npu, on the chosen device.
+"""Import openaclnn.compat.torch_npu instead of torch_npu, or before it. If the real torch_npu is loaded, it does not change
+torch.
 
-npu_nsa_compress, npu_nsa_compress_grad, npu_nsa_compress_infer, npu_apply_adam_w and npu_apply_fused_ema_adamw have the signatures
-of torch_npu. The device "npu" is that of set_device(), the CPU unless another one is chosen: openaclnn.compat.npu_devices says where.
+npu_nsa_compress, npu_nsa_compress_grad, npu_nsa_compress_infer, npu_apply_adam_w and npu_apply_fused_ema_adamw have the
+signatures of torch_npu. The device "npu" is that of set_device(), by default the CPU: see openaclnn.compat.npu_devices.
 torch.npu is openaclnn.compat.npu.
 """
 import sys
@@ -17,11 +18,11 @@ from openaclnn.compat import npu_devices
 from openaclnn.compat.npu_devices import set_device as set_device
 from openaclnn.torch import kernels, versions
 
-__version__ = torch.__version__.partition("+")[0]  # torch_npu has that of the PyTorch that it is for
-__path__: list[str] = []  # so that an import of a part that is missing gets openaclnn.compat's sentence
+__version__ = torch.__version__.partition("+")[0]  # torch_npu's version is that of its PyTorch
+__path__: list[str] = []  # so that importing a missing part raises openaclnn.compat's error message
 
 
-if not TYPE_CHECKING:  # type checkers would take every name for known
+if not TYPE_CHECKING:  # type checkers would accept every name
     def __getattr__(name):
         raise AttributeError(f"torch_npu.{name} is not there: openaclnn.compat.torch_npu stands in for torch_npu and has the "
                              "parts that docs/from_torch_npu.md lists", name=name)
@@ -37,7 +38,7 @@ def npu_nsa_compress(input: torch.Tensor, weight: torch.Tensor, compress_block_s
 
 def npu_nsa_compress_grad(grad: torch.Tensor, input: torch.Tensor, weight: torch.Tensor, compress_block_size: int,
                           compress_stride: int, *, actual_seq_len: Any = None) -> tuple[torch.Tensor, torch.Tensor]:
-    """Its gradients for tokens and weights. See openaclnn.nsa_compress_grad."""
+    """Returns the gradients of npu_nsa_compress for tokens and weights. See openaclnn.nsa_compress_grad."""
     of_tokens, of_weight = openaclnn.torch.nsa_compress_grad(grad, input, weight, compress_block_size, compress_stride,
                                                              actual_seq_len=actual_seq_len)
     return of_tokens, of_weight
@@ -59,7 +60,8 @@ def npu_apply_fused_ema_adamw(grad: torch.Tensor, var: torch.Tensor, m: torch.Te
 def npu_nsa_compress_infer(input: torch.Tensor, weight: torch.Tensor, slot_mapping: torch.Tensor, compress_block_size: int,
                            compress_stride: int, page_block_size: int, *, block_table: torch.Tensor | None = None,
                            actual_seq_len: Any = None, cache: torch.Tensor) -> torch.Tensor:
-    """Blocks that the newest tokens complete, compressed into cache, which is returned. See openaclnn.nsa_compress_with_cache_."""
+    """Compresses the blocks that the newest tokens complete into cache; returns cache. See
+    openaclnn.nsa_compress_with_cache_."""
     return openaclnn.torch.nsa_compress_with_cache_(input, weight, slot_mapping, cache, compress_block_size, compress_stride,
                                                     actual_seq_len, block_table=block_table, page_block_size=page_block_size)
 
@@ -68,12 +70,12 @@ def npu_apply_adam_w(beta1_power: float, beta2_power: float, lr: float, weight_d
                      epsilon: float, grad: torch.Tensor, max_grad_norm: torch.Tensor | None, amsgrad: bool | None,
                      maximize: bool | None, *, out: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
                      ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """One step of AdamW on out, the tuple (var, m, v), in place; returns it. See aclnnApplyAdamW.
+    """Runs one step of AdamW on out, the tuple (var, m, v), in place; returns it. See aclnnApplyAdamW.
 
-    All tensors have one dtype, float32, float16 or bfloat16. beta1_power and beta2_power are those of the steps before,
-    beta**(t - 1). With amsgrad v becomes the larger of max_grad_norm, which stays as it is, and the new second moment. Numbers
-    have float32's precision for tensors of 16 bits too, which are widened, updated and rounded once: as numbers of theirs, most
-    values of beta2 would be 1.
+    All tensors have one dtype: float32, float16 or bfloat16. beta1_power and beta2_power are those of the previous steps,
+    beta**(t - 1). With amsgrad, v becomes the larger of max_grad_norm, which does not change, and the new second moment.
+    Numbers also have float32's precision for 16-bit tensors, which are widened, updated and rounded once. As 16-bit numbers,
+    most values of beta2 would be 1.
     """
     if not isinstance(out, (tuple, list)) or len(out) != 3:
         raise TypeError(f"out is {_short(out)}; a tuple of three tensors (var, m, v) is needed")
@@ -105,7 +107,7 @@ def _short(value: object) -> str:
 
 
 def _require_apart(tensors: dict[str, Any]) -> None:
-    """Refuses states that share memory with themselves or others, as the operator does with the tensors that it gets itself."""
+    """Rejects states that share memory with themselves or others, as the operator does with its tensors."""
     ends = {}
     for name, tensor in tensors.items():
         if tensor is None or tensor.numel() == 0:
@@ -121,7 +123,7 @@ def _require_apart(tensors: dict[str, Any]) -> None:
 
 def _install() -> None:
     if not compat.offer("torch_npu", sys.modules[__name__]):
-        return  # the real one has changed torch itself, or will
+        return  # the real torch_npu has changed torch itself, or will
     compat.offer("torch_npu.npu", npu)
     compat.offer("torch_npu.npu.amp", npu.amp)
     npu_devices.install()
@@ -131,7 +133,7 @@ def _install() -> None:
 
 
 def uninstall() -> None:
-    """Takes back what the import did: torch_npu, torch.npu and the meaning of "npu" are gone."""
+    """Reverts the import: removes torch_npu and torch.npu, and "npu" is no longer translated."""
     npu_devices.uninstall()
     if getattr(torch, "npu", None) is npu:
         del torch.npu

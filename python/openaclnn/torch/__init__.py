@@ -1,7 +1,7 @@
-# openaclnn for PyTorch: operators with gradients, modules, optimizers, help for many processes. From PyTorch 1.13 up.
+# openaclnn for PyTorch: operators with gradients, modules, optimizers, support for many processes. From PyTorch 1.13 up.
 """Operators that work with autograd and torch.compile, modules, and the optimizers FusedEmaAdamW and FusedEmaAdam.
 
-Many processes: openaclnn.torch.distributed. Overriding aten's gradient of embeddings: enable_embedding_backward().
+For many processes see openaclnn.torch.distributed. To override aten's gradient of embeddings call enable_embedding_backward().
 """
 from openaclnn.torch.aten import disable_embedding_backward, enable_embedding_backward
 from openaclnn.torch.modules import Embedding, GroupedBiasAdd, NsaCompress

@@ -1,5 +1,5 @@
-# State dicts of the optimizers: what other optimizers leave out is completed, precision and hooks of users are kept.
-"""The two halves of FusedEmaAdamW.load_state_dict, around that of torch.optim.Optimizer."""
+# State dicts of the optimizers: completes states of other optimizers, and keeps precision and the users' hooks.
+"""The two halves of FusedEmaAdamW.load_state_dict, before and after that of torch.optim.Optimizer."""
 from __future__ import annotations
 
 import contextlib
@@ -13,10 +13,11 @@ STATE = ("exp_avg", "exp_avg_sq", "ema_params")
 
 
 def load(optimizer, state_dict, load_as_torch):
-    """load_as_torch(state_dict), which casts, between a completion before it and the saved precision after it.
+    """Runs load_as_torch(state_dict), which casts, between completing the state before it and restoring the saved precision
+    after it.
 
-    Hooks of users see what torch.optim shows them: those before the load the dict as it was given, those after it the
-    loaded state, and what either changes stays. So the halves are hooks themselves, the last before and the first after.
+    Hooks of users see the same values as in torch.optim: before the load the dict as given, after it the loaded state. Their
+    changes are kept. Both halves are therefore hooks themselves, the last one before and the first one after the load.
     """
     taken = state_dict
 
@@ -39,19 +40,20 @@ def load(optimizer, state_dict, load_as_torch):
 
 
 def completed(optimizer, state_dict):
-    """State and groups with what other optimizers leave out or keep elsewhere; what is given stays as it is."""
+    """Returns state and groups, completed where other optimizers omit values or keep them elsewhere. Given values do not
+    change."""
     states, groups = dict(state_dict["state"]), list(state_dict["param_groups"])
     for n, (saved, group) in enumerate(zip(groups, optimizer.param_groups)):
         own = {name: group[name] for name in optimizer.defaults if name != "ema_updates"}
-        # How steps are run, not what they compute.
+        # These options say how steps run, not what they compute.
         groups[n] = complete = {**own, **saved, "capturable": group["capturable"]}
         options.require_group({**complete, "params": group["params"]}, type(optimizer).__name__)
         step, updates = complete.pop("step", None), 0
         present = [key for key in saved["params"] if states.get(key)]
-        if step is not None:  # one for all parameters
+        if step is not None:  # one counter for all parameters
             states.update({key: {"step": torch.tensor(float(step)), **states[key]} for key in present})
             if any("ema_params" in states[key] for key in present):
-                updates = int(step)  # a warm-up that began anew would give up the averages
+                updates = int(step)  # a warm-up that starts again would discard the averages
         complete.setdefault("ema_updates", updates)
     return {"state": states, "param_groups": groups}
 
@@ -70,7 +72,8 @@ def _copy_state(optimizer, state_dict):
 
 
 def exchangeable(state_dict):
-    """A state dict whose counters torch.optim.AdamW can count on: it has capturable for other devices than the CPU only."""
+    """Returns a state dict with counters for torch.optim.AdamW, which supports capturable only on devices other than the
+    CPU."""
     groups, states = [], dict(state_dict["state"])
     for group in state_dict["param_groups"]:
         for key in group["params"] if group["capturable"] else ():

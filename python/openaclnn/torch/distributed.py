@@ -1,6 +1,6 @@
-# Help for many processes: embeddings whose table is spread over processes, counts of a whole batch, and pieces of sequences.
-"""Operators work on what a process holds; torch.distributed communicates. DDP, ZeroRedundancyOptimizer, FSDP2 and DTensor
-need nothing from here: openaclnn.torch.FusedEmaAdamW updates the part of a parameter that a process has."""
+# Support for many processes: embeddings with a distributed table, counts of a whole batch, and pieces of sequences.
+"""Operators work on the data of one process; torch.distributed communicates. DDP, ZeroRedundancyOptimizer, FSDP2 and DTensor
+need nothing from this module: openaclnn.torch.FusedEmaAdamW updates the part of a parameter that a process holds."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -19,7 +19,8 @@ __all__ = ["VocabParallelEmbedding", "global_counts", "nsa_piece", "vocab_range"
 
 
 def vocab_range(num_embeddings: int, group: dist.ProcessGroup | None = None) -> tuple[int, int]:
-    """The rows [start, end) of a table that this process holds: equal parts, the first ones a row longer if need be.
+    """Returns the rows [start, end) of a table that this process holds: equal parts, the first ones one row longer if
+    necessary.
 
     group: the processes; None: all.
     """
@@ -30,7 +31,7 @@ def vocab_range(num_embeddings: int, group: dist.ProcessGroup | None = None) -> 
 
 
 class _VocabParallel(torch.autograd.Function):
-    """Rows of this process's part, zeros for the others; no copy of indices and no mask in Python."""
+    """Rows of this process's part, zeros for the others, without a copy of indices or a mask in Python."""
 
     @staticmethod
     def forward(ctx, weight, indices, start, end, size, padding_idx, counts):
@@ -51,7 +52,7 @@ class _VocabParallel(torch.autograd.Function):
 
 
 class _SumOfRanks(torch.autograd.Function):
-    """All-reduce whose gradient is handed on as it is: every rank computes the same from the sum."""
+    """All-reduce whose gradient is passed on unchanged: every rank computes the same from the sum."""
 
     @staticmethod
     def forward(ctx, values, group):
@@ -65,21 +66,21 @@ class _SumOfRanks(torch.autograd.Function):
 
 
 class VocabParallelEmbedding(torch.nn.Module):
-    """An embedding whose table is spread over the processes of a group by rows; every process passes the same indices.
+    """An embedding whose table is split by rows over the processes of a group. Every process passes the same indices.
 
-    The result is that of torch.nn.Embedding on one process, bit by bit: of every row one process has the value and the
-    others add zeros. So are the gradients of the parts.
+    The result is that of torch.nn.Embedding on one process, bit by bit: one process has the value of each row, and the others
+    add zeros. The same holds for the gradients of the parts.
 
     Parameters
     ----------
     num_embeddings, embedding_dim, padding_idx, device, dtype : of the whole table, as in torch.nn.Embedding; dtype is
         float32, float16 or bfloat16.
     group : the processes; None: all.
-    scale_grad_by_freq : divide a row's gradient by how often it occurs, in `counts` of forward where given (global_counts:
-        where batches differ between processes), else in the indices.
+    scale_grad_by_freq : divide a row's gradient by how often it occurs: in `counts` of forward if given (use global_counts if
+    batches differ between processes), otherwise in the indices.
 
-    ValueError: padding_idx is no row. TypeError: another dtype. AclnnIndexError: an index outside the whole table. A second
-    derivative raises RuntimeError. Source: the formulas of aten::embedding and aten::embedding_dense_backward.
+    ValueError: padding_idx is not a row. TypeError: another dtype. AclnnIndexError: an index is outside the whole table.
+    RuntimeError: a second derivative. Source: the formulas of aten::embedding and aten::embedding_dense_backward.
     """
 
     weight: torch.nn.Parameter
@@ -111,13 +112,14 @@ class VocabParallelEmbedding(torch.nn.Module):
 
     @torch.no_grad()
     def load_whole(self, table: Tensor) -> None:
-        """Takes this process's rows of the whole table, [num_embeddings, embedding_dim]; ValueError: it has another shape."""
+        """Copies this process's rows from the whole table, [num_embeddings, embedding_dim]. ValueError: it has another
+        shape."""
         if tuple(table.shape) != (self.num_embeddings, self.embedding_dim):
             raise ValueError(f"table has shape {list(table.shape)}; it must be [{self.num_embeddings}, {self.embedding_dim}]")
         self.weight.copy_(table[self.vocab_start:self.vocab_end])
 
     def forward(self, input: Tensor, counts: Tensor | None = None) -> Tensor:
-        """Rows of the whole table: the shape of input, int32 or int64, followed by embedding_dim.
+        """Returns rows of the whole table: the shape of input, int32 or int64, followed by embedding_dim.
 
         counts: int64 [num_embeddings], for scale_grad_by_freq.
         """
@@ -133,10 +135,10 @@ class VocabParallelEmbedding(torch.nn.Module):
 
 
 def global_counts(indices: Tensor, num_embeddings: int, group: dist.ProcessGroup | None = None) -> Tensor:
-    """How often each row occurs in the indices of all processes: int64 [num_embeddings], the same on all.
+    """Returns how often each row occurs in the indices of all processes: int64 [num_embeddings], the same on all.
 
-    PyTorch divides by the counts of each process's own batch when scale_grad_by_freq meets a batch that is spread over
-    processes; pass these to embedding_dense_backward(counts=…) or VocabParallelEmbedding instead.
+    With scale_grad_by_freq and a batch that is split over processes, PyTorch divides by the counts of each process's own batch.
+    Pass the global counts to embedding_dense_backward(counts=…) or VocabParallelEmbedding instead.
     """
     counts = ops.embedding_counts(indices, num_embeddings)
     dist.all_reduce(counts, group=group)
@@ -145,10 +147,10 @@ def global_counts(indices: Tensor, num_embeddings: int, group: dist.ProcessGroup
 
 def nsa_piece(tokens: int, compress_block_size: int, compress_stride: int,
               group: dist.ProcessGroup | None = None) -> tuple[int, int, int, int]:
-    """Where this process's piece of one sequence of `tokens` tokens begins and ends, and its windows.
+    """Returns where this process's piece of one sequence of `tokens` tokens starts and ends, and its windows.
 
-    Windows are shared out in equal parts. Returns (first token, token after the last, first window, window after the last);
-    the pieces overlap by the block size minus the stride, the halo that a process needs of its neighbour.
+    Windows are split into equal parts. Returns (first token, token after the last, first window, window after the last). The
+    pieces overlap by the block size minus the stride, the halo that a process needs from its neighbour.
     """
     rank, size = dist.get_rank(group), dist.get_world_size(group)
     windows = kernels.count_windows(tokens, compress_block_size, compress_stride)

@@ -1,6 +1,6 @@
 # Derivatives of the operators: reverse and forward mode, of any order, also inside torch.func.
-"""Every operator with a derivative gets an autograd.Function, on the key Autograd of its PyTorch operator. All of them are
-linear in each floating operand, so the formulas are the operators themselves."""
+"""Every operator with a derivative has an autograd.Function, on the key Autograd of its PyTorch operator. All operators are
+linear in each floating operand, so the formulas use the operators themselves."""
 from __future__ import annotations
 
 import torch
@@ -12,12 +12,12 @@ _functions = {}
 
 
 class _Ints(list):
-    """A list that torch.func takes for one value: it flattens lists, and then looks for a gradient of each number."""
+    """A list that torch.func treats as one value. It would flatten a plain list and look for a gradient of each number."""
 
 
 def call(name, *arguments):
-    """The operator with all of its arguments. Transforms of torch.func look for derivatives above PyTorch's dispatcher, so
-    they are given the function and not the operator."""
+    """Calls the operator with all its arguments. Transforms of torch.func look for derivatives above PyTorch's dispatcher,
+    so they get the function instead of the operator."""
     if versions.in_functorch():
         return _functions[name].apply(*(_Ints(value) if isinstance(value, list) else value for value in arguments))
     return getattr(torch.ops.openaclnn, name)(*arguments)
@@ -106,7 +106,7 @@ class _NsaCompress:
     @staticmethod
     def setup_context(ctx, inputs, output):
         input, weight, block, stride, lengths, kind = inputs
-        # Without lengths the gradient would look for batches that have as many windows, which may not be this one sequence.
+        # Without lengths the gradient would search for batches with this number of windows, which may not be this one sequence.
         ctx.attributes = block, stride, lengths or [input.shape[0]], kind
         _save(ctx, input, weight)
 
@@ -125,14 +125,15 @@ class _NsaCompressGrad:
     @staticmethod
     def setup_context(ctx, inputs, output):
         grad, input, weight, block, stride, lengths, kind = inputs
-        if not lengths:  # derivatives have the windows of these sequences
+        if not lengths:  # derivatives use the windows of these sequences
             lengths, kind = _native.nsa_equal_ends(len(input), len(grad), block, stride), 0
         ctx.attributes = block, stride, lengths, kind
         _save(ctx, grad, input, weight)
 
     @staticmethod
     def backward(ctx, to_input, to_weight):
-        """The product of to_input and to_weight with the result is that of grad and nsa_compress with an operand replaced."""
+        """The product of to_input and to_weight with the result equals that of grad and nsa_compress with an operand
+        replaced."""
         grad, input, weight = ctx.saved_tensors
         to_grad = (call("nsa_compress", to_input, weight, *ctx.attributes)
                    + call("nsa_compress", input, to_weight, *ctx.attributes))

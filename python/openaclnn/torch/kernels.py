@@ -1,5 +1,5 @@
 # The operators as PyTorch operators: schemas, kernels, shapes for tracing; registered as torch.ops.openaclnn.*.
-"""What autograd makes of them is in openaclnn.torch.gradients, the functions for programs in openaclnn.torch.ops."""
+"""openaclnn.torch.gradients adds the derivatives, openaclnn.torch.ops the functions for programs."""
 from __future__ import annotations
 
 import torch
@@ -15,7 +15,7 @@ library.define("embedding_dense_backward(Tensor grad_output, Tensor indices, Sym
 library.define("embedding_counts(Tensor indices, SymInt num_weights) -> Tensor")
 library.define("grouped_bias_add(Tensor x, Tensor bias, Tensor group_idx, int group_idx_type=0) -> Tensor")
 library.define("grouped_bias_add_grad(Tensor grad_y, Tensor? group_idx=None, int group_idx_type=0) -> Tensor")
-# SymInt: a compiled function is not compiled again for every batch of packed sequences.
+# SymInt avoids recompiling a function for every batch of packed sequences.
 library.define("nsa_compress(Tensor input, Tensor weight, int compress_block_size, int compress_stride, "
                "SymInt[]? actual_seq_len=None, int actual_seq_len_type=0) -> Tensor")
 library.define("nsa_compress_grad(Tensor grad, Tensor input, Tensor weight, int compress_block_size, int compress_stride, "
@@ -25,7 +25,7 @@ library.define("nsa_compress_with_cache_(Tensor input, Tensor weight, Tensor slo
 library.define("apply_adam_w_(Tensor grad, Tensor(a!) var, Tensor(b!) m, Tensor(c!) v, Tensor steps_done, float lr=1e-3, "
                "float beta1=0.9, float beta2=0.999, float eps=1e-8, float weight_decay=1e-2, Tensor(d!)? max_v=None, "
                "bool maximize=False) -> ()")
-# `adam_mode` is mode of the C function: an argument named mode collides with one of torch.compile.
+# `adam_mode` is the C function's mode: an argument named mode collides with one of torch.compile.
 _NUMBERS = ("float lr=1e-3, float ema_decay=0.9999, float beta1=0.9, float beta2=0.999, float eps=1e-8, int adam_mode=1, "
             "bool bias_correction=True, float weight_decay=0.0")
 library.define("apply_fused_ema_adam_(Tensor grad, Tensor(a!) var, Tensor(b!) m, Tensor(c!) v, Tensor(d!) s, Tensor step, "
@@ -45,10 +45,10 @@ def _embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False):
 
 
 def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
-    """The kernel of openaclnn::embedding_dense_backward, and of aten's operator while it is overridden."""
+    """The kernel of openaclnn::embedding_dense_backward, and of aten's operator while that is overridden."""
     if grad_output.dtype in FLOATS:
         return _native.embedding_dense_backward(grad_output, indices, int(num_weights), int(padding_idx), scale_grad_by_freq)
-    # float64 and complex: one row after the other, as index_add_ does on the CPU
+    # float64 and complex rows are added one after the other, as index_add_ does on the CPU.
     flat, rows = indices.reshape(-1), grad_output.reshape(-1, grad_output.shape[-1])
     keep = flat != padding_idx
     if scale_grad_by_freq:
@@ -112,7 +112,7 @@ def _nsa_compress_with_cache(input, weight, slot_mapping, cache, block, stride, 
     try:
         _native.nsa_compress_with_cache_(input, weight, slot_mapping, cache, block, stride, actual_seq_len,
                                          block_table=block_table, page_block_size=page_block_size)
-    finally:  # a wrong slot leaves out its block only
+    finally:  # an invalid slot skips only its block
         versions.increment_versions([cache])
 
 
@@ -158,8 +158,9 @@ def _fake_grouped_bias_add_grad(grad_y, group_idx=None, group_idx_type=0):
 
 
 def count_windows(length, block, stride):
-    """Windows of a sequence. In a compiled function the length may be symbolic, which nsa_windows of the native module can't take."""
-    # Without a question about the length, which would be part of what a compiled function depends on.
+    """Returns the number of windows of a sequence. In a compiled function the length may be symbolic, which nsa_windows of the
+    native module does not support."""
+    # The code never branches on the length, because the compiled function would then depend on it.
     return versions.sym_max(length - block + stride, 0) // stride
 
 

@@ -1,5 +1,5 @@
 # Modules of PyTorch around the operators: Embedding, GroupedBiasAdd, NsaCompress.
-"""They are used like those of torch.nn."""
+"""Modules in the style of torch.nn."""
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Sequence
@@ -16,9 +16,9 @@ __all__ = ["Embedding", "GroupedBiasAdd", "NsaCompress"]
 
 
 class Embedding(torch.nn.Embedding):
-    """torch.nn.Embedding whose gradient is that of openaclnn: the same bits in every run, for any number of threads.
+    """torch.nn.Embedding with openaclnn's gradient: the same bits in every run, for any number of threads.
 
-    Arguments and shapes as torch.nn.Embedding; sparse gradients and max_norm are not offered, and raise ValueError. An index
+    Arguments and shapes as torch.nn.Embedding. Sparse gradients and max_norm are not supported and raise ValueError. An index
     that is not in [0, num_embeddings) raises AclnnIndexError. The formula is that of embedding.
     """
 
@@ -34,7 +34,7 @@ class Embedding(torch.nn.Embedding):
                          _weight=_weight, device=device, dtype=dtype, **more)
 
     def forward(self, input: Tensor) -> Tensor:
-        """Rows of the table: the shape of input, int32 or int64, followed by embedding_dim."""
+        """Returns rows of the table: the shape of input, int32 or int64, followed by embedding_dim."""
         padding = -1 if self.padding_idx is None else self.padding_idx
         return ops.embedding(self.weight, input, padding, self.scale_grad_by_freq)
 
@@ -44,7 +44,7 @@ class GroupedBiasAdd(torch.nn.Module):
 
     Parameters
     ----------
-    groups, features : G and H; the biases, [G, H], begin as zeros.
+    groups, features : G and H; the biases, [G, H], are initialised with zeros.
     device, dtype : of the biases: float32, float16 or bfloat16.
 
     The formula and the errors are those of grouped_bias_add.
@@ -58,7 +58,7 @@ class GroupedBiasAdd(torch.nn.Module):
         self.bias = torch.nn.Parameter(torch.zeros(groups, features, device=device, dtype=dtype))
 
     def forward(self, x: Tensor, group_idx: Tensor, group_idx_type: int = 0) -> Tensor:
-        """x [R, H] with biases added; group_idx [G] and group_idx_type as grouped_bias_add."""
+        """Returns x [R, H] with biases added; group_idx [G] and group_idx_type as in grouped_bias_add."""
         return ops.grouped_bias_add(x, self.bias, group_idx, group_idx_type)
 
     def extra_repr(self) -> str:
@@ -66,13 +66,13 @@ class GroupedBiasAdd(torch.nn.Module):
 
 
 class NsaCompress(torch.nn.Module):
-    """Windows of tokens become one token each, by learnt weights: the compression of native sparse attention.
+    """Compresses each window of tokens to one token, by learnt weights: the compression of native sparse attention.
 
     Parameters
     ----------
     heads : N.
-    compress_block_size, compress_stride : tokens of a window, L, and from the start of a window to that of the next.
-    device, dtype : of the weights, [L, N]: float32, float16 or bfloat16. They begin as the mean.
+    compress_block_size, compress_stride : tokens of a window, L, and the distance between the starts of two windows.
+    device, dtype : of the weights, [L, N]: float32, float16 or bfloat16. They are initialised to the mean.
 
     The formula and the errors are those of nsa_compress. Under torch.autocast tokens and weights are cast to its dtype.
     """
@@ -87,7 +87,8 @@ class NsaCompress(torch.nn.Module):
         self.weight = torch.nn.Parameter(weight)
 
     def forward(self, input: Tensor, actual_seq_len: Sequence[int] | Tensor | numpy.ndarray | None = None) -> Tensor:
-        """input [T, N, D] as one token of each window, [J, N, D]; actual_seq_len: ends of the sequences, as nsa_compress."""
+        """Returns one token for each window of input [T, N, D]: [J, N, D]. actual_seq_len: ends of the sequences, as in
+        nsa_compress."""
         return ops.nsa_compress(input, self.weight, self.compress_block_size, self.compress_stride,
                                 actual_seq_len=actual_seq_len)
 

@@ -1,8 +1,8 @@
 # The operators for programs: functions of tensors with gradients of any order, inside torch.compile and inside torch.func.
 """The same operators are torch.ops.openaclnn.*. They run on CPU tensors. Importing this registers them.
 
-Indices are int32 or int64, other tensors float32, float16 or bfloat16, where a function does not say more. AclnnError and its
-subclasses name the argument that was refused.
+Indices are int32 or int64, other tensors float32, float16 or bfloat16, unless a function accepts more dtypes. AclnnError and
+its subclasses name the rejected argument.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["apply_adam_w_", "embedding", "embedding_counts", "embedding_dense_ba
 
 
 def embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False) -> Tensor:
-    """Rows of a table, weight[indices], with a deterministic gradient: openaclnn.embedding and its backward.
+    """Returns rows of a table, weight[indices], with a deterministic gradient: openaclnn.embedding and its backward.
 
     Parameters
     ----------
@@ -46,28 +46,28 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad
 
 def embedding_dense_backward(grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int = -1,
                              scale_grad_by_freq: bool = False, *, counts: Tensor | None = None) -> Tensor:
-    """The gradient of a table; schema of aten::embedding_dense_backward.
+    """Returns the gradient of a table; schema of aten::embedding_dense_backward.
 
     Parameters
     ----------
-    grad_output : gradient of the rows: the shape of indices followed by D; float32, float16, bfloat16, or float64, whose
-        rows are added one after the other.
+    grad_output : gradient of the rows: the shape of indices followed by D; float32, float16, bfloat16, or float64, whose rows
+    are added one after the other.
     indices : as in embedding.
     num_weights : V, rows of the table.
     padding_idx : a row whose gradient is zero; negative: none.
     scale_grad_by_freq : divide each row by how often it occurs in indices.
-    counts : int64 [V], how often each row occurs in the whole batch; with it, rows are divided by these numbers
-        (scale_grad_by_freq with a batch that is spread over processes: embedding_counts, summed over them).
+    counts : int64 [V], how often each row occurs in the whole batch. If given, rows are divided by these numbers
+    (scale_grad_by_freq with a batch that is split over processes: embedding_counts, summed over them).
 
     Returns
-    -------
+    [V, D] of grad_output's dtype. Sums are float32 and rounded once at the end.
     [V, D] of grad_output's dtype; sums are float32 with one rounding at the end.
 
     Raises
     ------
     AclnnIndexError (an IndexError) : an index is not in [0, V).
     AclnnError : a shape or dtype is not as above.
-    ValueError : counts together with scale_grad_by_freq, or counts of another shape.
+    ValueError : counts and scale_grad_by_freq are both given, or counts has another shape.
 
     Source: the formula of aten::embedding_dense_backward.
     """
@@ -78,26 +78,26 @@ def embedding_dense_backward(grad_output: Tensor, indices: Tensor, num_weights: 
         raise ValueError("scale_grad_by_freq is True and counts are given; one of them says what rows are divided by")
     if counts.dim() != 1 or counts.shape[0] != num_weights:
         raise ValueError(f"counts has shape {list(counts.shape)}; it must be [{num_weights}], a number for each row")
-    # At least float32 up to the one rounding at the end, as the operator scales by itself.
+    # At least float32 until the rounding at the end, as in the operator's own scaling.
     dtype = torch.promote_types(grad_output.dtype, torch.float32)
     sums = gradients.call("embedding_dense_backward", grad_output.to(dtype), indices, num_weights, padding_idx, False)
     return cast("Tensor", (sums * (1.0 / counts.clamp(min=1).to(dtype)).unsqueeze(1)).to(grad_output.dtype))
 
 
 def embedding_counts(indices: Tensor, num_weights: int) -> Tensor:
-    """How often each row of a table occurs in indices: int64 [num_weights]. An index that is not in [0, num_weights) raises
-    AclnnIndexError."""
+    """Returns how often each row of a table occurs in indices: int64 [num_weights]. An index that is not in [0, num_weights)
+    raises AclnnIndexError."""
     return cast("Tensor", torch.ops.openaclnn.embedding_counts(indices, num_weights))
 
 
 def grouped_bias_add(x: Tensor, bias: Tensor, group_idx: Tensor, group_idx_type: int = 0) -> Tensor:
-    """y[i, :] = x[i, :] + bias[j, :] for the rows i of group j; rows after the last group stay as they are.
+    """Returns y[i, :] = x[i, :] + bias[j, :] for the rows i of group j. Rows after the last group equal those of x.
 
     Parameters
     ----------
     x : rows, [R, H].
     bias : [G, H].
-    group_idx : where the groups are, [G], int32 or int64.
+    group_idx : the position of the groups, [G], int32 or int64.
     group_idx_type : 0: group_idx holds the row after the last of each group; 1: the number of its rows.
 
     Returns
@@ -115,7 +115,7 @@ def grouped_bias_add(x: Tensor, bias: Tensor, group_idx: Tensor, group_idx_type:
 
 
 def grouped_bias_add_grad(grad_y: Tensor, group_idx: Tensor | None = None, group_idx_type: int = 0) -> Tensor:
-    """Sums of rows by groups, the gradient of biases: openaclnn.grouped_bias_add_grad.
+    """Returns sums of rows by groups, the gradient of biases: openaclnn.grouped_bias_add_grad.
 
     Parameters
     ----------
@@ -138,16 +138,15 @@ def grouped_bias_add_grad(grad_y: Tensor, group_idx: Tensor | None = None, group
 
 def nsa_compress(input: Tensor, weight: Tensor, compress_block_size: int, compress_stride: int, *,
                  actual_seq_len: Sequence[int] | Tensor | numpy.ndarray | None = None, actual_seq_len_type: int = 0) -> Tensor:
-    """Token compression of native sparse attention: windows of tokens become one token each, y[j] = sum over l of weight[l] *
-    input[start of window j + l], head by head.
+    """Token compression of native sparse attention: each window of tokens becomes one token. y[j] is the sum over l of
+    weight[l] * input[start of window j + l], for each head.
 
     Parameters
     ----------
     input : tokens of all sequences one after the other, [T, N, D]: N heads of D numbers.
     weight : [L, N], input's dtype; L is compress_block_size. Under torch.autocast both are cast to its dtype.
-    compress_block_size, compress_stride : tokens of a window, and from the start of a window to that of the next.
-    actual_seq_len : the sequences; None: one. Ints, or an array of them, which is read by Python: inside torch.compile
-        give ints.
+    compress_block_size, compress_stride : tokens of a window, and the distance between the starts of two windows.
+    actual_seq_len : the sequences; None: one. Ints, or an array of ints, which Python reads: inside torch.compile pass ints.
     actual_seq_len_type : 0: each entry is the token after the last of a sequence; 1: the number of its tokens.
 
     Returns
@@ -168,11 +167,11 @@ def nsa_compress(input: Tensor, weight: Tensor, compress_block_size: int, compre
 def nsa_compress_grad(grad: Tensor, input: Tensor, weight: Tensor, compress_block_size: int, compress_stride: int, *,
                       actual_seq_len: Sequence[int] | Tensor | numpy.ndarray | None = None,
                       actual_seq_len_type: int = 0) -> tuple[Tensor, Tensor]:
-    """The gradients of nsa_compress for tokens and weights: openaclnn.nsa_compress_grad.
+    """Returns the gradients of nsa_compress for tokens and weights: openaclnn.nsa_compress_grad.
 
-    grad is the gradient of the result, [J, N, D]; the other arguments and the errors are those of nsa_compress. Without
-    actual_seq_len the sequences have equal lengths: as few as have J windows. Returns the gradients of input, [T, N, D], and
-    weight, [L, N].
+    grad is the gradient of the result, [J, N, D]. The other arguments and the errors are those of nsa_compress. Without
+    actual_seq_len the sequences have equal lengths: the smallest number of them that has J windows. Returns the gradients of
+    input, [T, N, D], and weight, [L, N].
 
     Source: aclnnNsaCompressGrad.
     """
@@ -184,11 +183,11 @@ def nsa_compress_grad(grad: Tensor, input: Tensor, weight: Tensor, compress_bloc
 def nsa_compress_with_cache_(input: Tensor, weight: Tensor, slot_mapping: Tensor, cache: Tensor, compress_block_size: int,
                              compress_stride: int, actual_seq_len: Sequence[int] | Tensor | numpy.ndarray, *,
                              block_table: Tensor | None = None, page_block_size: int | None = None) -> Tensor:
-    """Token compression during inference: blocks that the newest tokens complete become tokens of a cache, in place.
+    """Token compression during inference: compresses the blocks that the newest tokens complete into a cache, in place.
 
-    The arguments are those of openaclnn.nsa_compress_with_cache_. No gradient passes: input and weight count as constants.
-    Under torch.autocast both are cast to cache's dtype. actual_seq_len given as a tensor is read by Python: inside torch.compile
-    give ints.
+    The arguments are those of openaclnn.nsa_compress_with_cache_. It has no gradient: input and weight count as constants.
+    Under torch.autocast both are cast to cache's dtype. Python reads actual_seq_len if it is a tensor: inside torch.compile
+    pass ints.
 
     Returns
     -------
@@ -196,8 +195,8 @@ def nsa_compress_with_cache_(input: Tensor, weight: Tensor, slot_mapping: Tensor
 
     Raises
     ------
-    AclnnIndexError (an IndexError) : a slot is not in the cache or a page not in input; that block is left out.
-    AclnnError : a shape, dtype, length, block or stride is not as it must be.
+    AclnnIndexError (an IndexError) : a slot is not in the cache or a page not in input; that block is not written.
+    AclnnError : a shape, dtype, length, block or stride is not accepted.
     RuntimeError : cache requires a gradient, outside torch.no_grad().
 
     Source: aclnnNsaCompressWithCache.
@@ -217,8 +216,8 @@ def nsa_compress_with_cache_(input: Tensor, weight: Tensor, slot_mapping: Tensor
 def apply_adam_w_(grad: Tensor, var: Tensor, m: Tensor, v: Tensor, steps_done: int | Tensor, lr: float = 1e-3,
                   beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8, weight_decay: float = 1e-2, *,
                   max_v: Tensor | None = None, maximize: bool = False) -> tuple[Tensor, Tensor, Tensor]:
-    """One step of AdamW, with or without AMSGrad, in place; no gradient passes. Arguments and errors are those of
-    openaclnn.apply_adam_w_; optimizers for whole models are FusedEmaAdamW and PyTorch's own.
+    """Runs one step of AdamW, with or without AMSGrad, in place, without a gradient. Arguments and errors are those of
+    openaclnn.apply_adam_w_. For whole models use FusedEmaAdamW or PyTorch's optimizers.
 
     Returns the tuple (var, m, v), the same objects.
 

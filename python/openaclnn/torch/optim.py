@@ -33,15 +33,15 @@ class FusedEmaAdamW(torch.optim.Optimizer):
         float32, float16 or bfloat16, of any shape and strides.
     ema_decay : d in ema = d * ema + (1 - d) * parameter.
     ema_warmup : True: the n-th update uses min(ema_decay, (1 + n) / (10 + n)); n is the group's "ema_updates", part of the
-        state dict, so that it survives a checkpoint.
+        state dict, so that it is restored from a checkpoint.
     bias_correction : False: moments are not corrected for their start at zero.
     amsgrad : not available; True raises.
     foreach : False: one native call for each parameter instead of one for the group. Results are the same.
-    capturable : step counters are int64 tensors that the operator reads, and found_inf of a gradient scaler is read by the
-        operator too, never by Python. Needs ema_warmup=False, because the warm-up is computed by Python.
-    state_dtype : dtype of moments and average. None, torch.float32: float32, also for 16-bit parameters; "parameter", or the
-        16-bit dtype of the group's parameters: theirs, which needs less memory, but an average in 16 bits with a decay
-        near 1 stands still.
+    capturable : step counters are int64 tensors that the operator reads. The operator, never Python, also reads found_inf of a
+    gradient scaler. Needs ema_warmup=False, because Python computes the warm-up.
+    state_dtype : dtype of moments and average. None, torch.float32: float32, also for 16-bit parameters. "parameter", or the
+    16-bit dtype of the group's parameters: that dtype, which needs less memory; but a 16-bit average with a decay near 1 does
+    not change.
 
     State of a parameter: "step", "exp_avg", "exp_avg_sq", as in torch.optim.AdamW, and "ema_params". A state dict of
     torch.optim.AdamW can be loaded (averages then start at the parameters), and AdamW can load this one's.
@@ -54,7 +54,7 @@ class FusedEmaAdamW(torch.optim.Optimizer):
     Source: Kingma and Ba, "Adam" (2015); Loshchilov and Hutter, "Decoupled Weight Decay Regularization" (2019).
     """
 
-    _mode = 1  # weight decay joins the update
+    _mode = 1  # weight decay is part of the update
     _step_supports_amp_scaling = True
 
     def __init__(self, params: Parameters, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
@@ -65,17 +65,17 @@ class FusedEmaAdamW(torch.optim.Optimizer):
             lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, ema_decay=ema_decay, amsgrad=amsgrad, maximize=maximize,
             foreach=foreach, capturable=capturable, ema_warmup=ema_warmup, bias_correction=bias_correction,
             state_dtype=state_dtype, ema_updates=0,
-            # what torch.optim.AdamW expects in a state dict that it loads
+            # torch.optim.AdamW expects these values in a state dict that it loads
             differentiable=False, fused=None)
         options.require_numbers(defaults)
-        # Of parameters whose state is complete, by their id: its counter, and a value that parameters with the same step count
-        # share. The counter also tells when an id was given to another parameter.
+        # Maps the id of each parameter with complete state to its counter and a value that parameters with the same step count
+        # share. The counter also shows whether an id was given to another parameter.
         self._stepped_with: dict[int, tuple[Any, Any]] = {}
         self._swapped: list[tuple[Tensor, Tensor]] | None = None
         super().__init__(params, defaults)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Adds parameters with options of their own, as torch.optim does. A group that is refused is not added."""
+        """Adds parameters with their own options, as torch.optim does. A rejected group is not added."""
         super().add_param_group(param_group)
         try:
             options.require_group(self.param_groups[-1], type(self).__name__)
@@ -109,10 +109,10 @@ class FusedEmaAdamW(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Takes one step with the gradients that parameters have. closure: computes the loss again; its value is returned.
+        """Takes one step with the parameters' gradients. closure computes the loss again, and its value is returned.
 
-        RuntimeError: a gradient is sparse, or the parameters are swapped for their averages. TypeError, AclnnError: a
-        gradient has another dtype or shape than its parameter; nothing is counted then.
+        RuntimeError: a gradient is sparse, or the parameters are swapped for their averages. TypeError, AclnnError: a gradient
+        has another dtype or shape than its parameter; then no step is counted.
         """
         if self._swapped is not None:
             raise RuntimeError("step() inside swap_ema(): the parameters are the averages now")
@@ -126,17 +126,17 @@ class FusedEmaAdamW(torch.optim.Optimizer):
         is_skipped = is_read and found_inf.item() != 0
         for group, parameters, grads in work:
             if is_skipped and not group["capturable"]:
-                continue  # counts nothing
+                continue  # does not count as a step
             if parameters:
                 self._step_group(group, parameters, grads, scale, found_inf if group["capturable"] else None)
-            group["ema_updates"] += 1  # without gradients, too: other processes may have those of this group
+            group["ema_updates"] += 1  # also without gradients: other processes may have gradients of this group
         return loss
 
-    # What follows runs for every parameter in every step; with small tensors it takes longer than the arithmetic. So everything
-    # is looked up once, and the usual case, one call for the whole group, makes no lists of its own.
+    # The following code runs for every parameter in every step; with small tensors it takes longer than the arithmetic.
+    # Everything is therefore looked up once, and the usual case, one call for the whole group, makes no additional lists.
 
     def _with_gradients(self, group):
-        """The parameters of a group that have a gradient, and the gradients."""
+        """Returns the parameters of a group that have a gradient, and the gradients."""
         pairs = [(parameter, grad) for parameter in group["params"] if (grad := parameter.grad) is not None]
         for _, grad in pairs:
             if grad.is_sparse:
@@ -161,17 +161,17 @@ class FusedEmaAdamW(torch.optim.Optimizer):
 
     @staticmethod
     def _count_up(steps, found_inf):
-        """Counts a step that was taken; whether found_inf skipped it is not looked at."""
+        """Counts a step. It does not read whether found_inf skipped the step."""
         if found_inf is None:
             versions.count_up(steps)
         else:
             torch._foreach_add_(steps, [(found_inf == 0).to(steps[0].dtype).reshape(())] * len(steps))
 
     def _calls(self, group, *members):
-        """The native calls of a group: for parameters with one step count the number of this step, and their part of each list
-        of members, of which the last are the states."""
+        """Yields the native calls of a group: for parameters with one step count the number of this step, and their part of
+        each list of members, of which the last are the states."""
         *_, states = members
-        if group["capturable"]:  # counters stay unread
+        if group["capturable"]:  # counters are not read
             kinds = self._stepped_together(*members)
         elif group["foreach"] is not False:
             kinds = [state["step"].item() for state in states]
@@ -189,8 +189,8 @@ class FusedEmaAdamW(torch.optim.Optimizer):
             yield count + 1 if group["capturable"] else int(count.item()) + 1, *call
 
     def _stepped_together(self, parameters, _, states):
-        """For each parameter a value that those share whose counters are equal, because they began alike and every step was
-        taken with all of them."""
+        """Returns a value for each parameter. Parameters share it if their counters are equal, because they started together
+        and took every step together."""
         before = [self._stepped_with[id(parameter)][1] for parameter in parameters]
         after = {value: object() for value in set(before)}
         self._stepped_with.update((id(parameter), (state["step"], after[value]))
@@ -199,7 +199,7 @@ class FusedEmaAdamW(torch.optim.Optimizer):
 
     @staticmethod
     def _tensors(parameters, grads, states):
-        """The lists of the native call. Of sharded tensors each process has its own part."""
+        """Returns the lists of the native call. Each process passes its own part of sharded tensors."""
         lists = grads, parameters, *zip(*map(_tensors_of, states))
         if versions.any_dtensor(parameters):
             grads = [versions.placed_as(grad, parameter) for grad, parameter in zip(grads, parameters)]
@@ -207,7 +207,7 @@ class FusedEmaAdamW(torch.optim.Optimizer):
         return lists
 
     def _states_of(self, parameters, group):
-        """The states of parameters, completed where something is missing or was replaced."""
+        """Returns the states of parameters, and completes missing or replaced ones."""
         states = list(map(self.state.__getitem__, parameters))
         for parameter, state in zip(parameters, states):
             known = self._stepped_with.get(id(parameter))
@@ -235,19 +235,19 @@ class FusedEmaAdamW(torch.optim.Optimizer):
     # ---- checkpoints
 
     def state_dict(self) -> dict[str, Any]:
-        """The state in the form of torch.optim.AdamW, which can load it. capturable is no part of it, but how an optimizer runs:
-        it is False there, and counters are float32."""
+        """Returns the state in the form of torch.optim.AdamW, which can load it. capturable is not part of it, because it
+        says how an optimizer runs: it is False there, and counters are float32."""
         saved: dict[str, Any] = super().state_dict()
         return checkpoints.exchangeable(saved) if any(group["capturable"] for group in saved["param_groups"]) else saved
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Loads a state of this class, of torch.optim.AdamW, or of optimizers that count steps in groups (apex, MindSpeed).
 
-        Options that it does not have stay those of this optimizer's groups, and so does capturable. Moments and averages keep the
+        Options that it lacks keep the values of this optimizer's groups, as does capturable. Moments and averages keep the
         precision they were saved in (torch.optim casts them to the parameters' dtype), up to state_dtype. Hooks of torch.optim
-        before and after a load work.
+        before and after a load run.
 
-        ValueError, TypeError: a group has amsgrad, a number out of range, or other parameters; nothing is loaded then.
+        ValueError, TypeError: a group has amsgrad, a number out of range, or other parameters; then nothing is loaded.
         RuntimeError: the parameters are swapped for their averages.
         """
         self._require_own_parameters("load_state_dict()")
@@ -257,14 +257,15 @@ class FusedEmaAdamW(torch.optim.Optimizer):
     # ---- averages
 
     def _averages(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """Pairs of a parameter and its average. A parameter that never had a gradient is its own average."""
+        """Yields pairs of a parameter and its average. A parameter that never had a gradient is its own average."""
         for group in self.param_groups:
             for parameter in group["params"]:
                 yield parameter, self.state[parameter].get("ema_params", parameter) if parameter in self.state else parameter
 
     @contextlib.contextmanager
     def swap_ema(self: _Self) -> Iterator[_Self]:
-        """with optimizer.swap_ema(): the parameters are their averages inside, and themselves again after it.
+        """Use it as `with optimizer.swap_ema():`. Inside, the parameters hold their averages; afterwards they hold their own
+        values again.
 
         Inside, step(), load_state_dict(), copies of the optimizer and another swap raise RuntimeError.
         """
@@ -277,7 +278,7 @@ class FusedEmaAdamW(torch.optim.Optimizer):
 
     @torch.no_grad()
     def store(self, parameters: Iterable[Tensor] | None = None) -> None:
-        """Keeps a copy of the parameters, of all or of those given, for restore(). RuntimeError: there is one already."""
+        """Copies the parameters, all or those given, for restore(). RuntimeError: a copy already exists."""
         if self._swapped is not None:
             raise RuntimeError("the parameters are stored already; restore() first")
         if parameters is None:
@@ -288,8 +289,8 @@ class FusedEmaAdamW(torch.optim.Optimizer):
     def copy_to(self, parameters: Iterable[Tensor] | None = None) -> None:
         """Writes the averages into the parameters, all or those given.
 
-        ValueError: one that is given is not a parameter of this optimizer. RuntimeError: store() kept some parameters and
-        not one of these, which restore() could not bring back. Without store() the averages replace the parameters for good.
+        ValueError: a given parameter is not one of this optimizer's. RuntimeError: store() copied some parameters but not one
+        of these, which restore() could not bring back. Without store() the averages replace the parameters permanently.
         """
         averages = dict(self._averages())
         chosen = list(averages if parameters is None else parameters)
@@ -308,9 +309,9 @@ class FusedEmaAdamW(torch.optim.Optimizer):
 
     @torch.no_grad()
     def restore(self, parameters: Iterable[Tensor] | None = None) -> None:
-        """Writes back what store() kept, into those parameters or into as many others in the same order.
+        """Writes the copies of store() back into those parameters, or into the same number of others in the same order.
 
-        RuntimeError: nothing is stored. ValueError: parameters are not as many as store() kept.
+        RuntimeError: nothing is stored. ValueError: the number of parameters differs from that of store().
         """
         if self._swapped is None:
             raise RuntimeError("there is nothing to restore; store() first")
@@ -323,8 +324,8 @@ class FusedEmaAdamW(torch.optim.Optimizer):
         self._swapped = None
 
     def ema_state_dict(self, model: torch.nn.Module) -> dict[str, Any]:
-        """model.state_dict() with the averages in place of the parameters, in the averages' dtype; tied parameters under each of
-        their names. Buffers are the model's."""
+        """Returns model.state_dict() with the averages instead of the parameters, in the averages' dtype. Tied parameters
+        appear under each of their names. Buffers are the model's."""
         averages = dict(self._averages())
         result: dict[str, Any] = model.state_dict()
         for prefix, module in model.named_modules(remove_duplicate=False):
@@ -335,7 +336,7 @@ class FusedEmaAdamW(torch.optim.Optimizer):
 
 
 class FusedEmaAdam(FusedEmaAdamW):
-    """As FusedEmaAdamW, with weight decay joined to the gradient (Adam with L2); its default is 0."""
+    """As FusedEmaAdamW, but adds weight decay to the gradient (Adam with L2); its default is 0."""
 
     _mode = 0
 

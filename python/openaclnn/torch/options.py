@@ -1,5 +1,5 @@
-# What a group of parameters of the optimizers may say: ranges of numbers, dtypes, and options that exclude each other.
-"""Checked when a group is made or loaded, never in a step."""
+# The options of a group of parameters: ranges of numbers, dtypes, and options that exclude each other.
+"""They are checked when a group is made or loaded, never in a step."""
 from __future__ import annotations
 
 import warnings
@@ -12,14 +12,14 @@ _is_warned_about_frozen_averages = False
 
 
 def state_dtype(parameter, group):
-    """The dtype of moments and average of a parameter."""
+    """Returns the dtype of moments and average of a parameter."""
     if group["state_dtype"] == "parameter":
         return parameter.dtype
     return group["state_dtype"] or torch.float32
 
 
 def require_numbers(group):
-    """Raises ValueError for a number that is out of range. Schedulers may write others later."""
+    """Raises ValueError if a number is out of range. Schedulers may later write other numbers."""
     for name, high in (("lr", float("inf")), ("eps", float("inf")), ("weight_decay", float("inf")), ("ema_decay", 1)):
         if not 0 <= float(group[name]) <= high:
             raise ValueError(f"{name} is {group[name]}; it must be in [0, {high}]")
@@ -31,7 +31,8 @@ def require_numbers(group):
 
 
 def require_group(group, name):
-    """Raises ValueError or TypeError for a group that the optimizer `name` cannot update; warns of averages that stand still."""
+    """Raises ValueError or TypeError for a group that the optimizer `name` cannot update. Warns of averages that do not
+    change."""
     require_numbers(group)
     if group["amsgrad"]:
         raise ValueError(f"{name} has no amsgrad; use torch.optim.AdamW for it")

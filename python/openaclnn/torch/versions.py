@@ -1,4 +1,4 @@
-# What differs between versions of PyTorch, from 1.13 up, and the sentence for what a version does not have.
+# Differences between versions of PyTorch, from 1.13 up, and the error message for functions that a version lacks.
 """Everything else in openaclnn.torch is written for all versions."""
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VERSION = _numbers(torch.__version__)
 
 
 def require(version, feature):
-    """Raises with a sentence when this PyTorch is older than `version`, a pair of numbers."""
+    """Raises an error if this PyTorch is older than `version`, a pair of numbers."""
     if VERSION < version:
         wanted = ".".join(map(str, version))
         raise RuntimeError(f"{feature} needs PyTorch {wanted} or newer; this is {torch.__version__}")
@@ -29,13 +29,14 @@ def increment_versions(tensors):
     elif VERSION >= (2, 1):
         for tensor in tensors:
             torch.autograd.graph.increment_version(tensor)
-    else:  # an operation in place on no element of it
+    else:  # an in-place operation on none of its elements
         for tensor in tensors:
             tensor.unsqueeze(0)[:0].zero_()
 
 
 def count_up(steps):
-    """Adds 1 to every counter. Newer versions are three times as fast with a tensor, because a number becomes one each time."""
+    """Adds 1 to every counter. Newer versions are three times as fast with a tensor, because they convert a number each
+    time."""
     if VERSION >= (2, 3) and steps[0].dtype == torch.float32:
         torch._foreach_add_(steps, torch.ones(()), alpha=1.0)
     else:
@@ -44,28 +45,29 @@ def count_up(steps):
 
 @contextlib.contextmanager
 def _older_below_autograd():
-    guard = torch._C._AutoDispatchBelowAutograd()  # guards as long as it lives
+    guard = torch._C._AutoDispatchBelowAutograd()  # a guard that works as long as it lives
     try:
         yield
     finally:
         del guard
 
 
-# Inside, operators go to their kernels: autograd was dealt with.
+# Inside, operators go directly to their kernels: autograd has already run.
 below_autograd = torch._C._AutoDispatchBelowAutograd
 if not hasattr(below_autograd, "__enter__"):
     below_autograd = _older_below_autograd
 
 
 def in_functorch():
-    """Whether a transform of torch.func is at work; PyTorch can be asked since 2.1. A compiler traces operators only."""
+    """Returns whether a transform of torch.func is active, which PyTorch reports since 2.1. A compiler traces only
+    operators."""
     if VERSION < (2, 1) or (VERSION >= (2, 4) and torch.compiler.is_compiling()):
         return False
     return torch._C._are_functorch_transforms_active()
 
 
 def any_derivative(values):
-    """Whether one of the tensors among values has a gradient or a tangent to pass on."""
+    """Returns whether one of the tensors among values has a gradient or a tangent to pass on."""
     if torch.is_grad_enabled() and any(isinstance(value, torch.Tensor) and value.requires_grad for value in values):
         return True
     forward = torch.autograd.forward_ad
@@ -74,20 +76,20 @@ def any_derivative(values):
 
 
 def sym_max(a, b):
-    """The larger of two ints, of which a compiler may know symbols only."""
+    """Returns the larger of two ints, which may be symbols in a compiler."""
     return torch.sym_max(a, b) if VERSION >= (2, 1) else max(a, b)
 
 
 def autocast_dtype():
-    """The dtype that torch.autocast casts operands of products to; None where it is off."""
+    """Returns the dtype that torch.autocast casts operands of products to, or None if it is off."""
     if VERSION >= (2, 4):
         return torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else None
     return torch.get_autocast_cpu_dtype() if torch.is_autocast_cpu_enabled() else None
 
 
 def as_autocast(input, weight, dtypes, dtype=None):
-    """Operands of a product as torch.autocast would cast those of PyTorch's own, or to another dtype: those with one of dtypes, where
-    it is on."""
+    """Casts operands of a product as torch.autocast casts those of PyTorch, or to another dtype. Only operands with one of
+    dtypes are cast, and only where autocast is on."""
     on = autocast_dtype()
     if on is None:
         return input, weight
@@ -95,23 +97,23 @@ def as_autocast(input, weight, dtypes, dtype=None):
 
 
 def is_dtensor(tensor):
-    """Whether a tensor is sharded over processes (FSDP2, tensor parallelism)."""
+    """Returns whether a tensor is sharded over processes (FSDP2, tensor parallelism)."""
     return type(tensor) not in (torch.Tensor, torch.nn.Parameter) and hasattr(tensor, "to_local")
 
 
 def any_dtensor(tensors):
-    """Whether any of many tensors is; asks types, of which there are few."""
+    """Returns whether any of many tensors is sharded. It checks types, of which there are few."""
     return any(hasattr(kind, "to_local") for kind in set(map(type, tensors)))
 
 
 def placed_as(tensor, model):
-    """A tensor spread over processes as another one is, which may need their communication: sequence parallelism leaves gradients
-    of replicated parameters as parts of a sum."""
+    """Returns a tensor distributed over processes like another one, which may need communication: sequence parallelism
+    leaves gradients of replicated parameters as parts of a sum."""
     if is_dtensor(tensor) and is_dtensor(model) and tuple(tensor.placements) != tuple(model.placements):
         return tensor.redistribute(placements=model.placements)
     return tensor
 
 
 def local(tensor):
-    """The part of a tensor that this process holds, the tensor itself where it is whole; shares memory."""
+    """Returns the part of a tensor that this process holds, or the tensor itself if it is not sharded. It shares memory."""
     return tensor.to_local() if is_dtensor(tensor) else tensor

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Copies sources of kernels and plants a bug in the copies: a patch that must apply without fuzz.
+# Copies sources of kernels and plants a bug in the copies, with a patch that must apply without fuzz.
 # usage: plant.sh TREE PATCH FOLDER FILE…
 set -eu
 tree=$1

@@ -1,4 +1,4 @@
-// Loads, stores and atomics of kernels of PTX.
+// Executes loads, stores and atomics of PTX kernels.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -26,7 +26,7 @@ uint64_t read_element(const std::byte* from, int bytes, bool is_signed) {
   }
 }
 
-// Other streams may work on the same word. Returns what was there before.
+// Other streams may work on the same word. Returns the previous value.
 template <class T>
 uint64_t update(std::byte* at, Operation operation, uint64_t value, uint64_t other) {
   T* const to = reinterpret_cast<T*>(at);
@@ -53,7 +53,7 @@ uint64_t update(std::byte* at, Operation operation, uint64_t value, uint64_t oth
 
 }  // namespace
 
-// The host's address of what a lane touches.
+// Returns the host's address of a lane's access.
 std::byte* Execution::resolve(const Warp& warp, const Instruction& i, int lane, Touch kind) {
   uint64_t address = source(warp, i.from[0]).of[lane] + static_cast<uint64_t>(i.offset);
   const size_t bytes = size_t{i.bytes} * i.count;
@@ -85,7 +85,7 @@ std::byte* Execution::resolve(const Warp& warp, const Instruction& i, int lane, 
     if (kind != Touch::read) refuse(warp, i, lane, "writes to a parameter");
     if (address >= launch_.parameters.size() || launch_.parameters.size() - address < bytes)
       refuse(warp, i, lane, "reads beyond the parameters");
-    return const_cast<std::byte*>(launch_.parameters.data() + address);  // which are read only
+    return const_cast<std::byte*>(launch_.parameters.data() + address);  // parameters are only read
   }
   if (!memory_.holds(address, bytes))
     refuse(warp, i, lane, what + std::to_string(bytes) + " bytes of global memory that is not the program's");

@@ -1,4 +1,4 @@
-// What PTX's instructions without side effects compute: predicates, addresses, and where the others are found.
+// Computes PTX's instructions without side effects: predicates and addresses, and looks up the others.
 #include "cuda/ptx/arithmetic.h"
 
 namespace openaclnn::ptx {
@@ -14,7 +14,7 @@ Table make_table() {
   t.add<Predicate, Predicate>("and.pred", [](Predicate a, Predicate b) { return a.is_true && b.is_true; });
   t.add<Predicate, Predicate>("or.pred", [](Predicate a, Predicate b) { return a.is_true || b.is_true; });
   t.add<Predicate, Predicate>("xor.pred", [](Predicate a, Predicate b) { return a.is_true != b.is_true; });
-  // Addresses: those of global memory are the host's, the others lie in windows of their own.
+  // Addresses: those of global memory are the host's, the others are in separate windows.
   for (const char* space : {"cvta.to.global.u64", "cvta.global.u64"})
     t.add<uint64_t>(space, [](uint64_t a) { return a; });
   t.add<uint64_t>("cvta.shared.u64", [](uint64_t a) { return a + kSharedWindow; });

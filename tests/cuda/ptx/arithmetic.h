@@ -1,8 +1,9 @@
-// What PTX's instructions without side effects compute, as NVIDIA's reference of the instruction set says it: the table that they stand in,
-// by their whole names.
+// The results of PTX's instructions without side effects, following NVIDIA's reference of the instruction
+// set, in a table by their full names.
 //
-// Only what has one result on every GPU is there. Instructions that ptxas may contract to others (add.f32 without .rn), approximations
-// and flushes of subnormal numbers are left out on purpose: a kernel that has one does not promise the CPU's bits, and is refused.
+// The table has only instructions with one result on every GPU. Instructions that ptxas may contract to
+// others (add.f32 without .rn), approximations and flushes of subnormal numbers are left out on purpose: a
+// kernel with one of them does not promise the CPU's bits, and is rejected.
 #pragma once
 
 #include <bit>
@@ -57,7 +58,7 @@ void in_each_lane(Lanes& to, const Lanes* const (&from)[4]) {
   (std::index_sequence_for<From...>());
 }
 
-// A function as something without a state.
+// A function as a stateless object.
 template <auto kFunction>
 inline constexpr auto calls = [](auto... x) { return kFunction(x...); };
 
@@ -77,7 +78,7 @@ class Table {
   std::unordered_map<std::string, Arithmetic> entries_;
 };
 
-// What has any type: numbers are moved as they are.
+// Moves accept any type: numbers do not change.
 template <class T>
 void add_moves(Table& t, const std::string& type) {
   t.add<T>("mov." + type, [](T x) { return x; });

@@ -1,4 +1,4 @@
-// What a kernel costs a GPU, counted.
+// Counts the costs of a kernel on a GPU.
 #include "cuda/ptx/counts.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ void Counter::end_instruction() {
 void Counter::end_request(Request& request, Traffic& traffic) {
   constexpr uint64_t kSectorsOfPage = 128;
   std::ranges::sort(request.sectors);
-  // Not std::ranges::unique: clang 14 refuses what it returns with libstdc++ 12.
+  // Not std::ranges::unique: clang 14 rejects its result with libstdc++ 12.
   request.sectors.erase(std::unique(request.sectors.begin(), request.sectors.end()), request.sectors.end());
   traffic.requested += request.sectors.size();
   for (const uint64_t sector : request.sectors) {
@@ -39,8 +39,8 @@ void Counter::end_request(Request& request, Traffic& traffic) {
   request.sectors.clear();
 }
 
-// Memory has 32 banks of 4 bytes. Lanes that want 8 bytes are served in two halves of the warp, 16 bytes in four quarters; a bank gives
-// one word in a turn, to however many lanes.
+// Memory has 32 banks of 4 bytes. Accesses of 8 bytes are served in two halves of the warp, of 16 bytes in
+// four quarters. In one turn a bank gives one word to any number of lanes.
 void Counter::end_shared_request() {
   constexpr int kBanks = 32, kWarpLanes = 32;
   const int lanes_at_once =

@@ -1,4 +1,4 @@
-// What a kernel costs a GPU, counted: instructions, and the pieces of memory that its warps ask for.
+// The costs of a kernel on a GPU: instructions, and the pieces of memory that its warps request.
 #pragma once
 
 #include <bitset>
@@ -8,18 +8,18 @@
 
 namespace openaclnn::ptx {
 
-inline constexpr uint64_t kSectorBytes = 32;  // what GPUs move between memory and caches
+inline constexpr uint64_t kSectorBytes = 32;  // the unit of transfers between memory and caches
 
-// Of one direction, in sectors.
+// Traffic of one direction, in sectors.
 struct Traffic {
-  uint64_t requested = 0;  // a sector counts once for each instruction of a warp
-  uint64_t distinct = 0;   // and once for the launch: what memory has to move at least
+  uint64_t requested = 0;  // a sector counts once per warp instruction
+  uint64_t distinct = 0;   // a sector counts once per launch: the least that memory has to move
 };
 
 struct Counts {
-  uint64_t instructions = 0;  // of warps
-  Traffic reads, writes;      // of global memory; atomics count as both
-  // Of shared memory: turns that the banks need, and how many they would with no two lanes in one bank.
+  uint64_t instructions = 0;  // instructions of warps
+  Traffic reads, writes;      // traffic of global memory; atomics count as both
+  // Turns of shared memory's banks, and the turns that would be needed with no two lanes in one bank.
   uint64_t shared_turns = 0, least_shared_turns = 0;
 };
 
@@ -29,10 +29,10 @@ class Counter {
     end_instruction();
     ++counts_.instructions;
   }
-  // A lane's part of the instruction.
+  // Adds a lane's part of the instruction.
   void touch_global(uint64_t address, uint64_t bytes, bool reads, bool writes);
   void touch_shared(int lane, uint64_t offset, uint64_t bytes);
-  // Of all instructions that have begun.
+  // Totals of all instructions that have started.
   const Counts& finish() {
     end_instruction();
     return counts_;
@@ -41,7 +41,7 @@ class Counter {
  private:
   struct Request {
     std::vector<uint64_t> sectors;
-    std::unordered_map<uint64_t, std::bitset<128>> pages;  // of 4 KiB: which sectors were touched
+    std::unordered_map<uint64_t, std::bitset<128>> pages;  // pages of 4 KiB: which sectors were accessed
   };
   struct SharedAccess {
     int lane;

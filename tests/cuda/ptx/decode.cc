@@ -1,4 +1,4 @@
-// What the instructions of PTX mean to the machine.
+// Decodes the instructions of PTX for the machine.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -12,7 +12,8 @@ namespace {
 
 using Name = std::string_view;
 
-// How loads and stores are cached and ordered makes no difference to a machine that runs one after the other.
+// Caching and ordering of loads and stores make no difference to a machine that runs them one after the
+// other.
 constexpr std::array<Name, 18> kOfNoEffect = {
     "volatile", "relaxed", "acquire", "release", "acq_rel", "weak", "gpu", "cta", "sys",
     "nc",       "ca",      "cg",      "cs",      "lu",      "cv",   "wb",  "wt",  "cluster"};
@@ -49,7 +50,7 @@ Operation find_operation(Name part) {
   return found != kOperations.end() ? found->operation : Operation::none;
 }
 
-// "u32": 4 bytes. 0: no type, or one that no register of the machine holds.
+// "u32": 4 bytes. 0: not a type, or one that no register of the machine holds.
 uint8_t bytes_of(Name type) {
   int bits = 0;
   if (type.size() < 2 || Name("busf").find(type.front()) == Name::npos) return 0;
@@ -216,7 +217,7 @@ void Reader::decode_warp_operation(const Opcode& opcode, const Operands& operand
   append(instruction);
 }
 
-// mov.b64 {%r1, %r2}, %rd1 and the other way round.
+// mov.b64 {%r1, %r2}, %rd1, and the reverse.
 bool Reader::decode_pack(const Opcode& opcode, const Operands& operands, Instruction& instruction) {
   if (opcode.parts.front() != "mov" || operands.size() != 2) return false;
   const bool packs = operands[1].starts_with('{'), unpacks = operands[0].starts_with('{');
@@ -232,7 +233,7 @@ bool Reader::decode_pack(const Opcode& opcode, const Operands& operands, Instruc
     append(instruction);
     return true;
   }
-  // Each part in turn. One of them may be the register that holds the whole only if it comes last.
+  // Moves each part in turn. If one of them is the register that holds the whole, it must come last.
   const Register whole = source(operands[1]);
   for (size_t k = 0; k < parts.size(); ++k) {
     instruction.to[0] = destination(parts[k]);

@@ -1,4 +1,4 @@
-// One launch that is under way: its block, the warps of that, and what each kind of instruction does.
+// One running launch: its block, the block's warps, and the effect of each kind of instruction.
 #pragma once
 
 #include <string>
@@ -53,7 +53,7 @@ class Execution {
   const KernelLaunch& launch_;
   const Kernel& kernel_;
   const AddressMap& memory_;
-  Counter* const counter_;  // nullptr: nothing is counted
+  Counter* const counter_;  // nullptr: no counting
   SharedMemory shared_;
   std::vector<Warp> warps_;
   Shape block_;

@@ -1,4 +1,4 @@
-// Reading the container of device code that nvcc puts into objects.
+// Reads the container of device code that nvcc puts into objects.
 #include "cuda/ptx/fat_binary.h"
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace openaclnn::ptx {
 
 namespace {
 
-// What the object registers points to a header, behind which entries follow one another, each with a header of its own.
+// The object registers a pointer to a header. Entries with their own headers follow it.
 struct Wrapper {
   uint32_t magic, version;
   const std::byte* data;
@@ -16,7 +16,7 @@ struct Wrapper {
 struct Header {
   uint32_t magic;
   uint16_t version, header_bytes;
-  uint64_t bytes;  // of the entries
+  uint64_t bytes;  // size of all entries
 };
 struct Entry {
   uint16_t kind, version;

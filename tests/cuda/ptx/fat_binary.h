@@ -1,4 +1,4 @@
-// Kernels that objects of nvcc bring along.
+// Finds the kernels in objects of nvcc.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace openaclnn::ptx {
 
-// The PTX in what nvcc puts into an object (`--no-compress`). Empty where there is none.
+// Returns the PTX in the data that nvcc puts into an object (`--no-compress`), or an empty text.
 std::string find_ptx(const void* fat_binary);
 
 }  // namespace openaclnn::ptx

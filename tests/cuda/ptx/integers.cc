@@ -1,4 +1,4 @@
-// What PTX's instructions on integers and bits compute.
+// Computes PTX's instructions on integers and bits.
 #include <algorithm>
 #include <bit>
 
@@ -10,7 +10,7 @@ namespace {
 
 // ---- bits ----
 
-// Shifts by the width and more give what shifting one by one would.
+// Shifts by the width or more give the result of shifting one by one.
 template <class T>
 T shifted_left(T x, uint32_t by) {
   return by < 8 * sizeof(T) ? static_cast<T>(x << by) : T(0);
@@ -110,7 +110,7 @@ void add_words(Table& t) {
   t.add<uint32_t, uint32_t, uint32_t>("shf.r.wrap.b32", [](uint32_t low, uint32_t high, uint32_t by) {
     return static_cast<uint32_t>((low | uint64_t{high} << 32) >> (by & 31));
   });
-  // Parts of moves between a register and several, which have no names of their own in PTX.
+  // Parts of moves between a register and several, which have no names in PTX.
   t.add<uint16_t, uint16_t>("pack.b16x2", [](uint16_t a, uint16_t b) { return a | uint32_t{b} << 16; });
   t.add<uint32_t, uint32_t>("pack.b32x2", [](uint32_t a, uint32_t b) { return a | uint64_t{b} << 32; });
   t.add<uint16_t, uint16_t, uint16_t, uint16_t>(
@@ -121,7 +121,7 @@ void add_words(Table& t) {
 
 // ---- integers ----
 
-// The sum, difference and product wrap around, in unsigned arithmetic of at least the width of int.
+// Sums, differences and products wrap around, in unsigned arithmetic of at least the width of int.
 template <class T>
 using Bits = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
 
@@ -148,7 +148,8 @@ void add_integer(Table& t, const std::string& type) {
   t.add<T, T>("max." + type, [](T a, T b) { return std::max(a, b); });
   t.add<T>("neg." + type, [](T a) { return static_cast<T>(0 - Bits<T>(a)); });
   t.add<T>("abs." + type, [](T a) { return a < 0 ? static_cast<T>(0 - Bits<T>(a)) : a; });
-  // The quotient by zero is not specified; of the least number by -1 it is the least number. Inactive lanes may have either.
+  // The quotient by zero is not specified. The quotient of the least number and -1 is the least number.
+  // Inactive lanes may have either.
   t.add<T, T>("div." + type, [](T a, T b) {
     if (b == 0) return static_cast<T>(~T(0));
     if (std::is_signed_v<T> && b == static_cast<T>(-1)) return static_cast<T>(0 - Bits<T>(a));

@@ -1,4 +1,4 @@
-// Runs kernels of PTX: blocks, warps, and how their lanes part and meet.
+// Runs kernels of PTX: blocks, warps, and how their lanes diverge and converge.
 #include "cuda/ptx/machine.h"
 
 #include <cxxabi.h>
@@ -22,7 +22,7 @@ std::string readable(const std::string& name) {
   std::free(text);
   const std::string unnamed = "(anonymous namespace)::";
   for (size_t at; (at = result.find(unnamed)) != std::string::npos;) result.erase(at, unnamed.size());
-  size_t parameters = result.find('(');  // those of a template follow a blank or a bracket
+  size_t parameters = result.find('(');  // parameters of a template follow a blank or a bracket
   while (parameters != std::string::npos && parameters > 0 &&
          (result[parameters - 1] == '<' || result[parameters - 1] == ' '))
     parameters = result.find('(', parameters + 1);
@@ -98,7 +98,7 @@ void Execution::run_block(uint64_t number, bool reversed) {
   }
 }
 
-// Lets the threads go on if all of them stand at it.
+// Continues the threads if all of them have reached it.
 bool Execution::release_barrier() {
   if (!std::ranges::all_of(warps_, [](const Warp& warp) { return warp.at_barrier == warp.exists; }))
     return false;
@@ -151,7 +151,7 @@ void Execution::run_warp(Warp& warp) {
   }
 }
 
-// Until the lanes part, wait, or reach the instruction where others of the warp are.
+// Runs until the lanes diverge, wait, or reach the instruction of other lanes of the warp.
 void Execution::run_group(Warp& warp, uint32_t group, int pc, int meeting) {
   for (; pc < meeting; ++pc) {
     const Instruction& i = kernel_.code[static_cast<size_t>(pc)];
@@ -197,7 +197,7 @@ void Execution::run_group(Warp& warp, uint32_t group, int pc, int meeting) {
   warp.move(group, pc);
 }
 
-// Whether the group goes on as it is. Otherwise its lanes stand where they wait or go on, perhaps with others.
+// Returns whether the group stays as it is. Otherwise its lanes wait or continue, perhaps with others.
 bool Execution::meet(Warp& warp, const Instruction& i, uint32_t active, uint32_t group, int pc) {
   const uint32_t here = active | warp.lanes_at(pc, warp.waiting);
   uint32_t going = group & ~active;
@@ -209,7 +209,7 @@ bool Execution::meet(Warp& warp, const Instruction& i, uint32_t active, uint32_t
     left &= ~mask;
     if ((here & wanted) != wanted) continue;
     give_results(warp, i, wanted);
-    // What part of a warp waits for orders nothing in the eyes of the others, so it counts as no barrier.
+    // A barrier of part of a warp orders no accesses of the other lanes, so it does not count as a barrier.
     if (i.action == Action::warp_barrier && wanted == warp.exists) ++warp.time;
     going |= wanted;
   }
@@ -220,7 +220,7 @@ bool Execution::meet(Warp& warp, const Instruction& i, uint32_t active, uint32_t
   return false;
 }
 
-// What a lane passes as the mask of a warp operation, and all lanes there that it names.
+// Returns a lane's mask of a warp operation, and all waiting lanes that the mask names.
 uint32_t Execution::agreed_mask(const Warp& warp, const Instruction& i, int lane, uint32_t here) const {
   const Lanes& masks = source(warp, i.from[3]);
   const auto mask = static_cast<uint32_t>(masks.of[lane]);
@@ -258,7 +258,7 @@ void Execution::compute(Warp& warp, const Instruction& i, uint32_t active) {
   warp.assign(to, result, active);
 }
 
-// ---- sentences ----
+// ---- error messages ----
 
 void Execution::refuse(const Warp& warp, const Instruction& i, int lane, const std::string& what) const {
   const Shape thread = place(uint64_t{warp.number} * kLanes + static_cast<uint64_t>(lane), launch_.block);

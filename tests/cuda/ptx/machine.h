@@ -1,10 +1,12 @@
-// Runs kernels of PTX on the CPU: every instruction that nvcc made, with the GPU's arithmetic, and looks at every access.
+// Runs kernels of PTX on the CPU: every instruction of nvcc, with the GPU's arithmetic, and checks every
+// access.
 //
-// The blocks of a launch run one after the other on the calling thread, the warps of a block in turns that end at barriers. The lanes of
-// a warp that stand at the same instruction run it together; of those that have parted the ones furthest behind go first, until all
-// are together again. The process ends with a sentence where a kernel touches memory that is not its own or not aligned, reads shared
-// memory that nobody wrote, or races there; where a barrier or warp operation is not reached by all; where a kernel does not end.
-// A barrier of a part of a warp orders no accesses in its eyes.
+// The blocks of a launch run one after the other on the calling thread. The warps of a block take turns,
+// which end at barriers. The lanes of a warp at the same instruction run it together. If lanes have
+// diverged, those furthest behind run first, until all are together again.
+// The process ends with an error message if a kernel accesses memory outside its blocks or unaligned, reads
+// uninitialised shared memory, has a race there, or does not end, or if not all threads reach a barrier or
+// warp operation. A barrier of part of a warp orders no accesses here.
 #pragma once
 
 #include <cstddef>
@@ -27,10 +29,10 @@ struct KernelLaunch {
   Shape grid, block;
   std::vector<std::byte> parameters;
   uint64_t most_steps =
-      uint64_t{1} << 33;  // instructions of a warp in one block: a kernel that runs more does not end
+      uint64_t{1} << 33;  // instructions of a warp in one block: a kernel that runs more counts as endless
 };
 
-// Of blocks and of the warps in a block: a race that no check knows gives other bits.
+// Order of blocks and of the warps in a block: a race that no check finds changes bits.
 enum class Schedule { forward, reverse };
 
 // `counter` may be nullptr.

@@ -1,4 +1,4 @@
-// Memory that kernels touch, and what a GPU's sanitizer would say about it.
+// The memory that kernels access, with the checks of a GPU's sanitizer.
 #include "cuda/ptx/memory.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ bool AddressMap::find(uint64_t address) const {
   return true;
 }
 
-// Filled, so that nobody relies on what it holds.
+// Filled, so that no code relies on the contents.
 void SharedMemory::begin_block(size_t bytes) {
   memory_.assign(bytes, std::byte{0xCD});
   bytes_.assign(bytes, Byte());

@@ -1,4 +1,4 @@
-// Memory that kernels touch, and what a GPU's sanitizer would say about it.
+// The memory that kernels access, with the checks of a GPU's sanitizer.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace openaclnn::ptx {
 
-// Where global memory is. The addresses are those of the host.
+// Ranges of global memory. The addresses are those of the host.
 class AddressMap {
  public:
   struct Range {
@@ -32,15 +32,15 @@ class AddressMap {
 
 enum class Touch : uint8_t { read, write, atomic };
 
-// A thread of the block, and when: barriers of the block and of its warp that it had passed.
+// A thread of the block, and the numbers of barriers of the block and of its warp that it had passed.
 struct Moment {
   uint16_t thread = 0;
   uint16_t warp = 0;
   uint32_t block_time = 0, warp_time = 0;
 };
 
-// The shared memory of a block. Remembers who touched each byte, so that two accesses that no barrier orders are told, and the read of
-// what nobody wrote.
+// The shared memory of a block. It records which thread accessed each byte, to report two accesses that no
+// barrier orders, and reads of uninitialised bytes.
 class SharedMemory {
  public:
   void begin_block(size_t bytes);
@@ -48,7 +48,7 @@ class SharedMemory {
   size_t bytes() const { return memory_.size(); }
   std::byte* at(uint64_t offset) { return memory_.data() + offset; }
 
-  // nullptr, or what is wrong with an access that lies inside.
+  // Returns nullptr, or the error of an access inside the memory.
   const char* touch(uint64_t offset, size_t bytes, Touch kind, const Moment& now);
 
  private:
@@ -56,7 +56,7 @@ class SharedMemory {
     Moment when;
     bool is_there = false;
     bool is_atomic = false;
-    bool has_others = false;  // several threads of the warp did it since its last barrier
+    bool has_others = false;  // several threads of the warp accessed it since its last barrier
     bool has_other_warps = false;
   };
   struct Byte {

@@ -1,4 +1,4 @@
-// The text of a module: where its kernels are, and its variables.
+// Reads the text of a module: where its kernels are, and its variables.
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -33,7 +33,8 @@ std::string_view Module::source_file(int number) const {
   return found != files_.end() ? std::string_view(found->second) : std::string_view();
 }
 
-// Goes over what stands at the top: directives of one line, declarations that end with a semicolon, and kernels, whose bodies it skips.
+// Scans the top level: directives of one line, declarations that end with a semicolon, and kernels, whose
+// bodies it skips.
 void Module::read() {
   lines_.push_back(0);
   for (size_t k = 0; k < text_.size(); ++k) {

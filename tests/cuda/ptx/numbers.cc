@@ -1,4 +1,4 @@
-// What PTX's instructions on numbers compute, and conversions.
+// Computes PTX's instructions on floating-point numbers, and conversions.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -11,11 +11,11 @@ namespace {
 
 // ---- numbers ----
 
-// Single precision has one NaN that instructions give. Double precision keeps the operand's.
+// Instructions of single precision return one NaN. Double precision keeps the operand's.
 float result(float x) { return x != x ? std::bit_cast<float>(0x7FFFFFFFu) : x; }
 double result(double x) { return x; }
 
-// The other operand where one is NaN; -0 is less than +0.
+// Returns the other operand if one is NaN; -0 is less than +0.
 template <class T>
 T least(T a, T b) {
   if (a != a || b != b) return result(a != a ? b : a);
@@ -59,7 +59,8 @@ void add_number(Table& t, const std::string& type) {
 
 // ---- conversions ----
 
-// Towards zero or as rounded before, within the type's limits. NaN: 0, but 2^(bits - 1) from or to 64 bits.
+// Rounds towards zero or as given, within the type's limits. NaN gives 0, but 2^(bits - 1) from or to 64
+// bits.
 template <class To, class From>
 To to_integer(From x) {
   using Limits = std::numeric_limits<To>;
@@ -80,7 +81,8 @@ void add_conversions(Table& t, const std::string& type) {
   t.add<double>("cvt.rzi." + type + ".f64", [](double x) { return to_integer<T>(std::trunc(x)); });
 }
 
-// Half precision by its bits, as not every compiler has the type. The exponents' biases, 127 and 15, differ by 112.
+// Half precision by its bits, because not every compiler has the type. The exponents' biases, 127 and 15,
+// differ by 112.
 constexpr uint32_t kRebias = 112u << 23;
 
 float float_of_half(Half half) {
@@ -92,14 +94,14 @@ float float_of_half(Half half) {
   return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(magnitude));
 }
 
-// Drops bits, rounding to nearest and ties to even. A carry moves into the exponent, where it belongs.
+// Drops bits, rounding to nearest and ties to even. A carry correctly moves into the exponent.
 uint32_t rounded(uint32_t bits, int dropped) {
   const uint32_t below_half = (1u << (dropped - 1)) - 1;
   return (bits + below_half + (bits >> dropped & 1)) >> dropped;
 }
 
 uint16_t half_of_float(float x) {
-  constexpr uint32_t kOverflow = 0x477FF000, kLeastNormal = 0x38800000;  // 65520 and 2^-14
+  constexpr uint32_t kOverflow = 0x477FF000, kLeastNormal = 0x38800000;  // 65,520 and 2^-14
   if (x != x) return 0x7FFF;
   const uint32_t bits = std::bit_cast<uint32_t>(x), sign = bits >> 31 << 15, rest = bits & 0x7FFFFFFF;
   uint32_t magnitude = 0x7C00;

@@ -1,4 +1,5 @@
-// A kernel of nvcc as the machine (machine.h) runs it: instructions of PTX, decoded once, over the registers of a warp.
+// A kernel of nvcc in the form that the machine (machine.h) runs: instructions of PTX, decoded once, over
+// the registers of a warp.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +14,13 @@ namespace openaclnn::ptx {
 
 inline constexpr int kLanes = 32;
 
-// One register of all lanes of a warp. Whatever its type, a value is in the lowest bits; the others mean nothing.
+// One register of all lanes of a warp. A value of any type is in the lowest bits; the others have no
+// meaning.
 struct alignas(64) Lanes {
   uint64_t of[kLanes];
 };
 
-// What an instruction without side effects does in all lanes; those that are not active compute in vain.
+// Runs an instruction without side effects in all lanes. Results of inactive lanes are not used.
 using Arithmetic = void (*)(Lanes& to, const Lanes* const (&from)[4]);
 
 enum class Space : uint8_t { generic, global, shared, parameter };
@@ -30,7 +32,7 @@ enum class Action : uint8_t {
   load,
   store,
   atomic,
-  barrier,  // of the block; with a result: what the threads' predicates give together
+  barrier,  // a barrier of the block; with a result: the threads' combined predicates
   warp_barrier,
   shuffle,
   vote,
@@ -71,15 +73,16 @@ struct Instruction {
   Arithmetic compute = nullptr;
   int target = -1;  // the instruction that a branch goes to
 
-  // Of loads, stores and atomics: `count` elements of `bytes` bytes at from[0] + offset. The values of stores are in to[], too.
+  // Loads, stores and atomics: `count` elements of `bytes` bytes at from[0] + offset. Stores also have
+  // their values in to[].
   Space space = Space::generic;
   bool is_signed = false;
   uint8_t bytes = 0;
   uint8_t count = 1;
   int64_t offset = 0;
 
-  int line = 0;         // of the PTX
-  int source_line = 0;  // of the .cu file or a header, 0 where it is not known
+  int line = 0;         // in the PTX
+  int source_line = 0;  // in the .cu file or a header, 0 if unknown
   int source_file = 0;
 };
 
@@ -93,7 +96,7 @@ struct Parameter {
   size_t offset, bytes;
 };
 
-// Values that threads find in registers of their own.
+// Values that threads find in special registers.
 enum class Special : uint8_t {
   tid_x,
   tid_y,
@@ -131,13 +134,14 @@ struct Kernel {
   int most_threads = 1024;  // of a block
 };
 
-// The text of one .cu file's kernels. Each is decoded when it is first asked for.
+// The text of one .cu file's kernels. Each is decoded at its first use.
 class Module {
  public:
   explicit Module(std::string text);
   Module(const Module&) = delete;
 
-  // nullptr: no kernel of that name. Ends the process with a sentence where the PTX has what this machine does not know.
+  // Returns nullptr if no kernel has that name. Ends the process with an error message if the machine does
+  // not know a part of the PTX.
   const Kernel* find(const std::string& name);
   std::string_view line(int number) const;         // of the PTX, from 1 on
   std::string_view source_file(int number) const;  // "" for one without a name
@@ -151,25 +155,26 @@ class Module {
   std::string_view rest_of_line(size_t position) const;
 
   const std::string text_;
-  std::vector<size_t> lines_;                           // where each begins
-  std::map<std::string, size_t, std::less<>> entries_;  // where the word .entry of each kernel stands
+  std::vector<size_t> lines_;                           // the start of each line
+  std::map<std::string, size_t, std::less<>> entries_;  // position of the word .entry of each kernel
   std::map<std::string, std::vector<std::byte>, std::less<>> globals_;
   std::map<int, std::string> files_;
-  std::map<std::string, Variable, std::less<>> shared_;  // what several kernels have in theirs
+  std::map<std::string, Variable, std::less<>> shared_;  // shared variables of several kernels
   std::map<std::string, std::unique_ptr<const Kernel>, std::less<>> kernels_;
   int target_ = 0;
 
   friend class Reader;
 };
 
-// Where generic addresses leave global memory, whose addresses are those of the host.
+// The windows of generic addresses outside global memory, whose addresses are those of the host.
 inline constexpr uint64_t kSharedWindow = uint64_t{1} << 62, kParameterWindow = uint64_t{1} << 61;
 inline constexpr uint64_t kWindowBytes = uint64_t{1} << 32;
 
-// "add.rn.f32" and the like: what it computes, nullptr where that is not known.
+// Returns the function of "add.rn.f32" and the like, or nullptr if it is unknown.
 Arithmetic find_arithmetic(std::string_view opcode);
 
-// A mistake in what the machine is given to run: says so on the standard error and ends the process, like a GPU's sanitizer.
+// Reports an error in the machine's input on the standard error and ends the process, like a GPU's
+// sanitizer.
 [[noreturn]] void report(const std::string& sentence);
 
 }  // namespace openaclnn::ptx

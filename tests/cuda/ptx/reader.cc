@@ -1,4 +1,4 @@
-// From the text of a kernel in PTX to instructions: text, declarations and operands. What instructions mean: decode.cc.
+// Reads the text of a PTX kernel: text, declarations and operands. decode.cc decodes the instructions.
 #include "cuda/ptx/reader.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace openaclnn::ptx {
 
 namespace {
 
-// Constants are numbered from here on until it is known how many registers there are.
+// Constants have numbers from here on until the number of registers is known.
 constexpr Register kFirstConstant = 1 << 24;
 
 size_t aligned(size_t offset, size_t alignment) { return (offset + alignment - 1) / alignment * alignment; }
@@ -29,7 +29,7 @@ bool is_name(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c == '%' || c == '.';
 }
 
-// By what stands behind a name: "ld.global.L1::evict_first" is none.
+// Decides by the next character: "ld.global.L1::evict_first" is not a label.
 bool is_label(std::string_view behind_name) {
   return behind_name.starts_with(':') && !behind_name.starts_with("::");
 }
@@ -47,7 +47,7 @@ bool parse(std::string_view text, T& value, int base = 10) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// 12, -3, 0x1F, 017, 0f3F800000 and 0d3FF0000000000000, with an U behind or not.
+// 12, -3, 0x1F, 017, 0f3F800000 and 0d3FF0000000000000, optionally followed by U.
 bool read_immediate(std::string_view text, uint64_t& value) {
   if (text.ends_with('U')) text.remove_suffix(1);
   if (text.starts_with("0f") || text.starts_with("0F") || text.starts_with("0d") || text.starts_with("0D") ||
@@ -112,7 +112,7 @@ void Reader::skip_blanks() {
   }
 }
 
-// Moves behind `end`.
+// Moves to the position after `end`.
 std::string_view Reader::take_until(char end) {
   const size_t begin = at_;
   at_ = std::min(text_.find(end, at_), text_.size());
@@ -122,7 +122,7 @@ std::string_view Reader::take_until(char end) {
   return taken;
 }
 
-// At commas that are in no bracket.
+// Splits at commas outside brackets.
 Reader::Operands Reader::split(std::string_view list) {
   Operands operands;
   int depth = 0;
@@ -174,7 +174,7 @@ Variable Reader::read_variable(std::string_view declaration) {
 // ---- declarations ----
 
 std::unique_ptr<const Kernel> Reader::read() {
-  at_ += 6;  // behind ".entry"
+  at_ += 6;  // after ".entry"
   kernel_->name = name_after(text_.substr(at_, std::min(text_.find('(', at_), text_.find('{', at_)) - at_));
   read_parameters();
   read_body();
@@ -182,7 +182,7 @@ std::unique_ptr<const Kernel> Reader::read() {
   return std::move(kernel_);
 }
 
-// In the parentheses behind the name, and what the kernel says about its launches up to the body.
+// Reads the parentheses after the name, and the launch directives before the body.
 void Reader::read_parameters() {
   size_t offset = 0;
   const size_t body = text_.find('{', at_);
@@ -257,7 +257,7 @@ void Reader::place_in_shared_memory(const Variable& variable) {
 // ".b32 %r<9>" or ".pred p, q"
 void Reader::declare_registers(std::string_view declaration) {
   declaration = trimmed(declaration);
-  declaration.remove_prefix(name_after(declaration).size());  // a register of the machine has any type
+  declaration.remove_prefix(name_after(declaration).size());  // a register of the machine can hold any type
   for (const std::string_view entry : split(declaration)) {
     const size_t bracket = entry.find('<');
     int count = 1;
@@ -271,7 +271,7 @@ void Reader::declare_registers(std::string_view declaration) {
   }
 }
 
-// ".loc 1 45 3", perhaps with more behind it.
+// ".loc 1 45 3", optionally followed by more
 void Reader::note_source_line(std::string_view text) {
   int* const numbers[] = {&source_file_, &source_line_};
   text.remove_prefix(4);
@@ -364,7 +364,7 @@ void Reader::read_address(std::string_view operand, Instruction& instruction) {
   instruction.from[0] = source(trimmed(operand.substr(0, plus)));
 }
 
-// Gives branches their targets, and constants their final numbers.
+// Resolves the targets of branches and the final numbers of constants.
 void Reader::resolve() {
   for (const auto& [instruction, label] : branches_) {
     const auto target = labels_.find(label);
@@ -378,7 +378,7 @@ void Reader::resolve() {
     for (Register& r : instruction.to) renumber(r);
     for (Register& r : instruction.from) renumber(r);
   }
-  Instruction end;  // a label may stand behind the last instruction
+  Instruction end;  // a label may follow the last instruction
   end.action = Action::exit;
   append(end);
 }

@@ -1,4 +1,4 @@
-// From the text of a kernel in PTX to instructions.
+// Reads the text of a PTX kernel into instructions.
 #pragma once
 
 #include <map>
@@ -45,7 +45,7 @@ class Reader {
   // Operands.
   Register find_register(std::string_view name) const;
   Register source(std::string_view operand);
-  Register destination(std::string_view operand) const;  // kNone for "_", where nobody wants the value
+  Register destination(std::string_view operand) const;  // kNone for "_", if the value is not used
   Register result(std::string_view operand) const;
   Register constant(uint64_t value);
   Register special(std::string_view name);
@@ -70,7 +70,7 @@ class Reader {
   int source_file_ = 0, source_line_ = 0;
   std::unique_ptr<Kernel> kernel_;
 
-  // A scope declares names one by one, or many that count on behind a prefix.
+  // A scope declares names one by one, or many numbered names with a prefix.
   struct Range {
     Register first;
     int count;
@@ -80,9 +80,9 @@ class Reader {
     std::map<std::string, Range, std::less<>> ranges;
   };
   std::vector<Scope> scopes_;
-  std::map<std::string, uint64_t, std::less<>> symbols_;  // addresses in the space that each is in
+  std::map<std::string, uint64_t, std::less<>> symbols_;  // addresses within their spaces
   std::map<std::string, int, std::less<>> labels_;
-  std::vector<std::pair<size_t, std::string>> branches_;  // instructions whose label comes later
+  std::vector<std::pair<size_t, std::string>> branches_;  // instructions whose label follows later
   std::map<uint64_t, Register> constants_;
   std::map<std::string, Register, std::less<>> specials_;
 };

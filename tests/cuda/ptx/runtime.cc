@@ -1,4 +1,5 @@
-// The part of CUDA's runtime that objects of nvcc call: they register their kernels, ask about them and launch them.
+// The part of CUDA's runtime that objects of nvcc call: they register their kernels, query them and launch
+// them.
 #include <cuda_runtime.h>
 
 #include <atomic>
@@ -24,13 +25,13 @@ namespace openaclnn::ptx {
 
 namespace {
 
-// A function of the host that stands for a kernel.
+// A function of the host that represents a kernel.
 struct Stub {
   Module* module = nullptr;
   std::string name;
 };
 
-// All that objects registered. Never destroyed: streams run kernels while the process ends.
+// Everything that objects registered. Never destroyed: streams run kernels while the process ends.
 struct Registry {
   std::mutex mutex;
   std::vector<std::unique_ptr<Module>> modules;
@@ -40,7 +41,7 @@ struct Registry {
     static Registry* const registry = new Registry;
     return *registry;
   }
-  // nullptr where nothing is registered.
+  // Returns nullptr if nothing is registered.
   std::pair<const Module*, const Kernel*> find(const void* stub) {
     const std::lock_guard lock(mutex);
     const auto found = stubs.find(stub);
@@ -71,7 +72,7 @@ std::atomic<Schedule>& schedule() {
   return chosen;
 }
 
-// What kernels may touch: the device's memory, pinned memory, and variables of the module.
+// The memory that kernels may access: the device's memory, pinned memory, and variables of the module.
 AddressMap memory_now(const Module& module) {
   std::vector<AddressMap::Range> ranges;
   FakeGpu& gpu = FakeGpu::instance();
@@ -84,7 +85,7 @@ AddressMap memory_now(const Module& module) {
   return AddressMap(std::move(ranges));
 }
 
-// A line of JSON for a kernel that has run.
+// Prints a line of JSON for a kernel that has run.
 void append(const char* path, const Kernel& kernel, const Counts& counts) {
   std::FILE* const file = std::fopen(path, "a");
   if (file == nullptr) report(std::string("cannot write counts to OPENACLNN_PTX_COUNTS=") + path);
@@ -136,7 +137,7 @@ using namespace openaclnn::ptx;
 #pragma GCC visibility push(default)
 extern "C" {
 
-// ---- what an object does when it is loaded ----
+// ---- calls while an object is loaded ----
 
 void** __cudaRegisterFatBinary(void* fat_binary) {
   Registry& registry = Registry::instance();
@@ -165,7 +166,7 @@ cudaError_t cudaLaunchKernel(const void* stub, dim3 grid, dim3 block, void** arg
   return launch(stub, grid, block, arguments, shared_bytes, stream);
 }
 
-// kernel<<<…>>>(…) puts the shape aside, and its stub takes it.
+// kernel<<<…>>>(…) stores the shape, and its stub reads it.
 struct Configuration {
   dim3 grid, block;
   size_t shared_bytes;
@@ -196,7 +197,7 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void*
   return launch(kernel, grid, block, arguments, shared_bytes, stream);
 }
 
-// ---- what libraries ask before they launch ----
+// ---- queries of libraries before they launch ----
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* stub) {
   const auto [module, kernel] = Registry::instance().find(stub);
@@ -216,7 +217,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, 
   return cudaSuccess;
 }
 
-// ---- what tests of pieces of kernels call beside what the fake GPU has ----
+// ---- functions for tests of pieces of kernels that the fake GPU lacks ----
 
 cudaError_t cudaMallocManaged(void** address, size_t bytes, unsigned) { return cudaMalloc(address, bytes); }
 cudaError_t cudaMemset(void* to, int value, size_t bytes) {

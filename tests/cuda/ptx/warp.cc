@@ -1,4 +1,4 @@
-// What the lanes of a warp do together.
+// Executes operations between the lanes of a warp.
 #include "cuda/ptx/warp.h"
 
 namespace openaclnn::ptx {
@@ -39,7 +39,8 @@ void Warp::vote(const Instruction& i, const Lanes& predicates, uint32_t lanes) {
   assign(registers[static_cast<size_t>(i.to[0])], all, lanes);
 }
 
-// As the reference of shfl.sync says: the third operand holds the last lane of a segment and, eight bits higher, a mask of segments.
+// As in the reference of shfl.sync: the third operand holds the last lane of a segment and, eight bits
+// higher, a mask of segments.
 int Warp::shuffle(const Instruction& i, const Lanes& values, const Lanes& by, const Lanes& limits,
                   uint32_t lanes) {
   Lanes result = {}, in_range = {};

@@ -1,4 +1,4 @@
-// The state of a warp that runs: its registers, where each lane stands, and who waits for whom.
+// The state of a running warp: its registers, the position of each lane, and which lanes wait for which.
 #pragma once
 
 #include <array>
@@ -10,12 +10,12 @@
 namespace openaclnn::ptx {
 
 struct Warp {
-  unsigned number = 0;  // in its block
+  unsigned number = 0;  // number in its block
   std::vector<Lanes> registers;
   std::array<int, kLanes> pc = {};
-  // Sets of lanes, a bit to a lane.
+  // Sets of lanes, one bit per lane.
   uint32_t exists = 0, exited = 0, at_barrier = 0, waiting = 0;
-  uint32_t time = 0;   // barriers of the warp
+  uint32_t time = 0;   // barriers of the warp so far
   uint64_t steps = 0;  // instructions of the block so far
 
   void begin(uint32_t lanes) {
@@ -34,7 +34,7 @@ struct Warp {
   static void assign(Lanes& to, const Lanes& values, uint32_t lanes);
 
   void vote(const Instruction& i, const Lanes& predicates, uint32_t lanes);
-  // -1, or a lane that asked for the value of one that takes no part.
+  // -1, or a lane that requested the value of a lane that does not take part.
   int shuffle(const Instruction& i, const Lanes& values, const Lanes& by, const Lanes& limits,
               uint32_t lanes);
 };

@@ -1,4 +1,5 @@
-// Stands in for CUDA's header of this name: the conversions of FLOAT16 that kernels call, with the bits of base/float16.h.
+// Replaces CUDA's header of this name: the conversions of FLOAT16 that kernels call, with the bits of
+// base/float16.h.
 #pragma once
 
 #include <cstdint>

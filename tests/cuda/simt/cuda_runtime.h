@@ -134,9 +134,10 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 
-// Begins anew with injected failures as OPENACLNN_FAKE_CUDA describes them (fake_gpu.cc). Returns the calls since the last time.
+// Restarts with injected failures as OPENACLNN_FAKE_CUDA describes them (fake_gpu.cc). Returns the calls
+// since the last time.
 unsigned long openaclnn_fake_cuda(const char* failures);
-// Pinned memory that is not given back.
+// Returns the pinned memory that was not freed.
 size_t openaclnn_fake_cuda_pinned_bytes();
 }
 #pragma GCC visibility pop
@@ -149,7 +150,7 @@ struct cudaLaunchConfig_t {
   cudaStream_t stream;
 };
 
-// Threads get the arguments as the kernel's parameters by value, which the launch keeps until its turn.
+// Threads get the arguments as the kernel's parameters by value. The launch keeps them until it runs.
 template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                Arguments&&... arguments) {

@@ -41,18 +41,18 @@ std::atomic<Schedule>& schedule() {
 
 std::atomic<LaunchHook> launch_hook{nullptr};
 
-// One CUDA thread of the block that runs.
+// One CUDA thread of the running block.
 struct Thread {
   enum State { not_started, runs, waits, done } state = not_started;
   uint64_t collectives = 0;          // warp operations so far
   const uint64_t* passed = nullptr;  // the generation that ends the wait
   uint64_t awaited = 0;              // its value before
-  const char* operation = "";        // what it waits in
+  const char* operation = "";        // the operation that it waits in
   Where where;
   Fiber* fiber = nullptr;
 };
 
-// A warp operation in progress. Two take turns: nobody can begin the one after the next before all have left this one.
+// A warp operation in progress. Two alternate: a third cannot start before all lanes have left the first.
 struct Exchange {
   uint64_t words[kWarp] = {};
   unsigned arrived = 0;
@@ -63,19 +63,19 @@ struct Warp {
   Exchange exchanges[2];
   MeetingPoint points[2];
   uint64_t generation = 0;
-  unsigned lanes = 0;  // those that exist
+  unsigned lanes = 0;  // existing lanes
 };
 
-// What a host thread needs to run blocks; kept for the next launch.
+// The data that a host thread needs to run blocks; kept for the next launch.
 struct Block {
   const KernelLaunch* launch = nullptr;
   bool reversed = false;
   std::vector<Thread> threads;
   std::vector<Warp> warps;
-  uint64_t generation = 0;  // barriers passed
+  uint64_t generation = 0;  // number of passed barriers
   size_t at_barrier = 0;
-  Where barrier;                         // of those who wait there
-  MeetingPoint begin, barriers[2], end;  // two take turns, as those of warps
+  Where barrier;                         // threads that wait there
+  MeetingPoint begin, barriers[2], end;  // two alternate, as those of warps
   size_t started = 0;                    // in the order of the schedule
   size_t done = 0;
   size_t current = 0;
@@ -107,7 +107,8 @@ Block& block() {
 
 // ---- one block ----
 
-// What a fiber does: it runs thread after thread of a block until one has to wait, or all have begun.
+// The body of a fiber: it runs the threads of a block one after the other until one has to wait, or all
+// have started.
 void run_fiber(Fiber& self) {
   for (;;) {
     Block& b = block();
@@ -130,14 +131,14 @@ void Block::start() {
   warps.assign((count + kWarp - 1) / kWarp, Warp());
   for (size_t t = 0; t < count; ++t) warps[t / kWarp].lanes |= 1u << t % kWarp;
   at_barrier = started = done = 0;
-  if (kWatchesRaces) {  // what two threads of a block do on one fiber would count as ordered
+  if (kWatchesRaces) {  // accesses of two threads of a block on one fiber would count as ordered
     idle.clear();
     for (const auto& fiber : fibers) idle.push_back(fiber.get());
   }
   begin.publish();
 }
 
-// Passes over the threads until all are done. A pass in which nobody can go on is a deadlock.
+// Runs the threads in passes until all are done. A pass without progress is a deadlock.
 void Block::run_threads() {
   while (done < threads.size()) {
     bool progress = false;
@@ -151,7 +152,7 @@ void Block::run_threads() {
         }
         Fiber* const fiber = idle.back();
         idle.pop_back();
-        begin_next();  // which is t: threads start in the order of the schedule
+        begin_next();  // this is t: threads start in the order of the schedule
         fiber->enter();
         progress = true;
       } else if (thread.state == Thread::waits && *thread.passed != thread.awaited) {
@@ -197,7 +198,7 @@ void Block::report_deadlock() const {
 
 }  // namespace
 
-// ---- what threads call ----
+// ---- functions that threads call ----
 
 void wait_for_block(const Where& where) {
   Block& b = block();
@@ -218,7 +219,7 @@ void wait_for_block(const Where& where) {
   point.observe();
 }
 
-// The only operation of a warp that orders memory.
+// The only warp operation that orders memory.
 void wait_for_warp(unsigned mask, const Where& where) {
   Block& b = block();
   MeetingPoint& point = b.warps[b.current / kWarp].points[b.threads[b.current].collectives % 2];

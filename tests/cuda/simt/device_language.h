@@ -1,11 +1,13 @@
-// CUDA's device language on a CPU, so that kernels of .cu files compile unchanged with a C++ compiler and run under its sanitizers
-// where there is no GPU.
+// CUDA's device language on a CPU: kernels of .cu files compile unchanged with a C++ compiler and run under
+// its sanitizers without a GPU.
 //
-// Every CUDA thread is a fiber. The blocks of a launch run one after the other on the calling thread, the fibers of a block in turns
-// that end at barriers and warp operations only; OPENACLNN_SIMT_SCHEDULE=reverse turns the order of blocks and threads around, so
-// that a missing barrier shows. A barrier or warp operation that not all threads reach ends the process with a sentence that says
-// who waits where. Warp operations take whole warps: masks of parts of a warp are refused. ThreadSanitizer sees every CUDA thread
-// as a thread (races.h) and reports accesses of one block that no barrier orders.
+// Every CUDA thread is a fiber. The blocks of a launch run one after the other on the calling thread. The
+// fibers of a block take turns, which end only at barriers and warp operations.
+// OPENACLNN_SIMT_SCHEDULE=reverse reverses the order of blocks and threads, which exposes missing barriers.
+// If not all threads reach a barrier or warp operation, the process ends with an error message that lists
+// the waiting threads. Warp operations take whole warps: masks of parts of a warp are rejected.
+// ThreadSanitizer sees every CUDA thread as a thread (races.h) and reports accesses of one block that no
+// barrier orders.
 #pragma once
 
 #include <atomic>
@@ -23,7 +25,7 @@
 #define __forceinline__ [[gnu::always_inline]] inline
 #define __grid_constant__
 #define __launch_bounds__(...)
-// Blocks that run at the same time do so on different threads of the host.
+// Blocks run at the same time only on different threads of the host.
 #define __shared__ static thread_local
 
 struct dim3 {
@@ -55,20 +57,21 @@ struct Where {
   }
 };
 
-// A launch as data: what a stream of the emulation keeps until its turn.
+// A launch as data: a stream of the emulation keeps it until it runs.
 struct KernelLaunch {
   dim3 grid, block;
   size_t shared_bytes;
-  std::function<void()> thread;  // what each thread runs
+  std::function<void()> thread;  // the body of each thread
 };
 
-// 0, or CUDA's number of the error for a shape that no GPU takes.
+// Returns 0, or CUDA's error number for a shape that no GPU accepts.
 int check(const KernelLaunch& launch);
 
 // Runs all blocks on the calling thread.
 void run(const KernelLaunch& launch);
 
-// Puts a checked launch on a stream. Without a hook it runs at once. What the hook returns is the launch's error, 0 for none.
+// Puts a checked launch on a stream. Without a hook it runs at once. The hook returns the launch's error, 0
+// for none.
 using LaunchHook = int (*)(void* stream, KernelLaunch&& launch);
 void set_launch_hook(LaunchHook hook);
 int enqueue(void* stream, KernelLaunch&& launch);
@@ -79,7 +82,8 @@ void set_schedule(Schedule schedule);
 void wait_for_block(const Where& where);
 void wait_for_warp(unsigned mask, const Where& where);
 
-// What each lane of the warp passed as `value`, once all have come; `operation` must be the same in all.
+// Returns the values that the warp's lanes passed as `value`, after all have arrived; `operation` must be
+// the same in all.
 const uint64_t* exchange(const char* operation, unsigned mask, uint64_t value, const Where& where);
 
 unsigned lane();

@@ -1,4 +1,4 @@
-// Streams of the fake GPU, and the failures that a test asked for.
+// Streams of the fake GPU, and the failures that a test requests.
 #include "cuda/simt/fake_gpu.h"
 
 #include <algorithm>
@@ -26,9 +26,10 @@ FakeGpu::FakeGpu() {
   std::atexit([] { instance().shut_down(); });
 }
 
-// Words: driver=VERSION devices=N capability=MAJOR_AND_MINOR multiprocessors=N modern=N fail=FUNCTION:CALL[:ERROR] sticky=LAUNCH capture=RECORD
-// slow=MICROSECONDS held. The call counts from 1 and among the calls of that function; "any" counts them all, and "launch" launches of
-// kernels. The program begins a capture of the stream of that record (of an event) just before it.
+// Words: driver=VERSION devices=N capability=MAJOR_AND_MINOR multiprocessors=N modern=N
+// fail=FUNCTION:CALL[:ERROR] sticky=LAUNCH capture=RECORD slow=MICROSECONDS held. CALL starts at 1 and
+// counts the calls of that function; "any" counts all calls, and "launch" launches of kernels. The program
+// starts a capture of the stream of that record (of an event) just before it.
 void FakeGpu::set_failures(const char* description) {
   failures_ = Failures();
   calls_of_.clear();
@@ -152,7 +153,7 @@ void FakeGpu::wait_until_idle(Lock& lock, const CUstream_st& stream) {
   changed.wait(lock, [&] { return stream.is_idle() || exiting; });
 }
 
-// As the driver's own handler does: what has not started is dropped, what runs is waited for.
+// As in the driver's own handler: work that has not started is dropped, running work is waited for.
 void FakeGpu::shut_down() {
   Lock lock(mutex);
   exiting = true;

@@ -1,4 +1,4 @@
-// Launches of kernels that the emulation of the device language runs.
+// Launches kernels that the emulation of the device language runs.
 #include "cuda/simt/device_language.h"
 #include "cuda/simt/fake_gpu.h"
 

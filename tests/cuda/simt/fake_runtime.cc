@@ -1,5 +1,5 @@
-// The host interface of CUDA over the fake GPU: devices and memory. Device memory is host memory, each block on its own, so that
-// AddressSanitizer sees what leaves it.
+// The host interface of CUDA over the fake GPU: devices and memory. Device memory is host memory, each
+// block allocated separately, so that AddressSanitizer detects accesses outside it.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +16,7 @@ constexpr size_t kTotalBytes = size_t{8} << 30;
 
 FakeGpu& gpu() { return FakeGpu::instance(); }
 
-// `sum` is that of memory of its kind.
+// `sum` is the total of this kind of memory.
 cudaError_t allocate(const char* function, void** address, size_t bytes, size_t& sum) {
   if (const cudaError_t error = gpu().enter(function); error != cudaSuccess) return error;
   *address = nullptr;
@@ -157,7 +157,8 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   return cudaSuccess;
 }
 
-// Pageable memory is read and written when the stream gets there: CUDA says no more than that such copies may be synchronous.
+// Pageable memory is read and written when the stream reaches the copy: CUDA only says that such copies may
+// be synchronous.
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
   if (const cudaError_t error = gpu().enter("cudaMemcpyAsync"); error != cudaSuccess) return error;
   const Lock lock(gpu().mutex);

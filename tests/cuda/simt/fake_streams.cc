@@ -9,7 +9,8 @@ namespace {
 
 FakeGpu& gpu() { return FakeGpu::instance(); }
 
-// Asking a stream that captures spoils the capture; asking one that is gone says so.
+// A query of a stream that captures invalidates the capture; a query of a destroyed stream returns an
+// error.
 cudaError_t refuse_to_ask(const CUstream_st* stream) {
   if (stream == nullptr) return remember(cudaErrorContextIsDestroyed);
   if (stream->capture == nullptr) return cudaSuccess;
@@ -17,7 +18,7 @@ cudaError_t refuse_to_ask(const CUstream_st* stream) {
   return remember(cudaErrorStreamCaptureUnsupported);
 }
 
-// So does asking a point of its graph.
+// A query of a point of its graph does the same.
 cudaError_t refuse_captured(CUevent_st& event) {
   event.capture->invalidated = true;
   return remember(cudaErrorCapturedEvent);
@@ -34,7 +35,7 @@ size_t work_before(const Clock& clock, const CUstream_st* stream) {
   return found != clock.end() ? found->second : 0;
 }
 
-// Whether the stream that began the capture waits for everything in the others.
+// Returns whether the stream that started the capture waits for everything in the others.
 bool all_joined(const Capture& capture) {
   const auto origin = capture.behind.find(capture.origin);
   const Clock known = origin != capture.behind.end() ? origin->second : Clock();
@@ -59,7 +60,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   if (const cudaError_t error = gpu().enter("cudaStreamDestroy"); error != cudaSuccess) return error;
   Lock lock(gpu().mutex);
   if (gpu().streams.erase(stream) == 0) return remember(cudaErrorInvalidResourceHandle);
-  stream->ending = true;  // its thread does what is left
+  stream->ending = true;  // its thread completes the remaining work
   gpu().changed.notify_all();
   lock.unlock();
   if (stream->thread.joinable()) stream->thread.join();
@@ -94,7 +95,8 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   if (event->latest == nullptr) return cudaSuccess;
   if (event->capture != nullptr) {
     if (event->capture->ended) return remember(cudaErrorCapturedEvent);
-    // The stream joins the capture. Graphs of the fake run in the order of calls, so nothing else is to be noted.
+    // The stream joins the capture. Graphs of the fake run in the order of calls, so nothing else is
+    // recorded.
     if (target->capture == nullptr) target->capture = event->capture;
     if (target->capture != event->capture) return remember(cudaErrorStreamCaptureMerge);
     for (const auto& [before, work] : event->behind) {
@@ -104,7 +106,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     return cudaSuccess;
   }
   if (target->capture != nullptr) {
-    target->capture->invalidated = true;  // a graph cannot wait for what is outside
+    target->capture->invalidated = true;  // a graph cannot wait for work outside it
     return remember(cudaErrorStreamCaptureIsolation);
   }
   const auto wait = [point = event->latest] {

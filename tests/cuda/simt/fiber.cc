@@ -1,4 +1,4 @@
-// Fibers: a switch of stacks in a few instructions, told to the sanitizers.
+// Fibers: switches stacks in a few instructions, and reports that to the sanitizers.
 #include "cuda/simt/fiber.h"
 
 #include <sys/mman.h>
@@ -11,8 +11,8 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-// Saves what a call preserves on the own stack, its address in *own, and goes on with what was saved at `other`. ucontext would make
-// two system calls per switch.
+// Saves the registers that a call preserves on the current stack, stores the stack's address in *own, and
+// continues with the registers saved at `other`. ucontext would make two system calls per switch.
 extern "C" void openaclnn_simt_switch(void** own, void* other);
 #if defined(__x86_64__)
 asm(R"(
@@ -102,7 +102,7 @@ Fiber::Fiber(void (*run)(Fiber& self)) : run_(run) {
     std::fputs("openaclnn SIMT emulation: no memory for the stack of a thread\n", stderr);
     std::abort();
   }
-  // As if main() had been on its way to its first instruction.
+  // As if main() were about to run its first instruction.
   char* const end = static_cast<char*>(memory_) + kGuardBytes + kStackBytes;
   void** const saved = reinterpret_cast<void**>(end) - kSavedWords;
   saved[kReturnWord] = reinterpret_cast<void*>(main);
@@ -111,7 +111,7 @@ Fiber::Fiber(void (*run)(Fiber& self)) : run_(run) {
 
 Fiber::~Fiber() {
 #if defined(__SANITIZE_ADDRESS__)
-  // Marks of frames that were never left would be taken for those of what is mapped there next.
+  // Marks of frames that were never left would otherwise apply to the next mapping at this address.
   __asan_unpoison_memory_region(memory_, kStackBytes + kGuardBytes);
 #endif
   munmap(memory_, kStackBytes + kGuardBytes);

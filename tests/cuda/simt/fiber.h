@@ -1,4 +1,4 @@
-// A stack of its own for code that can be left in the middle and entered again.
+// A separate stack for code that can be left in the middle and entered again.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // Goes on with the fiber, always on the thread that made it, until leave().
+  // Continues the fiber, always on the thread that created it, until leave().
   void enter();
   void leave();
 
@@ -24,9 +24,9 @@ class Fiber {
 
   void (*const run_)(Fiber& self);
   void* memory_;
-  void* inside_;   // where the fiber goes on
-  void* outside_;  // where who entered it goes on
-  // What AddressSanitizer wants to know.
+  void* inside_;   // where the fiber continues
+  void* outside_;  // where the caller of the fiber continues
+  // AddressSanitizer's data about the stacks.
   void* fake_stack_ = nullptr;
   void* callers_fake_stack_ = nullptr;
   const void* callers_stack_ = nullptr;

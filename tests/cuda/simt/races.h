@@ -1,5 +1,6 @@
-// What ThreadSanitizer is told about CUDA threads: each is a thread of its own to it, and two accesses are ordered only where CUDA
-// says so. It then reports a race between two threads of a block even when the emulation's order happens to give the right bits.
+// Reports CUDA threads to ThreadSanitizer: each counts as a thread, and two accesses are ordered only where
+// CUDA orders them. It then reports a race between two threads of a block even if the emulation's order
+// happens to give the right bits.
 #pragma once
 
 #if defined(OPENACLNN_SIMT_RACES)
@@ -14,7 +15,8 @@ inline constexpr bool kWatchesRaces = true;
 inline constexpr bool kWatchesRaces = false;
 #endif
 
-// A place where threads meet: what happened in one before publish() comes before what happens in another after observe().
+// A synchronisation point: events in one thread before publish() come before events in another after
+// observe().
 class MeetingPoint {
  public:
 #if defined(OPENACLNN_SIMT_RACES)
@@ -34,7 +36,7 @@ class RaceContext {
   ~RaceContext() { __tsan_destroy_fiber(context_); }
   RaceContext(const RaceContext&) = delete;
   RaceContext& operator=(const RaceContext&) = delete;
-  // Around the switch of stacks; neither orders anything.
+  // These calls surround the switch of stacks; neither orders accesses.
   void enter() {
     callers_ = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(context_, __tsan_switch_to_fiber_no_sync);

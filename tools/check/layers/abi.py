@@ -1,8 +1,8 @@
 """Programs that were compiled and linked before keep working: symbols, types and headers are what they were.
 
-Every header compiles alone in six language modes; the library exports the golden symbols, no more and no fewer; the binary interface
-of the headers is that of tests/abi/libopenaclnn.abi (abidiff); C11 and C++11 programs link and run. tools/tests/test_abi.py, run here
-too, plants nine changes, eight of which would break programs, and expects each to be seen.
+Every header compiles alone in six language modes. The library exports exactly the golden symbols. The binary interface of the headers is that of
+tests/abi/libopenaclnn.abi (abidiff). C11 and C++11 programs link and run. tools/tests/test_abi.py also runs here: it plants nine changes, eight of
+which would break programs, and expects each to be found.
 """
 import re
 import sys

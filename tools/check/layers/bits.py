@@ -1,10 +1,10 @@
 """The same bits for every instruction set of this machine, number of threads and floating-point state of the caller.
 
 bits_test runs every case of every room with scalar code, AVX2 and AVX-512, on 1, 2, 3 and 7 threads, while the caller rounds up, down
-or toward zero or flushes subnormals, and compares one hash per case with the room's verify/golden_hashes.txt. Workers are made under a hostile
-state, which they inherit. With two threads every state is tried, without --fast with every number of threads.
+or toward zero or flushes subnormals. It compares one hash per case with the room's verify/golden_hashes.txt. Workers start under a hostile state,
+which they inherit. With two threads every state is tried; without --fast, with every number of threads.
 To repeat one run: OPENACLNN_ISA=avx2 OPENACLNN_NUM_THREADS=3 build/release/bin/bits_test --print-hashes states.
-Limits: an instruction set that the machine lacks is not run, which the program says; other inputs are for properties and fuzz.
+Limits: an instruction set that the machine lacks is not run, and the program says so. Other inputs belong to properties and fuzz.
 """
 from workshop import Result
 

@@ -1,12 +1,12 @@
 """The same bits on Arm: the kernels' NEON code under emulation, on processors without SVE and with SVE of three widths.
 
-Builds for AArch64 and runs it under qemu-aarch64: conversions_test (with NEON's own instructions) and bits_test --print-hashes, whose
-hashes must be those of the rooms' verify/golden_hashes.txt, on a processor with SVE switched off and with vectors of 128, 256 and 512 bits,
-which the C library then uses. A few tests of the runtime, a room and the floating-point state go along, without those tests that
-start their own program again, since the kernel of the machine cannot run it.
+Builds for AArch64 and runs under qemu-aarch64: conversions_test (with NEON's own instructions) and bits_test --print-hashes. The hashes must be those
+of the rooms' verify/golden_hashes.txt, with SVE switched off and with vectors of 128, 256 and 512 bits, which the C library then uses. A few tests of
+the runtime, a room and the floating-point state also run. Tests that start their own program again are left out, because the machine's kernel cannot
+run it.
 To repeat: qemu-aarch64 -cpu max,sve=off build/arm64/bin/bits_test --print-hashes.
-Limits: emulation has x86's strong order of memory, so it proves bits, not the absence of races on Arm. The kernels themselves use
-NEON everywhere: Highway's vectors for SVE have no size and cannot be members of the kernels' value types.
+Limits: emulation has x86's strong memory order, so it proves bits, not the absence of races on Arm. The kernels use NEON everywhere, because
+Highway's SVE vectors have no fixed size and cannot be members of the kernels' value types.
 """
 import os
 
@@ -18,7 +18,7 @@ FAST = False
 PROCESSORS = ("max,sve=off", "max,sve-max-vq=1", "max,sve-max-vq=2", "max,sve-max-vq=4")
 TESTS = ("conversions_test", "views_test", "fp_environment_test", "embedding_test", "stream_test")
 MORE_TESTS = ("cases_test", "threads_test")
-# Tests that start their own program again, which the emulated kernel cannot do.
+# Tests that start their own program again, which the machine's kernel cannot run.
 LEFT_OUT = "--gtest_filter=-*Settings.*:*AreTheSameForAnyNumberOfThreads*:*RefusesMemoryThatTheAllocatorDoesNotKnow*"
 
 

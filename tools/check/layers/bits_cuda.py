@@ -1,11 +1,10 @@
 """The same bits on NVIDIA GPUs: what nvcc makes of the CUDA kernels, run on the CPU instruction by instruction, in both orders of blocks.
 
-Builds the plugin with nvcc's own objects over a machine that executes their PTX with the GPU's arithmetic (tests/cuda/ptx), and compares
-the hash of every case with the CPU's in the room's verify/golden_hashes.txt, or golden_hashes_cuda.txt of a room whose order of additions
-differs on CUDA. The machine ends the program where a kernel races in shared
-memory, reads there what nobody wrote, or touches memory that is not its own.
+Builds the plugin with nvcc's own objects over a machine that executes their PTX with the GPU's arithmetic (tests/cuda/ptx). Compares the hash of
+every case with the CPU's in the room's verify/golden_hashes.txt, or with golden_hashes_cuda.txt for rooms whose order of additions differs on CUDA.
+The machine aborts if a kernel races in shared memory, reads uninitialised shared memory, or accesses memory outside its blocks.
 To repeat: build/cuda/bin/ptx_device_test --print-hashes, and with OPENACLNN_SIMT_SCHEDULE=reverse.
-Limits: it needs nvcc. PTX is not machine code: what ptxas and a GPU make of it, only a GPU shows (./dev gpu).
+Limits: it needs nvcc. PTX is not machine code: only a GPU shows what ptxas and the hardware do with it (./dev gpu).
 """
 import shutil
 

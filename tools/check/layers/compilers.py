@@ -1,10 +1,11 @@
 """g++ and clang compile every source of every preset, with warnings as errors, also what only the layers that --fast leaves out build.
 
-Builds all targets of the preset release with g++, then takes the compile_commands.json of the presets clang (everything, the Python module
-too), coverage, planted and planted-tsan, and compiles what is new in each. The last two are those of the copy that tools/planted_sources
-makes. Optimisation, debug information and instrumentation are left out, since they do not decide whether a source is accepted; so most
-compilations of one preset are those of another, and each is made once. The same holds of a source that reaches no file with planted bugs,
-or none that asks for ThreadSanitizer. ccache remembers the others from run to run, which it could not do for -fsyntax-only. Nothing is linked. A preset that is neither compiled here nor by a part of CI that this file names fails the layer.
+Builds all targets of the preset release with g++. Then takes the compile_commands.json of the presets clang (everything, including the Python
+module), coverage, planted and planted-tsan, and compiles what is new in each. The last two are presets of the copy that tools/planted_sources makes.
+Optimisation, debug information and instrumentation are left out, because they do not decide whether a source is accepted. Most compilations of one
+preset therefore equal those of another, and each runs once. The same holds for sources that reach no file with planted bugs, or none that depends on
+ThreadSanitizer. ccache keeps the others from run to run, which it could not do for -fsyntax-only. Nothing is linked.
+A preset fails the layer if it is compiled neither here nor by a part of CI that this file names.
 By hand: ./dev build clang.
 """
 import json
@@ -22,9 +23,9 @@ from workshop import Failure, Result, moved
 
 LEAST = 300  # fewer sources mean that targets are missing
 GOAL = f"0 refused, at least {LEAST} sources with each of g++ and clang, every preset accounted for"
-FAST = False  # about 18 minutes where ccache knows nothing, which CI has no room for yet
+FAST = False  # about 18 minutes with an empty ccache; CI has no time for that yet
 
-# In this order: presets with -Werror come before those without, whose compilations they stand for.
+# In this order: presets with -Werror come first, because their compilations stand for those without.
 COMPILED_HERE = ("clang", "coverage", "planted", "planted-tsan")
 COMPILED_ELSEWHERE = {
     "release": "built first, all targets",
@@ -46,7 +47,7 @@ def presets(*files):
 
 
 def nanobind_options(root):
-    """How CMake finds what the Python module needs; nothing where that is not there."""
+    """The options with which CMake finds the Python module's dependencies, or none if nanobind is missing."""
     for python in (root / "build/python/newest/bin/python", pathlib.Path(sys.executable)):
         try:
             found = subprocess.run([python, "-m", "nanobind", "--cmake_dir"], capture_output=True, text=True)
@@ -73,7 +74,7 @@ def version_of(compiler):
 
 
 class Keys:
-    """What compilations have in common that can stand for each other, whatever preset and whichever copy of the tree they are of."""
+    """Keys of compilations. Two compilations with one key accept the same source, in any preset and in either copy of the tree."""
 
     def __init__(self, root):
         self.root = root
@@ -93,13 +94,13 @@ class Keys:
         options = [option for option in options if option not in unseen]
         if SEES_BUGS in options:
             source = "with bugs: " + source
-        # The copy first: the name of its folder begins like that of a build.
+        # The copy comes first, because its folder's name starts like that of a build.
         everywhere = [option.replace(self.copy, str(self.root)).replace(str(folder), "BUILD") for option in options]
         return compiler, tuple(everywhere), source.replace(str(folder), "BUILD")
 
 
 def is_built(folder):
-    """Whether all targets of a preset were compiled from these sources: the build has nothing left to do."""
+    """Returns whether all targets of a preset are compiled from these sources, so that the build has nothing left to do."""
     if not (folder / "build.ninja").exists():
         return False
     done = subprocess.run(["ninja", "-C", folder, "-n"], capture_output=True, text=True)
@@ -107,7 +108,7 @@ def is_built(folder):
 
 
 def refusals(units):
-    """{compilation: what the compiler said}"""
+    """Returns {compilation: the compiler's output}."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         said = list(pool.map(lambda unit: unit.run(), units))
     return {unit: text for unit, text in zip(units, said) if text}

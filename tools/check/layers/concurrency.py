@@ -1,12 +1,12 @@
 """Many threads on shared objects, thousands of orders of streams, forks and ends of processes: no race, no hang, no wrong result.
 
-Under ThreadSanitizer: stress_test makes random calls of six threads on objects that any of them destroys; concurrency_test,
-threads_test and schedules_test follow. Optimised: schedules_test lets a seed decide a random program of streams, events, copies and
-early frees, and which ready stream goes on; fork_test forks from every thread with busy streams and at any moment of the first use;
-exit_test ends processes in every way that is known; stream_test makes 10 000 streams.
+Under ThreadSanitizer: stress_test makes random calls from six threads on objects that any of them destroys; concurrency_test, threads_test and
+schedules_test follow. Optimised: schedules_test derives from a seed a random program of streams, events, copies and early frees, and the order in
+which ready streams continue. fork_test forks from every thread with busy streams and at any moment of the first use. exit_test ends processes in
+every known way. stream_test makes 10,000 streams.
 A schedule that fails prints its seed: OPENACLNN_TEST_SEED=<seed> OPENACLNN_TEST_SCHEDULES=1 build/release/bin/schedules_test (even
 seeds run on one thread and repeat exactly). OPENACLNN_TEST_SEED repeats the calls of stress_test, not the timing of its threads.
-Limits: weak memory of other processors is seen only as far as ThreadSanitizer sees missing order; glibc's own fork is trusted.
+Limits: weak memory of other processors is covered only as far as ThreadSanitizer reports missing order. glibc's own fork is trusted.
 """
 import pathlib
 import platform

@@ -1,9 +1,8 @@
 """Limits of memory and CPUs are those of the process's own group, and the library works without /proc, without /sys and on a read-only root.
 
-machine_limits_test reads made-up trees of /proc and /sys: cgroup versions 1 and 2, hybrid, nested, systemd slices, Slurm, Docker with
-and without a namespace, and garbage. Then container_program and `openaclnn doctor` run in rooms: folders that hold them and the shared
-libraries they need and nothing else but a made-up /proc and /sys, or none, as the root of their file system. A system that permits no
-chroot runs the trees alone, and the figure says why.
+machine_limits_test reads made-up trees of /proc and /sys: cgroup versions 1 and 2, hybrid, nested, systemd slices, Slurm, Docker with and without a
+namespace, and garbage. Then container_program and `openaclnn doctor` run in minimal root file systems. These hold the programs, their shared
+libraries, and a made-up /proc and /sys, or none. Where the system permits no chroot, only the trees are tested, and the figure says why.
 """
 import json
 import os
@@ -59,7 +58,7 @@ ROOMS = (
 
 
 def libraries_of(program):
-    """The files that the loader maps for a program, itself among them."""
+    """Returns the files that the loader maps for a program, including the program."""
     listed = subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout
     words = [word for line in listed.splitlines() for word in line.split()]
     return [pathlib.Path(word) for word in words if word.startswith("/")]
@@ -79,7 +78,7 @@ def furnish(folder, room, programs, libraries):
 
 
 def in_namespace(script, *words):
-    """Runs a script of the shell in a mount namespace of its own; the words are its $0, $1 and so on."""
+    """Runs a shell script in its own mount namespace. The words become $0, $1 and so on."""
     as_root = [] if os.geteuid() == 0 else ["--map-root-user"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENACLNN_")}
     return subprocess.run(["unshare", *as_root, "--mount", "sh", "-c", script, *words], stdin=subprocess.DEVNULL, env=environment,
@@ -90,18 +89,18 @@ READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && '
 
 
 def enter(folder, room, *command):
-    """What a command prints whose root is the folder."""
+    """Returns the output of a command whose root is the folder."""
     return in_namespace((READ_ONLY if room.read_only else "") + 'exec chroot "$0" "$@"', str(folder), *command)
 
 
 def why_not(folder):
-    """Why this system lets nobody enter a room; empty when it does. Nothing of the library takes part."""
+    """Returns why this system permits no chroot, or an empty text. It uses nothing of the library."""
     tried = in_namespace(READ_ONLY + "exec chroot / /bin/true", str(folder))
     return "" if tried.returncode == 0 else tried.stdout.strip()[-200:] or f"exit code {tried.returncode}"
 
 
 def faults_of(room, output, status):
-    """Sentences about what container_program printed."""
+    """Returns error messages about the output of container_program."""
     lines = dict(line.split("=", 1) for line in output.splitlines() if "=" in line)
     if status != 0 or "describe" not in lines:
         return [f"container_program exited with {status}: {output[-500:]}"]
@@ -135,7 +134,7 @@ def faults_of_doctor(room, output):
 
 
 def run_rooms(programs):
-    """How many rooms were tried and how many were wrong, and why none could be tried."""
+    """Returns how many roots were tried, how many were wrong, and why none could be tried."""
     tried = wrong = 0
     libraries = [file for program in programs for file in libraries_of(program)]
     for room in ROOMS:

@@ -1,9 +1,9 @@
 """Every conversion between 16 and 32 bits is right for every bit pattern and every instruction set.
 
-conversions_test widens all 2^16 patterns of both formats and narrows all 2^32 floats with each instruction set; what it expects are
-the borders between neighbouring results, computed in double precision from the definition of the formats, not a second conversion.
---fast tries every 17th block of 2^18 floats, besides a million floats where rounding decides; --deep all six ways to store.
-A finding names the instruction set; OPENACLNN_TEST_EVERY=1 build/release/bin/conversions_test repeats it, nothing is random.
+conversions_test widens all 2^16 patterns of both formats and narrows all 2^32 floats with each instruction set. It does not use a second conversion:
+the expected results are the borders between neighbouring values, computed in double precision from the definition of the formats. --fast tries every
+17th block of 2^18 floats and a million floats where rounding decides; --deep tries all six ways to store.
+A finding names the instruction set. OPENACLNN_TEST_EVERY=1 build/release/bin/conversions_test repeats it; nothing is random.
 Limits: one machine's conversion instructions; those of Arm are in bits_arm64.
 """
 import re

@@ -1,10 +1,9 @@
 """The tests reach nearly every line and branch of the library.
 
-A build with clang's counters in src/ alone runs the tests that are not marked slow, among them the ones that go through every
-instruction set of this machine. A line or an outcome of a condition counts once, at its place in the source, however many
-instances of templates and copies for instruction sets there are; it is covered when any of them took it. (gcc's counters, which
-gcovr reads, cannot be put together like that: a kernel's condition would be dozens of branches.) Not counted are tests, cases and
-oracles that lie in rooms, and conditions that the compiler decides.
+A build with clang's counters in src/ alone runs the tests that are not marked slow, including those that go through every instruction set of this
+machine. A line or an outcome of a condition counts once, at its place in the source, and is covered if any template instance or instruction set's
+copy took it. (The counters of gcc, which gcovr reads, cannot be merged like that: a kernel's condition would be dozens of branches.) Tests, cases and
+oracles in rooms are not counted, nor are conditions that the compiler decides.
 build/coverage/report/index.html shows every line, build/coverage/report/missing.txt what is not covered.
 """
 import json
@@ -20,7 +19,7 @@ GOAL = f"lines >= {LINES} %, branches >= {BRANCHES} % of src/"
 FAST = False
 
 LABELS = "^(runtime|ops|numeric|lifetime|cuda|cli)$"
-# They count the allocations of millions of calls, or run kernels on the emulation, and reach nothing of the library that others do not.
+# They count the allocations of millions of calls, or run kernels on the emulation, and cover no additional part of the library.
 LEFT_OUT = "^(allocation_test|.*_on_simt|cuda_(kernels|device|gpu|barrier_deleted|guard_deleted)_.*)$"
 LEAST_LINES = 3000  # fewer mean that most of src/ was not counted
 NOT_THE_LIBRARY = r"(test\.cc|/(cases|call_cases|launch_cases|oracle)\.h)$"
@@ -28,7 +27,7 @@ DECIDED_BY_THE_COMPILER = re.compile(r"\bif constexpr\b")
 
 
 def counted_lines(lcov):
-    """{file: {line: how often}} of a report in lcov's format."""
+    """Returns {file: {line: count}} of a report in lcov's format."""
     files, current = defaultdict(dict), None
     for entry in lcov.splitlines():
         kind, _, rest = entry.partition(":")
@@ -41,7 +40,7 @@ def counted_lines(lcov):
 
 
 def counted_outcomes(export):
-    """{file: {place of a condition: [how often true, how often false]}}."""
+    """Returns {file: {place of a condition: [count of true, count of false]}}."""
     files = defaultdict(lambda: defaultdict(lambda: [0, 0]))
     for entry in export["data"][0]["files"]:
         for *place, true, false, _, _, _ in entry.get("branches", []):
@@ -52,7 +51,7 @@ def counted_outcomes(export):
 
 
 class Tally:
-    """What there is and what was reached, and a list of the rest."""
+    """Returns how many lines and branches exist and were reached, and a list of those that were not."""
 
     def __init__(self, root):
         self.root, self.missing = root, []

@@ -1,9 +1,9 @@
 """Sizes, counts and indices at the borders of 31, 32, 63 and 64 bits are accepted or refused as the headers say: through C, the program and Python.
 
-size_doors_test has a door for every parameter by value of type size_t, uint64_t or int64_t of every exported function; the public headers
-say which there are, and one without a door fails. It runs under AddressSanitizer and UndefinedBehaviorSanitizer. `openaclnn run` gets the
-same values, and negative ones, in every option that takes numbers, and tools/check/python_doors.py calls the library by ctypes as
-Python programs do; both with 4 GiB of address space, so that what is not refused fails soon.
+size_doors_test has a door for every parameter by value of type size_t, uint64_t or int64_t of every exported function. The public headers define the
+list, and a parameter without a door fails. The test runs under AddressSanitizer and UndefinedBehaviorSanitizer. `openaclnn run` gets the same values,
+and negative ones, in every option that takes numbers. tools/check/python_doors.py calls the library by ctypes as Python programs do. Both run with 4
+GiB of address space, so that missing checks fail soon.
 """
 import os
 import pathlib
@@ -24,7 +24,7 @@ FLOATS = "<f4"
 
 
 def npy(folder, name, shape, kind=FLOATS, values=None):
-    """A file of zeros, or of these values; returns its path."""
+    """Writes a file of zeros, or of these values; returns its path."""
     count = 1
     for dim in shape:
         count *= dim
@@ -38,7 +38,7 @@ def npy(folder, name, shape, kind=FLOATS, values=None):
 
 
 def valid_calls(folder):
-    """A call of each operator of the program that takes numbers, which succeeds."""
+    """Returns a successful call of each operator of the program that takes numbers."""
     def file(name, shape, kind=FLOATS, values=None):
         return npy(folder, f"{len(list(folder.iterdir()))}-{name}", shape, kind, values)
 
@@ -60,7 +60,7 @@ def valid_calls(folder):
 
 
 def number_options(program, operator):
-    """The options that take a number or a list of them, as --help shows them."""
+    """Returns the options that take a number or a list of numbers, from --help."""
     shown = subprocess.run([program, "run", operator, "--help"], capture_output=True, text=True, timeout=20).stdout
     return re.findall(r"^ +(--[a-z-]+) (N(?:,N,\.\.\.)?) ", shown, re.M)
 
@@ -71,7 +71,7 @@ def operators(program):
 
 
 def calls_of_program(program, folder):
-    """(words, must succeed) for every option with every value, and each valid call itself."""
+    """Yields (words, must succeed) for every option with every value, and for each valid call."""
     calls = valid_calls(folder)
     for operator in operators(program):
         if operator not in calls:
@@ -85,7 +85,7 @@ def calls_of_program(program, folder):
 
 
 def finding_of_program(program, operator, options, must_succeed):
-    """A sentence, or None."""
+    """Returns an error message, or None."""
     with tempfile.TemporaryDirectory(prefix="doors-") as out:
         words = [*LIMITS, program, "run", operator, *(f"{name}={value}" for name, value in options.items()), "--out", f"{out}/results.safetensors"]
         try:
@@ -99,7 +99,7 @@ def finding_of_program(program, operator, options, must_succeed):
 
 
 def try_program(program):
-    """How many calls were made and what was found."""
+    """Returns how many calls were made, and the findings."""
     with tempfile.TemporaryDirectory(prefix="doors-") as folder, ThreadPoolExecutor(2) as pool:
         calls = list(calls_of_program(program, pathlib.Path(folder)))
         found = list(pool.map(lambda call: finding_of_program(program, *call), calls))

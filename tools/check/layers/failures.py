@@ -1,12 +1,13 @@
 """Every request for memory, a mapping, a thread or a file may fail: a code, nothing lost, and the same call works when tried again.
 
-The program `failures` runs each of its scenarios once undisturbed and once for each request that the library makes in it, every time
-in a process that has not used the library before. In a run one request fails, or one and all that follow it until the call returns:
-allocations of any kind (also those of fopen, of the C++ runtime and of thread creation), mmap, pthread_create, open, read and fopen.
-The CUDA plugin, which is opened by dlopen, has failures of its own: tests/cuda. Afterwards the code must be one of those documented and stand in the sentence, the call must
-succeed when tried again, results must be those of the undisturbed run, and neither allocations, mapped bytes, files nor threads may be
-left over; what is kept for later calls must stay bounded when the call fails three hundred times in a row. A finding prints the one command that
-repeats it. Limits: failures of munmap, mprotect and of kernel resources beyond these, and glibc only.
+The program `failures` runs each of its scenarios once undisturbed, and once for each request that the library makes in it. Each run uses a process
+that has not used the library before. In a run either one request fails, or one and all that follow it until the call returns: allocations of any kind
+(also those of fopen, of the C++ runtime and of thread creation), mmap, pthread_create, open, read and fopen. The CUDA plugin, which is opened by
+dlopen, has its own injected failures: tests/cuda.
+Afterwards the code must be documented and stand in the error message. The call must succeed when tried again, with the results of the undisturbed
+run. No allocations, mapped bytes, files or threads may be left over. Memory that is kept for later calls must stay bounded when the call fails 300
+times in a row. A finding prints the command that repeats it.
+Limits: failures of munmap, mprotect and of kernel resources beyond these, and glibc only.
 """
 from workshop import Result
 

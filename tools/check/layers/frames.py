@@ -1,8 +1,8 @@
 """No stack frame of the library is larger than 16 KiB, and a stack of 64 KiB is enough for every call of every operator.
 
-The compiler writes the frame of every function beside each object of libopenaclnn.so (-fstack-usage). small_stacks_test runs all cases
-of all operators, with both phases, synchronise and a refusal each, on a thread whose stack has 64 KiB above a guard page: once where the
-system refuses worker threads, so that this thread runs every kernel, and once with workers, whose stacks are as small. That for each
+The compiler writes the frame of every function beside each object of libopenaclnn.so (-fstack-usage). small_stacks_test runs all cases of all
+operators, with both phases, synchronise and a rejected call each, on a thread whose stack has 64 KiB above a guard page. It runs once where the
+system refuses worker threads, so that this thread runs every kernel, and once with workers that have equally small stacks. It repeats this for each
 instruction set of this machine. Builds with sanitizers, whose frames are several times as large, skip the test.
 To repeat: OPENACLNN_ISA=avx2 build/release/bin/small_stacks_test.
 """
@@ -18,7 +18,7 @@ INSTRUCTION_SETS = ("scalar", "avx2", "avx512")  # as OPENACLNN_ISA names them; 
 
 
 def largest_frame(build):
-    """(bytes, function) of the largest frame in the library of a build folder. A frame whose size is known at run time only is refused."""
+    """Returns (bytes, function) of the largest frame in the library of a build folder. Frames whose size is known only at run time are rejected."""
     frames = []
     for name in re.findall(r" -o (src/CMakeFiles/\S+)\.o ", (build / "compile_commands.json").read_text()):
         report = build / f"{name}.su"
@@ -33,7 +33,7 @@ def largest_frame(build):
 
 
 def run_with(workshop, instruction_set):
-    """The instruction set that was used, and the figures; both tests must have run."""
+    """Returns the instruction set that was used, and the figures. Both tests must have run."""
     output = workshop.run([workshop.program("release", "small_stacks_test")], seconds=900,
                           env={"OPENACLNN_ISA": instruction_set} if instruction_set else {})
     used = re.search(r"^(\w+): \d+ calls", output.text, re.M)

@@ -1,12 +1,11 @@
 """Random calls, arguments and data lead to the specified codes and bits, under AddressSanitizer and UndefinedBehaviorSanitizer.
 
 `./dev fuzz` runs three libFuzzer programs on all cores, in the modes report, silent and strict, with the vendor limits, and on each
-instruction set: calls (sequences of API calls with live, dead and forged handles, against a model of objects, streams and
-executors), arguments (phase 1 with spoilt arguments, against the schemas' model) and operators (ordinary, extreme and hostile data
-in strided tensors of which only the elements may be touched, against the rooms' references). A finding is kept below
-build/fuzz/found and its replay command printed. tests/fuzz/corpus holds the inputs to start from, and replays as an
-ordinary test in the other presets. One run is one sequence of up to 24 calls, one phase 1, or two phases with their comparison: 27 to
-65 microseconds on a free core, with both sanitizers and the counters of coverage, or 2.1 million runs on two cores in 50 s.
+instruction set: calls (sequences of API calls with live, dead and forged handles, against a model of objects, streams and executors), arguments
+(phase 1 with invalid arguments, against the schemas' model) and operators (ordinary, extreme and hostile data in strided tensors between guarded
+bytes, against the rooms' references). Findings go to build/fuzz/found, and their replay commands are printed. tests/fuzz/corpus holds the first
+inputs, and replays as an ordinary test in the other presets. One run is one sequence of up to 24 calls, one phase 1, or two phases with their
+comparison: 27 to 65 microseconds on a free core, with both sanitizers and the counters of coverage, or 2.1 million runs on two cores in 50 s.
 """
 from workshop import Result
 

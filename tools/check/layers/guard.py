@@ -1,8 +1,8 @@
 """No operator touches a byte beside its tensors, and the guard allocator finds every byte that a program does.
 
-Runs guard_test: one byte behind and before a block, use after free, double frees, for every kind and size of block. Then the cases of
-all rooms, their layouts and the random properties, with OPENACLNN_ALLOCATOR=guard and all memory of the tests from aclrtMalloc
-(OPENACLNN_TEST_PLACEMENT=library). A program that asked for the guard allocator and did not get it fails.
+Runs guard_test: one byte behind and before a block, use after free, and double frees, for every kind and size of block. Then runs the cases of all
+rooms, their layouts and the random properties, with OPENACLNN_ALLOCATOR=guard and all memory of the tests from aclrtMalloc
+(OPENACLNN_TEST_PLACEMENT=library). A program fails if it asked for the guard allocator and did not get it.
 """
 from workshop import Result
 

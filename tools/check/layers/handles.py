@@ -1,9 +1,9 @@
 """No forged, stale, foreign or twice destroyed handle is accepted by any exported function.
 
-Every parameter of every exported function that takes a handle (or an address that is looked up) is a door of handles_test; a
-function of tests/abi/exported_symbols.txt without a door fails. Each door gets random bits, bits of the right kind, live handles
-with one bit of the generation flipped, live handles of other kinds, destroyed ones, small numbers and addresses, from four seeds
-that OPENACLNN_TEST_SEED moves. OPENACLNN_TEST_VALUES is how many in all.
+Every parameter of every exported function that takes a handle (or an address that is looked up) is a door of handles_test. A function of
+tests/abi/exported_symbols.txt without a door fails. Each door gets random bits, bits of the right kind, live handles with one flipped bit of the
+generation, live handles of other kinds, destroyed ones, small numbers and addresses. They come from four seeds that OPENACLNN_TEST_SEED moves.
+OPENACLNN_TEST_VALUES sets their number.
 """
 from workshop import Result
 
@@ -20,6 +20,6 @@ def run(workshop):
     tried, accepted, doors = (int(figures.get(name, 0)) for name in ("values", "accepted", "doors"))
     if output.status:
         print(output.text[-4000:])
-    # A forged value that happens to be zero is NULL, which has a test of its own.
+    # A forged value that happens to be zero is NULL, which another test covers.
     enough = tried >= values * 0.999 and doors >= 100
     return Result(f"{tried} values through {doors} doors, {accepted} accepted", met=enough and accepted == 0 and output.status == 0)

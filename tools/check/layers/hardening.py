@@ -1,7 +1,7 @@
 """The built library is hardened against errors of its own, needs and exports only what it should, and says what it is made of.
 
-tools/check_hardening looks at the file itself: segments, relocations, imports, exports, machine code; tools/tests/test_hardening.py
-shows that a library lacking any one protection is refused. tools/sbom writes build/release/openaclnn.spdx.json and checks it.
+tools/check_hardening inspects the file: segments, relocations, imports, exports, machine code. tools/tests/test_hardening.py shows that it rejects
+libraries that lack any one protection. tools/sbom writes build/release/openaclnn.spdx.json and checks it.
 """
 from workshop import Result
 

@@ -1,11 +1,10 @@
 """A tiny call on one stream is done in time whatever other threads of the process free, allocate, compute or get wrong.
 
-bench/latency: one call every 20 us beside nothing, work that does without the library, first writes to 2 GiB of new memory, frees of 2 GiB in
-huge and of 512 MiB in small pages, allocations, long kernels and faults of another stream, in turns. The figure is the time within which 99.9 % of the calls
-are done, a stall counting for all calls that would have come during it, and time in which the thread had no core taken off.
-Of several rounds the quietest counts: other programs of the machine disturb some rounds, the library would disturb each.
-Where munmap ran under a lock, frees gave 10 ms and more. --fast only looks that it runs, since no verdict of continuous
-integration may depend on speed.
+bench/latency makes one call every 20 us beside, in turns: nothing, work without the library, first writes to 2 GiB of new memory, frees of 2 GiB in
+huge and of 512 MiB in small pages, allocations, long kernels and faults of another stream. The figure is the time within which 99.9 % of the calls
+are done. A stall counts for all calls that would have started during it. Time in which the thread had no core is subtracted.
+The quietest of several rounds counts: other programs of the machine disturb some rounds, but the library would disturb each. When munmap ran under a
+lock, frees gave 10 ms and more. --fast only tests that it runs, because no verdict of continuous integration may depend on speed.
 """
 from workshop import Result
 

@@ -1,10 +1,9 @@
 """Every parameter of every operator with every fault is answered by the specified code and sentence.
 
-The schema of a room (tests/schema.h) describes a valid call and says what phase 1 refuses. negative_test makes the table of
-(parameter x fault) from it: NULL, destroyed and foreign handles, all dtypes and formats, ranks 0 to 9, extents, strides, offsets
-and attributes at the borders of 32 and 64 bits, lengths, layouts, outputs that overlap themselves, and the faults that the room
-lists. Then the rooms' own tests run the faults of phase 2 (executor, stream, workspace, addresses, aliasing) and all pairs of
-faults. A failure names function, parameter and fault.
+The schema of a room (tests/schema.h) describes a valid call and says what phase 1 rejects. negative_test makes the table of (parameter x fault) from
+it: NULL, destroyed and foreign handles, all dtypes and formats, ranks 0 to 9, extents, strides, offsets and attributes at the borders of 32 and 64
+bits, lengths, layouts, outputs that overlap themselves, and the faults that the room lists. Then the rooms' own tests run the faults of phase 2
+(executor, stream, workspace, addresses, aliasing) and all pairs of faults. A failure names function, parameter and fault.
 """
 import re
 

@@ -1,10 +1,10 @@
 """Every result lies within the bounds that the operators' pages promise, against sums in long double.
 
-numerics_test runs each operator and dtype on data that brings out errors and holds every element to the promise of
-docs/numerics.md; the figure adds up the elements and names the largest share of a promise that any of them used.
+numerics_test runs each operator and dtype on data that maximises errors, and compares every element with the promise of docs/numerics.md. The figure
+counts the elements and names the largest share of a promise that any of them used.
 The seed is fixed, so a finding repeats with build/release/bin/numerics_test --gtest_filter=*<room>*; its message has the element.
-A share of 100 % is a tie in the last rounding, where the promise is half a unit and nothing else.
-Limits: what the promise does not cover (overflow, subnormal factors) is counted as skipped, not judged.
+A share of 100 % is a tie in the last rounding, where the promise is exactly half a unit.
+Limits: cases outside the promise (overflow, subnormal factors) are counted as skipped, not judged.
 """
 from workshop import Result
 

@@ -1,11 +1,10 @@
 """Bugs planted on purpose, one at a time, are noticed: each by the test that is named for it.
 
-tests/planted/planted_bugs.def lists the bugs, tests/planted/bugs.txt the layer, the build, the program and the tests for each. Bugs in an
-operator's own files are in tests/planted/rooms, in <room>.def and <room>.txt. tests/planted/patches inserts them into a copy of
-the sources, which tools/planted_sources makes. The build `planted` of this copy has all of them, and OPENACLNN_PLANTED=<bug> switches
-one on; `planted-tsan` is for races. Every command must pass without a bug first,
-or its failure would prove nothing; a failed test, a crash, a report of the sanitizer or a hang counts as caught. In the library as it
-is released no trace of them may be left, neither symbol nor text.
+tests/planted/planted_bugs.def lists the bugs, and tests/planted/bugs.txt the layer, the build, the program and the tests for each. Bugs in an
+operator's own files are in tests/planted/rooms, in <room>.def and <room>.txt. tests/planted/patches inserts them into a copy of the sources, which
+tools/planted_sources makes. The build `planted` of this copy has all of them, and OPENACLNN_PLANTED=<bug> enables one; `planted-tsan` is for races.
+Every command must first pass without a bug, because its failure would otherwise prove nothing. A failed test, a crash, a report of the sanitizer or a
+hang counts as caught. The released library must contain no trace of the bugs, neither symbol nor text.
 By hand: ./dev build planted && OPENACLNN_PLANTED=ties_rounded_away build/planted/bin/conversions_test
 """
 import os
@@ -45,7 +44,7 @@ class Command:
 
 @dataclass
 class Outcome:
-    status: int  # of the shell: negative for a signal, None for a hang
+    status: int  # exit status of the shell: negative for a signal, None for a hang
     text: str
     seconds: float
 
@@ -53,7 +52,7 @@ class Outcome:
         return self.status == 0 and PASSED.search(self.text) is not None
 
     def verdict(self):
-        """How a bug shows, or None when it does not."""
+        """Returns how a bug shows, or None if it does not."""
         failed, running = FAILED.search(self.text), RUNNING.findall(self.text)
         where = running[-1] if running else "the start"
         if self.status is None:
@@ -74,7 +73,7 @@ def unrandomised():
 def attempt(root, command, bug, seconds):
     environment = {**os.environ, **ENVIRONMENT, "OPENACLNN_PLANTED": bug}
     start = time.monotonic()
-    # A group of its own, because tests have children, and a hang must not leave any behind.
+    # It gets a process group, because tests have children, and a hang must not leave any of them running.
     process = subprocess.Popen(command.words(root), env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, start_new_session=True)
     try:
@@ -86,7 +85,7 @@ def attempt(root, command, bug, seconds):
 
 
 def read_bugs(root):
-    """The table as [(bug, layer, command)]; a bug without a line, and a line without a bug, are failures."""
+    """Returns the table as [(bug, layer, command)]. A bug without a line, and a line without a bug, are failures."""
     planted = root / "tests/planted"
     definitions = [planted / "planted_bugs.def", *sorted(planted.glob("rooms/*.def"))]
     tables = [planted / "bugs.txt", *sorted(planted.glob("rooms/*.txt"))]
@@ -117,7 +116,7 @@ def require_sound_commands(root, commands, workers):
 
 
 def traces(folder):
-    """Files of the release that still know about planted bugs."""
+    """Returns the files of the release that still contain planted bugs."""
     files = [*folder.glob("lib/libopenaclnn.so*"), *folder.glob("src/CMakeFiles/*/**/*.o")]
     if len(files) < 10:
         raise Failure("the objects of the release were not found")

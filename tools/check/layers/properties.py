@@ -1,10 +1,11 @@
 """Random calls follow the formulas, and what must not change results changes no bit.
 
-The program `properties` lets rapidcheck draw shapes, dtypes, strides, attributes and choices for some forty properties: every room's
-random cases against its oracle, in other views and with a kept executor; permuted rows and indices, split batches, powers of two, adjoint
-identities, sums in pieces, a list against single calls; and cases large enough to be shared, with 1, 3 and 8 threads. A case counts when
-most of what it compared is finite and not zero; others are mistrusted, and more than 2 % of them fail the layer. A failing case is made
-smaller and printed with the command that repeats it (--seed, --cases, --only). Limits: sizes are small, large ones have tests of their own.
+In the program `properties`, rapidcheck draws shapes, dtypes, strides, attributes and choices for some forty properties: every room's random cases
+against its oracle, in other views and with a kept executor; permuted rows and indices, split batches, powers of two, adjoint identities, sums in
+pieces, a list against single calls; and cases large enough to be shared, with 1, 3 and 8 threads. A case counts if most of the compared results are
+finite and nonzero. Other cases prove little, and more than 2 % of them fail the layer. A failing case is shrunk and printed with the command that
+repeats it (--seed, --cases, --only).
+Limits: sizes are small; large ones have their own tests.
 """
 from workshop import Result
 
@@ -18,7 +19,7 @@ def run(workshop):
     program = workshop.program("release", "properties")
 
     shares = [[program, "--seed", 1 + k * 1000000, "--seconds", seconds] for k in range(2)]
-    # Two processes share the machine; the comparison of numbers of threads is made in processes of their own.
+    # Two processes share the machine. The comparison of thread counts runs in separate processes.
     total, passed = workshop.run_shares(shares, seconds + 240, env={"OPENACLNN_NUM_THREADS": "1"})
     kinds = total["properties"] // len(shares)  # each has all of them
     figure = f"{total['failures']} failures in {total['cases']} cases of {kinds} properties, {total['mistrusted']} mistrusted"

@@ -1,11 +1,11 @@
 """An operator can be deleted: tools/remove_op leaves a tree that builds, and few lines outside of the operator's own files go with it.
 
-For each operator, a copy of what git would publish loses it by tools/remove_op, is configured with its tests, and builds the library and
-the program openaclnn, which must not list the operator any more. An operator that another one is built on goes together with that one.
-Nothing is optimised, since that does not decide whether sources build.
+For each operator, tools/remove_op deletes it from a copy of what git would publish. The copy is configured with its tests, and builds the library and
+the program openaclnn, which must not list the operator any more. Operators that another one is built on are deleted together with it. Nothing is
+optimised, because that does not decide whether sources build.
 To repeat: copy the tree, then in the copy tools/remove_op NAME . && cmake -B build && cmake --build build -t openaclnn openaclnn_cli.
-Limits: programs that call a deleted operator are left out of its build, which CMake says; pages and Python modules that mention one
-are named by the tool, and left.
+Limits: programs that call a deleted operator are left out of its build, and CMake says so. The tool names pages and Python modules that mention the
+operator, and does not change them.
 """
 import importlib.machinery
 import importlib.util
@@ -23,13 +23,13 @@ from layers.siblings import read_rooms
 from workshop import Failure, Result
 
 GOAL = "every operator's tree builds without it; at most 10 lines elsewhere are deleted"
-FAST = False  # kernels see the declarations of all kernels, so each operator's deletion compiles them all again
+FAST = False  # each deletion compiles all kernels, because every kernel sees all declarations
 MOST_LINES = 10
 OPTIONS = ("-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DOPENACLNN_WERROR=ON", "-DOPENACLNN_CUDA=OFF", "-GNinja")
 
 
 def load_tool(root):
-    """tools/remove_op as a module."""
+    """Loads tools/remove_op as a module."""
     tools = str(root / "tools")
     if tools not in sys.path:
         sys.path.append(tools)
@@ -40,7 +40,7 @@ def load_tool(root):
 
 
 def order_of_removal(tool, room, root):
-    """The rooms that are deleted for one: first those that are built on it."""
+    """Returns the rooms that are deleted for one: first those that are built on it."""
     try:
         tool.plan(room, root)
         return [room]
@@ -58,7 +58,7 @@ def copy_of(root, copy):
 
 
 def build_without(root, room, jobs):
-    """Deletes the operator from a copy and builds the rest. Returns the most lines elsewhere, and how many programs are left out."""
+    """Deletes the operator from a copy and builds the rest. Returns the number of lines in other files, and of programs that are left out."""
     tool = load_tool(root)
     copy = pathlib.Path(tempfile.mkdtemp(prefix=f"openaclnn-without-{room}-"))
     copy_of(root, copy)

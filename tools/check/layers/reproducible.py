@@ -1,8 +1,8 @@
 """The library is the same file, bit for bit, when it is built again in another folder, without a compiler cache.
 
-A copy of what git would publish is built in a temporary folder with a longer name, another language, time zone and number of jobs,
-and compared with build/release. So neither paths nor times nor what ccache kept get into the file, and what is in build/release is
-what these sources give. With a difference the folder stays, for diffoscope or cmp.
+A copy of what git would publish is built in a temporary folder with a longer name, another language, time zone and number of jobs, and compared with
+build/release. This shows that neither paths, times nor contents of ccache get into the file, and that build/release comes from these sources. If
+there is a difference, the folder stays for diffoscope or cmp.
 """
 import filecmp
 import os
@@ -19,7 +19,7 @@ NAME = "libopenaclnn.so"
 
 
 def published(root):
-    """The files that git knows or would add."""
+    """Returns the files that git knows or would add."""
     command = ["git", "-c", "safe.directory=*", "-C", str(root), "ls-files", "-co", "--exclude-standard", "-z"]
     names = subprocess.run(command, capture_output=True, check=True, text=True).stdout.split("\0")
     return [name for name in names if name and (root / name).is_file()]

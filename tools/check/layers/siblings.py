@@ -1,9 +1,9 @@
 """Every operator has every kind of proof that the four operators this library began with have.
 
 For each kind (negative tables, handle doors, fuzz targets, failure scenarios, guarded cases, properties, hashes, numerics, injected bugs, soak,
-peers' crashes, large tensors, command line, bench) the operators that take part are read from the programs themselves: their lists of
-tests, the functions that they import, the cases that they print. An operator of src/ops/ops.def that is missing where one of the
-four takes part is a gap, unless REASONS says why; a reason that is not needed any more is a finding, too.
+peers' crashes, large tensors, command line, bench) the programs themselves tell which operators take part: by their lists of tests, the functions
+that they import, or the cases that they print. An operator of src/ops/ops.def that is missing where one of the four takes part is a gap, unless
+REASONS says why. A reason that is not needed any more is also a finding.
 """
 import json
 import re
@@ -32,11 +32,11 @@ REASONS = {
 class Proof:
     name: str
     programs: tuple  # targets of the release build
-    find: Callable  # Source -> the names that it knows, of operators or functions
+    find: Callable  # Source -> the names of operators or functions that it has
 
 
 class Source:
-    """What programs of a build say of themselves."""
+    """The lists that a build's programs print or import."""
 
     def __init__(self, workshop, rooms):
         self.workshop, self.rooms = workshop, rooms  # rooms: folder -> operator
@@ -48,12 +48,12 @@ class Source:
         return self.workshop.program("release", name)
 
     def imports(self, program):
-        """The functions of phase 1 that a program calls."""
+        """Returns the functions of phase 1 that a program calls."""
         symbols = self.output("nm", "-D", "--undefined-only", self.program(program))
         return set(re.findall(r"\b(?:open)?aclnn([A-Z]\w*)GetWorkspaceSize\b", symbols))
 
     def tests(self, program, pattern):
-        """What the groups of the pattern match in the list of tests, as "Suite.Test"."""
+        """Returns what the pattern's groups match in the list of tests, as "Suite.Test"."""
         suite, found = "", set()
         for line in self.output(self.program(program), "--gtest_list_tests").splitlines():
             if not line.startswith(" "):
@@ -63,15 +63,15 @@ class Source:
         return found
 
     def parameters(self, program, test):
-        """The operators that a parametrised test runs with."""
+        """Returns the operators that a parametrised test runs with."""
         return self.tests(program, rf"\w+/{test}/(\w+)")
 
     def rooms_with(self, pattern):
-        """The operators whose own test program has a test of this name."""
+        """Returns the operators whose own test program has a test of this name."""
         return {name for room, name in self.rooms.items() if self.tests(f"{room}_test", f"({pattern})")}
 
     def planted(self):
-        """The operators whose tests must notice an injected bug."""
+        """Returns the operators whose tests must notice an injected bug."""
         found = set()
         for _, _, command in read_bugs(self.workshop.root):
             found |= {name for room, name in self.rooms.items() if command.program in (f"{room}_test", f"{room}_internals_test")}
@@ -79,7 +79,7 @@ class Source:
         return found
 
     def hashed(self):
-        """The operators of the golden hashes, which bits_test requires to be exactly those of its cases."""
+        """Returns the operators of the golden hashes. bits_test requires them to be exactly those of its cases."""
         return {name.split(" ", 1)[0] for name in golden_hashes(self.workshop.root)}
 
     def on_cuda(self):
@@ -96,7 +96,7 @@ PROOFS = [
     Proof("fuzz operators", ("fuzz_operators",), lambda s: s.imports("fuzz_operators")),
     Proof("failures", ("failures",), lambda s: s.imports("failures")),
     Proof("guard", ("cases_test",), lambda s: s.parameters("cases_test", r"Cases\.FollowTheFormulaBetweenGuardPages")),
-    # It goes through the cases of every operator and prints whose stack it looks at.
+    # It goes through the cases of every operator and prints the operator whose stack it measures.
     Proof("small stacks", ("small_stacks_test",),
           lambda s: set(re.findall(r"^([A-Z]\w+)$", s.output(s.program("small_stacks_test"), "--gtest_filter=*RunsAllKernels"), re.M))),
     Proof("layouts", ("layouts_test",), lambda s: s.parameters("layouts_test", r"Layouts\.GiveTheBitsOfContiguousTensors")),
@@ -119,18 +119,18 @@ PROOFS = [
 
 
 def read_rooms(root):
-    """room -> operator, of the one list of operators."""
+    """Returns {room: operator} of src/ops/ops.def."""
     text = (root / "src/ops/ops.def").read_text()
     return dict(re.findall(r"^OPENACLNN_OPERATOR\((\w+), (\w+)\)", text, re.M))
 
 
 def operators_among(names, operators):
-    """The operators that functions belong to: version 2 of one is the same operator."""
+    """Returns the operators that functions belong to. Version 2 of a function belongs to the same operator."""
     return {re.sub(r"V\d$", "", name) for name in names} & set(operators)
 
 
 def judge(taking_part, operators, reasons):
-    """Sentences about gaps. taking_part: kind of proof -> the operators that have it."""
+    """Returns error messages about gaps. taking_part: kind of proof -> the operators that have it."""
     findings = []
     for kind, present in taking_part.items():
         if not present & FOUR:

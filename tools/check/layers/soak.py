@@ -1,19 +1,19 @@
 """Hours of work do not wear it out: mixed operators on many streams and threads give the same bits, and the process does not grow.
 
-tests/soak: four threads call every operator with tensors of 18 bytes to 300 KiB, in batches over three streams each with events between
-them, new streams and events every 50 batches, a workspace from aclrtMalloc for each call, and in one of 16 calls a mistake on purpose, whose
-code and sentence are compared. Every result must have the bits of the first. Growth is what is held throughout the last 15 % of the
-time less what is held throughout a stretch after the warm-up. Where other programs hold the cores, the run goes on for up to four times as
-long, until all its calls are made: wear shows after calls, not after seconds. Their rate is counted in seconds of processor time, in the
-best second of the run: what other programs take away is not the library's.
-A finding prints its case and OPENACLNN_TEST_SEED, but the order of threads is free.
+tests/soak: four threads call every operator with tensors of 18 bytes to 300 KiB, in batches over three streams each with events between them. They
+make new streams and events every 50 batches, use a workspace from aclrtMalloc for each call, and inject an error into one of 16 calls, whose code and
+error message are compared. Every result must have the bits of the first. Growth is the memory held throughout the last 15 % of the time less the
+memory held throughout a stretch after the warm-up. If other programs use the cores, the run continues for up to four times as long, until all its
+calls are made, because wear depends on calls, not on seconds. The call rate uses seconds of processor time, in the best second of the run, so that
+other programs do not affect it.
+A finding prints its case and OPENACLNN_TEST_SEED, but the order of threads is not repeatable.
 """
 from workshop import Result
 
 GOAL = ("5 million calls (--fast: 1 million), 50 000 in a second of one core (--fast judges no speed), all results right, at most 2 MiB of growth, "
         "no thread or descriptor more")
 FAST = True
-CALLS_PER_SECOND = 100_000  # of two cores
+CALLS_PER_SECOND = 100_000  # with two cores
 GROWTH_KIB = 2048  # the heaps of the threads settle; one lost byte in each call would be 2 MiB within 20 s
 
 

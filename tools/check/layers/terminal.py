@@ -1,7 +1,7 @@
 """Every command of the program survives streams that are closed, full or ended, and terminals that are narrow or without UTF-8.
 
-tests/cli/terminal_matrix.py runs each command that `openaclnn --help` names at work, with --help and refused, under each condition, and
-compares exit code, output and files with a run under none. A command without a row there is a finding.
+tests/cli/terminal_matrix.py runs each command that `openaclnn --help` names with valid arguments, with --help and with wrong ones, under each
+condition. It compares exit code, output and files with a run under none. A command without a row there is a finding.
 """
 from workshop import Result
 

@@ -1,5 +1,6 @@
-// Stands before CUDA's header of this name where the fake GPU (../../simt) is compiled for objects of nvcc: the real declarations, and
-// what tests ask the fake for. Tests look these functions up in the library by name.
+// Precedes CUDA's header of this name where the fake GPU (../../simt) is compiled for objects of nvcc: the
+// real declarations, and the fake's functions for tests. Tests look these functions up in the library by
+// name.
 #pragma once
 
 #pragma GCC visibility push(default)

@@ -1,4 +1,4 @@
-// Stands in for CUB's header of this name, which is made for the GPU's own compiler: the one sort that kernels call.
+// Replaces CUB's header of this name, which needs the GPU's own compiler: the one sort that kernels call.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,7 +12,7 @@
 
 namespace cub {
 
-// An array and as much space again; `selector` says which of the two holds what was sorted.
+// An array and equal additional space; `selector` says which of the two holds the sorted elements.
 template <class T>
 struct DoubleBuffer {
   DoubleBuffer(T* current, T* alternate) : d_buffers{current, alternate} {}
@@ -23,7 +23,7 @@ struct DoubleBuffer {
   int selector = 0;
 };
 
-// The kernel of the sort: one thread does it all. It writes all of the temporary memory, as CUB may.
+// The kernel of the sort, with one thread. It writes all of the temporary memory, as CUB may.
 template <class Key, class Value>
 void sort_pairs(const Key* keys, const Value* values, Key* sorted_keys, Value* sorted_values, int64_t count,
                 int begin_bit, int end_bit, void* temporary, size_t bytes) {
@@ -41,8 +41,8 @@ void sort_pairs(const Key* keys, const Value* values, Key* sorted_keys, Value* s
 }
 
 struct DeviceRadixSort {
-  // Without temporary memory it only says how many bytes that must have. Keys are unsigned integers here; their lowest bits from
-  // begin_bit to end_bit decide, and equal ones keep their order.
+  // Without temporary memory it only returns the required bytes. Keys are unsigned integers here. Their
+  // lowest bits from begin_bit to end_bit decide, and equal ones keep their order.
   template <class Key, class Value, class Count>
   static cudaError_t SortPairs(void* temporary, size_t& bytes, DoubleBuffer<Key>& keys,
                                DoubleBuffer<Value>& values, Count count, int begin_bit, int end_bit,
@@ -61,7 +61,7 @@ struct DeviceRadixSort {
     if (error != cudaSuccess) return error;
     keys.selector ^= 1;
     values.selector ^= 1;
-    return cudaPeekAtLastError();  // as CUB's launches end
+    return cudaPeekAtLastError();  // as at the end of CUB's launches
   }
 };
 
