@@ -1,4 +1,4 @@
-# Compares a run with an older one and tells regressions from noise.
+# Compares a run with an older one and distinguishes regressions from noise.
 import math
 
 import summary
@@ -7,7 +7,7 @@ TOLERANCE = 0.05
 
 
 def regression(old, new):
-    """How much of the old ratio was lost, when that is more than 5 % and more than both spreads together; else 0."""
+    """Returns the lost share of the old ratio if it is more than 5 % and more than both spreads together; otherwise 0."""
     lost = old.median - new.median
     if lost > TOLERANCE * old.median and lost > math.hypot(old.spread, new.spread):
         return lost / old.median
@@ -15,7 +15,7 @@ def regression(old, new):
 
 
 def compare(old_records, new_records):
-    """The lines of the comparison and the number of regressions. Ratios to the reference are compared, never times."""
+    """Returns the lines of the comparison and the number of regressions. It compares ratios to the reference, never times."""
     old = {summary.key_of(record): record for record in old_records if "failed" not in record}
     lines, compared, regressions = [], 0, 0
     for record in new_records:

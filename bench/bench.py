@@ -1,4 +1,4 @@
-# The benchmark's command line: chooses configurations, lets workers measure, and writes what was asked for.
+# The benchmark's command line: chooses configurations, makes workers measure, and writes the requested reports.
 """Measures openaclnn against reference traffic of the same run and, where PyTorch is importable, against PyTorch."""
 import argparse
 import datetime
@@ -69,24 +69,24 @@ def parse(arguments):
 
 
 def vectors(instruction_sets):
-    """All but the scalar level, which is there to be correct, unless it is all there is."""
+    """Returns all levels except the scalar one, which exists for correctness, unless it is the only one."""
     return [isa for isa in instruction_sets if isa != "scalar"] or instruction_sets
 
 
 def show_progress(text):
-    """A line that the next one replaces, when somebody is watching."""
+    """Prints a line that the next one replaces, if the output is a terminal."""
     if sys.stderr.isatty():
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def chosen(options):
-    """The workloads that pass the filter."""
+    """Returns the workloads that pass the filter."""
     workloads = library.Library(options.library).workloads
     return [w for w in workloads if options.filter is None or options.filter.search(w.name)]
 
 
 def measure(options, workloads, workers):
-    """The condensed records of all workloads in all configurations."""
+    """Returns the condensed records of all workloads in all configurations."""
     configurations = [(isa, threads) for isa in options.isa for threads in options.threads]
     records, total = [], len(workloads) * len(configurations)
     for isa, threads in configurations:
@@ -106,7 +106,7 @@ def peers_line(workers):
 
 
 def latency_lines(options):
-    """The latencies, and whether their goal is met: nothing for a part of the workloads or another build."""
+    """Returns the latencies, and whether their goal is met. Returns nothing for a part of the workloads or another build."""
     if options.filter or options.quick or options.library != LIBRARY:
         return [], True
     show_progress("latency of tiny calls")
@@ -123,9 +123,9 @@ def run_latency(options):
 
 def run_table(options, workloads, workers):
     """Measures and writes everything; returns the exit status."""
-    old = report.read_json(options.against) if options.against else None  # a wrong file shall not cost a run
+    old = report.read_json(options.against) if options.against else None  # an invalid file must not cost a run
     if options.plot:
-        import plot  # matplotlib is needed for this alone
+        import plot  # only this needs matplotlib
     about = machine.describe()
     records = measure(options, workloads, workers)
     about.update(peers=peers_line(workers), disturbed=workers.disturbed_share())
@@ -167,7 +167,7 @@ def run_goals(options, workloads, workers):
 
 
 def saved(name):
-    """The path of a result to be kept, without suffix."""
+    """Returns the path of a result that is kept, without suffix."""
     RESULTS.mkdir(exist_ok=True)
     return RESULTS / f"{datetime.date.today().isoformat()}-{name}"
 

@@ -1,5 +1,5 @@
-// The C functions through which the benchmark's driver (bench.py) runs workloads. It may hold other libraries in the same
-// process, so that contestants of all kinds take turns.
+// The C functions through which the benchmark's driver (bench.py) runs workloads. The process may contain
+// other libraries, so that contestants of all kinds take turns.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -53,15 +53,15 @@ using namespace openaclnn_bench;
 
 #define BENCH_API extern "C" __attribute__((visibility("default")))
 
-// How many workloads there are.
+// Returns the number of workloads.
 BENCH_API int bench_workloads() { return static_cast<int>(entries().size()); }
 
-// A JSON object; NULL for an unknown number. Valid for ever.
+// Returns a JSON object, or NULL for an unknown number. It is never freed.
 BENCH_API const char* bench_describe(int workload) {
   return known(workload) ? descriptions()[static_cast<size_t>(workload)].c_str() : nullptr;
 }
 
-// Allocates, fills and touches all memory of a workload.
+// Allocates, fills and writes all memory of a workload.
 BENCH_API void* bench_open(int workload) {
   if (!known(workload)) {
     std::fprintf(stderr, "bench_open: there is no workload %d\n", workload);
@@ -77,14 +77,15 @@ BENCH_API void* bench_open(int workload) {
   return new Bench{entry.open(entry.description)};
 }
 
-// Seconds that `calls` back-to-back calls take. Contestant 0 is openaclnn, 1 the reference; negative when there is none.
+// Returns the seconds of `calls` back-to-back calls. Contestant 0 is openaclnn, 1 the reference. Negative:
+// it does not exist.
 BENCH_API double bench_run(void* bench, int contestant, int calls) {
   Bench& opened = *static_cast<Bench*>(bench);
   if (contestant == 0) return opened.workload->run(calls);
   return contestant == 1 ? opened.workload->run_reference(opened.team, calls) : -1;
 }
 
-// The memory of one of the workload's tensors; NULL when it has none of that name.
+// Returns the memory of one of the workload's tensors, or NULL if it has none of that name.
 BENCH_API void* bench_tensor(void* bench, const char* name, int64_t* bytes) {
   for (const Tensor& tensor : static_cast<Bench*>(bench)->workload->tensors()) {
     if (tensor.name() != name) continue;

@@ -1,4 +1,4 @@
-# Measures what the goals need, and no more, and judges each of them.
+# Makes only the measurements that the goals need, and judges each goal.
 import dataclasses
 
 import goals
@@ -10,17 +10,17 @@ CLOSE = 0.95  # a miss by less than 5 % may be noise: it is shown as a miss, but
 
 @dataclasses.dataclass
 class Verdict:
-    """The outcome of one goal. `share` is 1 when the goal is just met, more when it is exceeded."""
+    """The outcome of one goal. `share` is 1 if the goal is just met, more if it is exceeded."""
     goal: object
     measured: float = None
     share: float = None
-    worst: str = ""  # the worst of the workloads that the goal is about, and the peer that was met there
+    worst: str = ""  # the worst of the goal's workloads, and its peer
     skipped: str = ""  # why the goal could not be judged here
     failed: str = ""  # why it could not be judged although it should have been
 
 
 class Measurements:
-    """Records on demand; each is measured once."""
+    """Makes records on demand; each is measured once."""
 
     def __init__(self, workers, workloads, isas, cores, rounds, progress):
         self.workers, self.workloads, self.isas, self.cores = workers, workloads, isas, cores
@@ -34,24 +34,24 @@ class Measurements:
         return self.cache[key]
 
     def single(self, name, isa, threads, with_peers):
-        """The condensed record of one workload. Ratios to the reference are measured in processes without PyTorch."""
+        """Returns the condensed record of one workload. Ratios to the reference are measured in processes without PyTorch."""
         return self._once((name, isa, threads, with_peers), f"{name}, {isa}, {threads} threads",
                           lambda: summary.condensed(
                               self.workers.measure([name], isa, threads, self.rounds, with_peers)[0]))
 
     def together(self, names, isa, threads):
-        """The records of workloads measured in the same rounds."""
+        """Returns the records of workloads measured in the same rounds."""
         return self._once((names, isa, threads), f"{' and '.join(names)}, {isa}, {threads} threads",
                           lambda: self.workers.measure(list(names), isa, threads, self.rounds))
 
     def scaling(self, name, isa):
-        """The records with one and with two threads, measured alternately."""
+        """Returns the records with one and with two threads, measured alternately."""
         return self._once((name, isa), f"{name}, {isa}, 1 and 2 threads",
                           lambda: self.workers.measure_alternately(name, [(isa, 1), (isa, 2)], self.rounds))
 
 
 class Skipped(Exception):
-    """The machine or its software lacks what a goal is about."""
+    """The machine or its software lacks a requirement of a goal."""
 
 
 class Failed(Exception):
@@ -65,7 +65,7 @@ def succeeded(record):
 
 
 def measured(goal, workload, data, isa):
-    """The value of a goal for one workload, and the name of the peer that it is about."""
+    """Returns the value of a goal for one workload, and the name of its peer."""
     if goal.measure == "scaling":
         one, two = (succeeded(r) for r in data.scaling(workload.name, isa))
         return summary.paired_ratio(summary.ours_of(one)["seconds"], summary.ours_of(two)["seconds"]).median, ""
@@ -93,7 +93,7 @@ def why_no_peer(goal, record, data):
 
 
 def counterpart(workload, variant, data):
-    """The name of the workload that differs in the variant only."""
+    """Returns the name of the workload that differs only in the variant."""
     def essence(w):
         return w.operator, w.dtype, w.size, w.shape
 
@@ -104,7 +104,7 @@ def counterpart(workload, variant, data):
 
 
 def judge(goal, data):
-    """The verdict on one goal: that of its worst workload."""
+    """Returns the verdict on one goal: that of its worst workload."""
     verdict = Verdict(goal)
     isa = data.isas[0] if goal.isa == goals.BEST else goal.isa
     workloads = [w for w in data.workloads if goal.matches(w)]
@@ -149,7 +149,7 @@ def line_of(verdict):
 
 
 def check(data, rows):
-    """The lines of the report, and whether nothing failed or missed its goal by more than 5 %."""
+    """Returns the lines of the report, and whether nothing failed or missed its goal by more than 5 %."""
     verdicts = [judge(goal, data) for goal in rows]
     heads = [["goal", "measured", "goal", "share", "", "worst workload, or why not"]]
     lines = report.aligned(heads + [line_of(v) for v in verdicts], {1, 2, 3})

@@ -1,4 +1,4 @@
-# The goals of speed, one row each: what is measured, and how good it has to be.
+# The goals of speed, one row each: the measurement and its bound.
 """Every row is about workloads of the size "memory" unless it says otherwise, with two threads and the best instruction set
 unless it says otherwise. A row that matches several workloads is as good as the worst of them. goal_check.py measures
 and judges the rows.

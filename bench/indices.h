@@ -1,4 +1,4 @@
-// Indices of table rows as workloads of embeddings have them.
+// Indices of table rows for the workloads of embeddings.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace openaclnn_bench {
 
-// "zipf": a few rows very often; "all_equal"; anything else: each row is as likely.
+// "zipf": a few rows very often; "all_equal"; any other text: all rows are equally likely.
 std::vector<int64_t> make_indices(const std::string& variant, int64_t positions, int64_t table_rows);
 
 }  // namespace openaclnn_bench

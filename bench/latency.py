@@ -1,20 +1,20 @@
-# The latency of a tiny call beside other work of its process: runs openaclnn_latency and judges what it measured.
-"""Every row of the table is one kind of work; bench/latency/ has the measurement. The goal is about frees of gigabytes."""
+# The latency of a tiny call beside other work of its process: runs openaclnn_latency and judges its figures.
+"""Every row of the table is one kind of work; bench/latency/ makes the measurement. The goal is about frees of gigabytes."""
 import pathlib
 import re
 import subprocess
 
-MOST_BEYOND_IDLE_US = 200  # of frees, in the quietest round: what other programs of the machine do is not the library's
+MOST_BEYOND_IDLE_US = 200  # of frees, in the quietest round: other programs of the machine don't count
 FIGURE = re.compile(r"^figure (\w+) (-?[0-9.]+)$", re.M)
 
 
 def program_beside(library):
-    """The program of the build that `library` belongs to."""
+    """Returns the program of the build that `library` belongs to."""
     return pathlib.Path(library).resolve().parent.parent / "bin" / "openaclnn_latency"
 
 
 def measure(program):
-    """The lines of the table, and the figures by name. Raises OSError or ValueError when there are none."""
+    """Returns the lines of the table, and the figures by name. Raises OSError or ValueError if there are none."""
     done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
     figures = {name: float(value) for name, value in FIGURE.findall(done.stdout)}
     if done.returncode or "frees_us" not in figures:
@@ -23,7 +23,7 @@ def measure(program):
 
 
 def judge(figures):
-    """A line that says how the goal was met, and whether it was."""
+    """Returns a line about the goal, and whether it was met."""
     beyond = max(figures["frees_quietest_beyond_idle_us"], figures["small_pages_quietest_beyond_idle_us"])
     met = beyond <= MOST_BEYOND_IDLE_US
     return (f"free while computing: 99.9 % of tiny calls take at most {max(beyond, 0):.0f} us longer than idle while another thread frees "
@@ -31,7 +31,7 @@ def judge(figures):
 
 
 def report(program):
-    """The lines of table and goal, and whether the goal was met."""
+    """Returns the lines of table and goal, and whether the goal was met."""
     lines, figures = measure(program)
     line, met = judge(figures)
     return ["", *lines, line], met

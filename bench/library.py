@@ -1,4 +1,4 @@
-# The C functions of libopenaclnn_bench.so as Python objects, and what they say about a workload.
+# The C functions of libopenaclnn_bench.so as Python objects, and their descriptions of workloads.
 """Interface: see bench_api.cc. Only this module knows that the library is C."""
 import ctypes
 import dataclasses
@@ -14,22 +14,22 @@ class Workload:
     name: str
     operator: str
     dtype: str = ""
-    size: str = ""  # memory, L2 or L1: where the tensors fit; empty where that says nothing
-    variant: str = ""  # how indices or groups are distributed
+    size: str = ""  # memory, L2 or L1: where the tensors fit; empty if that does not matter
+    variant: str = ""  # distribution of indices or groups
     shape: dict = dataclasses.field(default_factory=dict)
-    bytes: int = 0  # the fewest that one call must move; 0 where time, not traffic, matters
-    reference: str = ""  # what contestant 1 does; empty when there is none
+    bytes: int = 0  # the fewest that one call must move; 0 if time, not traffic, matters
+    reference: str = ""  # description of contestant 1; empty if there is none
     tensors: dict = dataclasses.field(default_factory=dict)  # name -> [dims, dtype]
     attributes: dict = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(cls, description):
-        """A workload from its JSON object; keys of later versions are ignored."""
+        """Makes a workload from its JSON object; keys of later versions are ignored."""
         known = {field.name for field in dataclasses.fields(cls)}
         return cls(**{key: value for key, value in description.items() if key in known})
 
     def summary(self):
-        """What reports keep: everything but the list of tensors."""
+        """Returns the fields that reports keep: all except the list of tensors."""
         result = dataclasses.asdict(self)
         del result["tensors"], result["attributes"]
         return result
@@ -46,7 +46,7 @@ class Workload:
 
 
 class Library:
-    """The loaded library. Its instruction set and threads are those of the environment when it is first used."""
+    """The loaded library. It reads its instruction set and threads from the environment at its first use."""
 
     def __init__(self, path):
         try:
@@ -74,7 +74,7 @@ class Library:
 
 
 class OpenWorkload:
-    """A workload with its memory; a context manager that gives the memory back."""
+    """A workload with its memory; a context manager that frees the memory."""
 
     def __init__(self, c, handle, workload):
         self.c, self.handle, self.workload = c, handle, workload
@@ -86,14 +86,14 @@ class OpenWorkload:
         self.c.bench_close(self.handle)
 
     def run(self, contestant, calls):
-        """Seconds that `calls` calls take, one behind the other."""
+        """Returns the seconds of `calls` calls, one after the other."""
         seconds = self.c.bench_run(self.handle, contestant, calls)
         if seconds < 0:
             raise RuntimeError(f"{self.workload.name}: contestant {contestant} failed")
         return seconds
 
     def has(self, contestant):
-        """Whether the contestant takes part at all; costs one call of it."""
+        """Returns whether the contestant exists; costs one call of it."""
         return self.c.bench_run(self.handle, contestant, 1) >= 0
 
     def memory(self, tensor):

@@ -1,4 +1,4 @@
-# Names the machine, the library and the moment: figures mean nothing without them.
+# Names the machine, the library and the time, without which figures mean nothing.
 import datetime
 import os
 import pathlib
@@ -17,7 +17,7 @@ def read(path):
 
 
 def cpu_field(*names):
-    """The first of these fields of /proc/cpuinfo, or an empty text."""
+    """Returns the first of these fields of /proc/cpuinfo, or an empty text."""
     for line in read("/proc/cpuinfo").splitlines():
         key, _, value = line.partition(":")
         if key.strip() in names:
@@ -26,12 +26,12 @@ def cpu_field(*names):
 
 
 def cores():
-    """How many CPUs this process may use."""
+    """Returns how many CPUs this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def instruction_sets():
-    """The instruction sets that the library can use here, best first; the conditions are those of src/cpu/dispatch.cc."""
+    """Returns the instruction sets that the library can use here, best first. The conditions are those of src/cpu/dispatch.cc."""
     flags = set(cpu_field("flags").split())
     found = []
     if {"avx512f", "avx512vl", "avx512dq", "avx512bw", "avx512cd"} <= flags:
@@ -59,12 +59,12 @@ def cache_size(kib):
 def cpu_model():
     model = cpu_field("model name", "Model") or platform.processor() or platform.machine()
     family = cpu_field("cpu family")
-    # Virtual machines often hide the model's name; family and model still tell the generation.
+    # Virtual machines often hide the model's name; family and model still identify the generation.
     return f"{model} (family {family} model {cpu_field('model')})" if family else model
 
 
 def library_version():
-    """The version of CMakeLists.txt and, in a clone, the commit; '+' marks a changed working tree."""
+    """Returns the version of CMakeLists.txt and, in a clone, the commit; '+' marks a changed working tree."""
     match = re.search(r"project\(openaclnn VERSION ([\d.]+)", read(ROOT / "CMakeLists.txt"))
     command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty=+", "--abbrev=8"]
     try:
@@ -94,7 +94,7 @@ def header_lines(machine):
     ]
     if machine.get("peers"):
         lines.append(f"peers: {machine['peers']}")
-    # Something else was running: ratios of long calls still hold, times hardly.
+    # Other programs were running: ratios of long calls are still valid, times hardly.
     if machine.get("disturbed", 0) > 0.1:
         lines.append(f"note: other programs held the cores in {machine['disturbed']:.0%} of the measurements")
     return lines

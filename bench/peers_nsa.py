@@ -10,7 +10,7 @@ def sizes(problem):
 
 
 def compress(tokens, weight, stride):
-    """The formula, literally: windows are a view, their weighted sum an einsum."""
+    """The formula, literally: windows are a view, their weighted sum is an einsum."""
     return torch.einsum("jndl,ln->jnd", tokens.unfold(0, weight.shape[0], stride), weight)
 
 
@@ -111,7 +111,6 @@ def backward_bmm(problem):
     return step, lambda: {"inputGradOut": tokens_grad, "weightGradOut": weight_grad}
 
 
-# Slower in every run, and therefore left out: a grouped conv1d, einsums over blocks of d tokens, and for the gradients one
-# addcmul_ for each position.
+# Slower in every run, and therefore omitted: a grouped conv1d, einsums over blocks of d tokens, and for the gradients one addcmul_ for each position.
 FORWARD = {"unfold + einsum": forward_einsum, "addcmul_ by position": forward_addcmul, "bmm by head": forward_bmm}
 BACKWARD = {"autograd of unfold + einsum": backward_autograd, "bmm by head": backward_bmm}

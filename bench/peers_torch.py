@@ -1,7 +1,7 @@
-# The peers: each operator as a PyTorch program would compute it, in every formulation that could be the fastest.
-"""`contestants(opened)` makes the contestants of a workload. They read the same memory as the operator. Each formulation is
-a function that prepares and gives back (step, results): step() is what is timed, results() the tensors that it made.
-Before anything is timed, the results of one step are compared with those of the operator.
+# The peers: each operator in PyTorch, in every formulation that could be the fastest.
+"""`contestants(opened)` makes the contestants of a workload. They read the same memory as the operator. Each formulation is a function that prepares
+and returns (step, results): step() is timed, results() returns its tensors. Before anything is timed, the results of one step are compared with those
+of the operator.
 """
 import time
 import warnings
@@ -14,8 +14,8 @@ from library import OURS
 
 VERSION = f"PyTorch {torch.__version__}"
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i32": torch.int32, "i64": torch.int64}
-# Relative differences (of L2 norms). PyTorch may round every step of a 16-bit computation, so that only gross
-# differences mean that something else was computed; above `INEXACT` the report says how large they are.
+# Relative differences (of L2 norms). PyTorch may round every step of a 16-bit computation, so only large differences mean another computation. Above
+# `INEXACT` the report names them.
 WRONG = {"f32": 1e-2, "f16": 0.3, "bf16": 0.3}
 INEXACT = 0.02
 
@@ -58,7 +58,7 @@ def adamw(parameters, grads, moments, second_moments, **kind):
 
 
 def adamw_of(problem, **kind):
-    parameter = problem["varRef"].detach()  # a parameter of its own with the same memory
+    parameter = problem["varRef"].detach()  # a separate parameter with the same memory
     optimizer = adamw([parameter], [problem["grad"]], [problem["mRef"]], [problem["vRef"]], **kind)
     return optimizer, parameter, lambda: {name: problem[name] for name in ("varRef", "mRef", "vRef", "sRef")}
 
@@ -93,7 +93,7 @@ def adamw_fused(problem):
 
 
 def adamw_foreach_list(problem):
-    """Many small tensors, of its own memory: they stay in the caches."""
+    """Many small tensors in separate memory: they stay in the caches."""
     count, numel = problem.shape["tensors"], problem.shape["numel"]
     dtype = DTYPES[problem.workload.dtype]
     grads, parameters, m, v, s = ([torch.rand(numel).to(dtype) for _ in range(count)] for _ in range(5))
@@ -142,7 +142,7 @@ def bias_segment_reduce(problem):
 # ---- Embedding and its gradient
 
 def keeping(name, compute):
-    """A step whose result is a new tensor; the allocator hands out the memory of the one before again."""
+    """Makes a step whose result is a new tensor. The allocator reuses the memory of the previous one."""
     kept = {}
 
     def step():
@@ -167,7 +167,7 @@ def index_select(problem):
     return lambda: torch.index_select(problem["weight"], 0, problem["indices"], out=out), lambda: {"out": out}
 
 
-# ---- What one eager operation costs
+# ---- the cost of one eager operation
 
 def eager_add(_):
     a, b = torch.zeros(4), torch.ones(4)
@@ -188,7 +188,7 @@ FORMULATIONS = {
 
 
 def worth_comparing(workload):
-    """In caches PyTorch's dispatch, not its kernels, would be measured."""
+    """In caches this would measure PyTorch's dispatch, not its kernels."""
     return workload.size not in ("L1", "L2", "L3", "phase1")
 
 
@@ -203,7 +203,7 @@ def timed(step):
 
 
 class Comparison:
-    """What the operator computes in one call, to compare the peers' results with."""
+    """Returns the operator's results of one call, to compare the peers' results with."""
 
     def __init__(self, opened, problem):
         self.problem = problem
@@ -217,8 +217,8 @@ class Comparison:
             tensor.copy_(self.before[name])
 
     def difference(self, results):
-        """The greatest relative difference. What is updated in place is judged by its change, except in 16 bits, where
-        the change may be smaller than the rounding."""
+        """Returns the greatest relative difference. Tensors that are updated in place are judged by their change, except in 16 bits, where the
+        change may be smaller than the rounding."""
         by_change = self.problem.workload.operator == "ApplyFusedEmaAdam" and self.problem.workload.dtype == "f32"
         greatest = 0.0
         for name, tensor in results().items():
@@ -226,13 +226,13 @@ class Comparison:
             origin = self.before[name].float() if by_change else torch.zeros(())
             norm = torch.linalg.vector_norm(want - origin).item()
             error = torch.linalg.vector_norm(tensor.float() - want).item()
-            # A NaN on either side must not pass for equality.
+            # A NaN on either side must not count as equality.
             greatest = max(greatest, error / norm if norm > 0 and error == error else float(error != 0))
         return greatest
 
 
 def contestants(opened):
-    """The peers of a workload, and for those that cannot take part the reasons."""
+    """Returns the peers of a workload, and the reasons of those that cannot take part."""
     found, skipped = [], []
     if not worth_comparing(opened.workload):
         return found, skipped

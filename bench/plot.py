@@ -1,6 +1,6 @@
 # Draws the speed of each workload below that of its reference traffic, one panel for each operator.
-"""Bars are openaclnn, the black marks above them the reference: the ceiling at that place. Circles are the fastest peer.
-Workloads in memory and workloads in caches get columns of their own, because their speeds differ several times.
+"""Bars are openaclnn, the black marks above them the reference. Circles are the fastest peer. Workloads in memory and workloads in caches have
+separate columns, because their speeds differ several times.
 """
 import matplotlib
 
@@ -18,7 +18,7 @@ def rate(record, contestant):
 
 
 def drawable(records):
-    """The records with traffic, of the configuration that can do most: the first instruction set, most threads."""
+    """Returns the records with traffic, of the best configuration: the first instruction set, most threads."""
     usable = [r for r in records if "failed" not in r and r["workload"]["bytes"] > 0]
     if not usable:
         return [], ""
@@ -27,7 +27,7 @@ def drawable(records):
 
 
 def label(workload):
-    """What tells a workload from its neighbours in a panel."""
+    """Returns the label that distinguishes a workload from its neighbours in a panel."""
     place = [] if workload["size"] == "memory" else [workload["size"]]
     return " ".join([workload["dtype"], *place, workload["variant"]]).strip()
 
@@ -54,7 +54,7 @@ def draw_panel(axes, records, title):
 
 
 def draw(path, about, records):
-    """Writes the picture."""
+    """Writes the figure."""
     records, configuration = drawable(records)
     if not records:
         raise ValueError("no workload with traffic was measured, so there is nothing to draw")

@@ -1,4 +1,4 @@
-# Starts the worker of a configuration, talks with it, and outlives it when it crashes.
+# Starts the worker of a configuration, communicates with it, and survives its crash.
 import json
 import os
 import pathlib
@@ -7,13 +7,13 @@ import threading
 
 import summary
 
-# glibc keeps and reuses what PyTorch frees, in large pages like ours: its results then cost no page faults either.
+# glibc keeps and reuses the memory that PyTorch frees, in large pages like ours: its results then also cost no page faults.
 ALLOCATOR = "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=1099511627776:glibc.malloc.hugetlb=1"
-ANSWER_SECONDS = 900  # a worker that is silent for longer hangs
+ANSWER_SECONDS = 900  # a worker that is silent for longer has hung
 
 
 class WorkerDied(Exception):
-    """The worker ended without an answer."""
+    """The worker ended without a reply."""
 
 
 class Worker:
@@ -30,7 +30,7 @@ class Worker:
         self.peers, self.no_peers_reason = ready["peers"], ready["reason"]
 
     def measure(self, names, rounds, with_peers=False):
-        """The records of workloads that share their rounds. A worker's refusal becomes a failed record."""
+        """Returns the records of workloads that share their rounds. A worker's rejection becomes a failed record."""
         try:
             self.process.stdin.write(json.dumps({"workloads": names, "rounds": rounds, "peers": with_peers}) + "\n")
             self.process.stdin.flush()
@@ -74,7 +74,7 @@ class Workers:
         return self.running[key]
 
     def measure(self, names, isa, threads, rounds, with_peers=False):
-        """As Worker.measure; a crash becomes failed records, and the next request gets a new worker."""
+        """As Worker.measure. A crash becomes failed records, and the next request gets a new worker."""
         with_peers = with_peers and self.options.peers
         try:
             records = self.worker(isa, threads, with_peers).measure(names, rounds, with_peers)
@@ -86,7 +86,7 @@ class Workers:
             return [{"workload": {"name": name}, **failed} for name in names]
 
     def measure_alternately(self, name, configurations, rounds):
-        """One record for each configuration; the configurations take turns, three rounds at a time."""
+        """Returns one record for each configuration; the configurations take turns, three rounds at a time."""
         records = [None] * len(configurations)
         for _ in range(0, rounds, 3):
             for number, (isa, threads) in enumerate(configurations):
@@ -100,7 +100,7 @@ class Workers:
             self.disturbed += contestant["disturbed"]
 
     def disturbed_share(self):
-        """The share of measurements in which other programs held the cores."""
+        """Returns the share of measurements in which other programs used the cores."""
         return round(self.disturbed / max(1, self.measurements), 3)
 
     def close(self):
@@ -110,7 +110,7 @@ class Workers:
 
 
 def joined(first, second):
-    """One record with the rounds of two; a failure of either stays."""
+    """Returns one record with the rounds of two; a failure of either stays."""
     if first is None or "failed" in second:
         return second
     if "failed" in first:

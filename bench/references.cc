@@ -7,7 +7,7 @@ namespace openaclnn_bench {
 
 namespace {
 
-// A number per thread for what is read, each on its own line.
+// A number per thread that depends on the read bytes, each on its own line.
 class Seen {
  public:
   explicit Seen(const Team& team) : sums_(static_cast<size_t>(team.threads()) * kApart) {}

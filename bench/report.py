@@ -1,4 +1,4 @@
-# Writes what was measured: the table one reads, JSON for --against and goals, CSV for other programs, Markdown for results/.
+# Writes the measurements: a table to read, JSON for --against and goals, CSV for other programs, Markdown for results/.
 import csv
 import json
 
@@ -9,7 +9,7 @@ FORMAT = 1  # of the JSON file
 
 
 def time_text(seconds):
-    """Three digits and a unit that suits them."""
+    """Returns three digits and a suitable unit."""
     for unit, factor in (("s", 1), ("ms", 1e3), ("µs", 1e6)):
         if seconds * factor >= 1:
             return f"{seconds * factor:.3g} {unit}" if seconds * factor < 1000 else f"{seconds * factor:.0f} {unit}"
@@ -17,7 +17,7 @@ def time_text(seconds):
 
 
 def rate_text(size, seconds):
-    """GB/s of the bytes that a call must at least move."""
+    """Returns GB/s of the least bytes that a call must move."""
     return f"{size / seconds / 1e9:.1f}" if size else ""
 
 
@@ -36,7 +36,7 @@ def aligned(rows, right):
 
 
 def rows_of(record):
-    """The rows of one record: ours, then each peer, the fastest with a star."""
+    """Returns the rows of one record: ours, then each peer, the fastest with a star."""
     name, isa, threads = summary.key_of(record)
     if "failed" in record:
         return [[f"  {name}", str(threads), isa, "failed", "", "", "", record["failed"]]]
@@ -92,7 +92,7 @@ def write_json(path, about, records):
 
 
 def read_json(path):
-    """The records of a file that write_json wrote."""
+    """Returns the records of a file that write_json wrote."""
     with open(path, encoding="utf-8") as file:
         content = json.load(file)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
@@ -106,7 +106,7 @@ CSV_COLUMNS = ["date", "library", "cpu", "operator", "workload", "dtype", "size"
 
 
 def write_csv(path, about, records):
-    """One line for each contestant; its ratio is how many times longer than openaclnn it takes, paired by rounds."""
+    """Writes one line for each contestant; its ratio is how many times longer than openaclnn it takes, paired by rounds."""
     with open(path, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(CSV_COLUMNS)

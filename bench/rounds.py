@@ -1,4 +1,4 @@
-# Measures contestants in rounds: each takes its turn in every round, so that all of them meet the same state of the machine.
+# Measures contestants in rounds: each takes its turn in every round, so that all of them have the same state of the machine.
 import dataclasses
 import math
 import pathlib
@@ -14,21 +14,21 @@ DISTURBED = 0.02  # a measurement in which a thread had to wait for a core for m
 
 @dataclasses.dataclass
 class Contestant:
-    """Who is measured: run(calls) gives the seconds that so many calls took."""
+    """A contestant: run(calls) returns the seconds of this number of calls."""
     name: str
     kind: str  # ours, reference or peer
     run: typing.Callable[[int], float]
     calls: int = 1
     every: int = 1  # joins the rounds whose number is a multiple
     seconds: list = dataclasses.field(default_factory=list)  # of one call, per round; None where it did not join
-    disturbed: int = 0  # measurements in which other programs held the cores for too long
+    disturbed: int = 0  # measurements in which other programs used the cores for too long
     remarks: dict = dataclasses.field(default_factory=dict)  # for the record
 
     def prepare(self):
-        """Finds how many calls make a measurement that is long enough."""
+        """Finds the number of calls for a measurement that is long enough."""
         self.run(1)  # the first call starts threads and loads code
         while True:
-            # The faster of two: an interruption shall not pass for a long call.
+            # The faster of two, so that an interruption does not count as a long call.
             seconds = min(self.run(self.calls), self.run(self.calls))
             if seconds >= LEAST_SECONDS / 2 or self.calls >= MOST_CALLS:
                 break
@@ -59,11 +59,11 @@ def take_turns(contestants, rounds, pause_seconds=0.0):
 
 
 def seconds_waited():
-    """How long the threads of this process were ready to run and had no core; 0 where the kernel does not count it."""
+    """Returns how long the threads of this process were ready to run without a core; 0 if the kernel does not count it."""
     waited = 0
     for file in pathlib.Path("/proc/self/task").glob("*/schedstat"):
         try:
             waited += int(file.read_text().split()[1])
-        except (OSError, IndexError):  # a thread that has just ended
+        except (OSError, IndexError):  # the thread has just ended
             pass
     return waited * 1e-9

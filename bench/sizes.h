@@ -1,11 +1,11 @@
-// Sizes that workloads of several operators have.
+// Sizes of workloads of several operators.
 #pragma once
 
 #include <cstdint>
 
 namespace openaclnn_bench {
 
-// Bytes of one of the tensors of an optimizer, so that all of them together fit where the name says.
+// Bytes of one of the tensors of an optimizer, so that all of them together fit into the named memory.
 struct TensorSize {
   const char* name;
   int64_t bytes;

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-# Draws the picture of README.md from figures that bench/results keeps: speed against the limit of memory, and against PyTorch.
+# Draws the figure of README.md from the results in bench/results: speed against the limit of memory, and against PyTorch.
 """usage: speed_svg.py [--check]
 
-Writes docs/images/speed.svg; --check only says whether it is what the figures give. The left figure of an operator is the ratio to
-reference traffic from the table of memory workloads, the right one the speed-up over the fastest peer from the table of goals, both
-for FLOAT and the workload that the table of goals names.
+Writes docs/images/speed.svg; --check only tests whether the file matches the results. The left figure of an operator is the ratio to reference
+traffic from the table of memory workloads. The right one is the speed-up over the fastest peer from the table of goals. Both are for FLOAT and the
+workload that the table of goals names.
 """
 import json
 import math
@@ -32,7 +32,7 @@ def ratios():
 
 
 def figures():
-    """(operator, ratio to the reference, times as fast as the peer, peer): the fastest peer of each operator."""
+    """Returns (operator, ratio to the reference, times as fast as the peer, peer): the fastest peer of each operator."""
     best, known = {}, ratios()
     for line in GOALS.read_text(encoding="utf-8").splitlines():
         match = ROW_OF_GOALS.match(line)

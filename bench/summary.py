@@ -1,13 +1,13 @@
-# Medians, quartiles and paired ratios of measurements, and what is derived from the record of a workload.
-"""A record is what a worker reports about one workload in one configuration:
+# Medians, quartiles and paired ratios of measurements, and values derived from the record of a workload.
+"""A record is a worker's report about one workload in one configuration:
 
     {"workload": {name, operator, dtype, size, variant, shape, bytes, reference}, "isa": "avx512", "threads": 2,
      "contestants": [{"name", "kind": "ours" | "reference" | "peer", "seconds": [one call, per round],
-                      "calls": per measurement, "disturbed": measurements in which others held the cores,
+                      "calls": per measurement, "disturbed": measurements in which others used the cores,
                       of peers also "difference": relative, "inexact": whether that is much}],
      "skipped": [{"name", "reason"}]}            or, instead of the last two, "failed": "why"
 
-`condensed` turns the seconds of all rounds into the three numbers that reports keep.
+`condensed` reduces the seconds of all rounds to the three numbers that reports keep.
 """
 import dataclasses
 import statistics
@@ -35,13 +35,13 @@ def summarize(values):
 
 
 def paired_ratio(numerator, denominator):
-    """The summary of a/b over the rounds that both joined, or None when there is no such round."""
+    """Returns the summary of a/b over the rounds that both joined, or None if there is no such round."""
     ratios = [a / b for a, b in zip(numerator, denominator) if a is not None and b is not None and b > 0]
     return summarize(ratios) if ratios else None
 
 
 def condensed(record):
-    """The record with summaries: seconds of each contestant, and how many times longer than ours it takes."""
+    """Returns the record with summaries: seconds of each contestant, and how many times longer than ours it takes."""
     if "failed" in record:
         return dict(record)
     ours = next(c["seconds"] for c in record["contestants"] if c["kind"] == "ours")
@@ -61,7 +61,7 @@ def condensed(record):
 
 
 def key_of(record):
-    """What identifies a record among those of other runs."""
+    """Returns the key that identifies a record among those of other runs."""
     return record["workload"]["name"], record["isa"], record["threads"]
 
 
@@ -74,12 +74,12 @@ def ours_of(record):
 
 
 def ratio_to_reference(record):
-    """Our speed as a share of the reference's, from a condensed record; None without a reference."""
+    """Returns our speed as a share of the reference's, from a condensed record, or None without a reference."""
     found = [Summary(**c["ratio"]) for c in contestants_of(record, "reference") if "ratio" in c]
     return found[0] if found else None
 
 
 def fastest_peer(record, name=""):
-    """The fastest peer whose name contains `name`, or None. Ratios decide: not all peers join all rounds."""
+    """Returns the fastest peer whose name contains `name`, or None. Ratios decide, because not all peers join all rounds."""
     peers = [c for c in contestants_of(record, "peer") if name in c["name"] and "ratio" in c]
     return min(peers, key=lambda c: c["ratio"]["median"], default=None)

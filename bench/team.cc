@@ -1,4 +1,4 @@
-// The team of reference threads: woken by a counter, kept in step by another.
+// The team of reference threads: one counter wakes them, another synchronises them.
 #include "team.h"
 
 #include <chrono>
@@ -7,7 +7,8 @@ namespace openaclnn_bench {
 
 namespace {
 
-// Waits in a loop. When it takes long, another program has the core that somebody here needs: then the core is offered.
+// Waits in a loop. If it takes long, another program has the core that a thread needs: then the loop yields
+// the core.
 template <class Done>
 void spin_until(const Done& done) {
   constexpr int kSpins = 20000;  // some ten microseconds

@@ -1,5 +1,5 @@
-// Threads for the reference kernels: they start together, spin between the calls of one run, and sleep between runs, so that
-// they never compete with the contestant that is measured next.
+// Threads for the reference kernels: they start together, spin between the calls of one run, and sleep
+// between runs, so that they never compete with the next contestant.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,9 @@ class Team {
 
   int threads() const { return threads_; }
 
-  // Calls body(thread) `calls` times on every thread of the team, the calling one included; no thread begins its next call
-  // before all have finished this one. Returns the seconds it took, without waking the helpers.
+  // Calls body(thread) `calls` times on every thread of the team, including the calling one. No thread
+  // starts its next call before all have finished this one. Returns the seconds, without the time to wake
+  // the helpers.
   double run(int calls, const std::function<void(int thread)>& body);
 
  private:

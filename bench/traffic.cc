@@ -1,4 +1,5 @@
-// Which reference kernels this process uses: the best instruction set of the machine, capped by OPENACLNN_ISA as in the library.
+// Selects the reference kernels of this process: the best instruction set of the machine, capped by
+// OPENACLNN_ISA as in the library.
 #include "traffic.h"
 
 #include <cstdlib>

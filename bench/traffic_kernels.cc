@@ -38,7 +38,7 @@ void copy(const void* from, void* to, int64_t bytes) {
   hwy::FlushStream();
 }
 
-// The stored value is the loaded one, but the compiler cannot know that: the store stays.
+// The stored value is the loaded one, but the compiler cannot know that, so it keeps the store.
 template <size_t kStates>
 void update_states(const void* grad, void* const* states, int64_t bytes) {
   const auto* const g = static_cast<const std::byte*>(grad);

@@ -1,9 +1,8 @@
 # The process that measures: one for each instruction set and number of threads, which the library reads only once.
 """usage: worker.py LIBRARY THREADS [--peers]
 
-Answers requests, one JSON object a line: {"workloads": [names], "rounds": n, "peers": bool} is answered by
-{"records": [...]}, or {"error": why}. The workloads of one request share their rounds, so that they can be compared.
-bench.py starts workers and sets their environment.
+It answers requests, one JSON object a line. The reply to {"workloads": [names], "rounds": n, "peers": bool} is {"records": [...]}, or {"error": why}.
+The workloads of one request share their rounds, so that they can be compared. bench.py starts workers and sets their environment.
 """
 import contextlib
 import json
@@ -19,14 +18,14 @@ PAUSE_WITH_PEERS = 12e-3
 
 
 def protect_stdout():
-    """Gives stdout to the answers alone: what libraries print goes to stderr."""
+    """Reserves stdout for the replies: output of libraries goes to stderr."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     return answers
 
 
 def load_peers(threads):
-    """The module of the peers, or None and the reason."""
+    """Returns the module of the peers, or None and the reason."""
     try:
         import peers_torch
     except ImportError as error:
@@ -36,7 +35,7 @@ def load_peers(threads):
 
 
 def own_contestants(opened):
-    """The operator and the reference; not every shape has one."""
+    """Returns the operator and, if the shape has one, the reference."""
     found = [rounds.Contestant("openaclnn", "ours", lambda calls: opened.run(library.OURS, calls))]
     if opened.has(library.REFERENCE):
         found.append(rounds.Contestant("reference", "reference", lambda calls: opened.run(library.REFERENCE, calls)))
@@ -63,7 +62,7 @@ def measure(lib, request, peers):
 
 
 def described(contestant):
-    """A contestant as records have it."""
+    """Returns a contestant in the form of records."""
     return {"name": contestant.name, "kind": contestant.kind, "calls": contestant.calls, "seconds": contestant.seconds,
             "disturbed": contestant.disturbed, **contestant.remarks}
 

@@ -44,7 +44,7 @@ const char* short_name(aclDataType dtype) {
                                 : "bf16";
 }
 
-// xorshift64*: fast, and good enough to keep branches and caches honest.
+// xorshift64*: fast, and random enough for branches and caches.
 struct Random {
   uint64_t state = 0x9E3779B97F4A7C15u;
   double operator()() {
@@ -66,10 +66,10 @@ Tensor::Tensor(const TensorCase& spec)
                               spec.dims.data(), spec.dims.size(), memory_.data())) {
   switch (spec.values) {
     case Values::symmetric:
-    case Values::raw_bits: fill(-1, 1); break;  // NaN would spoil comparisons, and subnormal numbers the time
+    case Values::raw_bits: fill(-1, 1); break;  // NaN breaks comparisons, subnormal numbers the time
     case Values::positive: fill(0, 1); break;
     case Values::listed: fill_integers(spec.listed); break;
-    // Of a range whose ends differ the workload knows better what it wants.
+    // If the ends of the range differ, the workload's own range applies.
     case Values::whole: fill_integers(std::vector(static_cast<size_t>(numel_), spec.low)); break;
     case Values::none: break;
   }

@@ -1,5 +1,5 @@
-// A workload: one operator at one shape, with the memory it works on and the reference traffic it is compared with. The call, its
-// tensors and the fewest bytes that it can move are a case of the operator's room.
+// A workload: one operator at one shape, with its memory and its reference traffic. The call, its tensors
+// and the fewest bytes that it can move are a case of the operator's room.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace openaclnn_bench {
 
-// Memory of aclrtMalloc. Everything is written once before anything is measured.
+// Memory of aclrtMalloc. All of it is written once before any measurement.
 class Memory {
  public:
   explicit Memory(int64_t bytes);
@@ -49,7 +49,7 @@ class Tensor {
   int64_t bytes() const { return memory_.bytes(); }
   int64_t numel() const { return numel_; }
 
-  // Whole numbers instead of what the case says; INT32 and INT64 only.
+  // Whole numbers instead of those of the case; only INT32 and INT64.
   void fill_integers(std::span<const int64_t> values);
 
  private:
@@ -62,7 +62,8 @@ class Tensor {
   aclTensor* handle_;
 };
 
-// What the workload is, for people and for filters; opening it makes exactly the tensors of the call.
+// The description of the workload, for people and for filters. Opening it makes exactly the tensors of the
+// call.
 struct WorkloadDescription {
   std::string op, dtype, size, variant;
   std::vector<std::pair<std::string, int64_t>> shape;
@@ -77,7 +78,8 @@ class Workload {
   virtual ~Workload() = default;
   // One complete call: both phases and the wait.
   virtual void call();
-  // `calls` times the reference's loads and stores on the team; seconds. Negative: there is no reference.
+  // Runs the reference's loads and stores `calls` times on the team; returns the seconds. Negative: there
+  // is no reference.
   virtual double run_reference(Team&, int) { return -1; }
   double run(int calls);  // `calls` times call(); seconds
 
@@ -108,7 +110,7 @@ Entry entry(WorkloadDescription description) {
           [](const WorkloadDescription& self) { return std::make_unique<Kind>(self); }};
 }
 
-// The storage types that floating workloads come in.
+// The storage types of floating-point workloads.
 struct FloatType {
   const char* name;
   aclDataType dtype;
@@ -118,7 +120,7 @@ struct FloatType {
 inline constexpr FloatType kFloatTypes[] = {
     {"f32", ACL_FLOAT, 4}, {"f16", ACL_FLOAT16, 2}, {"bf16", ACL_BF16, 2}};
 
-// Ends the program with the library's sentence when `code` is not 0.
+// Ends the program with the library's error message if `code` is not 0.
 void require(int code);
 
 // The part of `bytes` that a thread of the team owns, in whole lines.

@@ -1,6 +1,8 @@
-// Times every operator on the device in use, beside what the device's memory can do: one line of JSON each, for tools/gpu.
+// Times every operator on the device in use, beside the bandwidth of the device's memory: one line of JSON
+// each, for tools/gpu.
 //
-// The tensors of a call are several times as large as the caches of GPUs, so the next call finds little of them there.
+// The tensors of a call are several times as large as the caches of GPUs, so the next call finds few of
+// them there.
 //
 //   openaclnn_gpu_bench [DIVISOR [RUNS [OPERATOR]]]     DIVISOR makes the tensors smaller, to try the program without a GPU; RUNS (20)
 //       are the calls that are timed, after three others if there are several; OPERATOR is a part of the names of those to measure
@@ -56,8 +58,8 @@ uint64_t next_random(uint64_t& state) {
   return state >> 33;
 }
 
-// The bits of a random number in [0.5, 1): random digits behind the exponent of 0.5. Zeros would take the slow ways of divisions
-// and square roots, and draw less power.
+// The bits of a random number in [0.5, 1): random digits behind the exponent of 0.5. Zeros would take slow
+// paths of divisions and square roots, and need less power.
 uint64_t random_element(aclDataType type, uint64_t& state) {
   const uint64_t random = next_random(state);
   switch (type) {
@@ -94,7 +96,7 @@ class Tensor {
   size_t bytes() const { return bytes_; }
 
  private:
-  // The same few MiB again and again.
+  // The same few MiB repeatedly.
   void fill(aclDataType type) {
     const size_t element_bytes = aclDataTypeSize(type);
     std::vector<unsigned char> block(std::min(bytes_, 4 * kMiB));
@@ -115,8 +117,9 @@ class Tensor {
   aclTensor* handle_ = nullptr;
 };
 
-// Something for a stream to do while the host prepares a call: a device that waits for the host between two events would count the
-// host's time. A copy to the host takes long, and leaves nothing in the GPU's cache that is written back at the expense of the call.
+// Work for a stream while the host prepares a call: if the device waited for the host between two events,
+// the host's time would count. A copy to the host takes long, and leaves nothing in the GPU's cache that
+// must be written back during the call.
 class Backlog {
  public:
   Backlog() : from_({static_cast<int64_t>(kBytes)}, ACL_UINT8) { REQUIRE(aclrtMallocHost(&to_, kBytes)); }
@@ -134,7 +137,7 @@ class Backlog {
   void* to_ = nullptr;
 };
 
-// The median time of one call, in microseconds.
+// Returns the median time of one call, in microseconds.
 double time_of(aclrtStream stream, const std::function<void()>& call) {
   aclrtEvent start = nullptr, end = nullptr;
   REQUIRE(aclrtCreateEvent(&start));
@@ -190,8 +193,8 @@ void measure(const char* name, const std::string& variant, const char* dtype, in
   REQUIRE(aclrtDestroyStream(stream));
 }
 
-// What the goals are measured by: reads and writes of a copy far larger than any cache. Beside it writes alone, and reads alone
-// where the program has a kernel that reads.
+// The reference of the goals: reads and writes of a copy far larger than any cache. It also measures writes
+// alone, and reads alone if the program has a kernel that reads.
 void memory_ceilings() {
   const int64_t bytes = static_cast<int64_t>(1024 * kMiB) / divisor;
   const Tensor from({bytes}, ACL_UINT8), to({bytes}, ACL_UINT8);
@@ -310,7 +313,7 @@ int main(int argc, char** argv) {
     embedding_gradient(dtype);
     nsa_gradient(dtype);
   }
-  memory_ceilings();  // a clock that fell meanwhile shows
+  memory_ceilings();  // shows whether the clock fell during the run
   REQUIRE(aclFinalize());
   return 0;
 }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kThreads = 256, kTogether = 8;
 
-// `never` is nullptr, which the compiler cannot know, so that it keeps the reads.
+// `never` is nullptr at run time. The compiler cannot know that, so it keeps the reads.
 __global__ void __launch_bounds__(kThreads) read_words(const uint4* words, int64_t count, uint32_t* never) {
   const int64_t threads = static_cast<int64_t>(gridDim.x) * kThreads;
   uint32_t all = 0;

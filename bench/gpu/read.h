@@ -1,4 +1,4 @@
-// Reading memory and nothing else, which no function of the device layer does: read.cu where there is nvcc, else absent.
+// A kernel that only reads memory, which the device layer lacks: read.cu if there is nvcc, else absent.
 #pragma once
 
 #include <cstddef>

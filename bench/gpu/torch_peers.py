@@ -1,4 +1,4 @@
-# PyTorch on the same GPU beside openaclnn's times: what a program would do there without these operators.
+# Measures PyTorch on the same GPU beside openaclnn's times, as a program without these operators.
 """usage: torch_peers.py SPEED_LOG     the lines of openaclnn_gpu_bench; prints a table of ratios, theirs by ours"""
 import json
 import statistics
@@ -17,11 +17,11 @@ WARM_UPS, RUNS = 3, 20
 
 
 def microseconds(call):
-    """The median time of one call."""
+    """Returns the median time of one call."""
     times = []
     for run in range(WARM_UPS + RUNS):
         start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        torch.cuda._sleep(2_000_000)  # about a millisecond: Python hands over the launches meanwhile, and only kernels are timed
+        torch.cuda._sleep(2_000_000)  # about a millisecond: Python enqueues the launches in this time, and only kernels are timed
         start.record()
         call()
         end.record()
@@ -32,7 +32,7 @@ def microseconds(call):
 
 
 def scratch_bytes(call):
-    """The memory that a call needs beside its result."""
+    """Returns the memory that a call needs in addition to its result."""
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
@@ -41,7 +41,7 @@ def scratch_bytes(call):
 
 
 def adam(dtype):
-    """One step of the optimizer and of an average of the parameters."""
+    """Makes one step of the optimizer and of an average of the parameters."""
     numel = 64 << 20
     parameter = torch.zeros(numel, dtype=dtype, device="cuda", requires_grad=True)
     parameter.grad = torch.zeros_like(parameter)
@@ -84,7 +84,7 @@ def embedding(dtype):
 
 
 def compression(dtype):
-    """The gradient of the weighted-pool token compression: in Triton, and by autograd through a view of all windows."""
+    """Computes the gradient of the weighted-pool token compression: in Triton, and by autograd through a view of all windows."""
     heads, dim = 16, 128
     tokens = (256 << 20) // (heads * dim * dtype.itemsize)
     for block, stride in ((32, 16), (64, 16)):

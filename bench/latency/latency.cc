@@ -1,4 +1,4 @@
-// How late tiny calls are done while other threads of the process free, allocate and compute.
+// Measures how late tiny calls are done while other threads of the process free, allocate and compute.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -66,8 +66,8 @@ double median_of(const std::vector<Summary>& rounds, double Summary::*member) {
   return values[values.size() / 2];
 }
 
-// Of the round that other programs of the machine disturbed least. What the library does happens in every round. A round in which the
-// thread hardly ran says nothing.
+// Takes the round that other programs of the machine disturbed least: the library's own effects occur in
+// every round. A round in which the thread hardly ran is not used.
 double p999_of_quietest(const std::vector<Summary>& rounds) {
   constexpr size_t kLeastCalls = 200;
   double least = std::numeric_limits<double>::infinity();

@@ -1,4 +1,4 @@
-// What happens in the process while tiny calls are measured.
+// The work of other threads while tiny calls are measured.
 #include "other_work.h"
 
 #include <sys/mman.h>
@@ -25,7 +25,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kStretch = std::chrono::milliseconds(400);
-constexpr auto kAround = std::chrono::milliseconds(10);  // so that calls are under way
+constexpr auto kAround = std::chrono::milliseconds(10);  // so that calls are running
 constexpr size_t kMiB = size_t{1} << 20;
 constexpr int kFaultCode = 507035;
 
@@ -100,7 +100,7 @@ void touch_memory_of_the_system(size_t bytes) {
   munmap(block, bytes);
 }
 
-// Measures the free alone, until the memory is the system's again.
+// Measures only the free, until the memory is back at the system.
 OtherWork free_of(const char* name, size_t bytes, bool huge) {
   const auto block = std::make_shared<void*>();
   return {name,

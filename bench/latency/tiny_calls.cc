@@ -21,7 +21,8 @@ constexpr size_t kMostLatencies = 4'000'000;
 
 double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-// How long this thread has been ready to run without a core; always 0 where the kernel does not count it.
+// Returns how long this thread has been ready to run without a core; always 0 if the kernel does not count
+// it.
 class WaitsForACore {
  public:
   WaitsForACore() : file_(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC)) {}
@@ -42,7 +43,7 @@ class WaitsForACore {
   int file_;
 };
 
-// Spins for the interval. True when something took the core away.
+// Spins for the interval. Returns whether another program took the core.
 bool pause_was_interrupted() {
   const Clock::time_point start = Clock::now();
   Clock::time_point before = start;
@@ -55,7 +56,7 @@ bool pause_was_interrupted() {
   return interrupted;
 }
 
-// With what the calls that would have come during this one would have waited.
+// Includes the waits of the calls that would have started during this one.
 void add(std::vector<float>& latencies, double latency) {
   do {
     latencies.push_back(static_cast<float>(latency));

@@ -1,4 +1,4 @@
-// Calls of a tiny operator at fixed times, and how long after its time each one is done.
+// Calls of a tiny operator at fixed times, and the delay of each.
 #pragma once
 
 #include <atomic>
@@ -15,18 +15,19 @@ void require(int code, int expected = 0);
 
 struct Summary {
   double median = 0;  // seconds
-  double p999 = 0;    // 99.9 % took at most so long
+  double p999 = 0;    // 99.9 % took at most this long
   double longest = 0;
-  double p999_with_waits = 0;  // as p999, but waits for a core count, too
+  double p999_with_waits = 0;  // as p999, but also counts waits for a core
   size_t calls = 0;
 };
 
 // Both phases of aclnnApplyFusedEmaAdam on four elements and the wait, on a stream of their own. All on one thread.
 //
-// Latencies are those of calls at any moment, not of calls: a stall of 40 ms hits one call here but 2000 of a program that makes one
-// every 20 us. So a call that took longer than the interval stands for those that would have come during it, each of which
-// would have waited for the rest of it. Time in which other threads had the core is taken off, as far as the kernel counts it:
-// that is the scheduler's choice, not the library's.
+// Latencies are those of calls at any moment, not of the calls made: a stall of 40 ms hits one call here,
+// but 2000 calls of a program that makes one every 20 us. A call that took longer than the interval
+// therefore counts for those that would have started during it. Each of them would have waited for the rest
+// of it. Time in which other threads had the core is subtracted, as far as the kernel counts it: that is
+// the scheduler's choice, not the library's.
 class TinyCalls {
  public:
   TinyCalls();

@@ -1,4 +1,4 @@
-// A library with the benchmark's C functions whose times are made up, so that the driver can be tested without measuring.
+// A library with the benchmark's C functions and made-up times, to test the driver without measuring.
 //
 // Environment: BENCH_MOCK_SLOWER multiplies the times of contestant 0. BENCH_MOCK_CRASH names a workload that ends the
 // process when it is opened; with BENCH_MOCK_CRASH_ONCE, a file, only if that file can be removed.

@@ -1,4 +1,4 @@
-# Feeds the benchmark's driver with made-up times and expects the statistics, tables and verdicts that follow from them.
+# Gives the benchmark's driver made-up times and expects certain statistics, tables and verdicts.
 """usage: test_bench.py MOCK_LIBRARY [unittest arguments]
 
 Needs neither PyTorch nor matplotlib; the mock library is bench/tests/mock.c.
@@ -35,7 +35,7 @@ MOCK = ""  # path of the mock library
 
 def record(name="A/f32/memory", ours=(2.0, 2.0, 2.0), reference=(1.8, 1.8, 1.8), peers=(), isa="avx2", threads=1,
            **workload):
-    """A record as a worker reports it."""
+    """Returns a record in the form of a worker's report."""
     described = library.Workload(name=name, operator=name.split("/")[0], bytes=4_000_000_000, **workload).summary()
     contestants = [{"name": "openaclnn", "kind": "ours", "calls": 1, "seconds": list(ours)},
                    {"name": "reference", "kind": "reference", "calls": 1, "seconds": list(reference)}]
@@ -53,7 +53,7 @@ class Statistics(unittest.TestCase):
         self.assertEqual(summary.summarize([7.0]), summary.Summary(7.0, 7.0, 7.0))
 
     def test_ratios_are_paired_by_round(self):
-        # The machine became ten times slower in the second round: the ratio must not notice.
+        # The machine became ten times slower in the second round: the ratio must not change.
         self.assertEqual(summary.paired_ratio([2, 20, 2], [1, 10, 1]), summary.Summary(2, 2, 2))
 
     def test_rounds_that_one_did_not_join_do_not_count(self):
@@ -85,7 +85,7 @@ class Rounds(unittest.TestCase):
         log = []
         contestants = [self.contestant(name, 0.01, log) for name in "abc"]
         rounds.take_turns(contestants, 3)
-        del log[:len(log) - 5 * 3]  # what preparation needed
+        del log[:len(log) - 5 * 3]  # drops the calls of the preparation
         self.assertEqual("".join(log), "bca" + "cab" + "abc" + "bca" + "cab")
         self.assertEqual([len(c.seconds) for c in contestants], [3, 3, 3])
 
@@ -193,7 +193,7 @@ class Against(unittest.TestCase):
 
 
 class FakeWorkers:
-    """Measurements that cost nothing: the seconds of each workload, 0.9 times those for the reference, 3 times for a peer."""
+    """Measurements without cost: the seconds of each workload, 0.9 times those for the reference, 3 times for a peer."""
     no_peers_reason = ""
 
     def __init__(self, seconds):
@@ -285,7 +285,7 @@ class Goals(unittest.TestCase):
 
 
 class CommandLine(unittest.TestCase):
-    """The whole driver, with workers that load the mock library."""
+    """Tests the whole driver, with workers that load the mock library."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -13,8 +13,8 @@ namespace {
 
 constexpr size_t kRoles = 5;  // grad, var, m, v, s
 
-// The tensors of each role lie one behind the other in one tensor of the workload, [tensors, numel], and their lists live as long as
-// the workload: a case would make them for each call.
+// The tensors of each role are adjacent in one tensor of the workload, [tensors, numel]. Their lists live
+// as long as the workload, because a case would make them for each call.
 class EmaAdamList final : public Workload {
  public:
   explicit EmaAdamList(const WorkloadDescription& d) : Workload(d), replays_(d.variant == "replayed") {

@@ -1,4 +1,5 @@
-// What a call costs besides its work: phase 1 alone, and both phases with the wait, of an operator on four elements.
+// The cost of a call besides its work: phase 1 alone, and both phases with the wait, of an operator on four
+// elements.
 #include "ops/apply_fused_ema_adam/verify/cases.h"
 
 #include "workload.h"
@@ -7,7 +8,7 @@ namespace openaclnn_bench {
 
 namespace {
 
-// Measures phase 1 together with the end of the executor's life, which a caller cannot avoid either.
+// Measures phase 1 and the destruction of its executor, which callers also need.
 class Phase1 final : public Workload {
  public:
   using Workload::Workload;

@@ -1,9 +1,9 @@
 # The migration from AdamW and AveragedModel to FusedEmaAdamW: before, after, the same loss.
 """usage: adamw_to_fused_ema.py [--steps N] [--width N]
 
-Trains a small network in three ways, from the same start on the same data: with FusedEmaAdamW, with AdamW and AveragedModel as most
-programs write it, and with the fastest form of these (a fused step and a foreach average). The losses agree up to rounding. It prints
-the time of optimizer and average for each way, measured once. python/bench/optimizer.py compares steps in alternation.
+Trains a small network in three ways, from the same start on the same data: with FusedEmaAdamW, with AdamW and AveragedModel in the usual form, and
+with the fastest form of these (a fused step and a foreach average). The losses agree up to rounding. It prints the time of optimizer and average for
+each way, measured once. python/bench/optimizer.py compares steps in alternation.
 """
 import argparse
 import time
@@ -37,7 +37,7 @@ def average_of(average, parameter, count):
 
 
 def before(width, steps, average=None, **options):
-    """Losses of the model and of its average, and the seconds of AdamW and AveragedModel."""
+    """Returns losses of the model and of its average, and the seconds of AdamW and AveragedModel."""
     model = network(width)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4, weight_decay=0.01, **options)
     averaged = torch.optim.swa_utils.AveragedModel(model, **(average or {"avg_fn": average_of}))
@@ -68,7 +68,7 @@ def fastest_before(width, steps):
 
 
 def after(width, steps):
-    """As before(), of FusedEmaAdamW."""
+    """As before(), for FusedEmaAdamW."""
     model = network(width)
     optimizer = FusedEmaAdamW(model.parameters(), lr=3e-4, weight_decay=0.01, ema_decay=DECAY, ema_warmup=False)
     seconds = 0.0

@@ -11,7 +11,7 @@ EXPERTS, FEATURES, ROWS = 8, 64, 512
 
 
 def sorted_by_expert(values, expert):
-    """Rows in the order of their experts, and the row after the last of each expert."""
+    """Returns rows in the order of their experts, and the row after the last of each expert."""
     order = torch.argsort(expert, stable=True)
     return values[order], torch.bincount(expert, minlength=EXPERTS).cumsum(0), expert[order]
 

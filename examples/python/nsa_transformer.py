@@ -2,8 +2,7 @@
 """usage: nsa_transformer.py [--seconds N] [--plot FILE] [--text FILE]
 
 Every token attends to the tokens of its own window and, through NsaCompress, to summaries of all windows before it. The
-model predicts the next character of a text: that of the C++ demo, or, where this file was copied without the project, the
-reference that Python's help() shows.
+model predicts the next character of a text: that of the C++ demo or, if this file was copied without the project, Python's help().
 """
 import argparse
 import math
@@ -34,7 +33,7 @@ class CompressedAttention(torch.nn.Module):
 
     def forward(self, x):
         count = x.shape[0]
-        # All sequences of the batch are one row of tokens, as the operator wants them: [tokens, heads, features].
+        # All sequences of the batch are one row of tokens, in the operator's layout: [tokens, heads, features].
         q, k, v = self.qkv(x).reshape(count * LENGTH, 3, HEADS, WIDTH // HEADS).unbind(1)
         ends = [(n + 1) * LENGTH for n in range(count)]
         summaries = [compress(tokens.contiguous(), actual_seq_len=ends)
@@ -78,9 +77,9 @@ def loss_of(model, ids, starts):
 
 
 def text_to_learn(file):
-    """The text of a file, or of the project, or of Python."""
+    """Returns the text of a file, or of the project, or of Python."""
     if file is not None and not pathlib.Path(file).is_file():
-        raise SystemExit(f"--text is {file}, which is no file; it must be a text in UTF-8 of more than {LENGTH} characters")
+        raise SystemExit(f"--text is {file}, which is not a file; it must be a text in UTF-8 of more than {LENGTH} characters")
     if file is not None or TEXT.is_file():
         return pathlib.Path(file or TEXT).read_text(encoding="utf-8")
     from pydoc_data.topics import topics

@@ -1,5 +1,6 @@
-// Scores, softmax and weighted sums as small dense matrix products per head and sequence: what the
-// mask hides is computed too, which for sequences of some hundred rows is cheaper than avoiding it.
+// Scores, softmax and weighted sums as small dense matrix products per head and sequence. Masked
+// elements are also computed, which for sequences of some hundred rows is cheaper than avoiding
+// them.
 #include "attention_layer.h"
 
 #include <cmath>
@@ -64,7 +65,7 @@ void AttentionLayer::softmax(Task& task) const {
     const float sum = near.sum() + far.sum();
     near /= sum;
     far /= sum;
-    // Zeros, not small numbers, where nothing may be seen.
+    // Zeros, not small numbers, in masked places.
     row.head(first).setZero();
     row.segment(t + 1, task.rows - t - 1).setZero();
     row.tail(task.block_count - blocks).setZero();

@@ -15,7 +15,7 @@ struct AttentionShape {
   int64_t head_width;
   int64_t window;  // rows seen uncompressed: the present one and window - 1 before it
   Blocks blocks;
-  int64_t far;  // distances of blocks that are told apart; farther ones count as the last
+  int64_t far;  // distances of blocks with separate biases; farther ones count as the last
 };
 
 class AttentionLayer {
@@ -32,7 +32,7 @@ class AttentionLayer {
   std::vector<Parameter*> parameters();
 
  private:
-  // One head in one sequence; they share nothing and run in parallel.
+  // One head in one sequence; heads share nothing and run in parallel.
   struct Task {
     int64_t head;
     int64_t begin, rows;               // of the sequence

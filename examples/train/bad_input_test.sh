@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Bad input ends the demo with exit code 2 and one sentence on stderr, and leaves no file or folder
-# behind.
+# Tests that bad input ends the demo with exit code 2 and one error message on stderr, and leaves no file or folder behind.
 set -u
 train=$1
 folder=$(mktemp -d) || exit 1
@@ -9,7 +8,7 @@ trap 'rm -rf "$folder" "$log"' EXIT
 cd "$folder" || exit 1
 failures=0
 
-# expect NAME WORDS ARGUMENTS...: WORDS must occur in the sentence.
+# expect NAME WORDS ARGUMENTS...: WORDS must occur in the error message.
 expect() {
   local name=$1 words=$2 before after code
   shift 2

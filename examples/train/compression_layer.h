@@ -1,4 +1,4 @@
-// Blocks of rows to one row each, with learned weights: aclnnNsaCompress forward,
+// Compresses blocks of rows to one row each, with learned weights: aclnnNsaCompress forward,
 // aclnnNsaCompressGrad for the gradients of the rows and of the weights.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace train {
 
 class CompressionLayer {
  public:
-  // Every one of the `heads` heads weighs the rows of a block its own way.
+  // Every one of the `heads` heads has its own weights for the rows of a block.
   CompressionLayer(const std::string& name, Blocks blocks, int64_t heads, Random& random,
                    Operators& operators);
 
@@ -28,7 +28,7 @@ class CompressionLayer {
   std::vector<Parameter*> parameters() { return {&weight_}; }
 
  private:
-  // Device tensors for one number of rows and blocks; made anew when one of them changes.
+  // Device tensors for one number of rows and blocks; created again if one of them changes.
   struct Buffers {
     DeviceTensor input, input_gradient, output, output_gradient;
     Buffers(int64_t rows, int64_t blocks, int64_t heads, int64_t width, aclDataType dtype);

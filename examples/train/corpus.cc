@@ -1,4 +1,4 @@
-// Reading, splitting, counting and shuffling the text.
+// Reads, splits, counts and shuffles the text.
 #include "corpus.h"
 
 #include <fmt/core.h>

@@ -18,7 +18,7 @@ inline constexpr int64_t kMaxSequence = 128;
 
 class Corpus {
  public:
-  // Throws InputError when `path` is not a readable regular file of 4096 bytes to 1 GiB.
+  // Throws InputError if `path` is not a readable regular file of 4096 bytes to 1 GiB.
   explicit Corpus(const std::string& path);
 
   int64_t bytes() const { return static_cast<int64_t>(text_.size()); }
@@ -33,8 +33,8 @@ class Corpus {
   // batch.
   std::vector<Batch> held_out(int64_t limit) const;
 
-  // Nats per byte of the best model that sees no context, and of the best that sees one byte,
-  // fitted to this very text.
+  // Nats per byte of the best model without context, and of the best with one byte of context,
+  // fitted to this text.
   double unigram_entropy() const;
   double bigram_entropy() const;
 
@@ -43,12 +43,12 @@ class Corpus {
   int64_t held_out_begin_;
 };
 
-// Walks through the learning part, cut into sequences of random lengths, in a new random order each
-// time round.
+// Iterates over the learning part, cut into sequences of random lengths, in a new random order each
+// time.
 class BatchSampler {
  public:
   BatchSampler(const Corpus& corpus, Random& random);
-  // Exactly `rows` positions: as many sequences as that takes, the last one cut.
+  // Returns exactly `rows` positions: the necessary number of sequences, the last one cut.
   void next(int64_t rows, Batch& batch);
 
  private:
@@ -59,7 +59,7 @@ class BatchSampler {
 
   const Corpus& corpus_;
   Random& random_;
-  std::vector<Stretch> stretches_;  // still to come this time round, the next one last
+  std::vector<Stretch> stretches_;  // remaining of this pass, the next one last
 };
 
 }  // namespace train

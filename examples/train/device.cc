@@ -1,4 +1,4 @@
-// The calls behind device.h. Destructors ignore return codes: there is nothing left to save when
+// The calls behind device.h. Destructors ignore return codes, because nothing can be saved when
 // they run.
 #include "device.h"
 
@@ -41,7 +41,7 @@ void widen(const std::vector<Narrow>& narrow, std::span<float> values) {
 void require(int32_t code, const char* function) {
   if (code == 0) return;
   const char* messages = aclGetRecentErrMsg();
-  // The newest message comes first; older lines belong to calls that were not looked at.
+  // The newest message comes first; older lines belong to calls that were not checked.
   std::string sentence = messages ? messages : "";
   sentence = sentence.substr(0, sentence.find('\n'));
   throw RunError(sentence.empty() ? fmt::format("{} returned {}", function, code) : sentence);
@@ -104,7 +104,7 @@ IntArray::~IntArray() { aclDestroyIntArray(array_); }
 DeviceTensor::DeviceTensor(std::vector<int64_t> dims, aclDataType dtype)
     : dims_(std::move(dims)), dtype_(dtype), elements_(1) {
   for (const int64_t dim : dims_) elements_ *= dim;
-  // One byte at least: a tensor without elements is legal, an empty block is not.
+  // At least one byte: a tensor without elements is legal, an empty block is not.
   const auto size_bytes = static_cast<size_t>(std::max<int64_t>(bytes(), 1));
   require(aclrtMalloc(&memory_, size_bytes, ACL_MEM_MALLOC_HUGE_FIRST), "aclrtMalloc");
   tensor_ = aclCreateTensor(dims_.data(), dims_.size(), dtype, nullptr, 0, ACL_FORMAT_ND, dims_.data(),

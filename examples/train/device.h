@@ -1,6 +1,6 @@
-// What a host program needs of the aclnn C interface, as objects that clean up after themselves.
-// Nothing here assumes that device memory can be read by the host: data moves by aclrtMemcpyAsync
-// only, as on an NPU or a GPU.
+// The parts of the aclnn C interface that a host program needs, as objects that release themselves.
+// The code never assumes that the host can read device memory: data moves only by aclrtMemcpyAsync,
+// as on an NPU or a GPU.
 #pragma once
 
 #include <acl/acl.h>
@@ -12,11 +12,11 @@
 
 namespace train {
 
-// Throws RunError with the library's own sentence unless `code` is 0.
+// Throws RunError with the library's error message unless `code` is 0.
 void require(int32_t code, const char* function);
 
 // Initialises the library and makes `device_id` current on this thread; the destructor undoes both.
-// Every other object of this file must be gone by then.
+// Destroy every other object of this file before it.
 class Device {
  public:
   explicit Device(int32_t device_id);
@@ -36,8 +36,8 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   aclrtStream handle() const { return stream_; }
-  // Waits for everything enqueued so far; an operator's complaint about its data (an index out of
-  // range) surfaces here.
+  // Waits for everything enqueued so far. An operator's fault in its data (an index out of range)
+  // is reported here.
   void synchronize() const;
 
  private:
@@ -62,8 +62,8 @@ class Event {
   aclrtEvent event_ = nullptr;
 };
 
-// A block of device memory that only ever grows: the scratch space of operators that run one after
-// the other on one stream.
+// A block of device memory that only grows: the scratch space of operators that run one after the
+// other on one stream.
 class Workspace {
  public:
   Workspace() = default;

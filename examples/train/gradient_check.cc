@@ -26,8 +26,8 @@ constexpr ModelShape kSmallShape{
     .expert_width = 5};
 // The second sequence is shorter than a block, the third exactly one, the last leaves rows over.
 constexpr int64_t kLengths[] = {13, 2, 4, 5, 9};
-// Chosen so that no row is near the border between two experts in any precision; the check says so
-// when a change of the model moves one there.
+// Chosen so that no row is near the border between two experts in any precision. The check reports
+// it if a change of the model moves one there.
 constexpr uint64_t kSeed = 1;
 constexpr double kLeastMargin = 0.03;
 constexpr double kDifference = 1e-5;  // errors of its square and of 1e-16 over it: about 1e-10

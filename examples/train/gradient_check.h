@@ -1,5 +1,5 @@
-// All gradients of a small instance of the model against central differences: shows that the layers
-// and the operators between them fit together, which no operator's own test can.
+// Compares all gradients of a small instance of the model with central differences. This shows that
+// the layers and the operators between them fit together, which no operator's own test can show.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct GradientCheck {
   double worst = 0;  // largest error as a share of the norm of its parameter's gradient
 };
 
-// Throws RunError for a gradient that is off. `with_oracle`: each operator call is recomputed too.
+// Throws RunError for a wrong gradient. `with_oracle`: each operator call is also recomputed.
 GradientCheck check_gradients(const Precision& precision, bool with_oracle, const Stream& stream);
 
 }  // namespace train

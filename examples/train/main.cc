@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     train::complain("not enough memory");
   } catch (const std::exception& error) {
-    // Of a print that fails, finish_output() tells.
+    // finish_output() reports a print that failed.
     if (std::ferror(stdout) == 0) train::complain(error.what());
   }
   return train::finish_output(code);

@@ -1,4 +1,4 @@
-// The matrix type of the host-side arithmetic, and the one way this program spreads work over the
+// The matrix type of the host-side arithmetic, and the function that distributes work over the
 // cores.
 #pragma once
 
@@ -25,9 +25,9 @@ std::span<float> elements(Dense& dense) {
   return {dense.data(), static_cast<size_t>(dense.size())};
 }
 
-// Rows of a block. Fixed, never derived from the number of cores: every element of a result then
-// goes through the same matrix product on every machine size, and a seed gives the same losses with
-// one core or sixteen.
+// Rows of a block. The number is fixed, never derived from the number of cores. Every element of a
+// result then goes through the same matrix product on every machine, and a seed gives the same
+// losses with one core or sixteen.
 inline constexpr Eigen::Index kBlockRows = 64;
 
 // Calls f(first, count) for consecutive blocks of 0 .. total-1, in parallel. OpenBLAS itself is told

@@ -10,8 +10,8 @@ Model::Model(const ModelShape& shape, Random& random, Operators& operators)
       attention_("attention", shape.width, shape.attention, random, operators),
       mixture_("mixture", shape.width, shape.experts, shape.expert_width, random, operators),
       output_("output", shape.width, shape.bytes, 0.2 * keeps_variance(shape.width), random, operators) {
-  // Attention and experts choose (softmax, routing), and large steps keep overturning their choices: at
-  // the full rate the first thousand steps end 0.03 nats higher.
+  // Attention and experts choose (softmax, routing), and large steps repeatedly reverse their
+  // choices: at the full rate the first thousand steps end 0.03 nats higher.
   for (Parameter* parameter : attention_.parameters()) parameter->rate = 0.3;
   for (Parameter* parameter : mixture_.parameters()) parameter->rate = 0.5;
 }

@@ -46,7 +46,7 @@ std::vector<OperatorRecord> empty_records() {
   return records;
 }
 
-// Adds the time until its end to a sum: the oracle's work must not look like training.
+// Adds the time until its end to a sum, so that the oracle's work does not count as training.
 class AddElapsed {
  public:
   explicit AddElapsed(double& seconds) : seconds_(seconds), start_(std::chrono::steady_clock::now()) {}
@@ -81,8 +81,8 @@ CompressionShape shape_of(const DeviceTensor& input, const Sequences& sequences,
   return {.heads = input.dim(1), .width = input.dim(2), .sequences = sequences, .blocks = blocks};
 }
 
-// Of the compression operators: the lengths are the ends of the sequences, the layout is the packed
-// one, in a modifiable array because the interface asks for one.
+// Arguments of the compression operators: the lengths are the ends of the sequences, the layout is
+// the packed one, in a modifiable array because the interface requires one.
 constexpr int64_t kLengthsAreEnds = 0;
 std::array<char, 4> layout() { return {'T', 'N', 'D', 0}; }
 
@@ -113,7 +113,7 @@ void Operators::run(size_t record, double bytes, Phase1 phase1, Phase2 phase2) {
 
 template <class Compare>
 void Operators::check(size_t record, Compare compare) {
-  stream_.synchronize();  // the call's own time is not the oracle's
+  stream_.synchronize();  // the oracle's time does not count
   const AddElapsed timer(oracle_seconds_);
   const std::vector<Deviation> deviations = compare();
   for (size_t i = 0; i < deviations.size(); ++i) {

@@ -1,6 +1,6 @@
-// The six operators of the training step, called through the public two-phase C interface, timed
-// by events on the stream and, when asked, recomputed by the oracle from the stored inputs. Layers
-// and optimizer see plain functions.
+// The six operators of the training step, called through the public two-phase C interface, timed by
+// events on the stream and, if requested, recomputed by the oracle from the stored inputs. Layers
+// and optimizer use plain functions.
 #pragma once
 
 #include <string>
@@ -13,14 +13,13 @@
 
 namespace train {
 
-// What one operator did so far.
+// The totals of one operator so far.
 struct OperatorRecord {
   std::string name;
   int64_t calls = 0;
-  // Between the events around its calls.
+  // Seconds between the events around its calls.
   double seconds = 0;
-  // The least that had to move: every input element that is needed read once, every output element written
-  // once.
+  // The least traffic: every required input element read once, every output element written once.
   double bytes = 0;
   // Named outputs and their worst deviation so far; a copy of bits has an empty name.
   std::vector<std::pair<std::string, Deviation>> worst;
@@ -31,8 +30,8 @@ class Operators {
   // Every tensor that is not an index has this storage type.
   Operators(const Stream& stream, aclDataType dtype);
 
-  // While on, every call is followed by a synchronize and a comparison with the oracle; a broken
-  // promise throws RunError.
+  // While enabled, every call is followed by a synchronize and a comparison with the oracle. A
+  // broken promise throws RunError.
   void set_checking(bool on) { checking_ = on; }
   // The worst deviations since the last call of this function.
   std::vector<OperatorRecord> take_recent_check();

@@ -18,7 +18,7 @@ class Optimizer {
   void step();
 
  private:
-  // Of the present step.
+  // Attributes of the present step.
   EmaAdamAttributes attributes(const Parameter& parameter) const;
 
   std::vector<Parameter*> parameters_;

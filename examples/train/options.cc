@@ -11,8 +11,8 @@
 namespace train {
 namespace {
 
-// A range that the help text does not repeat in brackets. Every integer option has one: CLI11 turns
-// numbers beyond int64 into the largest int64 without a word.
+// A range that the help text does not repeat in brackets. Every integer option has one, because
+// CLI11 silently converts numbers beyond int64 to the largest int64.
 CLI::Validator between(int64_t low, int64_t high) { return CLI::Range(low, high).description(""); }
 
 }  // namespace

@@ -19,8 +19,8 @@ struct Options {
   bool quiet = false;
 };
 
-// Nothing when --help was asked for and printed. Throws InputError for anything it does not
-// understand.
+// Returns nothing if --help was requested and printed. Throws InputError for unknown options and
+// invalid values.
 std::optional<Options> parse_options(int argc, char** argv);
 
 }  // namespace train

@@ -1,8 +1,7 @@
-// The references behind oracle.h. The bounds and their constants are those of section 7 of the
-// specification, the formulas and the order of operations those of section 2. A double's own
-// rounding (2^-53) is 2^-29 of the bounds' unit u = 2^-24: too small to matter. Needs
-// -ffp-contract=off (openaclnn_flags has it): the scalar fp32 evaluation below must round every
-// operation.
+// The references behind oracle.h. docs/numerics.md states the bounds, and the header of each
+// operator its formula and order of operations. A double's own rounding (2^-53) is 2^-29 of the
+// bounds' unit u = 2^-24: too small to matter. Needs -ffp-contract=off (openaclnn_flags has it):
+// the scalar fp32 evaluation below must round every operation.
 #include "oracle.h"
 
 #include <algorithm>
@@ -25,7 +24,7 @@ double ulp(double x, NumberFormat format) {
 // these magnitudes.
 bool normal(double x) { return x == 0 || (std::abs(x) >= 0x1p-126 && std::abs(x) <= 0x1p127); }
 
-// A sum of `terms` products may lose this much more where products lie below the normal range: there
+// A sum of `terms` products may lose this much more if products are below the normal range: there
 // their rounding is that of the smallest subnormal.
 double underflow(int64_t terms) { return static_cast<double>(terms) * 0x1p-150; }
 
@@ -33,7 +32,8 @@ double underflow(int64_t terms) { return static_cast<double>(terms) * 0x1p-150; 
 void compare(Deviation& deviation, NumberFormat format, float result, double reference, double c,
              double sum_of_magnitudes, double slack = 0) {
   ++deviation.elements;
-  // Beyond the largest number there is no bound; the right result is infinite, or just not yet.
+  // Beyond the largest number there is no bound; the right result is infinite, or just below
+  // infinity.
   if (std::abs(reference) > format.largest) {
     ++deviation.bitwise;
     if (!(std::copysign(result, reference) == result && std::abs(result) >= format.largest))
@@ -62,23 +62,23 @@ void compare_bits(Deviation& deviation, NumberFormat format, float result, float
   ++deviation.elements;
 }
 
-// A(n) of section 7.2: the rounded additions on the longest path of a sum of n terms, in windows of
-// 64 terms and chunks of 8 windows.
+// A(n) of docs/numerics.md: the rounded additions on the longest path of a sum of n terms, in
+// blocks of 64 terms and superblocks of 8 blocks.
 double additions(int64_t n) {
   return static_cast<double>(std::min<int64_t>(n, 64) - 1 + std::min<int64_t>((n + 63) / 64, 8) - 1);
 }
 
-// A plain sum of n terms in the specified order.
+// A plain sum of n terms in the prescribed order.
 void compare_sum(Deviation& deviation, NumberFormat format, float result, int64_t n, double sum,
                  double magnitude) {
   if (n == 0)
-    compare_bits(deviation, format, result, 0.0f);  // the specification writes +0, so -0 would be wrong
+    compare_bits(deviation, format, result, 0.0f);  // an empty sum is +0, so -0 would be wrong
   else
     compare(deviation, format, result, sum, n == 1 ? 0 : additions(n) + 2, magnitude);
 }
 
-// The specification's own power: repeated squaring in double, so that the coefficients are the same
-// bits everywhere.
+// The prescribed power: repeated squaring in double, so that the coefficients have the same bits
+// everywhere.
 double power(double base, int64_t exponent) {
   uint64_t n = exponent < 0 ? -static_cast<uint64_t>(exponent) : static_cast<uint64_t>(exponent);
   double result = 1;
@@ -94,7 +94,7 @@ struct Element {
   float m, v, var, s;
 };
 
-// The update in single precision, one rounding per operation, as section 2.1 orders them.
+// The update in single precision, one rounding per operation, in the prescribed order.
 Element scalar_ema_adam(float grad, Element old, int64_t step, const EmaAdamAttributes& a) {
   const auto b1 = static_cast<float>(a.beta1), not_b1 = static_cast<float>(1 - a.beta1);
   const auto b2 = static_cast<float>(a.beta2), not_b2 = static_cast<float>(1 - a.beta2);
@@ -165,7 +165,8 @@ EmaAdamDeviation check_ema_adam(std::span<const float> grad, const EmaAdamTensor
       compare_bits(deviation.s, format, after.s[i], expected.s);
       continue;
     }
-    // S, the sums of the magnitudes of the terms, and c, the number of roundings: table 7.2.
+    // S, the sums of the magnitudes of the terms, and c, the number of roundings: see
+    // docs/numerics.md.
     const double magnitude_g = std::abs(grad[i]) + std::abs(decay_l2 * var);
     const double s_m = std::abs(1 - a.beta1) * magnitude_g + std::abs(a.beta1 * m);
     const double s_v = (1 - a.beta2) * magnitude_g * magnitude_g + a.beta2 * v;

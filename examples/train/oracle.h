@@ -1,6 +1,6 @@
-// The operators a second time: straight from the formulas of the specification, in double, one
-// element after the other. Independent of the library on purpose; it decides whether the library
-// kept its promised error bounds.
+// The operators a second time: directly from their formulas, in double, one element after the
+// other. Independent of the library on purpose, because it decides whether the library kept its
+// promised error bounds.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,7 @@
 
 namespace train {
 
-// A storage format as section 7.1 of the specification describes it. All values below are widened
-// exactly to float.
+// A storage format. All values below are widened exactly to float.
 struct NumberFormat {
   int precision;
   int min_exponent;
@@ -21,13 +20,13 @@ inline constexpr NumberFormat kFloatFormat{24, -126, 0x1.fffffep127};
 inline constexpr NumberFormat kHalfFormat{11, -14, 65504};
 inline constexpr NumberFormat kBf16Format{8, -126, 0x1.fep127};
 
-// How far results were from the reference. Merging two keeps the worse of each.
+// The distance of results from the reference. Merging two keeps the worse of each.
 struct Deviation {
   // Largest |result - reference| as a fraction of the promised bound; above 1 the promise is broken.
   double of_promise = 0;
-  // Largest |result - reference| in units of the last place of S, the sum of the magnitudes of the terms
-  // (section 7.2). Units of the result itself would say nothing: where terms cancel, the result's last
-  // place is as small as it likes.
+  // Largest |result - reference| in units of the last place of S, the sum of the magnitudes of the
+  // terms. Units of the result itself would mean nothing: if terms cancel, the result's last place
+  // may be arbitrarily small.
   double ulp = 0;
   // Elements compared; those that had to have the reference's exact bits; and those of them that did not:
   // one is enough to break the promise.
@@ -46,7 +45,7 @@ struct EmaAdamAttributes {
   double beta1;
   double beta2;
   double eps;
-  int64_t mode;  // 0: weight decay joins the gradient (L2), 1: it joins the update (AdamW)
+  int64_t mode;  // 0: weight decay is added to the gradient (L2), 1: to the update (AdamW)
   bool bias_correction;
   double weight_decay;
 };
@@ -60,8 +59,8 @@ struct EmaAdamDeviation {
   Deviation m, v, var, s;
 };
 
-// Elements for which the specification promises no bound (a product of the formula left the normal
-// range) must have the bits of a scalar fp32 evaluation in the specified order instead.
+// Elements without a promised bound (a product of the formula left the normal range) must have the
+// bits of a scalar fp32 evaluation in the prescribed order instead.
 EmaAdamDeviation check_ema_adam(std::span<const float> grad, const EmaAdamTensors& before, int64_t step,
                                 const EmaAdamAttributes& attributes, const EmaAdamTensors& after,
                                 NumberFormat format);
@@ -79,7 +78,7 @@ Deviation check_embedding_dense_backward(std::span<const float> grad, std::span<
 Deviation check_grouped_bias_add_grad(std::span<const float> grad, std::span<const int64_t> ends,
                                       std::span<const float> out, NumberFormat format);
 
-// What the compression operators know besides the data: input [rows, heads, width], weight
+// The arguments of the compression operators besides the data: input [rows, heads, width], weight
 // [blocks.length, heads], output [number of blocks, heads, width].
 struct CompressionShape {
   int64_t heads, width;

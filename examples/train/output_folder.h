@@ -1,5 +1,5 @@
-// The folder of results: tried out before the work begins, so that a minute of training is never
-// lost to a bad path.
+// The folder of results. It is tested before the work begins, so that an invalid path never costs a
+// minute of training.
 #pragma once
 
 #include <filesystem>
@@ -10,8 +10,8 @@ namespace train {
 
 class OutputFolder {
  public:
-  // Proves that the folder and a file in it can be made, and leaves nothing behind; InputError when
-  // not.
+  // Proves that the folder and a file in it can be made, and leaves nothing behind. Throws
+  // InputError if not.
   explicit OutputFolder(const std::string& path);
 
   // Makes the folder if it is missing and replaces the file in one step (write beside it, then

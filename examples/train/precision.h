@@ -1,5 +1,5 @@
-// The storage types that all tensors of a run can have, and what training has to change so that it
-// learns in each of them.
+// The storage types that all tensors of a run can have, and the settings with which training works
+// in each of them.
 #pragma once
 
 #include <aclnn/acl_meta.h>
@@ -15,13 +15,13 @@ struct Precision {
   // Every gradient is this many times the true one, so that small ones survive their conversion.
   // Adam's update does not depend on it.
   double loss_scale;
-  // Of the averages of squared gradients and of the weights. A number with p bits follows an average
-  // only while (1 - decay) times the distance to the new value exceeds half a unit in its last place:
-  // fewer bits need faster averages.
+  // Decays of the averages of squared gradients and of the weights. A number with p bits follows an
+  // average only while (1 - decay) times the distance to the new value exceeds half a unit in its
+  // last place. Fewer bits therefore need faster averages.
   double beta2;
   double ema_decay;
-  // Added to the root of the second moment, which is of the size of a scaled gradient. In fp16 a second
-  // moment below 6e-8 is stored as 0, and this is then all that divides.
+  // Added to the root of the second moment, which has the size of a scaled gradient. In fp16 a
+  // second moment below 6e-8 is stored as 0, and this is then the whole divisor.
   double eps;
   // Largest accepted error of a gradient in the check at the start, as a share of the norm of its
   // parameter's gradient: 5 to 25 times what is measured.

@@ -1,5 +1,4 @@
-// What the user sees while training: a table of lines worth keeping, and on a terminal one live
-// line under it.
+// Output while training: a table of lines to keep and, on a terminal, one live line under it.
 #pragma once
 
 #include <chrono>
@@ -24,7 +23,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Redraws the live line, at most ten times a second and on a terminal only.
+  // Redraws the live line, at most ten times a second and only on a terminal.
   void live(const Status& status);
   // Adds a line to the table. `errors`: the worst errors since the line before, as text.
   void line(const Status& status, const std::string& errors);

@@ -14,7 +14,8 @@ namespace train {
 using ReferenceValues = std::map<std::string, std::vector<double>>;
 
 struct ReferenceLoss {
-  // What the layers differentiate: mean cross-entropy plus the routing term of the experts.
+  // The function that the layers differentiate: mean cross-entropy plus the routing term of the
+  // experts.
   double loss = 0;
   // Least distance of the two largest router logits of a row: while it is far from 0, small changes
   // leave every row with its expert, and the loss is smooth.

@@ -1,4 +1,4 @@
-// Tables and sentences.
+// Formats the tables and messages at the end of a run.
 #include "report.h"
 
 #include <fmt/core.h>
@@ -56,8 +56,8 @@ std::string printable(const std::string& bytes) {
   std::string text;
   for (size_t i = 0; i < bytes.size();) {
     const auto lead = static_cast<unsigned char>(bytes[i]);
-    // Length by the leading byte; C2 is followed by control characters (80-9F) too, which the check
-    // below lets through only from A0 on.
+    // Length by the leading byte. Control characters (80-9F) may also follow C2, so the check below
+    // accepts only A0 and above.
     const size_t length = lead < 0x80   ? 1
                           : lead < 0xC2 ? 0
                           : lead < 0xE0 ? 2

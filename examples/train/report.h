@@ -8,7 +8,7 @@
 
 namespace train {
 
-// 12345 as "12,345".
+// Returns 12,345 as "12,345".
 std::string with_commas(int64_t number);
 // The worst errors of some checked steps in one line.
 std::string short_errors(const std::vector<OperatorRecord>& check);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A short run in each storage type succeeds and writes its two files, the same seed gives the same bits with
-# another number of threads, a small text is enough, and a disk that fills up ends the run with one sentence.
+# Tests short runs: each storage type succeeds and writes its two files, the same seed gives the same bits with another number of threads, a small
+# text is enough, and a full disk ends the run with one error message.
 set -u
 train=$1
 folder=$(mktemp -d) || exit 1
@@ -38,7 +38,7 @@ OPENACLNN_NUM_THREADS=1 taskset -c "$core" "$train" --text small.txt --steps 6 -
   fail "the run with one thread ended with exit code $?"
 cmp f32/results/loss.csv one/loss.csv || fail "the same seed gave other losses"
 
-# A limit of zero bytes per file stands for the full disk.
+# A limit of zero bytes per file simulates the full disk.
 message=$(trap '' XFSZ; ulimit -f 0; "$train" --text small.txt --steps 1 --out third 2>&1 >/dev/null)
 [ $? -eq 1 ] || fail "a full disk does not end in exit code 1: $message"
 [ "$(wc -l <<<"$message")" -eq 1 ] || fail "a full disk says: $message"

@@ -1,4 +1,4 @@
-// One step after the other, and a fixed sample of held-out positions forty times on the way.
+// Runs one step after the other, and evaluates a fixed sample of held-out positions forty times.
 #include "trainer.h"
 
 #include <fmt/core.h>
@@ -21,7 +21,7 @@ constexpr int64_t kEvaluations = 40;
 constexpr int64_t kEvaluationPositions = 4096;
 // The final figure uses all held-out positions of texts up to 5 MB.
 constexpr int64_t kFinalPositions = 1 << 18;
-// Of the printed sample: a little below 1 reads best.
+// Temperature of the printed sample: a little below 1 reads best.
 constexpr double kTemperature = 0.7;
 
 constexpr ModelShape kShape{.bytes = 256,
@@ -78,7 +78,7 @@ TrainingResult Trainer::run() {
   const std::vector<Batch> held_out_sample = corpus_.held_out(kEvaluationPositions);
   const int64_t evaluate_every = std::max<int64_t>(options_.steps / kEvaluations, 1);
   const auto evaluates = [&](int64_t step) {
-    // The first stretch is where the loss falls fastest; a few more points show how.
+    // The loss falls fastest at first; some more points show how.
     const bool early =
         step >= 32 && step < evaluate_every && std::has_single_bit(static_cast<uint64_t>(step));
     return early || step % evaluate_every == 0 || step == options_.steps;
@@ -86,7 +86,7 @@ TrainingResult Trainer::run() {
   Status status;
   Batch batch;
   double loss_sum = 0,
-         weight_sum = 0;  // of the shown loss: a moving average that forgets in about twenty steps
+         weight_sum = 0;  // weight of the shown loss: a moving average over about twenty steps
   for (int64_t step = 1; step <= options_.steps; ++step) {
     const bool check = options_.check_every > 0 && (step == 1 || step % options_.check_every == 0);
     operators_.set_checking(check);

@@ -24,8 +24,8 @@ class Trainer {
   Trainer(const Options& options, const Precision& precision, const Corpus& corpus, Operators& operators);
 
   TrainingResult run();
-  // `length` bytes drawn from the averaged weights, one after the other, after the first held-out
-  // context.
+  // Returns `length` bytes drawn from the averaged weights, one after the other, after the first
+  // held-out context.
   std::string sample(int64_t length);
 
  private:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The demo's checks can fail: with a slightly wrong operator (wrong_operators.cc) the run ends with exit
-# code 1 and one sentence, the oracle's, which names the operator, or without the oracle that of the
-# gradient check, which names a parameter behind it. With no wrong operator the run succeeds.
+# Tests that the demo's checks can fail. With a slightly wrong operator (wrong_operators.cc) the run ends with exit code 1 and one error message. The
+# oracle's message names the operator. Without the oracle, that of the gradient check names a parameter behind it. With no wrong operator the run
+# succeeds.
 set -u
 train=$1
 folder=$(mktemp -d) || exit 1
@@ -15,7 +15,7 @@ failures=0
 }
 rm -r right
 
-# expect BUG CHECK_EVERY WORDS: the run ends with a sentence that matches WORDS.
+# expect BUG CHECK_EVERY WORDS: the run ends with an error message that matches WORDS.
 expect() {
   local message code
   message=$(OPENACLNN_TRAIN_WRONG=$1 "$train" --steps 1 --batch 64 --check-every "$2" --out wrong 2>&1 >/dev/null)

@@ -1,6 +1,6 @@
-// Planted bugs for wrong_operator_test.sh: linked into a second copy of the demo, these definitions
-// stand in front of the library's and spoil the operator that OPENACLNN_TRAIN_WRONG names. The demo's
-// oracle has to notice each of them, and its gradient check all but the optimizer's.
+// Planted bugs for wrong_operator_test.sh. In a second copy of the demo, these definitions replace
+// the library's and change the operator that OPENACLNN_TRAIN_WRONG names. The demo's oracle has to
+// notice each of them, and its gradient check all but the optimizer's.
 #include <acl/acl.h>
 #include <aclnnop/aclnn_apply_fused_ema_adam.h>
 #include <aclnnop/aclnn_embedding.h>
@@ -62,8 +62,8 @@ aclnnStatus aclnnApplyFusedEmaAdamGetWorkspaceSize(const aclTensor* grad, aclTen
       workspace_bytes, executor);
 }
 
-// One byte value of the text, 'e', is taken for padding and gets no gradient; in the small model of the
-// gradient check it is the one at the same share of the table.
+// One byte value of the text, 'e', counts as padding and gets no gradient. In the small model of
+// the gradient check it is the byte at the same share of the table.
 aclnnStatus aclnnEmbeddingDenseBackwardGetWorkspaceSize(const aclTensor* grad, const aclTensor* indices,
                                                         uint64_t rows, uint64_t padding, bool scale,
                                                         const aclTensor* out, uint64_t* workspace_bytes,
@@ -101,8 +101,8 @@ aclnnStatus aclnnNsaCompressGetWorkspaceSize(const aclTensor* input, const aclTe
   return status;
 }
 
-// Spoils one of the two results: the gradient of the input by weights that are read from their end, or
-// the gradient of the weights by being written from its end.
+// Spoils one of the two results: the gradient of the input reads its weights from the end, or the
+// gradient of the weights is written from its end.
 aclnnStatus aclnnNsaCompressGradGetWorkspaceSize(const aclTensor* output_grad, const aclTensor* input,
                                                  const aclTensor* weight, const aclIntArray* lengths,
                                                  int64_t block, int64_t stride, int64_t lengths_type,
