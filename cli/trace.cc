@@ -165,7 +165,7 @@ class TraceOutput {
     std::error_code error;
     if (is_one_file_ && (std::filesystem::file_size(path_, error) == 0 || error)) {
       if (!existed_) std::filesystem::remove(path_, error);
-      complain(fmt::format("{} called no operator of openaclnn, so no trace was written", program));
+      complain(fmt::format("{} called no operator of openaclnn, so there is no trace", program));
       return code != 0 ? code : static_cast<int>(kProblem);
     }
     if (is_complete()) {
