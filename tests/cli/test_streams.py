@@ -134,7 +134,7 @@ class TraceTest(ShellTest):
 
     def test_an_older_trace_is_not_taken_for_a_new_one(self):
         self.write("t.json", b"[\nold\n]\n")
-        self.assertIn("no trace was written", self.run_cli("trace", "--out", "t.json", "true", code=1).stderr)
+        self.assertIn("there is no trace", self.run_cli("trace", "--out", "t.json", "true", code=1).stderr)
         self.assertNotIn("old", (self.folder / "t.json").read_text())
 
     def test_a_new_file_without_trace_goes(self):
