@@ -38,23 +38,43 @@ run_ctest() {
   return $status
 }
 
-# The Python suite writes its own totals: passed, failed and skipped in build/python/totals.
-run_python_suite() {
-  local status=0 passed=0 failed=1 skipped=0
-  if [ "${1-}" = --quick ]; then
-    setup python
-  else
-    setup python torch
-    # Its tests of GPUs use the emulated one of the release build, where that is.
-    if [ -f build/release/build.ninja ]; then build release openaclnn_simt >build/simt-build.log; fi
-  fi
-  rm -f build/python/totals
-  python3 tools/python_suite "$@" || status=$?
+# Adds the totals of the Python suite, which it writes itself: passed, failed and skipped in build/python/totals.
+count_python_suite() {
+  local passed=0 failed=1 skipped=0
   if [ -f build/python/totals ]; then read -r passed failed skipped <build/python/totals; fi
   passed_total=$((passed_total + passed))
   failed_total=$((failed_total + failed))
   skipped_total=$((skipped_total + skipped))
   summary+=("python: $passed passed, $failed failed, $skipped skipped")
+}
+
+run_python_suite() {
+  local status=0
+  setup python torch
+  # Its tests of GPUs use the emulated one of the release build, where that is.
+  if [ -f build/release/build.ninja ]; then build release openaclnn_simt >build/simt-build.log; fi
+  rm -f build/python/totals
+  python3 tools/python_suite "$@" || status=$?
+  count_python_suite
+  return $status
+}
+
+# Starts the quick Python suite beside the C++ tests, which do not keep all cores busy. Its output goes to build/python-quick.log. The process
+# group ends with this script, because background jobs of scripts ignore Ctrl-C.
+start_quick_python_suite() {
+  rm -f build/python/totals
+  say "testing the wheel beside it; output follows"
+  setsid python3 tools/python_suite --quick >build/python-quick.log 2>&1 &
+  python_suite=$!
+  trap 'kill -- -$python_suite 2>/dev/null || true' EXIT
+}
+
+finish_quick_python_suite() {
+  local status=0
+  wait "$python_suite" || status=$?
+  trap - EXIT
+  cat build/python-quick.log
+  count_python_suite
   return $status
 }
 
@@ -73,6 +93,20 @@ room_named() {
   if grep -q "^OPENACLNN_OPERATOR($room," src/ops/ops.def; then printf '%s' "$room"; fi
 }
 
+# Builds the tests of one preset: build_tests PRESET TARGET...
+build_tests() {
+  local preset=$1 start=$SECONDS
+  shift
+  setup_for "$preset"
+  say "building $preset in build/$preset"
+  # The preset cuda runs only tests that need no GPU; ./dev gpu runs the rest.
+  if ! build "$preset" "$@" || { [ "$preset" = cuda ] && ! build cuda ptx_tests; }; then
+    summary+=("$preset: the build FAILED")
+    return 1
+  fi
+  say "built $preset in $((SECONDS - start)) s"
+}
+
 # Builds one preset and runs its tests: test_preset PRESET TARGET... -- CTEST_ARGUMENT...
 test_preset() {
   local preset=$1 targets=() start=$SECONDS status=0
@@ -81,20 +115,26 @@ test_preset() {
   shift
   if [ "$preset" = python ]; then
     run_python_suite "$@" || status=1
-    say "tested python in $((SECONDS - start)) s"
-    return $status
+  else
+    build_tests "$preset" ${targets[@]+"${targets[@]}"} || return 1
+    start=$SECONDS
+    run_ctest "$preset" "$@" || status=1
   fi
-  setup_for "$preset"
-  say "building $preset in build/$preset"
-  # The preset cuda runs only tests that need no GPU; ./dev gpu runs the rest.
-  if ! build "$preset" ${targets[@]+"${targets[@]}"} || { [ "$preset" = cuda ] && ! build cuda ptx_tests; }; then
-    summary+=("$preset: the build FAILED")
-    return 1
-  fi
-  say "testing $preset (built in $((SECONDS - start)) s)"
-  start=$SECONDS
-  run_ctest "$preset" "$@" || status=1
   say "tested $preset in $((SECONDS - start)) s"
+  return $status
+}
+
+# What a new user's test command runs: test_quickly true; with false it leaves the Python suite out.
+test_quickly() {
+  local with_python=$1 start status=0
+  verb_lint
+  if $with_python; then setup python; fi
+  build_tests release quick_tests || return 1
+  start=$SECONDS
+  if $with_python; then start_quick_python_suite; fi
+  run_ctest release -LE "$not_quick" || status=1
+  if $with_python; then finish_quick_python_suite || status=1; fi
+  say "tested in $((SECONDS - start)) s"
   return $status
 }
 
@@ -134,11 +174,10 @@ verb_test() {
   elif [ ${#presets[@]} -gt 0 ]; then
     for preset in "${presets[@]}"; do test_preset "$preset" -- || status=1; done
   else
-    if [[ $parts == quick* ]]; then
-      verb_lint
-      test_preset release quick_tests -- -LE "$not_quick" || status=1
-    fi
-    if [ "$parts" = quick ]; then test_preset python -- --quick || status=1; fi
+    case $parts in
+      quick) test_quickly true || status=1 ;;
+      quick*) test_quickly false || status=1 ;; # the rest has the whole Python suite
+    esac
     if [[ $parts == *rest ]]; then
       test_preset release -- -L "$not_quick" || status=1
       for preset in asan tsan python; do test_preset "$preset" -- || status=1; done

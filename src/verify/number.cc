@@ -10,10 +10,10 @@ namespace openaclnn_verify {
 
 namespace {
 
-constexpr FloatFormat kFloat = {24, -126, 127};
-constexpr FloatFormat kFloat16 = {11, -14, 15};
-constexpr FloatFormat kBfloat16 = {8, -126, 127};
-constexpr FloatFormat kDouble = {53, -1022, 1023};
+constexpr FloatFormat kFloat = {24, -126, 127, 8, 0x1p128};
+constexpr FloatFormat kFloat16 = {11, -14, 15, 5, 0x1p16};
+constexpr FloatFormat kBfloat16 = {8, -126, 127, 8, 0x1p128};
+constexpr FloatFormat kDouble = {53, -1022, 1023, 11, std::numeric_limits<double>::infinity()};
 
 // For positive numbers; uses the exponent field of normal numbers.
 int floor_log2(double magnitude) {
@@ -31,10 +31,6 @@ double scale(double x, int exponent) {
 // Returns the exponent of the quantum of `format` at a nonzero finite magnitude.
 int quantum_exponent(const FloatFormat& format, double magnitude) {
   return std::max(floor_log2(magnitude), format.min_exponent) - format.precision + 1;
-}
-
-int exponent_bits(const FloatFormat& format) {
-  return static_cast<int>(std::bit_width(static_cast<unsigned>(format.max_exponent))) + 1;
 }
 
 }  // namespace
@@ -94,7 +90,7 @@ double round_to(aclDataType dtype, double value) {
   const int quantum = quantum_exponent(format, std::fabs(value));
   const double rounded = scale(std::rint(scale(value, -quantum)), quantum);
   const double infinity = std::numeric_limits<double>::infinity();
-  return std::ilogb(rounded) > format.max_exponent ? std::copysign(infinity, value) : rounded;
+  return std::fabs(rounded) >= format.overflow ? std::copysign(infinity, value) : rounded;
 }
 
 uint64_t encode(aclDataType dtype, double value) {
@@ -105,7 +101,7 @@ uint64_t encode(aclDataType dtype, double value) {
   if (format == nullptr) return static_cast<uint64_t>(static_cast<int64_t>(value)) & mask;
 
   const int fraction = format->precision - 1;
-  const uint64_t infinity = ((uint64_t{1} << exponent_bits(*format)) - 1) << fraction;
+  const uint64_t infinity = ((uint64_t{1} << format->exponent_bits) - 1) << fraction;
   if (std::isnan(value)) return infinity | uint64_t{1} << (fraction - 1);
   const uint64_t sign = std::signbit(value) ? uint64_t{1} << (8 * bytes - 1) : 0;
   const double magnitude = std::fabs(round_to(dtype, value));
@@ -132,9 +128,9 @@ double decode(aclDataType dtype, uint64_t bits) {
   }
   const int fraction = format->precision - 1;
   const double sign = (bits >> (width - 1) & 1) != 0 ? -1 : 1;
-  const uint64_t field = bits >> fraction & ((uint64_t{1} << exponent_bits(*format)) - 1);
+  const uint64_t field = bits >> fraction & ((uint64_t{1} << format->exponent_bits) - 1);
   const uint64_t quanta = bits & ((uint64_t{1} << fraction) - 1);
-  if (field == (uint64_t{1} << exponent_bits(*format)) - 1) {
+  if (field == (uint64_t{1} << format->exponent_bits) - 1) {
     return quanta != 0 ? std::numeric_limits<double>::quiet_NaN()
                        : sign * std::numeric_limits<double>::infinity();
   }
@@ -151,7 +147,7 @@ double ulp(aclDataType dtype, double y) {
 }
 
 long double allowed_error(aclDataType dtype, double result, long double c, long double sum_of_magnitudes) {
-  return ulp(dtype, result) / 2 + c * std::ldexp(1.0L, -24) * sum_of_magnitudes;
+  return ulp(dtype, result) / 2 + c * 0x1p-24L * sum_of_magnitudes;
 }
 
 }  // namespace openaclnn_verify

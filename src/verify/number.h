@@ -12,6 +12,8 @@ struct FloatFormat {
   int precision;     // bits of the significand, including the hidden one
   int min_exponent;  // of the smallest normal number
   int max_exponent;  // of the largest finite number
+  int exponent_bits;
+  double overflow;  // the smallest power of two that is not finite in the format
 };
 
 // Returns nullptr for types other than FLOAT, FLOAT16, BF16 and DOUBLE.
