@@ -24,20 +24,17 @@ struct Lanes16 {
 // 11 s to compile.
 inline constexpr int kUnrolledParts = Lanes16::kParts <= 4 ? 16 : 1;
 
-template <class Storage>
-HWY_INLINE Lanes16 add_product(const Lanes16& sum, const Lanes16& a, const Lanes16& b) {
+HWY_INLINE Lanes16 multiply_add(const Lanes16& a, const Lanes16& b, const Lanes16& sum) {
   Lanes16 more;
 #pragma GCC unroll kUnrolledParts
   for (int64_t p = 0; p < Lanes16::kParts; ++p)
-    more.part[p] = add_product<Storage>(sum.part[p], a.part[p], b.part[p]);
+    more.part[p] = multiply_add(a.part[p], b.part[p], sum.part[p]);
   return more;
 }
-template <class Storage>
-HWY_INLINE Lanes16 add_product(const Lanes16& sum, F32 a, const Lanes16& b) {
+HWY_INLINE Lanes16 multiply_add(F32 a, const Lanes16& b, const Lanes16& sum) {
   Lanes16 more;
 #pragma GCC unroll kUnrolledParts
-  for (int64_t p = 0; p < Lanes16::kParts; ++p)
-    more.part[p] = add_product<Storage>(sum.part[p], a, b.part[p]);
+  for (int64_t p = 0; p < Lanes16::kParts; ++p) more.part[p] = multiply_add(a, b.part[p], sum.part[p]);
   return more;
 }
 

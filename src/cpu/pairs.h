@@ -26,9 +26,8 @@ HWY_INLINE F32x2 operator+(const F32x2& x, const F32x2& y) { return {x.a + y.a, 
 HWY_INLINE F32x2 operator*(const F32x2& x, const F32x2& y) { return {x.a * y.a, x.b * y.b}; }
 HWY_INLINE F32x2 operator*(F32 x, const F32x2& y) { return {x * y.a, x * y.b}; }
 
-template <class Storage>
-HWY_INLINE F32x2 add_product(const F32x2& sum, F32 x, const F32x2& y) {
-  return {add_product<Storage>(sum.a, x, y.a), add_product<Storage>(sum.b, x, y.b)};
+HWY_INLINE F32x2 multiply_add(F32 x, const F32x2& y, const F32x2& sum) {
+  return {multiply_add(x, y.a, sum.a), multiply_add(x, y.b, sum.b)};
 }
 
 HWY_INLINE F32x2 canonical(const F32x2& x) { return {canonical(x.a), canonical(x.b)}; }

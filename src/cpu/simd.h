@@ -25,6 +25,7 @@
 #include <type_traits>
 
 #include "base/float16.h"
+#include "base/multiply_add.h"
 
 // The conversions, and therefore all bits, are verified only for these targets. Others may convert float16 in
 // software that truncates.
@@ -62,14 +63,13 @@ HWY_INLINE F32 operator*(F32 a, F32 b) { return hn::Mul(a.raw, b.raw); }
 HWY_INLINE F32 operator/(F32 a, F32 b) { return hn::Div(a.raw, b.raw); }
 HWY_INLINE F32 sqrt(F32 a) { return hn::Sqrt(a.raw); }
 
-// Returns sum + a * b for numbers loaded as Storage, with the bits of a separate product and addition.
-// Products of two float16 have 22 significant bits and lie between 2^-48 and 2^32, so floats represent them
-// exactly. There is only one rounding, and a fused multiply-add gives the same bits. Products of bfloat16 may
-// overflow or underflow, and those of floats are rounded.
-template <class Storage>
-HWY_INLINE F32 add_product(F32 sum, F32 a, F32 b) {
-  if constexpr (std::is_same_v<Storage, Float16>) return hn::MulAdd(a.raw, b.raw, sum.raw);
-  return sum + a * b;
+// Returns a * b + c, rounded once. Highway's scalar target would also round the product.
+HWY_INLINE F32 multiply_add(F32 a, F32 b, F32 c) {
+#if HWY_TARGET == HWY_SCALAR
+  return F32(openaclnn::multiply_add(hn::GetLane(a.raw), hn::GetLane(b.raw), hn::GetLane(c.raw)));
+#else
+  return hn::MulAdd(a.raw, b.raw, c.raw);
+#endif
 }
 
 // Returns the larger one; b if they are equal, and NaN if either is. Instruction sets differ in these cases.

@@ -38,15 +38,8 @@ __device__ __forceinline__ T from_fp32(float x) {
   }
 }
 
-// Returns a * b + c, rounded once: half the instructions of two roundings.
+// Returns a * b + c, rounded once.
 __device__ __forceinline__ float multiply_add(float a, float b, float c) { return __fmaf_rn(a, b, c); }
-
-// Returns sum + a * b of numbers loaded as T, with a rounded product. Products of two Float16 are exact in
-// fp32 (cpu/simd.h).
-template <class T>
-__device__ __forceinline__ float add_product(float sum, float a, float b) {
-  return std::is_same_v<T, Float16> ? multiply_add(a, b, sum) : sum + a * b;
-}
 
 // Rounds two numbers. The result for NaN is unspecified.
 __device__ __forceinline__ void round_two(float a, float b, float& to_a, float& to_b) {

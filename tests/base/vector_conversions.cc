@@ -71,9 +71,9 @@ void widen_in_order(const In* from, float* to, int64_t count) {
 
 }  // namespace
 
-void add_products(const float* sums, const Float16* a, const Float16* b, float* out, int64_t count) {
+void multiply_add_all(const float* a, const float* b, const float* c, float* out, int64_t count) {
   for (int64_t i = 0; i + F32::kLanes <= count; i += F32::kLanes)
-    store(add_product<Float16>(load(sums + i), load(a + i), load(b + i)), out + i);
+    store(multiply_add(load(a + i), load(b + i), load(c + i)), out + i);
 }
 
 void narrow(Narrowing way, const float* from, Float16* to, int64_t count) { narrow_by(way, from, to, count); }

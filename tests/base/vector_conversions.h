@@ -1,5 +1,5 @@
-// The vector conversions of cpu/simd.h, pairs.h and lanes16.h, and functions based on them, as plain
-// functions, one set per instruction set, for the conversion test.
+// The vector conversions of cpu/simd.h, pairs.h and lanes16.h, and the fused multiply-add, as plain
+// functions, one set per instruction set, for their tests.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ inline constexpr Narrowing kNarrowings[] = {Narrowing::vectors,        Narrowing
 
 }  // namespace openaclnn
 
-#define OPENACLNN_VECTOR_CONVERSIONS(isa)                                                              \
-  namespace openaclnn::isa {                                                                           \
-  void narrow(Narrowing way, const float* from, Float16* to, int64_t count);                           \
-  void narrow(Narrowing way, const float* from, Bfloat16* to, int64_t count);                          \
-  void narrow(Narrowing way, const float* from, float* to, int64_t count);                             \
-  void widen_all(const Float16* from, float* to, int64_t count);                                       \
-  void widen_all(const Bfloat16* from, float* to, int64_t count);                                      \
-  void widen_pairs(const Float16* from, float* to, int64_t count);                                     \
-  void widen_pairs(const Bfloat16* from, float* to, int64_t count);                                    \
-  void add_products(const float* sums, const Float16* a, const Float16* b, float* out, int64_t count); \
+#define OPENACLNN_VECTOR_CONVERSIONS(isa)                                                           \
+  namespace openaclnn::isa {                                                                        \
+  void narrow(Narrowing way, const float* from, Float16* to, int64_t count);                        \
+  void narrow(Narrowing way, const float* from, Bfloat16* to, int64_t count);                       \
+  void narrow(Narrowing way, const float* from, float* to, int64_t count);                          \
+  void widen_all(const Float16* from, float* to, int64_t count);                                    \
+  void widen_all(const Bfloat16* from, float* to, int64_t count);                                   \
+  void widen_pairs(const Float16* from, float* to, int64_t count);                                  \
+  void widen_pairs(const Bfloat16* from, float* to, int64_t count);                                 \
+  void multiply_add_all(const float* a, const float* b, const float* c, float* out, int64_t count); \
   }
 
 OPENACLNN_VECTOR_CONVERSIONS(isa_baseline)

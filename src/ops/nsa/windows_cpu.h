@@ -50,7 +50,7 @@ struct WindowUpdate {
     for (int w = 0; w < kWindows; ++w) {
       F32x2 sum = is_first[w] ? F32x2() : load<F32x2>(accumulators[w] + slot);
 #pragma GCC unroll 8
-      for (int r = 0; r < kTokens; ++r) sum = add_product<T>(sum, weight[w][r], x[r]);
+      for (int r = 0; r < kTokens; ++r) sum = multiply_add(weight[w][r], x[r], sum);
       store_numbers(sum, accumulators[w] + slot);
     }
   }

@@ -78,7 +78,7 @@ __device__ __forceinline__ void sum_tokens(const WeightTensor<const T>& weights,
     load_pack(token_at(i), x);
     const float weight = to_fp32(*weights.at(i, head));
 #pragma unroll
-    for (int k = 0; k < kCount; ++k) block[k] = add_product<T>(block[k], weight, x[k]);
+    for (int k = 0; k < kCount; ++k) block[k] = multiply_add(weight, x[k], block[k]);
     if ((i + 1) % kBlockTerms != 0 && i + 1 < terms) continue;
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {

@@ -37,7 +37,7 @@ __device__ __forceinline__ void sum_short(const Compression<T>& c, const HeadCol
       if (i < 0 || i >= sizes.block_size) continue;
       const float weight = to_fp32(*c.weight.at(i, columns.head));
 #pragma unroll
-      for (int k = 0; k < kCount; ++k) sums[w][k] = add_product<T>(sums[w][k], weight, x[k]);
+      for (int k = 0; k < kCount; ++k) sums[w][k] = multiply_add(weight, x[k], sums[w][k]);
     }
   }
 }

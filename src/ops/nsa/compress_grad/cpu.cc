@@ -50,8 +50,8 @@ struct TokenGradient {
 #pragma GCC unroll 8
     for (int w = 0; w < kWindows; ++w) {
       const Lanes16 g = load_lanes(output_grad[w] + c);
-      sum = add_product<T>(sum, weight[w], g);
-      dots[w] = add_product<T>(dots[w], g, x);
+      sum = multiply_add(weight[w], g, sum);
+      dots[w] = multiply_add(g, x, dots[w]);
     }
     return sum;
   }

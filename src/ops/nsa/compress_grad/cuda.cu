@@ -36,7 +36,7 @@ __device__ __forceinline__ void add_windows_of_tokens(const Gradient<T>& g, cons
       const float weight = to_fp32(*at);
       if (kAll || t + 1 < count) at += g.weight.row;
 #pragma unroll
-      for (int k = 0; k < kCount; ++k) sums[t][k] = add_product<T>(sums[t][k], weight, gradient[k]);
+      for (int k = 0; k < kCount; ++k) sums[t][k] = multiply_add(weight, gradient[k], sums[t][k]);
     }
     if (left == 0) break;
     from += g.output_grad.row;

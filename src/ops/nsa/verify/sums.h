@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,8 @@ namespace openaclnn_verify {
 struct WeightedTerm {
   float weight, value;
 
-  float product() const { return weight * value; }
+  // Returns sum + weight * value, rounded once.
+  float added_to(float sum) const { return std::fma(weight, value, sum); }
 };
 
 struct ExactSum {
@@ -40,9 +42,8 @@ inline ExactSum exact_sum(const std::vector<WeightedTerm>& terms) {
 
 // Returns the bits of a compressed window, and the factor c of its error bound.
 inline uint64_t prescribed_compressed(aclDataType dtype, const std::vector<WeightedTerm>& terms) {
-  std::vector<float> products;
-  for (const WeightedTerm& term : terms) products.push_back(term.product());
-  return encode(dtype, static_cast<double>(prescribed_sum(products)));
+  const auto add_term = [](float block, const WeightedTerm& term) { return term.added_to(block); };
+  return encode(dtype, static_cast<double>(prescribed_sum(std::span<const WeightedTerm>(terms), add_term)));
 }
 inline long double roundings_of_compressed(int64_t block_size) {
   return static_cast<long double>(additions_on_path(block_size) + 3);

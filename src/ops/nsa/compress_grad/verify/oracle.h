@@ -66,7 +66,7 @@ void for_each_input_grad(const WindowAttributes& a, const std::vector<HostTensor
 
 inline uint64_t prescribed_input_grad(aclDataType dtype, const std::vector<WeightedTerm>& terms) {
   float sum = 0;
-  for (const WeightedTerm& term : terms) sum += term.product();
+  for (const WeightedTerm& term : terms) sum = term.added_to(sum);
   return encode(dtype, static_cast<double>(sum));
 }
 
