@@ -97,6 +97,12 @@ def wrong_settings(rows, settings):
     return wrong + [f"{row[0]} explains {row[1]}, which nothing reads" for row in rows if row[1] not in settings]
 
 
+def pictures_of(texts):
+    """Returns the pictures of the project that pages show, as paths below its root."""
+    return {os.path.normpath(pathlib.PurePosixPath(page).parent / target) for page, text in texts.items()
+            for target in re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", text) if "://" not in target}
+
+
 class Facts(unittest.TestCase):
     def test_signatures_are_those_of_the_headers(self):
         known = prototypes()
@@ -189,6 +195,12 @@ class Facts(unittest.TestCase):
     def test_the_picture_shows_the_figures_that_are_kept(self):
         told = subprocess.run([sys.executable, "-B", ROOT / "bench" / "speed_svg.py", "--check"], capture_output=True, text=True)
         self.assertEqual(told.returncode, 0, told.stdout + told.stderr)
+
+    def test_pictures_are_shown_and_there(self):
+        """Pages show every picture of docs/images, and no other."""
+        there = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs" / "images").iterdir()}
+        self.assertEqual(pictures_of(TEXTS), there)
+        self.assertEqual(pictures_of({"docs/a.md": "![x](images/b.svg)", "c.md": "[y](docs/images/d.svg)"}), {"docs/images/b.svg"})
 
     def test_every_page_is_listed(self):
         missing = [page for page in TEXTS if page.startswith("docs/") and page != "docs/index.md" and
