@@ -276,7 +276,7 @@ void print_as_text(const Findings& findings, const Linked& linked) {
     fmt::print("{}\n", toned(Tone::good, "nothing is missing"));
     return;
   }
-  Table table({"missing", "what", "where"});
+  Table table({"kind", "missing", "used in"});
   for (const auto& [name, missing] : findings) table.add({missing.kind, name, places_text(missing)});
   table.print();
 }

@@ -46,7 +46,7 @@ int64_t size_in(const std::string& text) {  // "32K", "8M"
   return unit == 'K' ? number << 10 : unit == 'M' ? number << 20 : number;
 }
 
-constexpr size_t kMostCopied = size_t{512} << 20;  // bytes read by all threads together
+constexpr size_t kMostCopied = size_t{512} << 20;  // bytes read by up to 128 threads together
 
 }  // namespace
 
@@ -75,8 +75,8 @@ std::vector<Cache> caches() {
 }
 
 double copy_bandwidth(int threads, double seconds) {
-  // More threads than CPUs copy no faster. Each thread copies more than its share of a cache, and all threads
-  // together less than the memory of any machine.
+  // More threads than CPUs copy no faster. Up to 128 threads together read at most kMostCopied bytes. With more
+  // threads, each still reads 4 MiB, more than its share of a cache, so the total grows by 4 MiB per thread.
   threads = std::clamp(threads, 1, std::max(affinity_cpus(), 1));
   const size_t bytes =
       std::clamp(kMostCopied / static_cast<size_t>(threads), size_t{4} << 20, size_t{64} << 20);

@@ -33,6 +33,22 @@ std::vector<std::string> cells_of(const std::string& line) {
   return cells;
 }
 
+// Replaces links outside of code with their texts: "[errors](errors.md)" becomes "errors".
+std::string without_links(std::string line) {
+  bool code = false;
+  for (size_t at = 0; at < line.size(); ++at) {
+    if (line[at] == '`') code = !code;
+    if (line[at] != '[' || code) continue;
+    const size_t bracket = line.find_first_of("[]", at + 1);
+    if (bracket == std::string::npos || line.compare(bracket, 2, "](") != 0) continue;
+    const size_t end = line.find(')', bracket);
+    if (end == std::string::npos) continue;
+    line.erase(bracket, end + 1 - bracket);
+    line.erase(at--, 1);
+  }
+  return line;
+}
+
 }  // namespace
 
 std::string_view page(std::string_view name) {
@@ -45,7 +61,7 @@ std::string_view page(std::string_view name) {
 std::string plain_text(std::string_view markdown) {
   std::string out;
   bool code = false;
-  for (const std::string& line : lines_of(markdown)) {
+  for (std::string& line : lines_of(markdown)) {
     if (line.starts_with("```")) {
       code = !code;
       continue;
@@ -54,6 +70,7 @@ std::string plain_text(std::string_view markdown) {
       out += "    " + line + "\n";
       continue;
     }
+    line = without_links(std::move(line));
     for (size_t k = 0; k < line.size(); ++k) {
       if (line[k] == '`' || line.compare(k, 2, "**") == 0) {
         k += line[k] == '*' ? 1 : 0;

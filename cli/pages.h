@@ -11,7 +11,7 @@ namespace openaclnn_cli {
 // no such page.
 std::string_view page(std::string_view name);
 
-// Returns the page without Markdown's code quotes and bold marks.
+// Returns the page without Markdown's code quotes, bold marks and the targets of links.
 std::string plain_text(std::string_view markdown);
 
 // Returns the cells of each row of the table under "## <heading>", starting with the table's header row.

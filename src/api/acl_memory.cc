@@ -49,7 +49,7 @@ Status check_copy(void* dst, size_t destMax, const void* src, size_t count, aclr
   }
   if (count > destMax) {
     return {ACL_ERROR_RT_PARAM_INVALID,
-            text("count is ", count, " but destMax is ", destMax, "; it must not be larger")};
+            text("count is ", count, " but destMax is ", destMax, "; count must not be larger")};
   }
   OPENACLNN_TRY(require_possible_size("count", count));
   nothing_to_do = count == 0 || dst == src;
@@ -71,7 +71,7 @@ Status check_fill(void* devPtr, size_t maxCount, size_t count) {
   OPENACLNN_TRY(require_pointer("devPtr", devPtr));
   if (count > maxCount) {
     return {ACL_ERROR_RT_PARAM_INVALID,
-            text("count is ", count, " but maxCount is ", maxCount, "; it must not be larger")};
+            text("count is ", count, " but maxCount is ", maxCount, "; count must not be larger")};
   }
   OPENACLNN_TRY(require_possible_size("count", count));
   return count == 0 ? Status() : check_range("devPtr", devPtr, count, RangeOwner::device);

@@ -111,7 +111,7 @@ aclnnStatus openaclnnReportMissing(const char* function) {
   const bool is_operator = std::string_view(name).starts_with("aclnn");
   return guard(name, kMetaWall, [is_operator]() -> Status {
     return {ACLNN_ERR_INNER_FIND_KERNEL_ERROR,
-            is_operator ? "openaclnn does not have this operator; README.md lists those that it has"
-                        : "openaclnn does not have this function; docs/porting.md says what takes its place"};
+            is_operator ? "openaclnn does not have this operator; README.md lists the operators that it has"
+                        : "openaclnn does not have this function; docs/porting.md names the replacement"};
   });
 }

@@ -102,7 +102,7 @@ std::unique_ptr<const Reading> read_environment() {
   read_choice<bool>(*reading, "OPENACLNN_ALLOCATOR", kAllocators, env.guard_allocator);
   read_choice<bool>(*reading, "OPENACLNN_LIMITS", kLimits, env.vendor_limits);
   read_choice<bool>(*reading, "OPENACLNN_BLOCKING", kSwitch, env.blocking);
-  read_integer(*reading, "OPENACLNN_NUM_THREADS", 1, INT_MAX, env.num_threads, "all that are available");
+  read_integer(*reading, "OPENACLNN_NUM_THREADS", 1, INT_MAX, env.num_threads, "all available");
   read_choice<IsaCap>(*reading, "OPENACLNN_ISA", kIsas, env.isa);
   if (env.isa == IsaCap::none) reading->settings.back().in_force = "the best available";
   read_integer(*reading, "OPENACLNN_CPU_DEVICES", 1, 64, env.cpu_devices);
@@ -135,7 +135,7 @@ void report_misspelt_names(const std::vector<Setting>& settings) {
     const std::string_view nearest = nearest_setting(name, settings);
     // Set-user-id programs ignore the environment.
     if (nearest.empty() || secure_getenv(std::string(name).c_str()) == nullptr) continue;
-    write_line(text(name, " is not a setting; did you mean ", kPrefix, nearest, "?"));
+    write_line(text("unknown setting ", name, "; did you mean ", kPrefix, nearest, "?"));
   }
 }
 

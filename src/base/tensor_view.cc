@@ -60,7 +60,7 @@ Status check_extent(const char* name, const TensorView& view) {
   for (int k = 0; k < view.rank; ++k) {
     if (view.dims[k] < 0) {
       return {ACLNN_ERR_PARAM_INVALID, text(name, " has shape ", shape_text(view.shape()), "; dim ", k,
-                                            " is negative, dims must be 0 or more")};
+                                            " is negative; dims must be at least 0")};
     }
   }
   if (view.is_empty()) return {};

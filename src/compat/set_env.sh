@@ -14,6 +14,6 @@ if [ -e "$openaclnn_compat/lib64/libascendcl.so" ]; then
     *) export LD_LIBRARY_PATH=$openaclnn_compat/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} ;;
   esac
 else
-  echo "set_env.sh: $openaclnn_compat/lib64/libascendcl.so is not there; in this shell, cd to the folder of set_env.sh first" >&2
+  echo "set_env.sh: $openaclnn_compat/lib64/libascendcl.so was not found; in this shell, cd to the folder of set_env.sh first" >&2
 fi
 unset openaclnn_compat

@@ -114,14 +114,14 @@ std::string guard_damage(const void* address, size_t bytes) {
   const auto is_written = [](char byte) { return static_cast<unsigned char>(byte) != kMargin; };
   const char* const behind = std::find_if(block + bytes, static_cast<const char*>(guarded.last), is_written);
   if (behind != guarded.last) {
-    return text("byte ", behind - block, " was written to, but the block has ", bytes,
-                " bytes: the program wrote behind its end");
+    return text("the program had written past its end: byte ", behind - block,
+                " was written to, but the block has ", bytes, " bytes");
   }
   // Reports the nearest byte, which a loop running backwards writes first.
   for (const char* at = block; at-- != guarded.first;) {
     if (is_written(*at)) {
-      return text("the byte ", block - at, " before the block of ", bytes,
-                  " bytes was written to: the program wrote before its start");
+      return text("the program had written before its start: byte ", at - block,
+                  " was written to, but the block has bytes 0 to ", bytes - 1);
     }
   }
   return {};

@@ -75,10 +75,10 @@ class CudaDevice final : public Device {
     // Any thread may record the events that memory is freed after. With this handle each thread would record
     // on its own stream.
     if (stream == kPerThreadStream) {
-      throw DeviceFailure(
-          Status(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
-                 "nativeStream is cudaStreamPerThread (0x2), which is another stream on each "
-                 "thread; it must be one of cudaStreamCreate or NULL, CUDA's default stream"));
+      throw DeviceFailure(Status(
+          ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+          "nativeStream is cudaStreamPerThread (0x2), which is a different stream on each "
+          "thread; it must be a stream that cudaStreamCreate returned, or NULL for CUDA's default stream"));
     }
     return add_queue(stream, CudaQueue::Owner::program);
   }

@@ -57,10 +57,9 @@ bool Driver::judge(PluginStatus status) {
     case PluginStatus::refused: throw DeviceFailure(text("device ", device_, ": ", table_.error_text()));
     case PluginStatus::lost: break;
   }
-  auto failure = std::make_unique<const DeviceFailure>(
-      Status(ACL_ERROR_RT_DRV_INTERNAL_ERROR,
-             text("device ", device_, " is lost: ", table_.error_text(),
-                  "; nothing on it can be used any more, and only a new process gets it back")));
+  auto failure = std::make_unique<const DeviceFailure>(Status(
+      ACL_ERROR_RT_DRV_INTERNAL_ERROR, text("device ", device_, " is lost: ", table_.error_text(),
+                                            "; nothing on it can be used until the program is restarted")));
   if (is_first(lost_, failure.get())) (void)failure.release();
   throw DeviceFailure(*lost_.load(std::memory_order_acquire));
 }

@@ -41,8 +41,8 @@ Result<std::string> plugin_path() {
   if (!folder.empty() && access(installed.c_str(), F_OK) == 0) return installed;
   if (!folder.empty()) return folder + kPluginFile;
   return Status(1,
-                "the library was loaded by a relative path, so its CUDA plugin is not looked for; name it by "
-                "OPENACLNN_CUDA_PLUGIN");
+                "the library was loaded from a relative path, so it does not look for its CUDA plugin; set "
+                "OPENACLNN_CUDA_PLUGIN to the plugin's absolute path");
 }
 
 // Returns the table of the plugin, or why there is none. The plugin stays open, because the driver has
@@ -53,13 +53,13 @@ Result<const PluginTable*> open_plugin() {
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) {
     const char* const why = dlerror();
-    return Status(1, text("plugin ", path, " does not load: ", why != nullptr ? why : "no reason given"));
+    return Status(1, text("plugin ", path, " failed to load: ", why != nullptr ? why : "no reason given"));
   }
   const auto get_table = reinterpret_cast<GetPluginTable>(dlsym(library, kGetPluginTable));
   const PluginTable* const table = get_table != nullptr ? get_table() : nullptr;
   if (table == nullptr) return Status(1, text("plugin ", path, " isn't a CUDA plugin of openaclnn"));
   if (table->table_bytes != sizeof(PluginTable) || std::strcmp(table->build, OPENACLNN_CUDA_BUILD) != 0) {
-    return Status(1, text("plugin ", path, " belongs to another build of openaclnn (", table->build,
+    return Status(1, text("plugin ", path, " belongs to a different build of openaclnn (", table->build,
                           ") than the library (", OPENACLNN_CUDA_BUILD, ")"));
   }
   return table;

@@ -140,7 +140,7 @@ std::string cuda_version(int version) {
 }
 
 std::string no_answer(cudaError_t error) {
-  return std::string("the driver does not answer: ") + cudaGetErrorName(error) + ": " +
+  return std::string("the driver does not respond: ") + cudaGetErrorName(error) + ": " +
          cudaGetErrorString(error);
 }
 
@@ -160,7 +160,7 @@ std::string too_old(int device, int capability) {
     return std::to_string(number / 10) + "." + std::to_string(number % 10);
   };
   return "GPU too old: device " + std::to_string(device) + " (" + properties.name +
-         ") has compute capability " + text_of(capability) + " and this plugin needs " +
+         ") has compute capability " + text_of(capability) + ", but this plugin needs " +
          text_of(kLeastCapability) + " or later";
 }
 
@@ -184,11 +184,11 @@ std::string count_devices(int& count) {
   int driver = 0;
   count = 0;
   (void)cudaDriverGetVersion(&driver);
-  if (driver == 0) return "no driver: libcuda.so.1 of an NVIDIA driver was not found or does not load";
+  if (driver == 0) return "no driver: libcuda.so.1 of an NVIDIA driver was not found or failed to load";
   if (driver < kNeededDriver) {
     const std::string module = kernel_module_version();
     return "driver too old: " + (module.empty() ? "it" : "version " + module) + " supports CUDA " +
-           cuda_version(driver) + " and this plugin needs CUDA " + cuda_version(kNeededDriver) + " (" +
+           cuda_version(driver) + ", but this plugin needs CUDA " + cuda_version(kNeededDriver) + " (" +
            (kNeededDriver >= 13000 ? "driver 580" : "driver 530") + " or later)";
   }
   const cudaError_t error = cudaGetDeviceCount(&count);

@@ -40,8 +40,8 @@ void CudaMarker::require_time() const {
   if (!captured_) return;
   throw DeviceFailure(Status(
       ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
-      "event was recorded while a CUDA graph was captured, so it is a point in the graph and not in time; "
-      "record it outside of captures to ask for it, wait for it or measure with it"));
+      "event was recorded while a CUDA graph was captured, so it is a point in the graph, not in time; to "
+      "query it, wait for it or measure with it, record it outside of captures"));
 }
 
 WaitResult CudaMarker::synchronize(Deadline deadline) {
@@ -83,8 +83,8 @@ std::optional<uint64_t> CudaQueue::enqueue(Task&& task) {
   const bool capturing = is_capturing();
   if (capturing && task.on_host) {
     throw DeviceFailure(Status(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
-                               text("stream is being captured into a CUDA graph, which cannot take ",
-                                    task.name, "; call it before the capture begins or after its end")));
+                               text("stream is being captured into a CUDA graph, which cannot contain ",
+                                    task.name, "; call it before or after the capture")));
   }
   if (!capturing && tasks_ % kTasksPerMark == 0 && !pending_.empty()) {
     (void)mark(lock);
@@ -229,7 +229,7 @@ bool CudaQueue::wait_for(std::shared_ptr<Marker> marker) {
     throw DeviceFailure(
         Status(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
                "event was recorded while a CUDA graph was captured, and stream cannot join the capture; only "
-               "streams that openaclnnCreateStreamFromNative returned can"));
+               "streams that openaclnnCreateStreamFromNative returned can join it"));
   }
   driver_.call(&PluginTable::wait_event, stream_, awaited->event_->handle);
   if (!is_capturing()) ++appended_;

@@ -42,7 +42,7 @@ Status require_kernel_for(const Argument& argument, std::span<const aclDataType>
   if (std::ranges::find(compiled, argument.dtype()) != compiled.end()) return {};
   return {ACLNN_ERR_INNER,
           text("internal error: ", argument.name, " has dtype ", dtype_name(argument.dtype()),
-               ", which no kernel is compiled for; the checks must refuse it")};
+               ", which no kernel is compiled for; the checks should have rejected it")};
 }
 
 Status require_extents(std::initializer_list<const Argument*> arguments) {

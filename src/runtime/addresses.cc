@@ -292,8 +292,8 @@ Status require_own_workspace(const AccessedTensors& tensors, uint64_t bytes, con
 Status require_known_memory(const AccessedTensors& tensors, uint64_t workspace_bytes, const void* workspace) {
   const auto outside = [](const std::string& name, uint64_t bytes) -> Status {
     return {ACLNN_ERR_PARAM_INVALID,
-            text(name, " needs ", bytes, " bytes that do not lie inside one live block of aclrtMalloc or ",
-                 "aclrtMallocHost; strict mode accepts no other memory")};
+            text(name, " needs ", bytes, " bytes that are not inside one live block of aclrtMalloc or ",
+                 "aclrtMallocHost; strict mode does not accept other memory")};
   };
   for (const AccessedTensor& tensor : tensors) {
     const size_t bytes = tensor.end - tensor.begin;

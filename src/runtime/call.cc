@@ -20,10 +20,10 @@ int Call::add(const Parameter& parameter) {
 Status Call::lacks_places() const {
   if (parameters.size() > kMaxParameters) {
     return {ACLNN_ERR_INNER, text(op->name, " has ", parameters.size(),
-                                  " tensors and lists; an executor has places for ", kMaxParameters)};
+                                  " tensors and lists; an executor holds at most ", kMaxParameters)};
   }
   return {ACLNN_ERR_INNER, text(op->name, " writes ", written_tensors(),
-                                " tensors outside of lists; a task has places for ", kMaxOutputs)};
+                                " tensors outside of lists; a task holds at most ", kMaxOutputs)};
 }
 
 }  // namespace openaclnn

@@ -148,8 +148,8 @@ Status check_config_file(const char* path) {
   contents.resize(filled);
   JsonReader reader(contents);
   if (reader.whole_text_is_json()) return {};
-  return {ACL_ERROR_PARSE_FILE, text("configPath '", path, "' is not JSON nested at most ", kMaxDepth,
-                                     " levels deep (first problem near byte ", reader.position(), ")")};
+  return {ACL_ERROR_PARSE_FILE, text("configPath '", path, "' is not valid JSON with at most ", kMaxDepth,
+                                     " levels of nesting (first error near byte ", reader.position(), ")")};
 }
 
 }  // namespace openaclnn

@@ -32,7 +32,7 @@ Platform* make(PlatformKind kind) {
   if (choice == DeviceChoice::cpu) return without_cuda("not looked for: OPENACLNN_DEVICE is cpu");
   std::unique_ptr<Platform> cuda(make(PlatformKind::cuda));
   if (choice == DeviceChoice::cuda || !cuda->devices.empty()) return cuda.release();
-  log_message(LogLevel::info, text("no CUDA platform: ", cuda->why_none));
+  log_message(LogLevel::info, cuda->why_none);
   return without_cuda(cuda->why_none);
 }
 

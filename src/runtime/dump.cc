@@ -220,14 +220,14 @@ void dump_call(const CallRecord& record, const char* operator_name, const std::s
   if (number >= kMostDumps) {
     if (number == kMostDumps)
       log_message(LogLevel::warn,
-                  text("OPENACLNN_DUMP: ", kMostDumps, " calls are kept, later ones are not"));
+                  text("OPENACLNN_DUMP: ", kMostDumps, " calls were saved; later calls are not saved"));
     return;
   }
   (void)mkdir(dump_folder().c_str(), 0777);
   const std::string folder = text(dump_folder(), "/", getpid(), "-", number, "-", operator_name);
   if (mkdir(folder.c_str(), 0777) != 0) {
     log_message(LogLevel::error,
-                text("OPENACLNN_DUMP: '", folder, "' cannot be made: ", std::strerror(errno)));
+                text("OPENACLNN_DUMP: '", folder, "' cannot be created: ", std::strerror(errno)));
     return;
   }
   Json json;

@@ -96,7 +96,7 @@ Status synchronize_event(void* handle, Deadline deadline) {
   Marker& marker = *event.latest;
   if (marker.synchronize(deadline) == WaitResult::timed_out) {
     return {ACL_ERROR_RT_EVENT_SYNC_TIMEOUT,
-            "timeout expired: event was not reached in time; the stream's work goes on"};
+            "timeout expired: event has not been reached; the stream's tasks continue to run"};
   }
   if (std::optional<std::string> sentence = marker.fault_cell->take(marker.task_number)) {
     return fault_status(std::move(*sentence));
@@ -109,8 +109,8 @@ Result<float> elapsed_milliseconds(void* start_handle, void* end_handle) {
   OPENACLNN_TRY_ASSIGN(end, look_up("endEvent", end_handle));
   const auto unusable = [](const char* name, const Event& event) -> Status {
     const char* why = event.latest == nullptr     ? " was never recorded"
-                      : !event.timed              ? " was created with flags that keep no time"
-                      : !event.latest->complete() ? " is not reached yet"
+                      : !event.timed              ? " was created with flags that disable timing"
+                      : !event.latest->complete() ? " has not been reached yet"
                                                   : nullptr;
     if (why == nullptr) return {};
     return {ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID,

@@ -53,8 +53,8 @@ Result<Snapshot> use_executor(const Operator& op, aclOpExecutor* handle) {
   if (snapshot.call == nullptr) return stale_executor(handle);
   if (snapshot.call->op != &op) {
     return Status(ACLNN_ERR_PARAM_INVALID,
-                  text("executor was made by ", snapshot.call->op->name,
-                       "GetWorkspaceSize; it must be run by ", snapshot.call->op->name));
+                  text("executor was created by ", snapshot.call->op->name,
+                       "GetWorkspaceSize; it must be passed to ", snapshot.call->op->name));
   }
   return snapshot;
 }
@@ -90,7 +90,7 @@ Result<size_t> parameter_at(const Call& call, ParameterSet set, const char* inde
 Status wrong_kind(const Parameter& parameter, const char* index_name, size_t index) {
   return {ACLNN_ERR_PARAM_INVALID, text(index_name, " is ", index, ", which is ", parameter.name,
                                         parameter.is_list ? ", a list; use aclSetDynamicTensorAddr"
-                                                          : ", no list; use aclSetTensorAddr")};
+                                                          : ", not a list; use aclSetTensorAddr")};
 }
 
 // Sets the address in the executor with change(executor), then in the tensor object. All steps that can fail

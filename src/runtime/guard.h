@@ -47,7 +47,8 @@ int guard(const char* function, WallCodes codes, Body&& body) noexcept {
     add_error_line(function, error.what(), codes.internal);
     return codes.internal;
   } catch (...) {
-    add_error_line(function, "an unknown exception was stopped at the library's border", codes.internal);
+    add_error_line(function, "an exception of unknown type was caught at the library's boundary",
+                   codes.internal);
     return codes.internal;
   }
 }

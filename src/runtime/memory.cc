@@ -100,7 +100,7 @@ Status free_block(void* address, MemorySpace space) {
   if (entry.empty()) {
     return {ACL_ERROR_RT_PARAM_INVALID,
             text(name, " is not the start of a live block; it must be an address that ",
-                 host ? "aclrtMallocHost" : "aclrtMalloc", " returned and that was not freed yet")};
+                 host ? "aclrtMallocHost" : "aclrtMalloc", " returned and that has not been freed")};
   }
   const Block block = entry.mapped();
   Device& device = device_of(block.device);
@@ -122,7 +122,7 @@ Status free_block(void* address, MemorySpace space) {
   release();
   if (damage.empty()) return {};
   // Many programs ignore the result of a free, so the message is also logged.
-  damage = text(name, " (", address_text(address), ") is freed, but ", damage);
+  damage = text(name, " (", address_text(address), ") was freed, but ", damage);
   log_message(LogLevel::error, damage);
   return {ACL_ERROR_RT_PARAM_INVALID, std::move(damage)};
 }
@@ -132,9 +132,10 @@ Status check_range(const char* name, const void* address, size_t bytes, RangeOwn
   const bool may_be_unknown = owner == RangeOwner::host || environment().check != CheckMode::strict;
   if (bytes_left ? bytes <= *bytes_left : may_be_unknown) return {};
   if (!bytes_left) {
-    return {ACL_ERROR_RT_PARAM_INVALID,
-            text(name, " (", address_text(address),
-                 ") lies in no live block; in strict mode device memory must come from ", "aclrtMalloc")};
+    return {
+        ACL_ERROR_RT_PARAM_INVALID,
+        text(name, " (", address_text(address),
+             ") is not inside a live block; in strict mode device memory must come from ", "aclrtMalloc")};
   }
   return {ACL_ERROR_RT_PARAM_INVALID, text(name, " has ", *bytes_left, " bytes to the end of its block but ",
                                            bytes, " bytes are accessed")};

@@ -83,7 +83,7 @@ void finalize_everything() {
 }
 
 Status not_initialised() {
-  return {ACL_ERROR_REPEAT_FINALIZE, "aclInit was not called, or everything was finalized already"};
+  return {ACL_ERROR_REPEAT_FINALIZE, "aclInit was not called, or the process was already finalized"};
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ void log_refusal(const char* function, std::string_view sentence, int code) noex
     case Seen::before: return;
     case Seen::table_full:
       static constexpr std::string_view kNote =
-          "openaclnn: 1024 different messages of refused calls were written; further ones are left out\n";
+          "openaclnn: 1024 different messages about rejected calls were logged; further ones are omitted\n";
       if (!table_was_full.exchange(true)) write_to_stderr(kNote);
   }
 }

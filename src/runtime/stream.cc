@@ -100,7 +100,7 @@ Result<std::shared_ptr<Stream>> find_stream_of_device(aclrtStream stream) {
   if (found.stream->device != found.context_device) {
     return Status(ACL_ERROR_RT_STREAM_CONTEXT,
                   text("stream belongs to device ", found.stream->device,
-                       " but the current context to device ", found.context_device));
+                       " but the current context belongs to device ", found.context_device));
   }
   return std::move(found.stream);
 }
@@ -120,8 +120,8 @@ Result<void*> wrap_stream(void* native) {
     if (queue != nullptr) return queue;
     return Status(
         ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
-        "nativeStream cannot be wrapped: the CPU platform has no streams of its own kind; native streams "
-        "are those of CUDA, with OPENACLNN_DEVICE=cuda");
+        "nativeStream cannot be wrapped: the CPU platform has no native streams; only CUDA streams can be "
+        "wrapped, with OPENACLNN_DEVICE=cuda");
   });
 }
 
@@ -133,8 +133,8 @@ Status destroy_stream(void* handle, bool drop_pending) {
       handle, [](const Stream& candidate) { return !candidate.is_default; });
   if (stream == nullptr) {
     return {ACL_ERROR_RT_INVALID_HANDLE,
-            text("stream is not a live stream of aclrtCreateStream (", address_text(handle),
-                 "); default streams end with their context")};
+            text("stream is not a live stream that aclrtCreateStream returned (", address_text(handle),
+                 "); default streams are destroyed with their context")};
   }
   retire_stream(*stream, drop_pending);
   return {};

@@ -18,7 +18,7 @@ namespace openaclnn {
 Status synchronize_stream(const Stream& stream, Deadline deadline) {
   if (stream.queue->synchronize(deadline) == WaitResult::timed_out) {
     return {ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
-            text("timeout expired: stream ", stream.number, " was not done in time; its work goes on")};
+            text("timeout expired: stream ", stream.number, " has not finished; its tasks continue to run")};
   }
   if (std::optional<std::string> sentence = stream.queue->fault_cell->take())
     return fault_status(std::move(*sentence));
@@ -37,7 +37,7 @@ Status synchronize_device(const char* function, Deadline deadline) {
   for (const std::shared_ptr<Stream>& stream : streams) {
     if (stream->queue->synchronize(deadline) == WaitResult::timed_out) {
       return {ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
-              text("timeout expired: device ", device, " was not done in time; its work goes on")};
+              text("timeout expired: device ", device, " has not finished; its tasks continue to run")};
     }
   }
   std::vector<std::shared_ptr<FaultCell>> cells;
@@ -60,8 +60,9 @@ Status synchronize_device(const char* function, Deadline deadline) {
 
 Result<Deadline> deadline_after(int32_t milliseconds) {
   if (milliseconds < -1) {
-    return Status(ACL_ERROR_RT_PARAM_INVALID, text("timeout is ", milliseconds,
-                                                   "; it must be -1 (no limit) or a number of milliseconds"));
+    return Status(
+        ACL_ERROR_RT_PARAM_INVALID,
+        text("timeout is ", milliseconds, "; it must be -1 (no limit) or at least 0 (milliseconds)"));
   }
   if (milliseconds == -1) return Deadline{};
   return Deadline{Clock::now() + std::chrono::milliseconds(milliseconds)};

@@ -43,7 +43,7 @@ void flush() {
     const ssize_t count = write(trace->file, trace->buffer.data() + written, trace->buffer.size() - written);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
-      log_message(LogLevel::error, text("the trace ends here: ", std::strerror(errno)));
+      log_message(LogLevel::error, text("the trace is incomplete: ", std::strerror(errno)));
       close(trace->file);
       trace->file = -1;
     } else {

@@ -86,7 +86,10 @@ class OpsTest(CliTest):
         text = self.run_cli("ops").stdout
         for name in OPERATORS:
             self.assertRegex(text, rf"(?m)nn{name.removesuffix('V2')} .*FLOAT, FLOAT16, BF16")
-            self.assertIn("## Arguments", self.run_cli("ops", name).stdout)
+            printed = self.run_cli("ops", name).stdout
+            self.assertIn("## Arguments", printed)
+            self.assertNotIn("](", printed, "a link in Markdown")
+            self.assertRegex(printed, r"\b(aclnnop|openaclnn)/\w+\.h\b", "the text of a link")
         page = json.loads(self.run_cli("ops", "embedding", "--json").stdout)
         self.assertEqual(len(page["arguments"][0]["dtypes"]), 12)
         self.assertIn("aclnnEmbeddingGetWorkspaceSize", page["c"])

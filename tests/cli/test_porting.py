@@ -15,6 +15,11 @@ class ExplainTest(CliTest):
             self.assertIn("bad data", self.run_cli("explain", word).stdout)
         self.assertEqual(json.loads(self.run_cli("explain", "161002", "--json").stdout)["name"], "ACLNN_ERR_PARAM_INVALID")
 
+    def test_links_are_printed_as_their_texts(self):
+        self.assertIn("only as a name in cann-compat, without an operator (porting.md)\n", self.run_cli("explain", "561003").stdout)
+        for words in (["explain"], ["explain", "--json"], ["explain", "507899"]):
+            self.assertNotIn("](", self.run_cli(*words).stdout, words)
+
     def test_every_row_of_the_page_is_a_code(self):
         page = (ROOT / "docs" / "errors.md").read_text()
         returned, foreign = (re.findall(r"^\| (\d{6}) \| `(\w+)` \|", part, re.M) for part in
@@ -114,7 +119,7 @@ class CompatCheckTest(CliTest):
         (self.folder / "fine.cpp").write_text('#include "acl/acl.h"\nint main() { return aclInit(nullptr); }\n')
         (self.folder / "Makefile").write_text("LDLIBS = -lascendcl -lhccl\n")
         told = self.run_cli("compat-check", "fine.cpp", "Makefile", code=1).stdout
-        self.assertEqual(told, "in cann-compat: ascendcl\nmissing  what        where\nlibrary  libhccl.so  Makefile:1\n")
+        self.assertEqual(told, "in cann-compat: ascendcl\nkind     missing     used in\nlibrary  libhccl.so  Makefile:1\n")
 
     def test_odd_build_files(self):
         for text in ("", "target_link_libraries(", "target_link_libraries()", "set(A ${A} ${A})\nlink_libraries(${A} ascendcl)",

@@ -122,7 +122,7 @@ class MisspeltWordsTest(ShellTest):
     def test_variables(self):
         done = self.run_cli("doctor", "--json", code=1, OPENACLNN_NUM_THREAD="2")
         self.assertIn("OPENACLNN_NUM_THREADS", json.loads(done.stdout)["problems"][0]["remedy"])
-        self.assertEqual(done.stderr, "openaclnn: OPENACLNN_NUM_THREAD is not a setting; did you mean OPENACLNN_NUM_THREADS?\n")
+        self.assertEqual(done.stderr, "openaclnn: unknown setting OPENACLNN_NUM_THREAD; did you mean OPENACLNN_NUM_THREADS?\n")
 
 
 class TraceTest(ShellTest):

@@ -277,7 +277,7 @@ TEST_F(Captures, TakeNoHostFunctions) {
   const aclrtEvent event = new_event();
   expect(0, aclrtRecordEvent(event, wrapped));
   begin_capture();
-  expect(207000, aclrtResetEvent(event, wrapped), {"cannot take aclrtResetEvent"});
+  expect(207000, aclrtResetEvent(event, wrapped), {"cannot contain aclrtResetEvent"});
   end_capture();
   expect(0, aclrtResetEvent(event, wrapped));
   expect(0, aclrtDestroyEvent(event));

@@ -67,7 +67,7 @@ TEST_F(Control, EventsTellTheirState) {
   expect(0, aclrtQueryEventStatus(end, &status));
   EXPECT_EQ(status, ACL_EVENT_RECORDED_STATUS_NOT_READY);
   float milliseconds = 0;
-  expect(107006, aclrtEventElapsedTime(&milliseconds, start, end), {"not reached yet"});
+  expect(107006, aclrtEventElapsedTime(&milliseconds, start, end), {"not been reached yet"});
   expect(507047, aclrtSynchronizeEventWithTimeout(end, 20), {"timeout expired"});
   fake("");
   expect(0, aclrtSynchronizeEventWithTimeout(end, 60000));

@@ -103,7 +103,33 @@ def pictures_of(texts):
             for target in re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", text) if "://" not in target}
 
 
+STATED_VERSION = {  # file: the pattern of each place where it states the version of openaclnn
+    "CITATION.cff": r"^version: (.*)$",
+    "CHANGELOG.md": r"\A(?:(?!^## ).*\n)*## \[(.*?)\]",  # its newest entry
+    "docs/faq.md": r"\b[Vv]ersion (\d+\.\d+\.\d+)",
+    "docs/installation.md": r"^openaclnn    (\S+), ",
+    "docs/why.md": r"\b[Vv]ersion (\d+\.\d+\.\d+)",
+}
+
+
+def other_versions(texts, version):
+    """Returns {file: what it states} for files that state no version or another one."""
+    stated = {name: re.findall(pattern, texts[name], re.M) for name, pattern in STATED_VERSION.items()}
+    return {name: found for name, found in stated.items() if set(found) != {version}}
+
+
 class Facts(unittest.TestCase):
+    def test_the_version_is_the_same_everywhere(self):
+        version = re.search(r"^project\(openaclnn VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
+        told = subprocess.run([BUILD / "bin" / "openaclnn", "--version"], capture_output=True, text=True).stdout
+        self.assertEqual(told, version + "\n")
+        texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in STATED_VERSION}
+        self.assertEqual(other_versions(texts, version), {})
+        for name, text in texts.items():
+            with self.subTest(name):
+                self.assertEqual(other_versions({**texts, name: text.replace(version, "9.9.9", 1)}, version).keys(), {name})
+                self.assertEqual(other_versions({**texts, name: text.replace(version, "")}, version).keys(), {name})
+
     def test_signatures_are_those_of_the_headers(self):
         known = prototypes()
         self.assertGreater(len(known), 100)

@@ -65,8 +65,9 @@ TEST(PlanContext, DecidesWhetherEveryTokenMustBeInASequence) {
   for (const CheckMode lenient : {CheckMode::report, CheckMode::silent})
     EXPECT_TRUE(find_sequences(args, PlanContext{.check = lenient}).ok());
   const auto refused = find_sequences(args, PlanContext{.check = CheckMode::strict});
-  EXPECT_NE(refused.status().sentence().find("OPENACLNN_CHECK=strict wants every token in a sequence"),
-            std::string::npos)
+  EXPECT_NE(
+      refused.status().sentence().find("OPENACLNN_CHECK=strict requires every token to be in a sequence"),
+      std::string::npos)
       << refused.status().sentence();
 }
 

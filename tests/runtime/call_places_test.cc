@@ -67,7 +67,7 @@ TEST(CallRoom, TwelveParametersAndFourOutputsFit) {
 }
 
 TEST(CallRoom, AThirteenthParameterIsRefused) {
-  const std::string places = " tensors and lists; an executor has places for 12";
+  const std::string places = " tensors and lists; an executor holds at most 12";
   expect_refused({13}, "has 13" + places);
   expect_refused({.lists = 13}, "has 13" + places);
   expect_refused({.inputs = 9, .outputs = 4}, "has 13" + places);
@@ -75,7 +75,7 @@ TEST(CallRoom, AThirteenthParameterIsRefused) {
 }
 
 TEST(CallRoom, AFifthOutputIsRefused) {
-  const std::string places = " tensors outside of lists; a task has places for 4";
+  const std::string places = " tensors outside of lists; a task holds at most 4";
   expect_refused({.outputs = 5}, "writes 5" + places);
   expect_refused({.inputs = 1, .outputs = 11}, "writes 11" + places);
 }

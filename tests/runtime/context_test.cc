@@ -344,7 +344,7 @@ TEST_F(ConfigFileTest, JsonOfEveryKind) {
     expect_init(100006, bad);
   }
   const std::string path = file("{\"a\": 1,}");
-  expect(100006, aclInit(path.c_str()), {path, "is not JSON", "byte "});
+  expect(100006, aclInit(path.c_str()), {path, "is not valid JSON", "byte "});
 }
 
 TEST_F(ConfigFileTest, FilesThatCannotBeRead) {

@@ -75,8 +75,8 @@ TEST(EnvTest, MisspeltNamesGiveOneMessage) {
                               {"SOCNAME", "SOC_NAME"}};
   for (const auto& [name, meant] : misspelt) {
     const std::string output = output_with({{"OPENACLNN_" + name, "1"}});
-    EXPECT_EQ(occurrences(output, "openaclnn: OPENACLNN_" + name +
-                                      " is not a setting; did you mean OPENACLNN_" + meant + "?\n"),
+    EXPECT_EQ(occurrences(output, "openaclnn: unknown setting OPENACLNN_" + name +
+                                      "; did you mean OPENACLNN_" + meant + "?\n"),
               1u)
         << output;
     EXPECT_EQ(occurrences(output, "openaclnn: "), 1u) << output;

@@ -157,7 +157,7 @@ TEST_F(EventTest, ElapsedTime) {
   Gate gate;
   expect(0, gate.enqueue(stream));
   expect(0, aclrtRecordEvent(end, stream));
-  expect(107006, aclrtEventElapsedTime(&ms, event, end), {"endEvent is not reached yet"});
+  expect(107006, aclrtEventElapsedTime(&ms, event, end), {"endEvent has not been reached yet"});
   EXPECT_EQ(ms, -1.0f);
   gate.open();
   expect(0, aclrtSynchronizeStream(stream));
@@ -193,7 +193,7 @@ TEST_F(EventTest, FlagsDecideWhetherTimesAreKept) {
       if (c.timed) {
         expect(0, aclrtEventElapsedTime(&ms, flagged, flagged));
       } else {
-        expect(107006, aclrtEventElapsedTime(&ms, flagged, flagged), {"keep no time"});
+        expect(107006, aclrtEventElapsedTime(&ms, flagged, flagged), {"disable timing"});
       }
       expect(0, aclrtDestroyEvent(flagged));
     }

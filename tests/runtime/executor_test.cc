@@ -93,7 +93,7 @@ TEST_F(ExecutorTest, FailingPhase2ConsumesOneShots) {
 
   plan_bad(nothing);
   expect(161002, aclnnEmbedding(nullptr, 0, executor, stream),
-         {"aclnnEmbedding: executor was made by aclnnApplyFusedEmaAdamGetWorkspaceSize"});
+         {"aclnnEmbedding: executor was created by aclnnApplyFusedEmaAdamGetWorkspaceSize"});
   expect_dead(executor);
 
   plan_bad(nothing);

@@ -74,7 +74,7 @@ TEST_F(FaultStrictTest, OnlyKnownMemory) {
     for (void* address : {static_cast<void*>(foreign), freed}) {
       std::vector<void*> data = pieces();
       data[k] = address;
-      expect(161002, run(data), {names[k], "do not lie inside one live block"});
+      expect(161002, run(data), {names[k], "are not inside one live block"});
     }
   }
   std::vector<void*> data = pieces();
@@ -98,12 +98,12 @@ TEST_F(FaultStrictTest, OnlyKnownMemory) {
 TEST_F(FaultStrictTest, DeviceSidesOfCopiesAndFillsToo) {
   char foreign[64] = {};
   expect(107000, aclrtMemcpy(foreign, 64, block, 64, ACL_MEMCPY_HOST_TO_DEVICE),
-         {"dst (0x", "lies in no live block"});
+         {"dst (0x", "is not inside a live block"});
   expect(107000, aclrtMemcpy(block, 64, foreign, 64, ACL_MEMCPY_DEVICE_TO_HOST),
-         {"src (0x", "lies in no live block"});
+         {"src (0x", "is not inside a live block"});
   expect(107000, aclrtMemcpy(block, 32, foreign, 32, ACL_MEMCPY_DEVICE_TO_DEVICE), {"src (0x"});
   expect(107000, aclrtMemcpyAsync(foreign, 64, block, 64, ACL_MEMCPY_DEVICE_TO_DEVICE, stream), {"dst (0x"});
-  expect(107000, aclrtMemset(foreign, 64, 0, 64), {"devPtr (0x", "lies in no live block"});
+  expect(107000, aclrtMemset(foreign, 64, 0, 64), {"devPtr (0x", "is not inside a live block"});
   expect(107000, aclrtMemsetAsync(foreign, 64, 0, 64, stream));
   expect(0, aclrtMemcpy(block, 64, foreign, 64, ACL_MEMCPY_HOST_TO_DEVICE));
   expect(0, aclrtMemcpy(foreign, 64, block, 64, ACL_MEMCPY_DEVICE_TO_HOST));

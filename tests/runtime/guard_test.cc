@@ -77,9 +77,9 @@ TEST_F(GuardTest, OneByteBehindTheEndIsFound) {
     ASSERT_TRUE(is_margin(block + bytes));
     block[bytes] = 7;
     expect(107000, kind.free(block),
-           {kind.pointer, "is freed", "byte " + std::to_string(bytes) + " was written to",
-            "the block has " + std::to_string(bytes) + " bytes", "behind its end"});
-    expect(107000, kind.free(block), {"not freed yet"});
+           {kind.pointer, "was freed", "past its end", "byte " + std::to_string(bytes) + " was written to",
+            "the block has " + std::to_string(bytes) + " bytes"});
+    expect(107000, kind.free(block), {"has not been freed"});
   });
 }
 
@@ -89,7 +89,7 @@ TEST_F(GuardTest, OneByteBeforeTheStartIsFound) {
     if (!is_margin(block - 1)) return expect(0, kind.free(block));
     ++margins;
     block[-1] = 7;
-    expect(107000, kind.free(block), {"the byte 1 before the block", "before its start"});
+    expect(107000, kind.free(block), {"before its start", "byte -1 was written to"});
     (void)bytes;
   });
   EXPECT_GT(margins, 20);
@@ -124,9 +124,9 @@ TEST_F(GuardTest, DoubleAndForeignFreesAreRefused) {
   expect(107000, aclrtFree(static_cast<char*>(block) + 1), {"not the start of a live block"});
   expect(107000, aclrtFree(host), {"aclrtMalloc returned"});
   expect(0, aclrtFree(block));
-  expect(107000, aclrtFree(block), {"devPtr is not the start of a live block", "not freed yet"});
+  expect(107000, aclrtFree(block), {"devPtr is not the start of a live block", "has not been freed"});
   expect(0, aclrtFreeHost(host));
-  expect(107000, aclrtFreeHost(host), {"not freed yet"});
+  expect(107000, aclrtFreeHost(host), {"has not been freed"});
 }
 
 // The pool may return more bytes than requested, as the interface says; here every byte counts.

@@ -51,12 +51,12 @@ TEST_F(Phase2Test, TheFirstFailingCheckDecides) {
     expect(561000, aclnnEmbedding(nullptr, 0, reinterpret_cast<aclOpExecutor*>(t1), stale_stream),
            {"not live"});
     expect(161002, aclnnEmbedding(nullptr, 0, executor, stale_stream),
-           {"was made by aclnnApplyFusedEmaAdam"});
+           {"was created by aclnnApplyFusedEmaAdam"});
     expect(107002, aclnnApplyFusedEmaAdam(nullptr, 0, executor, stale_stream), {"no current context"});
   }).join();
   expect(107017, aclnnApplyFusedEmaAdam(nullptr, 0, executor, stale_stream), {"stream is not a live stream"});
   expect(0, aclrtSetDevice(1));
-  expect(107003, run(executor), {"stream belongs to device 0 but the current context to device 1"});
+  expect(107003, run(executor), {"stream belongs to device 0 but the current context belongs to device 1"});
   expect(0, aclrtResetDevice(1));
   expect(0, aclrtSetDevice(0));
   expect(0, aclrtResetDevice(0));

@@ -49,7 +49,7 @@ TEST(RefusalLogTest, AThousandTextsAreRemembered) {
   const std::vector<std::string> lines = lines_of("many");
   ASSERT_EQ(lines.size(), 1025u);
   EXPECT_EQ(lines.back(),
-            "openaclnn: 1024 different messages of refused calls were written; further ones are left out");
+            "openaclnn: 1024 different messages about rejected calls were logged; further ones are omitted");
 }
 
 TEST(RefusalLogTest, AChildWritesWhatIsNew) {

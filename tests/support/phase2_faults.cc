@@ -35,7 +35,7 @@ void add_call_faults(std::vector<LaunchFault>& list) {
       executor(Executor::foreign_bits));
   add("executor consumed or destroyed", 561000, "executor is not live", "executor",
       executor(Executor::destroyed));
-  add("executor made by another operator", 161002, "executor was made by ", "executor",
+  add("executor made by another operator", 161002, "executor was created by ", "executor",
       executor(Executor::of_another_operator));
   add("no current context on this thread", 107002, "no current context", "context",
       [](LaunchArguments& a) { a.has_context = false; });

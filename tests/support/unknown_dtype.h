@@ -14,8 +14,9 @@ inline void expect_refused_by_plan(const openaclnn::Result<openaclnn::Call>& pla
                                    const std::string& dtype) {
   ASSERT_FALSE(planned.ok()) << name;
   EXPECT_EQ(planned.status().code(), ACLNN_ERR_INNER) << name;
-  EXPECT_EQ(planned.status().sentence(), "internal error: " + name + " has dtype " + dtype +
-                                             ", which no kernel is compiled for; the checks must refuse it");
+  EXPECT_EQ(planned.status().sentence(),
+            "internal error: " + name + " has dtype " + dtype +
+                ", which no kernel is compiled for; the checks should have rejected it");
 }
 
 }  // namespace openaclnn_test

@@ -1,4 +1,5 @@
 """The tools of a layer: builds presets, runs programs under a time limit, and reads the figures that they print."""
+import fnmatch
 import os
 import pathlib
 import re
@@ -29,6 +30,18 @@ class Output:
 
     def figures(self):
         return {name: float(value) for name, value in FIGURE.findall(self.text)}
+
+
+RAN = re.compile(r"^\[ RUN      \] (\S+)", re.M)  # a test that a GoogleTest program runs
+
+
+def idle_patterns(command, text):
+    """Returns the patterns of the command's --gtest_filter for which the program's output names no test. GoogleTest itself passes without tests, so
+    a renamed test would go unnoticed."""
+    filters = [word.removeprefix("--gtest_filter=") for word in command if word.startswith("--gtest_filter=")]
+    ran = RAN.findall(text)
+    patterns = [pattern for given in filters for pattern in (given.partition("-")[0] or "*").split(":")]
+    return [pattern for pattern in patterns if not fnmatch.filter(ran, pattern)]
 
 
 FULL_DEEP_HOURS = 9  # duration of --deep on two cores when nothing shortens it
@@ -105,6 +118,8 @@ class Workshop:
         if bad:
             how = f"was killed by signal {-output.status}" if output.status < 0 else f"exited with {output.status}"
             raise Failure(f"{pathlib.Path(command[0]).name} {how}")
+        if idle := idle_patterns(command, output.text):
+            raise Failure(f"{pathlib.Path(command[0]).name} has no test that matches {' or '.join(idle)}")
         return output
 
     def run_shares(self, commands, seconds, env=None):

@@ -32,6 +32,8 @@ LAYERS = {
     "broken": 'raise KeyError("a figure that was not printed")',
     "figures": '''out = workshop.run(["printf", "figure a 12\\\\nfigure b -1.5e+3\\\\nfigure c x\\\\n figure d 1\\\\nfigure e 1 2\\\\n"], seconds=20)
     return Result(repr(sorted(out.figures().items())), met=True)''',
+    "tests": 'return Result(workshop.run(["./program", "--gtest_filter=*One*:Suite.Two"], seconds=20).text, met=True)',
+    "others": 'return Result(workshop.run(["./program", "--gtest_filter=-*One*"], seconds=20).text, met=True)',
     "depth": 'return Result(str(workshop.pick(fast=1, standard=2, deep=3)), met=True)',
     "share": 'return Result(str(workshop.pick(fast=1, standard=2, deep=workshop.shorten(900))), met=True)',
     "slow": 'return Result("ran", met=True)',
@@ -98,6 +100,19 @@ class Check(unittest.TestCase):
 
     def test_figures_are_whole_lines_with_one_number(self):
         self.assertEqual(self.row("figures")[0]["figure"], "[('a', 12.0), ('b', -1500.0)]")
+
+    def test_each_pattern_of_a_filter_needs_a_test(self):
+        ran = {"one": "[ RUN      ] Suite.One/3", "two": "[ RUN      ] Suite.Two", "none": "[==========] Running 0 tests from 0 test suites."}
+        for layer, printed, missing in (("tests", "one two", ""), ("tests", "one", "Suite.Two"), ("tests", "two", "*One*"),
+                                        ("tests", "none", "*One* or Suite.Two"), ("others", "two", ""), ("others", "none", "*")):
+            with self.subTest(layer=layer, printed=printed):
+                program = self.root / "program"
+                program.write_text("#!/bin/sh\n" + "".join(f"echo '{ran[word]}'\n" for word in printed.split()))
+                program.chmod(0o755)
+                row, _ = self.row(layer)
+                self.assertEqual(row["met"], not missing, row)
+                if missing:
+                    self.assertEqual(row["figure"], f"program has no test that matches {missing}")
 
     def test_depth(self):
         for options, figure in (((), "2"), (("--fast",), "1"), (("--deep",), "3")):

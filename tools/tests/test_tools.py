@@ -271,7 +271,7 @@ class NewOp(unittest.TestCase):
     def test_every_list_has_it(self):
         code, output = self.new_op("mean_rows")
         self.assertEqual(code, 0, output)
-        self.assertIn("build/release/bin/mean_rows_test", output)
+        self.assertIn("./dev test --only=mean_rows\n", output)
         operators = [line for line in (self.root / "src/ops/ops.def").read_text().splitlines() if line[:2] != "//"]
         self.assertIn("OPENACLNN_OPERATOR(mean_rows, MeanRows)", operators)
         self.assertEqual(operators, sorted(operators))

@@ -26,12 +26,11 @@ std::string describe_fault(const Fault& fault) {
   const std::string entry = text("groupIdxOptional[", fault.position, "] = ", fault.value);
   const auto because = [&](const Fault& f) -> std::string {
     switch (f.kind) {
-      case kEntryNegative: return text(entry, " is negative; entries are in [0, ", f.limit, "]");
+      case kEntryNegative: return text(entry, " is negative; entries must be in [0, ", f.limit, "]");
       case kEntryDecreases:
         return text(entry, " is below groupIdxOptional[", f.position - 1, "] = ", f.limit,
                     "; group ends must not decrease");
-      case kEndBeyondRows:
-        return text(entry, " exceeds ", f.limit, ", the number of rows of gradY, where a group may end");
+      case kEndBeyondRows: return text(entry, " exceeds ", f.limit, ", the number of rows of gradY");
       default:
         return text(entry, " makes the sum of the group sizes exceed ", f.limit,
                     ", the number of rows of gradY");
@@ -40,7 +39,7 @@ std::string describe_fault(const Fault& fault) {
   if (fault.kind == kRowsLeft) {
     return text("the last group, groupIdxOptional[", fault.position, "], ends at row ", fault.value,
                 " but gradY has ", fault.limit,
-                " rows; strict mode wants every row in a group, and nothing was written");
+                " rows; strict mode requires every row to be in a group; nothing was written");
   }
   return text(because(fault), "; ", fault.count, " of ", fault.total,
               " entries are wrong and nothing was written");

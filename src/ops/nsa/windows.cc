@@ -60,7 +60,7 @@ Status require_right_entries(const CompressionArgs& args, const SequenceEntries&
     case WrongEntry::negative:
       return invalid(text(entry(check.position), " is negative; ",
                           are_ends ? "prefix sums of sequence lengths" : "sequence lengths",
-                          " are at least 0"));
+                          " must be at least 0"));
     case WrongEntry::decreasing:
       return invalid(text(entry(check.position), " is below ", entry(check.position - 1),
                           "; with actSeqLenType 0 the entries are prefix sums and must not decrease"));
@@ -72,7 +72,7 @@ Status require_right_entries(const CompressionArgs& args, const SequenceEntries&
   if (check.total == sequences.tokens || mode != CheckMode::strict) return {};
   return invalid(text(entry(sequences.entries.size() - 1), " ends the last sequence at token ", check.total,
                       " but ", args.tokens.name, " has ", sequences.tokens,
-                      " tokens; OPENACLNN_CHECK=strict wants every token in a sequence"));
+                      " tokens; OPENACLNN_CHECK=strict requires every token to be in a sequence"));
 }
 
 Result<RecycledVector<Sequence>> given_sequences(const CompressionArgs& args, CheckMode mode) {
@@ -107,7 +107,7 @@ Result<int64_t> count_equal_batches(const CompressionArgs& args, CheckMode mode)
   if (must_be_sure && batches.next > 0) {
     return invalid(text(no_lengths(), " and ", args.compressed.name, " has ", windows,
                         " windows in dim 0, which fit ", batches.smallest, " as well as ", batches.next,
-                        " equally long sequences; OPENACLNN_CHECK=strict wants the lengths"));
+                        " equally long sequences; OPENACLNN_CHECK=strict requires the lengths"));
   }
   return batches.smallest;
 }
@@ -209,7 +209,7 @@ Status check_vendor_limits(const CompressionArgs& args, std::initializer_list<co
   for (const Argument* tensor : tensors) {
     if (!tensor->view.is_empty()) continue;
     return invalid(text(tensor->name, " has shape ", shape_text(tensor->view.shape()),
-                        "; OPENACLNN_LIMITS=vendor accepts no empty tensor"));
+                        "; OPENACLNN_LIMITS=vendor accepts only non-empty tensors"));
   }
   return {};
 }

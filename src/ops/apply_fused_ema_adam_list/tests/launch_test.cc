@@ -121,7 +121,7 @@ TEST_F(EmaAdamListAddresses, TensorsAreSetByTheOtherFunctions) {
   expect_refused(aclSetTensorAddr(executor_, 1, descriptors_[0].get(), nullptr), kInvalid, "aclSetTensorAddr",
                  {"index is 1, which is varRefs, a list", "aclSetDynamicTensorAddr"});
   expect_refused(aclSetDynamicTensorAddr(executor_, 5, 0, list_->get(), nullptr), kInvalid,
-                 "aclSetDynamicTensorAddr", {"irIndex is 5, which is step, no list", "aclSetTensorAddr"});
+                 "aclSetDynamicTensorAddr", {"irIndex is 5, which is step, not a list", "aclSetTensorAddr"});
 }
 
 TEST_F(EmaAdamListAddresses, WhatIsRefusedChangesNothing) {

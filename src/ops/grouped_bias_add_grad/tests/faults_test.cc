@@ -42,21 +42,15 @@ const std::vector<Wrong>& wrong_entries() {
        4,
        "groupIdxOptional[1] = 2 is below groupIdxOptional[0] = 3; group ends must not decrease; 1 of 2 "
        "entries"},
-      {0,
-       {2, 5},
-       4,
-       "groupIdxOptional[1] = 5 exceeds 4, the number of rows of gradY, where a group may end; 1 of 2"},
+      {0, {2, 5}, 4, "groupIdxOptional[1] = 5 exceeds 4, the number of rows of gradY; 1 of 2"},
       // Ends
       {0,
        {-1, 2},
        4,
-       "groupIdxOptional[0] = -1 is negative; entries are in [0, 4]; 1 of 2 entries are wrong"},
+       "groupIdxOptional[0] = -1 is negative; entries must be in [0, 4]; 1 of 2 entries are wrong"},
       {0, {1, -1, 2}, 4, "groupIdxOptional[1] = -1 is below groupIdxOptional[0] = 1"},
-      {0, {-5, -3, 4}, 4, "groupIdxOptional[0] = -5 is negative; entries are in [0, 4]; 2 of 3 entries"},
-      {0,
-       {5, 4, 4},
-       4,
-       "groupIdxOptional[0] = 5 exceeds 4, the number of rows of gradY, where a group may end; 2 of 3"},
+      {0, {-5, -3, 4}, 4, "groupIdxOptional[0] = -5 is negative; entries must be in [0, 4]; 2 of 3 entries"},
+      {0, {5, 4, 4}, 4, "groupIdxOptional[0] = 5 exceeds 4, the number of rows of gradY; 2 of 3"},
       {0,
        {0, 4, 3, 4, 3},
        4,
@@ -72,8 +66,8 @@ const std::vector<Wrong>& wrong_entries() {
        4,
        "groupIdxOptional[0] = 5 makes the sum of the group sizes exceed 4, the number of rows of gradY; 3 of "
        "3"},
-      {1, {1, -2, 3}, 4, "groupIdxOptional[1] = -2 is negative; entries are in [0, 4]; 1 of 3 entries"},
-      {1, {-1, 5}, 4, "groupIdxOptional[0] = -1 is negative; entries are in [0, 4]; 2 of 2 entries"},
+      {1, {1, -2, 3}, 4, "groupIdxOptional[1] = -2 is negative; entries must be in [0, 4]; 1 of 3 entries"},
+      {1, {-1, 5}, 4, "groupIdxOptional[0] = -1 is negative; entries must be in [0, 4]; 2 of 2 entries"},
   };
   return all;
 }
@@ -108,7 +102,7 @@ TEST(GroupedBiasFaults, ExtremesOfBothIntegerTypes) {
   report(1, {INT64_MAX, INT64_MAX, 2}, ACL_INT64, "groupIdxOptional[0] = 9223372036854775807 makes the sum");
   report(1, {INT64_MAX, 1, INT64_MAX}, ACL_INT64, "3 of 3 entries are wrong");
   report(1, {2, INT64_MIN, 2}, ACL_INT64,
-         "groupIdxOptional[1] = -9223372036854775808 is negative; entries are in [0, 4]; 1 of 3");
+         "groupIdxOptional[1] = -9223372036854775808 is negative; entries must be in [0, 4]; 1 of 3");
   report(1, {INT32_MAX, INT32_MAX}, ACL_INT32, "2 of 2 entries are wrong");
 }
 
@@ -187,7 +181,7 @@ PROCESS_TEST(GroupedBiasStrict, EveryRowMustBeInAGroup) {
     CaseCall call = call_with(index_type, {0, 2}, 4, ACL_INT32, ACL_FLOAT, 3, Placement::library);
     EXPECT_TRUE(failed_in_phase2(call.run(kLibraryMemory), kPhase2, 507035,
                                  {"the last group, groupIdxOptional[1], ends at row 2 but gradY has 4 rows",
-                                  "strict mode wants every row in a group, and nothing was written"}));
+                                  "strict mode requires every row to be in a group; nothing was written"}));
     EXPECT_TRUE(call[2].unchanged());
     call[kBiasGroups].set(1, 4);
     EXPECT_TRUE(call.run_cleanly(kLibraryMemory));

@@ -165,7 +165,7 @@ TEST(GroupedBiasPhase2, AnotherOperatorConsumesTheExecutor) {
     aclOpExecutor* executor = nullptr;
     ASSERT_EQ(launch.phase1(handles, &workspace_bytes, &executor), 0) << take_error_text();
     EXPECT_TRUE(failed_in_phase2(run_phase2(aclnnEmbedding, executor, workspace_bytes), "aclnnEmbedding",
-                                 161002, {"executor was made by aclnnGroupedBiasAddGrad"}));
+                                 161002, {"executor was created by aclnnGroupedBiasAddGrad"}));
     EXPECT_TRUE(failed_in_phase2(run_phase2(launch.phase2, executor, workspace_bytes), launch.function,
                                  561000, {"executor is not live"}));
     for (const LaunchTensor& t : launch.tensors) EXPECT_TRUE(t.tensor.unchanged()) << t.name;

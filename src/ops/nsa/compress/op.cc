@@ -40,7 +40,7 @@ Status check_limits(const CompressionArgs& args, const PlanContext& context) {
     return {ACLNN_ERR_PARAM_INVALID,
             text(args.lengths_name, "[", args.lengths->size() - 1, "] = ", args.lengths->back(),
                  " but input has ", args.tokens.view.dims[0],
-                 " tokens; OPENACLNN_LIMITS=vendor wants every token in a sequence")};
+                 " tokens; OPENACLNN_LIMITS=vendor requires every token to be in a sequence")};
   }
   return {};
 }

@@ -94,7 +94,7 @@ Status check_lengths(const CacheCompressionArgs& args) {
   }
   const auto entry = [&](size_t b) { return text("actSeqLenOptional[", b, "] = ", lengths[b]); };
   for (size_t b = 0; b < lengths.size(); ++b) {
-    if (lengths[b] < 0) return invalid(text(entry(b), " is negative; sequence lengths are at least 0"));
+    if (lengths[b] < 0) return invalid(text(entry(b), " is negative; sequence lengths must be at least 0"));
   }
   if (args.is_paged()) {
     const Checked most = Checked(args.block_table.view.dims[1]) * args.page_block_size;
@@ -127,13 +127,13 @@ Status check_limits(const CacheCompressionArgs& args, const PlanContext& context
   OPENACLNN_TRY(require_vendor_multiple("compressStride", args.stride));
   OPENACLNN_TRY(require_vendor_multiple("the last dim of input", columns));
   if (args.block_size < args.stride || args.block_size >= 128) {
-    return invalid(
-        text("compressBlockSize is ", args.block_size, " and compressStride is ", args.stride,
-             "; OPENACLNN_LIMITS=vendor accepts blocks below 128 and a stride of at most the block size"));
+    return invalid(text(
+        "compressBlockSize is ", args.block_size, " and compressStride is ", args.stride,
+        "; OPENACLNN_LIMITS=vendor accepts block sizes below 128 and strides of at most the block size"));
   }
   if (heads > 64 || columns > 256) {
     return invalid(text("input has shape ", shape_text(args.input.view.shape()),
-                        "; OPENACLNN_LIMITS=vendor accepts at most 64 heads of 256 columns"));
+                        "; OPENACLNN_LIMITS=vendor accepts at most 64 heads and 256 columns"));
   }
   if (args.is_paged() && args.page_block_size != 64 && args.page_block_size != 128) {
     return invalid(
@@ -143,14 +143,14 @@ Status check_limits(const CacheCompressionArgs& args, const PlanContext& context
   if (args.is_paged() && !args.input.view.is_empty()) {
     const int64_t most = (args.input.view.dims[0] * args.page_block_size - args.block_size) / args.stride;
     if (slots <= most) {
-      return invalid(text("outputCache has ", slots, " slots; OPENACLNN_LIMITS=vendor wants more than ", most,
-                          ", (pages * pageBlockSize - compressBlockSize) / compressStride"));
+      return invalid(text("outputCache has ", slots, " slots; OPENACLNN_LIMITS=vendor requires more than ",
+                          most, ", (pages * pageBlockSize - compressBlockSize) / compressStride"));
     }
   }
   for (const Argument* tensor : {&args.input, &args.slot_mapping, &args.output_cache}) {
     if (!tensor->view.is_empty()) continue;
     return invalid(text(tensor->name, " has shape ", shape_text(tensor->view.shape()),
-                        "; OPENACLNN_LIMITS=vendor accepts no empty tensor"));
+                        "; OPENACLNN_LIMITS=vendor accepts only non-empty tensors"));
   }
   return {};
 }

@@ -145,7 +145,7 @@ inline Refusals strict_windows(const WindowsForm& form) {
   const std::string name = form.array(), second = name + "[1]";
   const std::string fits = " and " + form.compressed_name() +
                            " has 3 windows in dim 0, which fit 1 as well as 3 equally long sequences; "
-                           "OPENACLNN_CHECK=strict wants the lengths";
+                           "OPENACLNN_CHECK=strict requires the lengths";
   Refusals strict = {
       .name = "Strict", .schema = form.schema, .least_pairs = form.least_pairs, .environment = kStrictCheck};
   // Reported before the number of windows, which would not fit either.

@@ -68,7 +68,7 @@ std::vector<Fault> vendor_faults() {
       [](CallArguments& a) {
         a.array->values = {48, 95};
       },
-      "actSeqLenOptional[1] = 95 but input has 96 tokens; OPENACLNN_LIMITS=vendor wants every token");
+      "actSeqLenOptional[1] = 95 but input has 96 tokens; OPENACLNN_LIMITS=vendor requires every token");
   return list;
 }
 

@@ -88,7 +88,7 @@ std::vector<Fault> vendor_faults() {
          2,
          16,
          22,
-         "outputCache has 22 slots; OPENACLNN_LIMITS=vendor wants more than 22"},
+         "outputCache has 22 slots; OPENACLNN_LIMITS=vendor requires more than 22"},
         {"no empty tensor", {32, 16, 1, 64}, 0, 2, 16, 30, "input has shape [0, 64, 2, 16]"}}) {
     list.push_back(bad_call(kLimitRule, sizes.rule,
                             {{Part::number, kBlockSize},
