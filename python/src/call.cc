@@ -1,7 +1,9 @@
 // Runs an operator in a stream that belongs to the calling thread, and waits for it.
 #include "call.h"
 
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace openaclnn::python {
 
@@ -46,17 +48,50 @@ thread_local ThreadStream thread_stream;
 
 class Workspace {
  public:
-  ~Workspace() {
-    if (memory_ != nullptr) (void)aclrtFree(memory_);
-  }
   int allocate(uint64_t bytes) {
-    return bytes == 0 ? 0 : aclrtMalloc(&memory_, bytes, ACL_MEM_MALLOC_HUGE_FIRST);
+    void* memory = nullptr;
+    const int code = bytes == 0 ? 0 : aclrtMalloc(&memory, bytes, ACL_MEM_MALLOC_HUGE_FIRST);
+    memory_.reset(memory);
+    return code;
   }
-  void* get() const { return memory_; }
+  void* get() const { return memory_.get(); }
+  std::shared_ptr<const void> release() { return std::shared_ptr<const void>(std::move(memory_)); }
 
  private:
-  void* memory_ = nullptr;
+  struct Free {
+    void operator()(void* memory) const { (void)aclrtFree(memory); }
+  };
+  std::unique_ptr<void, Free> memory_;
 };
+
+// What the interrupted work of this thread uses; nullptr: there is none. A thread that ends does not destroy
+// it, because the work may still run and Python may have ended.
+thread_local std::vector<Used>* interrupted_work = nullptr;
+
+// Waits for a stream. Between waits, which are a tenth of a second long, Python's signal handlers run.
+// Returns a code, or kInterrupted with Python's exception.
+int wait_for_signals_too(aclrtStream stream) {
+  constexpr int32_t kMilliseconds = 100;
+  for (;;) {
+    const int code = aclrtSynchronizeStreamWithTimeout(stream, kMilliseconds);
+    if (code != ACL_ERROR_RT_STREAM_SYNC_TIMEOUT) return code;
+    (void)aclGetRecentErrMsg();
+    const nb::gil_scoped_acquire locked;
+    if (PyErr_CheckSignals() != 0) return kInterrupted;
+  }
+}
+
+int wait(aclrtStream stream, const Place* place, Workspace& workspace) {
+  if (place == nullptr) return aclrtSynchronizeStream(stream);
+  const int code = wait_for_signals_too(stream);
+  if (code == kInterrupted) {
+    const nb::gil_scoped_acquire locked;
+    if (interrupted_work == nullptr) interrupted_work = new std::vector<Used>;
+    interrupted_work->push_back(place->used());
+    interrupted_work->back().memory.push_back(workspace.release());
+  }
+  return code;
+}
 
 // The program finalised the library: the stream is destroyed.
 bool is_stale(int code) { return code == ACL_ERROR_RT_INVALID_HANDLE || code == ACL_ERROR_RT_CONTEXT_NULL; }
@@ -68,18 +103,32 @@ int again() {
 
 }  // namespace
 
-int run_and_wait(const Prepared& prepared, Phase2 phase2) {
+int run_and_wait(const Prepared& prepared, Phase2 phase2, const Place* place) {
   aclrtStream stream = nullptr;
   Workspace workspace;
   int code = thread_stream.get(&stream);
   if (code == 0) code = workspace.allocate(prepared.workspace_bytes);
   if (code == 0) {
     code = phase2(workspace.get(), prepared.workspace_bytes, prepared.executor, stream);
-    if (code == 0) code = aclrtSynchronizeStream(stream);
+    if (code == 0) code = wait(stream, place, workspace);
   } else {
     (void)aclDestroyAclOpExecutor(prepared.executor);
   }
   return is_stale(code) && thread_stream.forget() ? again() : code;
+}
+
+void finish_interrupted_work() {
+  if (interrupted_work == nullptr) return;
+  int code = 0;
+  {
+    const nb::gil_scoped_release unlocked;
+    aclrtStream stream = nullptr;
+    code = thread_stream.get(&stream);
+    if (code == 0) code = wait_for_signals_too(stream);
+  }
+  if (code == kInterrupted) throw nb::python_error();
+  (void)aclGetRecentErrMsg();  // a fault of that work: its call has ended already
+  delete std::exchange(interrupted_work, nullptr);
 }
 
 int require_current(const Place& place) {

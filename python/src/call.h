@@ -60,19 +60,23 @@ struct Prepared {
 
 // Runs phase 2 in this thread's stream and waits. It does not need Python's lock. Returns a code with an
 // error message. kAgain: the program finalised the library, so the stream is destroyed, and a second
-// attempt gets a new one.
-inline constexpr int kAgain = -1;
-int run_and_wait(const Prepared& prepared, Phase2 phase2);
+// attempt gets a new one. kInterrupted: with `place`, a signal handler raised, Ctrl-C for example. Python's
+// exception is set. The work goes on, and everything it uses is kept.
+inline constexpr int kAgain = -1, kInterrupted = -2;
+int run_and_wait(const Prepared& prepared, Phase2 phase2, const Place* place);
+
+// Waits for the interrupted work of this thread and releases what it used. Throws if it is interrupted again.
+void finish_interrupted_work();
 
 // Runs both phases for callers that do not hold Python's lock. `phase1` gets the addresses of the two
-// results of phase 1. Returns a code.
+// results of phase 1. Returns a code. `place`: as in run_and_wait.
 template <class Phase1>
-int run_without_python(Phase1&& phase1, Phase2 phase2) {
+int run_without_python(Phase1&& phase1, Phase2 phase2, const Place* place = nullptr) {
   int code = kAgain;
   for (int attempt = 0; attempt < 2 && code == kAgain; ++attempt) {
     Prepared prepared;
     code = phase1(&prepared.workspace_bytes, &prepared.executor);
-    if (code == 0) code = run_and_wait(prepared, phase2);
+    if (code == 0) code = run_and_wait(prepared, phase2, place);
   }
   return code;
 }
@@ -97,9 +101,11 @@ void run(const Place& place, Phase1&& phase1, Phase2 phase2, int ignored = 0) {
       if (code == 0) code = enqueue(place, prepared, phase2);
     }
   } else {
+    finish_interrupted_work();
     const nb::gil_scoped_release unlocked;
-    code = run_without_python(std::forward<Phase1>(phase1), phase2);
+    code = run_without_python(std::forward<Phase1>(phase1), phase2, place.is_long() ? &place : nullptr);
   }
+  if (code == kInterrupted) throw nb::python_error();
   if (code != 0 && code == ignored) {
     (void)aclGetRecentErrMsg();
   } else {

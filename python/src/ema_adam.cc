@@ -1,6 +1,8 @@
 // apply_fused_ema_adam_: one optimizer step for an array, or for lists of arrays in one call.
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
 
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
 #include "call.h"
@@ -47,6 +49,15 @@ Arrays describe_all(Place& place, nb::handle object, const char* word, bool is_o
     arrays.push_back(describe_one(place, PyTuple_GET_ITEM(object.ptr(), n), {word, n}, is_output));
   }
   return arrays;
+}
+
+// In step 0 the corrections 1 - beta**step are 0 and all results NaN. A GPU's number is not read here.
+void require_positive(const Number<int64_t>& step, bool bias_correction) {
+  const std::optional<int64_t> value = step.host_value();
+  if (!bias_correction || !value || *value >= 1) return;
+  throw nb::value_error(("step is " + std::to_string(*value) +
+                         "; with bias_correction it must be at least 1, the number of this update")
+                            .c_str());
 }
 
 void run_one(const Place& place, const std::array<Array, 5>& arrays, const Number<int64_t>& step,
@@ -109,13 +120,16 @@ nb::object apply_fused_ema_adam(nb::handle grad, nb::handle var, nb::handle m, n
   }
   if (is_plain &&
       std::ranges::all_of(ones, [&](const Array& array) { return array.dtype == ones[0].dtype; })) {
-    run_one(place, ones, Number<int64_t>(place, step, "step", ACL_INT64), attributes);
+    const Number<int64_t> step_number(place, step, "step", ACL_INT64);
+    require_positive(step_number, attributes.bias_correction);
+    run_one(place, ones, step_number, attributes);
   } else {
     const std::array<nb::object, 6> kept = {held(grad), held(var), held(m), held(v), held(s), held(var_copy)};
     std::array<Arrays, 5> arrays;
     for (size_t k = 0; k < arrays.size(); ++k) arrays[k] = describe_all(place, kept[k], kNames[k], k > 0);
     const Arrays copies = var_copy.is_none() ? Arrays() : describe_all(place, kept[5], "var_copy", true);
     const Number<int64_t> step_number(place, step, "step", ACL_INT64);
+    require_positive(step_number, attributes.bias_correction);
     const Number<float> scale(place, grad_scale, "grad_scale", ACL_FLOAT),
         inf(place, found_inf, "found_inf", ACL_FLOAT);
     run_list(place, arrays, var_copy.is_none() ? nullptr : &copies, step_number, scale, inf, attributes);
@@ -150,6 +164,7 @@ var, m, v, s : parameter, first and second moment (stored without bias correctio
     parameter; shape of grad; updated in place. All of grad's dtype; or m, v and s float32, with grad
     and var each float32, float16 or bfloat16.
 step : the number of this update, 1 in the first: an int, or an int64 array with at least one element.
+    With bias_correction, 0 and negative numbers are rejected unless a GPU holds them.
 lr, ema_decay, beta1, beta2, eps, weight_decay : numbers without unit; their ranges are not checked.
 mode : 0: decay joins the gradient (Adam with L2); 1: it joins the update (AdamW).
 bias_correction : False: both corrections 1 - beta**t count as 1.
@@ -165,7 +180,8 @@ Raises
 ------
 AclnnError : a dtype, shape or attribute is not as above, or arrays provably overlap: interleaved
     ones may not be noticed.
-TypeError, ValueError : an argument is not an array, is read-only or is in memory of another device.
+TypeError, ValueError : an argument is not an array, is read-only or is in memory of another device; step is
+    below 1.
 
 Arithmetic is IEEE float32, every operation rounded on its own; the bits depend on no thread or machine.
 Source: Kingma and Ba, "Adam" (2015); Loshchilov and Hutter, "Decoupled Weight Decay Regularization" (2019).

@@ -1,4 +1,5 @@
 // embedding, embedding_dense_backward and embedding_counts: rows of a table, or of the part of a table that one process holds.
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -53,7 +54,7 @@ bool for_each_integer(const Array& array, Visit&& visit) {
 // operators skip and report as a fault. These faults are therefore ignored, and this pass finds indices
 // outside the whole table.
 struct LocalIndices {
-  std::vector<int64_t> values;
+  std::shared_ptr<std::vector<int64_t>> values = std::make_shared<std::vector<int64_t>>();
   Array array;
 
   LocalIndices(const Array& indices, int64_t start, int64_t end, Bound vocab_size) {
@@ -65,12 +66,12 @@ struct LocalIndices {
                                 .c_str());
     }
     int64_t wrong_position = -1, wrong_value = 0;
-    values.resize(static_cast<size_t>(indices.numel({"indices"})));
+    values->resize(static_cast<size_t>(indices.numel({"indices"})));
     bool are_integers = false;
     {
       const nb::gil_scoped_release unlocked;
       are_integers = for_each_integer(indices, [&](int64_t n, int64_t index) {
-        values[static_cast<size_t>(n)] = index >= start && index < end ? index - start : -1;
+        (*values)[static_cast<size_t>(n)] = index >= start && index < end ? index - start : -1;
         if ((index < 0 || (vocab_size && index >= *vocab_size)) && wrong_position < 0) {
           wrong_position = n;
           wrong_value = index;
@@ -85,13 +86,13 @@ struct LocalIndices {
                         " is outside " + limit + " [507035 ACL_ERROR_RT_VECTOR_CORE_EXCEPTION]");
     }
     array = indices;
-    array.data = values.data();
+    array.data = values->data();
     array.dtype = ACL_INT64;
     set_contiguous(array, {"indices"});
   }
 };
 
-std::optional<LocalIndices> localise(const Array& indices, const Part& part) {
+std::optional<LocalIndices> localise(Place& place, const Array& indices, const Part& part) {
   if (!part.start && !part.end) {
     if (part.size) throw nb::value_error("vocab_size has a meaning with vocab_start and vocab_end only");
     return std::nullopt;
@@ -99,7 +100,9 @@ std::optional<LocalIndices> localise(const Array& indices, const Part& part) {
   if (!part.start || !part.end)
     throw nb::value_error("vocab_start and vocab_end belong together; one of them is missing");
   Place::require_host("a part of the table, given by vocab_start and vocab_end,");
-  return std::optional<LocalIndices>(std::in_place, indices, *part.start, *part.end, part.size);
+  std::optional<LocalIndices> local(std::in_place, indices, *part.start, *part.end, part.size);
+  place.use(local->values);
+  return local;
 }
 
 constexpr int kSkippedAreExpected = ACL_ERROR_RT_VECTOR_CORE_EXCEPTION;
@@ -124,7 +127,7 @@ nb::object embedding(nb::handle weight, nb::handle indices, nb::handle out, nb::
   const Part part(vocab_start, vocab_end, vocab_size);
   Place place;
   const Array weight_array = place.input(weight, {"weight"}), index_array = place.input(indices, {"indices"});
-  const std::optional<LocalIndices> local = localise(index_array, part);
+  const std::optional<LocalIndices> local = localise(place, index_array, part);
   if (weight_array.rank == 2) require_rows("weight", part, weight_array.dims[0]);
   nb::object result = nb::borrow(out);
   if (out.is_none()) {
@@ -152,7 +155,7 @@ nb::object embedding_dense_backward(nb::handle grad, nb::handle indices, nb::han
   const Part part(vocab_start, vocab_end, vocab_size);
   Place place;
   const Array grad_array = place.input(grad, {"grad"}), index_array = place.input(indices, {"indices"});
-  const std::optional<LocalIndices> local = localise(index_array, part);
+  const std::optional<LocalIndices> local = localise(place, index_array, part);
   require_rows("num_weights, the table,", part, row_total);
   nb::object result = nb::borrow(out);
   if (out.is_none()) {

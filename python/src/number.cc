@@ -3,6 +3,8 @@
 
 #include <nanobind/stl/string.h>
 
+#include <cstring>
+#include <memory>
 #include <string>
 #include <type_traits>
 
@@ -49,14 +51,27 @@ Number<T>::Number(Place& place, nb::handle object, const char* name, aclDataType
   if (object.is_none()) return;
   is_given_ = true;
   const bool is_array = !is_number(object, T());
-  if (!is_array) convert(object, name, value_);
+  T value = 0;
+  if (!is_array) convert(object, name, value);
   if (!is_array && !computes_on_gpu()) {
-    array_.data = &value_;
+    const auto stored = std::make_shared<T>(value);
+    array_.data = stored.get();
     array_.dtype = dtype;
+    place.use(stored);
   } else {
-    kept_ = is_array ? nb::borrow(object) : place.allocate_number(nb::cast(value_), dtype);
+    kept_ = is_array ? nb::borrow(object) : place.allocate_number(nb::cast(value), dtype);
     array_ = place.input(kept_, {name});
   }
+}
+
+template <class T>
+std::optional<T> Number<T>::host_value() const {
+  constexpr aclDataType kType = std::is_same_v<T, int64_t> ? ACL_INT64 : ACL_FLOAT;
+  const bool is_here = static_cast<Memory>(array_.memory) == Memory::cpu;
+  if (!is_given_ || !is_here || array_.dtype != kType || array_.is_empty()) return std::nullopt;
+  T value = 0;
+  std::memcpy(&value, array_.data, sizeof value);
+  return value;
 }
 
 template class Number<int64_t>;

@@ -3,14 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "call.h"
 #include "place.h"
 
 namespace openaclnn::python {
 
-// A Python number is stored in this object or, if a GPU computes, in memory of the arrays' library. None:
-// the number is missing; an integer is always required.
+// A Python number is stored in memory that the place keeps or, if a GPU computes, in memory of the arrays'
+// library. None: the number is missing; an integer is always required.
 template <class T>
 class Number {
  public:
@@ -19,9 +20,10 @@ class Number {
   Number& operator=(const Number&) = delete;
 
   Tensor tensor() const { return is_given_ ? make_tensor(array_) : Tensor(); }
+  // The number, if it is in memory of the host and of this type.
+  std::optional<T> host_value() const;
 
  private:
-  T value_ = 0;
   Array array_;
   nb::object kept_;
   bool is_given_ = false;

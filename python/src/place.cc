@@ -120,6 +120,12 @@ bool computes_on_gpu() {
 void Place::require(nb::handle object, const Array& array, const Name& name) {
   const auto memory = static_cast<Memory>(array.memory);
   if (!computes_on_gpu()) {
+    if (objects_.empty()) objects_.reserve(16);
+    objects_.push_back(object);
+    if (array.keeper.is_valid()) objects_.push_back(array.keeper);
+    double bytes = static_cast<double>(aclDataTypeSize(array.dtype));
+    for (const int64_t dim : array.shape()) bytes *= static_cast<double>(dim);
+    bytes_ += bytes;
     if (memory == Memory::cpu || memory == Memory::cuda_host || array.is_empty()) return;
     refuse(name,
            " is " + text_of_place(array) +
@@ -141,6 +147,12 @@ void Place::require(nb::handle object, const Array& array, const Name& name) {
     refuse(name, " is " + text_of_place(array) + ", but arrays before it are " + text_of_place(array_) +
                      "; all must be on one device");
   }
+}
+
+Used Place::used() const {
+  Used used{{}, memory_};
+  for (const nb::handle object : objects_) used.objects.push_back(nb::borrow(object));
+  return used;
 }
 
 Array Place::input(nb::handle object, const Name& name) {

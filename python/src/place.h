@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "array.h"
 
@@ -17,6 +19,12 @@ struct NativeStream {
   nb::object owner;
 };
 
+// Everything that an operator's work reads and writes, kept after its call has ended.
+struct Used {
+  std::vector<nb::object> objects;
+  std::vector<std::shared_ptr<const void>> memory;
+};
+
 class Place {
  public:
   // Rejects memory that the device cannot access, and a second GPU. The first array with elements
@@ -25,6 +33,13 @@ class Place {
   // Describes an argument and requires it.
   Array input(nb::handle object, const Name& name);
   Array output(nb::handle object, const Name& name);
+
+  // Adds memory of the call that the operator uses besides the arrays of arguments.
+  void use(std::shared_ptr<const void> memory) { memory_.push_back(std::move(memory)); }
+  // Takes references to all of it. The caller holds Python's lock.
+  Used used() const;
+  // Returns whether the arguments are so large that a user may want to interrupt the call.
+  bool is_long() const { return bytes_ >= kBytesOfLongCalls; }
 
   // Rejects GPUs: the host computes `what` in its own memory.
   static void require_host(const char* what);
@@ -40,9 +55,16 @@ class Place {
   nb::object allocate_number(const nb::object& value, aclDataType dtype) const;
 
  private:
+  // A thread that waits with a limit leaves the work to a worker, which starts later. Smaller calls end
+  // before anybody could interrupt them.
+  static constexpr double kBytesOfLongCalls = 32 << 20;
+
   NativeStream native_stream() const;
   void require_array() const;
 
+  std::vector<nb::handle> objects_;  // alive as long as the call
+  std::vector<std::shared_ptr<const void>> memory_;
+  double bytes_ = 0;
   nb::handle object_;
   Array array_;  // only its library and device are used
 };

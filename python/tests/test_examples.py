@@ -23,6 +23,9 @@ def test_example(name, tmp_path):
     done = subprocess.run([sys.executable, "-W", "ignore", str(EXAMPLES / name), *arguments], capture_output=True, text=True,
                           timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
+    if name == "adamw_to_fused_ema.py":  # the fastest rival comes first, or the reason why it is missing
+        first = next(line for line in done.stdout.splitlines() if not line.startswith("FusedEmaAdamW"))
+        assert first.startswith("fused AdamW, foreach average" if torch_version() >= (2, 4) else "PyTorch"), done.stdout
     assert "--plot" not in arguments or (tmp_path / "loss.png").stat().st_size > 1000
 
 

@@ -78,6 +78,19 @@ def test_ema_adam_lists_give_the_bits_of_single_calls(seed, count, as_tuple, dty
             assert a.tobytes() == b.tobytes()
 
 
+@pytest.mark.parametrize("step", [0, -1, np.array([0]), np.int64(-2**63)], ids=["0", "-1", "array", "least"])
+@pytest.mark.parametrize("as_list", [False, True])
+def test_a_step_below_1_is_refused_with_bias_correction(step, as_list):
+    """1 - beta**0 is 0, which would write NaN into the parameter and its average."""
+    arrays = [np.full(3, 0.5, np.float32) for _ in range(5)]
+    given_arrays = [[array] for array in arrays] if as_list else arrays
+    with pytest.raises(ValueError, match=r"step is (0|-\d+); with bias_correction it must be at least 1"):
+        openaclnn.apply_fused_ema_adam_(*given_arrays, step)
+    assert all((array == 0.5).all() for array in arrays)
+    openaclnn.apply_fused_ema_adam_(*given_arrays, step, bias_correction=False)
+    assert np.isfinite(arrays[1]).all()
+
+
 def test_mixed_dtypes_scale_copy_and_cancelled_steps():
     rng = np.random.default_rng(1)
     var, m, v, s = (random_array(rng, (5, 7), "float32") for _ in range(4))

@@ -55,8 +55,8 @@ def test_some_parameters_are_stored_and_others_restored():
 
 
 @pytest.mark.parametrize("what, call", [
-    ("load_state_dict", lambda optimizer: optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))),
-    ("copy", copy.deepcopy), ("copy", pickle.dumps)], ids=["load", "deepcopy", "pickle"])
+    ("load_state_dict", lambda optimizer: optimizer.load_state_dict({})), ("state_dict", lambda optimizer: optimizer.state_dict()),
+    ("copy", copy.deepcopy), ("copy", pickle.dumps)], ids=["load", "save", "deepcopy", "pickle"])
 def test_what_would_lose_the_stored_parameters_is_refused(what, call):
     network = model()
     optimizer = FusedEmaAdamW(network.parameters(), lr=0.05)
@@ -67,7 +67,8 @@ def test_what_would_lose_the_stored_parameters_is_refused(what, call):
             call(optimizer)
     for name, value in network.state_dict().items():
         assert torch.equal(value, before[name])
-    call(optimizer)
+    if what != "load_state_dict":
+        call(optimizer)
 
 
 def test_averages_do_not_overwrite_what_is_not_stored():

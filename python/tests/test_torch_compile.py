@@ -1,4 +1,5 @@
 # Tests torch.compile beyond single operators: the override of aten's gradient of embeddings, packed sequences, autocast.
+import copy
 import os
 import random
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import pytest
 
 from conftest import needs_newer_torch, needs_torch, torch
+from training import equal, model
 
 if torch is not None:
     import openaclnn.torch as oat
@@ -119,3 +121,51 @@ def test_autocast_in_compiled_functions():
     module, tokens = oat.NsaCompress(2, 4, 2), torch.randn(8, 2, 3)
     with torch.autocast("cpu", torch.bfloat16):
         assert torch.equal(torch.compile(module, backend="aot_eager", fullgraph=True)(tokens), module(tokens))
+
+
+COMPILED_STEPS = {
+    "default": {}, "capturable": dict(capturable=True, ema_warmup=False), "single": dict(foreach=False, maximize=True),
+    "tensor": dict(capturable=True, ema_warmup=False, lr_of=lambda: torch.tensor(0.01))}
+
+
+@needs_newer_torch(2, 4)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMPILED_STEPS)
+def test_compiled_steps(name):
+    """One graph without breaks, also with a schedule if lr is a tensor, after a load, and if a parameter has no gradient."""
+    options = dict(COMPILED_STEPS[name])
+    make_lr = options.pop("lr_of", lambda: 0.01)
+    networks = model(), model()
+    optimizers = [oat.FusedEmaAdamW(network.parameters(), lr=make_lr(), **options) for network in networks]
+    graphs = []
+
+    def backend(graph, inputs):
+        graphs.append(graph)
+        return torch._dynamo.lookup_backend("aot_eager")(graph, inputs)
+
+    torch._dynamo.reset()
+    steps = torch.compile(optimizers[0].step, backend=backend, fullgraph=True), optimizers[1].step
+    schedulers = [torch.optim.lr_scheduler.LambdaLR(optimizer, lambda n: 1 / (1 + n)) for optimizer in optimizers
+                  if name == "tensor"]
+
+    def train_both(start, count):
+        for n in range(start, start + count):
+            values = torch.randn(16, 6, generator=torch.Generator().manual_seed(n))
+            for network, optimizer, step in zip(networks, optimizers, steps):
+                optimizer.zero_grad()
+                network(values).square().sum().backward()
+                if n == 14:
+                    network[0].weight.grad = None
+                step()
+            for scheduler in schedulers:
+                scheduler.step()
+
+    train_both(0, 12)
+    assert len(graphs) <= 2  # for the first count of updates, then for any
+    for optimizer in optimizers:
+        optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    train_both(12, 6)
+    equal(*networks)
+    for one, other in zip(*(optimizer.state.values() for optimizer in optimizers)):
+        assert torch.equal(one["ema_params"], other["ema_params"]) and torch.equal(one["step"], other["step"])
+    assert optimizers[0].param_groups[0]["ema_updates"] == 18

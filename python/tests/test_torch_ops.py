@@ -43,6 +43,9 @@ def examples():
         "apply_adam_w_ largest": (library.apply_adam_w_, (*states[:4], torch.tensor([1]), 1e-3, 0.9, 0.999, 1e-8, 0.0, states[4], True)),
         "apply_fused_ema_adam_": (library.apply_fused_ema_adam_, (*states, torch.tensor([1]))),
         "apply_fused_ema_adam_list_": (library.apply_fused_ema_adam_list_, (*lists, torch.tensor([1]), None, None)),
+        "fused_ema_adam_step_": (library.fused_ema_adam_step_, (
+            *lists, [torch.tensor(1.0) for _ in lists[0]], None, None, torch.tensor(0.1), 0.0, 0.9, 0.9, 0.99, 1e-8, 1, True, 0.0,
+            True, True, 3, True)),
     }
 
 

@@ -1,5 +1,6 @@
 # Tests the optimizers: the formula, conventions of torch.optim, mixed precision, averages.
 import copy
+import pickle
 import warnings
 
 import pytest
@@ -8,7 +9,7 @@ from conftest import needs_newer_torch, needs_torch, torch, torch_version
 from training import equal, model, train
 
 if torch is not None:
-    from openaclnn.torch import FusedEmaAdam, FusedEmaAdamW, options
+    from openaclnn.torch import FusedEmaAdam, FusedEmaAdamW, optim, options
 
 pytestmark = needs_torch
 
@@ -181,10 +182,38 @@ def test_frozen_averages_are_warned_of_once(monkeypatch, chosen):
         FusedEmaAdamW([parameter], state_dtype=chosen())
 
 
-@needs_newer_torch(2, 3)
-def test_gradient_scaler():
+@pytest.mark.parametrize("options", [dict(fused=value, foreach=other) for value in (None, False, True) for other in (None, False)]
+                         + [dict(foreach=True), dict(fused=False, foreach=True), dict(differentiable=False)])
+def test_options_that_say_how_steps_run(options):
+    """They change no result, and a checkpoint does not change them: it may come from an AdamW that is fused."""
     ours, theirs = model(), model()
-    optimizer = FusedEmaAdamW(ours.parameters(), lr=0.01)
+    optimizer = FusedEmaAdamW(ours.parameters(), lr=0.01, **options)
+    train(ours, optimizer, 2)
+    train(theirs, FusedEmaAdamW(theirs.parameters(), lr=0.01), 2)
+    equal(ours, theirs)
+    saved = copy.deepcopy(optimizer.state_dict())
+    saved["param_groups"][0].update(fused=True, foreach=False, differentiable=True)
+    optimizer.load_state_dict(saved)
+    assert {name: optimizer.param_groups[0][name] for name in options} == options
+
+
+@pytest.mark.parametrize("options, is_internal", [({}, False), (dict(amp_scaling=True), True), (dict(amp_scaling=False), False),
+                                                  (dict(capturable=True, ema_warmup=False), True),
+                                                  (dict(capturable=True, ema_warmup=False, amp_scaling=False), False)])
+def test_who_divides_scaled_gradients(options, is_internal):
+    """GradScaler and trainers read the attribute; copies and pickles keep it."""
+    for kind in (FusedEmaAdam, FusedEmaAdamW):
+        optimizer = kind([torch.nn.Parameter(torch.ones(2))], **options)
+        for each in (optimizer, copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer))):
+            assert each._step_supports_amp_scaling is is_internal
+
+
+@needs_newer_torch(2, 3)
+@pytest.mark.parametrize("amp_scaling", [None, False, True])
+@pytest.mark.parametrize("clips", [False, True])
+def test_gradient_scaler(amp_scaling, clips):
+    ours, theirs = model(), model()
+    optimizer = FusedEmaAdamW(ours.parameters(), lr=0.01, amp_scaling=amp_scaling)
     other = torch.optim.AdamW(theirs.parameters(), lr=0.01)
     scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
     for step in range(6):
@@ -195,7 +224,11 @@ def test_gradient_scaler():
         theirs(values).square().sum().backward()
         if step == 3:
             next(ours.parameters()).grad[0, 0] = float("inf")
-        else:
+        if clips:
+            scaler.unscale_(optimizer)
+            for network in (ours, theirs):
+                torch.nn.utils.clip_grad_norm_(network.parameters(), 0.5)
+        if step != 3:
             other.step()
         scaler.step(optimizer)
         scaler.update()
@@ -220,11 +253,43 @@ def test_capturable_counts_in_tensors():
     assert step.dtype == torch.int64 and step.item() == 6
 
 
+@pytest.mark.parametrize("single", [False, True], ids=["one call", "many calls"])
+def test_capturable_steps_read_no_tensor(monkeypatch, single):
+    """Neither counters nor found_inf, also after a load, of parameters that joined at different times."""
+    network = model()
+    first, *others = network.parameters()
+    options = dict(lr=0.01, capturable=True, ema_warmup=False, foreach=not single)
+    optimizer = FusedEmaAdamW(network.parameters(), **options)
+    calls = []
+    native = optim._native.apply_fused_ema_adam_
+    monkeypatch.setattr(optim, "_native", type("Counted", (), {
+        "apply_fused_ema_adam_": staticmethod(lambda *given, **more: calls.append(1) or native(*given, **more))}))
+
+    def step():
+        for parameter in others if optimizer.param_groups[0]["ema_updates"] == 0 else network.parameters():
+            parameter.grad = torch.ones_like(parameter)
+        optimizer.found_inf = torch.zeros(1)
+        with monkeypatch.context() as patch:
+            for name in ("item", "tolist", "numpy", "__int__", "__float__", "__bool__", "__index__", "__array__"):
+                patch.setattr(torch.Tensor, name, lambda *_: pytest.fail("Python reads a tensor"))
+            optimizer.step()
+
+    for _ in range(3):
+        step()
+    assert len(calls) == (5 + 6 + 6 if single else 1 + 2 + 2)
+    optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    step()
+    assert [int(optimizer.state[parameter]["step"]) for parameter in network.parameters()] == [3] + 5 * [4]
+    assert len(calls) == (5 + 6 + 6 + 6 if single else 1 + 2 + 2 + 2)
+
+
 @pytest.mark.parametrize("options, error, text", [
     (dict(amsgrad=True), ValueError, "amsgrad"), (dict(lr=-1), ValueError, "lr is -1"),
     (dict(betas=(0.9, 1.5)), ValueError, r"betas\[1\]"), (dict(betas=(1.0, 0.9)), ValueError, r"betas\[0\] is 1.0"),
     (dict(betas=(0.9, 1.0)), ValueError, r"betas\[1\] is 1.0"), (dict(ema_decay=2), ValueError, "ema_decay"),
-    (dict(capturable=True), ValueError, "ema_warmup=False")])
+    (dict(capturable=True), ValueError, "ema_warmup=False"),
+    (dict(differentiable=True), ValueError, "not differentiable: it writes parameters and state in place"),
+    (dict(fused=True, foreach=True), ValueError, "fused=True and foreach=True exclude each other")])
 def test_refused_options(options, error, text):
     with pytest.raises(error, match=text):
         FusedEmaAdamW([torch.nn.Parameter(torch.ones(2))], **options)

@@ -7,7 +7,7 @@ from itertools import chain
 
 import torch
 
-from openaclnn.torch import options
+from openaclnn.torch import options, warm_up
 
 STATE = ("exp_avg", "exp_avg_sq", "ema_params")
 
@@ -46,14 +46,17 @@ def completed(optimizer, state_dict):
     for n, (saved, group) in enumerate(zip(groups, optimizer.param_groups)):
         own = {name: group[name] for name in optimizer.defaults if name != "ema_updates"}
         # These options say how steps run, not what they compute.
-        groups[n] = complete = {**own, **saved, "capturable": group["capturable"]}
+        how = {name: group[name] for name in ("capturable", "differentiable", "foreach", "fused")}
+        groups[n] = complete = {**own, **saved, **how}
         options.require_group({**complete, "params": group["params"]}, type(optimizer).__name__)
-        step, updates = complete.pop("step", None), 0
+        step = complete.pop("step", None)
         present = [key for key in saved["params"] if states.get(key)]
         if step is not None:  # one counter for all parameters
             states.update({key: {"step": torch.tensor(float(step)), **states[key]} for key in present})
-            if any("ema_params" in states[key] for key in present):
-                updates = int(step)  # a warm-up that starts again would discard the averages
+        updates = 0
+        if any("ema_params" in states[key] for key in present):  # a warm-up that starts again would discard the averages
+            updates = int(max(states[key].get("step", 0) for key in present))
+            updates = updates or warm_up.updates_until_over(complete["ema_decay"])
         complete.setdefault("ema_updates", updates)
     return {"state": states, "param_groups": groups}
 

@@ -6,7 +6,7 @@ import torch
 
 from openaclnn import _native
 from openaclnn._platform import computes_on_gpu
-from openaclnn.torch import versions
+from openaclnn.torch import versions, warm_up
 
 library = torch.library.Library("openaclnn", "DEF")
 library.define("embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor")
@@ -32,6 +32,12 @@ library.define("apply_fused_ema_adam_(Tensor grad, Tensor(a!) var, Tensor(b!) m,
                f"{_NUMBERS}) -> ()")
 library.define("apply_fused_ema_adam_list_(Tensor[] grads, Tensor(a!)[] vars, Tensor(b!)[] ms, Tensor(c!)[] vs, "
                f"Tensor(d!)[] ss, Tensor step, Tensor? grad_scale, Tensor? found_inf, {_NUMBERS}) -> ()")
+
+# A step of an optimizer inside torch.compile: the operator reads and increments the counters of the parameters.
+library.define("fused_ema_adam_step_(Tensor[] grads, Tensor(a!)[] vars, Tensor(b!)[] ms, Tensor(c!)[] vs, Tensor(d!)[] ss, "
+               "Tensor(e!)[] steps, Tensor? grad_scale, Tensor? found_inf, Tensor? lr_tensor, float lr, float ema_decay, "
+               "float beta1, float beta2, float eps, int adam_mode, bool bias_correction, float weight_decay, bool maximize, "
+               "bool ema_warmup, SymInt ema_updates, bool foreach) -> ()")
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 _INTEGERS = (torch.int32, torch.int64)
@@ -132,6 +138,35 @@ def _apply_fused_ema_adam_list(grads, vars, ms, vs, ss, step, grad_scale, found_
     versions.increment_versions([*vars, *ms, *vs, *ss])
 
 
+def _fused_ema_adam_step(grads, vars, ms, vs, ss, steps, grad_scale, found_inf, lr_tensor, lr, ema_decay, beta1, beta2, eps, mode,
+                         bias_correction, weight_decay, maximize, ema_warmup, ema_updates, foreach):
+    if maximize:
+        grad_scale = -1.0 if grad_scale is None else -grad_scale
+    numbers = (lr if lr_tensor is None else float(lr_tensor), warm_up.ema_decay(ema_decay, ema_warmup, ema_updates), beta1, beta2,
+               eps, mode, bias_correction, weight_decay)
+    for chosen, step in _calls_of(steps, foreach):
+        lists = [[tensors[n] for n in chosen] for tensors in (grads, vars, ms, vs, ss)]
+        _native.apply_fused_ema_adam_(*lists, step, *numbers, grad_scale=grad_scale, found_inf=found_inf)
+    if found_inf is None:
+        versions.count_up(steps)
+    else:
+        torch._foreach_add_(steps, [(found_inf == 0).to(steps[0].dtype).reshape(())] * len(steps))
+    versions.increment_versions([*vars, *ms, *vs, *ss, *steps])
+
+
+def _calls_of(steps, foreach):
+    """Yields the numbers of parameters that share a call, and their step. On a GPU counters are not read, so that each
+    parameter has its own call."""
+    if computes_on_gpu:
+        yield from (([n], (step + 1).to(torch.int64)) for n, step in enumerate(steps))
+        return
+    by_count = {}
+    for n, step in enumerate(steps):
+        count = int(step) + 1
+        by_count.setdefault(count if foreach else (n, count), (count, []))[1].append(n)
+    yield from ((chosen, count) for count, chosen in by_count.values())
+
+
 # ---- shapes, for tracing
 
 
@@ -194,6 +229,7 @@ _KERNELS = {
     "apply_adam_w_": (_apply_adam_w, _fake_nothing),
     "apply_fused_ema_adam_": (_apply_fused_ema_adam, _fake_nothing),
     "apply_fused_ema_adam_list_": (_apply_fused_ema_adam_list, _fake_nothing),
+    "fused_ema_adam_step_": (_fused_ema_adam_step, _fake_nothing),
 }
 
 

@@ -2,14 +2,13 @@
 """Optimizers by the conventions of torch.optim; state and checkpoints can be exchanged with torch.optim.AdamW."""
 from __future__ import annotations
 
-import contextlib
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Callable, Iterable, TypeVar, overload
 
 import torch
 
 from openaclnn import _native
-from openaclnn.torch import checkpoints, options, versions
+from openaclnn.torch import averages, checkpoints, options, versions, warm_up
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -18,11 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["FusedEmaAdam", "FusedEmaAdamW"]
 _tensors_of = itemgetter(*checkpoints.STATE)
-_Self = TypeVar("_Self", bound="FusedEmaAdamW")
 _Loss = TypeVar("_Loss")
 
 
-class FusedEmaAdamW(torch.optim.Optimizer):
+class FusedEmaAdamW(averages.KeepsAverages):
     """AdamW that also keeps an exponential moving average of every parameter, in one pass over memory.
 
     The update is openaclnn.apply_fused_ema_adam_ for all parameters of a group in one call.
@@ -35,10 +33,15 @@ class FusedEmaAdamW(torch.optim.Optimizer):
     ema_warmup : True: the n-th update uses min(ema_decay, (1 + n) / (10 + n)); n is the group's "ema_updates", part of the
         state dict, so that it is restored from a checkpoint.
     bias_correction : False: moments are not corrected for their start at zero.
-    amsgrad : not available; True raises.
+    amsgrad, differentiable : not available; True raises.
     foreach : False: one native call for each parameter instead of one for the group. Results are the same.
+    fused : accepted for programs that pass it to AdamW, and without effect: the update always is one native call. As there,
+        fused and foreach cannot both be True.
     capturable : step counters are int64 tensors that the operator reads. The operator, never Python, also reads found_inf of a
-    gradient scaler. Needs ema_warmup=False, because Python computes the warm-up.
+        gradient scaler. Needs ema_warmup=False, because Python computes the warm-up. Python reads lr if it is a tensor.
+    amp_scaling : True: torch.amp.GradScaler passes its scale, and the update divides the gradients, which saves a pass over
+        them. False: the scaler divides the gradients before the step. Lightning and Fabric can then clip them. None: True with
+        capturable, otherwise False.
     state_dtype : dtype of moments and average. None, torch.float32: float32, also for 16-bit parameters. "parameter", or the
     16-bit dtype of the group's parameters: that dtype, which needs less memory; but a 16-bit average with a decay near 1 does
     not change.
@@ -46,8 +49,8 @@ class FusedEmaAdamW(torch.optim.Optimizer):
     State of a parameter: "step", "exp_avg", "exp_avg_sq", as in torch.optim.AdamW, and "ema_params". A state dict of
     torch.optim.AdamW can be loaded (averages then start at the parameters), and AdamW can load this one's.
 
-    Works with closures, schedulers, torch.amp.GradScaler (gradients are divided inside the update), FSDP2 and DTensor
-    (each process updates its shard) and ZeroRedundancyOptimizer.
+    Works with closures, schedulers, torch.amp.GradScaler, torch.compile (of step, one graph), FSDP2 and DTensor (each process
+    updates its shard) and ZeroRedundancyOptimizer.
 
     ValueError, TypeError: an option is out of range, a parameter has another dtype.
 
@@ -55,23 +58,25 @@ class FusedEmaAdamW(torch.optim.Optimizer):
     """
 
     _mode = 1  # weight decay is part of the update
-    _step_supports_amp_scaling = True
+    _step_supports_amp_scaling = False
 
     def __init__(self, params: Parameters, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 1e-2, ema_decay: float = 0.9999, amsgrad: bool = False, *,
                  maximize: bool = False, foreach: bool | None = None, capturable: bool = False, ema_warmup: bool = True,
-                 bias_correction: bool = True, state_dtype: torch.dtype | str | None = None) -> None:
+                 bias_correction: bool = True, state_dtype: torch.dtype | str | None = None, fused: bool | None = None,
+                 differentiable: bool = False, amp_scaling: bool | None = None) -> None:
         defaults: dict[str, Any] = dict(
             lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, ema_decay=ema_decay, amsgrad=amsgrad, maximize=maximize,
             foreach=foreach, capturable=capturable, ema_warmup=ema_warmup, bias_correction=bias_correction,
             state_dtype=state_dtype, ema_updates=0,
             # torch.optim.AdamW expects these values in a state dict that it loads
-            differentiable=False, fused=None)
+            differentiable=differentiable, fused=fused)
         options.require_numbers(defaults)
         # Maps the id of each parameter with complete state to its counter and a value that parameters with the same step count
         # share. The counter also shows whether an id was given to another parameter.
         self._stepped_with: dict[int, tuple[Any, Any]] = {}
-        self._swapped: list[tuple[Tensor, Tensor]] | None = None
+        # GradScaler and trainers read this: whether step() divides the gradients by the scale.
+        self._step_supports_amp_scaling = capturable if amp_scaling is None else amp_scaling
         super().__init__(params, defaults)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
@@ -85,12 +90,7 @@ class FusedEmaAdamW(torch.optim.Optimizer):
 
     def __getstate__(self) -> dict[str, Any]:
         self._require_own_parameters("a copy of the optimizer or a pickle")
-        return super().__getstate__()
-
-    def _require_own_parameters(self, what: str) -> None:
-        if self._swapped is not None:
-            raise RuntimeError(f"{what} between store() and restore(), as inside swap_ema(), would lose the parameters that are "
-                               "stored; restore() first")
+        return {**super().__getstate__(), "_step_supports_amp_scaling": self._step_supports_amp_scaling}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -98,6 +98,7 @@ class FusedEmaAdamW(torch.optim.Optimizer):
         for group in self.param_groups:
             for name, value in self.defaults.items():
                 group.setdefault(name, value)
+        self._read_counters()
 
     # ---- the step
 
@@ -121,6 +122,10 @@ class FusedEmaAdamW(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         scale, found_inf = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
+        if versions.is_compiling():
+            for group in self.param_groups:
+                self._trace_group(group, scale, found_inf)
+            return loss
         work = [(group, *self._with_gradients(group)) for group in self.param_groups]
         is_read = found_inf is not None and not all(group["capturable"] for group in self.param_groups)
         is_skipped = is_read and found_inf.item() != 0
@@ -137,27 +142,54 @@ class FusedEmaAdamW(torch.optim.Optimizer):
 
     def _with_gradients(self, group):
         """Returns the parameters of a group that have a gradient, and the gradients."""
-        pairs = [(parameter, grad) for parameter in group["params"] if (grad := parameter.grad) is not None]
+        parameters = group["params"]
+        pairs = [pair for pair in zip(parameters, [parameter.grad for parameter in parameters]) if pair[1] is not None]
         for _, grad in pairs:
             if grad.is_sparse:
                 raise RuntimeError(f"gradients are sparse; {type(self).__name__} needs dense ones")
         return tuple(zip(*pairs)) or ((), ())
 
     def _step_group(self, group, parameters, grads, scale, found_inf):
-        decay = group["ema_decay"]
-        if group["ema_warmup"]:
-            updates = group["ema_updates"] + 1
-            decay = min(decay, (1 + updates) / (10 + updates))
+        states = self._states_of(parameters, group)  # first, because it may find averages of another program
+        decay = warm_up.ema_decay(group["ema_decay"], group["ema_warmup"], group["ema_updates"])
         if group["maximize"]:
             scale = -1.0 if scale is None else -scale
         numbers = (float(group["lr"]), decay, *map(float, group["betas"]), group["eps"], self._mode, group["bias_correction"],
                    group["weight_decay"])
-        states = self._states_of(parameters, group)
         for step, parameters, grads, states in self._calls(group, parameters, grads, states):
             grads, variables, m, v, ema = self._tensors(parameters, grads, states)
             _native.apply_fused_ema_adam_(grads, variables, m, v, ema, step, *numbers, grad_scale=scale, found_inf=found_inf)
             versions.increment_versions([*variables, *m, *v, *ema])
             self._count_up([state["step"] for state in states], found_inf)
+
+    # torch.compile runs the following two methods once, and one operator in each step. _init_group has the name and the form
+    # of arguments of torch.optim's method that the compiler calls instead of tracing it.
+
+    def _trace_group(self, group, scale, found_inf):
+        parameters, grads, m, v, ema, steps = [], [], [], [], [], []
+        if self._init_group(group, parameters, grads, m, v, ema, steps):
+            grads = [versions.placed_as(grad, parameter) for grad, parameter in zip(grads, parameters)]
+            grads, parameters, m, v, ema = ([versions.local(tensor) for tensor in tensors]
+                                            for tensors in (grads, parameters, m, v, ema))
+        if parameters:
+            lr = group["lr"]
+            is_tensor = isinstance(lr, torch.Tensor)
+            torch.ops.openaclnn.fused_ema_adam_step_(
+                grads, parameters, m, v, ema, steps, scale, found_inf, lr if is_tensor else None, 0.0 if is_tensor else lr,
+                group["ema_decay"], group["betas"][0], group["betas"][1], group["eps"], self._mode, group["bias_correction"],
+                group["weight_decay"], group["maximize"], group["ema_warmup"], group["ema_updates"],
+                group["foreach"] is not False)
+        group["ema_updates"] += 1
+
+    def _init_group(self, group, parameters, grads, m, v, ema, steps):
+        own, gradients = self._with_gradients(group)
+        states = self._states_of(own, group)
+        parameters.extend(own)
+        grads.extend(gradients)
+        for state in states:
+            for values, name in ((m, "exp_avg"), (v, "exp_avg_sq"), (ema, "ema_params"), (steps, "step")):
+                values.append(state[name])
+        return versions.any_dtensor(own)
 
     @staticmethod
     def _count_up(steps, found_inf):
@@ -217,8 +249,11 @@ class FusedEmaAdamW(torch.optim.Optimizer):
 
     def _complete(self, state, parameter, group):
         kind = torch.int64 if group["capturable"] else torch.float32
+        count = object()  # of a counter that is not read, no other parameter has it
+        if "ema_params" in state and group["ema_updates"] == 0:  # brought from another program: a warm-up would discard it
+            group["ema_updates"] = warm_up.updates_until_over(group["ema_decay"])
         if "step" not in state:
-            state["step"] = torch.zeros((), dtype=kind)
+            state["step"], count = torch.zeros((), dtype=kind), 0
         elif not isinstance(state["step"], torch.Tensor) or state["step"].dtype != kind:
             state["step"] = torch.as_tensor(state["step"]).to(kind)
         dtype = options.state_dtype(parameter, group)
@@ -230,20 +265,35 @@ class FusedEmaAdamW(torch.optim.Optimizer):
         for name in checkpoints.STATE:
             if state[name].dtype != dtype:
                 state[name] = state[name].to(dtype)
-        self._stepped_with[id(parameter)] = state["step"], int(state["step"])
+        self._stepped_with[id(parameter)] = state["step"], count
+
+    def _read_counters(self):
+        """Reads counters that a load replaced, so that steps with capturable need not, and parameters with one count still
+        share a call."""
+        for group in self.param_groups:
+            for parameter in group["params"] if group["capturable"] else ():
+                if "step" in self.state.get(parameter, ()):
+                    self._complete(self.state[parameter], parameter, group)
+                    step = self.state[parameter]["step"]
+                    self._stepped_with[id(parameter)] = step, int(step)
 
     # ---- checkpoints
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the state in the form of torch.optim.AdamW, which can load it. capturable is not part of it, because it
-        says how an optimizer runs: it is False there, and counters are float32."""
+        says how an optimizer runs: it is False there, and counters are float32.
+
+        RuntimeError: the parameters are swapped for their averages, so that the model's state dict would not match.
+        """
+        self._require_own_parameters("state_dict()")
         saved: dict[str, Any] = super().state_dict()
         return checkpoints.exchangeable(saved) if any(group["capturable"] for group in saved["param_groups"]) else saved
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Loads a state of this class, of torch.optim.AdamW, or of optimizers that count steps in groups (apex, MindSpeed).
 
-        Options that it lacks keep the values of this optimizer's groups, as does capturable. Moments and averages keep the
+        Options that it lacks keep the values of this optimizer's groups, as do capturable, differentiable, foreach and fused,
+        which say how steps run. An average without a count of its updates counts as old: a warm-up is over. Moments and averages keep the
         precision they were saved in (torch.optim casts them to the parameters' dtype), up to state_dtype. Hooks of torch.optim
         before and after a load run.
 
@@ -253,86 +303,7 @@ class FusedEmaAdamW(torch.optim.Optimizer):
         self._require_own_parameters("load_state_dict()")
         checkpoints.load(self, state_dict, super().load_state_dict)
         self._stepped_with.clear()
-
-    # ---- averages
-
-    def _averages(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yields pairs of a parameter and its average. A parameter that never had a gradient is its own average."""
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                yield parameter, self.state[parameter].get("ema_params", parameter) if parameter in self.state else parameter
-
-    @contextlib.contextmanager
-    def swap_ema(self: _Self) -> Iterator[_Self]:
-        """Use it as `with optimizer.swap_ema():`. Inside, the parameters hold their averages; afterwards they hold their own
-        values again.
-
-        Inside, step(), load_state_dict(), copies of the optimizer and another swap raise RuntimeError.
-        """
-        self.store()
-        try:
-            self.copy_to()
-            yield self
-        finally:
-            self.restore()
-
-    @torch.no_grad()
-    def store(self, parameters: Iterable[Tensor] | None = None) -> None:
-        """Copies the parameters, all or those given, for restore(). RuntimeError: a copy already exists."""
-        if self._swapped is not None:
-            raise RuntimeError("the parameters are stored already; restore() first")
-        if parameters is None:
-            parameters = (parameter for parameter, _ in self._averages())
-        self._swapped = [(parameter, parameter.detach().clone()) for parameter in parameters]
-
-    @torch.no_grad()
-    def copy_to(self, parameters: Iterable[Tensor] | None = None) -> None:
-        """Writes the averages into the parameters, all or those given.
-
-        ValueError: a given parameter is not one of this optimizer's. RuntimeError: store() copied some parameters but not one
-        of these, which restore() could not bring back. Without store() the averages replace the parameters permanently.
-        """
-        averages = dict(self._averages())
-        chosen = list(averages if parameters is None else parameters)
-        for n, parameter in enumerate(chosen):
-            if parameter not in averages:
-                raise ValueError(f"parameters[{n}] is no parameter of this optimizer; it has no average")
-        chosen = [parameter for parameter in chosen if averages[parameter] is not parameter]
-        if self._swapped is not None:
-            kept = {parameter for parameter, _ in self._swapped}
-            lost = sum(parameter not in kept for parameter in chosen)
-            if lost:
-                raise RuntimeError(f"copy_to() would overwrite {lost} parameters that store() did not keep and restore() could "
-                                   "not bring back; store() them, or give copy_to() those that are kept")
-        for parameter in chosen:
-            parameter.copy_(averages[parameter])
-
-    @torch.no_grad()
-    def restore(self, parameters: Iterable[Tensor] | None = None) -> None:
-        """Writes the copies of store() back into those parameters, or into the same number of others in the same order.
-
-        RuntimeError: nothing is stored. ValueError: the number of parameters differs from that of store().
-        """
-        if self._swapped is None:
-            raise RuntimeError("there is nothing to restore; store() first")
-        stored, copies = zip(*self._swapped) if self._swapped else ((), ())
-        targets = stored if parameters is None else list(parameters)
-        if len(targets) != len(copies):
-            raise ValueError(f"parameters has {len(targets)} entries, but store() kept {len(copies)}; they must be equally many")
-        for parameter, kept in zip(targets, copies):
-            parameter.copy_(kept)
-        self._swapped = None
-
-    def ema_state_dict(self, model: torch.nn.Module) -> dict[str, Any]:
-        """Returns model.state_dict() with the averages instead of the parameters, in the averages' dtype. Tied parameters
-        appear under each of their names. Buffers are the model's."""
-        averages = dict(self._averages())
-        result: dict[str, Any] = model.state_dict()
-        for prefix, module in model.named_modules(remove_duplicate=False):
-            for name, parameter in module._parameters.items():
-                if parameter is not None and parameter in averages:
-                    result[f"{prefix}.{name}" if prefix else name] = averages[parameter].detach().clone()
-        return result
+        self._read_counters()
 
 
 class FusedEmaAdam(FusedEmaAdamW):
@@ -343,6 +314,8 @@ class FusedEmaAdam(FusedEmaAdamW):
     def __init__(self, params: Parameters, lr: float | Tensor = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0.0, ema_decay: float = 0.9999, amsgrad: bool = False, *,
                  maximize: bool = False, foreach: bool | None = None, capturable: bool = False, ema_warmup: bool = True,
-                 bias_correction: bool = True, state_dtype: torch.dtype | str | None = None) -> None:
+                 bias_correction: bool = True, state_dtype: torch.dtype | str | None = None, fused: bool | None = None,
+                 differentiable: bool = False, amp_scaling: bool | None = None) -> None:
         super().__init__(params, lr, betas, eps, weight_decay, ema_decay, amsgrad, maximize=maximize, foreach=foreach,
-                         capturable=capturable, ema_warmup=ema_warmup, bias_correction=bias_correction, state_dtype=state_dtype)
+                         capturable=capturable, ema_warmup=ema_warmup, bias_correction=bias_correction, state_dtype=state_dtype,
+                         fused=fused, differentiable=differentiable, amp_scaling=amp_scaling)

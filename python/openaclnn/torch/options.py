@@ -36,6 +36,12 @@ def require_group(group, name):
     require_numbers(group)
     if group["amsgrad"]:
         raise ValueError(f"{name} has no amsgrad; use torch.optim.AdamW for it")
+    if group["differentiable"]:
+        raise ValueError(f"{name} is not differentiable: it writes parameters and state in place, without a derivative; use "
+                         "torch.optim.AdamW for it")
+    if group["fused"] and group["foreach"]:
+        raise ValueError("fused=True and foreach=True exclude each other, as in torch.optim.AdamW; the update is one native call "
+                         "without either")
     if group["capturable"] and group["ema_warmup"]:
         raise ValueError("capturable=True needs ema_warmup=False: the warm-up is computed by Python in every step")
     chosen = group["state_dtype"]

@@ -58,10 +58,15 @@ if not hasattr(below_autograd, "__enter__"):
     below_autograd = _older_below_autograd
 
 
+def is_compiling():
+    """Returns whether torch.compile traces the program, which PyTorch reports reliably since 2.4."""
+    return VERSION >= (2, 4) and torch.compiler.is_compiling()
+
+
 def in_functorch():
     """Returns whether a transform of torch.func is active, which PyTorch reports since 2.1. A compiler traces only
     operators."""
-    if VERSION < (2, 1) or (VERSION >= (2, 4) and torch.compiler.is_compiling()):
+    if VERSION < (2, 1) or is_compiling():
         return False
     return torch._C._are_functorch_transforms_active()
 
@@ -112,6 +117,16 @@ def placed_as(tensor, model):
     if is_dtensor(tensor) and is_dtensor(model) and tuple(tensor.placements) != tuple(model.placements):
         return tensor.redistribute(placements=model.placements)
     return tensor
+
+
+def distributed_as(tensor, model):
+    """Returns a tensor that all processes have, distributed over them like another one. A tensor distributed already may be
+    distributed differently."""
+    if is_dtensor(model) and not is_dtensor(tensor):
+        from torch.distributed.tensor import distribute_tensor
+
+        return distribute_tensor(tensor, model.device_mesh, model.placements)
+    return placed_as(tensor, model)
 
 
 def local(tensor):

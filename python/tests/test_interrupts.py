@@ -1,0 +1,100 @@
+# Ctrl-C ends a long call at once. Its work goes on, what it uses is kept, and the next call waits for it.
+import subprocess
+import sys
+
+import pytest
+
+# The gradient is one row that is read many times: a long call needs little memory. Each run finds how long is long on its machine.
+START = """if True:
+    import os, signal, sys, threading, time, weakref
+    import numpy as np
+    import openaclnn
+
+    class Array(np.ndarray):  # has weak references
+        pass
+
+    def arguments():
+        grad = np.broadcast_to(np.ones((1, 4096), np.float32), (rows, 4096)).view(Array)
+        return grad, np.arange(rows, dtype=np.int64) % 8, np.zeros((8, 4096), np.float32)
+
+    def call(grad, index, out):
+        start = time.perf_counter()
+        openaclnn.embedding_dense_backward(grad, index, 8, out=out)
+        return time.perf_counter() - start
+
+    def signal_after(seconds):
+        def send():
+            time.sleep(seconds)
+            sent.append(time.perf_counter())
+            os.kill(os.getpid(), signal.SIGINT)
+
+        threading.Thread(target=send).start()
+
+    rows, sent = 50000, []
+    while True:
+        seconds = call(*arguments())
+        if seconds > 1:
+            break
+        rows *= 2
+    grad, index, out = arguments()
+    weak = weakref.ref(grad)
+"""
+
+INTERRUPTED = START + """
+    signal_after(seconds / 4)
+    try:
+        call(grad, index, out)
+        print("not interrupted")
+    except KeyboardInterrupt:
+        latency = time.perf_counter() - sent[0]
+        print("early" if latency < seconds / 2 else f"late: {latency} of {seconds} s")
+    del grad
+    print("kept" if weak() is not None else "lost")
+    openaclnn.embedding(np.ones((2, 2), np.float32), np.zeros(1, np.int64))
+    print("released" if weak() is None else "leaked")
+    print("complete" if (out == rows // 8).all() else "incomplete")
+"""
+
+ENDED = START + """
+    signal_after(seconds / 4)
+    call(grad, index, out)
+"""
+
+TWICE = START + """
+    for _ in range(2):  # the second call is interrupted while it waits for the work of the first
+        signal_after(seconds / 8)
+        try:
+            call(grad, index, out)
+            print("not interrupted")
+        except KeyboardInterrupt:
+            print("interrupted")
+    call(grad, index, out)
+    print("complete" if (out == rows // 8).all() else "incomplete")
+"""
+
+HANDLED = START + """
+    signal.signal(signal.SIGINT, lambda *_: print("handled after", time.perf_counter() - begin < seconds / 2))
+    signal_after(seconds / 4)
+    begin = time.perf_counter()
+    call(grad, index, out)
+    print("complete" if (out == rows // 8).all() else "incomplete")
+"""
+
+
+def run(program):
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program, printed", [
+    (INTERRUPTED, "early kept released complete"), (TWICE, "interrupted interrupted complete"),
+    (HANDLED, "handled after True complete")], ids=["interrupted", "twice", "handled"])
+def test_a_signal_during_a_long_call(program, printed):
+    done = run(program)
+    assert done.returncode == 0 and done.stdout.split() == printed.split(), done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_a_program_ends_during_interrupted_work():
+    done = run(ENDED)
+    assert done.returncode in (-2, 130) and "KeyboardInterrupt" in done.stderr, (done.returncode, done.stdout + done.stderr)
