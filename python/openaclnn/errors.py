@@ -1,5 +1,11 @@
 # The exceptions of openaclnn: codes of the C interface with their names and error messages.
 """AclnnError and its subclasses. The codes are listed in docs/errors.md."""
+import functools
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
 _INDEX_CODES = {507035}
 _MEMORY_CODES = {207001, 561101}
@@ -34,3 +40,16 @@ def error_of(code: int, name: str, message: str) -> AclnnError:
     """Returns the exception for a code, of the most specific class."""
     kind = AclnnIndexError if code in _INDEX_CODES else AclnnMemoryError if code in _MEMORY_CODES else AclnnError
     return kind(code, name, message)
+
+
+def named_as_called(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Makes the error messages of a function start with its own name, in place of the function that it calls."""
+    @functools.wraps(function)
+    def call(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+        try:
+            return function(*args, **kwargs)
+        except AclnnError as error:
+            rest = error.message.partition(": ")[2] or error.message
+            raise error_of(error.code, error.name, f"{function.__name__}: {rest}") from None
+
+    return call

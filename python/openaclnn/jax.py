@@ -1,8 +1,9 @@
 # openaclnn for JAX: the operators as foreign functions of XLA, for jax.jit, with gradients; the optimizer step updates in place.
 """Functions of JAX arrays on the CPU that can be compiled and differentiated.
 
-Wrong data, such as an index out of range, and rejected arguments raise JAX's runtime error with this library's error message
-when the program waits for the result. Errors in shapes and static arguments raise at once if no later check would find them."""
+Wrong dtypes, shapes and static arguments raise AclnnError, TypeError or ValueError at once, also while JAX traces. Wrong data,
+such as an index out of range, raises JAX's runtime error with this library's error message when the program waits for the
+result."""
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,7 +27,17 @@ for _name, _capsule in _targets.items():
 
 
 def _call(name: str, results: Any, **more: Any) -> Callable[..., Any]:
-    return jax.ffi.ffi_call(f"openaclnn_{name}", results, vmap_method="sequential", **more)
+    """Returns XLA's foreign function. It checks dtypes, shapes and attributes when it is called, which may be a trace."""
+    call = jax.ffi.ffi_call(f"openaclnn_{name}", results, vmap_method="sequential", **more)
+    outputs = results if isinstance(results, tuple) else (results,)
+
+    def checked(*arrays: Any, **attributes: Any) -> Any:
+        shapes = [(str(array.dtype), list(array.shape)) for array in (*arrays, *outputs)]
+        if all(isinstance(dim, int) for _, shape in shapes for dim in shape):  # jax.export has symbols for dims
+            _native.jax_check(name, shapes, attributes)
+        return call(*arrays, **attributes)
+
+    return checked
 
 
 def _like(array: Array, shape: Sequence[int] | None = None) -> jax.ShapeDtypeStruct:
@@ -180,7 +191,7 @@ def nsa_compress(input: Array, weight: Array, compress_block_size: int, compress
     """Token compression of native sparse attention, with gradients: openaclnn.nsa_compress. All arguments except the arrays are
     static.
 
-    If there is no window, rejected arguments raise AclnnError at once, because XLA would drop the call.
+    Rejected arguments raise AclnnError at once.
     """
     _require_arrays(input=input, weight=weight)
     if isinstance(actual_seq_len, jax.core.Tracer):
@@ -200,9 +211,6 @@ def _nsa_attributes(block: int, stride: int, lengths: tuple[int, ...], kind: int
 @functools.partial(jax.custom_vjp, nondiff_argnums=(2, 3, 4, 5))
 def _nsa_compress(input, weight, block, stride, lengths, kind):
     windows = _native.nsa_windows(list(lengths), input.shape[0], block, stride, kind) if input.ndim else 0
-    if windows == 0:  # no windows or wrong arguments: XLA would drop the call, so the function on arrays checks placeholders
-        of_shape = [np.broadcast_to(np.zeros((), array.dtype), array.shape) for array in (input, weight)]
-        _native.nsa_compress(*of_shape, block, stride, actual_seq_len=list(lengths), actual_seq_len_type=kind)
     call = _call("nsa_compress", _like(input, (windows, *input.shape[1:])))
     return call(input, weight, **_nsa_attributes(block, stride, lengths, kind))
 
@@ -234,9 +242,13 @@ def apply_fused_ema_adam(grad: Array, var: Array, m: Array, v: Array, s: Array, 
     bfloat16. For a tree of parameters use jax.tree.map.
     """
     _require_arrays(grad=grad, var=var, m=m, v=v, s=s)
+    step, lr = jnp.asarray(step, jnp.int32), jnp.asarray(lr, jnp.float32)
+    for name, number in (("step", step), ("lr", lr)):
+        if number.size != 1:
+            raise ValueError(f"{name} has shape {list(number.shape)}; it must be one number")
     call = _call("apply_fused_ema_adam", tuple(_like(array) for array in (var, m, v, s)),
                  input_output_aliases={1: 0, 2: 1, 3: 2, 4: 3})
-    var, m, v, s = call(grad, var, m, v, s, jnp.asarray(step, jnp.int32), jnp.asarray(lr, jnp.float32),
+    var, m, v, s = call(grad, var, m, v, s, step, lr,
                         ema_decay=np.float64(ema_decay), beta1=np.float64(beta1), beta2=np.float64(beta2), eps=np.float64(eps),
                         mode=np.int64(mode), bias_correction=np.int64(bias_correction), weight_decay=np.float64(weight_decay))
     return var, m, v, s

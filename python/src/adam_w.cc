@@ -19,7 +19,7 @@ nb::object apply_adam_w(nb::handle grad, nb::handle var, nb::handle m, nb::handl
              epsilon = static_cast<float>(to_real(eps, "eps")),
              decay = static_cast<float>(to_real(weight_decay, "weight_decay"));
   const bool is_amsgrad = !max_v.is_none(), maximizes = to_flag(maximize, "maximize");
-  Place place;
+  Place place("apply_adam_w_");
   const Array grad_array = place.input(grad, {"grad"}), var_array = place.output(var, {"var"}),
               m_array = place.output(m, {"m"}), v_array = place.output(v, {"v"}),
               max_array = is_amsgrad ? place.output(max_v, {"max_v"}) : Array();
@@ -49,7 +49,7 @@ void apply_adam_w_by_powers(nb::handle var, nb::handle m, nb::handle v, nb::hand
   const nb::float_ powers[] = {real(beta1_power, "beta1_power"), real(beta2_power, "beta2_power")},
                    numbers[] = {real(lr, "lr"), real(weight_decay, "weight_decay"), real(beta1, "beta1"),
                                 real(beta2, "beta2"), real(eps, "epsilon")};
-  Place place;
+  Place place("npu_apply_adam_w");
   const Array var_array = place.output(var, {"var"}), m_array = place.output(m, {"m"}),
               v_array = place.output(v, {"v"}), grad_array = place.input(grad, {"grad"}),
               max_array = has_largest ? place.input(max_grad_norm, {"max_grad_norm"}) : Array();

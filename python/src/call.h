@@ -109,7 +109,7 @@ void run(const Place& place, Phase1&& phase1, Phase2 phase2, int ignored = 0) {
   if (code != 0 && code == ignored) {
     (void)aclGetRecentErrMsg();
   } else {
-    require_success(code);
+    require_success(code, place.caller());
   }
 }
 

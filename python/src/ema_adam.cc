@@ -104,7 +104,7 @@ nb::object apply_fused_ema_adam(nb::handle grad, nb::handle var, nb::handle m, n
       throw nb::type_error("grad, var, m, v and s must all be arrays, or all be lists of arrays");
     }
   }
-  Place place;
+  Place place("apply_fused_ema_adam_");
   const Attributes attributes = {to_real(lr, "lr"),
                                  to_real(ema_decay, "ema_decay"),
                                  to_real(beta1, "beta1"),

@@ -57,7 +57,7 @@ struct LocalIndices {
   std::shared_ptr<std::vector<int64_t>> values = std::make_shared<std::vector<int64_t>>();
   Array array;
 
-  LocalIndices(const Array& indices, int64_t start, int64_t end, Bound vocab_size) {
+  LocalIndices(const Array& indices, const Caller& caller, int64_t start, int64_t end, Bound vocab_size) {
     if (start < 0 || end < start || (vocab_size && *vocab_size < end)) {
       throw nb::value_error(("vocab_start is " + std::to_string(start) + ", vocab_end " +
                              std::to_string(end) +
@@ -83,7 +83,8 @@ struct LocalIndices {
       const std::string limit = vocab_size ? "[0, " + std::to_string(*vocab_size) + ")" : "the table";
       throw Failure(ACL_ERROR_RT_VECTOR_CORE_EXCEPTION,
                     "indices[" + std::to_string(wrong_position) + "] = " + std::to_string(wrong_value) +
-                        " is outside " + limit + " [507035 ACL_ERROR_RT_VECTOR_CORE_EXCEPTION]");
+                        " is outside " + limit + " [507035 ACL_ERROR_RT_VECTOR_CORE_EXCEPTION]",
+                    caller);
     }
     array = indices;
     array.data = values->data();
@@ -100,7 +101,8 @@ std::optional<LocalIndices> localise(Place& place, const Array& indices, const P
   if (!part.start || !part.end)
     throw nb::value_error("vocab_start and vocab_end belong together; one of them is missing");
   Place::require_host("a part of the table, given by vocab_start and vocab_end,");
-  std::optional<LocalIndices> local(std::in_place, indices, *part.start, *part.end, part.size);
+  std::optional<LocalIndices> local(std::in_place, indices, place.caller(), *part.start, *part.end,
+                                    part.size);
   place.use(local->values);
   return local;
 }
@@ -125,7 +127,7 @@ int64_t row_count(nb::handle num_weights) {
 nb::object embedding(nb::handle weight, nb::handle indices, nb::handle out, nb::handle vocab_start,
                      nb::handle vocab_end, nb::handle vocab_size) {
   const Part part(vocab_start, vocab_end, vocab_size);
-  Place place;
+  Place place("embedding");
   const Array weight_array = place.input(weight, {"weight"}), index_array = place.input(indices, {"indices"});
   const std::optional<LocalIndices> local = localise(place, index_array, part);
   if (weight_array.rank == 2) require_rows("weight", part, weight_array.dims[0]);
@@ -153,7 +155,7 @@ nb::object embedding_dense_backward(nb::handle grad, nb::handle indices, nb::han
   const int64_t row_total = row_count(num_weights), padding_row = to_integer(padding_idx, "padding_idx");
   const bool scales = to_flag(scale_grad_by_freq, "scale_grad_by_freq");
   const Part part(vocab_start, vocab_end, vocab_size);
-  Place place;
+  Place place("embedding_dense_backward");
   const Array grad_array = place.input(grad, {"grad"}), index_array = place.input(indices, {"indices"});
   const std::optional<LocalIndices> local = localise(place, index_array, part);
   require_rows("num_weights, the table,", part, row_total);
@@ -181,7 +183,7 @@ nb::object embedding_dense_backward(nb::handle grad, nb::handle indices, nb::han
 nb::object embedding_counts(nb::handle indices, nb::handle num_weights, nb::handle out) {
   const int64_t row_total = row_count(num_weights);
   Place::require_host("embedding_counts");
-  Place place;
+  Place place("embedding_counts");
   const Array index_array = place.input(indices, {"indices"});
   nb::object result =
       out.is_none() ? allocate(indices, index_array, ACL_INT64, {&row_total, 1}) : nb::borrow(out);

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "acl/acl.h"
-#include "names.h"
 
 namespace openaclnn::python {
 
@@ -34,7 +33,7 @@ void raise(const Failure& failure) {
     const std::string_view text = failure.what();
     const Line line = parse(text.substr(0, text.find('\n')));  // the newest one comes first
     const nb::object make = nb::module_::import_("openaclnn.errors").attr("error_of");
-    const nb::object error = make(failure.code(), line.name, with_python_names(line.sentence));
+    const nb::object error = make(failure.code(), line.name, in_python(line.sentence, failure.caller()));
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
   } catch (nb::python_error& other) {
     other.restore();
@@ -43,10 +42,10 @@ void raise(const Failure& failure) {
 
 }  // namespace
 
-void require_success(int code) {
+void require_success(int code, const Caller& caller) {
   if (code == 0) return;
   const char* const text = aclGetRecentErrMsg();
-  throw Failure(code, text != nullptr ? text : "the library gave no reason");
+  throw Failure(code, text != nullptr ? text : "the library gave no reason", caller);
 }
 
 void register_failures() {

@@ -13,7 +13,7 @@ namespace {
 nb::object grouped_bias_add_grad(nb::handle grad_y, nb::handle group_idx, nb::handle group_idx_type,
                                  nb::handle out) {
   const int64_t type = to_integer(group_idx_type, "group_idx_type");
-  Place place;
+  Place place("grouped_bias_add_grad");
   const Array grad_array = place.input(grad_y, {"grad_y"});
   const bool has_groups = !group_idx.is_none();
   const Array group_array = has_groups ? place.input(group_idx, {"group_idx"}) : Array();

@@ -16,6 +16,7 @@
 #include "aclnnop/aclnn_nsa_compress.h"
 #include "aclnnop/aclnn_nsa_compress_grad.h"
 #include "call.h"
+#include "jax_calls.h"
 #include "names.h"
 
 namespace openaclnn::python {
@@ -25,7 +26,8 @@ namespace {
 namespace ffi = xla::ffi;
 
 using Buffer = ffi::AnyBuffer;
-using Out = ffi::Result<ffi::AnyBuffer>;
+using jax_calls::View;
+using Result = ffi::Result<ffi::AnyBuffer>;
 using Lengths = ffi::Span<const int64_t>;
 
 aclDataType dtype_of(ffi::DataType dtype) {
@@ -47,82 +49,81 @@ aclDataType dtype_of(ffi::DataType dtype) {
 }
 
 // XLA's buffers are contiguous.
-Tensor tensor_of(const Buffer& buffer) {
+View view(const Buffer& buffer) {
   const auto dims = buffer.dimensions();
-  return Tensor(aclCreateTensor(dims.begin(), dims.size(), dtype_of(buffer.element_type()), nullptr, 0,
-                                ACL_FORMAT_ND, dims.begin(), dims.size(), buffer.untyped_data()));
+  return {dtype_of(buffer.element_type()), {dims.begin(), dims.size()}, buffer.untyped_data()};
 }
 
-ffi::Error error_of(int code) {
+ffi::Error error_of(int code, const char* function) {
   if (code == 0) return ffi::Error::Success();
   const char* const text = aclGetRecentErrMsg();
   const std::string lines = text != nullptr ? text : "the library gave no reason";
   const auto kind = code == ACL_ERROR_RT_VECTOR_CORE_EXCEPTION ? ffi::ErrorCode::kOutOfRange
                                                                : ffi::ErrorCode::kInvalidArgument;
-  return {kind, with_python_names(lines.substr(0, lines.find('\n')))};
+  return {kind, in_python(lines.substr(0, lines.find('\n')), {function, Library::jax})};
 }
 
-// Exceptions must not reach XLA.
+// `function` is that of openaclnn.jax. Exceptions must not reach XLA.
 template <class Phase1>
-ffi::Error call(Phase1&& phase1, Phase2 phase2) {
+ffi::Error call(const char* function, Phase1&& phase1, Phase2 phase2) {
   try {
-    return error_of(run_without_python(phase1, phase2));
+    const auto both = [&](uint64_t* bytes, aclOpExecutor** executor) {
+      return phase1(jax_calls::Out{bytes, executor});
+    };
+    return error_of(run_without_python(both, phase2), function);
   } catch (const std::exception& error) {
     return ffi::Error::Internal(error.what());
   }
 }
 
-ffi::Error embedding(Buffer weight, Buffer indices, Out out) {
+ffi::Error embedding(Buffer weight, Buffer indices, Result out) {
   return call(
-      [&](uint64_t* bytes, aclOpExecutor** executor) {
-        return aclnnEmbeddingGetWorkspaceSize(tensor_of(weight).get(), tensor_of(indices).get(),
-                                              tensor_of(*out).get(), bytes, executor);
+      "embedding",
+      [&](jax_calls::Out phase1) {
+        return jax_calls::embedding(view(weight), view(indices), view(*out), phase1);
       },
       aclnnEmbedding);
 }
 
-ffi::Error embedding_dense_backward(Buffer grad, Buffer indices, Out out, int64_t padding_idx,
+ffi::Error embedding_dense_backward(Buffer grad, Buffer indices, Result out, int64_t padding_idx,
                                     int64_t scale) {
   return call(
-      [&](uint64_t* bytes, aclOpExecutor** executor) {
-        const auto rows = static_cast<uint64_t>(out->dimensions()[0]);
-        return aclnnEmbeddingDenseBackwardGetWorkspaceSize(
-            tensor_of(grad).get(), tensor_of(indices).get(), rows, static_cast<uint64_t>(padding_idx),
-            scale != 0, tensor_of(*out).get(), bytes, executor);
+      "embedding_dense_backward",
+      [&](jax_calls::Out phase1) {
+        return jax_calls::embedding_dense_backward(view(grad), view(indices), view(*out), padding_idx,
+                                                   scale != 0, phase1);
       },
       aclnnEmbeddingDenseBackward);
 }
 
-ffi::Error grouped_bias_add_grad(Buffer grad_y, Buffer group_idx, Out out, int64_t type) {
+ffi::Error grouped_bias_add_grad(Buffer grad_y, Buffer group_idx, Result out, int64_t type) {
   return call(
-      [&](uint64_t* bytes, aclOpExecutor** executor) {
-        return aclnnGroupedBiasAddGradV2GetWorkspaceSize(tensor_of(grad_y).get(), tensor_of(group_idx).get(),
-                                                         type, tensor_of(*out).get(), bytes, executor);
+      "grouped_bias_add_grad",
+      [&](jax_calls::Out phase1) {
+        return jax_calls::grouped_bias_add_grad(view(grad_y), view(group_idx), view(*out), type, phase1);
       },
       aclnnGroupedBiasAddGradV2);
 }
 
-ffi::Error nsa_compress(Buffer input, Buffer weight, Out out, int64_t block, int64_t stride, Lengths lengths,
-                        int64_t type) {
+ffi::Error nsa_compress(Buffer input, Buffer weight, Result out, int64_t block, int64_t stride,
+                        Lengths lengths, int64_t type) {
+  const jax_calls::Windows windows = {block, stride, {lengths.begin(), lengths.size()}, type};
   return call(
-      [&](uint64_t* bytes, aclOpExecutor** executor) {
-        const IntArray sequences = make_int_array({lengths.begin(), lengths.size()});
-        return aclnnNsaCompressGetWorkspaceSize(tensor_of(input).get(), tensor_of(weight).get(),
-                                                sequences.get(), nullptr, block, stride, type,
-                                                tensor_of(*out).get(), bytes, executor);
+      "nsa_compress",
+      [&](jax_calls::Out phase1) {
+        return jax_calls::nsa_compress(view(input), view(weight), view(*out), windows, phase1);
       },
       aclnnNsaCompress);
 }
 
-ffi::Error nsa_compress_grad(Buffer grad, Buffer input, Buffer weight, Out input_grad, Out weight_grad,
+ffi::Error nsa_compress_grad(Buffer grad, Buffer input, Buffer weight, Result input_grad, Result weight_grad,
                              int64_t block, int64_t stride, Lengths lengths, int64_t type) {
+  const jax_calls::Windows windows = {block, stride, {lengths.begin(), lengths.size()}, type};
   return call(
-      [&](uint64_t* bytes, aclOpExecutor** executor) {
-        const IntArray sequences = make_int_array({lengths.begin(), lengths.size()});
-        return aclnnNsaCompressGradGetWorkspaceSize(tensor_of(grad).get(), tensor_of(input).get(),
-                                                    tensor_of(weight).get(), sequences.get(), block, stride,
-                                                    type, nullptr, tensor_of(*input_grad).get(),
-                                                    tensor_of(*weight_grad).get(), bytes, executor);
+      "nsa_compress_grad",
+      [&](jax_calls::Out phase1) {
+        return jax_calls::nsa_compress_grad(view(grad), view(input), view(weight), view(*input_grad),
+                                            view(*weight_grad), windows, phase1);
       },
       aclnnNsaCompressGrad);
 }
@@ -130,8 +131,8 @@ ffi::Error nsa_compress_grad(Buffer grad, Buffer input, Buffer weight, Out input
 // XLA gets var, m, v and s as aliases of the results, which therefore already hold their values. JAX has no
 // int64 by default, and learning rates come from compiled schedules: both are read here.
 ffi::Error apply_fused_ema_adam(Buffer grad, Buffer var, Buffer m, Buffer v, Buffer s, Buffer step, Buffer lr,
-                                Out var_out, Out m_out, Out v_out, Out s_out, double ema_decay, double beta1,
-                                double beta2, double eps, int64_t mode, int64_t bias_correction,
+                                Result var_out, Result m_out, Result v_out, Result s_out, double ema_decay,
+                                double beta1, double beta2, double eps, int64_t mode, int64_t bias_correction,
                                 double weight_decay) {
   if (step.element_type() != ffi::DataType::S32 || lr.element_type() != ffi::DataType::F32 ||
       step.element_count() != 1 || lr.element_count() != 1)
@@ -142,16 +143,20 @@ ffi::Error apply_fused_ema_adam(Buffer grad, Buffer var, Buffer m, Buffer v, Buf
     if (in->untyped_data() != out->untyped_data())
       return ffi::Error::Internal("XLA did not alias the states with the results");
   }
-  int64_t count = *static_cast<const int32_t*>(step.untyped_data());
-  const double rate = *static_cast<const float*>(lr.untyped_data());
+  jax_calls::Step numbers = {*static_cast<const int32_t*>(step.untyped_data()),
+                             *static_cast<const float*>(lr.untyped_data()),
+                             ema_decay,
+                             beta1,
+                             beta2,
+                             eps,
+                             mode,
+                             bias_correction != 0,
+                             weight_decay};
   return call(
-      [&](uint64_t* bytes, aclOpExecutor** executor) {
-        const Tensor number(
-            aclCreateTensor(nullptr, 0, ACL_INT64, nullptr, 0, ACL_FORMAT_ND, nullptr, 0, &count));
-        return aclnnApplyFusedEmaAdamGetWorkspaceSize(
-            tensor_of(grad).get(), tensor_of(*var_out).get(), tensor_of(*m_out).get(),
-            tensor_of(*v_out).get(), tensor_of(*s_out).get(), number.get(), rate, ema_decay, beta1, beta2,
-            eps, mode, bias_correction != 0, weight_decay, bytes, executor);
+      "apply_fused_ema_adam",
+      [&](jax_calls::Out phase1) {
+        return jax_calls::apply_fused_ema_adam(view(grad), view(*var_out), view(*m_out), view(*v_out),
+                                               view(*s_out), numbers, phase1);
       },
       aclnnApplyFusedEmaAdam);
 }

@@ -14,5 +14,6 @@ NB_MODULE(_native, module) {
   add_embedding(module);
   add_grouped_bias(module);
   add_nsa(module);
+  add_jax_checks(module);
   add_jax_targets(module);
 }

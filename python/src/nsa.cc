@@ -54,7 +54,7 @@ nb::object nsa_compress(nb::handle input, nb::handle weight, nb::handle compress
                         nb::handle compress_stride, nb::handle actual_seq_len, nb::handle actual_seq_len_type,
                         nb::handle out) {
   const Windowing w(compress_block_size, compress_stride, actual_seq_len_type);
-  Place place;
+  Place place("nsa_compress");
   const Array input_array = place.input(input, {"input"}), weight_array = place.input(weight, {"weight"});
   Lengths lengths = lengths_of(actual_seq_len);
   nb::object result = nb::borrow(out);
@@ -85,7 +85,7 @@ nb::object nsa_compress_grad(nb::handle grad, nb::handle input, nb::handle weigh
                              nb::handle compress_block_size, nb::handle compress_stride,
                              nb::handle actual_seq_len, nb::handle actual_seq_len_type, nb::handle out) {
   const Windowing w(compress_block_size, compress_stride, actual_seq_len_type);
-  Place place;
+  Place place("nsa_compress_grad");
   const Array grad_array = place.input(grad, {"grad"}), input_array = place.input(input, {"input"}),
               weight_array = place.input(weight, {"weight"});
   nb::object input_grad, weight_grad;
@@ -136,7 +136,7 @@ nb::object nsa_compress_with_cache(nb::handle input, nb::handle weight, nb::hand
     throw nb::type_error("actual_seq_len is None; a list with the length of each sequence is needed");
   const IntArray lengths = make_int_array(lengths_of(actual_seq_len));
   const bool has_pages = !block_table.is_none();
-  Place place;
+  Place place("nsa_compress_with_cache_");
   const Array input_array = place.input(input, {"input"}), weight_array = place.input(weight, {"weight"}),
               slot_array = place.input(slot_mapping, {"slot_mapping"}),
               table_array = has_pages ? place.input(block_table, {"block_table"}) : Array(),

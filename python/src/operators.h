@@ -10,6 +10,7 @@ void add_ema_adam(nanobind::module_& module);
 void add_embedding(nanobind::module_& module);
 void add_grouped_bias(nanobind::module_& module);
 void add_nsa(nanobind::module_& module);
+void add_jax_checks(nanobind::module_& module);
 void add_jax_targets(nanobind::module_& module);
 void add_runtime(nanobind::module_& module);
 

@@ -118,6 +118,7 @@ bool computes_on_gpu() {
 }
 
 void Place::require(nb::handle object, const Array& array, const Name& name) {
+  if (!std::exchange(has_library_, true)) caller_.library = array.library;
   const auto memory = static_cast<Memory>(array.memory);
   if (!computes_on_gpu()) {
     if (objects_.empty()) objects_.reserve(16);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "array.h"
+#include "names.h"
 
 namespace openaclnn::python {
 
@@ -27,6 +28,11 @@ struct Used {
 
 class Place {
  public:
+  // `function` is the Python function that computes here, for error messages.
+  explicit Place(const char* function) : caller_{function} {}
+
+  const Caller& caller() const { return caller_; }
+
   // Rejects memory that the device cannot access, and a second GPU. The first array with elements
   // determines the GPU and the library whose stream and memory are used; `object` must outlive this.
   void require(nb::handle object, const Array& array, const Name& name);
@@ -62,6 +68,8 @@ class Place {
   NativeStream native_stream() const;
   void require_array() const;
 
+  Caller caller_;
+  bool has_library_ = false;
   std::vector<nb::handle> objects_;  // alive as long as the call
   std::vector<std::shared_ptr<const void>> memory_;
   double bytes_ = 0;

@@ -1,6 +1,7 @@
-// The library's facts for openaclnn.doctor().
+// The library's facts for openaclnn.doctor() and `python -m openaclnn`.
 #include <dlfcn.h>
 
+#include "base/codes.h"
 #include "call.h"
 #include "openaclnn/openaclnn.h"
 #include "operators.h"
@@ -36,6 +37,21 @@ nb::tuple memory_info() {
   size_t free_bytes = 0, total_bytes = 0;
   require_success(aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total_bytes));
   return nb::make_tuple(free_bytes, total_bytes);
+}
+
+// Pairs of a number and its name.
+nb::list code_names() {
+  nb::list names;
+  for (const CodeName& known : openaclnn::code_names()) names.append(nb::make_tuple(known.code, known.name));
+  return names;
+}
+
+// Triples: the first and last code of a range without names, and what its codes mean.
+nb::list code_ranges() {
+  nb::list ranges;
+  for (const CodeRange& range : openaclnn::code_ranges())
+    ranges.append(nb::make_tuple(range.first, range.last, range.meaning));
+  return ranges;
 }
 
 // Returns the facts of an array as a dict, for tests of every kind of array.
@@ -92,6 +108,8 @@ void add_runtime(nb::module_& module) {
   module.def("release_memory", &release_memory, nb::sig("def release_memory()"), kReleaseMemoryDoc);
   module.def("synchronize", &synchronize, nb::sig("def synchronize()"), kSynchronizeDoc);
   module.def("interface_version", &interface_version, "The version of the C interface, three numbers.");
+  module.def("code_names", &code_names, "Every code with its name in C.");
+  module.def("code_ranges", &code_ranges, "Ranges of codes without names, and their meaning.");
   module.def("library_path", &library_path, "The file of libopenaclnn that is loaded.");
   module.def("device_count", &device_count, "How many devices the library shows.");
   module.def(

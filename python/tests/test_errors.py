@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import openaclnn
-from conftest import needs_torch, torch
+from conftest import jax, needs_jax, needs_torch, torch
 from openaclnn.errors import error_of
 
 
@@ -59,7 +59,7 @@ def test_an_index_out_of_range_is_an_index_error():
 
 
 def test_sentences_name_arguments_of_python():
-    """The operators' error messages contain no C names except those of functions, types and codes."""
+    """The operators' error messages contain no C names of arguments or functions."""
     f, i = np.float32, np.int64
     z, table, tokens, weight = np.zeros(3, f), np.zeros((3, 2), f), np.zeros((6, 1, 2), f), np.zeros((2, 1), f)
     small, cache, pages = np.zeros(1, np.int32), np.zeros((4, 1, 2), f), np.zeros((2, 3, 1, 2), f)
@@ -100,7 +100,62 @@ def test_sentences_name_arguments_of_python():
         with pytest.raises(openaclnn.AclnnError, match=rf"\b{name}(?!\w)") as caught:
             call()
         words = re.findall(r"\b[a-z]+[A-Z]\w*", caught.value.message)
-        assert all(word.startswith("aclnn") or word.startswith("openaclnn") for word in words), caught.value.message
+        assert not words, caught.value.message
+
+
+def of_numpy(values, dtype):
+    return np.array(values, dtype)
+
+
+def of_torch(values, dtype):
+    return torch.tensor(values, dtype=getattr(torch, dtype))
+
+
+def of_jax(values, dtype):
+    return jax.numpy.array(values, dtype)
+
+
+@pytest.mark.parametrize("make, wrong, accepted", [
+    pytest.param(of_numpy, "numpy.float32", ("numpy.int32", "numpy.int64"), id="numpy"),
+    pytest.param(of_torch, "torch.float32", ("torch.int32", "torch.int64"), id="torch", marks=needs_torch),
+    pytest.param(of_jax, "float32", ("int32", "int64"), id="jax", marks=needs_jax),
+])
+def test_dtypes_have_the_names_of_the_library(make, wrong, accepted):
+    with pytest.raises(openaclnn.AclnnError) as caught:
+        openaclnn.embedding(make([[1.0]], "float32"), make([0.0], "float32"))
+    expected = f"embedding: indices has dtype {wrong}; it must be {accepted[0]} or {accepted[1]}"
+    assert caught.value.message == expected
+
+
+def test_dtypes_of_other_packages_are_named():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    with pytest.raises(openaclnn.AclnnError, match="weight has dtype ml_dtypes.bfloat16 but input has dtype numpy.float32"):
+        openaclnn.nsa_compress(np.zeros((6, 1, 2), np.float32), np.zeros((2, 1), ml_dtypes.bfloat16), 2, 1)
+
+
+def test_messages_name_the_function_that_was_called():
+    """Neither C functions, streams and tasks nor C dtypes appear."""
+    f, i, z = np.float32, np.int64, np.zeros(3, np.float32)
+    table, tokens, weight = np.zeros((4, 2), f), np.zeros((6, 1, 2), f), np.zeros((2, 1), f)
+    o = openaclnn
+    calls = {
+        "apply_fused_ema_adam_": lambda: o.apply_fused_ema_adam_(z, table, z, z, z, 1),
+        "apply_adam_w_": lambda: o.apply_adam_w_(z, z, z, table, 0),
+        "embedding": lambda: o.embedding(table, np.array([4])),
+        "embedding_dense_backward": lambda: o.embedding_dense_backward(table, np.array([0, 1, 2, 9]), 4),
+        "grouped_bias_add_grad": lambda: o.grouped_bias_add_grad(table, np.array([9])),
+        "nsa_compress": lambda: o.nsa_compress(tokens, weight.astype(np.float64), 2, 1),
+        "nsa_compress_grad": lambda: o.nsa_compress_grad(table, tokens, weight, 2, 1),
+        "nsa_compress_with_cache_": lambda: o.nsa_compress_with_cache_(tokens, weight, np.zeros(1, i), tokens.copy(), 2, 1, [2]),
+    }
+    for name, call in calls.items():
+        with pytest.raises(openaclnn.AclnnError) as caught:
+            call()
+        message = caught.value.message
+        assert message.startswith(f"{name}: "), message
+        assert not re.search(r"\b(acl|openacl|ACL)\w+|stream \d|task \d", message), message
+    with pytest.raises(IndexError, match=r"^embedding: indices\[0\] = 8 is outside"):
+        o.embedding(table, np.array([8]), vocab_start=0, vocab_end=4, vocab_size=8)
 
 
 def test_numbers_and_arrays_are_named():

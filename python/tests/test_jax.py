@@ -88,8 +88,46 @@ def test_state_that_is_not_donated_is_copied():
 def test_errors_carry_the_sentence():
     with pytest.raises(Exception, match=r"indices\[0\] = 9 is outside \[0, 7\)"):
         jax.block_until_ready(oj.embedding(values((7, 4)), jnp.array([9])))
-    with pytest.raises(Exception, match="weight has shape"):
-        jax.block_until_ready(oj.nsa_compress(values((8, 1, 2)), values((3, 1)), 2, 1))
+    with pytest.raises(Exception) as caught:
+        jax.block_until_ready(jax.jit(oj.embedding)(values((7, 4)), jnp.array([9])))
+    assert "embedding: indices[0] = 9" in str(caught.value) and "aclrt" not in str(caught.value)
+
+
+def refused_while_tracing(function, *arguments):
+    """The error of a function that JAX traces but does not compile or run."""
+    with pytest.raises(openaclnn.AclnnError) as caught:
+        jax.make_jaxpr(function)(*arguments)
+    return caught.value.message
+
+
+def test_dtypes_and_shapes_are_refused_while_jax_traces():
+    table, ids = values((7, 4)), jnp.array([0, 1])
+    assert refused_while_tracing(oj.embedding, table, ids.astype(jnp.float32)) == (
+        "embedding: indices has dtype float32; it must be int32 or int64")
+    message = refused_while_tracing(lambda grad, ids: oj.embedding_dense_backward(grad, ids, 7), values((3, 4)), ids)
+    assert message.startswith("embedding_dense_backward: ") and "[2]" in message, message
+    message = refused_while_tracing(lambda grad: oj.embedding_dense_backward(grad, ids, 7), jnp.ones((2, 4), jnp.int32))
+    assert "grad has dtype int32; it must be" in message, message
+    message = refused_while_tracing(oj.grouped_bias_add_grad, jnp.ones((3, 4), jnp.int32), ids)
+    assert message.startswith("grouped_bias_add_grad: grad_y has dtype int32"), message
+    tokens = values((8, 1, 2))
+    message = refused_while_tracing(lambda t, w: oj.nsa_compress(t, w, 2, 1), tokens, values((3, 1)))
+    assert message.startswith("nsa_compress: weight has shape [3, 1]"), message
+    message = refused_while_tracing(lambda t, w: oj.nsa_compress(t, w, 2, 1), tokens, values((2, 1), "bfloat16"))
+    assert "weight has dtype bfloat16 but input has dtype float32" in message, message
+    states = [values((5,), seed=seed) for seed in range(5)]
+    message = refused_while_tracing(lambda *a: oj.apply_fused_ema_adam(*a, 1), states[0], values((6,)), *states[2:])
+    assert message.startswith("apply_fused_ema_adam: var has shape [6]"), message
+    message = refused_while_tracing(lambda *a: oj.apply_fused_ema_adam(*a, 1, mode=5), *states)
+    assert message.startswith("apply_fused_ema_adam: mode is 5"), message
+    with pytest.raises(ValueError, match=r"step has shape \[2\]; it must be one number"):
+        jax.make_jaxpr(oj.apply_fused_ema_adam)(*states, jnp.array([1, 2]))
+
+
+def test_the_gradient_is_refused_while_jax_traces_it():
+    """jax.grad traces the forward pass first, whose arguments are wrong."""
+    with pytest.raises(openaclnn.AclnnError, match="weight has shape"):
+        jax.make_jaxpr(jax.grad(lambda t: oj.nsa_compress(t, values((3, 1)), 2, 1).sum()))(values((8, 1, 2)))
 
 
 @pytest.mark.parametrize("change, sentence", [

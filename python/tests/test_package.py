@@ -3,6 +3,7 @@ import ast
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -50,6 +51,106 @@ def test_doctor(capsys):
     assert openaclnn.doctor()
     text = capsys.readouterr().out
     assert re.search(r"numpy [\d.]+: works", text) and "libopenaclnn.so.1" in text
+
+
+def run_module(*words, **more):
+    return subprocess.run([sys.executable, "-W", "ignore", "-m", "openaclnn", *words], capture_output=True, text=True, **more)
+
+
+def test_the_module_runs_the_doctor():
+    done = run_module("doctor")
+    assert done.returncode == 0 and re.search(r"numpy [\d.]+: works", done.stdout), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("word, expected", [
+    ("161002", "161002 ACLNN_ERR_PARAM_INVALID\n  means:   dtype, rank, shape"),
+    ("ACL_ERROR_RT_VECTOR_CORE_EXCEPTION", "507035 ACL_ERROR_RT_VECTOR_CORE_EXCEPTION\n  means:   a kernel met bad data"),
+    ("0", "0 ACL_SUCCESS\n  means:   the call succeeded"),
+])
+def test_the_module_explains_codes(word, expected, capsys):
+    from openaclnn.__main__ import main
+
+    assert main(["explain", word]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(expected) and "  do:      " in text, text
+
+
+def test_the_module_lists_every_code(capsys):
+    from openaclnn import _native
+    from openaclnn.__main__ import main
+
+    assert main(["explain"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"{code} " in text and name in text for code, name in _native.code_names())
+    first, _, meaning = _native.code_ranges()[0]
+    unknown = next(code for code in range(first, first + 10000) if code not in dict(_native.code_names()))
+    assert main(["explain", str(unknown)]) == 0 and meaning in capsys.readouterr().out
+    assert main(["explain", "ACLNN_ERR_PARAM_INVALD"]) == 2
+    assert "did you mean ACLNN_ERR_PARAM_INVALID?" in capsys.readouterr().err
+
+
+def test_the_module_shows_operators(capsys):
+    from openaclnn.__main__ import main
+
+    assert main(["ops"]) == 0
+    table = capsys.readouterr().out
+    assert re.search(r"^aclnnEmbedding +openaclnn.embedding$", table, re.MULTILINE), table
+    assert re.search(r"^openaclnnApplyFusedEmaAdamList +openaclnn.apply_fused_ema_adam_$", table, re.MULTILINE), table
+    assert "openaclnn.nsa_compress_with_cache_" in table and "openaclnn.apply_adam_w_" in table, table
+    for word in ("Embedding", "aclnnEmbedding", "embedding"):
+        assert main(["ops", word]) == 0
+        text = capsys.readouterr().out
+        assert text.startswith("# Embedding") and "Python: openaclnn.embedding" in text and "vocab_start" in text
+    assert main(["ops", "Embeding"]) == 2 and "unknown operator 'Embeding'" in capsys.readouterr().err
+
+
+def test_commands_of_the_program_say_where_it_is(tmp_path):
+    done = run_module("bench", env={**os.environ, "PATH": str(tmp_path)})
+    assert done.returncode == 2 and "openaclnn-tools" in done.stderr, done.stderr
+    program = tmp_path / "openaclnn"
+    program.write_text("#!/bin/sh\necho \"program: $*\"\n")
+    program.chmod(0o755)
+    done = run_module("bench", "--list", env={**os.environ, "PATH": f"{tmp_path}:/bin:/usr/bin"})
+    assert (done.returncode, done.stdout) == (0, "program: bench --list\n"), done.stderr
+
+
+C_PROGRAM = """
+#include <stdio.h>
+#include "acl/acl.h"
+#include "aclnnop/aclnn_embedding.h"
+
+int main(void) {
+  if (aclInit(NULL) != 0 || aclrtSetDevice(0) != 0) return 1;
+  return printf("%s %p\\n", aclrtGetSocName(), (void*)aclnnEmbedding) < 0;
+}
+"""
+
+
+def test_cann_compat_comes_with_the_wheel(tmp_path):
+    """A C program is built and run against the folder, as if it were the CANN toolkit."""
+    done = run_module("cann-compat")
+    assert done.returncode == 0, done.stderr
+    folder = pathlib.Path(done.stdout.strip())
+    assert (folder / "set_env.sh").exists() and (folder / "include/acl/acl.h").exists()
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler, so no program is built against cann-compat")
+    (tmp_path / "main.c").write_text(C_PROGRAM)
+    script = (f"source '{folder}/set_env.sh' && cc main.c -o main -I $ASCEND_HOME_PATH/include -I $ASCEND_HOME_PATH/include/aclnn "
+              "-L $ASCEND_HOME_PATH/lib64 -lascendcl -lnnopbase -lopapi -Wl,--allow-shlib-undefined && ./main")
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.strip(), done.stdout + done.stderr
+
+
+def test_libraries_of_cann_compat_are_the_library_of_the_package():
+    """Both names lead to the same functions, and so to the same devices, streams and memory."""
+    import ctypes
+
+    from openaclnn import _native
+
+    one, other = (ctypes.CDLL(str(path)) for path in (FOLDER / "cann-compat/lib64/libascendcl.so", _native.library_path()))
+    for function in ("aclrtSetDevice", "aclnnEmbedding"):
+        addresses = {ctypes.cast(getattr(library, function), ctypes.c_void_p).value for library in (one, other)}
+        assert len(addresses) == 1, function
 
 
 def test_importing_imports_numpy_only():

@@ -107,6 +107,11 @@ def _replace(where: Any, name: str, value: Any) -> None:
     setattr(where, name, value)
 
 
+def add_method(where: Any, name: str, function: Callable[..., Any]) -> None:
+    """Adds a method to a class of PyTorch until uninstall()."""
+    _replace(where, name, function)
+
+
 def _translating(function: Callable[..., Any], at: int | None, keyword: str,
                  by: Callable[[Any], Any] = meant) -> Callable[..., Any]:
     """Wraps a function so that one argument is translated: the one with this keyword or at this position."""

@@ -2,9 +2,10 @@
 """Import openaclnn.compat.torch_npu instead of torch_npu, or before it. If the real torch_npu is loaded, it does not change
 torch.
 
-npu_nsa_compress, npu_nsa_compress_grad, npu_nsa_compress_infer, npu_apply_adam_w and npu_apply_fused_ema_adamw have the
-signatures of torch_npu. The device "npu" is that of set_device(), by default the CPU: see openaclnn.compat.npu_devices.
-torch.npu is openaclnn.compat.npu.
+npu_nsa_compress, npu_nsa_compress_grad, npu_nsa_compress_infer, npu_apply_adam_w, npu_apply_adam_w_out,
+npu_apply_fused_ema_adamw and npu_format_cast have the signatures of torch_npu; torch.ops.npu has them except for
+npu_apply_fused_ema_adamw. The device "npu" is that of set_device(), by default the CPU: see openaclnn.compat.npu_devices.
+torch.npu is openaclnn.compat.npu, torch_npu.testing is openaclnn.compat.npu_testing.
 """
 import sys
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,13 @@ import torch
 import openaclnn.torch
 from openaclnn import _native, compat
 from openaclnn.compat import npu as npu
-from openaclnn.compat import npu_devices
+from openaclnn.compat import npu_devices, npu_library, npu_testing
 from openaclnn.compat.npu_devices import set_device as set_device
+from openaclnn.compat.npu_formats import Format as Format
+from openaclnn.compat.npu_formats import get_npu_format as get_npu_format
+from openaclnn.compat.npu_formats import npu_format_cast as npu_format_cast
+from openaclnn.compat.npu_formats import npu_format_cast_ as npu_format_cast_
+from openaclnn.errors import named_as_called
 from openaclnn.torch import kernels, versions
 
 __version__ = torch.__version__.partition("+")[0]  # torch_npu's version is that of its PyTorch
@@ -28,6 +34,7 @@ if not TYPE_CHECKING:  # type checkers would accept every name
                              "parts that docs/from_torch_npu.md lists", name=name)
 
 
+@named_as_called
 def npu_nsa_compress(input: torch.Tensor, weight: torch.Tensor, compress_block_size: int, compress_stride: int, *,
                      actual_seq_len: Any = None) -> torch.Tensor:
     """Token compression of native sparse attention; with gradients. See openaclnn.nsa_compress."""
@@ -36,6 +43,7 @@ def npu_nsa_compress(input: torch.Tensor, weight: torch.Tensor, compress_block_s
     return windows
 
 
+@named_as_called
 def npu_nsa_compress_grad(grad: torch.Tensor, input: torch.Tensor, weight: torch.Tensor, compress_block_size: int,
                           compress_stride: int, *, actual_seq_len: Any = None) -> tuple[torch.Tensor, torch.Tensor]:
     """Returns the gradients of npu_nsa_compress for tokens and weights. See openaclnn.nsa_compress_grad."""
@@ -44,6 +52,7 @@ def npu_nsa_compress_grad(grad: torch.Tensor, input: torch.Tensor, weight: torch
     return of_tokens, of_weight
 
 
+@named_as_called
 def npu_apply_fused_ema_adamw(grad: torch.Tensor, var: torch.Tensor, m: torch.Tensor, v: torch.Tensor, s: torch.Tensor,
                               step: torch.Tensor | int, lr: float = 1e-3, ema_decay: float = 0.9999, beta1: float = 0.9,
                               beta2: float = 0.999, eps: float = 1e-8, mode: int = 1, bias_correction: bool = True,
@@ -57,6 +66,7 @@ def npu_apply_fused_ema_adamw(grad: torch.Tensor, var: torch.Tensor, m: torch.Te
     return var, m, v, s
 
 
+@named_as_called
 def npu_nsa_compress_infer(input: torch.Tensor, weight: torch.Tensor, slot_mapping: torch.Tensor, compress_block_size: int,
                            compress_stride: int, page_block_size: int, *, block_table: torch.Tensor | None = None,
                            actual_seq_len: Any = None, cache: torch.Tensor) -> torch.Tensor:
@@ -66,6 +76,7 @@ def npu_nsa_compress_infer(input: torch.Tensor, weight: torch.Tensor, slot_mappi
                                                     actual_seq_len, block_table=block_table, page_block_size=page_block_size)
 
 
+@named_as_called
 def npu_apply_adam_w(beta1_power: float, beta2_power: float, lr: float, weight_decay: float, beta1: float, beta2: float,
                      epsilon: float, grad: torch.Tensor, max_grad_norm: torch.Tensor | None, amsgrad: bool | None,
                      maximize: bool | None, *, out: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
@@ -102,6 +113,15 @@ def npu_apply_adam_w(beta1_power: float, beta2_power: float, lr: float, weight_d
     return out[0], out[1], out[2]
 
 
+def npu_apply_adam_w_out(beta1_power: float, beta2_power: float, lr: float, weight_decay: float, beta1: float, beta2: float,
+                         epsilon: float, grad: torch.Tensor, max_grad_norm: torch.Tensor | None, amsgrad: bool | None,
+                         maximize: bool | None, var: torch.Tensor, m: torch.Tensor, v: torch.Tensor,
+                         ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """npu_apply_adam_w with out=(var, m, v)."""
+    return npu_apply_adam_w(beta1_power, beta2_power, lr, weight_decay, beta1, beta2, epsilon, grad, max_grad_norm, amsgrad,
+                            maximize, out=(var, m, v))
+
+
 def _short(value: object) -> str:
     return f"of type {type(value).__name__}" + (f" with {len(value)} entries" if isinstance(value, (tuple, list)) else "")
 
@@ -126,7 +146,12 @@ def _install() -> None:
         return  # the real torch_npu has changed torch itself, or will
     compat.offer("torch_npu.npu", npu)
     compat.offer("torch_npu.npu.amp", npu.amp)
+    for name in ("", ".testcase", ".common_utils"):
+        compat.offer(f"torch_npu.testing{name}", npu_testing)
     npu_devices.install()
+    for method in (npu_format_cast, npu_format_cast_):
+        npu_devices.add_method(torch.Tensor, method.__name__, method)
+    npu_library.install(sys.modules[__name__])
     if not hasattr(torch, "npu"):
         compat.offer("torch.npu", npu, beside=True)
         compat.offer("torch.npu.amp", npu.amp, beside=True)
@@ -135,6 +160,7 @@ def _install() -> None:
 def uninstall() -> None:
     """Reverts the import: removes torch_npu and torch.npu, and "npu" is no longer translated."""
     npu_devices.uninstall()
+    npu_library.uninstall()
     if getattr(torch, "npu", None) is npu:
         del torch.npu
     compat.withdraw("torch.npu", "torch_npu")

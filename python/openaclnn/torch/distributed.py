@@ -3,11 +3,10 @@
 need nothing from this module: openaclnn.torch.FusedEmaAdamW updates the part of a parameter that a process holds."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 import torch.distributed as dist
-from torch.autograd.function import once_differentiable
 
 from openaclnn import _native
 from openaclnn.torch import kernels, ops
@@ -30,25 +29,50 @@ def vocab_range(num_embeddings: int, group: dist.ProcessGroup | None = None) -> 
     return start, start + share + (rank < rest)
 
 
-class _VocabParallel(torch.autograd.Function):
+class _Part(NamedTuple):
+    """The rows of a table that this process holds, and what a lookup needs to know of the whole table."""
+
+    limits: dict[str, int]  # vocab_start, vocab_end, vocab_size of the native functions
+    padding_idx: int
+
+
+class _Rows(torch.autograd.Function):
     """Rows of this process's part, zeros for the others, without a copy of indices or a mask in Python."""
 
     @staticmethod
-    def forward(ctx, weight, indices, start, end, size, padding_idx, counts):
+    def forward(ctx, weight, indices, counts, part):
         ctx.save_for_backward(indices, counts)
-        ctx.limits, ctx.padding_idx = dict(vocab_start=start, vocab_end=end, vocab_size=size), padding_idx
-        return _native.embedding(weight.detach(), indices, **ctx.limits)
+        ctx.part = part
+        return _native.embedding(weight.detach(), indices, **part.limits)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx, grad):
-        indices, counts = ctx.saved_tensors
-        rows = ctx.limits["vocab_end"] - ctx.limits["vocab_start"]
+        return _RowsGrad.apply(grad, *ctx.saved_tensors, ctx.part), None, None, None
+
+
+class _RowsGrad(torch.autograd.Function):
+    """The gradient of _Rows for this process's part of the table. It is linear in grad: its derivative is a lookup again."""
+
+    @staticmethod
+    def forward(ctx, grad, indices, counts, part):
+        ctx.save_for_backward(indices, counts)
+        ctx.part = part
+        rows = part.limits["vocab_end"] - part.limits["vocab_start"]
         out = grad.new_empty([rows, grad.shape[-1]], dtype=grad.dtype if counts is None else torch.float32)
-        _native.embedding_dense_backward(grad, indices, rows, ctx.padding_idx, out=out, **ctx.limits)
+        _native.embedding_dense_backward(grad.detach(), indices, rows, part.padding_idx, out=out, **part.limits)
         if counts is not None:
             out.mul_((1.0 / counts.clamp(min=1).to(torch.float32)).unsqueeze(1))
-        return out.to(grad.dtype), None, None, None, None, None, None
+        return out.to(grad.dtype)
+
+    @staticmethod
+    def backward(ctx, to_table):
+        indices, counts = ctx.saved_tensors
+        if counts is not None:
+            to_table = to_table / counts.clamp(min=1).unsqueeze(1)
+        rows = _Rows.apply(to_table, indices, None, ctx.part._replace(padding_idx=-1))
+        if ctx.part.padding_idx >= 0:
+            rows = rows.masked_fill((indices == ctx.part.padding_idx).unsqueeze(-1), 0)
+        return rows, None, None, None
 
 
 class _SumOfRanks(torch.autograd.Function):
@@ -56,13 +80,27 @@ class _SumOfRanks(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, values, group):
+        ctx.group = group
         values = values.contiguous().clone()
         dist.all_reduce(values, group=group)
         return values
 
     @staticmethod
     def backward(ctx, grad):
-        return grad, None
+        return _SameOnRanks.apply(grad, ctx.group), None
+
+
+class _SameOnRanks(torch.autograd.Function):
+    """Passes on a tensor that all ranks have. Each rank uses it for its own part, so its gradient is a sum over ranks."""
+
+    @staticmethod
+    def forward(ctx, values, group):
+        ctx.group = group
+        return values.view_as(values)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return _SumOfRanks.apply(grad, ctx.group), None
 
 
 class VocabParallelEmbedding(torch.nn.Module):
@@ -79,8 +117,11 @@ class VocabParallelEmbedding(torch.nn.Module):
     scale_grad_by_freq : divide a row's gradient by how often it occurs: in `counts` of forward if given (use global_counts if
     batches differ between processes), otherwise in the indices.
 
+    Derivatives of any order exist. A backward pass through a gradient, such as that of a gradient penalty, communicates: every
+    process runs it, with the penalty of its own part of the table.
+
     ValueError: padding_idx is not a row. TypeError: another dtype. AclnnIndexError: an index is outside the whole table.
-    RuntimeError: a second derivative. Source: the formulas of aten::embedding and aten::embedding_dense_backward.
+    Source: the formulas of aten::embedding and aten::embedding_dense_backward.
     """
 
     weight: torch.nn.Parameter
@@ -128,8 +169,8 @@ class VocabParallelEmbedding(torch.nn.Module):
             counts = _native.embedding_counts(input, self.num_embeddings)
         local_counts = counts[self.vocab_start:self.vocab_end] if self.scale_grad_by_freq else None
         padding = -1 if self.padding_idx is None else self.padding_idx
-        rows = _VocabParallel.apply(self.weight, input, self.vocab_start, self.vocab_end, self.num_embeddings, padding,
-                                    local_counts)
+        limits = dict(vocab_start=self.vocab_start, vocab_end=self.vocab_end, vocab_size=self.num_embeddings)
+        rows = _Rows.apply(self.weight, input, local_counts, _Part(limits, padding))
         whole: Tensor = _SumOfRanks.apply(rows, self.group)
         return whole
 

@@ -60,8 +60,8 @@ def embedding_dense_backward(grad_output: Tensor, indices: Tensor, num_weights: 
     (scale_grad_by_freq with a batch that is split over processes: embedding_counts, summed over them).
 
     Returns
+    -------
     [V, D] of grad_output's dtype. Sums are float32 and rounded once at the end.
-    [V, D] of grad_output's dtype; sums are float32 with one rounding at the end.
 
     Raises
     ------
