@@ -25,7 +25,8 @@ def case(name):
                              lambda x, bias: torch.cat([x[:8] + bias[group_of_row], x[8:]]),
                              [torch.randn(9, 4), torch.randn(3, 4)]),
         "nsa_compress": (lambda tokens, weight: oat.nsa_compress(tokens, weight, 4, 2, actual_seq_len=[9, 20]), windows,
-                         [torch.randn(20, 2, 3), torch.randn(4, 2)])}[name]
+                         # Small numbers: derivatives of sin(x**2) grow so fast that two orders of additions differ visibly.
+                         [torch.randn(20, 2, 3) / 2, torch.randn(4, 2) / 2])}[name]
 
 
 def require_close(got, want):
@@ -131,13 +132,13 @@ def test_gradients_of_gradient_functions():
     require_close(*found)
 
 
-def test_a_second_derivative_of_a_spread_table_is_refused(monkeypatch):
+def test_derivatives_and_errors_of_a_spread_table(monkeypatch):
     monkeypatch.setattr(distributed, "vocab_range", lambda rows, group: (0, rows))
     monkeypatch.setattr(distributed.dist, "all_reduce", lambda values, group: None)
     table = distributed.VocabParallelEmbedding(5, 3)
     grad, = torch.autograd.grad(table(torch.tensor([1])).square().sum(), table.weight, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
-        grad.sum().backward()
+    grad.sum().backward()
+    assert torch.equal(table.weight.grad, torch.tensor([0.0, 2, 0, 0, 0]).unsqueeze(1).expand(5, 3))
     with pytest.raises(TypeError, match="the table is torch.float64; VocabParallelEmbedding has gradients of"):
         distributed.VocabParallelEmbedding(5, 3, dtype=torch.float64)
     with pytest.raises(TypeError, match="the table is torch.float64"):
