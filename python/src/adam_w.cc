@@ -1,5 +1,8 @@
 // apply_adam_w_: one step of AdamW for an array; also with the numbers of aclnnApplyAdamW, for
 // torch_npu.npu_apply_adam_w.
+#include <optional>
+#include <string>
+
 #include "aclnnop/aclnn_apply_adam_w.h"
 #include "aclnnop/aclnn_apply_adam_w_v2.h"
 #include "call.h"
@@ -10,6 +13,15 @@
 namespace openaclnn::python {
 
 namespace {
+
+// The corrections of step 0 are 0, and all results NaN. A GPU's number is not read here.
+void require_not_negative(const Number<int64_t>& steps_done) {
+  const std::optional<int64_t> value = steps_done.host_value();
+  if (!value || *value >= 0) return;
+  throw nb::value_error(("steps_done is " + std::to_string(*value) +
+                         "; it must be at least 0, the number of updates before this one")
+                            .c_str());
+}
 
 nb::object apply_adam_w(nb::handle grad, nb::handle var, nb::handle m, nb::handle v, nb::handle steps_done,
                         nb::handle lr, nb::handle beta1, nb::handle beta2, nb::handle eps,
@@ -24,6 +36,7 @@ nb::object apply_adam_w(nb::handle grad, nb::handle var, nb::handle m, nb::handl
               m_array = place.output(m, {"m"}), v_array = place.output(v, {"v"}),
               max_array = is_amsgrad ? place.output(max_v, {"max_v"}) : Array();
   const Number<int64_t> step(place, steps_done, "steps_done", ACL_INT64);
+  require_not_negative(step);
   const Tensor grads = make_tensor(grad_array), vars = make_tensor(var_array), ms = make_tensor(m_array),
                vs = make_tensor(v_array), largest = is_amsgrad ? make_tensor(max_array) : Tensor(),
                step_tensor = step.tensor();

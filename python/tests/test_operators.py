@@ -108,6 +108,14 @@ def test_mixed_dtypes_scale_copy_and_cancelled_steps():
     assert np.array_equal(copy.astype(np.float32), var.astype(copy.dtype).astype(np.float32))
 
 
+@pytest.mark.parametrize("steps_done", [-1, np.array([-1]), np.int64(-2**63)], ids=["-1", "array", "least"])
+def test_a_negative_number_of_steps_is_refused(steps_done):
+    arrays = [np.full(3, 0.5, np.float32) for _ in range(4)]
+    with pytest.raises(ValueError, match=r"steps_done is -\d+; it must be at least 0"):
+        openaclnn.apply_adam_w_(*arrays, steps_done)
+    assert all(np.array_equal(array, np.full(3, 0.5, np.float32)) for array in arrays)
+
+
 @given(seeds, names, layouts, st.lists(st.integers(0, 7), max_size=4), st.booleans(), st.booleans(), st.integers(0, 1000))
 def test_adam_w(seed, name, layout, shape, amsgrad, maximize, steps_done):
     rng = np.random.default_rng(seed)
