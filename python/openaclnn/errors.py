@@ -42,6 +42,12 @@ def error_of(code: int, name: str, message: str) -> AclnnError:
     return kind(code, name, message)
 
 
+def renamed(error: AclnnError, function: str) -> AclnnError:
+    """Returns the same exception with a message that starts with another function."""
+    rest = error.message.partition(": ")[2] or error.message
+    return error_of(error.code, error.name, f"{function}: {rest}")
+
+
 def named_as_called(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
     """Makes the error messages of a function start with its own name, in place of the function that it calls."""
     @functools.wraps(function)
@@ -49,7 +55,6 @@ def named_as_called(function: Callable[_Arguments, _Result]) -> Callable[_Argume
         try:
             return function(*args, **kwargs)
         except AclnnError as error:
-            rest = error.message.partition(": ")[2] or error.message
-            raise error_of(error.code, error.name, f"{function.__name__}: {rest}") from None
+            raise renamed(error, function.__name__) from None
 
     return call

@@ -116,6 +116,8 @@ class TestFusedEmaAdamW(TestCase):
         self.assertEqual(optimizer.num_updates, 0)
         self.train(optimizer, parameters, 0, 3)
         self.assertEqual(optimizer.num_updates, 3)
+        with self.assertRaisesRegex(ValueError, "num_updates is -11; it must be at least 0"):
+            optimizer.num_updates = -11
         optimizer.num_updates = 10 ** 6  # the warm-up is over: the decay is 0.9999
         before = [optimizer.state[parameter]["ema_params"].clone() for parameter in parameters]
         self.train(optimizer, parameters, 3, 4)

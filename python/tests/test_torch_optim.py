@@ -23,6 +23,19 @@ def test_the_trajectory_of_adamw(foreach):
     equal(ours, theirs, 1e-5)
 
 
+@pytest.mark.parametrize("foreach", [None, False])
+def test_errors_of_a_step_name_the_step(foreach):
+    ours = model()
+    optimizer = FusedEmaAdamW(ours.parameters(), foreach=foreach)
+    train(ours, optimizer, 1)
+    first = next(ours.parameters())
+    optimizer.state[first]["exp_avg"] = torch.zeros(7)
+    before = first.detach().clone()
+    with pytest.raises(RuntimeError, match=r"^FusedEmaAdamW\.step: .*shape"):
+        train(ours, optimizer, 1)
+    assert torch.equal(first, before)
+
+
 def test_the_trajectory_of_adam_with_l2_and_maximize():
     ours, theirs = model(), model()
     train(ours, FusedEmaAdam(ours.parameters(), lr=0.001, weight_decay=0.1, maximize=True))

@@ -65,6 +65,8 @@ class FusedEmaAdamW(openaclnn.torch.FusedEmaAdamW):
 
     @num_updates.setter
     def num_updates(self, updates: int) -> None:
+        if int(updates) < 0:
+            raise ValueError(f"num_updates is {updates}; it must be at least 0")
         for group in self.param_groups:
             group["ema_updates"] = int(updates)
 

@@ -40,7 +40,8 @@ def uninstall() -> None:
     global _library
     if _library is None:
         return
-    _library._destroy() if hasattr(_library, "_destroy") else None
+    if hasattr(_library, "_destroy"):
+        _library._destroy()
     _library = None
     if "npu" in vars(torch.ops):
         del torch.ops.npu

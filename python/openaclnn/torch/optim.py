@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, TypeVar, overload
 
 import torch
 
-from openaclnn import _native
+from openaclnn import _native, errors
 from openaclnn.torch import averages, checkpoints, options, versions, warm_up
 
 if TYPE_CHECKING:
@@ -133,7 +133,10 @@ class FusedEmaAdamW(averages.KeepsAverages):
             if is_skipped and not group["capturable"]:
                 continue  # does not count as a step
             if parameters:
-                self._step_group(group, parameters, grads, scale, found_inf if group["capturable"] else None)
+                try:
+                    self._step_group(group, parameters, grads, scale, found_inf if group["capturable"] else None)
+                except errors.AclnnError as error:
+                    raise errors.renamed(error, f"{type(self).__name__}.step") from None
             group["ema_updates"] += 1  # also without gradients: other processes may have gradients of this group
         return loss
 
