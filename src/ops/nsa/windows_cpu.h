@@ -80,13 +80,17 @@ struct WindowUpdate {
 };
 
 // Rounds the sums of a head and writes them to columns `stride` apart. `in_pairs`: add_row computed them.
+//
+// A sum of one block of terms is also a superblock, which starts at +0, and is therefore never -0. The block
+// itself may be: a fused multiply-add of +0 and a negative product that underflows gives -0.
 template <class T>
 void write_compressed(const float* sums, T* to, int64_t stride, int64_t columns, bool in_pairs) {
   const auto write_pair = [&](int64_t slot, int64_t column) {
     const int64_t count = std::min(columns - column, F32x2::kLanes);
-    if (stride == 1 && count == F32x2::kLanes) return store(load<F32x2>(sums + slot), to + column);
+    const F32x2 sum = load<F32x2>(sums + slot) + F32x2();
+    if (stride == 1 && count == F32x2::kLanes) return store(sum, to + column);
     T buffer[F32x2::kLanes];
-    store(load<F32x2>(sums + slot), buffer);
+    store(sum, buffer);
     for (int64_t k = 0; k < count; ++k) to[(column + k) * stride] = buffer[k];
   };
   if (in_pairs) {

@@ -40,6 +40,12 @@ __device__ __forceinline__ void sum_short(const Compression<T>& c, const HeadCol
       for (int k = 0; k < kCount; ++k) sums[w][k] = multiply_add(weight, x[k], sums[w][k]);
     }
   }
+  // The superblock, which starts at +0. Fused sums of products that underflow may be -0.
+#pragma unroll
+  for (int w = 0; w < kWindows; ++w) {
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) sums[w][k] += 0.0f;
+  }
 }
 
 // Sums windows [kWindows * g, …) for each pack of columns. With kWindows 1 they may have any length.

@@ -24,13 +24,15 @@ struct WeightedTerm {
   float added_to(float sum) const { return std::fma(weight, value, sum); }
 };
 
+// The sum of products, and S of the error bound. A product below the normal floats counts as the smallest of
+// them: it may lose up to 2^-150 when it is added.
 struct ExactSum {
   long double value = 0, magnitude = 0;
 
   void add(double one, double other) {
     const long double product = static_cast<long double>(one) * other;
     value += product;
-    magnitude += std::fabs(product);
+    if (product != 0) magnitude += std::max(std::fabs(product), 0x1p-126L);
   }
 };
 inline ExactSum exact_sum(const std::vector<WeightedTerm>& terms) {
@@ -48,6 +50,18 @@ inline uint64_t prescribed_compressed(aclDataType dtype, const std::vector<Weigh
 inline long double roundings_of_compressed(int64_t block_size) {
   return static_cast<long double>(additions_on_path(block_size) + 3);
 }
+
+// Returns the case with inputs of magnitudes from 2^-120 to 2^high. Products below 2^-150 underflow, and a
+// fused sum of them is +0 or -0. With high 0 this is a fourth of the products, with high -90 all of them.
+inline Case with_underflow(Case made, int64_t high = 0) {
+  for (TensorCase& tensor : made.tensors) {
+    if (tensor.role != Role::input || tensor.values != Values::symmetric) continue;
+    tensor.low = -120;
+    tensor.high = high;
+  }
+  return made;
+}
+inline constexpr aclDataType kUnderflowDtypes[] = {ACL_FLOAT, ACL_BF16};  // FLOAT16 has no such numbers
 
 // For measuring errors: cases of each kind of sum and dtype with at least share * elements results, and at
 // least three. The data of the first input changes with every case, that of the second with every second

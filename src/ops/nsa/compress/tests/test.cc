@@ -85,6 +85,23 @@ TEST(NsaCompressValues, EverySizeHasThePrescribedBits) {
   }
 }
 
+// A fused sum of such products is +0 or -0, and adding it to a superblock makes it +0.
+TEST(NsaCompressValues, ProductsThatUnderflowGivePlusZero) {
+  for (const aclDataType dtype : kUnderflowDtypes) {
+    for (const int64_t columns : {5, 40}) {
+      for (const int64_t block : {1, 8, 64, 65, 600}) {
+        const WindowAttributes windows = {block, block / 2 + 1, {3 * block + 5}, 1};
+        CaseCall call(with_underflow(
+            compress_case(dtype, {3 * block + 5, 2, columns}, windows, Layout::contiguous, "test"), -90));
+        SCOPED_TRACE(block);
+        ASSERT_NO_FATAL_FAILURE(run_and_compare(windows, call));
+        const std::vector<uint64_t> zeros(static_cast<size_t>(call[kCompressOutput].numel()), 0);
+        ASSERT_TRUE(call.has_bits(kCompressOutput, zeros));
+      }
+    }
+  }
+}
+
 TEST(NsaCompressValues, RandomSequencesHaveThePrescribedBits) {
   try_random_sequences(300, call_of, run_and_compare);
 }

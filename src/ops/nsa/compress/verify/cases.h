@@ -51,15 +51,24 @@ inline Case compress_case(aclDataType dtype, const Shape& input_dims, const Wind
 }
 
 inline std::vector<Case> nsa_compress_cases() {
-  return windows_cases(compress_case,
-                       {{"ragged sequences, more than two windows overlap",
-                         {700, 5, 33},
-                         {24, 7, {0, 300, 5, 23, 24, 348}, 1}},
-                        {"windows apart", {1500, 2, 48}, {9, 31, {700, 800}, 0}},
-                        {"a stride beyond all tokens", {90, 3, 33}, {9, INT64_MAX - 200, {50, 40}, 1}},
-                        {"many long windows overlap", {900, 2, 50}, {130, 9, {600, 300}, 1}},
-                        {"many very long windows overlap", {1300, 1, 40}, {600, 50, {1300}, 0}},
-                        {"rows in tiles", {70, 45, 200}, {16, 8, {70}, 0}}});
+  std::vector<Case> cases = windows_cases(
+      compress_case, {{"ragged sequences, more than two windows overlap",
+                       {700, 5, 33},
+                       {24, 7, {0, 300, 5, 23, 24, 348}, 1}},
+                      {"windows apart", {1500, 2, 48}, {9, 31, {700, 800}, 0}},
+                      {"a stride beyond all tokens", {90, 3, 33}, {9, INT64_MAX - 200, {50, 40}, 1}},
+                      {"many long windows overlap", {900, 2, 50}, {130, 9, {600, 300}, 1}},
+                      {"many very long windows overlap", {1300, 1, 40}, {600, 50, {1300}, 0}},
+                      {"rows in tiles", {70, 45, 200}, {16, 8, {70}, 0}}});
+  for (const aclDataType dtype : kUnderflowDtypes) {
+    for (const int64_t stride : {1, 2}) {
+      const std::string name =
+          std::string(dtype_name(dtype)) + " products underflow, stride " + std::to_string(stride);
+      cases.push_back(with_underflow(
+          compress_case(dtype, {90, 3, 40}, {2, stride, {}, 0, false}, Layout::contiguous, name)));
+    }
+  }
+  return cases;
 }
 
 // Makes a random case with at most about `elements` elements and at least one window.

@@ -129,6 +129,19 @@ TEST(NsaWithCacheValues, EverySizeHasThePrescribedBits) {
   }
 }
 
+// A fused sum of such products is +0 or -0, and adding it to a superblock makes it +0.
+TEST(NsaWithCacheValues, ProductsThatUnderflowHaveThePrescribedBits) {
+  for (const aclDataType dtype : kUnderflowDtypes) {
+    for (const int64_t columns : {5, 40}) {
+      for (const int64_t block : {1, 8, 64, 65, 600}) {
+        const CacheAttributes a = {block, 3, {block, block + 6, block + 7}, 16};
+        CaseCall call(with_underflow(cache_case(dtype, {2, columns}, a, Layout::contiguous, "test"), -90));
+        ASSERT_TRUE(runs_as_planned(a, call)) << "blocks of " << block << ", " << columns << " columns";
+      }
+    }
+  }
+}
+
 TEST(NsaWithCacheValues, RandomCallsHaveThePrescribedBits) {
   SCOPED_TRACE(seed_text());
   Random random(test_seed());

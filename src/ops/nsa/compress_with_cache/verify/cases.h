@@ -119,6 +119,11 @@ inline std::vector<Case> nsa_compress_with_cache_cases() {
     add("rotated views, negative strides", {7, 40}, 15, 70, 4, 16, Layout::mixed);
     add("packed, rotated views, negative strides", {7, 40}, 15, 20, 4, 0, Layout::mixed);
   }
+  for (const aclDataType dtype : kUnderflowDtypes) {
+    const CacheAttributes a = {2, 1, sequence_lengths(30, 2, 1), 16};
+    const std::string name = std::string(dtype_name(dtype)) + " products underflow";
+    cases.push_back(with_underflow(cache_case(dtype, {3, 40}, a, Layout::contiguous, name)));
+  }
   return cases;
 }
 
