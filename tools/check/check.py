@@ -26,7 +26,7 @@ def parse(arguments):
     depth.add_argument("--fast", action="store_true", help="the short variants: ten minutes on two cores once they are built")
     depth.add_argument("--deep", action="store_true", help="the long variants that go before a release: hours")
     parser.add_argument("--hours", type=float, default=FULL_DEEP_HOURS, metavar="H",
-                        help=f"shorten a deep run to H of its {FULL_DEEP_HOURS} hours, goals alike")
+                        help=f"shorten the long parts of a deep run to H of {FULL_DEEP_HOURS} hours, and their goals, down to the standard run")
     parser.add_argument("--list", action="store_true", help="name the layers and their goals, run nothing")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write the table as JSON")
     parser.add_argument("--save", action="store_true", help="put the table into docs/reliability.md, with today's date; a deep run: into docs/deep_runs.md")

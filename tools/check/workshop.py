@@ -60,12 +60,11 @@ class Workshop:
         self.hours = hours  # a deep run may be given less than its full time
 
     def pick(self, fast, standard, deep):
-        """Returns the value for the depth of this run: seconds, or a number of cases."""
-        return {"fast": fast, "standard": standard, "deep": deep}[self.depth]
-
-    def shorten(self, deep):
-        """Returns the share of a deep run's seconds or cases that fits the hours of this run: at least 1."""
-        return max(1, int(deep * min(1, self.hours / FULL_DEEP_HOURS)))
+        """Returns the value for the depth of this run. Numbers (seconds, cases) of a deep run shrink with its hours, down to the standard ones."""
+        value = {"fast": fast, "standard": standard, "deep": deep}[self.depth]
+        if self.depth == "deep" and isinstance(deep, int):
+            value = max(standard, int(deep * min(1, self.hours / FULL_DEEP_HOURS)))
+        return value
 
     def setup(self, *groups):
         self._dev("setup", *groups)

@@ -44,10 +44,10 @@ def run(workshop):
         passed = re.search(r"\[  PASSED  \] (\d+) test", output.text)
         return int(passed.group(1)) if passed else 0
 
-    program("tsan", "stress_test", {"OPENACLNN_TEST_SECONDS": workshop.pick(6, 20, workshop.shorten(1800))})
-    program("tsan", "schedules_test", {"OPENACLNN_TEST_SCHEDULES": workshop.pick(500, 2000, workshop.shorten(200_000))})
+    program("tsan", "stress_test", {"OPENACLNN_TEST_SECONDS": workshop.pick(6, 20, 1800)})
+    program("tsan", "schedules_test", {"OPENACLNN_TEST_SCHEDULES": workshop.pick(500, 2000, 200_000)})
     tests = program("tsan", "concurrency_test", {}) + program("tsan", "threads_test", {})
-    program("release", "schedules_test", {"OPENACLNN_TEST_SCHEDULES": workshop.pick(20_000, 100_000, workshop.shorten(10_000_000))})
+    program("release", "schedules_test", {"OPENACLNN_TEST_SCHEDULES": workshop.pick(20_000, 100_000, 10_000_000)})
     program("release", "fork_test", {"OPENACLNN_TEST_FORKS": workshop.pick(60, 100, 2000)})
     ends = 10 * (program("release", "exit_test", {}) - 1)  # five times each with one and with four threads
     program("release", "stream_test", {})

@@ -15,7 +15,7 @@ FAST = True
 
 def run(workshop):
     workshop.build("release", "properties")
-    seconds = workshop.pick(15, 58, workshop.shorten(1200))
+    seconds = workshop.pick(15, 58, 1200)
     program = workshop.program("release", "properties")
 
     shares = [[program, "--seed", 1 + k * 1000000, "--seconds", seconds] for k in range(2)]
@@ -24,5 +24,5 @@ def run(workshop):
     kinds = total["properties"] // len(shares)  # each has all of them
     figure = f"{total['failures']} failures in {total['cases']} cases of {kinds} properties, {total['mistrusted']} mistrusted"
     trusted = 50 * total["mistrusted"] <= total["cases"] + total["mistrusted"]
-    met = total["failures"] == 0 and total["cases"] >= workshop.pick(30000, 200000, workshop.shorten(2000000)) and trusted
+    met = total["failures"] == 0 and total["cases"] >= workshop.pick(30000, 200000, 2000000) and trusted
     return Result(figure, met and passed)

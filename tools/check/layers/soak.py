@@ -19,7 +19,7 @@ GROWTH_KIB = 2048  # the heaps of the threads settle; one lost byte in each call
 
 def run(workshop):
     workshop.build("release", "soak")
-    seconds = workshop.pick(fast=10, standard=50, deep=workshop.shorten(3600))
+    seconds = workshop.pick(fast=10, standard=50, deep=3600)
     output = workshop.run([workshop.program("release", "soak"), seconds, CALLS_PER_SECOND * seconds], seconds=5 * seconds + 60, accept=(0, 1))
     figures = output.figures()
     if output.status:
