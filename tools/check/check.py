@@ -29,7 +29,7 @@ def parse(arguments):
                         help=f"shorten the long parts of a deep run to H of {FULL_DEEP_HOURS} hours, and their goals, down to the standard run")
     parser.add_argument("--list", action="store_true", help="name the layers and their goals, run nothing")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="also write the table as JSON")
-    parser.add_argument("--save", action="store_true", help="put the table into docs/reliability.md, with today's date; a deep run: into docs/deep_runs.md")
+    parser.add_argument("--save", action="store_true", help="put the table into docs/reliability.md, with today's date; a deep run: also into docs/deep_runs.md")
     options = parser.parse_args(arguments)
     if options.hours != FULL_DEEP_HOURS and not options.deep:
         parser.error("--hours shortens a deep run: give --deep as well")
@@ -81,7 +81,7 @@ def main(arguments):
     print_table(rows)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=2) + "\n")
-    if options.save and not options.deep:
+    if options.save:
         write_document(ROOT / "docs" / "reliability.md", rows)
     return 0 if all(row["met"] for row in rows) else 1
 

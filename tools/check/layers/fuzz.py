@@ -1,6 +1,6 @@
 """Random calls, arguments and data lead to the specified codes and bits, under AddressSanitizer and UndefinedBehaviorSanitizer.
 
-`./dev fuzz` runs three libFuzzer programs on all cores, in the modes report, silent and strict, with the vendor limits, and on each
+`./dev fuzz` runs five libFuzzer programs on all cores, in the modes report, silent and strict, with the vendor limits, and on each
 instruction set: calls (sequences of API calls with live, dead and forged handles, against a model of objects, streams and executors), arguments
 (phase 1 with invalid arguments, against the schemas' model) and operators (ordinary, extreme and hostile data in strided tensors between guarded
 bytes, against the rooms' references). Findings go to build/fuzz/found, and their replay commands are printed. tests/fuzz/corpus holds the first
@@ -14,7 +14,7 @@ FAST = True
 
 
 def run(workshop):
-    seconds = workshop.pick(20, 50, 20000)
+    seconds = workshop.pick(20, 50, 22500)
     fewest = 1000 if workshop.depth == "fast" else 10000 * seconds  # of a fast run only that it ran
     workshop.build("fuzz", "fuzz_programs")
     output = workshop.run([workshop.root / "tools" / "fuzz", "--seconds", seconds], seconds=2 * seconds + 600, accept=(0, 1))

@@ -1,11 +1,12 @@
 """The built library is hardened against errors of its own, needs and exports only what it should, and says what it is made of.
 
 tools/check_hardening inspects the file: segments, relocations, imports, exports, machine code. tools/tests/test_hardening.py shows that it rejects
-libraries that lack any one protection. tools/sbom writes build/release/openaclnn.spdx.json and checks it.
+libraries that lack any one protection. The largest stack frame is that of the layer frames, which also tries small stacks. tools/sbom writes build/release/openaclnn.spdx.json and checks it.
 """
+from layers.frames import LARGEST_FRAME, largest_frame
 from workshop import Result
 
-GOAL = "0 faults under 13 rules; the bill of materials (SPDX) is complete"
+GOAL = f"0 faults under 13 rules; largest stack frame <= {LARGEST_FRAME} bytes; the bill of materials (SPDX) is complete"
 FAST = True
 
 
@@ -19,5 +20,6 @@ def run(workshop):
     bill = library.parent.parent / "openaclnn.spdx.json"
     workshop.run([workshop.root / "tools" / "sbom", library, bill], seconds=60)
     # On AArch64 one rule less can be read from machine code.
-    met = figures["faults"] == 0 and figures["rules"] >= 12
-    return Result(f"{figures['faults']:.0f} faults under {figures['rules']:.0f} rules; bill of materials written", met)
+    frame, _ = largest_frame(library.parent.parent)
+    met = figures["faults"] == 0 and figures["rules"] >= 12 and 0 < frame <= LARGEST_FRAME
+    return Result(f"{figures['faults']:.0f} faults under {figures['rules']:.0f} rules; largest stack frame {frame} bytes; bill of materials written", met)
