@@ -21,7 +21,7 @@ PRODUCTS = re.compile(r"^added (\w+) (\d+) products, (\d+) mismatches$", re.M)
 
 def run(workshop):
     workshop.build("release", "conversions_test", "multiply_add_test")
-    every, ways = workshop.pick((17, 1), (1, 1), (1, 6))
+    every, ways = workshop.pick(17, 1, 1), workshop.pick(1, 1, 6)
     output = workshop.run([workshop.program("release", "conversions_test")], seconds=workshop.pick(120, 300, 3600),
                           env={"OPENACLNN_TEST_EVERY": str(every), "OPENACLNN_TEST_WAYS": str(ways)})
     rows = LINE.findall(output.text)
