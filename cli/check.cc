@@ -74,14 +74,14 @@ json as_json(const Judge& judge) {
   return outputs;
 }
 
+// The error in ulps is only in the JSON: where terms cancel, a result near zero has thousands of its own ulps.
 void print_table(const Judge& judge) {
-  Table table({"output", "dtype", "elements", "worst ulp", "of promise", "verdict", "worst at"});
+  Table table({"output", "dtype", "elements", "largest error", "verdict", "at"});
   judge.for_each([&](const OutputRecord& record) {
     const std::string verdict =
-        record.failures() == 0 ? "kept" : fmt::format("BROKEN {} times", record.failures());
+        record.failures() == 0 ? "ok" : fmt::format("WRONG: {} elements", record.failures());
     table.add({record.name(), openaclnn_verify::dtype_name(record.dtype()), std::to_string(record.elements()),
-               fmt::format("{:.3f}", record.worst_ulps()), fmt::format("{:.3f}", record.worst()), verdict,
-               record.worst_place()});
+               fmt::format("{:.1f} % of bound", 100 * record.worst()), verdict, record.worst_place()});
   });
   table.print();
 }
@@ -96,11 +96,12 @@ int report(const Judge& judge, const std::vector<std::string>& failures, const j
   fmt::print("{}", toned(Tone::bad, printable_lines(judge.messages())));
   for (const std::string& failure : failures) fmt::print("{}\n", toned(Tone::bad, printable(failure)));
   fmt::print(
-      "The promise is |result - exact| <= ulp/2 + c*2^-24*S, see docs/numerics.md. Outputs with 0 ulp are "
-      "exact or have prescribed bits.\n");
-  fmt::print("{}\n", !judge.ok()         ? toned(Tone::bad, "a promise is broken")
+      "The bound is |result - exact| <= ulp/2 + c*2^-24*S, see docs/numerics.md. Outputs with 0.0 % are "
+      "exact "
+      "or have prescribed bits.\n");
+  fmt::print("{}\n", !judge.ok()         ? toned(Tone::bad, "some results are outside the bound")
                      : !failures.empty() ? toned(Tone::bad, fmt::format("failed calls: {}", failures.size()))
-                                         : toned(Tone::good, "every promise is kept"));
+                                         : toned(Tone::good, "all results are within the bound"));
   return is_kept ? kFine : kProblem;
 }
 
@@ -158,7 +159,7 @@ void add_check(Program& program) {
       "the verdict. With OPENACLNN_DUMP=FOLDER, a program saves the arguments of its failed calls. With\n"
       "FOLDER:NAME,... or FOLDER:all it also saves every call of these operators. It saves at most\n"
       "100 calls. --replay runs the saved calls again.\n"
-      "The exit code is 1 if a promise is broken or a call fails.",
+      "The exit code is 1 if a result is outside its bound or a call fails.",
       [options] { return check(*options); });
   command->add_option("NAME", options->name, "The operator; by default all")->type_name("");
   command

@@ -4,13 +4,16 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 #include "base/quiet_signals.h"
 #include "program.h"
@@ -85,6 +88,20 @@ Finished run_program(const std::vector<std::string>& words, const std::string& i
   close(err[0]);
   finished.exit_code = wait_for(child);
   return finished;
+}
+
+bool is_program(const std::string& name) {
+  const auto is_executable = [](const std::string& path) {
+    struct stat status = {};
+    return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0;
+  };
+  if (name.find('/') != std::string::npos) return is_executable(name);
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "/bin:/usr/bin");  // as execvp does
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (is_executable(folder.empty() ? name : folder + "/" + name)) return true;
+  }
+  return false;
 }
 
 int run_here(const std::vector<std::string>& words, const std::vector<std::string>& variables) {

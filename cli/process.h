@@ -15,6 +15,9 @@ struct Finished {
 // Runs a program found on PATH until it ends and returns its output.
 Finished run_program(const std::vector<std::string>& words, const std::string& input = "");
 
+// Returns whether run_here and become find the program: an executable file with this path, or on PATH.
+bool is_program(const std::string& name);
+
 // Runs a program on this terminal until it ends, with `variables` ("NAME=value") added to its environment.
 // Returns its exit code.
 int run_here(const std::vector<std::string>& words, const std::vector<std::string>& variables);

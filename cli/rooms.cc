@@ -45,6 +45,11 @@ std::span<const Room> rooms() {
   return all;
 }
 
+std::string_view without_aclnn(std::string_view word) {
+  constexpr std::string_view kPrefix = "aclnn";
+  return word.starts_with(kPrefix) ? word.substr(kPrefix.size()) : word;
+}
+
 const Room& find_room(const std::string& word) {
   std::vector<std::string_view> names;
   for (const Room& room : rooms()) {
@@ -58,7 +63,7 @@ const Room& find_room(const std::string& word) {
     const auto has_it = [&](const Room& room) { return room.folder == description.room; };
     if (simplified(description.name()) == simplified(word)) return *std::ranges::find_if(rooms(), has_it);
   }
-  const std::string nearest = openaclnn::did_you_mean(word, names);
+  const std::string nearest = openaclnn::did_you_mean(without_aclnn(word), names);
   throw BadInput(
       fmt::format("unknown operator '{}'{}", word,
                   nearest.empty() ? fmt::format("; the operators are {}", fmt::join(names, ", ")) : nearest));

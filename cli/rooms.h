@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace openaclnn_cli {
@@ -14,6 +15,9 @@ struct Room {
 };
 
 std::span<const Room> rooms();
+
+// Returns the word without a prefix "aclnn".
+std::string_view without_aclnn(std::string_view word);
 
 // Finds a room by name, function or folder, ignoring case; throws BadInput.
 const Room& find_room(const std::string& word);

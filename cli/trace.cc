@@ -1,9 +1,10 @@
 // openaclnn trace: runs a program with OPENACLNN_TRACE, and summarises traces.
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -141,30 +142,29 @@ int print_summary(const std::string& path, bool as_json) {
   return kFine;
 }
 
-// The output file of a traced program. It is emptied first, so that an older trace is not mistaken for that
-// of this run.
+// The output of a traced program: one file, one file for each process, or a pipe or device.
 class TraceOutput {
  public:
+  // Checks that the output can be written. An older file is emptied, so that it is not mistaken for the trace
+  // of this run.
   explicit TraceOutput(const std::string& name)
-      : name_(name),
-        path_(std::filesystem::absolute(name).string()),
-        is_one_file_(name.find("%p") == std::string::npos) {
-    if (!is_one_file_) return;  // one file per process, named by PID
-    struct stat status = {};
-    existed_ = stat(path_.c_str(), &status) == 0;
-    if (existed_ && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) is_one_file_ = false;  // a pipe
-    if (!is_one_file_) return;
-    const File file(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (*file < 0) throw BadInput(fmt::format("{} cannot be written: {}", name, std::strerror(errno)));
+      : name_(name), path_(std::filesystem::absolute(name).string()), kind_(kind_of(name, path_)) {
+    if (kind_ == Kind::files) {
+      if (access(folder().c_str(), W_OK | X_OK) != 0) refuse();
+      before_ = files();
+    } else if (kind_ == Kind::file) {
+      existed_ = std::filesystem::exists(path_);
+      const File file(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+      if (*file < 0) refuse();
+    }
   }
   const std::string& path() const { return path_; }
 
   // Prints where the trace is, or why there is none. Returns the exit code for a run that the program ended
   // with `code`.
   int report(const std::string& program, int code) const {
-    std::error_code error;
-    if (is_one_file_ && (std::filesystem::file_size(path_, error) == 0 || error)) {
-      if (!existed_) std::filesystem::remove(path_, error);
+    if (kind_ == Kind::stream) return code;  // its reader knows what arrived
+    if (is_missing()) {
       complain(fmt::format("{} called no operator of openaclnn, so there is no trace", program));
       return code != 0 ? code : static_cast<int>(kProblem);
     }
@@ -180,8 +180,49 @@ class TraceOutput {
   }
 
  private:
+  enum class Kind { file, files, stream };
+  static constexpr std::string_view kPid = "%p";
+
+  static Kind kind_of(const std::string& name, const std::string& path) {
+    if (name.find(kPid) != std::string::npos) return Kind::files;
+    std::error_code error;
+    const std::filesystem::file_status status = std::filesystem::status(path, error);
+    return is_other(status) || is_character_file(status) || is_fifo(status) ? Kind::stream : Kind::file;
+  }
+
+  [[noreturn]] void refuse() const {
+    throw BadInput(fmt::format("{} cannot be written: {}", name_, std::strerror(errno)));
+  }
+
+  std::string folder() const { return std::filesystem::path(path_).parent_path().string(); }
+
+  // Returns the files of processes, with the times of their last changes.
+  std::map<std::string, std::filesystem::file_time_type> files() const {
+    const std::string pattern = std::filesystem::path(path_).filename().string();
+    const size_t at = pattern.find(kPid);
+    const std::string start = pattern.substr(0, at);
+    std::map<std::string, std::filesystem::file_time_type> found;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder(), error)) {
+      const std::string file = entry.path().filename().string();
+      if (file.starts_with(start) && file.size() > start.size() &&
+          std::isdigit(static_cast<unsigned char>(file[start.size()])) != 0)
+        found[file] = entry.last_write_time(error);
+    }
+    return found;
+  }
+
+  // Removes a file that was only made to see that it can be.
+  bool is_missing() const {
+    if (kind_ == Kind::files) return files() == before_;
+    std::error_code error;
+    const bool is_empty = std::filesystem::file_size(path_, error) == 0 || error;
+    if (is_empty && !existed_) std::filesystem::remove(path_, error);
+    return is_empty;
+  }
+
   bool is_complete() const {
-    if (!is_one_file_) return true;  // cannot be determined
+    if (kind_ == Kind::files) return true;  // cannot be determined
     constexpr std::string_view kEnd = "\n]\n";
     std::ifstream file(path_, std::ios::binary);
     file.seekg(-static_cast<std::streamoff>(kEnd.size()), std::ios::end);
@@ -191,11 +232,13 @@ class TraceOutput {
   }
 
   const std::string name_, path_;
-  bool is_one_file_;
+  const Kind kind_;
   bool existed_ = false;
+  std::map<std::string, std::filesystem::file_time_type> before_;
 };
 
 int trace_program(const std::vector<std::string>& words, const std::string& out) {
+  if (!is_program(words[0])) return run_here(words, {});  // fails; an older trace stays
   const TraceOutput output(out);
   return output.report(words[0], run_here(words, {"OPENACLNN_TRACE=" + output.path()}));
 }

@@ -113,6 +113,7 @@ class MisspeltWordsTest(ShellTest):
                              (["run", "Embedding", "--wieght", "x.npy"], "--weight"), (["ops", "NsaCompres"], "NsaCompress"),
                              (["check", "GroupBiasAddGrad"], "GroupedBiasAddGrad"), (["doctor", "--jsn"], "--json"),
                              (["man", "trase"], "trace"), (["explain", "ACLNN_ERR_PARAM_INVALD"], "ACLNN_ERR_PARAM_INVALID"),
+                             (["run", "aclnnEmbeding"], "Embedding"), (["ops", "aclnnNsaCompres"], "NsaCompress"),
                              (["trace", "--sumary", "x.json"], "--summary"), (["trace", "--outt=x.json", "true"], "--out"),
                              (["compat-check", "--complier", "g++"], "--compiler"), (["bench", "--operator", "Embeding"], "Embedding")):
             self.refuse(*words, contains=f"did you mean '{meant}'?")
@@ -129,13 +130,19 @@ class TraceTest(ShellTest):
     def test_an_output_that_cannot_be_written(self):
         self.write_table()
         (self.folder / "folder").mkdir()
-        for out in ("no/folder/t.json", "folder", "/proc/t.json"):
+        for out in ("no/folder/t.json", "folder", "/proc/t.json", "no/folder/t%p.json"):
             self.refuse("trace", "--out", out, PROGRAM, *EMBED, contains=f"{out} cannot be written: ")
 
     def test_an_older_trace_is_not_taken_for_a_new_one(self):
         self.write("t.json", b"[\nold\n]\n")
         self.assertIn("there is no trace", self.run_cli("trace", "--out", "t.json", "true", code=1).stderr)
         self.assertNotIn("old", (self.folder / "t.json").read_text())
+
+    def test_a_program_that_cannot_be_started_leaves_an_older_trace(self):
+        self.write("t.json", b"[\nold\n]\n")
+        for program in ("./no-such-program", "no-such-program", "./t.json"):
+            self.assertIn("cannot start", self.run_cli("trace", "--out", "t.json", program, code=127).stderr)
+        self.assertIn("old", (self.folder / "t.json").read_text())
 
     def test_a_new_file_without_trace_goes(self):
         self.run_cli("trace", "--out", "t.json", "true", code=1)
@@ -153,12 +160,14 @@ class TraceTest(ShellTest):
         self.assertIn("ends early", done.stderr)
         done = self.run_cli("trace", "--out", "/dev/full", PROGRAM, *EMBED)
         self.assertIn("No space left on device", done.stderr)
+        self.assertNotIn("to summarize it", done.stderr)
 
     def test_a_file_for_each_process(self):
         self.write_table()
         self.run_cli("trace", "--out", "t-%p.json", PROGRAM, *EMBED)
         self.assertRegex(" ".join(path.name for path in self.folder.iterdir()), r"\bt-\d+\.json\b")
         self.assertFalse((self.folder / "t-%p.json").exists())
+        self.assertIn("there is no trace", self.run_cli("trace", "--out", "t-%p.json", "true", code=1).stderr)
 
     def test_summaries_of_endless_files(self):
         self.refuse("trace", "--summary", "/dev/zero", contains="isn't a trace")
