@@ -65,10 +65,11 @@ set(CPACK_DEBIAN_COMPAT_PACKAGE_SHLIBDEPS OFF) # its libraries need nothing; the
 set(CPACK_COMPONENTS_ALL library dev compat tools)
 if(TARGET openaclnn_cuda)
   deb_package(cuda PACKAGE openaclnn-cuda SECTION libs DEPENDS library
-    SUMMARY "training operators of CANN's aclnn interface on NVIDIA GPUs"
-    TEXT "A plugin that libopenaclnn1 opens when a GPU and its driver answer. The same"
-         "programs then run on the GPU. It holds the CUDA runtime; only the driver has"
-         "to be installed.")
+    SUMMARY "aclnn training operators on NVIDIA GPUs (experimental)"
+    TEXT "A plugin that libopenaclnn1 opens if a GPU and its driver are available. The"
+         "same programs then run on the GPU. It contains the CUDA runtime; only the"
+         "driver has to be installed. Experimental, not run on hardware: tests execute"
+         "the kernels on emulations.")
   list(APPEND CPACK_COMPONENTS_ALL cuda)
 endif()
 include(CPack)
