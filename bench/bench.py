@@ -38,7 +38,7 @@ def parse(arguments):
     parser.add_argument("--threads", metavar="N,…", type=lambda t: [positive(w) for w in words(t)],
                         help="numbers of threads (default: 1 and all)")
     parser.add_argument("--isa", metavar="NAME,…", type=words,
-                        help="instruction sets, peers run with the first (default: all of the machine that are vectors)")
+                        help="instruction sets, peers run with the first (default: all vector instruction sets of this machine)")
     parser.add_argument("--rounds", metavar="N", type=positive, help="rounds of each workload (default: 15)")
     parser.add_argument("--quick", action="store_true",
                         help=f"{QUICK_ROUNDS} rounds, all threads, the best instruction set, no peers")
@@ -49,7 +49,7 @@ def parse(arguments):
     parser.add_argument("--against", metavar="OLD.json", help="compare with an older run; fails when one ratio got worse")
     parser.add_argument("--goals", action="store_true", help="measure what the goals need, and judge them")
     parser.add_argument("--latency", action="store_true",
-                        help="only how late tiny calls are done beside frees, allocations and long kernels (a part of whole runs)")
+                        help="measure only the latency of tiny calls during frees, allocations and long kernels (a part of whole runs)")
     parser.add_argument("--python", metavar="PYTHON", default=sys.executable, help="interpreter that has the peers")
     parser.add_argument("--no-peers", dest="peers", action="store_false", help="leave PyTorch out")
     parser.add_argument("--list", action="store_true", help="print the names of the workloads")

@@ -68,8 +68,8 @@ json as_json(const Judge& judge) {
                        {"notCovered", record.skipped()},
                        {"worstUlps", record.worst_ulps()},
                        {"worstAt", record.worst_place()},
-                       {"shareOfPromise", record.worst()},
-                       {"broken", record.failures()}});
+                       {"shareOfBound", record.worst()},
+                       {"wrong", record.failures()}});
   });
   return outputs;
 }
@@ -87,10 +87,10 @@ void print_table(const Judge& judge) {
 }
 
 int report(const Judge& judge, const std::vector<std::string>& failures, const json& calls, bool as_text) {
-  const bool is_kept = judge.ok() && failures.empty();
+  const bool is_ok = judge.ok() && failures.empty();
   if (!as_text) {
-    print_json({{"outputs", as_json(judge)}, {"failures", failures}, {"calls", calls}, {"kept", is_kept}});
-    return is_kept ? kFine : kProblem;
+    print_json({{"outputs", as_json(judge)}, {"failures", failures}, {"calls", calls}, {"ok", is_ok}});
+    return is_ok ? kFine : kProblem;
   }
   print_table(judge);
   fmt::print("{}", toned(Tone::bad, printable_lines(judge.messages())));
@@ -102,7 +102,7 @@ int report(const Judge& judge, const std::vector<std::string>& failures, const j
   fmt::print("{}\n", !judge.ok()         ? toned(Tone::bad, "some results are outside the bound")
                      : !failures.empty() ? toned(Tone::bad, fmt::format("failed calls: {}", failures.size()))
                                          : toned(Tone::good, "all results are within the bound"));
-  return is_kept ? kFine : kProblem;
+  return is_ok ? kFine : kProblem;
 }
 
 int check_cases(const CheckOptions& options) {
@@ -133,7 +133,7 @@ int check_dumps(const CheckOptions& options) {
                      {"operator", done.operator_name},
                      {"reason", done.reason},
                      {"code", done.result.code},
-                     {"sentence", done.result.sentence}});
+                     {"message", done.result.sentence}});
     if (!options.json)
       fmt::print("{}: {}; reason of the dump: {}\n", printable(folder), done.operator_name, done.reason);
     if (!done.is_judged) failures.push_back(fmt::format("{}: {}", folder, done.result.sentence));
@@ -155,8 +155,8 @@ void add_check(Program& program) {
       program, "check", "Compare the operators with their formulas in extended precision",
       "Examples: openaclnn check Embedding --cases 1000\n"
       "          OPENACLNN_DUMP=dumps ./train; openaclnn check --replay dumps\n"
-      "Prints the worst error of each output in ulps, its position, its share of the promised bound, and\n"
-      "the verdict. With OPENACLNN_DUMP=FOLDER, a program saves the arguments of its failed calls. With\n"
+      "Prints the largest error of each output as a share of the error bound, its position and the verdict.\n"
+      "With OPENACLNN_DUMP=FOLDER, a program saves the arguments of its failed calls. With\n"
       "FOLDER:NAME,... or FOLDER:all it also saves every call of these operators. It saves at most\n"
       "100 calls. --replay runs the saved calls again.\n"
       "The exit code is 1 if a result is outside its bound or a call fails.",

@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 // Every operator has kernels for both: a library or plugin without one would not link.
-const std::vector<std::string> kDevices = {"CPU", "CUDA"};
+const std::vector<std::string> kDevices = {"CPU", "CUDA (experimental)"};
 
 // Returns the words of a table cell that are dtypes: "FLOAT, BF16 or NULL" → FLOAT, BF16.
 std::vector<std::string> dtypes_in(const std::string& cell) {

@@ -1,4 +1,4 @@
-# The CUDA plugin: whether nvcc is there, what it is told, and what every plugin consists of. Those of tests: tests/cuda/emulators.cmake.
+# Finds nvcc, sets its options and defines the sources of the CUDA plugin. tests/cuda/emulators.cmake defines the plugins of tests.
 set(OPENACLNN_CUDA_FOUND OFF)
 if(NOT OPENACLNN_CUDA STREQUAL "OFF")
   include(CheckLanguage)
@@ -31,7 +31,7 @@ else()
   message(STATUS "CUDA plugin: not built (OPENACLNN_CUDA is ${OPENACLNN_CUDA}; nvcc of CUDA 12.4 or later is needed)")
 endif()
 
-# What crosses the border between library and plugin must come from one build: its name holds a hash of what is shared.
+# Types that library and plugin share must come from one build: the name holds a hash of their sources.
 file(GLOB shared CONFIGURE_DEPENDS src/base/*.h src/runtime/device.h src/runtime/fault.h src/runtime/recycle.h
   src/cuda/plugin.h src/cuda/launch.h src/ops/*.h src/ops/*/op.h src/ops/*/plan.h src/ops/*/windows.h src/ops/*/*/op.h src/ops/*/*/plan.h)
 set(hashes "")

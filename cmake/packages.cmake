@@ -49,9 +49,8 @@ deb_package(dev PACKAGE libopenaclnn-dev SECTION libdevel DEPENDS library
 deb_package(compat PACKAGE openaclnn-cann-compat SECTION libdevel DEPENDS library dev
   SUMMARY "stand-in for the CANN toolkit"
   TEXT "A folder with the layout, the header names and the library names of the"
-       "CANN toolkit, in which all names lead to openaclnn. Programs that were"
-       "written for CANN are built and run with it as they are, on machines"
-       "without an NPU.")
+       "CANN toolkit, in which all names lead to openaclnn. It builds and runs"
+       "programs for CANN without changes, on machines without an NPU.")
 deb_package(tools PACKAGE openaclnn-tools SECTION utils DEPENDS library
   SUMMARY "run and examine training operators of CANN's aclnn interface"
   TEXT "The program openaclnn: runs operators on files of tensors, checks their"

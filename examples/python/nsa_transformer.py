@@ -84,7 +84,7 @@ def text_to_learn(file):
         return pathlib.Path(file or TEXT).read_text(encoding="utf-8")
     from pydoc_data.topics import topics
 
-    print(f"{TEXT} is not there; learning Python's own reference instead")
+    print(f"{TEXT} not found; training on Python's own reference instead")
     return "\n".join(topics.values())
 
 

@@ -38,7 +38,7 @@ std::optional<Options> parse_options(int argc, char** argv) {
       ->type_name("TYPE")
       ->capture_default_str();
   app.add_option("--device", options.device,
-                 "Where the operators run: auto (a GPU when there is one), cpu or cuda")
+                 "Where the operators run: auto (a GPU if one is available), cpu or cuda (experimental)")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}).description(""))
       ->type_name("NAME")
       ->capture_default_str();

@@ -123,7 +123,7 @@ void describe_by_table(const ExchangeTable& table, nb::handle object, const Name
     const nb::python_error error;
     require_memory(object, name);
     const std::string text = nb::cast<std::string>(nb::str(error.value()));
-    refuse(name, " cannot be looked into: " + text.substr(0, text.find('\n')));  // a C++ stack trace follows
+    refuse(name, " cannot be inspected: " + text.substr(0, text.find('\n')));  // a C++ stack trace follows
   }
   array.dtype = dtype_of_dlpack(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes);
   array.data = static_cast<char*>(tensor.data) + tensor.byte_offset;

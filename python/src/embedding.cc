@@ -95,11 +95,12 @@ struct LocalIndices {
 
 std::optional<LocalIndices> localise(Place& place, const Array& indices, const Part& part) {
   if (!part.start && !part.end) {
-    if (part.size) throw nb::value_error("vocab_size has a meaning with vocab_start and vocab_end only");
+    if (part.size) throw nb::value_error("vocab_size requires vocab_start and vocab_end");
     return std::nullopt;
   }
   if (!part.start || !part.end)
-    throw nb::value_error("vocab_start and vocab_end belong together; one of them is missing");
+    throw nb::value_error(
+        "vocab_start requires vocab_end, and vocab_end requires vocab_start; pass both or neither");
   Place::require_host("a part of the table, given by vocab_start and vocab_end,");
   std::optional<LocalIndices> local(std::in_place, indices, place.caller(), *part.start, *part.end,
                                     part.size);
@@ -215,8 +216,8 @@ Parameters
 ----------
 weight : the table, [V, D]; any real, complex, integer or bool dtype of 1 to 16 bytes, any strides.
 indices : row numbers from 0 to V - 1; int32 or int64, any shape of rank 0 to 7.
-out : receives the rows; shape of indices followed by D, dtype of weight. Not given: a new array of
-    weight's library.
+out : receives the rows; shape of indices followed by D, dtype of weight. If omitted, a new array of
+    weight's library is returned.
 vocab_start, vocab_end, vocab_size : weight holds the rows [vocab_start, vocab_end) of a table of
     vocab_size rows (not given: unknown). Rows of others become zeros, so that a sum over the processes
     is the whole result.
@@ -228,7 +229,7 @@ out
 Raises
 ------
 AclnnIndexError (an IndexError) : an index is outside the table. Its row of out is zero, all others are right.
-AclnnError : a dtype or shape is not as above. TypeError, ValueError : no array, read-only, another device.
+AclnnError : a dtype or shape is not as above. TypeError : not an array. ValueError : read-only, or another device.
 
 Source: the definition of a table lookup. C function: aclnnEmbedding.)";
 
@@ -256,9 +257,9 @@ out
 Raises
 ------
 AclnnIndexError (an IndexError) : an index is outside the table; out is right for all others.
-AclnnError : a dtype or shape is not as above. TypeError, ValueError : no array, read-only, another device.
+AclnnError : a dtype or shape is not as above. TypeError : not an array. ValueError : read-only, or another device.
 
-Sums have a fixed order (docs/numerics.md), so that the bits depend on no thread or machine.
+Sums have a fixed order (docs/numerics.md), so that the bits don't depend on threads or machines.
 Source: the derivative of a table lookup. C function: aclnnEmbeddingDenseBackward.)";
 
 constexpr const char* kCountsDoc = R"(How often each row of a table occurs in indices.
@@ -267,7 +268,7 @@ Parameters
 ----------
 indices : int32 or int64, any shape; values outside [0, num_weights) are not counted.
 num_weights : V, the rows of the table.
-out : int64, [V]. Not given: a new array of the library of indices.
+out : int64, [V]. If omitted, a new array of the library of indices is returned.
 
 Returns
 -------

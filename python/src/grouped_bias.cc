@@ -38,7 +38,7 @@ nb::object grouped_bias_add_grad(nb::handle grad_y, nb::handle group_idx, nb::ha
 }
 
 constexpr const char* kDoc =
-    R"(The gradient of a bias that each group of rows has of its own, as experts of a mixture have.
+    R"(The gradient of one bias per group of rows, such as the biases of a mixture's experts.
 
 out[j, h] is the sum of grad_y[i, h] over the rows i of group j.
 
@@ -48,7 +48,7 @@ grad_y : gradient of the biased rows, float32, float16 or bfloat16: [R, H] with 
     without (G groups of C rows each).
 group_idx : where the groups are, [G], int32 or int64.
 group_idx_type : 0: group_idx holds the row after the last of each group; 1: the number of its rows.
-out : receives the gradient of the biases, [G, H], grad_y's dtype. Not given: a new array of its library.
+out : receives the gradient of the biases, [G, H], grad_y's dtype. If omitted, a new array of its library is returned.
 
 Returns
 -------
@@ -58,9 +58,9 @@ Raises
 ------
 AclnnIndexError (an IndexError) : an entry of group_idx is negative, decreases (type 0), or lies beyond the rows;
     nothing is written to out.
-AclnnError : a dtype or shape is not as above. TypeError, ValueError : no array, read-only, another device.
+AclnnError : a dtype or shape is not as above. TypeError : not an array. ValueError : read-only, or another device.
 
-Sums have a fixed order (docs/numerics.md), so that the bits depend on no thread or machine.
+Sums have a fixed order (docs/numerics.md), so that the bits don't depend on threads or machines.
 Source: the derivative of y[i, :] = x[i, :] + bias[j, :]. C function: aclnnGroupedBiasAddGradV2.)";
 
 }  // namespace

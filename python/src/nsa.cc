@@ -170,10 +170,10 @@ input : tokens of all sequences without padding, [T, N, D]; float32, float16 or 
 weight : [L, N], input's dtype.
 compress_block_size : L, tokens of a window.
 compress_stride : distance of window starts in tokens, at least 1.
-actual_seq_len : the sequences, a list of ints (or an array of them): the end of each. Not given: one
-    sequence of T tokens. With out also given, as many sequences of equal length as out has windows of.
+actual_seq_len : the sequences, a list of ints (or an array of them): the end of each. If omitted, one
+    sequence of T tokens. If out is given, sequences of equal length, as many as out has windows of.
 actual_seq_len_type : 0: actual_seq_len holds ends; 1: lengths.
-out : receives the windows, [J, N, D]. Not given: a new array of input's library.
+out : receives the windows, [J, N, D]. If omitted, a new array of input's library is returned.
 
 Returns
 -------
@@ -181,7 +181,7 @@ out
 
 Raises
 ------
-AclnnError : a dtype, shape or length is not as above. TypeError, ValueError : no array, read-only, another device.
+AclnnError : a dtype, shape or length is not as above. TypeError : not an array. ValueError : read-only, or another device.
 
 Source: the compression of keys and values in native sparse attention. C function: aclnnNsaCompress.)";
 
@@ -194,7 +194,7 @@ grad : gradient of the windows, [J, N, D]; float32, float16 or bfloat16.
 input, weight, compress_block_size, compress_stride, actual_seq_len, actual_seq_len_type : as in
     nsa_compress, of grad's dtype. Without actual_seq_len the sequences have equal lengths, and J says
     how many there are: the smallest number that divides T and has J windows.
-out : a tuple of two arrays that receive the results. Not given: new arrays.
+out : a tuple of two arrays that receive the results. If omitted, new arrays are returned.
 
 Returns
 -------
@@ -202,7 +202,7 @@ The tuple (gradient of input, [T, N, D]; gradient of weight, [L, N]).
 
 Raises
 ------
-AclnnError : a dtype, shape or length is not as above. TypeError, ValueError : no array, read-only, another device.
+AclnnError : a dtype, shape or length is not as above. TypeError : not an array. ValueError : read-only, or another device.
 
 Source: the derivatives of nsa_compress. C function: aclnnNsaCompressGrad.)";
 
@@ -222,7 +222,7 @@ input : the tokens; float32, float16 or bfloat16. Without block_table [T, N, D],
     the other; with it [pages, P, N, D], where P tokens make a page.
 weight : [L, N], input's dtype.
 slot_mapping : where the block of each sequence goes, int32 [B]; where several completed blocks
-    have one slot, the last sequence of these wins. Entries of sequences that completed no block may be
+    have one slot, the last of these sequences wins. Entries of sequences that completed no block may be
     anything.
 cache : [slots, N, D], input's dtype; updated in place.
 compress_block_size : L, tokens of a block.
@@ -230,8 +230,8 @@ compress_stride : distance of block starts in tokens, at least 1.
 actual_seq_len : the lengths of the B sequences, a list of ints (or an array of them); not their ends, as in
     nsa_compress.
 block_table : the pages of each sequence in their order, int32 [B, pages of a sequence]: token t is
-    input[block_table[b, t // P], t % P]. Not given: input has no pages.
-page_block_size : P, where it shall be compared with input; not given: what input says.
+    input[block_table[b, t // P], t % P]. If omitted, input has no pages.
+page_block_size : P, checked against the shape of input if given.
 
 Returns
 -------
@@ -241,7 +241,7 @@ Raises
 ------
 AclnnIndexError (an IndexError) : a slot is not in the cache or a page not in input; that block is left
     out, cache has all others. The error message counts the elements of block_table row by row.
-AclnnError : a dtype, shape or length is not as above. TypeError, ValueError : no array, read-only, another device.
+AclnnError : a dtype, shape or length is not as above. TypeError : not an array. ValueError : read-only, or another device.
 
 Source: the compression of keys and values in native sparse attention. C function: aclnnNsaCompressWithCache.)";
 

@@ -265,7 +265,7 @@ def test_limits_of_a_part_of_a_table():
         openaclnn.embedding(table, indices, vocab_start=2, vocab_end=4, vocab_size=8)
     with pytest.raises(IndexError, match="-2 is outside the table"):
         openaclnn.embedding(table, np.array([-2]), vocab_start=2, vocab_end=4)
-    with pytest.raises(ValueError, match="belong together"):
+    with pytest.raises(ValueError, match="pass both or neither"):
         openaclnn.embedding(table, indices, vocab_start=2)
     with pytest.raises(ValueError, match="vocab_start is 4, vocab_end 2; they must be"):
         openaclnn.embedding(table, indices, vocab_start=4, vocab_end=2)

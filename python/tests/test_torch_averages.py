@@ -86,7 +86,7 @@ def test_averages_do_not_overwrite_what_is_not_stored():
     optimizer.restore()
     for name, value in network.state_dict().items():
         assert torch.equal(value, before[name])
-    with pytest.raises(ValueError, match=r"parameters\[1\] is no parameter of this optimizer"):
+    with pytest.raises(ValueError, match=r"parameters\[1\] isn't a parameter of this optimizer"):
         optimizer.copy_to([bias, torch.nn.Parameter(torch.ones(2))])
     optimizer.copy_to()
     assert torch.equal(bias, optimizer.state[bias]["ema_params"])

@@ -188,7 +188,7 @@ def test_16_bit_parameters_have_float32_state_and_keep_it(name):
 def test_frozen_averages_are_warned_of_once(monkeypatch, chosen):
     monkeypatch.setattr(options, "_is_warned_about_frozen_averages", False)
     parameter = torch.nn.Parameter(torch.ones(3, dtype=torch.bfloat16))
-    with pytest.warns(UserWarning, match="stands still"):
+    with pytest.warns(UserWarning, match="doesn't change"):
         FusedEmaAdamW([parameter], state_dtype=chosen())
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -29,7 +29,7 @@ Platform* make(PlatformKind kind) {
     cpu->why_no_cuda = std::move(why);
     return cpu.release();
   };
-  if (choice == DeviceChoice::cpu) return without_cuda("not looked for: OPENACLNN_DEVICE is cpu");
+  if (choice == DeviceChoice::cpu) return without_cuda("disabled by OPENACLNN_DEVICE=cpu");
   std::unique_ptr<Platform> cuda(make(PlatformKind::cuda));
   if (choice == DeviceChoice::cuda || !cuda->devices.empty()) return cuda.release();
   log_message(LogLevel::info, cuda->why_none);

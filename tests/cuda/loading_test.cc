@@ -180,7 +180,7 @@ TEST(Loading, AGpuWithoutNameIsDescribedByTheReason) {
 TEST(Loading, CpuDoesNotLookAtThePlugin) {
   expect_suite("Described", {{"OPENACLNN_DEVICE", "cpu"},
                              {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN},
-                             {"DESCRIBED", "\"whyNoCuda\":\"not looked for: OPENACLNN_DEVICE is cpu\""}});
+                             {"DESCRIBED", "\"whyNoCuda\":\"disabled by OPENACLNN_DEVICE=cpu\""}});
   expect_suite("Works", {{"OPENACLNN_DEVICE", "cpu"}, {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN}});
 }
 

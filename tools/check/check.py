@@ -21,7 +21,7 @@ def load(names):
 
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="./dev check", description=__doc__)
-    parser.add_argument("layer", nargs="*", help="layers to run; all of them when none is named")
+    parser.add_argument("layer", nargs="*", help="layers to run (default: all)")
     depth = parser.add_mutually_exclusive_group()
     depth.add_argument("--fast", action="store_true", help="the short variants: ten minutes on two cores once they are built")
     depth.add_argument("--deep", action="store_true", help="the long variants that go before a release: hours")
@@ -32,12 +32,12 @@ def parse(arguments):
     parser.add_argument("--save", action="store_true", help="put the table into docs/reliability.md, with today's date; a deep run: also into docs/deep_runs.md")
     options = parser.parse_args(arguments)
     if options.hours != FULL_DEEP_HOURS and not options.deep:
-        parser.error("--hours shortens a deep run: give --deep as well")
+        parser.error("--hours requires --deep")
     if not options.hours > 0:
         parser.error(f"--hours is {options.hours:g}; it must be above 0")
     for name in options.layer:
         if name not in NAMES:
-            parser.error(f"there is no layer '{name}'; the layers are {', '.join(NAMES)}")
+            parser.error(f"unknown layer '{name}'; the layers are {', '.join(NAMES)}")
     return options
 
 

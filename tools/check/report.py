@@ -32,14 +32,13 @@ def write_document(path: pathlib.Path, rows):
     text = path.read_text()
     before, rest = text.split(BEGIN)
     old, after = rest.split(END)
-    kept = {line.split("|")[1].strip(): line for line in old.splitlines() if line.startswith("| ") and "---" not in line}
-    kept.pop("Layer", None)
+    kept = {line.split("**")[1]: line for line in old.splitlines() if line.startswith("| **")}
     stamp = f"{datetime.date.today()}, {commit_of(path.parent)}, {platform.machine()}"
     for row in rows:
         layer, figure, goal, verdict = cells(row)
-        kept[layer] = f"| {layer} | {row['proves']} | {figure} | {goal} | {verdict} | {stamp} |"
+        kept[layer] = f"| **{layer}**: {row['proves']} | {figure} | {goal} | {verdict}, {stamp} |"
     from layers import NAMES
-    lines = ["| Layer | What it proves | Figure | Goal | Verdict | Measured |", "|---|---|---|---|---|---|"]
+    lines = ["| Layer and what it proves | Figure | Goal | Verdict, date, commit, machine |", "|---|---|---|---|"]
     lines += [kept[name] for name in NAMES if name in kept]
     path.write_text(before + BEGIN + "\n".join(lines) + "\n" + END + after)
 

@@ -13,11 +13,11 @@ DOCUMENT = """# Page
 before
 
 <!-- figures: written by ./dev check --save -->
-| Layer | What it proves | Figure | Goal | Verdict | Measured |
-|---|---|---|---|---|---|
-| good | an older text | 1 of 1 | all | met | 2020-01-01, abc, x86_64 |
-| other | what was not run | 7 | 7 | met | 2020-01-02, abc, x86_64 |
-| gone | a layer that is no more | 7 | 7 | met | 2020-01-03, abc, x86_64 |
+| Layer and what it proves | Figure | Goal | Verdict, date, commit, machine |
+|---|---|---|---|
+| **good**: an older text | 1 of 1 | all | met, 2020-01-01, abc, x86_64 |
+| **other**: what was not run | 7 | 7 | met, 2020-01-02, abc, x86_64 |
+| **gone**: a layer that is no more | 7 | 7 | met, 2020-01-03, abc, x86_64 |
 <!-- end of figures -->
 
 after
@@ -137,7 +137,7 @@ class Check(unittest.TestCase):
         self.assertRegex(rows[1], r"^\| \d{4}-\d\d-\d\d, no commit, \w+, 0 min \| good \| 3 of 3 \| met \|$")
         self.assertRegex(rows[2], r"\| missed \| 2 of 3 \| MISSED \|$")
         table = (self.root / "docs" / "reliability.md").read_text()
-        self.assertIn("| good | Proves good. | 3 of 3 | all | met |", table, "a deep run tries no less than a standard one")
+        self.assertIn("| **good**: Proves good. | 3 of 3 | all | met, ", table, "a deep run tries no less than a standard one")
 
     def test_fast_leaves_out_what_takes_long(self):
         code, output = self.check("good", "slow", "--fast")
@@ -147,7 +147,7 @@ class Check(unittest.TestCase):
     def test_unknown_layers_are_refused(self):
         code, output = self.check("god")
         self.assertEqual(code, 2)
-        self.assertIn("there is no layer 'god'", output)
+        self.assertIn("unknown layer 'god'", output)
 
     def test_list_runs_nothing(self):
         code, output = self.check("--list")
@@ -159,13 +159,13 @@ class Check(unittest.TestCase):
     def test_save_replaces_the_rows_that_were_run(self):
         self.assertEqual(self.check("missed", "good", "--save")[0], 1)
         text = (self.root / "docs" / "reliability.md").read_text()
-        before, rest = DOCUMENT.split("| good |")[0], "<!-- end of figures -->\n\nafter\n"
+        before, rest = DOCUMENT.split("| **good**")[0], "<!-- end of figures -->\n\nafter\n"
         self.assertTrue(text.startswith(before) and text.endswith(rest), text)
         rows = text.removeprefix(before).removesuffix(rest).splitlines()
-        self.assertRegex(rows[0], r"^\| good \| Proves good\. \| 3 of 3 \| all \| met \| \d{4}-\d\d-\d\d, no commit, \w+ \|$")
+        self.assertRegex(rows[0], r"^\| \*\*good\*\*: Proves good\. \| 3 of 3 \| all \| met, \d{4}-\d\d-\d\d, no commit, \w+ \|$")
         self.assertNotIn("2020", rows[0])
-        self.assertRegex(rows[1], r"^\| missed \| Proves missed\. \| 2 of 3 \| all \| MISSED \|")
-        self.assertEqual(rows[2], "| other | what was not run | 7 | 7 | met | 2020-01-02, abc, x86_64 |")
+        self.assertRegex(rows[1], r"^\| \*\*missed\*\*: Proves missed\. \| 2 of 3 \| all \| MISSED, ")
+        self.assertEqual(rows[2], "| **other**: what was not run | 7 | 7 | met, 2020-01-02, abc, x86_64 |")
         self.assertEqual(len(rows), 3, "a layer that is no more has no row")
 
     def test_the_page_stays_without_save(self):

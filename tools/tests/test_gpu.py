@@ -88,7 +88,7 @@ class Gpu(unittest.TestCase):
     def test_a_failed_build_without_programs(self):
         code, output = self.gpu()
         self.assertEqual(code, 1)
-        self.assertIn("configure: it did not work (exit code 1), build.log\n```\nhwy was not found\n```\n", output)
+        self.assertIn("configure failed (exit code 1), build.log\n```\nhwy was not found\n```\n", output)
         self.assertIn("build/cuda has no lib/libopenaclnn.so.1 and no lib/libopenaclnn_cuda.so from another machine", output)
         self.assertNotIn("cases", output)
 
@@ -96,7 +96,7 @@ class Gpu(unittest.TestCase):
         self.carry()
         code, output = self.gpu()
         self.assertEqual(code, 0, output)
-        self.assertIn("going on with what is in build/cuda: lib/libopenaclnn.so.1 of 2", output)
+        self.assertIn("using existing programs in build/cuda: lib/libopenaclnn.so.1 of 2", output)
         for name in ("cases", "cases_test", "layouts_test"):
             self.assertIn(f"{name}: 3 of 3 tests passed in", output)
         self.assertIn("| ApplyFusedEmaAdam | 64 Mi elements | fp32 | 1.0 | 0.99 | 0.97 | met |", output)
@@ -164,7 +164,7 @@ class Gpu(unittest.TestCase):
         self.carry()
         code, output = self.gpu("--minutes", "0.01")
         self.assertEqual(code, 1)
-        self.assertIn("configure: it did not work (the time is used up (--minutes))", output)
+        self.assertIn("configure failed (the time is used up (--minutes))", output)
         self.assertIn("cases: FAILED, it does not list its tests (the time is used up (--minutes))", output)
 
     def test_a_bench_that_ends_half_way_has_its_rows_told(self):
@@ -214,7 +214,7 @@ class Gpu(unittest.TestCase):
         code, output = self.gpu("--only", "python")
         self.assertEqual(code, 0, output)
         self.assertIn(f"python: not run, the package openaclnn cannot be imported by {sys.executable} "
-                      "(ImportError: no module named openaclnn._native), nor built: nanobind is not there", output)
+                      "(ImportError: no module named openaclnn._native), nor built: nanobind isn't installed", output)
 
 
 if __name__ == "__main__":

@@ -245,8 +245,8 @@ class NewOp(unittest.TestCase):
         for name, why in (("TestedCopy", "did you mean tested_copy?"), ("tested copy", "did you mean tested_copy?"),
                           ("9lives", "lower case with underscores"), ("", "lower case with underscores"),
                           ("_copy", "lower case"), ("scaled__copy", "lower case"), ("../copy", "did you mean copy?"),
-                          ("embedding", "src/ops/embedding exists already"), ("aclnn_copy", "begins with aclnn"),
-                          ("cpu", "means something else"), ("x", "too short")):
+                          ("embedding", "src/ops/embedding exists already"), ("aclnn_copy", "starts with aclnn"),
+                          ("cpu", "is reserved"), ("x", "shorter than three")):
             with self.subTest(name=name):
                 code, output = self.new_op(name)
                 self.assertEqual(code, 1, output)

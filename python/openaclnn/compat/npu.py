@@ -29,7 +29,7 @@ conv = types.SimpleNamespace(allow_hf32=False)
 
 if not TYPE_CHECKING:  # type checkers would accept every name
     def __getattr__(name):
-        raise AttributeError(f"torch.npu.{name} is not there: openaclnn.compat.torch_npu stands in for torch_npu and has the "
+        raise AttributeError(f"torch.npu.{name} isn't supported: openaclnn.compat.torch_npu stands in for torch_npu and has the "
                              "parts that docs/from_torch_npu.md lists", name=name)
 
 

@@ -30,7 +30,7 @@ __path__: list[str] = []  # so that importing a missing part raises openaclnn.co
 
 if not TYPE_CHECKING:  # type checkers would accept every name
     def __getattr__(name):
-        raise AttributeError(f"torch_npu.{name} is not there: openaclnn.compat.torch_npu stands in for torch_npu and has the "
+        raise AttributeError(f"torch_npu.{name} isn't supported: openaclnn.compat.torch_npu stands in for torch_npu and has the "
                              "parts that docs/from_torch_npu.md lists", name=name)
 
 

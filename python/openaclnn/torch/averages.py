@@ -77,7 +77,7 @@ class KeepsAverages(torch.optim.Optimizer):
         chosen = list(averages if parameters is None else parameters)
         for n, parameter in enumerate(chosen):
             if parameter not in averages:
-                raise ValueError(f"parameters[{n}] is no parameter of this optimizer; it has no average")
+                raise ValueError(f"parameters[{n}] isn't a parameter of this optimizer, so it has no average")
         chosen = [parameter for parameter in chosen if averages[parameter] is not parameter]
         if self._swapped is not None:
             kept = {parameter for parameter, _ in self._swapped}
@@ -99,7 +99,7 @@ class KeepsAverages(torch.optim.Optimizer):
         stored, copies = zip(*self._swapped) if self._swapped else ((), ())
         targets = stored if parameters is None else list(parameters)
         if len(targets) != len(copies):
-            raise ValueError(f"parameters has {len(targets)} entries, but store() kept {len(copies)}; they must be equally many")
+            raise ValueError(f"parameters has {len(targets)} entries, but store() kept {len(copies)}; the counts must be equal")
         for parameter, kept in zip(targets, copies):
             parameter.copy_(kept)
         self._swapped = None
@@ -160,7 +160,7 @@ class KeepsAverages(torch.optim.Optimizer):
         if not isinstance(averages, Mapping):
             ordered, entries = own if model is None else list(model.parameters()), list(enumerate(averages))
             if len(entries) != len(ordered):
-                raise ValueError(f"there are {len(entries)} averages for {len(ordered)} parameters; they must be equally many")
+                raise ValueError(f"there are {len(entries)} averages for {len(ordered)} parameters; the counts must be equal")
             yield from ((parameter, (f"[{n}]", value)) for parameter, (n, value) in zip(ordered, entries))
         elif model is not None:
             yield from self._matched_by_name(averages, _named_parameters(model), set(model.state_dict()))

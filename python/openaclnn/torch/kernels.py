@@ -79,8 +79,8 @@ def _require_biases(x, bias, group_idx, group_idx_type):
     if bias.shape[1] != x.shape[1]:
         raise ValueError(f"bias has rows of {bias.shape[1]} numbers, but those of x have {x.shape[1]}; they must be equal")
     if bias.shape[0] != group_idx.shape[0]:
-        raise ValueError(f"bias has {bias.shape[0]} rows, but group_idx has {group_idx.shape[0]} entries; each group must have "
-                         "one of both")
+        raise ValueError(f"bias has {bias.shape[0]} rows, but group_idx has {group_idx.shape[0]} entries; each group needs "
+                         "one of each")
     if group_idx_type not in (0, 1):
         raise ValueError(f"group_idx_type is {group_idx_type}; it must be 0 (ends of groups) or 1 (their sizes)")
 

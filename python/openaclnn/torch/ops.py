@@ -75,7 +75,7 @@ def embedding_dense_backward(grad_output: Tensor, indices: Tensor, num_weights: 
         return cast("Tensor", gradients.call("embedding_dense_backward", grad_output, indices, num_weights, padding_idx,
                                              scale_grad_by_freq))
     if scale_grad_by_freq:
-        raise ValueError("scale_grad_by_freq is True and counts are given; one of them says what rows are divided by")
+        raise ValueError("scale_grad_by_freq is True and counts are given; pass only one of them")
     if counts.dim() != 1 or counts.shape[0] != num_weights:
         raise ValueError(f"counts has shape {list(counts.shape)}; it must be [{num_weights}], a number for each row")
     # At least float32 until the rounding at the end, as in the operator's own scaling.
@@ -202,7 +202,7 @@ def nsa_compress_with_cache_(input: Tensor, weight: Tensor, slot_mapping: Tensor
     Source: aclnnNsaCompressWithCache.
     """
     if cache.requires_grad and torch.is_grad_enabled():
-        raise RuntimeError("cache requires a gradient, which cannot pass what is written here; use torch.no_grad() or "
+        raise RuntimeError("cache requires a gradient, but writes in place have no derivative; use torch.no_grad() or "
                            "cache.detach()")
     if actual_seq_len is None:
         raise TypeError("actual_seq_len is None; a list with the length of each sequence is needed")

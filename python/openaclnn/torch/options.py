@@ -62,5 +62,5 @@ def _warn_about_frozen_averages(decay):
     global _is_warned_about_frozen_averages
     if not _is_warned_about_frozen_averages:
         _is_warned_about_frozen_averages = True
-        warnings.warn(f"an average in 16 bits with decay {decay} stands still: its changes are smaller than half a step of the "
+        warnings.warn(f"an average in 16 bits with decay {decay} doesn't change: its steps are smaller than half a step of the "
                       "format; state_dtype=None keeps it in float32", stacklevel=5)

@@ -1,4 +1,4 @@
-"""Programs that were compiled and linked before keep working: symbols, types and headers are what they were.
+"""Programs that were compiled and linked before keep working: symbols, types and headers are unchanged.
 
 Every header compiles alone in six language modes. The library exports exactly the golden symbols. The binary interface of the headers is that of
 tests/abi/libopenaclnn.abi (abidiff). C11 and C++11 programs link and run. tools/tests/test_abi.py also runs here: it plants nine changes, eight of

@@ -1,4 +1,4 @@
-"""g++ and clang compile every source of every preset, with warnings as errors, also what only the layers that --fast leaves out build.
+"""g++ and clang compile every source of every preset, with warnings as errors, including sources that only slow layers build.
 
 Builds all targets of the preset release with g++. Then takes the compile_commands.json of the presets clang (everything, including the Python
 module), coverage, planted and planted-tsan, and compiles what is new in each. The last two are presets of the copy that tools/planted_sources makes.

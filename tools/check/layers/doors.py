@@ -1,4 +1,4 @@
-"""Sizes, counts and indices at the borders of 31, 32, 63 and 64 bits are accepted or refused as the headers say: through C, the program and Python.
+"""Sizes, counts and indices at the borders of 31, 32, 63 and 64 bits are accepted or rejected as documented: through C, the program and Python.
 
 size_doors_test has a door for every parameter by value of type size_t, uint64_t or int64_t of every exported function. The public headers define the
 list, and a parameter without a door fails. `openaclnn run` gets the same values, and negative ones, in every option that takes numbers. Both are

@@ -1,4 +1,4 @@
-"""Every request for memory, a mapping, a thread or a file may fail: a code, nothing lost, and the same call works when tried again.
+"""A failed allocation, mapping, thread or file returns a code and leaks nothing, and the call succeeds when repeated.
 
 The program `failures` runs each of its scenarios once undisturbed, and once for each request that the library makes in it. Each run uses a process
 that has not used the library before. In a run either one request fails, or one and all that follow it until the call returns: allocations of any kind

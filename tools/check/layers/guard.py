@@ -1,4 +1,4 @@
-"""No operator touches a byte beside its tensors, and the guard allocator finds every byte that a program does.
+"""No operator touches a byte beside its tensors, and the guard allocator detects every byte that a program accesses there.
 
 Runs guard_test: one byte behind and before a block, use after free, and double frees, for every kind and size of block. Then runs the cases of all
 rooms, their layouts and the random properties, with OPENACLNN_ALLOCATOR=guard and all memory of the tests from aclrtMalloc

@@ -1,4 +1,4 @@
-"""The built library is hardened against errors of its own, needs and exports only what it should, and says what it is made of.
+"""The built library is hardened against its own errors, has only the allowed imports and exports, and has a bill of materials.
 
 tools/check_hardening inspects the file: segments, relocations, imports, exports, machine code. tools/tests/test_hardening.py shows that it rejects
 libraries that lack any one protection. The largest stack frame is that of the layer frames, which also tries small stacks. tools/sbom writes build/release/openaclnn.spdx.json and checks it.

@@ -1,4 +1,4 @@
-"""A tiny call on one stream is done in time whatever other threads of the process free, allocate, compute or get wrong.
+"""A tiny call on one stream is done in time while other threads free, allocate, compute or cause faults.
 
 bench/latency makes one call every 20 us beside, in turns: nothing, work without the library, first writes to 2 GiB of new memory, frees of 2 GiB in
 huge and of 512 MiB in small pages, allocations, long kernels and faults of another stream. The figure is the time within which 99.9 % of the calls

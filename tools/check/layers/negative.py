@@ -1,4 +1,4 @@
-"""Every parameter of every operator with every fault is answered by the specified code and sentence.
+"""Every fault of every parameter of every operator returns the specified code and error message.
 
 The schema of a room (tests/schema.h) describes a valid call and says what phase 1 rejects. negative_test makes the table of (parameter x fault) from
 it: NULL, destroyed and foreign handles, all dtypes and formats, ranks 0 to 9, extents, strides, offsets and attributes at the borders of 32 and 64

@@ -1,4 +1,4 @@
-"""Bugs planted on purpose, one at a time, are noticed: each by the test that is named for it.
+"""Each planted bug fails the test that is assigned to it.
 
 tests/planted/planted_bugs.def lists the bugs, and tests/planted/bugs.txt the layer, the build, the program and the tests for each. Bugs in an
 operator's own files are in tests/planted/rooms, in <room>.def and <room>.txt. tests/planted/patches inserts them into a copy of the sources, which
@@ -141,7 +141,7 @@ def run(workshop):
     for (bug, layer, command), outcome in zip(bugs, outcomes):
         verdict = outcome.verdict()
         caught += verdict is not None
-        unknown_layer = "" if layer in NAMES else f"; there is no layer {layer} yet"
+        unknown_layer = "" if layer in NAMES else f"; unknown layer {layer}"
         print(f"   {bug:31} {layer:11} {outcome.seconds:5.1f} s  {command.program}: {verdict or 'NOT CAUGHT'}{unknown_layer}")
     figure = f"caught {caught} of {len(bugs)}, {len(found)} traces in the release, {time.monotonic() - start:.0f} s"
     return Result(figure, met=caught == len(bugs) >= LEAST and not found)

@@ -1,4 +1,4 @@
-"""Every operator has every kind of proof that the four operators this library began with have.
+"""Every operator has the same kinds of tests as the first four operators.
 
 For each kind (negative tables, handle doors, fuzz targets, failure scenarios, guarded cases, properties, hashes, numerics, injected bugs, soak,
 peers' crashes, large tensors, command line, bench) the programs themselves tell which operators take part: by their lists of tests, the functions
