@@ -219,7 +219,7 @@ indices : row numbers from 0 to V - 1; int32 or int64, any shape of rank 0 to 7.
 out : receives the rows; shape of indices followed by D, dtype of weight. If omitted, a new array of
     weight's library is returned.
 vocab_start, vocab_end, vocab_size : weight holds the rows [vocab_start, vocab_end) of a table of
-    vocab_size rows (not given: unknown). Rows of others become zeros, so that a sum over the processes
+    vocab_size rows (unknown if omitted). Rows of other processes become zeros. The sum over all processes
     is the whole result.
 
 Returns
@@ -245,8 +245,8 @@ indices : as many as grad has rows; any integer, bool or float dtype (floats are
 num_weights : V, the rows of the table.
 padding_idx : a row that gets no gradient; negative: none.
 scale_grad_by_freq : divide each row by the number of its occurrences in indices.
-out : receives the gradient, [V, D]; float32, float16 or bfloat16, not necessarily grad's dtype. Not
-    given: a new array of grad's library and dtype.
+out : receives the gradient, [V, D]; float32, float16 or bfloat16, not necessarily grad's dtype. If
+    omitted, a new array of grad's library and dtype is returned.
 vocab_start, vocab_end, vocab_size : num_weights == vocab_end - vocab_start rows of a table of vocab_size
     rows; gradients of rows that others hold are left out. padding_idx then is a row of the whole table.
 

@@ -288,7 +288,7 @@ TEST(RefusalsDeathTest, TextOfKernels) {
   const std::string atomic = "an atomic operation that is not known here",
                     part = "a barrier of a part of the block";
   expect_all({
-      {"bra NOWHERE;", "a branch to NOWHERE, which is not there", "bra HERE;\nHERE:"},
+      {"bra NOWHERE;", "a branch to NOWHERE, which doesn't exist", "bra HERE;\nHERE:"},
       {"HERE:\nHERE:", "a second label of this name", "HERE:\nTHERE:"},
       {"add.s32 %r16, %i, 1;", "an unknown register, %r16: add.s32", "add.s32 %r15, %i, 1;"},
       {"@%p8 add.s32 %r0, %i, 1;", "an unknown register, %p8", "@%p7 add.s32 %r0, %i, 1;"},

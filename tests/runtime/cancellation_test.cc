@@ -74,7 +74,7 @@ class CancellationTest : public RuntimeTest {
       if (const int code = aclrtSetDevice(0); code != 0) return code;
       return wait();
     });
-    // Long enough for the thread to be inside; a thread that is not there yet must behave alike.
+    // Long enough for the thread to be inside; a thread that has not arrived yet must behave alike.
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     EXPECT_FALSE(waiting.has_called()) << "it did not wait";
     waiting.cancel();

@@ -368,7 +368,7 @@ void Reader::read_address(std::string_view operand, Instruction& instruction) {
 void Reader::resolve() {
   for (const auto& [instruction, label] : branches_) {
     const auto target = labels_.find(label);
-    if (target == labels_.end()) refuse("a branch to " + label + ", which is not there");
+    if (target == labels_.end()) refuse("a branch to " + label + ", which doesn't exist");
     kernel_->code[instruction].target = target->second;
   }
   const auto renumber = [&](Register& r) {
