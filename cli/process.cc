@@ -97,7 +97,8 @@ bool is_program(const std::string& name) {
   };
   if (name.find('/') != std::string::npos) return is_executable(name);
   const char* const path = std::getenv("PATH");
-  std::istringstream folders(path != nullptr ? path : "/bin:/usr/bin");  // as execvp does
+  // As execvp does: an empty element, also the last one, is the current folder.
+  std::istringstream folders((path != nullptr ? std::string(path) : "/bin:/usr/bin") + ":");
   for (std::string folder; std::getline(folders, folder, ':');) {
     if (is_executable(folder.empty() ? name : folder + "/" + name)) return true;
   }

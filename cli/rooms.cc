@@ -46,8 +46,10 @@ std::span<const Room> rooms() {
 }
 
 std::string_view without_aclnn(std::string_view word) {
-  constexpr std::string_view kPrefix = "aclnn";
-  return word.starts_with(kPrefix) ? word.substr(kPrefix.size()) : word;
+  for (const std::string_view prefix : {"openaclnn", "aclnn"}) {
+    if (word.starts_with(prefix)) return word.substr(prefix.size());
+  }
+  return word;
 }
 
 const Room& find_room(const std::string& word) {

@@ -16,7 +16,7 @@ struct Room {
 
 std::span<const Room> rooms();
 
-// Returns the word without a prefix "aclnn".
+// Returns the word without a prefix "aclnn" or "openaclnn".
 std::string_view without_aclnn(std::string_view word);
 
 // Finds a room by name, function or folder, ignoring case; throws BadInput.

@@ -168,7 +168,11 @@ class TraceOutput {
       complain(fmt::format("{} called no operator of openaclnn, so there is no trace", program));
       return code != 0 ? code : static_cast<int>(kProblem);
     }
-    if (is_complete()) {
+    if (kind_ == Kind::files) {
+      const std::string first = (std::filesystem::path(name_).parent_path() / new_files().front()).string();
+      complain(fmt::format("traces of {} processes are in {}; to summarize one: openaclnn trace --summary {}",
+                           new_files().size(), name_, first));
+    } else if (is_complete()) {
       complain(fmt::format("the trace is in {0}; to summarize it: openaclnn trace --summary {0}", name_));
     } else {
       complain(
@@ -212,9 +216,19 @@ class TraceOutput {
     return found;
   }
 
+  // Returns the names of the files that this run made or changed.
+  std::vector<std::string> new_files() const {
+    std::vector<std::string> made;
+    for (const auto& [file, time] : files()) {
+      const auto old = before_.find(file);
+      if (old == before_.end() || old->second != time) made.push_back(file);
+    }
+    return made;
+  }
+
   // Removes a file that was only made to see that it can be.
   bool is_missing() const {
-    if (kind_ == Kind::files) return files() == before_;
+    if (kind_ == Kind::files) return new_files().empty();
     std::error_code error;
     const bool is_empty = std::filesystem::file_size(path_, error) == 0 || error;
     if (is_empty && !existed_) std::filesystem::remove(path_, error);
@@ -222,7 +236,6 @@ class TraceOutput {
   }
 
   bool is_complete() const {
-    if (kind_ == Kind::files) return true;  // cannot be determined
     constexpr std::string_view kEnd = "\n]\n";
     std::ifstream file(path_, std::ios::binary);
     file.seekg(-static_cast<std::streamoff>(kEnd.size()), std::ios::end);

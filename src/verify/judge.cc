@@ -59,14 +59,12 @@ void OutputRecord::compare(double result, long double exact, long double c, long
     fail(format("result %.9g, exact %.12Lg, error %.3Lg is %.4Lg of the promise (c %.3Lg, S %.6Lg)", result,
                 exact, error, share, c, sum_of_magnitudes));
   }
-  if (const auto ulps = static_cast<double>(error / half_ulp / 2); ulps > worst_ulps_) {
-    worst_ulps_ = ulps;
-    worst_place_ = "element " + std::to_string(position_ - 1) + " of " + case_;
-  }
+  worst_ulps_ = std::max(worst_ulps_, static_cast<double>(error / half_ulp / 2));
   ++tenths_[static_cast<size_t>(std::clamp(share * 10, 0.0L, 9.0L))];
   if (rest > 0) worst_beyond_ = std::max(worst_beyond_, static_cast<double>((error - half_ulp) / rest));
   if (share > worst_) {
     worst_ = static_cast<double>(share);
+    worst_place_ = "element " + std::to_string(position_ - 1) + " of " + case_;
     worst_text_ = format("result %.9g, exact %.12Lg, c %.3Lg, S %.6Lg", result, exact, c, sum_of_magnitudes);
   }
 }
@@ -103,12 +101,10 @@ void OutputRecord::merge(const OutputRecord& other) {
   failures_ += other.failures_;
   for (size_t k = 0; k < tenths_.size(); ++k) tenths_[k] += other.tenths_[k];
   worst_beyond_ = std::max(worst_beyond_, other.worst_beyond_);
-  if (other.worst_ulps_ > worst_ulps_) {
-    worst_ulps_ = other.worst_ulps_;
-    worst_place_ = other.worst_place_;
-  }
+  worst_ulps_ = std::max(worst_ulps_, other.worst_ulps_);
   if (other.worst_ > worst_) {
     worst_ = other.worst_;
+    worst_place_ = other.worst_place_;
     worst_text_ = other.worst_text_;
   }
 }

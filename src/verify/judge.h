@@ -35,7 +35,7 @@ class OutputRecord {
   int64_t failures() const { return failures_; }
   double worst() const { return worst_; }            // the largest error, as a fraction of the bound
   double worst_ulps() const { return worst_ulps_; }  // the largest error, in ulps of the result
-  const std::string& worst_place() const { return worst_place_; }  // its element, and the case it is in
+  const std::string& worst_place() const { return worst_place_; }  // the element of worst(), and its case
   const std::string& messages() const { return messages_; }
 
   void start_case(const std::string& name) {

@@ -3,7 +3,9 @@
 """usage: test_streams.py PROGRAM [unittest arguments]"""
 import json
 import os
+import pathlib
 import pty
+import re
 import resource
 import signal
 import struct
@@ -144,6 +146,13 @@ class TraceTest(ShellTest):
             self.assertIn("cannot start", self.run_cli("trace", "--out", "t.json", program, code=127).stderr)
         self.assertIn("old", (self.folder / "t.json").read_text())
 
+    def test_the_last_element_of_the_path_may_be_empty(self):
+        self.write_table()
+        (self.folder / "here").symlink_to(PROGRAM)
+        libraries = str(pathlib.Path(PROGRAM).resolve().parent.parent / "lib")
+        done = self.run_cli("trace", "-o", "new.json", "--", "here", *EMBED, PATH="/nowhere:", LD_LIBRARY_PATH=libraries)
+        self.assertIn("the trace is in new.json", done.stderr)
+
     def test_a_new_file_without_trace_goes(self):
         self.run_cli("trace", "--out", "t.json", "true", code=1)
         self.assertFalse((self.folder / "t.json").exists())
@@ -164,8 +173,10 @@ class TraceTest(ShellTest):
 
     def test_a_file_for_each_process(self):
         self.write_table()
-        self.run_cli("trace", "--out", "t-%p.json", PROGRAM, *EMBED)
+        said = self.run_cli("trace", "--out", "t-%p.json", PROGRAM, *EMBED).stderr
         self.assertRegex(" ".join(path.name for path in self.folder.iterdir()), r"\bt-\d+\.json\b")
+        file = re.search(r"to summarize one: openaclnn trace --summary (t-\d+\.json)\n", said)
+        self.assertIn("aclnnEmbedding", self.run_cli("trace", "--summary", file[1]).stdout)
         self.assertFalse((self.folder / "t-%p.json").exists())
         self.assertIn("there is no trace", self.run_cli("trace", "--out", "t-%p.json", "true", code=1).stderr)
 

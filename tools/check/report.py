@@ -2,14 +2,20 @@
 import datetime
 import pathlib
 import platform
+import re
 import subprocess
 
 BEGIN, END = "<!-- figures: written by ./dev check --save -->\n", "<!-- end of figures -->\n"
 COLUMNS = ("layer", "figure", "goal", "verdict")
 
 
+def with_separators(text):
+    """Returns the text with commas in its numbers of five and more digits."""
+    return re.sub(r"(?<![\w.,:/#+^-])\d{5,}(?![\w^-]|[.,:]\w)", lambda number: f"{int(number[0]):,}", text)
+
+
 def cells(row):
-    return row["layer"], row["figure"], row["goal"], "met" if row["met"] else "MISSED"
+    return row["layer"], with_separators(row["figure"]), row["goal"], "met" if row["met"] else "MISSED"
 
 
 def print_table(rows):
@@ -47,4 +53,4 @@ def append_deep_run(path: pathlib.Path, row):
     """Adds a row to the log's table, which is the end of the page."""
     run = f"{datetime.date.today()}, {commit_of(path.parent)}, {platform.machine()}, {row['seconds'] / 60:.0f} min"
     with path.open("a") as log:
-        log.write(f"| {run} | {row['layer']} | {row['figure']} | {'met' if row['met'] else 'MISSED'} |\n")
+        log.write(f"| {run} | {row['layer']} | {with_separators(row['figure'])} | {'met' if row['met'] else 'MISSED'} |\n")
