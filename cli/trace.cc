@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -153,7 +152,8 @@ class TraceOutput {
       if (access(folder().c_str(), W_OK | X_OK) != 0) refuse();
       before_ = files();
     } else if (kind_ == Kind::file) {
-      existed_ = std::filesystem::exists(path_);
+      std::error_code error;
+      existed_ = std::filesystem::exists(path_, error);
       const File file(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
       if (*file < 0) refuse();
     }
@@ -164,14 +164,15 @@ class TraceOutput {
   // with `code`.
   int report(const std::string& program, int code) const {
     if (kind_ == Kind::stream) return code;  // its reader knows what arrived
-    if (is_missing()) {
+    const std::vector<std::string> made = new_files();
+    if (kind_ == Kind::files ? made.empty() : is_missing()) {
       complain(fmt::format("{} called no operator of openaclnn, so there is no trace", program));
       return code != 0 ? code : static_cast<int>(kProblem);
     }
     if (kind_ == Kind::files) {
-      const std::string first = (std::filesystem::path(name_).parent_path() / new_files().front()).string();
+      const std::string first = (std::filesystem::path(name_).parent_path() / made.front()).string();
       complain(fmt::format("traces of {} processes are in {}; to summarize one: openaclnn trace --summary {}",
-                           new_files().size(), name_, first));
+                           made.size(), name_, first));
     } else if (is_complete()) {
       complain(fmt::format("the trace is in {0}; to summarize it: openaclnn trace --summary {0}", name_));
     } else {
@@ -204,14 +205,18 @@ class TraceOutput {
   std::map<std::string, std::filesystem::file_time_type> files() const {
     const std::string pattern = std::filesystem::path(path_).filename().string();
     const size_t at = pattern.find(kPid);
-    const std::string start = pattern.substr(0, at);
+    if (at == std::string::npos) return {};
+    const std::string start = pattern.substr(0, at), end = pattern.substr(at + kPid.size());
     std::map<std::string, std::filesystem::file_time_type> found;
     std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(folder(), error)) {
-      const std::string file = entry.path().filename().string();
-      if (file.starts_with(start) && file.size() > start.size() &&
-          std::isdigit(static_cast<unsigned char>(file[start.size()])) != 0)
-        found[file] = entry.last_write_time(error);
+    for (std::filesystem::directory_iterator entry(folder(), error), none; !error && entry != none;
+         entry.increment(error)) {
+      const std::string file = entry->path().filename().string();
+      const size_t digits = file.find_first_not_of("0123456789", std::min(start.size(), file.size()));
+      const bool is_of_a_process = file.starts_with(start) && digits != start.size() &&
+                                   file.substr(std::min(digits, file.size())) == end;
+      std::error_code unknown_time;
+      if (is_of_a_process) found[file] = entry->last_write_time(unknown_time);
     }
     return found;
   }
@@ -219,6 +224,7 @@ class TraceOutput {
   // Returns the names of the files that this run made or changed.
   std::vector<std::string> new_files() const {
     std::vector<std::string> made;
+    if (kind_ != Kind::files) return made;
     for (const auto& [file, time] : files()) {
       const auto old = before_.find(file);
       if (old == before_.end() || old->second != time) made.push_back(file);
@@ -226,9 +232,8 @@ class TraceOutput {
     return made;
   }
 
-  // Removes a file that was only made to see that it can be.
+  // Returns whether the one file has no trace. Removes it if it was only made to see that it can be.
   bool is_missing() const {
-    if (kind_ == Kind::files) return new_files().empty();
     std::error_code error;
     const bool is_empty = std::filesystem::file_size(path_, error) == 0 || error;
     if (is_empty && !existed_) std::filesystem::remove(path_, error);

@@ -68,7 +68,7 @@ def _library_line(name, check):
     try:
         module = importlib.import_module(name)
     except ImportError as error:
-        return True, f"{name}: not there ({error})"
+        return True, f"{name}: cannot be imported ({error})"
     try:
         right = check()
     except Exception as error:  # doctor() reports any error of an installation
