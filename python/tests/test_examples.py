@@ -32,7 +32,7 @@ def test_example(name, tmp_path):
 def test_the_compressed_transformer_learns_without_the_project(tmp_path):
     """A copy of the example alone has a text. A missing file is rejected with an error message."""
     program = shutil.copy(EXAMPLES / "nsa_transformer.py", tmp_path)
-    for arguments, code, sentence in (["--seconds", "4"], 0, "learning Python's own reference"), (["--text", "no.txt"], 1, "not a file"):
+    for arguments, code, sentence in (["--seconds", "4"], 0, "training on Python's own reference"), (["--text", "no.txt"], 1, "not a file"):
         done = subprocess.run([sys.executable, "-W", "ignore", program, *arguments], capture_output=True, text=True,
                               timeout=300, cwd=tmp_path)
         assert done.returncode == code and sentence in done.stdout + done.stderr, done.stdout + done.stderr
