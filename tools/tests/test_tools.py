@@ -173,6 +173,22 @@ class CheckLayers(TreeTest):
         self.expect("src/ops/require.cc", "bool f() { return environment().check; }\n", "require.cc:1: environment()")
 
 
+    def test_the_product_names_no_machinery_of_tests(self):
+        for word in ("planted", "simt", "PTX"):
+            self.expect("src/cpu/a.h", f"// Not under {word}.\n", f"a.h:1: '{word}' belongs to the tests")
+        self.write("src/cpu/a.h", "")
+        self.write("src/ops/embedding/tests/test.cc", "// planted, simt, ptx\n")
+        self.assertEqual(run("check_layers", self.root), (0, ""))
+
+    def test_conditions_ask_about_the_machine_only(self):
+        self.write("src/cpu/b.h", "#if defined(__x86_64__) && !defined(__CUDACC__)  // not while testing\n#elif HWY_TARGET != HWY_SCALAR\n#endif\n")
+        self.write("include/acl/acl_rt.h", "#ifndef OPENACLNN_INCLUDE_ACL_ACL_RT_H_\n#ifdef __cplusplus\n#endif\n#endif\n")
+        self.write("src/ops/embedding/tests/test.cc", "#ifdef TESTING\n#endif\n")
+        self.assertEqual(run("check_layers", self.root), (0, ""))
+        for condition in ("ifdef OPENACLNN_TESTING", "if __x86_64__ && defined(UNDER_TEST)", "ifndef NDEBUG", "elif EMULATED"):
+            self.expect("src/cpu/a.h", f"\n# {condition}\n", f"a.h:2: a condition on {condition.split()[-1].removeprefix('defined(').rstrip(')')} makes")
+
+
 class CheckStyle(TreeTest):
     def expect(self, file, text, why):
         self.write(file, text)
@@ -322,23 +338,30 @@ class CheckObjects(TreeTest):
     def test_no_objects_is_an_error(self):
         self.assertEqual(run("check_objects", self.root)[0], 2)
 
-    def test_own_namespace_passes(self):
-        self.compile("openaclnn_kernels_avx2", "namespace openaclnn::isa_avx2 { inline int f() { return 1; } int g() { return f(); } }")
+    KERNEL = "namespace openaclnn { struct TaskIo; namespace isa_avx2 { int run_sum(const void*, const TaskIo&) { return 0; } } }\n"
+
+    def expect(self, isa, text, *sentences):
+        self.compile(f"openaclnn_kernels_{isa}", text)
         code, output = run("check_objects", self.root)
-        self.assertEqual(code, 0, output)
+        self.assertEqual(code, 1 if sentences else 0, output)
+        for sentence in sentences:
+            self.assertIn(sentence, output)
+
+    def test_one_kernel_and_own_helpers_pass(self):
+        self.expect("avx2", self.KERNEL + "namespace openaclnn::isa_avx2 { inline int f() { return 1; } static int g() { return f(); } int (*h)() = g; }",
+                    "exports openaclnn::isa_avx2::h")
+        self.expect("avx2", self.KERNEL.replace("return 0", "return f()").replace("int run", "inline int f() { return 1; } int run"))
 
     def test_template_of_std_leaks(self):
-        self.compile("openaclnn_kernels_avx2",
-                     "#include <algorithm>\nnamespace openaclnn::isa_avx2 { int g(int a) { return std::max(a, 1); } }")
-        code, output = run("check_objects", self.root)
-        self.assertEqual(code, 1, output)
-        self.assertIn("std::max<int>", output)
+        self.expect("avx2", "#include <algorithm>\n" + self.KERNEL.replace("return 0", "return std::max(1, 0)"), "weak symbol outside isa_avx2: int const& std::max<int>")
 
     def test_namespace_of_another_set_leaks(self):
-        self.compile("openaclnn_kernels_avx512", "namespace openaclnn::isa_avx2 { inline int f() { return 1; } int g() { return f(); } }")
-        code, output = run("check_objects", self.root)
-        self.assertEqual(code, 1, output)
-        self.assertIn("outside isa_avx512", output)
+        self.expect("avx512", self.KERNEL.replace("return 0", "return f()").replace("int run", "inline int f() { return 1; } int run"),
+                    "weak symbol outside isa_avx512", "run_sum(void const*, openaclnn::TaskIo const&), which is no kernel run_<room>() of isa_avx512")
+
+    def test_two_kernels_or_none(self):
+        self.expect("avx2", self.KERNEL + self.KERNEL.replace("run_sum", "run_mean"), "exports 2 symbols; one kernel is expected")
+        self.expect("avx2", "namespace { int f() { return 1; } int (*g)() = f; }", "exports 0 symbols")
 
 
 if __name__ == "__main__":
