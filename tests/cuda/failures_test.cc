@@ -3,7 +3,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -173,12 +172,10 @@ std::vector<std::pair<const char*, std::function<int()>>> all_calls(aclrtStream 
 
 void expect_refusals(const std::vector<std::pair<const char*, std::function<int()>>>& calls, int code,
                      std::initializer_list<std::string_view> parts) {
-  const auto begin = std::chrono::steady_clock::now();
   for (const auto& [name, call] : calls) {
     SCOPED_TRACE(name);
     expect(code, call(), parts);
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5)) << "refusals must be fast";
 }
 
 class ProcessInProcess : public testing::Test {

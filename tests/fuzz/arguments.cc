@@ -97,9 +97,9 @@ bool spoil(Input& in, const Schema& schema, CallArguments& call) {
       if (in.below(8) == 0) call.has_executor_pointer = false;
       return true;
     default:
-      if (!schema.faults.empty()) {
+      if (!schema.mistakes.empty()) {
         const std::vector<int64_t> numbers = call.numbers;
-        in.pick(schema.faults).apply(call);
+        in.pick(schema.mistakes).apply(call);
         for (size_t k = 0; k < numbers.size(); ++k) {
           if (numbers[k] != call.numbers[k] && std::ranges::count(schema.attributes, k) == 0) return false;
         }

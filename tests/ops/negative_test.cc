@@ -1,4 +1,4 @@
-// The negative tables: every parameter of every exported phase 1 with every fault, each with its code and
+// The negative tables: every parameter of every exported phase 1 with every mistake, each with its code and
 // error message.
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 namespace openaclnn_test {
 namespace {
 
-// A fault returns the code and the error message of the model, and does not write the out values. Accepted
+// A mistake returns the code and the error message of the model, and does not write the out values. Accepted
 // calls leave no message.
 ::testing::AssertionResult is_as(const Verdict& verdict, const Schema& schema, const Outcome& outcome) {
   if (verdict.code != 0) return failed_in_phase1(outcome, schema.function, verdict.code, {verdict.part});
@@ -23,7 +23,7 @@ namespace {
   return ::testing::AssertionFailure() << "must be accepted: " << outcome.text();
 }
 
-TEST(Negative, EveryParameterWithEveryFault) {
+TEST(Negative, EveryParameterWithEveryMistake) {
   int64_t cells = 0, refused = 0, asserted = 0, wrong = 0;
   for (const Schema& schema : all_schemas()) {
     ASSERT_TRUE(schema.refusal) << schema.function;
@@ -36,28 +36,29 @@ TEST(Negative, EveryParameterWithEveryFault) {
         ADD_FAILURE() << schema.function << ": " << what << ": " << found.message();
     };
     for (const Cell& cell : all_cells(schema))
-      check(cell.call, verdict_of(schema, cell.call), cell.parameter + ", " + cell.fault);
-    // Tests the room's own faults with their error messages, including relations of several parameters.
-    for (const Fault& fault : all_faults(schema)) {
+      check(cell.call, verdict_of(schema, cell.call), cell.parameter + ", " + cell.mistake);
+    // Tests the room's own mistakes with their error messages, including relations of several parameters.
+    for (const Mistake& mistake : all_mistakes(schema)) {
       CallArguments call = schema.valid;
-      fault.apply(call);
-      for (const std::string& part : fault.sentence) check(call, {code_of(fault.rule), part}, fault.what);
+      mistake.apply(call);
+      for (const std::string& part : mistake.sentence)
+        check(call, {code_of(mistake.rule), part}, mistake.what);
     }
   }
   std::printf("figure cells %lld\nfigure refused %lld\nfigure asserted %lld\n", static_cast<long long>(cells),
               static_cast<long long>(refused), static_cast<long long>(asserted));
 }
 
-// An empty model would accept everything, so each schema's own faults must also be faults to it.
+// An empty model would accept everything, so each schema's own mistakes must also be mistakes to it.
 TEST(Negative, TheModelRefusesWhatTheRoomsList) {
   for (const Schema& schema : all_schemas()) {
     EXPECT_EQ(verdict_of(schema, schema.valid).code, 0) << schema.function;
-    for (const Fault& fault : all_faults(schema)) {
+    for (const Mistake& mistake : all_mistakes(schema)) {
       CallArguments call = schema.valid;
-      fault.apply(call);
+      mistake.apply(call);
       if (call.numbers != schema.valid.numbers && schema.attributes.size() < schema.number_names.size())
-        continue;  // a fault of a list as a whole, which no description of tensors expresses
-      EXPECT_NE(verdict_of(schema, call).code, 0) << schema.function << ": " << fault.what;
+        continue;  // a mistake of a list as a whole, which no description of tensors expresses
+      EXPECT_NE(verdict_of(schema, call).code, 0) << schema.function << ": " << mistake.what;
     }
   }
 }

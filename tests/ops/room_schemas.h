@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "support/phase1_faults.h"
+#include "support/phase1_mistakes.h"
 
 namespace openaclnn_test {
 

@@ -1,7 +1,7 @@
 // Four threads call every operator for some seconds, with injected errors: results stay the same, and the
 // process does not grow.
 //   soak [SECONDS [CALLS]]    the seed comes from OPENACLNN_TEST_SEED
-// It runs for up to four times the seconds until it has made the calls: if other programs use the cores it
+// It runs for up to twenty times the seconds until it has made the calls: if other programs use the cores it
 // takes longer, but makes all its calls. Prints figures for tools/check; exits 1 if there was an error. The
 // caller judges the growth.
 #include <atomic>
@@ -74,7 +74,7 @@ int run(double seconds, int64_t calls) {
   const ProcessUsage warm = watch(pace, after(start, .3));
   const int64_t calls_warm = tally.calls;
   pass(after(start, .85));
-  const Clock::time_point give_up = after(start, 4 - .15);
+  const Clock::time_point give_up = after(start, 20 - .15);
   while (tally.calls < calls && pace.go_on(give_up)) continue;
   const ProcessUsage late = watch(pace, after(Clock::now(), .15));
   const int64_t calls_late = tally.calls;

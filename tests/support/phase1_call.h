@@ -1,4 +1,4 @@
-// The arguments of one phase 1 as data, open to any number of faults, and the call itself, which accesses
+// The arguments of one phase 1 as data, open to any number of mistakes, and the call itself, which accesses
 // no tensor data.
 #pragma once
 

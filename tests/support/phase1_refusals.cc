@@ -32,20 +32,21 @@ std::string part_text(const Schema& test, const Part& part) {
   return "";
 }
 
-std::string fault_text(const Schema& test, const Fault& fault) {
-  std::string text = std::string(rule_name(fault.rule)) + ", " + fault.what + " (";
-  for (size_t k = 0; k < fault.parts.size(); ++k)
-    text += (k > 0 ? ", " : "") + part_text(test, fault.parts[k]);
+std::string mistake_text(const Schema& test, const Mistake& mistake) {
+  std::string text = std::string(rule_name(mistake.rule)) + ", " + mistake.what + " (";
+  for (size_t k = 0; k < mistake.parts.size(); ++k)
+    text += (k > 0 ? ", " : "") + part_text(test, mistake.parts[k]);
   return text + ")";
 }
 
-bool share_a_part(const Fault& one, const Fault& other) {
+bool share_a_part(const Mistake& one, const Mistake& other) {
   return std::find_first_of(one.parts.begin(), one.parts.end(), other.parts.begin(), other.parts.end()) !=
          one.parts.end();
 }
 
-::testing::AssertionResult is_found(const Schema& test, const CallArguments& arguments, const Fault& fault) {
-  return failed_in_phase1(test.run(arguments), test.function, code_of(fault.rule), fault.sentence);
+::testing::AssertionResult is_found(const Schema& test, const CallArguments& arguments,
+                                    const Mistake& mistake) {
+  return failed_in_phase1(test.run(arguments), test.function, code_of(mistake.rule), mistake.sentence);
 }
 
 bool is_in(const std::map<std::string, std::string>& environment) {
@@ -100,13 +101,13 @@ void append(std::vector<Trial>& trials, std::vector<Trial> more) {
   for (Trial& trial : more) trials.push_back(std::move(trial));
 }
 
-Schema with_faults(Schema schema, std::vector<Fault> faults) {
-  append(schema.faults, std::move(faults));
+Schema with_mistakes(Schema schema, std::vector<Mistake> mistakes) {
+  append(schema.mistakes, std::move(mistakes));
   return schema;
 }
-std::vector<Trial> accepted_faults(const std::vector<Fault>& faults) {
+std::vector<Trial> accepted_mistakes(const std::vector<Mistake>& mistakes) {
   std::vector<Trial> trials;
-  for (const Fault& fault : faults) trials.push_back(accepts(fault.what, fault.apply));
+  for (const Mistake& mistake : mistakes) trials.push_back(accepts(mistake.what, mistake.apply));
   return trials;
 }
 
@@ -120,26 +121,26 @@ void Phase1Refusals::in_mode(const std::function<void(const Refusals&)>& body) {
   EXPECT_TRUE(ran_and_passed(result)) << result.output;
 }
 
-TEST_P(Phase1Refusals, EveryFaultHasItsCodeAndSentence) {
+TEST_P(Phase1Refusals, EveryMistakeHasItsCodeAndSentence) {
   in_mode([](const Refusals& form) {
     const Outcome valid = form.schema.run(form.schema.valid);
     EXPECT_EQ(valid.phase1, 0) << valid.error;
     EXPECT_TRUE(!form.needs_workspace || valid.workspace_bytes > 0);
-    const std::vector<Fault> list = all_faults(form.schema);
-    for (const Fault& fault : list) {
+    const std::vector<Mistake> list = all_mistakes(form.schema);
+    for (const Mistake& mistake : list) {
       CallArguments arguments = form.schema.valid;
-      fault.apply(arguments);
-      EXPECT_TRUE(is_found(form.schema, arguments, fault)) << fault_text(form.schema, fault);
-      std::printf("  %s\n", fault_text(form.schema, fault).c_str());
+      mistake.apply(arguments);
+      EXPECT_TRUE(is_found(form.schema, arguments, mistake)) << mistake_text(form.schema, mistake);
+      std::printf("  %s\n", mistake_text(form.schema, mistake).c_str());
     }
-    std::printf("%s: %zu faults\n", form.schema.function.c_str(), list.size());
+    std::printf("%s: %zu mistakes\n", form.schema.function.c_str(), list.size());
   });
 }
 
-// The earlier one of two faults in one call determines the code.
-TEST_P(Phase1Refusals, TheFirstOfTwoFaultsDecides) {
+// The earlier one of two mistakes in one call determines the code.
+TEST_P(Phase1Refusals, TheFirstOfTwoMistakesDecides) {
   in_mode([](const Refusals& form) {
-    const std::vector<Fault> list = all_faults(form.schema);
+    const std::vector<Mistake> list = all_mistakes(form.schema);
     int pairs = 0, wrong = 0;
     for (size_t first = 0; first < list.size() && wrong < 10; ++first) {
       for (size_t second = first + 1; second < list.size() && wrong < 10; ++second) {
@@ -148,13 +149,13 @@ TEST_P(Phase1Refusals, TheFirstOfTwoFaultsDecides) {
         list[second].apply(arguments);
         list[first].apply(arguments);
         const auto found = is_found(form.schema, arguments, list[first]);
-        EXPECT_TRUE(found) << fault_text(form.schema, list[first]) << " before "
-                           << fault_text(form.schema, list[second]);
+        EXPECT_TRUE(found) << mistake_text(form.schema, list[first]) << " before "
+                           << mistake_text(form.schema, list[second]);
         ++pairs;
         wrong += !found;
       }
     }
-    std::printf("%s: %d pairs of faults\n", form.schema.function.c_str(), pairs);
+    std::printf("%s: %d pairs of mistakes\n", form.schema.function.c_str(), pairs);
     EXPECT_GT(pairs, form.least_pairs);
   });
 }

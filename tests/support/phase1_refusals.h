@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "support/phase1_faults.h"
+#include "support/phase1_mistakes.h"
 
 namespace openaclnn_test {
 
@@ -51,11 +51,11 @@ struct AcceptedDtypes {
 struct Refusals {
   std::string name;  // of the form of the call, or of the process's mode
   Schema schema;
-  int least_pairs = 0;           // at least this many pairs of faults are tried
+  int least_pairs = 0;           // at least this many pairs of mistakes are tried
   bool needs_workspace = false;  // the valid call
   std::vector<AcceptedDtypes> dtypes = {};
   std::vector<Trial> trials = {};
-  // Settings of a process in which the schema's faults apply; each test of such a form runs in a separate
+  // Settings of a process in which the schema's mistakes apply; each test of such a form runs in a separate
   // process.
   std::map<std::string, std::string> environment = {};
 
@@ -63,9 +63,9 @@ struct Refusals {
   friend void PrintTo(const Refusals& refusals, std::ostream* out) { *out << refusals.name; }
 };
 
-// A schema with faults of one mode. Without that mode each of them is accepted, as the trials say.
-Schema with_faults(Schema schema, std::vector<Fault> faults);
-std::vector<Trial> accepted_faults(const std::vector<Fault>& faults);
+// A schema with mistakes of one mode. Without that mode each of them is accepted, as the trials say.
+Schema with_mistakes(Schema schema, std::vector<Mistake> mistakes);
+std::vector<Trial> accepted_mistakes(const std::vector<Mistake>& mistakes);
 
 inline const std::map<std::string, std::string> kVendorLimits = {{"OPENACLNN_LIMITS", "vendor"}};
 inline const std::map<std::string, std::string> kStrictCheck = {{"OPENACLNN_CHECK", "strict"}};

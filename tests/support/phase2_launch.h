@@ -1,4 +1,4 @@
-// One phase 2 of an operator as data: a call that runs, and its arguments, open to any number of faults.
+// One phase 2 of an operator as data: a call that runs, and its arguments, open to any number of mistakes.
 #pragma once
 
 #include <gtest/gtest.h>

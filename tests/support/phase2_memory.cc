@@ -4,7 +4,7 @@
 #include <span>
 
 #include "support/expect.h"
-#include "support/phase2_faults.h"
+#include "support/phase2_mistakes.h"
 #include "support/verify.h"
 #include "verify/number.h"
 

@@ -8,12 +8,12 @@ namespace openaclnn_test {
 
 std::string LaunchForm::name_of(const testing::TestParamInfo<LaunchForm>& info) { return info.param.name; }
 
-TEST_P(Phase2Refusals, TheFirstOfTwoFaultsDecides) {
+TEST_P(Phase2Refusals, TheFirstOfTwoMistakesDecides) {
   const Launch launch = GetParam().launch();
   if (GetParam().needs_workspace == true) {
     ASSERT_GT(required_workspace(launch), 0u);
   }
-  EXPECT_GT(expect_launch_faults_in_order(launch), GetParam().least_pairs);
+  EXPECT_GT(expect_launch_mistakes_in_order(launch), GetParam().least_pairs);
 }
 
 TEST_P(Phase2Refusals, RefusesMisalignedData) { expect_misaligned_data_refused(GetParam().launch()); }

@@ -11,14 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "support/phase2_faults.h"
+#include "support/phase2_mistakes.h"
 
 namespace openaclnn_test {
 
 struct LaunchForm {
   std::string name = {};
   std::function<Launch(Placement)> make = {};
-  int least_pairs = 5;                    // more pairs of faults than these are tried
+  int least_pairs = 5;                    // more pairs of mistakes than these are tried
   std::vector<size_t> not_accessed = {};  // tensors whose addresses do not matter
   std::optional<bool> needs_workspace = {};
 

@@ -1,4 +1,4 @@
-// The table of (parameter x fault): every parameter of a schema with every value that a caller might
+// The table of (parameter x mistake): every parameter of a schema with every value that a caller might
 // wrongly pass.
 #include <algorithm>
 #include <string>
@@ -16,8 +16,8 @@ class Table {
 
   // apply(call) changes one parameter.
   template <class Apply>
-  void add(std::string parameter, std::string fault, const Apply& apply) {
-    Cell cell{std::move(parameter), std::move(fault), schema_.valid};
+  void add(std::string parameter, std::string mistake, const Apply& apply) {
+    Cell cell{std::move(parameter), std::move(mistake), schema_.valid};
     apply(cell.call);
     cells_.push_back(std::move(cell));
   }
@@ -29,13 +29,13 @@ class Table {
 
   void add_tensor(size_t k) {
     const TensorArgument& valid = schema_.valid.tensors[k];
-    const auto with = [&](const std::string& fault, const auto& apply) {
-      add(valid.name, fault, [&](CallArguments& a) { apply(a.tensors[k]); });
+    const auto with = [&](const std::string& mistake, const auto& apply) {
+      add(valid.name, mistake, [&](CallArguments& a) { apply(a.tensors[k]); });
     };
-    for (const auto& [state, fault] : kHandles) {
-      // A NULL list and the handle of a list are faults of the schema; NULL cannot be an element.
+    for (const auto& [state, mistake] : kHandles) {
+      // A NULL list and the handle of a list are mistakes of the schema; NULL cannot be an element.
       if (state == Handle::null && is_list_element(valid)) continue;
-      with(fault, [state = state](TensorArgument& t) { t.handle = state; });
+      with(mistake, [state = state](TensorArgument& t) { t.handle = state; });
     }
     if (valid.handle == Handle::null) return;
     for (int dtype = -2; dtype <= 45; ++dtype)
@@ -60,8 +60,8 @@ class Table {
   void add_dim(size_t k, size_t dim) {
     const TensorArgument& valid = schema_.valid.tensors[k];
     const std::string of = " of dim " + std::to_string(dim);
-    const auto with = [&](const std::string& fault, const auto& apply) {
-      add(valid.name, fault + of, [&](CallArguments& a) { apply(a.tensors[k]); });
+    const auto with = [&](const std::string& mistake, const auto& apply) {
+      add(valid.name, mistake + of, [&](CallArguments& a) { apply(a.tensors[k]); });
     };
     std::vector<int64_t> extents(std::begin(kBorders), std::end(kBorders));
     extents.insert(extents.end(), {valid.dims[dim] - 1, valid.dims[dim] + 1, 2 * valid.dims[dim]});
@@ -79,8 +79,8 @@ class Table {
 
   void add_array() {
     const IntArrayArgument& valid = *schema_.valid.array;
-    for (const auto& [state, fault] : kHandles)
-      add(valid.name, fault, [state = state](CallArguments& a) { a.array->handle = state; });
+    for (const auto& [state, mistake] : kHandles)
+      add(valid.name, mistake, [state = state](CallArguments& a) { a.array->handle = state; });
     add(valid.name, "empty", [](CallArguments& a) { a.array->values.clear(); });
     add(valid.name, "one entry more",
         [](CallArguments& a) { a.array->values.push_back(a.array->values.back()); });

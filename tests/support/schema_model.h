@@ -1,11 +1,11 @@
-// The expected result of phase 1 for any call that a schema describes, and the table of (parameter x fault)
+// The expected result of phase 1 for any call that a schema describes, and the table of (parameter x mistake)
 // based on it.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "support/phase1_faults.h"
+#include "support/phase1_mistakes.h"
 
 namespace openaclnn_test {
 
@@ -16,16 +16,16 @@ struct Verdict {
 };
 
 // The rules for every operator (pointers, handles, extents, formats, outputs that overlap themselves) and
-// the schema's own. The part belongs to the first fault only if there is just one.
+// the schema's own. The part belongs to the first mistake only if there is just one.
 Verdict verdict_of(const Schema& schema, const CallArguments& call);
 
 // One parameter of the valid call with one value that a caller might try.
 struct Cell {
-  std::string parameter, fault;
+  std::string parameter, mistake;
   CallArguments call;
 };
 
-// Every parameter with every fault of its kind, including accepted border values.
+// Every parameter with every mistake of its kind, including accepted border values.
 std::vector<Cell> all_cells(const Schema& schema);
 
 // Values at the limits of integers, reals and strides, for the table and for fuzzers.

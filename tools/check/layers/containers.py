@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from workshop import Failure, Result
 
-GOAL = "0 wrong in at least 70 trees and 7 rooms (trees alone where the system permits no chroot)"
+GOAL = "0 wrong in at least 70 trees and 7 containers (trees alone where the system permits no chroot)"
 FAST = True
 
 GIB = 1 << 30
@@ -25,7 +25,7 @@ V1 = {"/proc/self/mountinfo": "30 23 0:26 / /sys/fs/cgroup/memory rw - cgroup cg
 
 
 @dataclass
-class Room:
+class Container:
     name: str
     files: dict = field(default_factory=dict)
     memory: int | None = 16 * GIB  # all bytes; None: unknown
@@ -33,25 +33,25 @@ class Room:
     read_only: bool = False
 
 
-ROOMS = (
-    Room("no /proc, no /sys", memory=None, quota=None),
-    Room("read-only root", memory=None, quota=None, read_only=True),
-    Room("no limits", {**MEMINFO, "/proc/self/cgroup": "0::/\n"}),
-    Room("/sys without /proc", {"/sys/fs/cgroup/memory.max": f"{GIB}\n", "/sys/fs/cgroup/cpu.max": "150000 100000\n"}, GIB, 1.5),
-    Room("version 2", {**MEMINFO, **V2, "/proc/self/cgroup": "0::/system.slice/a.service\n",
+CONTAINERS = (
+    Container("no /proc, no /sys", memory=None, quota=None),
+    Container("read-only root", memory=None, quota=None, read_only=True),
+    Container("no limits", {**MEMINFO, "/proc/self/cgroup": "0::/\n"}),
+    Container("/sys without /proc", {"/sys/fs/cgroup/memory.max": f"{GIB}\n", "/sys/fs/cgroup/cpu.max": "150000 100000\n"}, GIB, 1.5),
+    Container("version 2", {**MEMINFO, **V2, "/proc/self/cgroup": "0::/system.slice/a.service\n",
                        "/sys/fs/cgroup/system.slice/a.service/memory.max": f"{2 * GIB}\n",
                        "/sys/fs/cgroup/system.slice/a.service/memory.current": f"{GIB}\n",
                        "/sys/fs/cgroup/system.slice/a.service/cpu.max": "50000 100000\n"}, 2 * GIB, 0.5),
-    Room("version 2, nested", {**MEMINFO, **V2, "/proc/self/cgroup": "0::/a/b/c\n", "/sys/fs/cgroup/a/memory.max": f"{3 * GIB}\n",
+    Container("version 2, nested", {**MEMINFO, **V2, "/proc/self/cgroup": "0::/a/b/c\n", "/sys/fs/cgroup/a/memory.max": f"{3 * GIB}\n",
                                "/sys/fs/cgroup/a/cpu.max": "100000 100000\n", "/sys/fs/cgroup/a/b/memory.max": "max\n",
                                "/sys/fs/cgroup/a/b/c/memory.max": f"{4 * GIB}\n", "/sys/fs/cgroup/a/b/c/cpu.max": "max 100000\n"},
          3 * GIB, 1),
-    Room("version 1, nested", {**MEMINFO, **V1, "/proc/self/cgroup": "4:memory:/slurm/job/step\n1:cpu:/slurm\n0::/\n",
+    Container("version 1, nested", {**MEMINFO, **V1, "/proc/self/cgroup": "4:memory:/slurm/job/step\n1:cpu:/slurm\n0::/\n",
                                "/sys/fs/cgroup/memory/slurm/job/memory.limit_in_bytes": f"{GIB}\n",
                                "/sys/fs/cgroup/memory/slurm/job/step/memory.limit_in_bytes": "9223372036854771712\n",
                                "/sys/fs/cgroup/cpu/slurm/cpu.cfs_quota_us": "200000\n",
                                "/sys/fs/cgroup/cpu/slurm/cpu.cfs_period_us": "100000\n"}, GIB, 2),
-    Room("garbage", {"/proc/meminfo": "MemTotal: lots\n", "/proc/self/cgroup": "::\n0::relative\n\n",
+    Container("garbage", {"/proc/meminfo": "MemTotal: lots\n", "/proc/self/cgroup": "::\n0::relative\n\n",
                      "/proc/self/mountinfo": " - cgroup2\n", "/sys/fs/cgroup/memory.max": "garbage\n",
                      "/sys/fs/cgroup/cpu.max": "0 0\n"}, None, 0),
 )
@@ -64,14 +64,14 @@ def libraries_of(program):
     return [pathlib.Path(word) for word in words if word.startswith("/")]
 
 
-def furnish(folder, room, programs, libraries):
+def furnish(folder, container, programs, libraries):
     for file in {*libraries}:
         there = folder / str(file).lstrip("/")
         there.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, there)
     for program in programs:
         shutil.copy(program, folder / pathlib.Path(program).name)
-    for path, text in room.files.items():
+    for path, text in container.files.items():
         there = folder / path.lstrip("/")
         there.parent.mkdir(parents=True, exist_ok=True)
         there.write_text(text)
@@ -88,9 +88,9 @@ def in_namespace(script, *words):
 READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && '
 
 
-def enter(folder, room, *command):
+def enter(folder, container, *command):
     """Returns the output of a command whose root is the folder."""
-    return in_namespace((READ_ONLY if room.read_only else "") + 'exec chroot "$0" "$@"', str(folder), *command)
+    return in_namespace((READ_ONLY if container.read_only else "") + 'exec chroot "$0" "$@"', str(folder), *command)
 
 
 def why_not(folder):
@@ -99,7 +99,7 @@ def why_not(folder):
     return "" if tried.returncode == 0 else tried.stdout.strip()[-200:] or f"exit code {tried.returncode}"
 
 
-def faults_of(room, output, status):
+def faults_of(container, output, status):
     """Returns error messages about the output of container_program."""
     lines = dict(line.split("=", 1) for line in output.splitlines() if "=" in line)
     if status != 0 or "describe" not in lines:
@@ -107,48 +107,48 @@ def faults_of(room, output, status):
     described = json.loads(lines["describe"])
     faults = []
     total = described["memory"] and described["memory"]["total"]
-    if total != room.memory:
-        faults.append(f"the memory is {total}, not {room.memory}")
-    if described["cpuQuota"] != room.quota:
-        faults.append(f"the quota is {described['cpuQuota']}, not {room.quota}")
-    most = min(len(os.sched_getaffinity(0)), max(1, round(room.quota + 0.49)) if room.quota else 1 << 20)
+    if total != container.memory:
+        faults.append(f"the memory is {total}, not {container.memory}")
+    if described["cpuQuota"] != container.quota:
+        faults.append(f"the quota is {described['cpuQuota']}, not {container.quota}")
+    most = min(len(os.sched_getaffinity(0)), max(1, round(container.quota + 0.49)) if container.quota else 1 << 20)
     if described["threads"] != most:
         faults.append(f"{described['threads']} threads compute, not {most}")
-    expected = "207000 0 0" if room.memory is None else f"0 {described['memory']['free']} {room.memory}"
+    expected = "207000 0 0" if container.memory is None else f"0 {described['memory']['free']} {container.memory}"
     if lines["meminfo"] != expected:
         faults.append(f"aclrtGetMemInfo gives {lines['meminfo']}, not {expected}")
-    wanted = "free memory is unknown" if room.memory is None else "bytes free"
+    wanted = "free memory is unknown" if container.memory is None else "bytes free"
     if wanted not in lines["malloc"]:
         faults.append(f"the message of aclrtMalloc is {lines['malloc']}")
     return faults + [f"it printed {word}" for word in ("9223372036854775807", " 0 bytes free") if word in output]
 
 
-def faults_of_doctor(room, output):
+def faults_of_doctor(container, output):
     report = json.loads(output[output.index("{"):])["machine"]
     faults = []
-    if (report["memory"] == "unknown") != (room.memory is None):
+    if (report["memory"] == "unknown") != (container.memory is None):
         faults.append(f"doctor says that the memory is {report['memory']}")
-    if (report["quota"] == "unknown") != (room.quota is None):
+    if (report["quota"] == "unknown") != (container.quota is None):
         faults.append(f"doctor says that the quota is {report['quota']}")
     return faults
 
 
-def run_rooms(programs):
+def run_containers(programs):
     """Returns how many roots were tried, how many were wrong, and why none could be tried."""
     tried = wrong = 0
     libraries = [file for program in programs for file in libraries_of(program)]
-    for room in ROOMS:
-        with tempfile.TemporaryDirectory(prefix="room-") as name:
+    for container in CONTAINERS:
+        with tempfile.TemporaryDirectory(prefix="container-") as name:
             folder = pathlib.Path(name)
-            furnish(folder, room, programs, libraries)
+            furnish(folder, container, programs, libraries)
             if tried == 0 and (reason := why_not(folder)):
                 return 0, 0, reason
-            done = enter(folder, room, "/container_program")
-            faults = faults_of(room, done.stdout, done.returncode)
-            if room.memory is None:
-                faults += faults_of_doctor(room, enter(folder, room, "/openaclnn", "doctor", "--json").stdout)
+            done = enter(folder, container, "/container_program")
+            faults = faults_of(container, done.stdout, done.returncode)
+            if container.memory is None:
+                faults += faults_of_doctor(container, enter(folder, container, "/openaclnn", "doctor", "--json").stdout)
         for fault in faults:
-            print(f"   {room.name}: {fault}")
+            print(f"   {container.name}: {fault}")
         tried, wrong = tried + 1, wrong + bool(faults)
     return tried, wrong, ""
 
@@ -161,9 +161,9 @@ def run(workshop):
     trees = int(tested.figures().get("trees", 0))
     programs = [workshop.program("release", name) for name in ("container_program", "openaclnn")]
     try:
-        tried, wrong, reason = run_rooms(programs)
+        tried, wrong, reason = run_containers(programs)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
-        raise Failure(f"the rooms cannot be furnished: {error}") from None
-    rooms = f"no rooms: {reason}" if reason else f"{tried} rooms, {wrong} wrong"
+        raise Failure(f"the containers cannot be made: {error}") from None
+    containers = f"no containers: {reason}" if reason else f"{tried} containers, {wrong} wrong"
     met = tested.status == 0 and trees >= 70 and wrong == 0 and (bool(reason) or tried >= 7)
-    return Result(f"{trees} trees, {'none wrong' if tested.status == 0 else 'some wrong'}; {rooms}", met)
+    return Result(f"{trees} trees, {'none wrong' if tested.status == 0 else 'some wrong'}; {containers}", met)

@@ -1,16 +1,16 @@
-"""Every fault of every parameter of every operator returns the specified code and error message.
+"""Every mistake of every parameter of every operator returns the specified code and error message.
 
-The schema of a room (tests/schema.h) describes a valid call and says what phase 1 rejects. negative_test makes the table of (parameter x fault) from
+The schema of a room (tests/schema.h) describes a valid call and says what phase 1 rejects. negative_test makes the table of (parameter x mistake) from
 it: NULL, destroyed and foreign handles, all dtypes and formats, ranks 0 to 9, extents, strides, offsets and attributes at the borders of 32 and 64
-bits, lengths, layouts, outputs that overlap themselves, and the faults that the room lists. Then the rooms' own tests run the faults of phase 2
-(executor, stream, workspace, addresses, aliasing) and all pairs of faults. A failure names function, parameter and fault.
+bits, lengths, layouts, outputs that overlap themselves, and the mistakes that the room lists. Then the rooms' own tests run the mistakes of phase 2
+(executor, stream, workspace, addresses, aliasing) and all pairs of mistakes. A failure names function, parameter and mistake.
 """
 import re
 
 from layers.siblings import read_rooms
 from workshop import Result
 
-GOAL = "100 % of at least 9000 cells, at least 20000 pairs of faults in order"
+GOAL = "100 % of at least 9000 cells, at least 20000 pairs of mistakes in order"
 FAST = True
 
 
@@ -27,4 +27,4 @@ def run(workshop):
     figures = table.figures()
     cells, refused, asserted = (int(figures.get(name, 0)) for name in ("cells", "refused", "asserted"))
     met = table.status == 0 and cells >= 9000 and asserted == cells and 2 * refused > cells and pairs >= 20000
-    return Result(f"{asserted} of {cells} cells ({refused} refusals), {pairs} pairs of faults", met)
+    return Result(f"{asserted} of {cells} cells ({refused} refusals), {pairs} pairs of mistakes", met)

@@ -89,8 +89,8 @@ class Source:
 
 PROOFS = [
     Proof("negative", ("negative_test",), lambda s: s.imports("negative_test")),
-    Proof("phase 1 in pairs", (), lambda s: s.rooms_with(r"(?:\w+/)*\w*Phase1(?:Refusals)?\.TheFirstOfTwoFaultsDecides.*")),
-    Proof("phase 2 in pairs", (), lambda s: s.rooms_with(r"(?:\w+/)*\w*Phase2(?:Refusals)?\.TheFirstOfTwoFaultsDecides.*")),
+    Proof("phase 1 in pairs", (), lambda s: s.rooms_with(r"(?:\w+/)*\w*Phase1(?:Refusals)?\.TheFirstOfTwoMistakesDecides.*")),
+    Proof("phase 2 in pairs", (), lambda s: s.rooms_with(r"(?:\w+/)*\w*Phase2(?:Refusals)?\.TheFirstOfTwoMistakesDecides.*")),
     Proof("handles", ("handles_test",), lambda s: s.imports("handles_test")),
     Proof("fuzz arguments", ("fuzz_arguments",), lambda s: s.imports("fuzz_arguments")),
     Proof("fuzz operators", ("fuzz_operators",), lambda s: s.imports("fuzz_operators")),

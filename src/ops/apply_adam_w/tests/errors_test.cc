@@ -62,7 +62,7 @@ std::function<void(CallArguments&)> with_large(const Shape& dims, const Shape& s
   };
 }
 
-std::vector<Fault> limits(const Schema& schema) {
+std::vector<Mistake> limits(const Schema& schema) {
   std::vector<Part> all_dims;
   for (size_t k = 0; k < schema.valid.tensors.size(); ++k) {
     if (schema.valid.tensors[k].dims == Shape{4, 8}) all_dims.push_back({Part::dims, k});
@@ -88,10 +88,10 @@ std::vector<Refusals> refusals() {
     basic.trials = form.amsgrad ? mixed_dtypes(form) : needless_maximum(form);
     // Empty tensors have no elements that could overlap.
     basic.trials.push_back(needs_nothing("empty tensors", with_large({4, 0}, {0, 0})));
-    append(basic.trials, accepted_faults(limits(schema)));
+    append(basic.trials, accepted_mistakes(limits(schema)));
     all.push_back(basic);
     all.push_back({.name = name + "Vendor",
-                   .schema = with_faults(schema, limits(schema)),
+                   .schema = with_mistakes(schema, limits(schema)),
                    .least_pairs = 1000,
                    .environment = kVendorLimits});
   }

@@ -1,4 +1,4 @@
-// ApplyAdamW as schemas, one for each version with and without amsgrad: a valid call, the faults of its own
+// ApplyAdamW as schemas, one for each version with and without amsgrad: a valid call, the mistakes of its own
 // rules, and the calls that phase 1 accepts.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ops/apply_adam_w/verify/description.h"
-#include "support/phase1_faults.h"
+#include "support/phase1_mistakes.h"
 
 namespace openaclnn_test {
 namespace apply_adam_w_schema {
@@ -58,20 +58,20 @@ inline std::string refusal(int version, const CallArguments& a) {
   return "";
 }
 
-inline void add_faults(const Form& form, std::vector<Fault>& faults, const CallArguments& valid) {
+inline void add_mistakes(const Form& form, std::vector<Mistake>& mistakes, const CallArguments& valid) {
   const auto name = [&](size_t k) { return valid.tensors[k].name; };
   const auto is_given = [&](size_t k) { return valid.tensors[k].handle != Handle::null; };
   const size_t count = valid.tensors.size();
   for (size_t k = 0; k < count; ++k) {
     if (!is_given(k)) continue;
     const bool is_step = form.version == 2 && k == 5;
-    faults.push_back(bad_dtype(
+    mistakes.push_back(bad_dtype(
         "dtype in its list", k, ACL_INT32,
         {name(k) + " has dtype ACL_INT32; it must be ", is_step ? "ACL_INT64 or ACL_FLOAT" : kFloats}));
   }
   for (size_t k = 1; k < count; ++k) {
     if (!is_given(k) || (form.version == 2 && (k == 5 || k == grad_at(2)))) continue;
-    faults.push_back(
+    mistakes.push_back(
         bad_dtype("equal to varRef", k, ACL_FLOAT16,
                   {name(k) + " has dtype ACL_FLOAT16 but varRef has dtype ACL_FLOAT; they must be equal"}));
   }
@@ -79,9 +79,10 @@ inline void add_faults(const Form& form, std::vector<Fault>& faults, const CallA
     if (!is_given(k)) continue;
     if (is_number(form.version, k)) {
       for (const auto& [dims, shape] : {std::pair(Shape{2}, "[2]"), {Shape{1, 0}, "[1, 0]"}})
-        faults.push_back(bad_dims("one element", k, dims, {name(k) + " has shape " + shape, "one element"}));
+        mistakes.push_back(
+            bad_dims("one element", k, dims, {name(k) + " has shape " + shape, "one element"}));
     } else {
-      faults.push_back(
+      mistakes.push_back(
           bad_dims("shape of varRef", k, {8, 4},
                    {name(k) + " has shape [8, 4] but varRef has shape [4, 8]", "must be equal"}));
     }
@@ -104,10 +105,10 @@ inline Schema adam_w_test(const Form& form) {
                           {{"amsgrad", form.amsgrad}});
   test.valid.tensors[maximum_at(version)].is_optional = !form.amsgrad;
   test.refusal = [version](const CallArguments& a) { return refusal(version, a); };
-  add_faults(form, test.faults, test.valid);
+  add_mistakes(form, test.mistakes, test.valid);
   if (version == 2) {
     // Only a FLOAT parameter may have a 16-bit gradient.
-    test.faults.push_back(
+    test.mistakes.push_back(
         bad_call(kDtypeRule, "grad equal to varRef unless that is FLOAT",
                  {{Part::dtype, 0}, {Part::dtype, 1}, {Part::dtype, 2}, {Part::dtype, maximum_at(2)}},
                  [](CallArguments& a) {
@@ -118,7 +119,7 @@ inline Schema adam_w_test(const Form& form) {
                   "is ACL_FLOAT"}));
   }
   if (version == 2 && form.amsgrad) {
-    test.faults.push_back(bad_call(
+    test.mistakes.push_back(bad_call(
         kDtypeRule, "maximum of either dtype", {{Part::dtype, maximum_at(2)}, {Part::dtype, grad_at(2)}},
         [](CallArguments& a) {
           a.tensors[maximum_at(2)].dtype = ACL_FLOAT16;

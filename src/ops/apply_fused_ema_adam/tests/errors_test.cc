@@ -14,19 +14,19 @@ std::vector<Refusals> refusals() {
   const Schema schema = ema_test();
   std::vector<Part> all_dims;
   for (size_t k = kGrad; k < kStep; ++k) all_dims.push_back({Part::dims, k});
-  const std::vector<Fault> limits = {bad_call(kLimitRule, "rank >= 1", all_dims,
-                                              [](CallArguments& a) {
-                                                for (size_t k = kGrad; k < kStep; ++k)
-                                                  a.tensors[k].dims.clear();
-                                              },
-                                              {"grad has rank 0", "OPENACLNN_LIMITS=vendor"})};
+  const std::vector<Mistake> limits = {bad_call(kLimitRule, "rank >= 1", all_dims,
+                                                [](CallArguments& a) {
+                                                  for (size_t k = kGrad; k < kStep; ++k)
+                                                    a.tensors[k].dims.clear();
+                                                },
+                                                {"grad has rank 0", "OPENACLNN_LIMITS=vendor"})};
   Refusals all = {.name = "Default",
                   .schema = schema,
                   .least_pairs = 2000,
                   .dtypes = {{{kGrad, kVar, kM, kV, kS}, {std::begin(kEmaDtypes), std::end(kEmaDtypes)}},
                              {{kStep}, {ACL_INT64}}},
                   .trials = wrong_numbers(schema, kMode, {-1, 2, int64_t{1} << 32})};
-  append(all.trials, accepted_faults(limits));
+  append(all.trials, accepted_mistakes(limits));
   // Empty tensors have no elements that could overlap.
   all.trials.push_back(needs_nothing("empty tensors", [](CallArguments& a) {
     for (size_t k = kGrad; k < kStep; ++k) {
@@ -35,7 +35,7 @@ std::vector<Refusals> refusals() {
     }
   }));
   const Refusals vendor = {.name = "Vendor",
-                           .schema = with_faults(schema, limits),
+                           .schema = with_mistakes(schema, limits),
                            .least_pairs = 2000,
                            .environment = kVendorLimits};
   return {all, vendor};

@@ -1,4 +1,4 @@
-// ApplyFusedEmaAdam as a schema: a valid call, the faults of its own rules, and the calls that phase 1
+// ApplyFusedEmaAdam as a schema: a valid call, the mistakes of its own rules, and the calls that phase 1
 // accepts.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include "ops/apply_fused_ema_adam/verify/cases.h"
 #include "ops/apply_fused_ema_adam/verify/description.h"
-#include "support/phase1_faults.h"
+#include "support/phase1_mistakes.h"
 
 namespace openaclnn_test {
 namespace apply_fused_ema_adam_schema {
@@ -42,27 +42,27 @@ inline Schema ema_test() {
                            .flags = {true}});
   test.refusal = refusal;
 
-  std::vector<Fault>& faults = test.faults;
+  std::vector<Mistake>& mistakes = test.mistakes;
   const auto name = [&](size_t k) { return test.valid.tensors[k].name; };
   for (size_t k = kGrad; k < kStep; ++k) {
-    faults.push_back(bad_dtype("grad, var, m, v, s: FLOAT, FLOAT16, BF16", k, ACL_INT32,
-                               {name(k) + " has dtype ACL_INT32", kFloats}));
+    mistakes.push_back(bad_dtype("grad, var, m, v, s: FLOAT, FLOAT16, BF16", k, ACL_INT32,
+                                 {name(k) + " has dtype ACL_INT32", kFloats}));
   }
-  faults.push_back(
+  mistakes.push_back(
       bad_dtype("step INT64", kStep, ACL_FLOAT, {"step has dtype ACL_FLOAT; it must be ACL_INT64"}));
   for (size_t k = kVar; k < kStep; ++k) {
-    faults.push_back(bad_dtype("var, m, v, s = grad", k, ACL_FLOAT16,
-                               {name(k) + " has dtype ACL_FLOAT16", "grad has dtype ACL_FLOAT", kEqual}));
+    mistakes.push_back(bad_dtype("var, m, v, s = grad", k, ACL_FLOAT16,
+                                 {name(k) + " has dtype ACL_FLOAT16", "grad has dtype ACL_FLOAT", kEqual}));
   }
   for (size_t k = kVar; k < kStep; ++k) {
     for (const auto& [dims, shape] : {std::pair(Shape{8, 4}, "[8, 4]"), {Shape{32}, "[32]"}}) {
-      faults.push_back(bad_dims("var, m, v, s = grad", k, dims,
-                                {name(k) + " has shape " + shape, "grad has shape [4, 8]", kEqual}));
+      mistakes.push_back(bad_dims("var, m, v, s = grad", k, dims,
+                                  {name(k) + " has shape " + shape, "grad has shape [4, 8]", kEqual}));
     }
   }
-  faults.push_back(
+  mistakes.push_back(
       bad_dims("step not empty", kStep, {3, 0}, {"step has shape [3, 0]", "at least one element"}));
-  faults.push_back(bad_number(kAttributeRule, "mode 0, 1", kMode, 2, {"mode is 2", "0", "1"}));
+  mistakes.push_back(bad_number(kAttributeRule, "mode 0, 1", kMode, 2, {"mode is 2", "0", "1"}));
   return test;
 }
 

@@ -125,7 +125,7 @@ TEST(EmaAdamListIndices, TheFirstCheckAndThenTheFirstIndexDecides) {
   const auto both = [](size_t k, size_t n, TensorArgument& t) {
     if (k == kVar && n == 2) t.dims = {3};
     if (k == kS && n == 30) t.dtype = ACL_FLOAT16;
-    if (k == kGrad && n == 31) t.dtype = ACL_FLOAT16;  // mixed: not a fault
+    if (k == kGrad && n == 31) t.dtype = ACL_FLOAT16;  // mixed: not a mistake
     if (k == kM && n == 35) t.dtype = ACL_INT64;
   };
   EXPECT_TRUE(

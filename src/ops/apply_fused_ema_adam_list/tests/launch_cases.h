@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "ops/apply_fused_ema_adam_list/tests/call_cases.h"
-#include "support/phase1_faults.h"
-#include "support/phase2_faults.h"
+#include "support/phase1_mistakes.h"
+#include "support/phase2_mistakes.h"
 
 namespace openaclnn_test {
 

@@ -12,9 +12,9 @@
 namespace openaclnn_test {
 namespace {
 
-TEST(EmaAdamListPhase2, TheFirstOfTwoFaultsDecides) {
-  EXPECT_GT(expect_launch_faults_in_order(list_launch(1, true)), 5000);
-  EXPECT_GT(expect_launch_faults_in_order(list_launch(2, false)), 20000);
+TEST(EmaAdamListPhase2, TheFirstOfTwoMistakesDecides) {
+  EXPECT_GT(expect_launch_mistakes_in_order(list_launch(1, true)), 5000);
+  EXPECT_GT(expect_launch_mistakes_in_order(list_launch(2, false)), 20000);
 }
 
 TEST(EmaAdamListPhase2, RefusesMisalignedData) { expect_misaligned_data_refused(list_launch(2, true)); }
@@ -26,7 +26,7 @@ TEST(EmaAdamListPhase2, NeedsOnlyWhatItAccesses) {
   uncorrected.bias_correction = false;
   const Launch without_step = not_accessing(list_launch(1, false, uncorrected), {5});
   expect_only_needed_memory_matters(without_step);
-  EXPECT_GT(expect_launch_faults_in_order(without_step), 500);
+  EXPECT_GT(expect_launch_mistakes_in_order(without_step), 500);
   const Launch empty = not_accessing(list_launch(1, true, kAttributes, Placement::ends_at_guard, {3, 0}),
                                      {0, 1, 2, 3, 4, 5, 6, 7, 8});
   expect_only_needed_memory_matters(empty);

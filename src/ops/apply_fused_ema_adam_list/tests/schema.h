@@ -1,4 +1,4 @@
-// ApplyFusedEmaAdamList as a schema: a valid call, the faults of its own rules, and the calls that phase 1
+// ApplyFusedEmaAdamList as a schema: a valid call, the mistakes of its own rules, and the calls that phase 1
 // accepts.
 #pragma once
 
@@ -10,12 +10,12 @@
 
 #include "ops/apply_fused_ema_adam_list/verify/cases.h"
 #include "ops/apply_fused_ema_adam_list/verify/description.h"
-#include "support/phase1_faults.h"
+#include "support/phase1_mistakes.h"
 
 namespace openaclnn_test {
 namespace apply_fused_ema_adam_list_schema {
 
-// The numbers of a call: mode, and the fault of each list.
+// The numbers of a call: mode, and the mistake of each list.
 enum Number { kMode, kListStates };
 enum ListState : int64_t { kListLive, kListNull, kListStale, kListForeign, kListOtherKind, kListLonger };
 
@@ -28,9 +28,9 @@ inline bool is_live(const aclTensor* handle) {
 }
 
 // The list that holds one handle. Lists reject stale handles, so handles are destroyed after they were added.
-class FaultyList {
+class BrokenList {
  public:
-  FaultyList(aclTensor* handle, int64_t state) : state_(state) {
+  BrokenList(aclTensor* handle, int64_t state) : state_(state) {
     const int64_t dim = 1;
     const auto any_tensor = [&] {
       return aclCreateTensor(&dim, 1, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, &dim, 1, nullptr);
@@ -41,9 +41,9 @@ class FaultyList {
     if (!is_live(handle)) aclDestroyTensor(elements[0]);
     if (state == kListStale) aclDestroyTensorList(list_);
   }
-  FaultyList(const FaultyList&) = delete;
-  FaultyList& operator=(const FaultyList&) = delete;
-  ~FaultyList() {
+  BrokenList(const BrokenList&) = delete;
+  BrokenList& operator=(const BrokenList&) = delete;
+  ~BrokenList() {
     if (state_ != kListStale) aclDestroyTensorList(list_);
   }
 
@@ -64,12 +64,12 @@ class FaultyList {
 // Calls `phase1`, which takes lists, with lists of the tensors.
 inline aclnnStatus list_phase1(const Phase1Call& phase1, const CallHandles& call, uint64_t* workspace_bytes,
                                aclOpExecutor** executor) {
-  std::vector<std::unique_ptr<FaultyList>> lists;
+  std::vector<std::unique_ptr<BrokenList>> lists;
   aclIntArray* const other = aclCreateIntArray(nullptr, 0);
   CallHandles with_lists = call;
   for (size_t k = 0; k < kMostLists; ++k) {
     auto* const tensor = static_cast<aclTensor*>(call.tensors[k]);
-    lists.push_back(std::make_unique<FaultyList>(tensor, call.numbers[kListStates + k]));
+    lists.push_back(std::make_unique<BrokenList>(tensor, call.numbers[kListStates + k]));
     with_lists.tensors[k] = lists.back()->handle(other);
   }
   take_error_text();  // from the queries whether handles are live
@@ -78,9 +78,9 @@ inline aclnnStatus list_phase1(const Phase1Call& phase1, const CallHandles& call
   return status;
 }
 
-// A fault of a list as a whole, which cannot be combined with faults of the handles in any list.
-inline Fault bad_list(Rule rule, std::string what, size_t list, ListState state,
-                      std::vector<std::string> sentence) {
+// A mistake of a list as a whole, which cannot be combined with mistakes of the handles in any list.
+inline Mistake bad_list(Rule rule, std::string what, size_t list, ListState state,
+                        std::vector<std::string> sentence) {
   std::vector<Part> parts = {{Part::number, kListStates + list}};
   for (size_t k = 0; k <= kFoundInfAt; ++k) parts.push_back({Part::handle, k});
   return bad_call(
@@ -88,47 +88,48 @@ inline Fault bad_list(Rule rule, std::string what, size_t list, ListState state,
       [list, state](CallArguments& a) { a.numbers[kListStates + list] = state; }, std::move(sentence));
 }
 
-inline void add_list_faults(std::vector<Fault>& faults) {
+inline void add_list_mistakes(std::vector<Mistake>& mistakes) {
   for (size_t k = 0; k < kMostLists; ++k) {
     const std::string name = kListNames[k];
     if (k != kCopy)
-      faults.push_back(
+      mistakes.push_back(
           bad_list(kRequiredRule, "list NULL", k, kListNull, {name + " is NULL; a tensor list"}));
     for (const ListState state : {kListStale, kListForeign, kListOtherKind})
-      faults.push_back(
+      mistakes.push_back(
           bad_list(kHandleRule, "list not live", k, state, {name + " is not a live tensor list"}));
   }
   for (size_t k = 0; k < kMostLists; ++k) {
     const std::string sentence = k == kGrad ? "varRefs has 1 tensors but grads has 2"
                                             : std::string(kListNames[k]) + " has 2 tensors but grads has 1";
-    faults.push_back(bad_list(kHandleRule, "lengths equal", k, kListLonger, {sentence, "must be equal"}));
+    mistakes.push_back(bad_list(kHandleRule, "lengths equal", k, kListLonger, {sentence, "must be equal"}));
   }
 }
 
-inline void add_dtype_faults(std::vector<Fault>& faults) {
+inline void add_dtype_mistakes(std::vector<Mistake>& mistakes) {
   const auto name = [](size_t list) { return std::string(kListNames[list]) + "[0]"; };
   for (size_t k = 0; k < kCopy; ++k) {
-    faults.push_back(bad_dtype("lists: FLOAT, FLOAT16, BF16", k, ACL_INT32,
-                               {name(k) + " has dtype ACL_INT32; it must be " + kFloats}));
+    mistakes.push_back(bad_dtype("lists: FLOAT, FLOAT16, BF16", k, ACL_INT32,
+                                 {name(k) + " has dtype ACL_INT32; it must be " + kFloats}));
   }
-  faults.push_back(
+  mistakes.push_back(
       bad_dtype("varCopies: FLOAT16, BF16", kCopy, ACL_FLOAT,
                 {"varCopiesOptional[0] has dtype ACL_FLOAT; it must be ACL_FLOAT16 or ACL_BF16"}));
-  faults.push_back(
+  mistakes.push_back(
       bad_dtype("step INT64", kStepAt, ACL_INT32, {"step has dtype ACL_INT32; it must be ACL_INT64"}));
-  faults.push_back(bad_dtype("gradScale FLOAT", kScaleAt, ACL_DOUBLE,
-                             {"gradScaleOptional has dtype ACL_DOUBLE; it must be ACL_FLOAT"}));
-  faults.push_back(bad_dtype("foundInf FLOAT", kFoundInfAt, ACL_BOOL,
-                             {"foundInfOptional has dtype ACL_BOOL; it must be ACL_FLOAT"}));
-  faults.push_back(bad_dtype("16-bit m: grad alike", kM, ACL_FLOAT16,
-                             {"grads[0] has dtype ACL_FLOAT but mRefs[0] has dtype ACL_FLOAT16",
-                              "equal unless mRefs, vRefs and sRefs are ACL_FLOAT"}));
+  mistakes.push_back(bad_dtype("gradScale FLOAT", kScaleAt, ACL_DOUBLE,
+                               {"gradScaleOptional has dtype ACL_DOUBLE; it must be ACL_FLOAT"}));
+  mistakes.push_back(bad_dtype("foundInf FLOAT", kFoundInfAt, ACL_BOOL,
+                               {"foundInfOptional has dtype ACL_BOOL; it must be ACL_FLOAT"}));
+  mistakes.push_back(bad_dtype("16-bit m: grad alike", kM, ACL_FLOAT16,
+                               {"grads[0] has dtype ACL_FLOAT but mRefs[0] has dtype ACL_FLOAT16",
+                                "equal unless mRefs, vRefs and sRefs are ACL_FLOAT"}));
   for (const size_t k : {kV, kS}) {
-    faults.push_back(bad_dtype("v, s = m", k, ACL_BF16,
-                               {name(k) + " has dtype ACL_BF16 but mRefs[0] has dtype ACL_FLOAT"}));
+    mistakes.push_back(bad_dtype("v, s = m", k, ACL_BF16,
+                                 {name(k) + " has dtype ACL_BF16 but mRefs[0] has dtype ACL_FLOAT"}));
   }
-  faults.push_back(bad_dtype("with copies: var FLOAT", kVar, ACL_BF16,
-                             {"varRefs[0] has dtype ACL_BF16; with varCopiesOptional it must be ACL_FLOAT"}));
+  mistakes.push_back(
+      bad_dtype("with copies: var FLOAT", kVar, ACL_BF16,
+                {"varRefs[0] has dtype ACL_BF16; with varCopiesOptional it must be ACL_FLOAT"}));
 }
 
 inline std::string refusal(const CallArguments& a) {
@@ -177,22 +178,22 @@ inline Schema list_test() {
                                        aclOpExecutor** executor) {
     return list_phase1(phase1, call, workspace_bytes, executor);
   };
-  add_list_faults(test.faults);
-  add_dtype_faults(test.faults);
+  add_list_mistakes(test.mistakes);
+  add_dtype_mistakes(test.mistakes);
   for (size_t k = kVar; k < kMostLists; ++k) {
     for (const auto& [dims, shape] : {std::pair(Shape{8, 4}, "[8, 4]"), {Shape{32}, "[32]"}}) {
-      test.faults.push_back(bad_dims("shapes of an index equal", k, dims,
-                                     {test.valid.tensors[k].name + " has shape " + shape,
-                                      "grads[0] has shape [4, 8]", "must be equal"}));
+      test.mistakes.push_back(bad_dims("shapes of an index equal", k, dims,
+                                       {test.valid.tensors[k].name + " has shape " + shape,
+                                        "grads[0] has shape [4, 8]", "must be equal"}));
     }
   }
-  test.faults.push_back(
+  test.mistakes.push_back(
       bad_dims("step not empty", kStepAt, {3, 0}, {"step has shape [3, 0]", "at least one element"}));
-  test.faults.push_back(
+  test.mistakes.push_back(
       bad_dims("gradScale one element", kScaleAt, {2}, {"gradScaleOptional has shape [2]", "one element"}));
-  test.faults.push_back(
+  test.mistakes.push_back(
       bad_dims("foundInf one element", kFoundInfAt, {0}, {"foundInfOptional has shape [0]", "one element"}));
-  test.faults.push_back(bad_number(kAttributeRule, "mode 0, 1", kMode, 2, {"mode is 2", "0", "1"}));
+  test.mistakes.push_back(bad_number(kAttributeRule, "mode 0, 1", kMode, 2, {"mode is 2", "0", "1"}));
   return test;
 }
 

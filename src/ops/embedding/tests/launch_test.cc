@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/embedding/tests/call_cases.h"
-#include "support/phase1_faults.h"
+#include "support/phase1_mistakes.h"
 #include "support/phase2_refusals.h"
 #include "support/subprocess.h"
 #include "verify/number.h"

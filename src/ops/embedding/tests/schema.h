@@ -1,4 +1,4 @@
-// Embedding as a schema: a valid call, the faults of its own rules, and the calls that phase 1 accepts.
+// Embedding as a schema: a valid call, the mistakes of its own rules, and the calls that phase 1 accepts.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 #include "ops/embedding/verify/cases.h"
 #include "ops/embedding/verify/description.h"
-#include "support/phase1_faults.h"
+#include "support/phase1_mistakes.h"
 
 namespace openaclnn_test {
 namespace embedding_schema {
@@ -28,7 +28,7 @@ inline Schema embedding_test() {
   Schema test = schema_of(openaclnn_verify::embedding_descriptions()[0],
                           {.tensors = {{ACL_FLOAT, {5, 8}}, {ACL_INT64, {4}}, {ACL_FLOAT, {4, 8}}}});
   test.refusal = refusal;
-  test.faults = {
+  test.mistakes = {
       // Lists first, then their relation.
       bad_dtype("weight: its twelve dtypes", kWeight, ACL_UINT16,
                 {"weight has dtype ACL_UINT16",

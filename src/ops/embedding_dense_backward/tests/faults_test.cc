@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "ops/embedding_dense_backward/tests/call_cases.h"
-#include "support/phase2_faults.h"
+#include "support/phase2_mistakes.h"
 #include "support/subprocess.h"
 
 namespace openaclnn_test {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/embedding_dense_backward/tests/call_cases.h"
-#include "support/phase1_faults.h"
+#include "support/phase1_mistakes.h"
 #include "support/phase2_refusals.h"
 #include "verify/number.h"
 

@@ -1,4 +1,4 @@
-// EmbeddingDenseBackward as a schema: a valid call, the faults of its own rules, and the calls that phase 1
+// EmbeddingDenseBackward as a schema: a valid call, the mistakes of its own rules, and the calls that phase 1
 // accepts.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 #include "ops/embedding_dense_backward/verify/cases.h"
 #include "ops/embedding_dense_backward/verify/description.h"
-#include "support/phase1_faults.h"
+#include "support/phase1_mistakes.h"
 
 namespace openaclnn_test {
 namespace embedding_dense_backward_schema {
@@ -54,7 +54,7 @@ inline Schema backward_test() {
   const char* const floats = "ACL_FLOAT, ACL_FLOAT16 or ACL_BF16";
   const char* const out_shape = "[numWeights, grad's last dim] = ";
   const char* const one_index = "there must be one index per row of grad";
-  test.faults = {
+  test.mistakes = {
       bad_dtype("grad FLOAT, FLOAT16, BF16", kGrad, ACL_UINT32, {"grad has dtype ACL_UINT32", floats}),
       bad_dtype("indices: its nine dtypes", kIndices, ACL_UINT32,
                 {"indices has dtype ACL_UINT32",

@@ -67,7 +67,7 @@ Refusals in_vendor_mode(const Version& version, Refusals form) {
   form.environment = kVendorLimits;
   form.trials = {accepts("2048 groups", with_groups(version, 2048))};
   if (version.grouped) {
-    form.schema.faults.push_back(bad_call(
+    form.schema.mistakes.push_back(bad_call(
         kLimitRule, "G <= 2048 when groupIdx is given",
         {{Part::dims, kGroupIdx}, {Part::dims, kOut}, {Part::handle, kGroupIdx}}, with_groups(version, 2049),
         {"groupIdxOptional has 2049 groups; OPENACLNN_LIMITS=vendor accepts at most 2048"}));

@@ -1,4 +1,4 @@
-// GroupedBiasAddGrad as a schema: a valid call, the faults of its own rules, and the calls that phase 1
+// GroupedBiasAddGrad as a schema: a valid call, the mistakes of its own rules, and the calls that phase 1
 // accepts.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ops/grouped_bias_add_grad/verify/description.h"
-#include "support/phase1_faults.h"
+#include "support/phase1_mistakes.h"
 
 namespace openaclnn_test {
 namespace grouped_bias_add_grad_schema {
@@ -35,8 +35,8 @@ inline std::vector<Part> all_of_group_index() {
           {Part::format, kGroupIdx}};
 }
 
-// Faults of the dims: 12 rows in 3 groups, or 3 groups of 4 rows; 8 columns.
-inline std::vector<Fault> shape_faults(bool grouped) {
+// Mistakes of the dims: 12 rows in 3 groups, or 3 groups of 4 rows; 8 columns.
+inline std::vector<Mistake> shape_mistakes(bool grouped) {
   std::vector<Part> both = all_of_group_index();
   both.push_back({Part::dims, kGradY});
   if (!grouped) {
@@ -90,26 +90,27 @@ inline Schema bias_test(const Version& version) {
   Schema test = schema_of(openaclnn_verify::grouped_bias_add_grad_descriptions()[is_second], valid);
   test.refusal = refusal;
 
-  std::vector<Fault>& faults = test.faults;
-  faults.push_back(bad_dtype("gradY FLOAT, FLOAT16, BF16", kGradY, ACL_INT32,
-                             {"gradY has dtype ACL_INT32", "ACL_FLOAT, ACL_FLOAT16 or ACL_BF16"}));
+  std::vector<Mistake>& mistakes = test.mistakes;
+  mistakes.push_back(bad_dtype("gradY FLOAT, FLOAT16, BF16", kGradY, ACL_INT32,
+                               {"gradY has dtype ACL_INT32", "ACL_FLOAT, ACL_FLOAT16 or ACL_BF16"}));
   if (grouped) {
-    faults.push_back(bad_dtype("groupIdx INT32, INT64", kGroupIdx, ACL_INT16,
-                               {"groupIdxOptional has dtype ACL_INT16; it must be ACL_INT32 or ACL_INT64"}));
+    mistakes.push_back(
+        bad_dtype("groupIdx INT32, INT64", kGroupIdx, ACL_INT16,
+                  {"groupIdxOptional has dtype ACL_INT16; it must be ACL_INT32 or ACL_INT64"}));
   }
-  faults.push_back(bad_dtype("out = gradY", kOut, ACL_BF16,
-                             {"out has dtype ACL_BF16 but gradY has dtype ACL_FLOAT; they must be equal"}));
-  append(faults, shape_faults(grouped));
+  mistakes.push_back(bad_dtype("out = gradY", kOut, ACL_BF16,
+                               {"out has dtype ACL_BF16 but gradY has dtype ACL_FLOAT; they must be equal"}));
+  append(mistakes, shape_mistakes(grouped));
   for (const auto& [dims, shape] : {std::pair(Shape{24}, "[24]"),
                                     {Shape{3, 8, 1}, "[3, 8, 1]"},
                                     {Shape{4, 8}, "[4, 8]"},
                                     {Shape{3, 9}, "[3, 9]"}}) {
-    faults.push_back(bad_dims("out rank 2 = [G, H]", kOut, dims,
-                              {std::string("out has shape ") + shape + "; it must be [G, H] = [3, 8]"}));
+    mistakes.push_back(bad_dims("out rank 2 = [G, H]", kOut, dims,
+                                {std::string("out has shape ") + shape + "; it must be [G, H] = [3, 8]"}));
   }
   if (is_second) {
-    faults.push_back(bad_number(kAttributeRule, "groupIdxType 0 or 1, also when groupIdx is NULL",
-                                kGroupIdxType, 2, {"groupIdxType is 2; it must be 0", "or 1"}));
+    mistakes.push_back(bad_number(kAttributeRule, "groupIdxType 0 or 1, also when groupIdx is NULL",
+                                  kGroupIdxType, 2, {"groupIdxType is 2; it must be 0", "or 1"}));
   }
   return test;
 }

@@ -149,8 +149,8 @@ inline Refusals strict_windows(const WindowsForm& form) {
   Refusals strict = {
       .name = "Strict", .schema = form.schema, .least_pairs = form.least_pairs, .environment = kStrictCheck};
   // Reported before the number of windows, which would not fit either.
-  strict.schema.faults.insert(
-      strict.schema.faults.end() - 2,
+  strict.schema.mistakes.insert(
+      strict.schema.mistakes.end() - 2,
       bad_array("strict: total != T", {48, 95},
                 {second + " = 95 ends the last sequence at token 95 but input has 96 tokens",
                  "OPENACLNN_CHECK=strict"}));
@@ -172,8 +172,8 @@ inline Refusals strict_windows(const WindowsForm& form) {
 
 // A limit of OPENACLNN_LIMITS=vendor, exceeded by otherwise consistent sizes. It cannot be combined with
 // other sizes or lengths.
-inline Fault limit_of(const WindowsForm& form, const char* what, const WindowsSizes& sizes,
-                      const std::string& sentence) {
+inline Mistake limit_of(const WindowsForm& form, const char* what, const WindowsSizes& sizes,
+                        const std::string& sentence) {
   std::vector<Part> parts = {{Part::number, WindowsForm::block_size},
                              {Part::number, WindowsForm::stride},
                              {Part::number, WindowsForm::length_type},
@@ -184,7 +184,7 @@ inline Fault limit_of(const WindowsForm& form, const char* what, const WindowsSi
 }
 
 // The limits that both operators have, in the order of the checks.
-inline std::vector<Fault> windows_limits(const WindowsForm& form) {
+inline std::vector<Mistake> windows_limits(const WindowsForm& form) {
   std::vector<Part> dtypes;
   for (size_t k = 0; k < form.schema.valid.tensors.size(); ++k) dtypes.push_back({Part::dtype, k});
   const std::vector<int64_t> two = {48, 96};

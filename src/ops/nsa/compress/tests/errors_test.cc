@@ -36,9 +36,9 @@ std::vector<Trial> trials() {
 }
 
 // In the order of the list of limits.
-std::vector<Fault> vendor_faults() {
+std::vector<Mistake> vendor_mistakes() {
   const WindowsForm of = form();
-  std::vector<Fault> list = windows_limits(of);
+  std::vector<Mistake> list = windows_limits(of);
   const std::vector<int64_t> two = {48, 96};
   list.push_back(
       limit_of(of, "no empty tensor", {{32, 16, 0}, 0, 2, 16, 0, {0}}, "input has shape [0, 2, 16]"));
@@ -79,9 +79,9 @@ std::vector<Refusals> refusals() {
   basic.dtypes = {{{kInput, kWeight, kOutput}, {std::begin(kDtypes), std::end(kDtypes)}},
                   {{kWeight}, {ACL_FLOAT16}},
                   {{kOutput}, {ACL_FLOAT16}}};
-  append(basic.trials, accepted_faults(vendor_faults()));
+  append(basic.trials, accepted_mistakes(vendor_mistakes()));
   Refusals vendor = {.name = "Vendor",
-                     .schema = with_faults(schema, vendor_faults()),
+                     .schema = with_mistakes(schema, vendor_mistakes()),
                      .least_pairs = 1200,
                      .trials = limits_in_their_order(form()),
                      .environment = kVendorLimits};

@@ -1,4 +1,4 @@
-// NsaCompress as a schema: a valid call, the faults of its own rules, and the calls that phase 1 accepts.
+// NsaCompress as a schema: a valid call, the mistakes of its own rules, and the calls that phase 1 accepts.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 #include "ops/nsa/compress/verify/description.h"
 #include "ops/nsa/tests/windows_refusal.h"
-#include "support/phase1_faults.h"
+#include "support/phase1_mistakes.h"
 
 namespace openaclnn_test {
 namespace nsa_compress_schema {
@@ -16,9 +16,9 @@ enum Number { kBlockSize, kStride, kLengthType };
 
 inline constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
 
-// The faults of the operator's own rules, for two sequences of 48 of 96 tokens, each with 2 windows of 32
+// The mistakes of the operator's own rules, for two sequences of 48 of 96 tokens, each with 2 windows of 32
 // tokens at distance 16.
-inline std::vector<Fault> faults_up_to_shapes() {
+inline std::vector<Mistake> mistakes_up_to_shapes() {
   const std::string equal = "but input has dtype ACL_FLOAT16; they must be equal";
   const std::string weight_shape = "it must be [compressBlockSize, N of input] = ";
   const std::string heads = "dims 1 and 2, N and D, must be ";
@@ -47,7 +47,7 @@ inline std::vector<Fault> faults_up_to_shapes() {
   };
 }
 
-inline std::vector<Fault> faults_of_attributes_and_lengths() {
+inline std::vector<Mistake> mistakes_of_attributes_and_lengths() {
   const std::string layout = "it must be NULL or \"TND\"";
   return {
       bad_number(kAttributeRule, "d >= 1", kStride, 0, {"compressStride is 0; it must be at least 1"}),
@@ -100,8 +100,8 @@ inline Schema compress_test() {
                  .layout = "TND",
                  .numbers = {32, 16, 0}});
   test.refusal = refusal;
-  test.faults = faults_up_to_shapes();
-  append(test.faults, faults_of_attributes_and_lengths());
+  test.mistakes = mistakes_up_to_shapes();
+  append(test.mistakes, mistakes_of_attributes_and_lengths());
   return test;
 }
 

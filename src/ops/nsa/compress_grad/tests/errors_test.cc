@@ -47,8 +47,8 @@ std::vector<Trial> trials() {
 }
 
 // In the order of the list of limits.
-std::vector<Fault> vendor_faults() {
-  std::vector<Fault> list = windows_limits(form());
+std::vector<Mistake> vendor_mistakes() {
+  std::vector<Mistake> list = windows_limits(form());
   const auto add_empty = [&](int64_t heads, int64_t columns, const char* shape) {
     list.push_back(limit_of(form(), "no empty tensor", {{32, 16, 0}, 96, heads, columns, 4, {48, 96}},
                             std::string("outputGrad has shape ") + shape));
@@ -65,9 +65,9 @@ std::vector<Refusals> refusals() {
   basic.dtypes = {
       {{kOutputGrad, kInput, kWeight, kInputGrad, kWeightGrad}, {std::begin(kDtypes), std::end(kDtypes)}}};
   for (size_t k = kInput; k < kTensors; ++k) basic.dtypes.push_back({{k}, {ACL_FLOAT16}});
-  append(basic.trials, accepted_faults(vendor_faults()));
+  append(basic.trials, accepted_mistakes(vendor_mistakes()));
   Refusals vendor = {.name = "Vendor",
-                     .schema = with_faults(schema, vendor_faults()),
+                     .schema = with_mistakes(schema, vendor_mistakes()),
                      .least_pairs = 2200,
                      .trials = limits_in_their_order(form()),
                      .environment = kVendorLimits};

@@ -1,4 +1,4 @@
-// NsaCompressGrad as a schema: a valid call, the faults of its own rules, and the calls that phase 1 accepts.
+// NsaCompressGrad as a schema: a valid call, the mistakes of its own rules, and the calls that phase 1 accepts.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 #include "ops/nsa/compress_grad/verify/description.h"
 #include "ops/nsa/tests/windows_refusal.h"
-#include "support/phase1_faults.h"
+#include "support/phase1_mistakes.h"
 
 namespace openaclnn_test {
 namespace nsa_compress_grad_schema {
@@ -16,10 +16,10 @@ enum Number { kBlockSize, kStride, kLengthType };
 
 inline constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
 
-// The faults of the operator's own rules, for two sequences of 48 of 96 tokens, each with 2 windows of 32
+// The mistakes of the operator's own rules, for two sequences of 48 of 96 tokens, each with 2 windows of 32
 // tokens at distance 16.
-inline std::vector<Fault> faults_up_to_shapes(const CallArguments& valid) {
-  std::vector<Fault> list;
+inline std::vector<Mistake> mistakes_up_to_shapes(const CallArguments& valid) {
+  std::vector<Mistake> list;
   list.push_back(
       bad_dtype("outputGrad FLOAT16, BF16 or FLOAT", kOutputGrad, ACL_INT32,
                 {"outputGrad has dtype ACL_INT32; it must be ACL_FLOAT16, ACL_BF16 or ACL_FLOAT"}));
@@ -57,7 +57,7 @@ inline std::vector<Fault> faults_up_to_shapes(const CallArguments& valid) {
   return list;
 }
 
-inline std::vector<Fault> faults_of_attributes_and_lengths() {
+inline std::vector<Mistake> mistakes_of_attributes_and_lengths() {
   const std::string layout = "it must be NULL or \"TND\"";
   const std::string array = "actSeqLenOptionalOptional";
   return {
@@ -117,8 +117,8 @@ inline Schema grad_test() {
                            .layout = "TND",
                            .numbers = {32, 16, 0}});
   test.refusal = refusal;
-  test.faults = faults_up_to_shapes(test.valid);
-  append(test.faults, faults_of_attributes_and_lengths());
+  test.mistakes = mistakes_up_to_shapes(test.valid);
+  append(test.mistakes, mistakes_of_attributes_and_lengths());
   return test;
 }
 

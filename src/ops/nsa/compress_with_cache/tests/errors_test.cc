@@ -58,14 +58,14 @@ std::vector<Trial> packed_trials() {
 }
 
 // In the order of the list of limits.
-std::vector<Fault> vendor_faults() {
+std::vector<Mistake> vendor_mistakes() {
   struct Sizes {
     const char* rule;
     std::vector<int64_t> numbers;
     int64_t pages, heads, columns, slots;
     const char* sentence;
   };
-  std::vector<Fault> list;
+  std::vector<Mistake> list;
   list.push_back(
       bad_call(kLimitRule, "FLOAT16, BF16 only",
                {{Part::dtype, kInput}, {Part::dtype, kWeight}, {Part::dtype, kCache}},
@@ -130,14 +130,14 @@ std::vector<Refusals> refusals() {
                   {{kCache}, {ACL_FLOAT16}},
                   {{kSlots}, {ACL_INT32}},
                   {{kTable}, {ACL_INT32}}};
-  append(paged.trials, accepted_faults(vendor_faults()));
+  append(paged.trials, accepted_mistakes(vendor_mistakes()));
   const Refusals packed = {.name = "Packed",
                            .schema = kPacked,
                            .least_pairs = 900,
                            .needs_workspace = true,
                            .trials = packed_trials()};
   const Refusals vendor = {.name = "Vendor",
-                           .schema = with_faults(kPaged, vendor_faults()),
+                           .schema = with_mistakes(kPaged, vendor_mistakes()),
                            .least_pairs = 1500,
                            .trials = {accepts("the limits", set_largest)},
                            .environment = kVendorLimits};

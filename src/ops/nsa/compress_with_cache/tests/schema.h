@@ -1,4 +1,4 @@
-// NsaCompressWithCache as a schema: a valid call with pages and one without, the faults of its own rules, and
+// NsaCompressWithCache as a schema: a valid call with pages and one without, the mistakes of its own rules, and
 // the calls that phase 1 accepts.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ops/nsa/compress_with_cache/verify/description.h"
-#include "support/phase1_faults.h"
+#include "support/phase1_mistakes.h"
 
 namespace openaclnn_test {
 namespace nsa_compress_with_cache_schema {
@@ -25,10 +25,10 @@ inline std::vector<Part> with(std::vector<Part> parts, const std::vector<Part>& 
   return parts;
 }
 
-// Faults of the dtypes, in the order of the signature.
-inline std::vector<Fault> dtype_faults(bool paged) {
+// Mistakes of the dtypes, in the order of the signature.
+inline std::vector<Mistake> dtype_mistakes(bool paged) {
   const std::string equal = "but input has dtype ACL_FLOAT16; they must be equal";
-  std::vector<Fault> list = {
+  std::vector<Mistake> list = {
       bad_dtype("input FLOAT16, BF16 or FLOAT", kInput, ACL_INT32,
                 {"input has dtype ACL_INT32; it must be ACL_FLOAT16, ACL_BF16 or ACL_FLOAT"}),
       bad_dtype("weight = input", kWeight, ACL_BF16, {"weight has dtype ACL_BF16 " + equal}),
@@ -43,8 +43,8 @@ inline std::vector<Fault> dtype_faults(bool paged) {
   return list;
 }
 
-// Faults of the shapes.
-inline std::vector<Fault> shape_faults(bool paged, const CallArguments& valid) {
+// Mistakes of the shapes.
+inline std::vector<Mistake> shape_mistakes(bool paged, const CallArguments& valid) {
   const auto dims_of_input = [paged](int64_t heads, int64_t columns) {
     return paged ? Shape{6, 64, heads, columns} : Shape{160, heads, columns};
   };
@@ -55,7 +55,7 @@ inline std::vector<Fault> shape_faults(bool paged, const CallArguments& valid) {
   const std::string at_least = "; its last dims, N and D, must be at least 1";
   const std::string last_dims = " but " + input + "; their last two dims, N and D, must be equal";
   const std::string weight_shape = "it must be [compressBlockSize, N of input] = ";
-  std::vector<Fault> list;
+  std::vector<Mistake> list;
   if (paged) {
     list.push_back(
         bad_dims("paged: input rank 4", kInput, {384, 2, 16}, {"input has shape [384, 2, 16]", with_pages}));
@@ -93,10 +93,10 @@ inline std::vector<Fault> shape_faults(bool paged, const CallArguments& valid) {
   return list;
 }
 
-// Faults of the attributes.
-inline std::vector<Fault> attribute_faults(bool paged) {
+// Mistakes of the attributes.
+inline std::vector<Mistake> attribute_mistakes(bool paged) {
   const std::string layouts = "it must be NULL, \"TND\", \"BSH\", \"SBH\", \"BSND\" or \"BNSD\"";
-  std::vector<Fault> list = {
+  std::vector<Mistake> list = {
       bad_number(kAttributeRule, "d >= 1", kStride, 0, {"compressStride is 0; it must be at least 1"}),
       bad_number(kAttributeRule, "actSeqLenType 1", kLengthType, 0, {"actSeqLenType is 0; it must be 1"}),
       bad_number(kAttributeRule, "actSeqLenType 1", kLengthType, 2, {"actSeqLenType is 2; it must be 1"}),
@@ -120,9 +120,9 @@ inline std::vector<Fault> attribute_faults(bool paged) {
   return list;
 }
 
-// Faults of the lengths, for two sequences of up to 192 tokens in pages, or of 160 together.
-inline std::vector<Fault> length_faults(bool paged) {
-  std::vector<Fault> list = {
+// Mistakes of the lengths, for two sequences of up to 192 tokens in pages, or of 160 together.
+inline std::vector<Mistake> length_mistakes(bool paged) {
+  std::vector<Mistake> list = {
       bad_array("B lengths", {48}, {"actSeqLenOptional has 1 entries but slotMapping has 2"}),
       bad_array("B lengths", {48, 48, 48}, {"actSeqLenOptional has 3 entries but slotMapping has 2"}),
       bad_call(kArrayRule, "B lengths", {{Part::array, 0}, {Part::array_handle, 0}},
@@ -145,7 +145,7 @@ inline std::vector<Fault> length_faults(bool paged) {
   return list;
 }
 
-// Faults of the lengths.
+// Mistakes of the lengths.
 inline std::string lengths_refusal(const CallArguments& a, bool paged) {
   const std::string name = a.array->name;
   const std::vector<int64_t> lengths =
@@ -203,10 +203,10 @@ inline Schema cache_test(bool paged) {
                            .layout = "TND",
                            .numbers = {32, 16, 1, paged ? 64 : 0}});
   test.refusal = refusal;
-  test.faults = dtype_faults(paged);
-  append(test.faults, shape_faults(paged, test.valid));
-  append(test.faults, attribute_faults(paged));
-  append(test.faults, length_faults(paged));
+  test.mistakes = dtype_mistakes(paged);
+  append(test.mistakes, shape_mistakes(paged, test.valid));
+  append(test.mistakes, attribute_mistakes(paged));
+  append(test.mistakes, length_mistakes(paged));
   return test;
 }
 

@@ -1,5 +1,5 @@
-// Makes the faults of every operator from the description of a valid call.
-#include "support/phase1_faults.h"
+// Makes the mistakes of every operator from the description of a valid call.
+#include "support/phase1_mistakes.h"
 
 #include <algorithm>
 #include <iterator>
@@ -16,8 +16,8 @@ using openaclnn_verify::Parameter;
 
 namespace {
 
-Fault of_tensor(Rule rule, std::string what, Part part, std::function<void(TensorArgument&)> apply,
-                std::vector<std::string> sentence) {
+Mistake of_tensor(Rule rule, std::string what, Part part, std::function<void(TensorArgument&)> apply,
+                  std::vector<std::string> sentence) {
   return bad_call(
       rule, std::move(what), {part},
       [index = part.index, apply = std::move(apply)](CallArguments& a) { apply(a.tensors[index]); },
@@ -25,7 +25,7 @@ Fault of_tensor(Rule rule, std::string what, Part part, std::function<void(Tenso
 }
 
 // Bad handles, with the array at its position among the tensors.
-void add_bad_handles(const CallArguments& call, std::vector<Fault>& list) {
+void add_bad_handles(const CallArguments& call, std::vector<Mistake>& list) {
   constexpr std::pair<Handle, const char*> kStates[] = {
       {Handle::stale, "a destroyed handle"},
       {Handle::foreign_bits, "a handle that no function returned"},
@@ -47,7 +47,7 @@ void add_bad_handles(const CallArguments& call, std::vector<Fault>& list) {
   }
 }
 
-void add_bad_extents(const CallArguments& call, std::vector<Fault>& list) {
+void add_bad_extents(const CallArguments& call, std::vector<Mistake>& list) {
   struct Extent {
     const char* rule;
     Shape dims;
@@ -112,8 +112,8 @@ Schema schema_of(const Description& description, CallArguments valid, const Fixe
   return made;
 }
 
-void append(std::vector<Fault>& faults, std::vector<Fault> more) {
-  std::ranges::move(more, std::back_inserter(faults));
+void append(std::vector<Mistake>& mistakes, std::vector<Mistake> more) {
+  std::ranges::move(more, std::back_inserter(mistakes));
 }
 
 const char* rule_name(Rule rule) {
@@ -137,40 +137,40 @@ std::string says_shape(const TensorArgument& tensor) {
   return tensor.name + " has shape " + list_text(tensor.dims);
 }
 
-Fault bad_call(Rule rule, std::string what, std::vector<Part> parts,
-               std::function<void(CallArguments&)> apply, std::vector<std::string> sentence) {
+Mistake bad_call(Rule rule, std::string what, std::vector<Part> parts,
+                 std::function<void(CallArguments&)> apply, std::vector<std::string> sentence) {
   return {rule, std::move(what), std::move(sentence), std::move(parts), std::move(apply)};
 }
-Fault bad_dtype(std::string what, size_t tensor, aclDataType dtype, std::vector<std::string> sentence) {
+Mistake bad_dtype(std::string what, size_t tensor, aclDataType dtype, std::vector<std::string> sentence) {
   return of_tensor(
       kDtypeRule, std::move(what), {Part::dtype, tensor}, [dtype](TensorArgument& t) { t.dtype = dtype; },
       std::move(sentence));
 }
-Fault bad_dims(std::string what, size_t tensor, Shape dims, std::vector<std::string> sentence) {
+Mistake bad_dims(std::string what, size_t tensor, Shape dims, std::vector<std::string> sentence) {
   return of_tensor(
       kShapeRule, std::move(what), {Part::dims, tensor},
       [dims = std::move(dims)](TensorArgument& t) { t.dims = dims; }, std::move(sentence));
 }
-Fault bad_number(Rule rule, std::string what, size_t number, int64_t value,
-                 std::vector<std::string> sentence) {
+Mistake bad_number(Rule rule, std::string what, size_t number, int64_t value,
+                   std::vector<std::string> sentence) {
   return bad_call(
       rule, std::move(what), {{Part::number, number}},
       [number, value](CallArguments& a) { a.numbers[number] = value; }, std::move(sentence));
 }
-Fault bad_layout(std::string what, std::string text, std::vector<std::string> sentence) {
+Mistake bad_layout(std::string what, std::string text, std::vector<std::string> sentence) {
   return bad_call(
       kAttributeRule, std::move(what), {{Part::layout, 0}},
       [text = std::move(text)](CallArguments& a) { a.layout = text; }, std::move(sentence));
 }
-Fault bad_array(std::string what, std::vector<int64_t> values, std::vector<std::string> sentence) {
+Mistake bad_array(std::string what, std::vector<int64_t> values, std::vector<std::string> sentence) {
   return bad_call(
       kArrayRule, std::move(what), {{Part::array, 0}},
       [values = std::move(values)](CallArguments& a) { a.array->values = values; }, std::move(sentence));
 }
 
-std::vector<Fault> all_faults(const Schema& test) {
+std::vector<Mistake> all_mistakes(const Schema& test) {
   const CallArguments& call = test.valid;
-  std::vector<Fault> list;
+  std::vector<Mistake> list;
   list.push_back(bad_call(kOutPointerRule, "workspaceSize pointer NULL", {{Part::workspace_pointer, 0}},
                           [](CallArguments& a) { a.has_workspace_pointer = false; },
                           {"workspaceSize is NULL"}));
@@ -198,8 +198,9 @@ std::vector<Fault> all_faults(const Schema& test) {
                              {call.tensors[k].name + " has shape " + list_text(call.tensors[k].dims),
                               "strides " + list_text(strides), "distinct"}));
   }
-  list.insert(list.end(), test.faults.begin(), test.faults.end());
-  std::stable_sort(list.begin(), list.end(), [](const Fault& a, const Fault& b) { return a.rule < b.rule; });
+  list.insert(list.end(), test.mistakes.begin(), test.mistakes.end());
+  std::stable_sort(list.begin(), list.end(),
+                   [](const Mistake& a, const Mistake& b) { return a.rule < b.rule; });
   return list;
 }
 

@@ -1,5 +1,5 @@
-// The validation of phase 1 as data: every fault with the rule that finds it. A room describes a valid call
-// and the faults of its own rules. The faults of the rules for every parameter are made from that
+// The validation of phase 1 as data: every mistake with the rule that finds it. A room describes a valid call
+// and the mistakes of its own rules. The mistakes of the rules for every parameter are made from that
 // description: pointers, handles, extents, formats and outputs that overlap themselves.
 #pragma once
 
@@ -33,7 +33,7 @@ const char* rule_name(Rule rule);
 // The code that a broken rule returns.
 constexpr int code_of(Rule rule) { return rule <= kRequiredRule ? kNull : kInvalid; }
 
-// The part of the call that a fault changes. Faults that share a part cannot be combined. Strides belong to
+// The part of the call that a mistake changes. Mistakes that share a part cannot be combined. Strides belong to
 // the dims.
 struct Part {
   enum Kind {
@@ -53,7 +53,7 @@ struct Part {
   bool operator==(const Part&) const = default;
 };
 
-struct Fault {
+struct Mistake {
   Rule rule = kOutPointerRule;
   std::string what;  // in the words of the operator's list of checks
   std::vector<std::string> sentence;
@@ -61,27 +61,27 @@ struct Fault {
   std::function<void(CallArguments&)> apply;
 };
 
-Fault bad_dtype(std::string what, size_t tensor, aclDataType dtype, std::vector<std::string> sentence);
-Fault bad_dims(std::string what, size_t tensor, Shape dims, std::vector<std::string> sentence);
-Fault bad_number(Rule rule, std::string what, size_t number, int64_t value,
-                 std::vector<std::string> sentence);
-Fault bad_layout(std::string what, std::string text, std::vector<std::string> sentence);
-Fault bad_array(std::string what, std::vector<int64_t> values, std::vector<std::string> sentence);
-// Any other fault that needs several changes at once.
-Fault bad_call(Rule rule, std::string what, std::vector<Part> parts,
-               std::function<void(CallArguments&)> apply, std::vector<std::string> sentence);
+Mistake bad_dtype(std::string what, size_t tensor, aclDataType dtype, std::vector<std::string> sentence);
+Mistake bad_dims(std::string what, size_t tensor, Shape dims, std::vector<std::string> sentence);
+Mistake bad_number(Rule rule, std::string what, size_t number, int64_t value,
+                   std::vector<std::string> sentence);
+Mistake bad_layout(std::string what, std::string text, std::vector<std::string> sentence);
+Mistake bad_array(std::string what, std::vector<int64_t> values, std::vector<std::string> sentence);
+// Any other mistake that needs several changes at once.
+Mistake bad_call(Rule rule, std::string what, std::vector<Part> parts,
+                 std::function<void(CallArguments&)> apply, std::vector<std::string> sentence);
 
 // One operator, or one form of its call, as data: the one description for the tests of its rejections, the
-// tables of (parameter x fault) and the fuzzers.
+// tables of (parameter x mistake) and the fuzzers.
 struct Schema {
   std::string function = {};  // the phase 1
   CallArguments valid;
   Phase1Call phase1;
   FixedFlags fixed = {};
   std::vector<std::string> number_names = {};
-  std::vector<size_t> attributes = {};  // the numbers that are attributes; others describe faults
-  std::vector<Fault> faults = {};       // of the operator's own rules; within a row in the order of finding
-  // The results of the rules of dtypes, shapes, attributes and host arrays for a call without other faults:
+  std::vector<size_t> attributes = {};  // the numbers that are attributes; others describe mistakes
+  std::vector<Mistake> mistakes = {};   // of the operator's own rules; within a row in the order of finding
+  // The results of the rules of dtypes, shapes, attributes and host arrays for a call without other mistakes:
   // a part of the error message that names the parameter, or an empty text. Written from the public header.
   // Any call may be passed.
   std::function<std::string(const CallArguments&)> refusal = {};
@@ -89,12 +89,12 @@ struct Schema {
   Outcome run(const CallArguments& arguments) const { return run_phase1(arguments, phase1); }
 };
 
-// Returns a schema without faults. `valid` has values only: names, roles and the call come from the
+// Returns a schema without mistakes. `valid` has values only: names, roles and the call come from the
 // description. An argument of a list is the only tensor of that list, named "grads[0]". Throws
 // std::logic_error if the values are not those of the parameters.
 Schema schema_of(const openaclnn_verify::Description& description, CallArguments valid,
                  const FixedFlags& fixed = {});
-void append(std::vector<Fault>& faults, std::vector<Fault> more);
+void append(std::vector<Mistake>& mistakes, std::vector<Mistake> more);
 
 // Shapes and strides in the form of error messages.
 std::string list_text(const Shape& values);
@@ -104,7 +104,7 @@ bool has_dtype(const TensorArgument& tensor, std::initializer_list<aclDataType> 
 std::string says_dtype(const TensorArgument& tensor);
 std::string says_shape(const TensorArgument& tensor);
 
-// Own and general faults in the order in which they must be found.
-std::vector<Fault> all_faults(const Schema& test);
+// Own and general mistakes in the order in which they must be found.
+std::vector<Mistake> all_mistakes(const Schema& test);
 
 }  // namespace openaclnn_test

@@ -1,5 +1,5 @@
-// Makes faults of phase 2 from the description of a call that runs, and loops over them.
-#include "support/phase2_faults.h"
+// Makes mistakes of phase 2 from the description of a call that runs, and loops over them.
+#include "support/phase2_mistakes.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -15,15 +15,15 @@ namespace openaclnn_test {
 
 namespace {
 
-struct LaunchFault {
+struct LaunchMistake {
   std::string what;
   int code;
   std::vector<std::string> sentence;
-  std::vector<std::string> parts;  // the parts that it changes: faults that share a part cannot be combined
+  std::vector<std::string> parts;  // the parts that it changes: mistakes that share a part cannot be combined
   std::function<void(LaunchArguments&)> apply;
 };
 
-void add_call_faults(std::vector<LaunchFault>& list) {
+void add_call_mistakes(std::vector<LaunchMistake>& list) {
   using Executor = LaunchArguments::Executor;
   const auto add = [&](const char* what, int code, const char* sentence, const char* part,
                        std::function<void(LaunchArguments&)> apply) {
@@ -43,7 +43,7 @@ void add_call_faults(std::vector<LaunchFault>& list) {
       [](LaunchArguments& a) { a.stream = reinterpret_cast<aclrtStream>(uintptr_t{0x123456789ABCDEF0}); });
 }
 
-void add_workspace_faults(uint64_t required, std::vector<LaunchFault>& list) {
+void add_workspace_mistakes(uint64_t required, std::vector<LaunchMistake>& list) {
   if (required == 0) return;
   const std::string needed = std::to_string(required) + " bytes are required";
   list.push_back(
@@ -59,7 +59,7 @@ void add_workspace_faults(uint64_t required, std::vector<LaunchFault>& list) {
   }
 }
 
-void add_address_faults(const Launch& launch, std::vector<LaunchFault>& list) {
+void add_address_mistakes(const Launch& launch, std::vector<LaunchMistake>& list) {
   for (size_t k = 0; k < launch.tensors.size(); ++k) {
     const LaunchTensor& t = launch.tensors[k];
     if (!t.is_accessed) continue;
@@ -84,7 +84,7 @@ void add_address_faults(const Launch& launch, std::vector<LaunchFault>& list) {
   }
 }
 
-void add_overlap_faults(const Launch& launch, uint64_t workspace_bytes, std::vector<LaunchFault>& list) {
+void add_overlap_mistakes(const Launch& launch, uint64_t workspace_bytes, std::vector<LaunchMistake>& list) {
   for (size_t out = 0; out < launch.tensors.size(); ++out) {
     const LaunchTensor& output = launch.tensors[out];
     if (output.role == Role::input || !output.is_accessed) continue;
@@ -129,16 +129,16 @@ void add_overlap_faults(const Launch& launch, uint64_t workspace_bytes, std::vec
   }
 }
 
-std::vector<LaunchFault> launch_faults(const Launch& launch, uint64_t workspace_bytes) {
-  std::vector<LaunchFault> list;
-  add_call_faults(list);
-  add_workspace_faults(workspace_bytes, list);
-  add_address_faults(launch, list);
-  add_overlap_faults(launch, workspace_bytes, list);
+std::vector<LaunchMistake> launch_mistakes(const Launch& launch, uint64_t workspace_bytes) {
+  std::vector<LaunchMistake> list;
+  add_call_mistakes(list);
+  add_workspace_mistakes(workspace_bytes, list);
+  add_address_mistakes(launch, list);
+  add_overlap_mistakes(launch, workspace_bytes, list);
   return list;
 }
 
-bool share_a_part(const LaunchFault& one, const LaunchFault& other) {
+bool share_a_part(const LaunchMistake& one, const LaunchMistake& other) {
   return std::find_first_of(one.parts.begin(), one.parts.end(), other.parts.begin(), other.parts.end()) !=
          one.parts.end();
 }
@@ -151,19 +151,19 @@ void print_once(const std::string& line) {
 
 }  // namespace
 
-int expect_launch_faults_in_order(const Launch& valid) {
+int expect_launch_mistakes_in_order(const Launch& valid) {
   const Launch launch = remembering(valid);
   const uint64_t required = required_workspace(launch);
   const GuardedBuffer workspace(required);
   const auto arguments = [&] {
     return valid_arguments(launch, required > 0 ? workspace.data() : nullptr, required);
   };
-  const std::vector<LaunchFault> list = launch_faults(launch, required);
-  for (const LaunchFault& fault : list) {
+  const std::vector<LaunchMistake> list = launch_mistakes(launch, required);
+  for (const LaunchMistake& mistake : list) {
     LaunchArguments spoiled = arguments();
-    fault.apply(spoiled);
-    EXPECT_TRUE(refused(launch, spoiled, fault.code, fault.sentence)) << fault.what;
-    print_once("  " + fault.what);
+    mistake.apply(spoiled);
+    EXPECT_TRUE(refused(launch, spoiled, mistake.code, mistake.sentence)) << mistake.what;
+    print_once("  " + mistake.what);
   }
   int pairs = 0;
   int wrong = 0;
@@ -180,9 +180,9 @@ int expect_launch_faults_in_order(const Launch& valid) {
     }
   }
   EXPECT_TRUE(workspace.margins_intact());
-  EXPECT_TRUE(succeeded(run_arguments(launch, arguments()))) << "the call without a fault";
-  print_once(std::string(launch.function) + ": " + std::to_string(list.size()) + " faults, " +
-             std::to_string(pairs) + " pairs of faults");
+  EXPECT_TRUE(succeeded(run_arguments(launch, arguments()))) << "the call without a mistake";
+  print_once(std::string(launch.function) + ": " + std::to_string(list.size()) + " mistakes, " +
+             std::to_string(pairs) + " pairs of mistakes");
   return pairs;
 }
 

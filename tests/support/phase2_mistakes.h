@@ -1,4 +1,4 @@
-// The checks of phase 2 as data: every fault in the order of the checks, made from the description of a
+// The checks of phase 2 as data: every mistake in the order of the checks, made from the description of a
 // call that runs, and the tests of all operators. tests/runtime tests a stream of another device and a
 // queue that fails.
 #pragma once
@@ -7,10 +7,10 @@
 
 namespace openaclnn_test {
 
-// Every fault alone has its code and error message, the earlier of two determines the result, nothing is
-// written, a planned executor is consumed, and the call itself works afterwards. Prints the tested faults.
+// Every mistake alone has its code and error message, the earlier of two determines the result, nothing is
+// written, a planned executor is consumed, and the call itself works afterwards. Prints the tested mistakes.
 // Returns the number of pairs.
-int expect_launch_faults_in_order(const Launch& launch);
+int expect_launch_mistakes_in_order(const Launch& launch);
 
 // Every distance from an aligned address that is not a multiple of the element size, for each accessed tensor.
 void expect_misaligned_data_refused(const Launch& launch);
