@@ -3,6 +3,7 @@ import ast
 import bisect
 import dataclasses
 import io
+import json
 import pathlib
 import re
 import sys
@@ -12,10 +13,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" 
 import pages  # noqa: E402
 
 C_SUFFIXES = {".h", ".c", ".cc", ".cu", ".cuh", ".def"}
+PYTHON_SUFFIXES = {".py", ".pyi"}
 HASH_SUFFIXES = {".sh", ".cmake"}
+OTHER_PAGES = ["docs/site/**/*.md", "tests/**/README.md", "examples/**/README.md", "examples/**/*.ipynb", "tools/**/README.md.in"]
 SKIPPED_FOLDERS = {"build", "dist", "__pycache__"}
 C_TOKEN = re.compile(r'(?P<line>//[^\n]*)|(?P<block>/\*.*?\*/)|R"(?P<tag>[^\s()\\]*)\((?P<raw>.*?)\)(?P=tag)"'
                      r'|"(?P<text>(?:\\.|[^"\\\n])*)"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+HASH_TOKEN = re.compile(r"(?P<comment>(?<![^\s;])#[^\n]*)|<<-?'?(?P<tag>[A-Z]+)'?\n(?P<here>.*?)\n(?P=tag)\n"
+                        r'|"(?P<text>(?:\\.|[^"\\])*)"|\'(?P<quote>[^\']*)\'|\\.', re.S)
 LINK = re.compile(r"(!?\[)((?:[^\[\]]|\[[^\]]*\])*)(\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*\))")
 CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.S)
 NOT_PROSE = re.compile(r"<!--.*?-->|<[^<>\n]{1,80}>", re.S)
@@ -121,7 +126,7 @@ def of_c(path, text):
         comment.clear()
 
     def end_message():
-        if message and len(re.findall(r"[A-Za-z]{2,}", " ".join(part for _, part in message))) > 2:
+        if is_message(" ".join(part for _, part in message)):
             found.append(Piece(path, "message", list(message)))
         message.clear()
 
@@ -152,20 +157,45 @@ def of_c(path, text):
     return found
 
 
-def of_hash(path, text):
-    """Returns the comments of a shell script or CMake file that stand alone on their lines."""
-    found, comment = [], []
-    for number, line in enumerate(text.split("\n") + [""], 1):
-        if line.lstrip().startswith("#") and not line.startswith("#!"):
-            comment.append((number, line.lstrip()[1:]))
-        elif comment:
-            found += split(path, "comment", comment)
-            comment = []
+def is_message(text):
+    """Tells whether a string has several words, so that it is prose and not a name."""
+    return len(re.findall(r"[A-Za-z]{2,}", text)) > 2
+
+
+def of_help(path, lines):
+    """Splits the help of a program into pieces: a blank line, or one that isn't indented further than the first, ends one."""
+    found, piece = [], []
+    for number, line in [*lines, (0, "")]:
+        if piece and (not line.strip() or blanks_before(line) <= blanks_before(piece[0][1])):
+            found.append(Piece(path, "message", piece))
+            piece = []
+        if line.strip():
+            piece.append((number, line))
     return found
 
 
+def of_hash(path, text):
+    """Returns the comments of a shell script or CMake file that stand alone on their lines, its help and its strings of several words."""
+    starts = [0] + [match.end() for match in re.finditer("\n", text)]
+    found, comment = [], []
+    for match in HASH_TOKEN.finditer(text):
+        number = bisect.bisect_right(starts, match.start())
+        if match["comment"] is not None:
+            alone = not text[starts[number - 1]:match.start()].strip() and not match["comment"].startswith("#!")
+            if comment and (not alone or comment[-1][0] != number - 1):
+                found += split(path, "comment", comment)
+                comment = []
+            if alone:
+                comment.append((number, match["comment"][1:]))
+        elif match["here"] is not None:
+            found += of_help(path, [(number + 1 + at, line) for at, line in enumerate(match["here"].split("\n"))])
+        elif is_message(said := match["text"] or match["quote"] or ""):
+            found.append(Piece(path, "message", [(number + at, line.replace("\\n", "  ")) for at, line in enumerate(said.split("\n"))]))
+    return found + split(path, "comment", comment)
+
+
 def of_python(path, text):
-    """Returns the comments and docstrings of a Python source, the help of its options and the texts of its exceptions."""
+    """Returns the comments and docstrings of a Python source, and its strings of several words."""
     found, comment = [], []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT and not token.string.startswith("#!"):
@@ -175,25 +205,49 @@ def of_python(path, text):
                 comment = []
             comment.append((number, token.string.lstrip("#")))
     found += split(path, "comment", comment)
-    for node in ast.walk(ast.parse(text)):
+    tree = ast.parse(text)
+    inner = set()  # docstrings, and parts of f-strings
+    for node in ast.walk(tree):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
             first = node.body[0]
+            inner.add(first.value)
             lines = [(first.lineno + at, line) for at, line in enumerate(first.value.value.split("\n"))]
             found += split(path, "comment", [lines[0], *((number, line[first.col_offset:]) for number, line in lines[1:])])
-        said = [node] if isinstance(node, ast.Raise) else [node.value] if isinstance(node, ast.keyword) and node.arg == "help" else []
-        for part in (part for top in said for part in ast.walk(top)):
-            if isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value.count(" ") > 1:
-                found.append(Piece(path, "message", [(part.lineno, part.value.replace("\n", " "))]))
+    for node in ast.walk(tree):
+        said = None
+        if isinstance(node, ast.JoinedStr):
+            said = "".join(part.value if isinstance(part, ast.Constant) else "value" for part in node.values)
+            inner.update(node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in inner:
+            said = node.value
+        if said and is_message(said):
+            found += split(path, "message", [(min(node.lineno + at, node.end_lineno), line) for at, line in enumerate(said.split("\n"))])
+    return found
+
+
+def of_notebook(path, text):
+    """Returns the pieces of the pages and of the code in a notebook."""
+    found, lines, at = [], text.split("\n"), 0
+    for cell in json.loads(text)["cells"]:
+        numbers = []
+        for line in cell["source"]:
+            at = next(number for number in range(at, len(lines)) if lines[number].strip().rstrip(",") == json.dumps(line, ensure_ascii=False)) + 1
+            numbers.append(at)
+        body = re.sub(r"^[%!]", "# ", "".join(cell["source"]), flags=re.M)
+        for piece in of_page(path, body) if cell["cell_type"] == "markdown" else of_python(path, body):
+            piece.lines = [(numbers[min(number, len(numbers)) - 1], said) for number, said in piece.lines]
+            found.append(piece)
     return found
 
 
 def of_source(path, text):
-    suffix = pathlib.PurePosixPath(path).suffix
+    path_of_kind = path.removesuffix(".in")
+    suffix = pathlib.PurePosixPath(path_of_kind).suffix
     if suffix in C_SUFFIXES:
         return of_c(path, text)
-    if suffix == ".py" or text.startswith("#!/usr/bin/env python"):
+    if suffix in PYTHON_SUFFIXES or text.startswith("#!/usr/bin/env python"):
         return of_python(path, text)
-    if suffix in HASH_SUFFIXES or path.endswith("CMakeLists.txt") or text.startswith("#!"):
+    if suffix in HASH_SUFFIXES or path_of_kind.endswith("CMakeLists.txt") or text.startswith("#!"):
         return of_hash(path, text)
     return []
 
@@ -207,7 +261,9 @@ def text_of(path):
 
 
 def page_names(root):
-    return [page for page in pages.pages(root) if (root / page).is_file()]
+    """Returns all pages, with those that the other tests of pages don't read."""
+    more = [page.relative_to(root).as_posix() for pattern in OTHER_PAGES for page in root.glob(pattern)]
+    return sorted({page for page in [*pages.pages(root), *more] if (root / page).is_file()})
 
 
 def source_names(root, folders):

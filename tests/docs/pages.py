@@ -13,7 +13,7 @@ import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[\w+-]*)\s*$")
+FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[\w+-]*)(?:\{[\w-]+\}.*)?\s*$")
 COMMENT = re.compile(r"<!--\s*(?P<kind>not run|needs|file):\s*(?P<text>.*?)\s*-->", re.S)
 BEFORE = re.compile(r"((?:<!--(?:(?!-->).)*-->\s*)+)\Z", re.S)
 CODE = {"c", "cpp", "python", "sh", "cmake", "console"}

@@ -1,6 +1,7 @@
 # Gives each rule of tools/check_language a text that it must find and one that it must not find.
 import importlib.machinery
 import importlib.util
+import json
 import pathlib
 import shutil
 import subprocess
@@ -97,15 +98,35 @@ class Sources(unittest.TestCase):
 
     def test_python(self):
         text = ('# A file is no folder.\n"""What it does is good."""\nx = "is no file at all"\n\n\ndef f():\n    """Fine.\n\n    What is x.\n    """\n'
-                '    raise ValueError(f"{x} is no number")\n\n\nadd(help="it is no file")\n')
-        self.assertEqual(sorted(self.lines("a.py", text)), [(1, "no-noun"), (2, "free-relative"), (9, "free-relative"), (11, "no-noun"), (14, "no-noun")])
+                '    raise ValueError(f"{x} is no {x}")\n\n\nadd(help="it is no file")\nprint("a"\n      "b is no file")\ny = "what_is no_file"\n')
+        wanted = [(1, "no-noun"), (2, "free-relative"), (3, "no-noun"), (9, "free-relative"), (11, "no-noun"), (14, "no-noun"), (15, "no-noun")]
+        self.assertEqual(sorted(self.lines("a.py", text)), wanted)
         self.assertEqual(self.lines("tool", "#!/usr/bin/env python3\n# It is no tool.\n"), [(2, "no-noun")])
+        self.assertEqual(self.lines("a.pyi", 'def f() -> None:\n    """It is no tool."""\n'), [(2, "no-noun")])
 
     def test_shell_and_cmake(self):
-        text = "#!/bin/sh\n# It is\n# no file.\necho it is no file\n"
+        text = ("#!/bin/sh\n# It is\n# no file.\necho it is no file  # it is no comment\nfail 2 \"it is no file\"\nsay 'it is\nno file'\n"
+                "case $# in 0) echo \"no file\" ;; esac\n")
         for name in ("a.sh", "a.cmake", "CMakeLists.txt", "dev"):
-            self.assertEqual(self.lines(name, text), [(2, "no-noun")])
+            self.assertEqual(self.lines(name, text), [(2, "no-noun"), (5, "no-noun"), (6, "no-noun")])
         self.assertEqual(self.lines("a.txt", "# It is no file.\n"), [])
+        self.assertEqual(self.lines("CMakeLists.txt", 'message(STATUS "\\"x\\" is no file")\noption(A "It is no file" ON)\n'), [(1, "no-noun"), (2, "no-noun")])
+
+    def test_help_of_shell_scripts(self):
+        text = "#!/bin/sh\ncat <<'HELP'\nusage: a\n\n  one    What it does\n         is fine\n  two    this is\n         no file\nHELP\n# It is no file.\n"
+        self.assertEqual(self.lines("dev", text), [(7, "no-noun"), (10, "no-noun")])
+        self.assertEqual([piece.lines[0][0] for piece in prose.of_source("dev", text)], [3, 5, 7, 10])
+
+    def test_templates(self):
+        self.assertEqual(self.lines("a.h.in", "// It is no file.\n"), [(1, "no-noun")])
+        self.assertEqual(self.lines("a.cmake.in", "# It is no file.\n"), [(1, "no-noun")])
+
+    def test_notebooks(self):
+        cells = [{"cell_type": "markdown", "source": ["# A\n", "\n", "What is x.\n", "It is “no” tool."]},
+                 {"cell_type": "code", "source": ["%pip install it\n", "# It is\n", "# no tool.\n", "print('it is no tool')"]}]
+        text = json.dumps({"cells": cells}, indent=1, ensure_ascii=False)
+        found = [(text.split("\n")[one.line - 1].strip(), one.rule) for one in language.check_page("a.ipynb", text)]
+        self.assertEqual(found, [('"What is x.\\n",', "free-relative"), ('"# It is\\n",', "no-noun"), ('"print(\'it is no tool\')"', "no-noun")])
 
 
 class Trees(unittest.TestCase):
@@ -145,6 +166,12 @@ class Trees(unittest.TestCase):
         root = TOOLS.parent
         self.assertEqual([folder for folders in language.SCOPES.values() for folder in folders if not (root / folder).exists()], [])
 
+    def test_pages_of_all_folders(self):
+        for name in ("docs/site/c/a.md", "tests/cuda/README.md", "examples/train/data/README.md", "tools/room_template/README.md.in"):
+            self.write(name, "It is no file.\n")
+        found = self.check()[0]
+        self.assertEqual(len(found), 4, found)
+
     def test_exceptions(self):
         self.write("a.md", "It is no file.\n\nIt is no folder.\n")
         self.write("tools/language_exceptions.txt", "# why\na.*: no-noun: is no file: a reason\nb.md: no-noun: *: another reason\n")
@@ -152,6 +179,8 @@ class Trees(unittest.TestCase):
         self.assertEqual(len(found), 1, found)
         self.assertIn("a.md:3:", found[0])
         self.assertIn("note: nothing needs this line of tools/language_exceptions.txt any more: b.md: no-noun: *", printed)
+        self.write("tools/language_exceptions.txt", "a.md: *: *: a reason\n")
+        self.assertEqual(self.check()[0], [])
         for wrong in ("a.md: no-noun: no reason\n", "a.md: no-rule: *: a reason\n"):
             self.write("tools/language_exceptions.txt", wrong)
             with self.assertRaises(SystemExit):
