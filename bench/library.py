@@ -53,7 +53,7 @@ class Library:
             c = ctypes.CDLL(str(path))
             c.bench_workloads.restype = ctypes.c_int
         except (OSError, AttributeError) as error:
-            raise SystemExit(f"--library: {path} is no libopenaclnn_bench.so: {error}") from None
+            raise SystemExit(f"--library: {path} isn't a libopenaclnn_bench.so: {error}") from None
         c.bench_describe.argtypes, c.bench_describe.restype = [ctypes.c_int], ctypes.c_char_p
         c.bench_open.argtypes, c.bench_open.restype = [ctypes.c_int], ctypes.c_void_p
         c.bench_run.argtypes, c.bench_run.restype = [ctypes.c_void_p, ctypes.c_int, ctypes.c_int], ctypes.c_double

@@ -96,7 +96,7 @@ def read_json(path):
     with open(path, encoding="utf-8") as file:
         content = json.load(file)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise ValueError(f"{path} is no result of ./dev bench --json in format {FORMAT}")
+        raise ValueError(f"{path} isn't a result of ./dev bench --json in format {FORMAT}")
     return content["records"]
 
 

@@ -319,7 +319,7 @@ class CommandLine(unittest.TestCase):
 
     def test_other_libraries_are_refused(self):
         for path, words in (("/nowhere/lib.so", "cannot open"), (ctypes.util.find_library("m"), "bench_workloads")):
-            with self.assertRaisesRegex(SystemExit, f"--library: .* is no libopenaclnn_bench.so: .*{words}"):
+            with self.assertRaisesRegex(SystemExit, f"--library: .* isn't a libopenaclnn_bench.so: .*{words}"):
                 self.run_bench("--library", path)
 
     def test_against(self):
@@ -337,7 +337,7 @@ class CommandLine(unittest.TestCase):
         other.write_text("[]")
         status, text = self.run_bench("--against", str(other))
         self.assertEqual(status, 2)
-        self.assertRegex(text, r"^bench: .*other\.json is no result of")
+        self.assertRegex(text, r"^bench: .*other\.json isn't a result of")
 
     def test_csv_has_a_line_for_each_contestant(self):
         path = self.folder / "out.csv"

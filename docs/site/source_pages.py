@@ -21,7 +21,7 @@ def link_sources(app, doctree, docname):
 
 
 def forget_downloads(app, env):
-    """Keeps the builder from copying the files too."""
+    """Keeps the builder from also copying the files."""
     env.linked_sources = set()
     env.dlfiles.clear()
 

@@ -19,7 +19,7 @@ expect() {
   local problem=
   [ "$code" -eq 2 ] || problem="exit code $code instead of 2"
   [ "$(wc -l <"$log"/err)" -eq 1 ] || problem+=", stderr is not one line"
-  grep -qF -- "$words" "$log"/err || problem+=", '$words' is not in the sentence"
+  grep -qF -- "$words" "$log"/err || problem+=", '$words' is not in the message"
   [ ! -s "$log"/out ] || problem+=", stdout is not empty"
   [ "$before" = "$after" ] || problem+=", something was written"
   if [ -z "$problem" ]; then

@@ -1,5 +1,5 @@
 # The commands of `python -m openaclnn`; further ones are those of the program openaclnn, if it is installed.
-"""Prints what the package knows about itself, its operators and its codes."""
+"""Prints the version, build, operators and status codes of the package."""
 from __future__ import annotations
 
 import argparse
@@ -98,7 +98,7 @@ def main(words: list[str] | None = None) -> int:
     if words and words[0] in _OF_THE_PROGRAM:
         return _run_program(words)
     parser = argparse.ArgumentParser(
-        prog="python -m openaclnn", description="What the package knows about itself, its operators and its codes.",
+        prog="python -m openaclnn", description="Shows the package's version, build, operators and status codes.",
         epilog=f"The commands {', '.join(_OF_THE_PROGRAM)} are those of the program openaclnn, if it is in PATH.")
     parser.add_argument("--version", action="version", version=f"openaclnn {openaclnn.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)

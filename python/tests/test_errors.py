@@ -58,7 +58,7 @@ def test_an_index_out_of_range_is_an_index_error():
     openaclnn.embedding(table, np.array([0, 1]))  # no error remains
 
 
-def test_sentences_name_arguments_of_python():
+def test_messages_name_arguments_of_python():
     """The operators' error messages contain no C names of arguments or functions."""
     f, i = np.float32, np.int64
     z, table, tokens, weight = np.zeros(3, f), np.zeros((3, 2), f), np.zeros((6, 1, 2), f), np.zeros((2, 1), f)

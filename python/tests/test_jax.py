@@ -85,7 +85,7 @@ def test_state_that_is_not_donated_is_copied():
         same(array, kept)
 
 
-def test_errors_carry_the_sentence():
+def test_errors_carry_the_message():
     with pytest.raises(Exception, match=r"indices\[0\] = 9 is outside \[0, 7\)"):
         jax.block_until_ready(oj.embedding(values((7, 4)), jnp.array([9])))
     with pytest.raises(Exception) as caught:
@@ -152,7 +152,7 @@ def test_compression_without_windows_is_empty():
         jax.jit(lambda ends: oj.nsa_compress(tokens, weight, 4, 2, actual_seq_len=ends))(jnp.array([3]))
 
 
-@pytest.mark.parametrize("change, error, sentence", [
+@pytest.mark.parametrize("change, error, message", [
     ({"group_idx": [4, 2]}, IndexError, r"group_idx\[1\] = 2: group 1 would end at row 2; it must end in \[4, 5\]"),
     ({"group_idx": [4, 9]}, IndexError, r"must end in \[4, 5\]"),
     ({"group_idx": [4, -2], "group_idx_type": 1}, IndexError, "would end at row 2"),
@@ -167,14 +167,14 @@ def test_compression_without_windows_is_empty():
     ({"x": np.ones((1, 5, 3), np.float32)}, ValueError, "x has shape"),
     ({"x": np.ones((5, 3), np.int32)}, TypeError, "x has dtype int32; it must be one of float32"),
 ])
-def test_refused_groups(change, error, sentence):
+def test_refused_groups(change, error, message):
     arguments = {"x": values((5, 3)), "bias": values((2, 3)), "group_idx": [2, 4], "group_idx_type": 0, **change}
     if isinstance(arguments["group_idx"], list):
         arguments["group_idx"] = jnp.asarray(arguments["group_idx"])
-    with pytest.raises(error, match=sentence):
+    with pytest.raises(error, match=message):
         oj.grouped_bias_add(**arguments)
     if error is not IndexError and not {"bias", "x"} & set(change):
-        with pytest.raises(error, match=sentence):
+        with pytest.raises(error, match=message):
             oj.grouped_bias_add_grad(arguments["x"], arguments["group_idx"], arguments["group_idx_type"])
 
 

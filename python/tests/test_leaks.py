@@ -45,7 +45,7 @@ before, references = resident(), [sys.getrefcount(array) for array in (table, in
 calls(3000)
 gc.collect()
 assert references == [sys.getrefcount(array) for array in (table, indices, *states, tokens)], "references are leaked"
-assert resident() - before < 2 << 20, f"{resident() - before} bytes are leaked in 36000 calls"
+assert resident() - before < 2 << 20, f"{resident() - before} bytes are leaked in 36,000 calls"
 print("clean")
 """
 

@@ -218,7 +218,7 @@ openaclnn.nsa_compress_with_cache_(table, table, table, table, 2, 1, None)
 openaclnn.apply_fused_ema_adam_(table, table, table, table, "average", 1)
 openaclnn.apply_fused_ema_adam_(table, table, table, table, [1.0], 1)
 openaclnn.embeding(table, found)
-openaclnn.AclnnError("161002", "NAME", "sentence")
+openaclnn.AclnnError("161002", "NAME", "message")
 '''
 WITH_TORCH = '''
 import torch

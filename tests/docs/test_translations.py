@@ -74,7 +74,7 @@ class Translations(unittest.TestCase):
         shutil.copy(self.root / "README.zh-CN.md", self.root / "docs" / "zh" / "gone.md")
         code, told = self.check()
         self.assertEqual(code, 1)
-        self.assertIn("docs/zh/gone.md translates docs/gone.md, which is not there", told)
+        self.assertIn("docs/zh/gone.md translates docs/gone.md, which doesn't exist", told)
 
 
 class ThisTree(unittest.TestCase):

@@ -99,10 +99,10 @@ class CheckLayers(TreeTest):
         self.expect("include/acl/b.h", "#include <vector>\n", "neither public")
 
     def test_unknown_quoted_header(self):
-        self.expect("src/base/a.h", '#include "hwy/highway.h"\n', "is no file of")
+        self.expect("src/base/a.h", '#include "hwy/highway.h"\n', "is not a file of")
 
     def test_unknown_layer(self):
-        self.expect("src/misc/a.h", "", "is no layer")
+        self.expect("src/misc/a.h", "", "isn't a layer")
 
     def test_kernel_may_not_include_the_runtime(self):
         for kernel in ("cpu.cc", "cuda.cu"):
@@ -357,7 +357,7 @@ class CheckObjects(TreeTest):
 
     def test_namespace_of_another_set_leaks(self):
         self.expect("avx512", self.KERNEL.replace("return 0", "return f()").replace("int run", "inline int f() { return 1; } int run"),
-                    "weak symbol outside isa_avx512", "run_sum(void const*, openaclnn::TaskIo const&), which is no kernel run_<room>() of isa_avx512")
+                    "weak symbol outside isa_avx512", "run_sum(void const*, openaclnn::TaskIo const&), which isn't a kernel run_<room>() of isa_avx512")
 
     def test_two_kernels_or_none(self):
         self.expect("avx2", self.KERNEL + self.KERNEL.replace("run_sum", "run_mean"), "exports 2 symbols; one kernel is expected")

@@ -11,7 +11,7 @@ Limits: failures of munmap, mprotect and of kernel resources beyond these, and g
 """
 from workshop import Result
 
-GOAL = "100 % of at least 18000 points survived, 0 leaks (--fast: 4500)"
+GOAL = "100 % of at least 18,000 points survived, 0 leaks (--fast: 4500)"
 FAST = True
 
 

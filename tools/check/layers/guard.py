@@ -6,7 +6,7 @@ rooms, their layouts and the random properties, with OPENACLNN_ALLOCATOR=guard a
 """
 from workshop import Result
 
-GOAL = "0 accesses outside in at least 30000 guarded blocks (--fast: 10000)"
+GOAL = "0 accesses outside in at least 30,000 guarded blocks (--fast: 10,000)"
 FAST = True
 
 

@@ -10,7 +10,7 @@ import re
 from layers.siblings import read_rooms
 from workshop import Result
 
-GOAL = "100 % of at least 9000 cells, at least 20000 pairs of mistakes in order"
+GOAL = "100 % of at least 9,000 cells, at least 20,000 pairs of mistakes in order"
 FAST = True
 
 
