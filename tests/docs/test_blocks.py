@@ -3,16 +3,14 @@
 """usage: test_blocks.py BUILD_FOLDER [--demo]
 
 C and C++ blocks are compiled as C99 or C++11 with warnings as errors. Blocks with a main are run, and must print the text block that follows. Other
-blocks declare everything they use, or only use functions of the headers. Commands run in a separate folder. There ./dev only checks whether its
-arguments are valid, because this test is a part of it. If a page shows commands with their output, each shown line must be the start of a printed
+blocks declare everything they use, or only use functions of the headers. The commands of a page run from top to bottom in one separate folder, so
+they may use files of earlier ones. There ./dev only checks whether its arguments are valid, because this test is a part of it. If a page shows commands with their output, each shown line must be the start of a printed
 line. Blocks that train with the demo, which takes long to build, are a separate test (--demo).
 """
-import json
 import os
 import pathlib
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
@@ -51,20 +49,13 @@ int main() {
 """
 
 
-def write_npy(path, shape, values, code="<f4"):
-    header = f"{{'descr': '{code}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
-    header = header.ljust(117) + "\n"
-    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() +
-                     struct.pack(f"<{len(values)}{'f' if code == '<f4' else 'q'}", *values))
-
-
 def make_needed(name, folder):
     """Makes a file or folder that a page names and a reader would have."""
     installed = pages.ROOT / "tests" / "install"
     if name == "my_program":  # a project written for CANN
         shutil.copy(installed / "host_program.cc", folder)
         settings = (installed / "cann_cmake" / "CMakeLists.txt").read_text().replace("host_program ", "my_program ")
-        (folder / name).mkdir()
+        (folder / name).mkdir(exist_ok=True)
         (folder / name / "CMakeLists.txt").write_text(settings)
     elif name == "Makefile":  # of a CANN sample
         shutil.copy(installed / "cann_sample" / "Makefile", folder)
@@ -72,30 +63,21 @@ def make_needed(name, folder):
         shutil.copy(installed / "host_program.cc", folder / name)
     elif name == "other.cc":
         (folder / name).write_text(OTHER_PROGRAM)
-    elif name == "table.npy":
-        write_npy(folder / name, (4, 2), [0, 1, 10, 11, 20, 21, 30, 31])
-    elif name == "ids.npy":
-        write_npy(folder / name, (3,), [2, 0, 3], "<i8")
-    elif name == "model.safetensors":
-        header = json.dumps({"wte.weight": {"dtype": "F32", "shape": [4, 2], "data_offsets": [0, 32]}}).encode()
-        (folder / name).write_bytes(struct.pack("<Q", len(header)) + header + struct.pack("<8f", *range(8)))
-    elif name.endswith(".npy"):
-        write_npy(folder / name, (3,), [0.5, 0.25, 2.0])
     else:
         raise ValueError(f"no test knows how to make {name}")
 
 
-def reader_folder(folder, needs, kept):
-    """The environment of a reader: headers and a finished build, files of the page, and the programs on the path."""
+def make_reader_folder(folder):
+    """Makes what a reader has in a clone after the build: headers, the build and ./dev."""
     shutil.copytree(pages.ROOT / "include", folder / "include")  # a copy, so that no command of a page can change the tree
     (folder / "build").mkdir()
     (folder / "build" / "release").symlink_to(BUILD)
     (folder / "dev").write_text(DEV)
     (folder / "dev").chmod(0o755)
-    for name, text in kept.items():
-        (folder / name).write_text(text)
-    for name in needs.split():
-        make_needed(name, folder)
+
+
+def as_reader(folder):
+    """Returns how a command runs in a reader's folder, with the programs on the path."""
     settings = {key: value for key, value in os.environ.items() if not key.startswith("OPENACLNN_")}
     settings["HOME"] = str(folder)
     settings["PATH"] = f"{BUILD / 'bin'}:{settings['PATH']}"
@@ -111,10 +93,11 @@ def as_program(block):
 
 
 class Blocks(unittest.TestCase):
-    def setUp(self):
+    def begin_page(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
+        make_reader_folder(self.folder)
 
     def run_it(self, block, command, **how):
         done = subprocess.run(command, **how)
@@ -132,14 +115,13 @@ class Blocks(unittest.TestCase):
         if following is not None:
             self.assertEqual(printed, following.text, f"{block} does not print what {following} says")
 
-    def try_sh(self, block, kept):
-        how = reader_folder(self.folder, block.says.get("needs", ""), kept)
-        self.run_it(block, ["bash", "-euo", "pipefail", "-c", block.text], **how)
+    def try_sh(self, block):
+        self.run_it(block, ["bash", "-euo", "pipefail", "-c", block.text], **as_reader(self.folder))
 
-    def try_console(self, block, kept):
-        how = reader_folder(self.folder, block.says.get("needs", ""), kept)
+    def try_console(self, block):
+        how = as_reader(self.folder)
         for part in re.split(r"^\$ ", block.text, flags=re.M)[1:]:
-            command, _, wanted = part.partition("\n")
+            command, wanted = re.fullmatch(r"((?:[^\n]*\\\n)*[^\n]*)\n(.*)", part, re.S).groups()
             lines = [line for line in wanted.splitlines() if line.split()]
             done = subprocess.run(["bash", "-c", command], **how)
             fails = bool(lines) and bool(re.search(r"\[\d{6} \w+\]$", lines[-1]))
@@ -151,12 +133,15 @@ class Blocks(unittest.TestCase):
     def test_pages(self):
         done, left = 0, []
         for page in pages.pages():
-            kept, found = {}, pages.blocks(page)
+            found = pages.blocks(page)
+            self.begin_page()
             for block, following in zip(found, [*found[1:], None]):
                 if block.language not in pages.CODE:
                     continue
                 if "file" in block.says:
-                    kept[block.says["file"]] = block.text
+                    (self.folder / block.says["file"]).write_text(block.text)
+                for name in block.says.get("needs", "").split():
+                    make_needed(name, self.folder)
                 if "not run" in block.says:
                     left.append(f"{block}: {block.says['not run']}")
                 elif bool(re.search(r"openaclnn-train|dev demo", block.text)) != ONLY_DEMO:
@@ -166,13 +151,12 @@ class Blocks(unittest.TestCase):
                 else:
                     output = following if following and following.language == "text" and "main(" in block.text else None
                     with self.subTest(str(block)):
-                        self.setUp()
                         if block.language in ("c", "cpp"):
                             self.try_c(block, output)
                         elif block.language == "sh":
-                            self.try_sh(block, kept)
+                            self.try_sh(block)
                         elif block.language == "console":
-                            self.try_console(block, kept)
+                            self.try_console(block)
                         else:
                             self.fail(f"{block} is tried by nothing and does not say why")
                     done += 1
@@ -209,7 +193,8 @@ class Reading(unittest.TestCase):
 
     def test_the_stand_in_of_dev_knows_verbs_and_options(self):
         with tempfile.TemporaryDirectory() as name:
-            how = reader_folder(pathlib.Path(name), "", {})
+            make_reader_folder(pathlib.Path(name))
+            how = as_reader(pathlib.Path(name))
             for words, code in (("build", 0), ("test --fast", 0), ("fly", 1), ("test --fly", 1)):
                 self.assertEqual(subprocess.run(["./dev", *words.split()], **how).returncode, code, words)
 
