@@ -73,15 +73,15 @@ nb::dict inspect(nb::handle object) {
 }
 
 constexpr const char* kSynchronizeDoc =
-    R"(Waits for all work of this package on GPUs.
+    R"(Waits for all work of this package on GPUs, which are experimental, not run on hardware.
 
-With OPENACLNN_DEVICE=cuda the functions return when their work is in the stream of the arrays' library;
-with the CPU they return when it is done, and there is nothing to wait for.
+With OPENACLNN_DEVICE=cuda, functions return when their work is in the stream of the arrays' library.
+On the CPU they return when the work is done, so this function returns at once.
 
 Raises
 ------
 AclnnIndexError (an IndexError) : bad data that an operator found since the last call, such as an index
-    outside a table. AclnnError : the GPU failed.)";
+    outside a table. AclnnError : the GPU (experimental, not run on hardware) failed.)";
 
 void release_memory() {
   int code = 0;
@@ -95,12 +95,12 @@ void release_memory() {
 constexpr const char* kReleaseMemoryDoc =
     R"(Returns memory that the library keeps for its next calls to the system.
 
-That is scratch memory of earlier calls, and memory that pyACL's functions freed. Arrays belong to their own
-libraries, which have functions of their own, such as torch.cuda.empty_cache().
+It keeps scratch memory of earlier calls, and memory that pyACL's functions freed. Arrays belong to their own
+libraries, which have their own functions, such as torch.cuda.empty_cache().
 
 Raises
 ------
-AclnnError : the GPU failed.)";
+AclnnError : the GPU (experimental, not run on hardware) failed.)";
 
 }  // namespace
 

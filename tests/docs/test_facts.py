@@ -158,7 +158,7 @@ class Facts(unittest.TestCase):
         self.assertEqual((len(accepted), len(refused)), (9, 11))
         for page in [page for page in TEXTS if page.startswith("src/ops/")]:
             with self.subTest(page):
-                yes, no = re.search(r"^Formats: (.*?) are accepted (.*?) are refused", TEXTS[page], re.M | re.S).groups()
+                yes, no = re.search(r"^Formats: (.*?) are accepted (.*?) are rejected", TEXTS[page], re.M | re.S).groups()
                 self.assertEqual(re.findall(r"\b[A-Z]\w+", yes), accepted)
                 self.assertEqual(sorted(re.findall(r"\b[A-Z][A-Z0-9]+\w*", no)), sorted(refused))
 
