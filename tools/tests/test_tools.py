@@ -1,5 +1,6 @@
 # Runs the checks of tools/ on small trees that break one rule each, and on clean ones.
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -296,6 +297,28 @@ class NewOp(unittest.TestCase):
         self.assertEqual(symbols, sorted(symbols))
         for path, text in self.files().items():
             self.assertNotRegex(text, rb"@[Nn][Aa][Mm][Ee]@", path)
+
+    def test_its_page_has_the_form_of_the_other_pages(self):
+        self.new_op("tested_copy")
+        written = (self.root / "src/ops/tested_copy/README.md").read_text()
+        for name in ("embedding", "apply_fused_ema_adam"):
+            page = (self.root / "src/ops" / name / "README.md").read_text()
+            optional = {"### Faults", "### Workspace"}
+            self.assertEqual([line for line in re.findall(r"^##+ .*", page, re.M) if line not in optional], re.findall(r"^##+ .*", written, re.M))
+            self.assertLessEqual(set(re.findall(r"^\|.*\|\n\|---", written, re.M)), set(re.findall(r"^\|.*\|\n\|---", page, re.M)))
+            for begin in ("# ", "Header: ", "From Python:", "In C, ", "Formats: "):
+                self.assertRegex(page, f"(?m)^{re.escape(begin)}")
+                self.assertRegex(written, f"(?m)^{re.escape(begin)}")
+        self.assertTrue(written.startswith("# TestedCopy\n"))
+
+    @unittest.skipUnless(shutil.which("g++"), "needs g++")
+    def test_the_example_of_its_page_compiles(self):
+        self.new_op("tested_copy")
+        program = re.search(r"```c\n(.*?)```", (self.root / "src/ops/tested_copy/README.md").read_text(), re.S)[1]
+        (self.root / "example.c").write_text(program)
+        flags = ["-std=c99", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{self.root}/include"]
+        result = subprocess.run(["gcc", *flags, str(self.root / "example.c")], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_the_scaffold_follows_the_rules(self):
         self.new_op("tested_copy")
