@@ -118,6 +118,12 @@ def other_versions(texts, version):
     return {name: found for name, found in stated.items() if set(found) != {version}}
 
 
+def missing_examples(page, text):
+    """Returns the languages in which a page of an operator has no example that tests run: Python, and C with a main."""
+    run = [block for block in pages.blocks(page, text) if "not run" not in block.says]
+    return {"python", "c"} - {block.language for block in run if block.language == "python" or "int main(" in block.text}
+
+
 class Facts(unittest.TestCase):
     def test_the_version_is_the_same_everywhere(self):
         version = re.search(r"^project\(openaclnn VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
@@ -149,6 +155,15 @@ class Facts(unittest.TestCase):
                         self.assertEqual(unnamed_parameters(TEXTS[page_of(room)], prototype), [])
         self.assertGreaterEqual(seen, len(operators))
         self.assertEqual(unnamed_parameters("a … c, x", "f(int a,int b,int c,int xOptional,int y);"), ["y"])
+
+    def test_pages_of_operators_have_examples_that_run(self):
+        for page in [page_of(room) for room in rooms(ROOT)]:
+            with self.subTest(page):
+                self.assertEqual(missing_examples(page, TEXTS[page]), set())
+        python, main = "```python\nx = 1\n```\n", "```c\nint main(void) { return 0; }\n```\n"
+        self.assertEqual(missing_examples("a.md", python + main), set())
+        self.assertEqual(missing_examples("a.md", python + main.replace("main", "f")), {"c"})
+        self.assertEqual(missing_examples("a.md", f"<!-- not run: why -->\n{python}\n{main}"), {"python"})
 
     def test_pages_of_operators_list_the_formats(self):
         plain = re.search(r"kPlain\[\] = \{(.*?)\}", (ROOT / "src/ops/require.cc").read_text(), re.S)[1]
