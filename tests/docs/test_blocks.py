@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 import unittest
 
 import pages
@@ -163,6 +164,64 @@ class Blocks(unittest.TestCase):
         print(f"{done} blocks were tried, {len(left)} were not:")
         print("\n".join(left))
         self.assertGreater(done, 0 if ONLY_DEMO else 10)
+
+
+def workflow_steps(text):
+    """Returns [(name, environment, commands)] of the steps with commands in a workflow of GitHub, without a parser of YAML."""
+    found = []
+    for name, body in re.findall(r"^ {6}- name: (.*)\n((?:(?: {8}.*)?\n)*)", text, re.M):
+        run = re.search(r"^ {8}run: \|\n((?:(?: {10}.*)?\n)*)", body, re.M)
+        if run:
+            found.append((name, dict(re.findall(r"^ {10}(\w+): (\S+)$", body[:run.start()], re.M)), textwrap.dedent(run[1]).strip() + "\n"))
+    return found
+
+
+class Workflow(unittest.TestCase):
+    """Tests of the workflow in docs/ci.md: all of its commands except those that install packages and build openaclnn."""
+
+    def setUp(self):
+        self.text = next(block.text for block in pages.blocks("docs/ci.md") if block.language == "yaml")
+        self.steps = {name: (settings, commands) for name, settings, commands in workflow_steps(self.text)}
+
+    def test_it_is_valid_yaml(self):
+        try:
+            import yaml
+        except ImportError:
+            self.skipTest("needs PyYAML")
+        jobs = yaml.safe_load(self.text)["jobs"]
+        steps = [step for job in jobs.values() for step in job["steps"]]
+        self.assertEqual([step["name"] for step in steps if not {"run", "uses"} & set(step)], [])
+        self.assertEqual({step["name"]: step["run"] for step in steps if "run" in step}, {name: run for name, (_, run) in self.steps.items()})
+        settings = {step["name"]: step.get("env", {}) for step in steps if "run" in step}
+        self.assertEqual(settings, {name: settings for name, (settings, _) in self.steps.items()})
+
+    def test_the_build_uses_existing_options(self):
+        options = re.findall(r"-D(OPENACLNN_\w+)=", self.steps.pop("Build openaclnn")[1])
+        known = re.findall(r"^\s*option\((\w+)", (pages.ROOT / "CMakeLists.txt").read_text(), re.M)
+        self.assertEqual((len(options), set(options) - set(known)), (3, set()))
+
+    def test_packages_are_those_of_the_build(self):
+        """The others are CANN users' own: certificates, git, and zstd for GitHub's cache."""
+        listed = {line.split()[1] for line in (pages.ROOT / "tools" / "packages").read_text().splitlines() if line.startswith("build ")}
+        installed = set(re.findall(r"[\w+-]+", self.steps["Install packages"][1].partition("--no-install-recommends")[2]))
+        self.assertEqual(installed - listed, {"ca-certificates", "git", "zstd"})
+
+    def test_a_project_passes_its_other_steps(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            installed = pages.ROOT / "tests" / "install"
+            (folder / "src").mkdir()
+            shutil.copy(installed / "host_program.cc", folder / "src" / "main.cpp")
+            settings = (installed / "cann_cmake" / "CMakeLists.txt").read_text().replace("../host_program.cc", "src/main.cpp")
+            (folder / "CMakeLists.txt").write_text(settings + "enable_testing()\nadd_test(NAME host_program COMMAND host_program)\n")
+            how = as_reader(folder)
+            subprocess.run(["cmake", "--install", str(BUILD), "--prefix", str(folder / "toolkit")], check=True, **how)
+            for name in [name for name in self.steps if name not in ("Install packages", "Build openaclnn")]:
+                with self.subTest(name):
+                    settings, commands = self.steps[name]
+                    done = subprocess.run(["bash", "-eo", "pipefail", "-c", commands], **{**how, "env": {**how["env"], **settings}})
+                    self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertFalse((folder / "dumps").exists(), "a passing run keeps no arguments")
 
 
 class Reading(unittest.TestCase):
