@@ -2,15 +2,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cctype>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/dtype.h"
 #include "pages.h"
 #include "program.h"
 #include "rooms.h"
 #include "terminal.h"
+#include "verify/number.h"
+#include "verify/room_descriptions.h"
 
 namespace openaclnn_cli {
 
@@ -21,23 +21,23 @@ using nlohmann::json;
 // Every operator has kernels for both: a library or plugin without one would not link.
 const std::vector<std::string> kDevices = {"CPU", "CUDA (experimental)"};
 
-// Returns the words of a table cell that are dtypes: "FLOAT, BF16 or NULL" → FLOAT, BF16.
-std::vector<std::string> dtypes_in(const std::string& cell) {
-  std::vector<std::string> found;
-  std::string word;
-  for (const char c : cell + " ") {
-    if (std::isupper(static_cast<unsigned char>(c)) != 0 ||
-        std::isdigit(static_cast<unsigned char>(c)) != 0) {
-      word += c;
-      continue;
-    }
-    for (int value = 0; value < 64 && !word.empty(); ++value) {
-      const openaclnn::DtypeInfo* const info = openaclnn::find_dtype(static_cast<aclDataType>(value));
-      if (info != nullptr && "ACL_" + word == info->name) found.push_back(word);
-    }
-    word.clear();
+using openaclnn_verify::Description;
+using openaclnn_verify::Kind;
+using openaclnn_verify::Parameter;
+using openaclnn_verify::Role;
+
+std::vector<const Description*> functions_of(const Room& room) {
+  std::vector<const Description*> found;
+  for (const Description& description : openaclnn_verify::descriptions()) {
+    if (description.room == room.folder) found.push_back(&description);
   }
   return found;
+}
+
+std::vector<std::string> names_of(const std::vector<aclDataType>& dtypes) {
+  std::vector<std::string> names;
+  for (const aclDataType dtype : dtypes) names.emplace_back(openaclnn_verify::dtype_name(dtype));
+  return names;
 }
 
 std::string words(const std::vector<std::string>& list) {
@@ -49,7 +49,6 @@ std::string words(const std::vector<std::string>& list) {
 // A row of the page's table of arguments.
 struct Argument {
   std::string name, types, shape, constraint;
-  std::vector<std::string> dtypes;
 };
 
 std::vector<Argument> arguments_of(const Room& room) {
@@ -65,23 +64,47 @@ std::vector<Argument> arguments_of(const Room& room) {
     }
     rows[k].resize(std::max<size_t>(rows[k].size(), 4));
     const std::string &types = rows[k][shape_first ? 2 : 1], &shape = rows[k][shape_first ? 1 : 2];
-    arguments.push_back({rows[k][0], types, shape, rows[k][3], dtypes_in(types)});
+    arguments.push_back({rows[k][0], types, shape, rows[k][3]});
   }
   return arguments;
 }
 
+json as_json(const Description& function) {
+  constexpr const char* kKinds[] = {"tensor", "tensor list", "int array", "double",
+                                    "int64",  "bool",        "string"};
+  constexpr const char* kRoles[] = {"input", "output", "in place"};
+  json parameters = json::array();
+  for (const Parameter& parameter : function.parameters) {
+    json made = {{"name", parameter.name},
+                 {"kind", kKinds[static_cast<size_t>(parameter.kind)]},
+                 {"optional", parameter.is_optional}};
+    if (parameter.is_tensor()) {
+      made["role"] = kRoles[static_cast<size_t>(parameter.role)];
+      made["dtypes"] = names_of(function.dtypes_of(parameter));
+      if (!parameter.dtypes.same_as.empty()) made["sameDtypeAs"] = parameter.dtypes.same_as;
+      if (parameter.may_equal_output) made["mayEqualOutput"] = true;
+    } else if (!parameter.fallback.empty()) {
+      made["default"] = json::parse(parameter.fallback);
+    }
+    parameters.push_back(std::move(made));
+  }
+  return {{"name", function.function}, {"parameters", parameters}};
+}
+
 json as_json(const Room& room) {
+  json functions = json::array();
+  for (const Description* function : functions_of(room)) functions.push_back(as_json(*function));
   json arguments = json::array();
   for (const Argument& argument : arguments_of(room)) {
     arguments.push_back({{"name", argument.name},
                          {"type", argument.types},
-                         {"dtypes", argument.dtypes},
                          {"shape", argument.shape},
                          {"constraint", argument.constraint}});
   }
   const std::string python = python_signature(room);
   return {{"name", room.function},
           {"devices", kDevices},
+          {"functions", functions},
           {"arguments", arguments},
           {"c", code_block(page(room.folder), "c")},
           {"python", python.empty() ? json() : json(python)}};
@@ -89,8 +112,10 @@ json as_json(const Room& room) {
 
 void print_matrix() {
   Table table({"operator", "device", "dtypes"});
-  for (const Room& room : rooms())
-    table.add({room.function, words(kDevices), words(arguments_of(room).at(0).dtypes)});
+  for (const Room& room : rooms()) {
+    const Description& function = *functions_of(room).front();
+    table.add({room.function, words(kDevices), words(names_of(function.dtypes_of(function.parameters[0])))});
+  }
   table.print();
   fmt::print("\n`openaclnn ops NAME` prints the reference page of an operator.\n");
 }
@@ -135,7 +160,8 @@ void add_ops(Program& program) {
       program, "ops", "List operators with dtypes and devices, or print the reference page of an operator",
       "Examples: openaclnn ops\n"
       "          openaclnn ops Embedding | less\n"
-      "--json prints the arguments, dtypes, shapes, constraints, and the signatures in C and Python.",
+      "--json prints the functions with their parameters, dtypes and defaults, the arguments of the page, "
+      "and the signatures in C and Python.",
       [options] { return show(*options); });
   command
       ->add_option("NAME", options->name,

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "verify/dtypes.h"
 #include "verify/host_tensor.h"
 #include "verify/judge.h"
 #include "verify/runner.h"

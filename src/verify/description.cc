@@ -28,12 +28,14 @@ const Shape& Arguments::dims_of_rank(const std::string& name, size_t rank) const
 
 namespace parameters {
 
-Parameter read(const char* name) { return {name}; }
+Parameter read(const char* name, Dtypes dtypes) { return {.name = name, .dtypes = std::move(dtypes)}; }
 
-Parameter updated(const char* name) { return {.name = name, .role = Role::reference}; }
+Parameter updated(const char* name, Dtypes dtypes) {
+  return {.name = name, .role = Role::reference, .dtypes = std::move(dtypes)};
+}
 
-Parameter written(const char* name, Infer infer) {
-  return {.name = name, .role = Role::output, .infer = std::move(infer)};
+Parameter written(const char* name, Dtypes dtypes, Infer infer) {
+  return {.name = name, .role = Role::output, .dtypes = std::move(dtypes), .infer = std::move(infer)};
 }
 
 Parameter number(const char* name, const char* fallback) { return {.name = name, .fallback = fallback}; }
@@ -43,11 +45,31 @@ Parameter optional(Parameter parameter) {
   return parameter;
 }
 
+Parameter may_equal_output(Parameter parameter) {
+  parameter.may_equal_output = true;
+  return parameter;
+}
+
+Dtypes dtype_of(const char* name) {
+  Dtypes dtypes;
+  dtypes.same_as = name;
+  return dtypes;
+}
+
 Infer like(const char* name) {
   return [name](const Arguments& a) { return a.tensor(name); };
 }
 
 }  // namespace parameters
+
+void require_dtypes(const char* function, std::span<const Parameter> list) {
+  for (const Parameter& parameter : list) {
+    const bool has_dtypes = !parameter.dtypes.accepted.empty() ||
+                            std::ranges::count(list, parameter.dtypes.same_as, &Parameter::name) == 1;
+    if (parameter.is_tensor() && !has_dtypes)
+      throw std::logic_error(std::string(function) + ": " + parameter.name + " has no dtypes");
+  }
+}
 
 std::string Description::name() const {
   constexpr std::string_view kPrefix = "aclnn";
@@ -57,6 +79,11 @@ std::string Description::name() const {
 const Parameter* Description::find(const std::string& parameter) const {
   const auto found = std::ranges::find(parameters, parameter, &Parameter::name);
   return found != parameters.end() ? &*found : nullptr;
+}
+
+const std::vector<aclDataType>& Description::dtypes_of(const Parameter& parameter) const {
+  const Dtypes& dtypes = parameter.dtypes;
+  return dtypes.same_as.empty() ? dtypes.accepted : dtypes_of(*find(dtypes.same_as));
 }
 
 }  // namespace openaclnn_verify

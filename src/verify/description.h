@@ -1,9 +1,10 @@
-// Describes each function with a phase 1: its parameters, their roles and defaults, and how results follow
-// from the other arguments. The program's options, calls and replays, and tests of all operators are
+// Describes each function with a phase 1: its parameters, their roles, dtypes and defaults, which of them may
+// share memory, and how results follow from the other arguments. The program's options, calls and replays, and tests of all operators are
 // generated from it. A room lists its functions in verify/description.h. The kind of each parameter comes
 // from the prototype.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -18,6 +19,7 @@
 #include "acl/acl.h"
 #include "aclnn/aclnn_base.h"
 #include "verify/case.h"
+#include "verify/dtypes.h"
 
 namespace openaclnn_verify {
 
@@ -47,9 +49,23 @@ struct Arguments {
 // arguments determine none.
 using Infer = std::function<TensorShape(const Arguments&)>;
 
+// The dtypes that a tensor may have: those of a list, or the dtype of another parameter. An operator may restrict
+// combinations further.
+struct Dtypes {
+  std::vector<aclDataType> accepted = {};
+  std::string same_as = {};
+
+  Dtypes() = default;
+  Dtypes(aclDataType only) : accepted{only} {}
+  template <size_t n>
+  Dtypes(const std::array<aclDataType, n>& list) : accepted(list.begin(), list.end()) {}
+};
+
 struct Parameter {
   std::string name;
   Role role = Role::input;
+  Dtypes dtypes = {};             // of tensors
+  bool may_equal_output = false;  // this input may be the identical view of an output
   bool is_optional = false;
   std::string fallback = {};  // default of numbers and flags, as text; empty: required
   Infer infer = nullptr;      // of outputs
@@ -62,11 +78,13 @@ struct Parameter {
 // The parameters of a room's list, in the order of the prototype.
 namespace parameters {
 
-Parameter read(const char* name);
-Parameter updated(const char* name);               // in place
-Parameter written(const char* name, Infer infer);  // an output
+Parameter read(const char* name, Dtypes dtypes = {});
+Parameter updated(const char* name, Dtypes dtypes);               // in place
+Parameter written(const char* name, Dtypes dtypes, Infer infer);  // an output
 Parameter number(const char* name, const char* fallback = "");
 Parameter optional(Parameter parameter);
+Parameter may_equal_output(Parameter parameter);
+Dtypes dtype_of(const char* name);
 Infer like(const char* name);
 
 }  // namespace parameters
@@ -84,6 +102,8 @@ struct Description {
   // Returns the name without aclnn or openaclnn: "GroupedBiasAddGradV2".
   std::string name() const;
   const Parameter* find(const std::string& parameter) const;
+  // Returns the dtypes of a tensor, also if they are those of another parameter.
+  const std::vector<aclDataType>& dtypes_of(const Parameter& parameter) const;
 };
 
 template <class T>
@@ -98,6 +118,8 @@ constexpr Kind kind_of() {
   static_assert(std::is_pointer_v<T> || std::is_arithmetic_v<T>);
   return Kind::integer;
 }
+
+void require_dtypes(const char* function, std::span<const Parameter> list);
 
 // Converts the argument to the function's type.
 template <class T>
@@ -115,7 +137,7 @@ T argument(const Parameter& parameter, void* handle, const Arguments& arguments)
 }
 
 // The last two arguments of every phase 1 receive the workspace size and the executor. Throws
-// std::logic_error if the list is not as long as the prototype.
+// std::logic_error if the list is not as long as the prototype, or a tensor has no dtypes.
 template <class... Types>
 Description describe(const char* function, aclnnStatus (*phase1)(Types...), Phase2 phase2,
                      std::vector<Parameter> list) {
@@ -127,6 +149,7 @@ Description describe(const char* function, aclnnStatus (*phase1)(Types...), Phas
   }
   return [&]<size_t... k>(std::index_sequence<k...>) {
     ((list[k].kind = kind_of<std::tuple_element_t<k, All>>()), ...);
+    require_dtypes(function, list);
     const auto call = [phase1, list](std::span<void* const> handles, const Arguments& arguments,
                                      uint64_t* workspace_bytes, aclOpExecutor** executor) {
       return phase1(argument<std::tuple_element_t<k, All>>(list[k], handles[k], arguments)...,

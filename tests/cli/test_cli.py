@@ -91,7 +91,8 @@ class OpsTest(CliTest):
             self.assertNotIn("](", printed, "a link in Markdown")
             self.assertRegex(printed, r"\b(aclnnop|openaclnn)/\w+\.h\b", "the text of a link")
         page = json.loads(self.run_cli("ops", "embedding", "--json").stdout)
-        self.assertEqual(len(page["arguments"][0]["dtypes"]), 12)
+        weight, indices, out = page["functions"][0]["parameters"]
+        self.assertEqual((len(weight["dtypes"]), indices["dtypes"], out["sameDtypeAs"]), (12, ["INT32", "INT64"], "weight"))
         self.assertIn("aclnnEmbeddingGetWorkspaceSize", page["c"])
 
     def test_dtypes_are_those_that_the_library_takes(self):
@@ -104,12 +105,27 @@ class OpsTest(CliTest):
                  "NsaCompress": ((2, 1, 1), ["--input", "x.npy", "--weight", "w.npy", "--compress-block-size", "1",
                                              "--compress-stride", "1"])}
         for name, (shape, words) in calls.items():
-            accepted = json.loads(self.run_cli("ops", name, "--json").stdout)["arguments"][0]["dtypes"]
+            accepted = json.loads(self.run_cli("ops", name, "--json").stdout)["functions"][0]["parameters"][0]["dtypes"]
             for dtype, descr in types.items():
                 size = int(descr[2:])
                 self.write("x.npy", npy_bytes(descr, shape, bytes(size * shape[0] * shape[1] * (shape + (1,))[2])))
                 self.write("w.npy", npy_bytes(descr, (1, 1), bytes(size)))
                 self.run_cli("run", name, *words, code=0 if dtype in accepted else 2)
+
+
+    def test_pages_name_the_dtypes_of_the_description(self):
+        """A list in the table of arguments is that of the description; other rows refer to another argument."""
+        lists = 0
+        for name in OPERATORS:
+            described = json.loads(self.run_cli("ops", name, "--json").stdout)
+            parameters = {parameter["name"]: parameter for parameter in described["functions"][-1]["parameters"]}
+            for row in described["arguments"]:
+                listed = re.match(r"(?:[A-Z][A-Z0-9]+(?:, | or )?)+", row["type"].replace(", or NULL", ""))
+                for argument in row["name"].split(", ") if listed else []:
+                    matching = [parameter for full, parameter in parameters.items() if full.removesuffix("Optional") == argument.removesuffix("Optional")]
+                    self.assertEqual(set(re.findall(r"[A-Z][A-Z0-9]+", listed[0])), set(matching[0]["dtypes"]), (name, argument))
+                    lists += 1
+        self.assertGreaterEqual(lists, 18)
 
 
 class DoctorTest(CliTest):

@@ -17,15 +17,13 @@ namespace {
 using openaclnn::CheckMode;
 using openaclnn::PlatformKind;
 
-constexpr aclDataType kFloats[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-
 // All indices are equal, and rows are wide: the chunks of one sum are distributed over many blocks, each of
 // which also has other rows.
 TEST(KernelsOfEmbeddingBackward, AddOneWideRowInManyBlocks) {
   const Spoil equal_indices = [](const Case&, std::vector<HostTensor>& tensors) {
     for (int64_t i = 0; i < tensors[kIndices].numel(); ++i) tensors[kIndices].set_bits(i, 77);
   };
-  for (const aclDataType dtype : kFloats) {
+  for (const aclDataType dtype : kFloatDtypes) {
     const Case c = backward_case(dtype, dtype, ACL_INT32, {2148}, 520, {.table_rows = 200, .scale = true},
                                  Layout::contiguous, std::string(dtype_name(dtype)) + " with equal indices");
     ASSERT_EQ(difference(c, CheckMode::report, equal_indices), "") << c.name;
@@ -37,7 +35,7 @@ TEST(KernelsOfEmbeddingBackward, AddOneWideRowInManyBlocks) {
 TEST(KernelsOfGroupedBias, JoinFewAndManyChunks) {
   const std::vector<int64_t> sizes = {3,  600, 16384, 513, 16385, 0,   1,    512, 513,  514,
                                       77, 513, 900,   513, 1500,  513, 5000, 513, 17000};
-  for (const aclDataType dtype : kFloats) {
+  for (const aclDataType dtype : kFloatDtypes) {
     const Case c = bias_case(dtype, ACL_INT64, {.grouped = true, .index_type = 1}, {sizes, 41},
                              Layout::contiguous, std::string(dtype_name(dtype)) + " of few and many chunks");
     ASSERT_EQ(difference(c, CheckMode::report), "") << c.name;
@@ -54,7 +52,7 @@ void expect_gradients(const Case& c) {
 
 // A thread sums the taps of 8 or 16 phases in 4 or 2 windows: all the ways in which the last ones can be fewer.
 TEST(KernelsOfCompressGrad, SumAnyNumberOfTaps) {
-  for (const aclDataType dtype : kFloats) {
+  for (const aclDataType dtype : kFloatDtypes) {
     for (const int64_t taps : {1, 2, 7, 8, 9, 11, 15, 16, 17, 25, 31}) {
       expect_gradients(compress_grad_case(dtype, {70, 2, 24}, {taps, 5, {}, 0, false}, Layout::contiguous,
                                           dtype_name(dtype) + std::string(" of ") + std::to_string(taps)));
@@ -84,7 +82,7 @@ std::vector<Case> walks(aclDataType dtype) {
 }
 
 TEST(KernelsOfCompressGrad, WalkSegmentsOfAnyShape) {
-  for (const aclDataType dtype : kFloats) {
+  for (const aclDataType dtype : kFloatDtypes) {
     for (const Case& c : walks(dtype)) expect_gradients(c);
   }
 }

@@ -12,15 +12,15 @@ bash "$sources/use_installation.sh" "$work/moved"
 
 # The command of the porting guide, unchanged, makes a program that starts without LD_LIBRARY_PATH.
 guide=$sources/../../docs/porting.md
-command=$(sed -n '/^g++ my_program.cc .*pkg-config/,/-o my_program$/p' "$guide")
+command=$(sed -n '/^g++ ported.cc .*pkg-config/,/-o ported$/p' "$guide")
 [ -n "$command" ] || { echo "$guide has no command that uses pkg-config" >&2; exit 1; }
 libraries=$(dirname "$(find "$work/moved" -name libopenaclnn.so)")
 (
   mkdir "$work/guide"
   cd "$work/guide"
-  cp "$sources/host_program.cc" my_program.cc
+  cp "$sources/host_program.cc" ported.cc
   env PKG_CONFIG_PATH="$libraries/pkgconfig" bash -euc "$command"
-  env -u LD_LIBRARY_PATH ./my_program
+  env -u LD_LIBRARY_PATH ./ported
 )
 
 # A folder with a blank in its name must work where the tools permit it.

@@ -44,6 +44,8 @@ TEST(Descriptions, SayOfEachParameterWhatItNeeds) {
       EXPECT_TRUE(names.insert(parameter.name).second);
       EXPECT_EQ(parameter.role == Role::output, static_cast<bool>(parameter.infer));
       EXPECT_TRUE(parameter.is_tensor() || !parameter.is_result());
+      EXPECT_EQ(parameter.is_tensor(), !description.dtypes_of(parameter).empty());
+      EXPECT_TRUE(parameter.role == Role::input || !parameter.may_equal_output);
       EXPECT_TRUE(parameter.fallback.empty() || !parameter.is_tensor());
       // The API marks optional parameters in the name; the cache of AMSGrad has "Ref" after it.
       EXPECT_EQ(parameter.is_optional, parameter.name.find("Optional") != std::string::npos);
@@ -67,7 +69,9 @@ TEST(Descriptions, AgreeWithTheCases) {
       ASSERT_LT(at, description->parameters.size())
           << tensor.name << " is not a parameter, or not in this order";
       // Outputs that a case only writes may also be updated in place.
-      EXPECT_EQ(tensor.role != Role::input, description->parameters[at].is_result()) << tensor.name;
+      const Parameter& parameter = description->parameters[at];
+      EXPECT_EQ(tensor.role != Role::input, parameter.is_result()) << tensor.name;
+      EXPECT_EQ(std::ranges::count(description->dtypes_of(parameter), tensor.dtype), 1) << tensor.name;
     }
   }
 }

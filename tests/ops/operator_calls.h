@@ -224,8 +224,6 @@ inline void nsa_compress_with_cache(const HostTensor& input, const HostTensor& w
 
 // ---- their data ----
 
-inline constexpr std::array<aclDataType, 3> kFloatDtypes = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-
 // Returns a small number, or sometimes a large one if the draw permits it.
 inline int64_t many(Draw& draw, int64_t few, int64_t large) {
   return draw.is_thorough() && draw.chance(4) ? large : few;

@@ -24,7 +24,7 @@ __extension__ typedef __int128 Wide;
 // array.
 enum class Handle { live, null, stale, foreign_bits, other_kind };
 
-// The name, role and optionality come from the function's description: schema_of() sets them.
+// The name, role, optionality and dtypes come from the function's description: schema_of() sets them.
 struct TensorArgument {
   aclDataType dtype = ACL_FLOAT;
   Shape dims = {};
@@ -33,7 +33,9 @@ struct TensorArgument {
   std::string name = {};
   Role role = Role::input;
   bool is_optional = false;
-  Shape strides = {};  // empty: NULL
+  std::vector<aclDataType> dtypes = {};  // which the description accepts
+  size_t dtype_of = 0;                   // the tensor whose dtype it must have, perhaps itself
+  Shape strides = {};                    // empty: NULL
   int64_t offset = 0;
   aclFormat format = ACL_FORMAT_ND;
 

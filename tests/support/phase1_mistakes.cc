@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -92,6 +93,10 @@ Schema schema_of(const Description& description, CallArguments valid, const Fixe
                  .valid = std::move(valid),
                  .phase1 = phase1_of(description, fixed),
                  .fixed = fixed};
+  std::map<std::string, size_t> tensor_at;
+  for (const Parameter& parameter : description.parameters) {
+    if (parameter.is_tensor()) tensor_at.emplace(parameter.name, tensor_at.size());
+  }
   size_t next = 0;
   for (const Parameter& parameter : description.parameters) {
     if (parameter.is_tensor()) {
@@ -101,6 +106,9 @@ Schema schema_of(const Description& description, CallArguments valid, const Fixe
       tensor.name = parameter.name + (is_list ? "[0]" : "");
       tensor.role = parameter.role;
       tensor.is_optional = parameter.is_optional || is_list;
+      tensor.dtypes = description.dtypes_of(parameter);
+      tensor.dtype_of =
+          tensor_at[parameter.dtypes.same_as.empty() ? parameter.name : parameter.dtypes.same_as];
     } else if (parameter.kind == Kind::integers) {
       made.valid.array->name = parameter.name;
       made.valid.array->before = next;
@@ -129,9 +137,7 @@ std::string list_text(const Shape& values) {
   return "[" + text + "]";
 }
 
-bool has_dtype(const TensorArgument& tensor, std::initializer_list<aclDataType> accepted) {
-  return std::find(accepted.begin(), accepted.end(), tensor.dtype) != accepted.end();
-}
+bool has_dtype(const TensorArgument& tensor) { return std::ranges::count(tensor.dtypes, tensor.dtype) > 0; }
 std::string says_dtype(const TensorArgument& tensor) { return tensor.name + " has dtype "; }
 std::string says_shape(const TensorArgument& tensor) {
   return tensor.name + " has shape " + list_text(tensor.dims);

@@ -100,7 +100,7 @@ void append(std::vector<Mistake>& mistakes, std::vector<Mistake> more);
 std::string list_text(const Shape& values);
 
 // Parts of a refusal(): the tensor's dtype is none of those; the dims, as at the start of a message.
-bool has_dtype(const TensorArgument& tensor, std::initializer_list<aclDataType> accepted);
+bool has_dtype(const TensorArgument& tensor);
 std::string says_dtype(const TensorArgument& tensor);
 std::string says_shape(const TensorArgument& tensor);
 

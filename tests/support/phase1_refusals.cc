@@ -160,6 +160,20 @@ TEST_P(Phase1Refusals, TheFirstOfTwoMistakesDecides) {
   });
 }
 
+std::vector<AcceptedDtypes> described_dtypes(const Schema& schema) {
+  const std::vector<TensorArgument>& tensors = schema.valid.tensors;
+  std::vector<AcceptedDtypes> found;
+  for (size_t k = 0; k < tensors.size(); ++k) {
+    if (tensors[k].dtype_of != k || !tensors[k].is_given()) continue;
+    AcceptedDtypes& list = found.emplace_back();
+    list.accepted = tensors[k].dtypes;
+    for (size_t n = 0; n < tensors.size(); ++n) {
+      if (tensors[n].dtype_of == k) list.together.push_back(n);
+    }
+  }
+  return found;
+}
+
 TEST_P(Phase1Refusals, AcceptsExactlyTheListedDtypes) {
   for (const auto& [together, accepted] : GetParam().dtypes) {
     const Schema& schema = GetParam().schema;

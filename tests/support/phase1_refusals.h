@@ -48,12 +48,15 @@ struct AcceptedDtypes {
   std::vector<aclDataType> accepted;
 };
 
+// What the description says: each list, of a tensor and those that have the same dtype.
+std::vector<AcceptedDtypes> described_dtypes(const Schema& schema);
+
 struct Refusals {
   std::string name;  // of the form of the call, or of the process's mode
   Schema schema;
   int least_pairs = 0;           // at least this many pairs of mistakes are tried
   bool needs_workspace = false;  // the valid call
-  std::vector<AcceptedDtypes> dtypes = {};
+  std::vector<AcceptedDtypes> dtypes = described_dtypes(schema);
   std::vector<Trial> trials = {};
   // Settings of a process in which the schema's mistakes apply; each test of such a form runs in a separate
   // process.

@@ -86,6 +86,14 @@ Launch make_launch(const char* function, const Case& made, Placement placement) 
   return launch;
 }
 
+Launch with_aliasing(Launch launch, const Description& description) {
+  for (LaunchTensor& tensor : launch.tensors) {
+    const std::string name = tensor.name.substr(0, tensor.name.find('['));  // of the list
+    tensor.may_equal_output = description.find(name)->may_equal_output;
+  }
+  return launch;
+}
+
 LaunchTensor input_tensor(const char* name, aclDataType dtype, const Shape& dims, Placement placement) {
   use_device();
   LaunchTensor made = {name, Role::input, HostTensor(dtype, dims, Layout::contiguous, placement)};

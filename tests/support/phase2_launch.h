@@ -8,6 +8,7 @@
 
 #include "support/verify.h"
 #include "verify/case.h"
+#include "verify/description.h"
 #include "verify/runner.h"
 
 namespace openaclnn_test {
@@ -30,6 +31,9 @@ struct Launch {
 
 // A case of the room, with its data.
 Launch make_launch(const char* function, const Case& made, Placement placement = Placement::ends_at_guard);
+
+// Notes which inputs may be the identical view of an output.
+Launch with_aliasing(Launch launch, const Description& description);
 
 // A tensor of a launch that is made without a case: an input of ordinary numbers, an output of canary bytes.
 LaunchTensor input_tensor(const char* name, aclDataType dtype, const Shape& dims,

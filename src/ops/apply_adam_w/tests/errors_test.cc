@@ -10,8 +10,6 @@ namespace {
 
 using namespace apply_adam_w_schema;
 
-const std::vector<aclDataType> kDtypes = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-
 // A maximum is checked even without amsgrad.
 std::vector<Trial> needless_maximum(const Form& form) {
   const size_t maximum = maximum_at(form.version);
@@ -30,9 +28,9 @@ std::vector<Trial> needless_maximum(const Form& form) {
 std::vector<Trial> mixed_dtypes(const Form& form) {
   const int version = form.version;
   std::vector<Trial> trials;
-  for (const aclDataType var : kDtypes) {
-    for (const aclDataType grad : kDtypes) {
-      for (const aclDataType largest : kDtypes) {
+  for (const aclDataType var : kFloatDtypes) {
+    for (const aclDataType grad : kFloatDtypes) {
+      for (const aclDataType largest : kFloatDtypes) {
         const auto change = [=](CallArguments& a) {
           for (size_t k = 0; k < a.tensors.size(); ++k) {
             if (version == 1 || k < 3) a.tensors[k].dtype = var;
@@ -71,8 +69,8 @@ std::vector<Mistake> limits(const Schema& schema) {
                    {"varRef has rank 0", "OPENACLNN_LIMITS=vendor"})};
 }
 
-std::vector<AcceptedDtypes> dtypes(const Form& form) {
-  AcceptedDtypes all = {{0, 1, 2, grad_at(form.version)}, kDtypes};
+std::vector<AcceptedDtypes> dtypes(const Form& form, const Schema& schema) {
+  AcceptedDtypes all = {{0, 1, 2, grad_at(form.version)}, schema.valid.tensors[0].dtypes};
   if (form.amsgrad) all.together.push_back(maximum_at(form.version));
   for (size_t k = 3; form.version == 1 && k < 10; ++k) all.together.push_back(k);
   if (form.version == 1) return {all};
@@ -84,7 +82,7 @@ std::vector<Refusals> refusals() {
   for (const Form& form : kForms) {
     const std::string name = "V" + std::to_string(form.version) + (form.amsgrad ? "amsgrad" : "");
     const Schema schema = adam_w_test(form);
-    Refusals basic = {.name = name, .schema = schema, .least_pairs = 1000, .dtypes = dtypes(form)};
+    Refusals basic = {.name = name, .schema = schema, .least_pairs = 1000, .dtypes = dtypes(form, schema)};
     basic.trials = form.amsgrad ? mixed_dtypes(form) : needless_maximum(form);
     // Empty tensors have no elements that could overlap.
     basic.trials.push_back(needs_nothing("empty tensors", with_large({4, 0}, {0, 0})));
@@ -93,6 +91,7 @@ std::vector<Refusals> refusals() {
     all.push_back({.name = name + "Vendor",
                    .schema = with_mistakes(schema, limits(schema)),
                    .least_pairs = 1000,
+                   .dtypes = dtypes(form, schema),
                    .environment = kVendorLimits});
   }
   return all;

@@ -40,10 +40,7 @@ inline std::string refusal(int version, const CallArguments& a) {
   const size_t count = a.tensors.size();
   for (size_t k = 0; k < count; ++k) {
     if (!is_given(k)) continue;
-    const bool is_step = version == 2 && k == 5;
-    if (is_step ? !has_dtype(a.tensors[k], {ACL_INT64, ACL_FLOAT})
-                : !has_dtype(a.tensors[k], {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}))
-      return says_dtype(a.tensors[k]);
+    if (!has_dtype(a.tensors[k])) return says_dtype(a.tensors[k]);
   }
   for (size_t k = 0; k < count; ++k) {
     const bool is_step = version == 2 && k == 5;

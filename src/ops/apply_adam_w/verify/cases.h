@@ -133,14 +133,13 @@ inline std::vector<Case> apply_adam_w_cases() {
 }
 
 inline AdamWSetup adam_w_random_setup(Draw& draw) {
-  constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
   constexpr double kRates[] = {.01, 1, -.5, 3e-4};
   constexpr double kDecays[] = {.9, 0, .5, .99};
   constexpr double kEps[] = {1e-8, 1e-3};
   constexpr double kWeightDecays[] = {0, .125, 1};
-  AdamWSetup s = adam_w_setup(static_cast<int>(2 - draw.below(2)), draw.pick(kDtypes), draw.chance(2));
+  AdamWSetup s = adam_w_setup(static_cast<int>(2 - draw.below(2)), draw.pick(kFloatDtypes), draw.chance(2));
   if (s.version == 2 && s.dtype == ACL_FLOAT) {
-    s.grad_dtype = draw.pick(kDtypes);
+    s.grad_dtype = draw.pick(kFloatDtypes);
     s.maximum_dtype = draw.chance(2) ? s.grad_dtype : s.dtype;
   }
   s.maximize = draw.chance(2);

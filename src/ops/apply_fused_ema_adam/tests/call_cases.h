@@ -14,7 +14,6 @@
 
 namespace openaclnn_test {
 
-inline constexpr aclDataType kEmaDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
 inline constexpr const char* kEmaPhase1 = "aclnnApplyFusedEmaAdamGetWorkspaceSize";
 inline constexpr const char* kEmaPhase2 = "aclnnApplyFusedEmaAdam";
 

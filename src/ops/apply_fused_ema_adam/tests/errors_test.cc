@@ -23,8 +23,6 @@ std::vector<Refusals> refusals() {
   Refusals all = {.name = "Default",
                   .schema = schema,
                   .least_pairs = 2000,
-                  .dtypes = {{{kGrad, kVar, kM, kV, kS}, {std::begin(kEmaDtypes), std::end(kEmaDtypes)}},
-                             {{kStep}, {ACL_INT64}}},
                   .trials = wrong_numbers(schema, kMode, {-1, 2, int64_t{1} << 32})};
   append(all.trials, accepted_mistakes(limits));
   // Empty tensors have no elements that could overlap.

@@ -17,7 +17,7 @@ TEST(EmaAdamSizes, AroundVectorsBlocksAndChunks) {
   for (const int64_t border : {127, 128, 255, 256, 512, 1024, 2048, 3072, 4096, 8192, 16384, 32768, 65536}) {
     for (int64_t size = border - 1; size <= border + 1; ++size) sizes.push_back(size);
   }
-  for (const aclDataType dtype : kEmaDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     for (const int64_t size : sizes) {
       for (const Placement placement : kPlacements) {
         EmaCall call(dtype, {size}, 3, Layout::contiguous, placement);
@@ -31,7 +31,7 @@ TEST(EmaAdamSizes, AroundVectorsBlocksAndChunks) {
 // Gathered elements pass through separate blocks.
 TEST(EmaAdamSizes, AroundBlocksOfStridedViews) {
   Random random(test_seed());
-  for (const aclDataType dtype : kEmaDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     for (const int64_t rows : {1, 2, 3, 4, 5, 17, 64}) {
       for (const int64_t columns : {1, 2, 3, 15, 16, 17, 63, 64, 65, 255, 256, 257}) {
         for (const Layout layout : {Layout::strided, Layout::padded, Layout::reversed}) {
@@ -63,7 +63,7 @@ const Shape kShapes[] = {{},
 
 TEST(EmaAdamLayouts, EveryRankInEveryLayoutHasTheSameBits) {
   Random random(test_seed());
-  for (const aclDataType dtype : kEmaDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     for (const Shape& shape : kShapes) {
       for (const Layout layout : kOutputLayouts) {
         for (const Placement placement : kPlacements) {
@@ -82,7 +82,7 @@ TEST(EmaAdamLayouts, MayDifferFromTensorToTensor) {
   SCOPED_TRACE(seed_text());
   Random random(test_seed());
   for (int n = 0; n < 400; ++n) {
-    const aclDataType dtype = kEmaDtypes[n % 3];
+    const aclDataType dtype = kFloatDtypes[n % 3];
     const Shape& shape = kShapes[random.below(std::size(kShapes))];
     EmaCall call(dtype, shape, 3);
     std::string layouts;
@@ -100,7 +100,7 @@ TEST(EmaAdamLayouts, MayDifferFromTensorToTensor) {
 
 TEST(EmaAdamLayouts, ManyChunksOfStridedViews) {
   Random random(test_seed());
-  for (const aclDataType dtype : kEmaDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     for (const Layout layout : kOutputLayouts) {
       EmaCall call(dtype, {101, 7, 97}, 3, layout);
       call.replace(kGrad,
@@ -113,7 +113,7 @@ TEST(EmaAdamLayouts, ManyChunksOfStridedViews) {
 
 TEST(EmaAdamAliasing, GradMayBeTheIdenticalViewOfOneRef) {
   Random random(test_seed());
-  for (const aclDataType dtype : kEmaDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     for (int which = kVar; which < kStep; ++which) {
       for (const Layout layout : {Layout::contiguous, Layout::padded, Layout::mixed}) {
         for (const Shape& shape : {Shape{1000}, Shape{37, 29}, Shape{300, 100}}) {
@@ -134,7 +134,7 @@ TEST(EmaAdamAliasing, GradMayBeTheIdenticalViewOfOneRef) {
 // Neither dense nor identical: no provable overlap, and in fact none.
 TEST(EmaAdamAliasing, InterleavedStatesDoNotMeet) {
   Random random(test_seed());
-  for (const aclDataType dtype : kEmaDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     constexpr int64_t kCount = 5000;
     const HostTensor all(dtype, {4 * kCount});
     EmaCall call(dtype, {kCount}, 3);
@@ -198,7 +198,7 @@ TEST(EmaAdamStep, IsNotReadWithoutCorrection) {
 
 TEST(EmaAdamEmpty, SucceedsWithoutMemory) {
   const int64_t huge = int64_t{1} << 62;
-  for (const aclDataType dtype : kEmaDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     for (const Shape& shape :
          {Shape{0}, Shape{3, 0}, Shape{huge, 0}, Shape{0, huge, huge}, Shape{huge, huge, 0, huge}}) {
       EmaCall call(dtype, shape, 1);
@@ -217,7 +217,7 @@ TEST(EmaAdamCalls, SplittingATensorChangesNoBits) {
   SCOPED_TRACE(seed_text());
   Random random(test_seed());
   constexpr int64_t kCount = 40000;
-  for (const aclDataType dtype : kEmaDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     EmaCall whole(dtype, {kCount}, 3);
     whole.fill_anything(random);
     EmaCall parts(dtype, {kCount}, 3);

@@ -21,7 +21,7 @@ inline constexpr const char* kEqual = "must be equal";
 inline std::string refusal(const CallArguments& a) {
   const TensorArgument &grad = a.tensors[kGrad], &step = a.tensors[kStep];
   for (size_t k = kGrad; k < kStep; ++k) {
-    if (!has_dtype(a.tensors[k], {ACL_FLOAT, ACL_FLOAT16, ACL_BF16})) return says_dtype(a.tensors[k]);
+    if (!has_dtype(a.tensors[k])) return says_dtype(a.tensors[k]);
   }
   if (step.dtype != ACL_INT64) return says_dtype(step);
   for (size_t k = kVar; k < kStep; ++k) {

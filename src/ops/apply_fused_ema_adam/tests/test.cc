@@ -213,7 +213,7 @@ void check_bounds(aclDataType dtype, int64_t mode, bool bias_correction) {
 
 TEST(EmaAdamBounds, HoldForEveryDtypeModeAndCorrection) {
   SCOPED_TRACE(seed_text());
-  for (const aclDataType dtype : kEmaDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     for (const int64_t mode : {0, 1}) {
       for (const bool bias_correction : {false, true}) {
         SCOPED_TRACE(testing::Message()
@@ -227,7 +227,7 @@ TEST(EmaAdamBounds, HoldForEveryDtypeModeAndCorrection) {
 TEST(EmaAdamBits, AreThePrescribedOnesForAnyData) {
   SCOPED_TRACE(seed_text());
   Random random(test_seed());
-  for (const aclDataType dtype : kEmaDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     for (int n = 0; n < 60; ++n) {
       const EmaAttributes attributes = random_attributes(random, n % 2, n % 3 != 0);
       EmaCall call(dtype, {random.between(1, 3000)}, random.between(1, 100));
@@ -239,7 +239,7 @@ TEST(EmaAdamBits, AreThePrescribedOnesForAnyData) {
 
 TEST(EmaAdamBits, AreThePrescribedOnesForEverySixteenBitPattern) {
   Random random(test_seed());
-  for (const aclDataType dtype : {ACL_FLOAT16, ACL_BF16}) {
+  for (const aclDataType dtype : kHalfDtypes) {
     for (int which = kGrad; which < kStep; ++which) {
       EmaCall call(dtype, {65536}, 3);
       call.fill_ordinary(random);

@@ -47,7 +47,7 @@ inline Case ema_adam_case(aclDataType dtype, const Shape& dims, const EmaAttribu
 
 inline std::vector<Case> apply_fused_ema_adam_cases() {
   std::vector<Case> cases;
-  for (const aclDataType dtype : {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}) {
+  for (const aclDataType dtype : kFloatDtypes) {
     EmaAttributes l2 = {.lr = 0.01, .mode = 0, .weight_decay = 0.1};
     EmaAttributes decoupled = {.lr = 0.01, .ema_decay = 0.99, .mode = 1, .weight_decay = 0.1};
     EmaAttributes uncorrected = {.lr = 0.01, .mode = 1, .bias_correction = false, .weight_decay = 0};
@@ -86,9 +86,8 @@ inline EmaAttributes ema_random_attributes(Draw& draw) {
 
 // Makes a random case with at most about `elements` elements.
 inline Case apply_fused_ema_adam_random_case(Draw& draw, int64_t elements) {
-  constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
   const EmaAttributes attributes = ema_random_attributes(draw);
-  const aclDataType dtype = draw.pick(kDtypes);
+  const aclDataType dtype = draw.pick(kFloatDtypes);
   const Shape dims = draw.shape(elements / 5 + 1);
   const int64_t t = draw.between(1, 2000);
   const Layout layout = draw.layout();
@@ -112,7 +111,7 @@ inline std::vector<Case> apply_fused_ema_adam_numerics_cases(int64_t elements) {
   };
   const int64_t numel = elements / (2 * 4 * static_cast<int64_t>(std::size(kAdamData) * std::size(runs))) + 1;
   std::vector<Case> cases;
-  for (const aclDataType dtype : {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}) {
+  for (const aclDataType dtype : kFloatDtypes) {
     for (const AdamData& d : kAdamData) {
       for (size_t r = 0; r < std::size(runs); ++r) {
         for (const int64_t mode : {0, 1}) {

@@ -22,8 +22,10 @@ inline std::vector<Parameter> with_ema_adam_attributes(std::vector<Parameter> li
 inline std::vector<Description> apply_fused_ema_adam_descriptions() {
   using namespace parameters;
   return {describe("aclnnApplyFusedEmaAdam", aclnnApplyFusedEmaAdamGetWorkspaceSize, aclnnApplyFusedEmaAdam,
-                   with_ema_adam_attributes({read("grad"), updated("varRef"), updated("mRef"),
-                                             updated("vRef"), updated("sRef"), read("step")}))};
+                   with_ema_adam_attributes(
+                       {may_equal_output(read("grad", kFloatDtypes)), updated("varRef", dtype_of("grad")),
+                        updated("mRef", dtype_of("grad")), updated("vRef", dtype_of("grad")),
+                        updated("sRef", dtype_of("grad")), read("step", ACL_INT64)}))};
 }
 
 }  // namespace openaclnn_verify

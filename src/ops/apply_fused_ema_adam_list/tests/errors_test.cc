@@ -24,11 +24,10 @@ std::vector<Trial> mixed_dtypes() {
         a.tensors[k].dtype = dtype;
     };
   };
-  constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-  for (const aclDataType grad : kDtypes) {
-    for (const aclDataType var : kDtypes) {
-      for (const aclDataType m : kDtypes) {
-        for (const aclDataType v : kDtypes) {
+  for (const aclDataType grad : kFloatDtypes) {
+    for (const aclDataType var : kFloatDtypes) {
+      for (const aclDataType m : kFloatDtypes) {
+        for (const aclDataType v : kFloatDtypes) {
           const auto change = with({grad, var, m, v});
           const bool fits = v == m && (m == ACL_FLOAT || (grad == m && var == m));
           const std::string what = list_text({grad, var, m, v});
@@ -39,7 +38,7 @@ std::vector<Trial> mixed_dtypes() {
   }
   for (int value = -2; value <= 45; ++value) {
     const auto dtype = static_cast<aclDataType>(value);
-    if (std::ranges::count(kDtypes, dtype) > 0) continue;
+    if (std::ranges::count(kFloatDtypes, dtype) > 0) continue;
     trials.push_back(refuses("dtype " + std::to_string(value), with({dtype, dtype, dtype, dtype}),
                              {"grads[0] has dtype ", "must be"}));
   }
@@ -47,11 +46,13 @@ std::vector<Trial> mixed_dtypes() {
 }
 
 std::vector<Refusals> refusals() {
-  const std::vector<aclDataType> floats = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
   Refusals all = {.name = "Default", .schema = list_test(), .least_pairs = 4000};
   all.trials = wrong_numbers(all.schema, kMode, {-1, 2, int64_t{1} << 32});
-  all.dtypes = {{{kGrad}, floats},        {{kVar}, {ACL_FLOAT}},     {{kCopy}, {ACL_FLOAT16, ACL_BF16}},
-                {{kStepAt}, {ACL_INT64}}, {{kScaleAt}, {ACL_FLOAT}}, {{kFoundInfAt}, {ACL_FLOAT}}};
+  // With copies, parameters are FLOAT. mixed_dtypes() has the other combinations.
+  for (AcceptedDtypes& list : all.dtypes) {
+    if (list.together.front() == kVar) list.accepted = {ACL_FLOAT};
+  }
+  std::erase_if(all.dtypes, [](const AcceptedDtypes& list) { return list.together.front() == kM; });
   append(all.trials, mixed_dtypes());
   return {all};
 }

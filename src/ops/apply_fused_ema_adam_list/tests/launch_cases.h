@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ops/apply_fused_ema_adam_list/tests/call_cases.h"
+#include "ops/apply_fused_ema_adam_list/verify/description.h"
 #include "support/phase1_mistakes.h"
 #include "support/phase2_mistakes.h"
 
@@ -20,10 +21,10 @@ inline Launch list_launch(size_t length, bool has_everything, const EmaAttribute
                          .has_copies = has_everything,
                          .has_scale = has_everything,
                          .has_found_inf = has_everything};
-  Launch launch = make_launch(
-      kListPhase2, ema_list_case(form, std::vector<IndexCase>(length, IndexCase{dims}), "launch"), placement);
-  for (size_t n = 0; n < length; ++n) launch.tensors[n].may_equal_output = true;
-  return launch;
+  return with_aliasing(
+      make_launch(kListPhase2, ema_list_case(form, std::vector<IndexCase>(length, IndexCase{dims}), "launch"),
+                  placement),
+      apply_fused_ema_adam_list_descriptions()[0]);
 }
 
 }  // namespace openaclnn_test

@@ -137,9 +137,9 @@ inline std::string refusal(const CallArguments& a) {
   const bool has_copies = a.numbers[kListStates + kCopy] != kListNull;
   const auto is_given = [&](size_t k) { return k == kStepAt || t[k].handle != Handle::null; };
   for (size_t k = kGrad; k < kCopy; ++k) {
-    if (!has_dtype(t[k], {ACL_FLOAT, ACL_FLOAT16, ACL_BF16})) return says_dtype(t[k]);
+    if (!has_dtype(t[k])) return says_dtype(t[k]);
   }
-  if (has_copies && !has_dtype(t[kCopy], {ACL_FLOAT16, ACL_BF16})) return says_dtype(t[kCopy]);
+  if (has_copies && !has_dtype(t[kCopy])) return says_dtype(t[kCopy]);
   if (t[kStepAt].dtype != ACL_INT64) return says_dtype(t[kStepAt]);
   for (const size_t k : {kScaleAt, kFoundInfAt}) {
     if (is_given(k) && t[k].dtype != ACL_FLOAT) return says_dtype(t[k]);

@@ -85,7 +85,7 @@ inline std::vector<Case> apply_fused_ema_adam_list_cases() {
   const EmaAttributes decoupled = {.lr = 0.01, .ema_decay = 0.99, .mode = 1, .weight_decay = 0.1};
   const EmaAttributes uncorrected = {.lr = 0.01, .mode = 1, .bias_correction = false, .weight_decay = 0};
   std::vector<Case> cases;
-  for (const aclDataType dtype : {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}) {
+  for (const aclDataType dtype : kFloatDtypes) {
     cases.push_back(ema_list_case({.attributes = decoupled},
                                   {uniform_index(dtype, {}), uniform_index(dtype, {30001}),
                                    uniform_index(dtype, {7, 5}), uniform_index(dtype, {111, 257})},
@@ -126,7 +126,6 @@ inline std::vector<Case> apply_fused_ema_adam_list_cases() {
 
 // Makes a random case with at most about `elements` elements.
 inline Case apply_fused_ema_adam_list_random_case(Draw& draw, int64_t elements) {
-  constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
   ListForm form;
   form.attributes = {.lr = .01, .mode = draw.below(2), .bias_correction = draw.chance(2), .weight_decay = .1};
   form.has_copies = draw.chance(3);
@@ -136,7 +135,7 @@ inline Case apply_fused_ema_adam_list_random_case(Draw& draw, int64_t elements) 
   std::vector<IndexCase> indices;
   for (int64_t n = 0; n < length; ++n) {
     IndexCase index =
-        uniform_index(draw.pick(kDtypes), draw.shape(elements / (5 * length) + 1), draw.layout());
+        uniform_index(draw.pick(kFloatDtypes), draw.shape(elements / (5 * length) + 1), draw.layout());
     // FLOAT state, which copies require.
     if (form.has_copies || draw.chance(2)) index.state = ACL_FLOAT;
     if (form.has_copies) index.var = ACL_FLOAT;

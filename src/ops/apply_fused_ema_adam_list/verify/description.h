@@ -13,9 +13,12 @@ inline std::vector<Description> apply_fused_ema_adam_list_descriptions() {
   return {describe(
       "openaclnnApplyFusedEmaAdamList", openaclnnApplyFusedEmaAdamListGetWorkspaceSize,
       openaclnnApplyFusedEmaAdamList,
-      with_ema_adam_attributes({read("grads"), updated("varRefs"), updated("mRefs"), updated("vRefs"),
-                                updated("sRefs"), optional(updated("varCopiesOptional")), read("step"),
-                                optional(read("gradScaleOptional")), optional(read("foundInfOptional"))}))};
+      with_ema_adam_attributes({may_equal_output(read("grads", kFloatDtypes)),
+                                updated("varRefs", kFloatDtypes), updated("mRefs", kFloatDtypes),
+                                updated("vRefs", dtype_of("mRefs")), updated("sRefs", dtype_of("mRefs")),
+                                optional(updated("varCopiesOptional", kHalfDtypes)), read("step", ACL_INT64),
+                                optional(read("gradScaleOptional", ACL_FLOAT)),
+                                optional(read("foundInfOptional", ACL_FLOAT))}))};
 }
 
 }  // namespace openaclnn_verify

@@ -18,7 +18,6 @@ namespace openaclnn_test {
 
 inline constexpr const char* kEmbeddingPhase1 = "aclnnEmbeddingGetWorkspaceSize";
 inline constexpr const char* kEmbeddingPhase2 = "aclnnEmbedding";
-inline constexpr aclDataType kIndexDtypes[] = {ACL_INT32, ACL_INT64};
 inline constexpr Placement kPlacements[] = {Placement::ends_at_guard, Placement::starts_at_guard};
 
 // One dtype of each element size.

@@ -9,7 +9,7 @@ namespace openaclnn_test {
 
 inline OperatorCall embedding_fuzz_call(Fuzz fuzz) {
   Input& in = fuzz.in;
-  const aclDataType dtype = in.pick(kEmbeddingDtypes).dtype;
+  const aclDataType dtype = in.pick(kEmbeddingDtypes);
   const int64_t rows = in.below(7), columns = in.pick({1, 0, 2, 3, 5, 8, 17});
   Shape index_dims(static_cast<size_t>(in.below(4)));
   for (int64_t& dim : index_dims) dim = in.below(4);

@@ -37,14 +37,14 @@ Launch embedding_launch(aclDataType dtype, aclDataType index_dtype, Placement pl
 
 std::vector<LaunchForm> launches() {
   std::vector<LaunchForm> all;
-  for (const NamedDtype& type : kEmbeddingDtypes) {
+  for (const aclDataType dtype : kEmbeddingDtypes) {
     for (const aclDataType index_dtype : kIndexDtypes) {
-      const auto of = [dtype = type.dtype, index_dtype](const Shape& index_dims) {
+      const auto of = [dtype, index_dtype](const Shape& index_dims) {
         return [=](Placement placement) {
           return embedding_launch(dtype, index_dtype, placement, 5, index_dims);
         };
       };
-      const std::string name = std::string(dtype_name(type.dtype)) + dtype_name(index_dtype);
+      const std::string name = std::string(dtype_name(dtype)) + dtype_name(index_dtype);
       all.push_back({.name = name, .make = of({8}), .least_pairs = 100});
       // An empty out requires nothing.
       all.push_back({.name = name + "Empty", .make = of({2, 0}), .not_accessed = {kWeight, kIndices, kOut}});

@@ -13,11 +13,10 @@ namespace embedding_schema {
 
 inline std::string refusal(const CallArguments& a) {
   const TensorArgument &weight = a.tensors[kWeight], &indices = a.tensors[kIndices], &out = a.tensors[kOut];
-  if (!has_dtype(weight, {ACL_DOUBLE, ACL_FLOAT, ACL_FLOAT16, ACL_BF16, ACL_INT64, ACL_INT32, ACL_INT16,
-                          ACL_INT8, ACL_UINT8, ACL_BOOL, ACL_COMPLEX64, ACL_COMPLEX128})) {
+  if (!has_dtype(weight)) {
     return says_dtype(weight);
   }
-  if (!has_dtype(indices, {ACL_INT32, ACL_INT64})) return says_dtype(indices);
+  if (!has_dtype(indices)) return says_dtype(indices);
   if (out.dtype != weight.dtype) return says_dtype(out);
   if (weight.dims.size() != 2) return says_shape(weight);
   return out.dims == embedding_out_shape(indices.dims, weight.dims[1]) ? "" : says_shape(out);

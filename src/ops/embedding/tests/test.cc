@@ -29,15 +29,15 @@ TEST(EmbeddingValues, TheNamedCases) {
 TEST(EmbeddingValues, EveryDtypeAtEverySmallWidth) {
   SCOPED_TRACE(seed_text());
   Random random(test_seed());
-  for (const NamedDtype& type : kEmbeddingDtypes) {
+  for (const aclDataType dtype : kEmbeddingDtypes) {
     for (const aclDataType index_dtype : kIndexDtypes) {
       for (int64_t columns = 0; columns <= 66; ++columns) {
         for (const Placement placement : kPlacements) {
-          EmbeddingCall call(type.dtype, index_dtype, random.between(1, 9), columns, {random.between(1, 12)},
+          EmbeddingCall call(dtype, index_dtype, random.between(1, 9), columns, {random.between(1, 12)},
                              Layout::contiguous, placement);
           call.fill(random);
           ASSERT_TRUE(call.run_and_compare())
-              << type.name << ", index dtype " << index_dtype << ", D " << columns;
+              << dtype_name(dtype) << ", index dtype " << index_dtype << ", D " << columns;
         }
       }
     }
@@ -201,13 +201,13 @@ TEST(EmbeddingFaults, AreReportedOnceAndTheStreamGoesOn) {
 }
 
 TEST(EmbeddingFaults, ATableWithoutRowsGivesZeros) {
-  for (const NamedDtype& type : kEmbeddingDtypes) {
+  for (const aclDataType dtype : kEmbeddingDtypes) {
     for (const aclDataType index_dtype : kIndexDtypes) {
       for (const Shape& index_dims : {Shape{}, Shape{1}, Shape{3, 4}, Shape{5000}}) {
-        EmbeddingCall call(type.dtype, index_dtype, 0, 5, index_dims);
+        EmbeddingCall call(dtype, index_dtype, 0, 5, index_dims);
         for (int64_t i = 0; i < call[kIndices].numel(); ++i) call.set_index(i, 0);
         ASSERT_TRUE(call.run_and_compare())
-            << type.name << ", indices " << testing::PrintToString(index_dims);
+            << dtype_name(dtype) << ", indices " << testing::PrintToString(index_dims);
       }
     }
   }

@@ -7,22 +7,13 @@
 #include <vector>
 
 #include "aclnnop/aclnn_embedding.h"
+#include "ops/embedding/verify/description.h"
 #include "ops/embedding/verify/oracle.h"
 #include "verify/case.h"
 #include "verify/draw.h"
 #include "verify/number.h"
 
 namespace openaclnn_verify {
-
-struct NamedDtype {
-  aclDataType dtype;
-  const char* name;
-};
-inline constexpr NamedDtype kEmbeddingDtypes[] = {
-    {ACL_DOUBLE, "DOUBLE"}, {ACL_FLOAT, "FLOAT"},         {ACL_FLOAT16, "FLOAT16"},
-    {ACL_BF16, "BF16"},     {ACL_INT64, "INT64"},         {ACL_INT32, "INT32"},
-    {ACL_INT16, "INT16"},   {ACL_INT8, "INT8"},           {ACL_UINT8, "UINT8"},
-    {ACL_BOOL, "BOOL"},     {ACL_COMPLEX64, "COMPLEX64"}, {ACL_COMPLEX128, "COMPLEX128"}};
 
 inline aclnnStatus embedding_phase1(Handles t, uint64_t* workspace_bytes, aclOpExecutor** executor) {
   return aclnnEmbeddingGetWorkspaceSize(t[kWeight], t[kIndices], t[kOut], workspace_bytes, executor);
@@ -55,10 +46,10 @@ inline Case embedding_case(aclDataType dtype, aclDataType index_dtype, int64_t t
 
 inline std::vector<Case> embedding_cases() {
   std::vector<Case> cases;
-  for (const NamedDtype& type : kEmbeddingDtypes) {
-    const int64_t columns = 4096 / element_bytes(type.dtype) + 3;
-    cases.push_back(embedding_case(type.dtype, ACL_INT64, 300, columns, {16, 13}, Layout::contiguous,
-                                   std::string(type.name) + " rows of 4 KiB"));
+  for (const aclDataType dtype : kEmbeddingDtypes) {
+    const int64_t columns = 4096 / element_bytes(dtype) + 3;
+    cases.push_back(embedding_case(dtype, ACL_INT64, 300, columns, {16, 13}, Layout::contiguous,
+                                   std::string(dtype_name(dtype)) + " rows of 4 KiB"));
   }
   const auto add = [&](const char* what, int64_t rows, int64_t columns, const Shape& index_dims,
                        Layout layout) {
@@ -75,7 +66,7 @@ inline std::vector<Case> embedding_cases() {
 
 // Makes a random case with at most about `elements` elements.
 inline Case embedding_random_case(Draw& draw, int64_t elements) {
-  const aclDataType dtype = draw.pick(kEmbeddingDtypes).dtype;
+  const aclDataType dtype = draw.pick(kEmbeddingDtypes);
   const aclDataType index_dtype = draw.chance(2) ? ACL_INT32 : ACL_INT64;
   const Shape index_dims = draw.shape(std::min<int64_t>(elements, 60));
   const int64_t columns = draw.between(1, std::max<int64_t>(1, elements / count_elements(index_dims)));
@@ -88,10 +79,11 @@ inline Case embedding_random_case(Draw& draw, int64_t elements) {
 inline std::vector<Case> embedding_numerics_cases(int64_t elements) {
   constexpr int64_t kColumns = 401, kPositions = 900;
   std::vector<Case> cases;
-  for (const NamedDtype& type : kEmbeddingDtypes) {
+  for (const aclDataType dtype : kEmbeddingDtypes) {
     for (int64_t made = 0; made < elements; made += kPositions * kColumns) {
-      cases.push_back(embedding_case(type.dtype, ACL_INT32, 40, kColumns, {kPositions}, Layout::contiguous,
-                                     std::string(type.name) + " copies " + std::to_string(cases.size())));
+      cases.push_back(
+          embedding_case(dtype, ACL_INT32, 40, kColumns, {kPositions}, Layout::contiguous,
+                         std::string(dtype_name(dtype)) + " copies " + std::to_string(cases.size())));
     }
   }
   return cases;

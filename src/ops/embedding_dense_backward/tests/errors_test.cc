@@ -69,10 +69,7 @@ std::vector<Trial> empty_tables() {
 }
 
 std::vector<Refusals> refusals() {
-  const std::vector<aclDataType> tables(std::begin(kTableDtypes), std::end(kTableDtypes));
   Refusals all = {.name = "Default", .schema = backward_test(), .least_pairs = 500, .needs_workspace = true};
-  all.dtypes = {
-      {{kGrad}, tables}, {{kIndices}, {std::begin(kIndexDtypes), std::end(kIndexDtypes)}}, {{kOut}, tables}};
   for (const auto& trials : {height_trials, one_index_per_row, empty_tables}) append(all.trials, trials());
   return {all};
 }

@@ -80,7 +80,7 @@ std::vector<Element> elements(aclDataType dtype) {
 
 // The element is between two indices of row 2 (BOOL: row 1).
 TEST(EmbeddingBackwardIndices, EveryDtypeHasItsRowsAndFaults) {
-  for (const aclDataType dtype : kIndexDtypes) {
+  for (const aclDataType dtype : kBackwardIndexDtypes) {
     for (const Element& element : elements(dtype)) {
       SCOPED_TRACE(testing::Message() << "dtype " << dtype << ", element " << std::hex << element.bits);
       const int64_t other = dtype == ACL_BOOL ? 1 : 2;

@@ -47,7 +47,7 @@ std::vector<LaunchForm> launches() {
     all.back().name = name + "WithoutRows";
     all.back().make = [=](Placement) { return launch_without_rows(dtypes); };
   }
-  for (const aclDataType index_dtype : kIndexDtypes)
+  for (const aclDataType index_dtype : kBackwardIndexDtypes)
     add(std::string("Indices") + dtype_name(index_dtype), {ACL_FLOAT, ACL_FLOAT}, index_dtype, {64}, 8,
         basic);
   return all;
@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(EmbeddingBackward, Phase2Refusals, testing::ValuesIn(la
 
 TEST(EmbeddingBackwardPhase2, RefusesMisalignedDataOfEveryDtype) {
   for (const DtypePair& dtypes : dtype_pairs()) {
-    for (const aclDataType index_dtype : kIndexDtypes)
+    for (const aclDataType index_dtype : kBackwardIndexDtypes)
       expect_misaligned_data_refused(backward_launch(dtypes, index_dtype));
   }
 }

@@ -50,7 +50,7 @@ TEST(EmbeddingBackwardLayouts, MayDifferFromTensorToTensor) {
                              kInputLayouts[random.below(std::size(kInputLayouts))],
                              kOutputLayouts[random.below(std::size(kOutputLayouts))]};
     const BackwardAttributes attributes = {.table_rows = random.between(1, 60), .scale = random.chance(2)};
-    BackwardCall call(dtypes, kIndexDtypes[n % 8], shape, random.between(1, 40), attributes, layouts,
+    BackwardCall call(dtypes, kBackwardIndexDtypes[n % 8], shape, random.between(1, 40), attributes, layouts,
                       kPlacements[random.below(2)]);
     call.fill(random);
     ASSERT_TRUE(call.run_and_compare({.workspace = kPlacements[random.below(2)]}))

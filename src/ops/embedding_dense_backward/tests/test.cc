@@ -88,7 +88,7 @@ std::vector<Vector> vectors() {
   };
   // For every pair of dtypes and every index dtype that can represent 2.
   for (const DtypePair& dtypes : dtype_pairs()) {
-    for (const aclDataType index_dtype : kIndexDtypes) {
+    for (const aclDataType index_dtype : kBackwardIndexDtypes) {
       if (index_dtype == ACL_BOOL) continue;
       std::vector<uint64_t> row;
       for (const double value : {-3.5, -.875, 10.}) row.push_back(encode(dtypes.out, value));
@@ -138,13 +138,13 @@ TEST(EmbeddingBackwardVectors, TheSumsOfPaddedTablesInFloat) {
 }
 
 TEST(EmbeddingBackwardVectors, TheOrderOfAdditionsIsThePrescribedOne) {
-  for (size_t k = 0; k < std::size(kTableDtypes); ++k) {
+  for (size_t k = 0; k < std::size(kFloatDtypes); ++k) {
     for (const OrderedSum& row : kOrderedSums) {
-      BackwardCall call({kTableDtypes[k], kTableDtypes[k]}, ACL_UINT8, {row.terms}, 1, {.table_rows = 1});
+      BackwardCall call({kFloatDtypes[k], kFloatDtypes[k]}, ACL_UINT8, {row.terms}, 1, {.table_rows = 1});
       for (int64_t i = 0; i < row.terms; ++i) call[kGrad].set(i, order_term(i));
       call[kIndices].fill({0});
       ASSERT_TRUE(call.run_and_compare());
-      EXPECT_EQ(call[kOut].bits(0), row.bits[k]) << row.terms << " terms of dtype " << kTableDtypes[k];
+      EXPECT_EQ(call[kOut].bits(0), row.bits[k]) << row.terms << " terms of dtype " << kFloatDtypes[k];
     }
   }
 }

@@ -8,6 +8,7 @@
 
 #include "aclnnop/aclnn_embedding_dense_backward.h"
 #include "base/sort_size.h"
+#include "ops/embedding_dense_backward/verify/description.h"
 #include "ops/embedding_dense_backward/verify/oracle.h"
 #include "verify/case.h"
 #include "verify/draw.h"
@@ -98,10 +99,8 @@ inline std::vector<Case> embedding_dense_backward_cases() {
 // Makes a random case with at most about `elements` elements and so many positions that most rows of the
 // table get a term.
 inline Case embedding_dense_backward_random_case(Draw& draw, int64_t elements) {
-  constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-  constexpr aclDataType kIndices[] = {ACL_INT64, ACL_INT32,  ACL_INT16,   ACL_UINT8, ACL_INT8,
-                                      ACL_FLOAT, ACL_DOUBLE, ACL_FLOAT16, ACL_BOOL};
-  const aclDataType grad = draw.pick(kDtypes), out = draw.pick(kDtypes), index_dtype = draw.pick(kIndices);
+  const aclDataType grad = draw.pick(kFloatDtypes), out = draw.pick(kFloatDtypes);
+  const aclDataType index_dtype = draw.pick(kBackwardIndexDtypes);
   const Shape index_dims = draw.shape(elements);
   const int64_t positions = count_elements(index_dims);
   const int64_t columns = draw.between(1, std::max<int64_t>(1, elements / positions));

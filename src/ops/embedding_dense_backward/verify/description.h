@@ -1,6 +1,7 @@
 // The interface of EmbeddingDenseBackward.
 #pragma once
 
+#include <array>
 #include <stdexcept>
 #include <vector>
 
@@ -8,6 +9,10 @@
 #include "verify/description.h"
 
 namespace openaclnn_verify {
+
+// Indices may also be floating point numbers: their fraction is cut off.
+inline constexpr std::array kBackwardIndexDtypes = {ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE, ACL_INT8, ACL_UINT8,
+                                                    ACL_INT16, ACL_INT32,   ACL_INT64,  ACL_BOOL};
 
 inline TensorShape gradient_of_table(const Arguments& a) {
   const TensorShape& grad = a.tensor("grad");
@@ -19,8 +24,9 @@ inline std::vector<Description> embedding_dense_backward_descriptions() {
   using namespace parameters;
   return {describe("aclnnEmbeddingDenseBackward", aclnnEmbeddingDenseBackwardGetWorkspaceSize,
                    aclnnEmbeddingDenseBackward,
-                   {read("grad"), read("indices"), number("numWeights"), number("paddingIdx", "-1"),
-                    number("scaleGradByFreq", "false"), written("out", gradient_of_table)})};
+                   {read("grad", kFloatDtypes), read("indices", kBackwardIndexDtypes), number("numWeights"),
+                    number("paddingIdx", "-1"), number("scaleGradByFreq", "false"),
+                    written("out", kFloatDtypes, gradient_of_table)})};
 }
 
 }  // namespace openaclnn_verify

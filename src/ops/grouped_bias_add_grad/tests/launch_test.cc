@@ -15,9 +15,6 @@
 namespace openaclnn_test {
 namespace {
 
-constexpr aclDataType kFloatDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-constexpr aclDataType kIndexDtypes[] = {ACL_INT32, ACL_INT64};
-
 // The functions of a version that make and run the executor.
 struct Versions {
   int plans, runs;

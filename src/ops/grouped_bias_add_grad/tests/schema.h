@@ -14,9 +14,6 @@ namespace grouped_bias_add_grad_schema {
 enum Tensor { kGradY, kGroupIdx, kOut };
 enum Number { kGroupIdxType };
 
-inline constexpr aclDataType kFloatDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-inline constexpr aclDataType kIndexDtypes[] = {ACL_INT32, ACL_INT64};
-
 struct Version {
   int number;    // 1 or 2
   bool grouped;  // groupIdx is given
@@ -69,8 +66,8 @@ inline std::vector<Mistake> shape_mistakes(bool grouped) {
 inline std::string refusal(const CallArguments& a) {
   const TensorArgument &grad_y = a.tensors[kGradY], &groups = a.tensors[kGroupIdx], &out = a.tensors[kOut];
   const bool grouped = groups.handle != Handle::null;
-  if (!has_dtype(grad_y, {ACL_FLOAT, ACL_FLOAT16, ACL_BF16})) return says_dtype(grad_y);
-  if (grouped && !has_dtype(groups, {ACL_INT32, ACL_INT64})) return says_dtype(groups);
+  if (!has_dtype(grad_y)) return says_dtype(grad_y);
+  if (grouped && !has_dtype(groups)) return says_dtype(groups);
   if (out.dtype != grad_y.dtype) return says_dtype(out);
   if (grad_y.dims.size() != (grouped ? 2 : 3)) return says_shape(grad_y);
   if (grouped && groups.dims.size() != 1) return says_shape(groups);

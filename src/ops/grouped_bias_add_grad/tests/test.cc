@@ -68,7 +68,7 @@ TEST(GroupedBiasVectors, EndsAndSizes) {
 }
 
 TEST(GroupedBiasVectors, EmptyGroupsAndRowsLeft) {
-  for (const aclDataType dtype : kBiasDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     CaseCall call = call_of(dtype, kEnds, {{0, 3, 0, 1}, 1});
     call[kBiasGradY].fill({1, 2, 4, 8});
     ASSERT_TRUE(call.run_cleanly());
@@ -91,10 +91,10 @@ TEST(GroupedBiasVectors, OrderOfAdditions) {
   for (const OrderedSum& sum : kOrderedSums) {
     std::vector<double> rows;
     for (int64_t i = 0; i < sum.terms; ++i) rows.push_back(order_term(i));
-    for (size_t d = 0; d < std::size(kBiasDtypes); ++d) {
-      CaseCall call = column_of(kBiasDtypes[d], rows);
+    for (size_t d = 0; d < std::size(kFloatDtypes); ++d) {
+      CaseCall call = column_of(kFloatDtypes[d], rows);
       ASSERT_TRUE(call.run_cleanly());
-      EXPECT_TRUE(call.has_bits(2, {sum.bits[d]})) << sum.terms << " rows of dtype " << kBiasDtypes[d];
+      EXPECT_TRUE(call.has_bits(2, {sum.bits[d]})) << sum.terms << " rows of dtype " << kFloatDtypes[d];
     }
   }
 }
@@ -139,7 +139,7 @@ TEST(GroupedBiasValues, EverySizeHasThePrescribedBits) {
   const std::vector<int64_t> all = {0,   1,   2,   7,   8,   9, 63,   64,   65,  0,
                                     127, 129, 511, 512, 513, 0, 1024, 1025, 1537};
   const std::vector<int64_t> few = {0, 1, 8, 9, 65, 513};
-  for (const aclDataType dtype : kBiasDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     for (const int64_t columns : {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 511, 512, 513, 1025}) {
       const std::vector<int64_t>& sizes = columns < 100 ? all : few;  // the reference is slow
       CaseCall call = call_of(dtype, columns % 2 == 0 ? kEnds : kSizes, {sizes, columns, columns % 3},
@@ -161,7 +161,7 @@ TEST(GroupedBiasValues, EverySizeHasThePrescribedBits) {
 TEST(GroupedBiasValues, SpecialValuesFollowTheOrder) {
   SCOPED_TRACE(seed_text());
   Random random(test_seed());
-  for (const aclDataType dtype : kBiasDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     const FloatFormat& format = *float_format(dtype);
     const double smallest = std::ldexp(1.0, format.min_exponent - format.precision + 1);
     const double largest = std::ldexp(1.5, format.max_exponent);
@@ -185,7 +185,7 @@ TEST(GroupedBiasValues, RandomGroupsHaveThePrescribedBits) {
   SCOPED_TRACE(seed_text());
   Random random(test_seed() + 1);
   for (int repeat = 0; repeat < 60; ++repeat) {
-    const aclDataType dtype = kBiasDtypes[random.below(3)];
+    const aclDataType dtype = kFloatDtypes[random.below(3)];
     const BiasAttributes& attributes = random.chance(2) ? kEnds : kSizes;
     std::vector<int64_t> sizes;
     const int64_t groups = random.between(1, 60);

@@ -15,8 +15,6 @@
 
 namespace openaclnn_verify {
 
-inline constexpr aclDataType kBiasDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-
 inline Phase1 bias_phase1(const BiasAttributes& a) {
   return [a](Handles t, uint64_t* workspace_bytes, aclOpExecutor** executor) {
     return aclnnGroupedBiasAddGradV2GetWorkspaceSize(t[kBiasGradY], a.grouped ? t[kBiasGroups] : nullptr,
@@ -107,7 +105,7 @@ inline std::vector<Case> grouped_bias_add_grad_cases() {
 
 // Makes a random case with at most about `elements` elements.
 inline Case grouped_bias_add_grad_random_case(Draw& draw, int64_t elements) {
-  const aclDataType dtype = draw.pick(kBiasDtypes), index_dtype = draw.chance(2) ? ACL_INT32 : ACL_INT64;
+  const aclDataType dtype = draw.pick(kFloatDtypes), index_dtype = draw.chance(2) ? ACL_INT32 : ACL_INT64;
   BiasAttributes attributes = {.grouped = !draw.chance(4), .index_type = draw.below(2)};
   BiasShape shape;
   const int64_t groups = draw.between(1, 9);
@@ -138,7 +136,7 @@ inline std::vector<Case> grouped_bias_add_grad_numerics_cases(int64_t elements) 
       {"sums of 513 terms", {.grouped = false, .index_type = 0}, std::vector<int64_t>(10, 513), 20, .001},
       {"sums of 70000 terms", {.grouped = true, .index_type = 0}, {70000}, 3, 1e-6}};
   std::vector<Case> cases;
-  for (const aclDataType dtype : kBiasDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     for (const Sums& s : sums) {
       const auto results = static_cast<double>(static_cast<int64_t>(s.sizes.size()) * s.columns);
       const auto repeats = static_cast<int64_t>(static_cast<double>(elements) * s.share / results) + 1;

@@ -18,8 +18,9 @@ inline TensorShape gradient_of_biases(const Arguments& a) {
 
 inline std::vector<Description> grouped_bias_add_grad_descriptions() {
   using namespace parameters;
-  const Parameter grad = read("gradY"), groups = optional(read("groupIdxOptional"));
-  const Parameter out = written("out", gradient_of_biases);
+  const Parameter grad = read("gradY", kFloatDtypes),
+                  groups = optional(read("groupIdxOptional", kIndexDtypes));
+  const Parameter out = written("out", dtype_of("gradY"), gradient_of_biases);
   return {describe("aclnnGroupedBiasAddGrad", aclnnGroupedBiasAddGradGetWorkspaceSize,
                    aclnnGroupedBiasAddGrad, {grad, groups, out}),
           describe("aclnnGroupedBiasAddGradV2", aclnnGroupedBiasAddGradV2GetWorkspaceSize,

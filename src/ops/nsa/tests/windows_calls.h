@@ -12,8 +12,6 @@
 
 namespace openaclnn_test {
 
-inline constexpr aclDataType kFloatDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-
 // Sequences of 5 and 4 tokens, in every equivalent form, with windows of 3 tokens at 0, 2 and 5.
 inline std::vector<WindowAttributes> forms_of_five_and_four() {
   return {{3, 2, {5, 4}, 0}, {3, 2, {0, 5, 4}, 0}, {3, 2, {5, 4}, 1}, {3, 2, {0, 5, 0, 4, 0}, 1}};

@@ -70,7 +70,7 @@ template <class Kinds, class Results, class Make>
 std::vector<Case> sum_cases(const Kinds& kinds, int64_t elements, const Results& results, const Make& make,
                             std::initializer_list<size_t> inputs) {
   std::vector<Case> cases;
-  for (const aclDataType dtype : {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}) {
+  for (const aclDataType dtype : kFloatDtypes) {
     for (const auto& kind : kinds) {
       const double wanted = static_cast<double>(elements) * kind.share;
       const auto repeats = static_cast<int64_t>(wanted / static_cast<double>(results(kind))) + 1;

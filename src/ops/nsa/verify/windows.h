@@ -130,8 +130,7 @@ inline WindowAttributes random_windows(Draw& draw, int64_t most) {
 // `elements` elements and at least one window.
 template <class Make>
 auto random_compression(Draw& draw, int64_t elements, const Make& make) {
-  constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-  const aclDataType dtype = draw.pick(kDtypes);
+  const aclDataType dtype = draw.pick(kFloatDtypes);
   const WindowAttributes windows = random_windows(draw, std::min<int64_t>(elements / 8 + 1, 60));
   const int64_t tokens = std::accumulate(windows.lengths.begin(), windows.lengths.end(), int64_t{0});
   const int64_t heads = draw.between(1, 4);
@@ -164,7 +163,7 @@ std::vector<Case> windows_cases(const Make& make, const std::vector<WindowsCase>
       {"rotated views, negative strides", {200, 7, 40}, {10, 4, {120, 80}, 0}, Layout::mixed}};
   all.insert(all.end(), own.begin(), own.end());
   std::vector<Case> cases;
-  for (const aclDataType dtype : {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}) {
+  for (const aclDataType dtype : kFloatDtypes) {
     for (const auto& [what, tokens, attributes, layout] : all)
       cases.push_back(make(dtype, tokens, attributes, layout, std::string(dtype_name(dtype)) + " " + what));
   }

@@ -76,9 +76,7 @@ std::vector<Refusals> refusals() {
   const Schema schema = compress_test();
   Refusals basic = {
       .name = "Default", .schema = schema, .least_pairs = 900, .needs_workspace = true, .trials = trials()};
-  basic.dtypes = {{{kInput, kWeight, kOutput}, {std::begin(kDtypes), std::end(kDtypes)}},
-                  {{kWeight}, {ACL_FLOAT16}},
-                  {{kOutput}, {ACL_FLOAT16}}};
+  for (const size_t k : {kWeight, kOutput}) basic.dtypes.push_back({{k}, {ACL_FLOAT16}});
   append(basic.trials, accepted_mistakes(vendor_mistakes()));
   Refusals vendor = {.name = "Vendor",
                      .schema = with_mistakes(schema, vendor_mistakes()),

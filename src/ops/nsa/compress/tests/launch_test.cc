@@ -33,7 +33,7 @@ Launch compress_launch(aclDataType dtype, int64_t tokens, Placement placement) {
 
 std::vector<LaunchForm> launches() {
   std::vector<LaunchForm> all;
-  for (const aclDataType dtype : {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}) {
+  for (const aclDataType dtype : kFloatDtypes) {
     const auto with_tokens = [dtype](int64_t tokens) {
       return [=](Placement placement) { return compress_launch(dtype, tokens, placement); };
     };

@@ -14,8 +14,6 @@ namespace nsa_compress_schema {
 enum Tensor { kInput, kWeight, kOutput };
 enum Number { kBlockSize, kStride, kLengthType };
 
-inline constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-
 // The mistakes of the operator's own rules, for two sequences of 48 of 96 tokens, each with 2 windows of 32
 // tokens at distance 16.
 inline std::vector<Mistake> mistakes_up_to_shapes() {
@@ -74,7 +72,7 @@ inline std::vector<Mistake> mistakes_of_attributes_and_lengths() {
 
 inline std::string refusal(const CallArguments& a) {
   const TensorArgument &input = a.tensors[kInput], &weight = a.tensors[kWeight], &output = a.tensors[kOutput];
-  if (!has_dtype(input, {ACL_FLOAT, ACL_FLOAT16, ACL_BF16})) return says_dtype(input);
+  if (!has_dtype(input)) return says_dtype(input);
   for (const TensorArgument* tensor : {&weight, &output}) {
     if (tensor->dtype != input.dtype) return says_dtype(*tensor);
   }

@@ -25,10 +25,11 @@ inline TensorShape compressed_tokens(const Arguments& a) {
 
 inline std::vector<Description> nsa_compress_descriptions() {
   using namespace parameters;
-  return {describe("aclnnNsaCompress", aclnnNsaCompressGetWorkspaceSize, aclnnNsaCompress,
-                   {read("input"), read("weight"), optional(read("actSeqLenOptional")),
-                    optional(read("layoutOptional")), number("compressBlockSize"), number("compressStride"),
-                    number("actSeqLenType", "0"), written("output", compressed_tokens)})};
+  return {describe(
+      "aclnnNsaCompress", aclnnNsaCompressGetWorkspaceSize, aclnnNsaCompress,
+      {read("input", kFloatDtypes), read("weight", dtype_of("input")), optional(read("actSeqLenOptional")),
+       optional(read("layoutOptional")), number("compressBlockSize"), number("compressStride"),
+       number("actSeqLenType", "0"), written("output", dtype_of("input"), compressed_tokens)})};
 }
 
 }  // namespace openaclnn_verify

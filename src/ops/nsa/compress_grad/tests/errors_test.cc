@@ -62,8 +62,6 @@ std::vector<Refusals> refusals() {
   const Schema schema = grad_test();
   Refusals basic = {
       .name = "Default", .schema = schema, .least_pairs = 2000, .needs_workspace = true, .trials = trials()};
-  basic.dtypes = {
-      {{kOutputGrad, kInput, kWeight, kInputGrad, kWeightGrad}, {std::begin(kDtypes), std::end(kDtypes)}}};
   for (size_t k = kInput; k < kTensors; ++k) basic.dtypes.push_back({{k}, {ACL_FLOAT16}});
   append(basic.trials, accepted_mistakes(vendor_mistakes()));
   Refusals vendor = {.name = "Vendor",

@@ -125,11 +125,7 @@ std::vector<Refusals> refusals() {
                     .least_pairs = 1500,
                     .needs_workspace = true,
                     .trials = paged_trials()};
-  paged.dtypes = {{{kInput, kWeight, kCache}, {std::begin(kDtypes), std::end(kDtypes)}},
-                  {{kWeight}, {ACL_FLOAT16}},
-                  {{kCache}, {ACL_FLOAT16}},
-                  {{kSlots}, {ACL_INT32}},
-                  {{kTable}, {ACL_INT32}}};
+  for (const size_t k : {kWeight, kCache}) paged.dtypes.push_back({{k}, {ACL_FLOAT16}});
   append(paged.trials, accepted_mistakes(vendor_mistakes()));
   const Refusals packed = {.name = "Packed",
                            .schema = kPacked,

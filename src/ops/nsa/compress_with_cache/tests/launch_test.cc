@@ -27,7 +27,7 @@ Launch cache_launch(aclDataType dtype, bool paged, Placement placement) {
 
 std::vector<LaunchForm> launches() {
   std::vector<LaunchForm> all;
-  for (const aclDataType dtype : kCacheDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     for (const bool paged : {true, false}) {
       const std::string name = std::string(dtype_name(dtype)) + (paged ? "Paged" : "Packed");
       all.push_back({.name = name,
@@ -69,7 +69,7 @@ TEST(NsaWithCacheSettings, Blocking) {
 PROCESS_TEST(NsaWithCacheStrict, AWrongNumberIsAFaultAndNothingIsWritten) {
   use_device();
   const RunOptions in_library_memory = {.workspace = Placement::library};
-  for (const aclDataType dtype : kCacheDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     CaseCall call(small_case(dtype, attributes(true)), Placement::library);
     ASSERT_TRUE(call.run_cleanly(in_library_memory));
     for (const auto& [tensor, entry, sentence] :
@@ -100,7 +100,7 @@ void expect_planned_bits(const CacheAttributes& a, const CaseCall& call,
 
 PROCESS_TEST(NsaWithCacheSilent, OtherBlocksAreCompressedWithoutAWord) {
   const CacheAttributes a = attributes(true);
-  for (const aclDataType dtype : kCacheDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     CaseCall call(small_case(dtype, a));
     call[kCacheSlots].set(0, 1000);
     const std::vector<HostTensor> before = before_call(call.description(), call.tensors());

@@ -15,8 +15,6 @@ namespace nsa_compress_with_cache_schema {
 enum Tensor { kInput, kWeight, kSlots, kTable, kCache };
 enum Number { kBlockSize, kStride, kLengthType, kPageTokens };
 
-inline constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-
 inline std::vector<Part> all_of_table() {
   return {{Part::handle, kTable}, {Part::dtype, kTable}, {Part::dims, kTable}, {Part::format, kTable}};
 }
@@ -165,7 +163,7 @@ inline std::string lengths_refusal(const CallArguments& a, bool paged) {
 inline std::string refusal(const CallArguments& a) {
   const std::vector<TensorArgument>& t = a.tensors;
   const bool paged = t[kTable].handle != Handle::null;
-  if (!has_dtype(t[kInput], {ACL_FLOAT, ACL_FLOAT16, ACL_BF16})) return says_dtype(t[kInput]);
+  if (!has_dtype(t[kInput])) return says_dtype(t[kInput]);
   if (t[kWeight].dtype != t[kInput].dtype) return says_dtype(t[kWeight]);
   if (t[kSlots].dtype != ACL_INT32) return says_dtype(t[kSlots]);
   if (paged && t[kTable].dtype != ACL_INT32) return says_dtype(t[kTable]);

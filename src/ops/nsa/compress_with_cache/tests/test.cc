@@ -92,7 +92,7 @@ TEST(NsaWithCacheVectors, PackedSequencesByHand) {
 // Each block has the bits that NsaCompress gives for a sequence that ends with it.
 TEST(NsaWithCacheValues, HaveTheBitsOfNsaCompress) {
   const CacheAttributes a = {70, 70, {70}, 16};
-  for (const aclDataType dtype : kCacheDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     CaseCall call = call_of(dtype, {3, 37, 0}, a);
     set_numbers(call[kCacheTable], {0, 1, 2, 3, 4});
     set_numbers(call[kCacheSlots], {0});
@@ -113,7 +113,7 @@ TEST(NsaWithCacheValues, HaveTheBitsOfNsaCompress) {
 }
 
 TEST(NsaWithCacheValues, EverySizeHasThePrescribedBits) {
-  for (const aclDataType dtype : kCacheDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     for (const int64_t columns : {1, 2, 3, 7, 8, 9, 16, 17, 33, 170, 511, 512, 513, 1025, 4097, 8193}) {
       const CacheAttributes a = {6, 2, {6, 8, 9}, 4};
       CaseCall call = call_of(dtype, {columns < 200 ? 7 : 2, columns}, a);
@@ -150,7 +150,7 @@ TEST(NsaWithCacheValues, RandomCallsHaveThePrescribedBits) {
     for (int64_t b = random.below(9); b > 0; --b)
       a.lengths.push_back(random.chance(3) ? random.below(90) : a.block_size + random.below(4) * a.stride);
     const CacheShape shape = {random.between(1, 9), random.between(1, 40), random.below(3)};
-    CaseCall call = call_of(kCacheDtypes[random.below(3)], shape, a);
+    CaseCall call = call_of(kFloatDtypes[random.below(3)], shape, a);
     // One number in eight is faulty, and slots repeat.
     const int64_t slots = cache_of(call).dims()[0], pages = call[kCacheInput].dims()[0];
     const bool wrong = random.chance(2);
@@ -174,7 +174,7 @@ void expect_last_of_equal_slots(aclDataType dtype, int64_t sequences, int64_t di
 }
 
 TEST(NsaWithCacheValues, OfEqualSlotsTheLastOneCounts) {
-  for (const aclDataType dtype : kCacheDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     for (const int64_t sequences : {2, 3, 40, 1000}) {
       for (const int64_t different : {1, 2, 7}) expect_last_of_equal_slots(dtype, sequences, different, 9);
     }
@@ -183,7 +183,7 @@ TEST(NsaWithCacheValues, OfEqualSlotsTheLastOneCounts) {
 
 // The last sequence that completed a block counts, even if later ones with the same slot completed none.
 TEST(NsaWithCacheValues, ASequenceWithoutABlockTakesNoSlot) {
-  for (const aclDataType dtype : kCacheDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     const CacheAttributes a = {4, 2, {4, 6, 5, 3, 7}, 3};
     CaseCall call = call_of(dtype, {2, 9}, a);
     for (int64_t b = 0; b < 5; ++b) call[kCacheSlots].set(b, 1);
@@ -216,7 +216,7 @@ constexpr int64_t kWrong[] = {-1, INT32_MIN, INT32_MIN + 1, INT32_MAX};
 
 TEST(NsaWithCacheFaults, AWrongSlotSkipsItsBlockOnly) {
   const CacheAttributes a = {6, 2, {6, 8, 9, 10}, 4};
-  for (const aclDataType dtype : kCacheDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     for (const int64_t sequence : {0, 1, 3}) {
       CaseCall call = call_of(dtype, {3, 20}, a);
       const int64_t slots = cache_of(call).dims()[0];
@@ -232,7 +232,7 @@ TEST(NsaWithCacheFaults, AWrongSlotSkipsItsBlockOnly) {
 // Only pages with tokens of a completed block are read: here the last two of five.
 TEST(NsaWithCacheFaults, AWrongPageSkipsItsBlockOnly) {
   const CacheAttributes a = {6, 2, {18, 17, 18}, 4};
-  for (const aclDataType dtype : kCacheDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     for (int64_t entry = 0; entry < 15; ++entry) {
       CaseCall call = call_of(dtype, {3, 20}, a);
       const int64_t pages = call[kCacheInput].dims()[0];
@@ -292,7 +292,7 @@ TEST(NsaWithCacheFaults, AreTheSameForAnyNumberOfThreads) {
 }
 
 PROCESS_TEST(NsaWithCacheThreads, OfEqualSlotsTheLastOneCounts) {
-  for (const aclDataType dtype : kCacheDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     for (const int64_t different : {1, 3}) {
       expect_last_of_equal_slots(dtype, 400, different, 40);
       expect_last_of_equal_slots(dtype, 4, different, 6000);

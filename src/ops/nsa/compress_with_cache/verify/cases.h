@@ -15,8 +15,6 @@
 
 namespace openaclnn_verify {
 
-inline constexpr aclDataType kCacheDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-
 inline Phase1 cache_phase1(const CacheAttributes& a) {
   return [a](Handles t, uint64_t* workspace_bytes, aclOpExecutor** executor) {
     aclIntArray* const lengths = aclCreateIntArray(a.lengths.data(), a.lengths.size());
@@ -97,7 +95,7 @@ inline std::vector<int64_t> sequence_lengths(int64_t count, int64_t block_size, 
 
 inline std::vector<Case> nsa_compress_with_cache_cases() {
   std::vector<Case> cases;
-  for (const aclDataType dtype : kCacheDtypes) {
+  for (const aclDataType dtype : kFloatDtypes) {
     const auto add = [&](const char* what, const CacheShape& shape, int64_t sequences, int64_t block_size,
                          int64_t stride, int64_t page_tokens, Layout layout = Layout::contiguous) {
       const CacheAttributes a = {block_size, stride, sequence_lengths(sequences, block_size, stride),
@@ -129,8 +127,7 @@ inline std::vector<Case> nsa_compress_with_cache_cases() {
 
 // Makes a random case with at most about `elements` elements and at least one completed block.
 inline Case nsa_compress_with_cache_random_case(Draw& draw, int64_t elements) {
-  constexpr aclDataType kDtypes[] = {ACL_FLOAT, ACL_FLOAT16, ACL_BF16};
-  const aclDataType dtype = draw.pick(kDtypes);
+  const aclDataType dtype = draw.pick(kFloatDtypes);
   CacheAttributes a;
   a.block_size = draw.between(1, std::min<int64_t>(elements / 16 + 1, 80));
   a.stride = draw.between(1, a.block_size + 2);
