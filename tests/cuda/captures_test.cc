@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "cuda/cuda_api.h"
+#include "cuda/native_stream.h"
 #include "openaclnn/openaclnn.h"
 #include "runtime/counter.h"
 #include "runtime/lookup.h"
@@ -17,18 +17,8 @@ namespace {
 using namespace cuda_test;
 using namespace runtime_test;
 
-class Captures : public CudaTest {
+class Captures : public NativeStreamTest {
  protected:
-  void SetUp() override {
-    CudaTest::SetUp();
-    ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamCreateWithFlags)(&native, cudaStreamNonBlocking), cudaSuccess);
-    expect(0, openaclnnCreateStreamFromNative(native, &wrapped));
-  }
-  void TearDown() override {
-    if (wrapped != nullptr) expect(0, aclrtDestroyStream(wrapped));
-    EXPECT_EQ(OPENACLNN_CUDA_API(cudaStreamDestroy)(native), cudaSuccess);
-    CudaTest::TearDown();
-  }
   void begin_capture() {
     ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamBeginCapture)(native, cudaStreamCaptureModeGlobal), cudaSuccess);
   }
@@ -75,8 +65,6 @@ class Captures : public CudaTest {
     static size_t tests = 0;
     return ++tests << 20;
   }();
-  cudaStream_t native = nullptr;
-  aclrtStream wrapped = nullptr;
 };
 
 TEST_F(Captures, AreNotJoinedByStreamsOfTheLibrary) {

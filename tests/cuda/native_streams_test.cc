@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "cuda/cuda_api.h"
+#include "cuda/native_stream.h"
 #include "openaclnn/openaclnn.h"
 #include "runtime/counter.h"
 #include "runtime/lookup.h"
@@ -14,22 +14,9 @@ namespace {
 using namespace cuda_test;
 using namespace runtime_test;
 
-class NativeStreams : public CudaTest {
+class NativeStreams : public NativeStreamTest {
  protected:
-  void SetUp() override {
-    CudaTest::SetUp();
-    ASSERT_EQ(OPENACLNN_CUDA_API(cudaStreamCreateWithFlags)(&native, cudaStreamNonBlocking), cudaSuccess);
-    expect(0, openaclnnCreateStreamFromNative(native, &wrapped));
-  }
-  void TearDown() override {
-    if (wrapped != nullptr) expect(0, aclrtDestroyStream(wrapped));
-    EXPECT_EQ(OPENACLNN_CUDA_API(cudaStreamDestroy)(native), cudaSuccess);
-    CudaTest::TearDown();
-  }
   void native_wait() { EXPECT_EQ(OPENACLNN_CUDA_API(cudaStreamSynchronize)(native), cudaSuccess); }
-
-  cudaStream_t native = nullptr;
-  aclrtStream wrapped = nullptr;
 };
 
 TEST_F(NativeStreams, RunOperatorsInTheirOrder) {

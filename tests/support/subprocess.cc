@@ -1,13 +1,13 @@
-// Child processes with posix_spawn and one pipe.
+// Environments and results of child processes.
 #include "support/subprocess.h"
 
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+
+#include "support/spawn.h"
 
 extern char** environ;
 
@@ -41,32 +41,13 @@ ProcessResult run_self(const std::vector<std::string>& arguments,
   }
   for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
 
-  ProcessResult result;
-  int ends[2];
-  if (pipe(ends) != 0) return result;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-  posix_spawn_file_actions_addclose(&actions, ends[0]);
-  posix_spawn_file_actions_addclose(&actions, ends[1]);
-  pid_t child = 0;
   // Under an emulator the interpreter of /proc/self/exe is the emulator; the program's own path is not.
-  const int spawned = posix_spawn(&child, argument_texts[0].c_str(), &actions, nullptr,
-                                  pointers(argument_texts).data(), pointers(variables).data());
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  if (spawned == 0) {
-    char buffer[4096];
-    for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) > 0;) {
-      result.output.append(buffer, static_cast<size_t>(got));
-    }
-    int status = 0;
-    if (waitpid(child, &status, 0) == child) {
-      result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    }
-  }
-  close(ends[0]);
+  const Spawned spawned =
+      spawn(argument_texts[0].c_str(), pointers(argument_texts).data(), pointers(variables).data());
+  ProcessResult result{.output = spawned.output};
+  if (spawned.status)
+    result.exit_code =
+        WIFEXITED(*spawned.status) ? WEXITSTATUS(*spawned.status) : 128 + WTERMSIG(*spawned.status);
   return result;
 }
 
