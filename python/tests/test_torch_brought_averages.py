@@ -55,6 +55,35 @@ def test_averaged_model_is_continued():
         equal(ours, averaged.module, 1e-5)
 
 
+def test_an_average_with_a_constant_decay_keeps_it():
+    """A warm-up that started after 20 updates would discard the average."""
+    network = model()
+    adamw = torch.optim.AdamW(network.parameters(), lr=0.1)
+    averaged = torch.optim.swa_utils.AveragedModel(network, avg_fn=lambda old, new, _: 0.999 * old + 0.001 * new)
+    for step in range(20):
+        train(network, adamw, 1, seed=step)
+        averaged.update_parameters(network)
+    optimizer = FusedEmaAdamW(network.parameters(), lr=0.1, ema_decay=0.999)
+    optimizer.load_state_dict(adamw.state_dict())
+    brought = {name: value.clone() for name, value in averaged.module.state_dict().items()}
+    optimizer.load_ema_state_dict(averaged.module.state_dict())
+    require_next_decay(network, optimizer, brought, 0.999)
+
+
+@pytest.mark.parametrize("update_after_step", [0, 3])
+def test_the_warm_up_of_diffusers_continues(update_after_step):
+    """diffusers computes the decay from the count after a step; openaclnn from the count before it."""
+    def their_decay(optimization_step):
+        n = max(0, optimization_step - update_after_step - 1)
+        return min(0.999, (1 + n) / (10 + n))
+
+    network = model()
+    optimizer = FusedEmaAdamW(network.parameters(), lr=0.01, ema_decay=0.999)
+    brought, done = averages_of(network), 20
+    optimizer.load_ema_state_dict(brought, updates=done - update_after_step - 1)
+    require_next_decay(network, optimizer, brought, their_decay(done + 1))
+
+
 @pytest.mark.parametrize("updates, decay", [(None, 0.999), (0, 2 / 11), (10000, 0.999), (88, 90 / 99)])
 def test_the_warm_up_continues(updates, decay):
     network = model()

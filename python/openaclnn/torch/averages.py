@@ -125,8 +125,8 @@ class KeepsAverages(torch.optim.Optimizer):
             buffers are ignored; or a sequence in the order of the parameters, such as shadow_params.
         model : gives the names or the order. None: the optimizer's names, if it was made from named_parameters(); otherwise
             the order of its parameters, which for a dict must be one group without other entries.
-        updates : how often the averages were updated before, such as averaged.n_averaged, from which the warm-up continues.
-            None: the warm-up is over.
+        updates : how often a program with this warm-up updated the averages before, such as num_updates of torch_ema. The
+            warm-up continues from there. None: the warm-up is over, and the next step uses ema_decay.
 
         Load the state of the optimizer before: load_state_dict() replaces averages.
 
