@@ -51,6 +51,11 @@ def _require_arrays(**arrays: object) -> None:
                             "(for a list of arrays: jax.tree.map)")
 
 
+def _require_one_number(name: str, number: Any) -> None:
+    if np.size(number) != 1:
+        raise ValueError(f"{name} has shape {list(np.shape(number))}; it must be one number")
+
+
 def _require_rank(name: str, array: Array, dims: str) -> None:
     rank = len(dims.split(","))
     if array.ndim != rank:
@@ -242,10 +247,12 @@ def apply_fused_ema_adam(grad: Array, var: Array, m: Array, v: Array, s: Array, 
     bfloat16. For a tree of parameters use jax.tree.map.
     """
     _require_arrays(grad=grad, var=var, m=m, v=v, s=s)
+    _require_one_number("step", step)
+    _require_one_number("lr", lr)
+    if bias_correction and not isinstance(step, jax.core.Tracer) and np.asarray(step).item() < 1:
+        raise ValueError(f"step is {np.asarray(step).item()}; with bias_correction it must be at least 1, the number of this "
+                         "update")
     step, lr = jnp.asarray(step, jnp.int32), jnp.asarray(lr, jnp.float32)
-    for name, number in (("step", step), ("lr", lr)):
-        if number.size != 1:
-            raise ValueError(f"{name} has shape {list(number.shape)}; it must be one number")
     call = _call("apply_fused_ema_adam", tuple(_like(array) for array in (var, m, v, s)),
                  input_output_aliases={1: 0, 2: 1, 3: 2, 4: 3})
     var, m, v, s = call(grad, var, m, v, s, step, lr,

@@ -143,7 +143,12 @@ ffi::Error apply_fused_ema_adam(Buffer grad, Buffer var, Buffer m, Buffer v, Buf
     if (in->untyped_data() != out->untyped_data())
       return ffi::Error::Internal("XLA did not alias the states with the results");
   }
-  jax_calls::Step numbers = {*static_cast<const int32_t*>(step.untyped_data()),
+  const int64_t count = *static_cast<const int32_t*>(step.untyped_data());
+  if (bias_correction != 0 && count < 1) {  // the corrections 1 - beta**step would be 0 and all results NaN
+    return ffi::Error::InvalidArgument("apply_fused_ema_adam: step is " + std::to_string(count) +
+                                       "; with bias_correction it must be at least 1, the number of this update");
+  }
+  jax_calls::Step numbers = {count,
                              *static_cast<const float*>(lr.untyped_data()),
                              ema_decay,
                              beta1,

@@ -1,4 +1,6 @@
 # The foreign functions of XLA: bits of the functions on arrays, jit, gradients, vmap, donation, errors.
+import functools
+
 import numpy as np
 import pytest
 
@@ -91,6 +93,24 @@ def test_errors_carry_the_message():
     with pytest.raises(Exception) as caught:
         jax.block_until_ready(jax.jit(oj.embedding)(values((7, 4)), jnp.array([9])))
     assert "embedding: indices[0] = 9" in str(caught.value) and "aclrt" not in str(caught.value)
+
+
+@pytest.mark.parametrize("step", [0, -1, np.int64(0)])
+def test_a_step_below_1_is_refused(step):
+    """The corrections of the moments would be 0, and all results NaN."""
+    arrays = [values((4,), seed=seed) for seed in range(5)]
+    message = f"step is {step}; with bias_correction it must be at least 1"
+    with pytest.raises(ValueError, match=message):
+        oj.apply_fused_ema_adam(*arrays, step)
+    with pytest.raises(ValueError, match=message):
+        oj.apply_fused_ema_adam(*arrays, jnp.asarray([step]))
+    with pytest.raises(ValueError, match=message):
+        jax.jit(lambda *a: oj.apply_fused_ema_adam(*a, step))(*arrays)
+    with pytest.raises(Exception, match=f"apply_fused_ema_adam: {message}"):
+        jax.block_until_ready(jax.jit(oj.apply_fused_ema_adam)(*arrays, step))
+    without = functools.partial(oj.apply_fused_ema_adam, bias_correction=False)
+    for function in (without, jax.jit(without)):
+        assert all(jnp.isfinite(result).all() for result in function(arrays[0], *map(jnp.abs, arrays[1:]), step))
 
 
 def refused_while_tracing(function, *arguments):
