@@ -88,6 +88,11 @@ class TestFusedEmaAdamW(TestCase):
             with self.assertRaisesRegex(RuntimeError, option):
                 optimizer.add_param_group({"params": [torch.nn.Parameter(torch.ones(2))], option: True})
             self.assertEqual(len(optimizer.param_groups), 1)
+            state = copy.deepcopy(optimizer.state_dict())
+            state["param_groups"][0][option] = True
+            with self.assertRaisesRegex(RuntimeError, option):
+                optimizer.load_state_dict(state)
+            self.assertFalse(optimizer.param_groups[0][option])
             with self.assertRaisesRegex(RuntimeError, option):
                 fused_ema_adamw([], [], [], [], [], 1, **{option: True})
 

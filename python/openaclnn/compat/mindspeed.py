@@ -27,7 +27,7 @@ class FusedEmaAdamW(openaclnn.torch.FusedEmaAdamW):
 
     The attributes ema_decay, num_updates and adam_w_mode can be read and written at any time; the next step uses them.
 
-    RuntimeError: amsgrad or maximize is True, in the constructor or in a group.
+    RuntimeError: amsgrad or maximize is True, in the constructor, in a group or in a state dict.
     """
 
     def __init__(self, params: Any, lr: float | torch.Tensor = 1e-3, eps: float = 1e-8,
@@ -44,6 +44,13 @@ class FusedEmaAdamW(openaclnn.torch.FusedEmaAdamW):
         """Adds parameters with their own options. RuntimeError: amsgrad or maximize is True."""
         _require_available(param_group)
         super().add_param_group(param_group)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Loads a state of this class, of torch.optim.AdamW, or of MindSpeed's class. RuntimeError: amsgrad or maximize is True
+        in a group; then nothing is loaded."""
+        for group in state_dict["param_groups"]:
+            _require_available(group)
+        super().load_state_dict(state_dict)
 
     @property
     def ema_decay(self) -> float:
