@@ -44,8 +44,10 @@ class Place {
   void use(std::shared_ptr<const void> memory) { memory_.push_back(std::move(memory)); }
   // Takes references to all of it. The caller holds Python's lock.
   Used used() const;
-  // Returns whether the arguments are so large that a user may want to interrupt the call.
-  bool is_long() const { return bytes_ >= kBytesOfLongCalls; }
+  // Adds terms that the operator sums, if it reads arrays more than a few times.
+  void add_terms(double terms) { terms_ += terms; }
+  // Returns whether the call does so much work that a user may want to interrupt it.
+  bool is_long() const { return bytes_ >= kBytesOfLongCalls || terms_ >= kTermsOfLongCalls; }
 
   // Rejects GPUs: the host computes `what` in its own memory.
   static void require_host(const char* what);
@@ -64,6 +66,7 @@ class Place {
   // A thread that waits with a limit leaves the work to a worker, which starts later. Smaller calls end
   // before anybody could interrupt them.
   static constexpr double kBytesOfLongCalls = 32 << 20;
+  static constexpr double kTermsOfLongCalls = 1e9;  // about 0.1 s on two cores of AMD Zen 5
 
   NativeStream native_stream() const;
   void require_array() const;
@@ -73,6 +76,7 @@ class Place {
   std::vector<nb::handle> objects_;  // alive as long as the call
   std::vector<std::shared_ptr<const void>> memory_;
   double bytes_ = 0;
+  double terms_ = 0;
   nb::handle object_;
   Array array_;  // only its library and device are used
 };
