@@ -125,7 +125,9 @@ def test_autocast_in_compiled_functions():
 
 COMPILED_STEPS = {
     "default": {}, "capturable": dict(capturable=True, ema_warmup=False), "single": dict(foreach=False, maximize=True),
-    "tensor": dict(capturable=True, ema_warmup=False, lr_of=lambda: torch.tensor(0.01))}
+    "tensor": dict(capturable=True, ema_warmup=False, numbers=lambda: dict(lr=torch.tensor(0.01))),
+    "tensor betas": dict(numbers=lambda: dict(lr=0.01, betas=(torch.tensor(0.8), torch.tensor(0.99)))),
+    "scaled": dict(amp_scaling=True, ema_warmup=False)}
 
 
 @needs_newer_torch(2, 4)
@@ -134,9 +136,9 @@ COMPILED_STEPS = {
 def test_compiled_steps(name):
     """One graph without breaks, also with a schedule if lr is a tensor, after a load, and if a parameter has no gradient."""
     options = dict(COMPILED_STEPS[name])
-    make_lr = options.pop("lr_of", lambda: 0.01)
+    numbers = options.pop("numbers", lambda: dict(lr=0.01))
     networks = model(), model()
-    optimizers = [oat.FusedEmaAdamW(network.parameters(), lr=make_lr(), **options) for network in networks]
+    optimizers = [oat.FusedEmaAdamW(network.parameters(), **numbers(), **options) for network in networks]
     graphs = []
 
     def backend(graph, inputs):
@@ -156,6 +158,8 @@ def test_compiled_steps(name):
                 network(values).square().sum().backward()
                 if n == 14:
                     network[0].weight.grad = None
+                if name in ("capturable", "scaled"):  # as a gradient scaler does
+                    optimizer.grad_scale, optimizer.found_inf = torch.ones(1), torch.full((1,), float(n in (8, 15)))
                 step()
             for scheduler in schedulers:
                 scheduler.step()
@@ -169,3 +173,31 @@ def test_compiled_steps(name):
     for one, other in zip(*(optimizer.state.values() for optimizer in optimizers)):
         assert torch.equal(one["ema_params"], other["ema_params"]) and torch.equal(one["step"], other["step"])
     assert optimizers[0].param_groups[0]["ema_updates"] == 18
+
+
+@needs_newer_torch(2, 4)
+@pytest.mark.slow
+def test_errors_of_a_compiled_step_name_the_step():
+    torch._dynamo.reset()
+    network = model()
+    optimizer = oat.FusedEmaAdamW(network.parameters())
+    step = torch.compile(optimizer.step, backend="aot_eager", fullgraph=True)
+    network(torch.ones(1, 6)).sum().backward()
+    step()
+    optimizer.state[network[0].weight]["exp_avg"] = torch.zeros(7)
+    with pytest.raises(RuntimeError, match=r"^FusedEmaAdamW\.step: .*shape"):
+        step()
+
+
+@needs_newer_torch(2, 4)
+@pytest.mark.slow
+def test_a_compiled_step_does_not_skip_a_warm_up():
+    """The operator reads found_inf, but Python counts the updates of the warm-up."""
+    torch._dynamo.reset()
+    network = model()
+    optimizer = oat.FusedEmaAdamW(network.parameters(), amp_scaling=True)
+    network(torch.ones(1, 6)).sum().backward()
+    optimizer.found_inf = torch.ones(1)
+    with pytest.raises(RuntimeError, match="ema_warmup=False"):
+        torch.compile(optimizer.step, backend="aot_eager", fullgraph=True)()
+    assert optimizer.param_groups[0]["ema_updates"] == 0

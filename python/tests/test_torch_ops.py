@@ -44,8 +44,8 @@ def examples():
         "apply_fused_ema_adam_": (library.apply_fused_ema_adam_, (*states, torch.tensor([1]))),
         "apply_fused_ema_adam_list_": (library.apply_fused_ema_adam_list_, (*lists, torch.tensor([1]), None, None)),
         "fused_ema_adam_step_": (library.fused_ema_adam_step_, (
-            *lists, [torch.tensor(1.0) for _ in lists[0]], None, None, torch.tensor(0.1), 0.0, 0.9, 0.9, 0.99, 1e-8, 1, True, 0.0,
-            True, True, 3, True)),
+            *lists, [torch.tensor(1.0) for _ in lists[0]], None, None, torch.tensor(0.1), None, torch.tensor(0.99), 0.0, 0.9, 0.9, 0.0, 1e-8, 1,
+            True, 0.0, True, True, 3, True, "FusedEmaAdamW")),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from openaclnn import _native
+from openaclnn import _native, errors
 from openaclnn._platform import computes_on_gpu
 from openaclnn.torch import versions, warm_up
 
@@ -35,9 +35,10 @@ library.define("apply_fused_ema_adam_list_(Tensor[] grads, Tensor(a!)[] vars, Te
 
 # A step of an optimizer inside torch.compile: the operator reads and increments the counters of the parameters.
 library.define("fused_ema_adam_step_(Tensor[] grads, Tensor(a!)[] vars, Tensor(b!)[] ms, Tensor(c!)[] vs, Tensor(d!)[] ss, "
-               "Tensor(e!)[] steps, Tensor? grad_scale, Tensor? found_inf, Tensor? lr_tensor, float lr, float ema_decay, "
-               "float beta1, float beta2, float eps, int adam_mode, bool bias_correction, float weight_decay, bool maximize, "
-               "bool ema_warmup, SymInt ema_updates, bool foreach) -> ()")
+               "Tensor(e!)[] steps, Tensor? grad_scale, Tensor? found_inf, Tensor? lr_tensor, Tensor? beta1_tensor, "
+               "Tensor? beta2_tensor, float lr, float ema_decay, float beta1, float beta2, float eps, int adam_mode, "
+               "bool bias_correction, float weight_decay, bool maximize, bool ema_warmup, SymInt ema_updates, bool foreach, "
+               "str optimizer) -> ()")
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 _INTEGERS = (torch.int32, torch.int64)
@@ -138,15 +139,20 @@ def _apply_fused_ema_adam_list(grads, vars, ms, vs, ss, step, grad_scale, found_
     versions.increment_versions([*vars, *ms, *vs, *ss])
 
 
-def _fused_ema_adam_step(grads, vars, ms, vs, ss, steps, grad_scale, found_inf, lr_tensor, lr, ema_decay, beta1, beta2, eps, mode,
-                         bias_correction, weight_decay, maximize, ema_warmup, ema_updates, foreach):
+def _fused_ema_adam_step(grads, vars, ms, vs, ss, steps, grad_scale, found_inf, lr_tensor, beta1_tensor, beta2_tensor, lr,
+                         ema_decay, beta1, beta2, eps, mode, bias_correction, weight_decay, maximize, ema_warmup, ema_updates,
+                         foreach, optimizer):
     if maximize:
         grad_scale = -1.0 if grad_scale is None else -grad_scale
-    numbers = (lr if lr_tensor is None else float(lr_tensor), warm_up.ema_decay(ema_decay, ema_warmup, ema_updates), beta1, beta2,
-               eps, mode, bias_correction, weight_decay)
+    lr, beta1, beta2 = (number if tensor is None else float(tensor) for tensor, number in (
+        (lr_tensor, lr), (beta1_tensor, beta1), (beta2_tensor, beta2)))
+    numbers = (lr, warm_up.ema_decay(ema_decay, ema_warmup, ema_updates), beta1, beta2, eps, mode, bias_correction, weight_decay)
     for chosen, step in _calls_of(steps, foreach):
         lists = [[tensors[n] for n in chosen] for tensors in (grads, vars, ms, vs, ss)]
-        _native.apply_fused_ema_adam_(*lists, step, *numbers, grad_scale=grad_scale, found_inf=found_inf)
+        try:
+            _native.apply_fused_ema_adam_(*lists, step, *numbers, grad_scale=grad_scale, found_inf=found_inf)
+        except errors.AclnnError as error:
+            raise errors.renamed(error, f"{optimizer}.step") from None
     if found_inf is None:
         versions.count_up(steps)
     else:

@@ -38,10 +38,10 @@ class FusedEmaAdamW(averages.KeepsAverages):
     fused : accepted for programs that pass it to AdamW, and without effect: the update always is one native call. As there,
         fused and foreach cannot both be True.
     capturable : step counters are int64 tensors that the operator reads. The operator, never Python, also reads found_inf of a
-        gradient scaler. Needs ema_warmup=False, because Python computes the warm-up. Python reads lr if it is a tensor.
+        gradient scaler. Needs ema_warmup=False, because Python computes the warm-up. Python reads lr and betas if they are tensors.
     amp_scaling : True: torch.amp.GradScaler passes its scale, and the update divides the gradients, which saves a pass over
         them. False: the scaler divides the gradients before the step. Lightning and Fabric can then clip them. None: True with
-        capturable, otherwise False.
+        capturable, otherwise False. In torch.compile True needs ema_warmup=False.
     state_dtype : dtype of moments and average. None, torch.float32: float32, also for 16-bit parameters. "parameter", or the
     16-bit dtype of the group's parameters: that dtype, which needs less memory; but a 16-bit average with a decay near 1 does
     not change.
@@ -169,19 +169,23 @@ class FusedEmaAdamW(averages.KeepsAverages):
     # of arguments of torch.optim's method that the compiler calls instead of tracing it.
 
     def _trace_group(self, group, scale, found_inf):
+        if found_inf is not None and group["ema_warmup"]:
+            raise RuntimeError("a compiled step cannot read found_inf, so its warm-up would count steps that the gradient scaler "
+                               "skips; pass ema_warmup=False, amp_scaling=False, or don't compile the step")
         parameters, grads, m, v, ema, steps = [], [], [], [], [], []
         if self._init_group(group, parameters, grads, m, v, ema, steps):
             grads = [versions.placed_as(grad, parameter) for grad, parameter in zip(grads, parameters)]
             grads, parameters, m, v, ema = ([versions.local(tensor) for tensor in tensors]
                                             for tensors in (grads, parameters, m, v, ema))
         if parameters:
-            lr = group["lr"]
-            is_tensor = isinstance(lr, torch.Tensor)
+            # The operator reads numbers that are tensors, so that the compiler does not compile again for other values.
+            given = group["lr"], *group["betas"]
+            tensors = [number if isinstance(number, torch.Tensor) else None for number in given]
+            lr, beta1, beta2 = (number if tensor is None else 0.0 for number, tensor in zip(given, tensors))
             torch.ops.openaclnn.fused_ema_adam_step_(
-                grads, parameters, m, v, ema, steps, scale, found_inf, lr if is_tensor else None, 0.0 if is_tensor else lr,
-                group["ema_decay"], group["betas"][0], group["betas"][1], group["eps"], self._mode, group["bias_correction"],
-                group["weight_decay"], group["maximize"], group["ema_warmup"], group["ema_updates"],
-                group["foreach"] is not False)
+                grads, parameters, m, v, ema, steps, scale, found_inf, *tensors, lr, group["ema_decay"], beta1, beta2, group["eps"],
+                self._mode, group["bias_correction"], group["weight_decay"], group["maximize"], group["ema_warmup"],
+                group["ema_updates"], group["foreach"] is not False, type(self).__name__)
         group["ema_updates"] += 1
 
     def _init_group(self, group, parameters, grads, m, v, ema, steps):
