@@ -5,6 +5,7 @@ Wrong dtypes, shapes and static arguments raise AclnnError, TypeError or ValueEr
 such as an index out of range, raises JAX's runtime error with this library's error message when the program waits for the
 result."""
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -51,6 +52,16 @@ def _require_arrays(**arrays: object) -> None:
                             "(for a list of arrays: jax.tree.map)")
 
 
+def _static_int(name: str, number: Any) -> int:
+    """Returns a number that must be known while JAX traces. Numbers that are not ints would lose their fraction."""
+    if isinstance(number, jax.core.Tracer):
+        raise TypeError(f"{name} is traced; it must be static: an int")
+    try:
+        return operator.index(number)
+    except TypeError:
+        raise TypeError(f"{name} is of type {type(number).__name__}; an int is needed") from None
+
+
 def _require_one_number(name: str, number: Any) -> None:
     if np.size(number) != 1:
         raise ValueError(f"{name} has shape {list(np.shape(number))}; it must be one number")
@@ -73,7 +84,7 @@ def embedding(weight: Array, indices: Array, padding_idx: int = -1, scale_grad_b
     """
     _require_arrays(weight=weight, indices=indices)
     _require_rank("weight", weight, "[V, D]")
-    found: jax.Array = _embedding(weight, indices, int(padding_idx), bool(scale_grad_by_freq))
+    found: jax.Array = _embedding(weight, indices, _static_int("padding_idx", padding_idx), bool(scale_grad_by_freq))
     return found
 
 
@@ -101,8 +112,9 @@ def embedding_dense_backward(grad: Array, indices: Array, num_weights: int, padd
     _require_arrays(grad=grad, indices=indices)
     if grad.ndim < 1:
         raise ValueError("grad has shape []; it must have the shape of indices followed by D")
-    call = _call("embedding_dense_backward", _like(grad, (int(num_weights), grad.shape[-1])))
-    rows: jax.Array = call(grad, indices, padding_idx=np.int64(padding_idx), scale=np.int64(scale_grad_by_freq))
+    call = _call("embedding_dense_backward", _like(grad, (_static_int("num_weights", num_weights), grad.shape[-1])))
+    rows: jax.Array = call(grad, indices, padding_idx=np.int64(_static_int("padding_idx", padding_idx)),
+                           scale=np.int64(bool(scale_grad_by_freq)))
     return rows
 
 
@@ -139,7 +151,7 @@ def _check_groups(group_idx: Array, group_idx_type: int) -> None:
     _require_rank("group_idx", group_idx, "[G]")
     if str(group_idx.dtype) not in ("int32", "int64"):
         raise TypeError(f"group_idx has dtype {group_idx.dtype}; it must be int32 or int64")
-    if group_idx_type not in (0, 1):
+    if _static_int("group_idx_type", group_idx_type) not in (0, 1):
         raise ValueError(f"group_idx_type is {group_idx_type}; it must be 0 (group_idx holds the end row of each group) or "
                          "1 (group_idx holds the size of each group)")
 
@@ -201,11 +213,13 @@ def nsa_compress(input: Array, weight: Array, compress_block_size: int, compress
     _require_arrays(input=input, weight=weight)
     if isinstance(actual_seq_len, jax.core.Tracer):
         raise TypeError("actual_seq_len is traced; the result's shape follows from it, so it must be static: a list of ints")
-    lengths = tuple(int(length) for length in actual_seq_len) if actual_seq_len is not None else ()
+    lengths = tuple(_static_int(f"actual_seq_len[{n}]", length)
+                    for n, length in enumerate(() if actual_seq_len is None else actual_seq_len))
     if not lengths and input.ndim:  # without lengths the gradient searches for batches with this number of windows
         lengths = (input.shape[0],)
-    windows: jax.Array = _nsa_compress(input, weight, int(compress_block_size), int(compress_stride), lengths,
-                                       int(actual_seq_len_type))
+    windows: jax.Array = _nsa_compress(input, weight, _static_int("compress_block_size", compress_block_size),
+                                       _static_int("compress_stride", compress_stride), lengths,
+                                       _static_int("actual_seq_len_type", actual_seq_len_type))
     return windows
 
 
@@ -247,6 +261,10 @@ def apply_fused_ema_adam(grad: Array, var: Array, m: Array, v: Array, s: Array, 
     bfloat16. For a tree of parameters use jax.tree.map.
     """
     _require_arrays(grad=grad, var=var, m=m, v=v, s=s)
+    if not isinstance(step, (jax.Array, np.ndarray)):
+        step = _static_int("step", step)
+    elif not jnp.issubdtype(step.dtype, jnp.integer):
+        raise TypeError(f"step has dtype {step.dtype}; it must be an integer dtype")
     _require_one_number("step", step)
     _require_one_number("lr", lr)
     if bias_correction and not isinstance(step, jax.core.Tracer) and np.asarray(step).item() < 1:
@@ -257,5 +275,6 @@ def apply_fused_ema_adam(grad: Array, var: Array, m: Array, v: Array, s: Array, 
                  input_output_aliases={1: 0, 2: 1, 3: 2, 4: 3})
     var, m, v, s = call(grad, var, m, v, s, step, lr,
                         ema_decay=np.float64(ema_decay), beta1=np.float64(beta1), beta2=np.float64(beta2), eps=np.float64(eps),
-                        mode=np.int64(mode), bias_correction=np.int64(bias_correction), weight_decay=np.float64(weight_decay))
+                        mode=np.int64(_static_int("mode", mode)), bias_correction=np.int64(bool(bias_correction)),
+                        weight_decay=np.float64(weight_decay))
     return var, m, v, s

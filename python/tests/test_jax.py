@@ -113,6 +113,47 @@ def test_a_step_below_1_is_refused(step):
         assert all(jnp.isfinite(result).all() for result in function(arrays[0], *map(jnp.abs, arrays[1:]), step))
 
 
+def calls_with(number):
+    """Calls with one static number each, which must be an int."""
+    table, ids, tokens, weight = values((7, 4)), jnp.array([0, 1]), values((9, 1, 2)), values((2, 1))
+    arrays = [values((4,), seed=seed) for seed in range(5)]
+    return {
+        "padding_idx": [lambda: oj.embedding(table, ids, number),
+                        lambda: oj.embedding_dense_backward(table[:2], ids, 7, number)],
+        "num_weights": [lambda: oj.embedding_dense_backward(table[:2], ids, number)],
+        "group_idx_type": [lambda: oj.grouped_bias_add(table, table[:2], ids, number),
+                           lambda: oj.grouped_bias_add_grad(table, ids, number)],
+        "compress_block_size": [lambda: oj.nsa_compress(tokens, weight, number, 1)],
+        "compress_stride": [lambda: oj.nsa_compress(tokens, weight, 2, number)],
+        r"actual_seq_len\[1\]": [lambda: oj.nsa_compress(tokens, weight, 2, 1, actual_seq_len=[4, number])],
+        "actual_seq_len_type": [lambda: oj.nsa_compress(tokens, weight, 2, 1, actual_seq_len_type=number)],
+        "step": [lambda: oj.apply_fused_ema_adam(*arrays, number)],
+        "mode": [lambda: oj.apply_fused_ema_adam(*arrays, 1, mode=number)],
+    }
+
+
+@pytest.mark.parametrize("name", calls_with(1) if jax is not None else [])
+def test_numbers_that_are_not_ints_are_refused(name):
+    for number in (0.9, 1.5, np.float32(1), "1"):
+        for call in calls_with(number)[name]:
+            with pytest.raises(TypeError, match=f"^{name} is of type {type(number).__name__}; an int is needed"):
+                call()
+    with pytest.raises(TypeError, match=f"^{name} (is traced|has dtype float32)"):
+        jax.jit(lambda number: calls_with(number)[name][0]())(1.5)
+
+
+@pytest.mark.parametrize("make", [int, np.int64, np.array])
+def test_ints_of_numpy_are_accepted(make):
+    table, ids, tokens, weight = values((7, 4)), jnp.array([0, 1]), values((9, 1, 2)), values((2, 1))
+    same(oj.embedding_dense_backward(table[:2], ids, make(7), make(1)), oj.embedding_dense_backward(table[:2], ids, 7, 1))
+    lengths = [make(4), make(9)]
+    same(oj.nsa_compress(tokens, weight, make(2), make(1), actual_seq_len=lengths),
+         oj.nsa_compress(tokens, weight, 2, 1, actual_seq_len=jnp.array([4, 9])))
+    arrays = [values((4,), seed=seed) for seed in range(5)]
+    for got, want in zip(oj.apply_fused_ema_adam(*arrays, make(2)), oj.apply_fused_ema_adam(*arrays, 2)):
+        same(got, want)
+
+
 def refused_while_tracing(function, *arguments):
     """The error of a function that JAX traces but does not compile or run."""
     with pytest.raises(openaclnn.AclnnError) as caught:
