@@ -1,5 +1,6 @@
 # Averages that another program kept are continued: by name, by order, without a warm-up that discards them.
 import copy
+import warnings
 
 import pytest
 
@@ -123,6 +124,24 @@ def test_averages_without_a_count_are_not_discarded(how):
         optimizer.load_state_dict(saved)
     require_next_decay(network, optimizer, brought, 0.999)
     assert optimizer.param_groups[0]["ema_updates"] == (20001 if how == "checkpoint with steps" else 8991)
+
+
+@pytest.mark.parametrize("options", [{}, dict(capturable=True, ema_warmup=False)])
+def test_a_load_that_replaces_averages_warns(options):
+    network = model()
+    adamw = torch.optim.AdamW(network.parameters(), lr=0.01)
+    train(network, adamw, 1)
+    optimizer = FusedEmaAdamW(network.parameters(), lr=0.01, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        optimizer.load_state_dict(adamw.state_dict())  # it replaces nothing
+    optimizer.load_ema_state_dict(averages_of(network))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    with pytest.warns(UserWarning, match="no averages.* call load_ema_state_dict.* after load_state_dict") as caught:
+        optimizer.load_state_dict(adamw.state_dict())
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_names_come_from_the_model():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from itertools import chain
 
 import torch
@@ -20,6 +21,7 @@ def load(optimizer, state_dict, load_as_torch):
     changes are kept. Both halves are therefore hooks themselves, the last one before and the first one after the load.
     """
     taken = state_dict
+    had_averages = _has_averages(optimizer.state)
 
     def complete(_, given):
         nonlocal taken
@@ -37,6 +39,13 @@ def load(optimizer, state_dict, load_as_torch):
         load_as_torch(state_dict if has_hooks else complete(optimizer, state_dict))
         if not has_hooks:
             restore_precision(optimizer)
+    if had_averages and not _has_averages(taken["state"]):
+        warnings.warn("the checkpoint has no averages; they start at the parameters again; call load_ema_state_dict() after "
+                      "load_state_dict()", stacklevel=3)
+
+
+def _has_averages(states):
+    return any("ema_params" in state for state in states.values())
 
 
 def completed(optimizer, state_dict):

@@ -305,7 +305,8 @@ class FusedEmaAdamW(averages.KeepsAverages):
         before and after a load run.
 
         ValueError, TypeError: a group has amsgrad, a number out of range, or other parameters; then nothing is loaded.
-        RuntimeError: the parameters are swapped for their averages.
+        RuntimeError: the parameters are swapped for their averages. UserWarning: averages of this optimizer are lost, because
+        the checkpoint has none.
         """
         self._require_own_parameters("load_state_dict()")
         checkpoints.load(self, state_dict, super().load_state_dict)
