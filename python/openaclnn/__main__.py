@@ -7,6 +7,7 @@ import difflib
 import inspect
 import os
 import pathlib
+import re
 import shutil
 import sys
 
@@ -40,6 +41,7 @@ def _explain(arguments: argparse.Namespace) -> int:
     word = {"ACLNN_SUCCESS": "ACL_SUCCESS"}.get(word, word)
     for code, name, reason, remedy in codes:
         if word in (str(code), name):
+            remedy = re.sub(r"(?<!-m )\bopenaclnn (doctor|explain|ops)\b", r"python -m openaclnn \1", remedy)
             print(f"{code} {name}\n  means:   {reason}\n  do:      {remedy}")
             return 0
     for first, last, meaning in _native.code_ranges():
@@ -93,7 +95,8 @@ def _run_program(words: list[str]) -> int:
 
 
 def main(words: list[str] | None = None) -> int:
-    """Runs a command. Returns the exit status: 0 if all is well, 1 for problems found, 2 for wrong arguments."""
+    """Runs a command. Returns the exit status: 0 if all is well, 1 for problems found or output that nobody reads, 2 for wrong
+    arguments."""
     words = sys.argv[1:] if words is None else words
     if words and words[0] in _OF_THE_PROGRAM:
         return _run_program(words)
@@ -114,7 +117,12 @@ def main(words: list[str] | None = None) -> int:
                                                           "(ASCEND_HOME_PATH)")
     cann_compat.set_defaults(run=_cann_compat)
     arguments = parser.parse_args(words)
-    status: int = arguments.run(arguments)
+    try:
+        status: int = arguments.run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python writes what is left when it ends
+        return 1
     return status
 
 

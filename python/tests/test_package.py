@@ -104,6 +104,25 @@ def test_the_module_shows_operators(capsys):
     assert main(["ops", "Embeding"]) == 2 and "unknown operator 'Embeding'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [("ops",), ("ops", "Embedding"), ("explain",), ("doctor",)], ids=" ".join)
+def test_the_module_ends_quietly_if_nobody_reads(words):
+    """As in `python -m openaclnn ops | head -1`."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as pipe:
+        done = subprocess.run([sys.executable, "-W", "ignore", "-m", "openaclnn", *words], stdout=pipe, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (1, ""), done.stderr
+
+
+@pytest.mark.parametrize("code", ["161002", "561003"])
+def test_remedies_name_commands_that_the_wheel_has(code, capsys):
+    from openaclnn.__main__ import main
+
+    assert main(["explain", code]) == 0
+    text = capsys.readouterr().out
+    assert "python -m openaclnn ops" in text and not re.search(r"(?<!-m )openaclnn (ops|explain)", text), text
+
+
 def test_commands_of_the_program_say_where_it_is(tmp_path):
     done = run_module("bench", env={**os.environ, "PATH": str(tmp_path)})
     assert done.returncode == 2 and "openaclnn-tools" in done.stderr, done.stderr
