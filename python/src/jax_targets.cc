@@ -145,17 +145,14 @@ ffi::Error apply_fused_ema_adam(Buffer grad, Buffer var, Buffer m, Buffer v, Buf
   }
   const int64_t count = *static_cast<const int32_t*>(step.untyped_data());
   if (bias_correction != 0 && count < 1) {  // the corrections 1 - beta**step would be 0 and all results NaN
-    return ffi::Error::InvalidArgument("apply_fused_ema_adam: step is " + std::to_string(count) +
-                                       "; with bias_correction it must be at least 1, the number of this update");
+    return ffi::Error::InvalidArgument(
+        "apply_fused_ema_adam: step is " + std::to_string(count) +
+        "; with bias_correction it must be at least 1, the number of this update");
   }
-  jax_calls::Step numbers = {count,
-                             *static_cast<const float*>(lr.untyped_data()),
-                             ema_decay,
-                             beta1,
-                             beta2,
-                             eps,
-                             mode,
-                             bias_correction != 0,
+  jax_calls::Step numbers = {count,       *static_cast<const float*>(lr.untyped_data()),
+                             ema_decay,   beta1,
+                             beta2,       eps,
+                             mode,        bias_correction != 0,
                              weight_decay};
   return call(
       "apply_fused_ema_adam",
