@@ -1,5 +1,5 @@
 // NsaCompress on the CPU: one pass over the tokens in memory order. Each token is read once and added to all
-// windows that cover it, whose accumulators stay in L1. Every window's sum has the library's order of
+// windows that cover it, whose accumulators stay in L1, and in registers for a few tokens and columns. Every window's sum has the library's order of
 // additions (cpu/rows.h).
 #include <algorithm>
 
@@ -7,6 +7,7 @@
 #include "base/plan_tensor.h"
 #include "base/storage_types.h"
 #include "base/workspace_part.h"
+#include "cpu/caches.h"
 #include "cpu/rows.h"
 #include "cpu/scratch.h"
 #include "cpu/threads.h"
@@ -22,10 +23,73 @@ namespace {
 constexpr int64_t kMostOpen = 8;
 // The number of open windows to which a row is added together, so that it is converted only once.
 constexpr int kWindowsTogether = 4;
-// Rows added together. One row is best for memory, which is fastest when read in one stream. With many
-// windows, accumulator loads and stores take longer than memory accesses, and two rows share them.
+// Tokens added together, whose sums stay in registers. Memory is fastest when read in one stream, token by
+// token, and one window has few sums to load and store. With more windows these take longer than memory
+// accesses, and tokens share them. Short rows from memory are faster with few tokens (measured on Zen 4).
+constexpr int64_t kTokensTogether = 8;
+constexpr int64_t kShortRowBytes = 1024;
+template <class T>
+constexpr int64_t kShortTokensTogether = F32::kLanes == 16 && sizeof(T) == 2 ? 4 : 1;
+// Pairs of vectors whose sums stay in registers: as many as fit beside those of a token.
 template <int kWindows>
-constexpr int kTokensTogether = kWindows > 2 ? 2 : 1;
+constexpr int kPairsTogether = std::max(1, (F32::kLanes == 8 ? 4 : 8) / std::max(kWindows, 2));
+
+// Adds consecutive tokens to kWindows windows that cover them all, in one head with contiguous columns.
+template <int kWindows, class T>
+struct Segment {
+  const T* tokens;
+  int64_t row;          // elements between tokens
+  int64_t count;        // of tokens
+  int64_t weight_step;  // from one token's weight to the next one's
+  const float* weights[kWindows];
+  float* accumulators[kWindows];
+  bool is_first[kWindows];  // whether the first token is the first of a block of terms
+
+  // Sets accumulators = (is_first ? +0 : accumulators) + weight * token, token by token.
+  template <int kPairs>
+  HWY_INLINE void add(int64_t slot, int64_t column) const {
+    F32x2 sum[kWindows][kPairs];
+#pragma GCC unroll 8
+    for (int w = 0; w < kWindows; ++w) {
+#pragma GCC unroll 8
+      for (int p = 0; p < kPairs; ++p)
+        sum[w][p] = is_first[w] ? F32x2() : load<F32x2>(accumulators[w] + slot + p * F32x2::kLanes);
+    }
+    const T* from = tokens + column;
+    for (int64_t r = 0; r < count; ++r, from += row) {
+      F32x2 x[kPairs];
+#pragma GCC unroll 8
+      for (int p = 0; p < kPairs; ++p) x[p] = load<F32x2>(from + p * F32x2::kLanes);
+#pragma GCC unroll 8
+      for (int w = 0; w < kWindows; ++w) {
+        const F32 weight(weights[w][r * weight_step]);
+#pragma GCC unroll 8
+        for (int p = 0; p < kPairs; ++p) sum[w][p] = multiply_add(weight, x[p], sum[w][p]);
+      }
+    }
+#pragma GCC unroll 8
+    for (int w = 0; w < kWindows; ++w) {
+#pragma GCC unroll 8
+      for (int p = 0; p < kPairs; ++p) store_numbers(sum[w][p], accumulators[w] + slot + p * F32x2::kLanes);
+    }
+  }
+
+  // Returns the first column that is left.
+  template <int kPairs>
+  HWY_INLINE int64_t add_strips(int64_t c, int64_t columns) const {
+    constexpr int64_t kStep = kPairs * F32x2::kLanes;
+    for (; c + kStep <= columns; c += kStep) add<kPairs>(c, c);
+    return c;
+  }
+
+  // Adds all columns, at least a pair of vectors. The last pair ends with the row, as in for_each_pair().
+  HWY_INLINE void add_all(int64_t columns) const {
+    int64_t c = add_strips<kPairsTogether<kWindows>>(0, columns);
+    if (kPairsTogether < kWindows >> 2) c = add_strips<2>(c, columns);
+    c = add_strips<1>(c, columns);
+    if (c < columns) add<1>(c, columns - F32x2::kLanes);
+  }
+};
 
 // Accumulators of the open windows, in the scratch memory of a thread. block[] is used for every token and
 // stays in L1.
@@ -81,7 +145,9 @@ class Compression {
         weights_(workspace_part<float>(io, plan.weights)),
         overlapping_(overlapping_windows(sizes_)),
         tiles_(sizes_, std::min(overlapping_, kMostOpen)),
-        reads_in_place_(in_.column == 1 && (sizes_.columns - 1) % tiles_.columns_each + 1 >= F32x2::kLanes) {
+        reads_in_place_(in_.column == 1 && (sizes_.columns - 1) % tiles_.columns_each + 1 >= F32x2::kLanes),
+        tokens_together_(
+            tokens_together(sizes_.tokens, sizes_.heads * sizes_.columns * static_cast<int64_t>(sizeof(T)))) {
     widen_weights(sizes_.block_size, sizes_.heads, plan_tensor<const T>(plan, io, kCompressWeight),
                   plan.weight_strides, weights_);
   }
@@ -103,6 +169,11 @@ class Compression {
   }
 
  private:
+  static int64_t tokens_together(int64_t tokens, int64_t row_bytes) {
+    const bool is_short = row_bytes <= kShortRowBytes && cpu::exceeds_caches(tokens * row_bytes);
+    return is_short ? kShortTokensTogether<T> : kTokensTogether;
+  }
+
   void sum_windows(cpu::Range windows, const Tile& tile, OpenWindows& open) const {
     const Sequence* const sequences = plan_items<Sequence>(plan_);
     while (windows.begin < windows.end) {
@@ -117,7 +188,6 @@ class Compression {
   // Sums the windows of the range, all of one sequence, in one pass over their tokens.
   void walk(const Sequence& sequence, cpu::Range windows, const Tile& tile, OpenWindows& open) const {
     const auto first_token = [&](int64_t window) { return first_token_of(sizes_, sequence, window); };
-    const int64_t last_token = first_token(windows.end - 1) + sizes_.block_size - 1;
     int64_t oldest = windows.begin;  // the oldest open window
     int64_t newest = windows.begin;  // one past the newest open window
     int64_t token = first_token(oldest);
@@ -132,7 +202,7 @@ class Compression {
       }
       for (int64_t window = oldest; window < newest; window += kWindowsTogether) {
         const auto add = [&]<int kWindows>() {
-          add_tokens<kWindows>(tile, {token, end}, last_token, window, token - first_token(window), open);
+          add_tokens<kWindows>(tile, {token, end}, window, token - first_token(window), open);
         };
         switch (newest - window) {
           case 1: add.template operator()<1>(); break;
@@ -155,42 +225,55 @@ class Compression {
 
   // Adds the tokens to kWindows windows from `window` on. The first token is term i of that window.
   template <int kWindows>
-  void add_tokens(const Tile& tile, cpu::Range tokens, int64_t last_token, int64_t window, int64_t i,
-                  OpenWindows& open) const {
-    int64_t token = tokens.begin;
-    constexpr int kTokens = kTokensTogether<kWindows>;
-    for (; token + kTokens <= tokens.end; token += kTokens, i += kTokens)
-      add_group<kWindows, kTokens>(tile, token, last_token, window, i, open);
-    for (; token < tokens.end; ++token, ++i) add_group<kWindows, 1>(tile, token, last_token, window, i, open);
+  void add_tokens(const Tile& tile, cpu::Range tokens, int64_t window, int64_t i, OpenWindows& open) const {
+    if (!reads_in_place_) {
+      for (; tokens.begin < tokens.end; ++tokens.begin, ++i)
+        add_gathered<kWindows>(tile, tokens.begin, window, i, open);
+      return;
+    }
+    const int64_t together = kWindows == 1 ? 1 : tokens_together_;
+    for (; tokens.begin < tokens.end; tokens.begin += together, i += together) {
+      const int64_t end = std::min(tokens.begin + together, tokens.end);
+      add_segment<kWindows>(tile, {tokens.begin, end}, window, i, open);
+    }
   }
 
-  template <int kWindows, int kTokens>
-  void add_group(const Tile& tile, int64_t token, int64_t last_token, int64_t window, int64_t i,
-                 OpenWindows& open) const {
-    const int64_t distance = rows_ahead<T>(tile.heads * tile.columns);
-    WindowUpdate<kWindows, kTokens, T> update;
+  template <int kWindows>
+  void add_segment(const Tile& tile, cpu::Range tokens, int64_t window, int64_t i, OpenWindows& open) const {
+    Segment<kWindows, T> segment;
+    segment.row = in_.row;
+    segment.count = tokens.end - tokens.begin;
+    segment.weight_step = sizes_.heads;
     for (int64_t h = 0; h < tile.heads; ++h) {
       const int64_t head = tile.first_head + h;
-      const int64_t offset = head * in_.head + tile.first_column * in_.column;
-#pragma GCC unroll 8
-      for (int r = 0; r < kTokens; ++r) {
-        update.token[r] = input_ + (token + r) * in_.row + offset;
-        update.ahead[r] = input_ + std::min(token + r + distance, last_token) * in_.row + offset;
-      }
+      segment.tokens = input_ + tokens.begin * in_.row + head * in_.head + tile.first_column;
 #pragma GCC unroll 8
       for (int w = 0; w < kWindows; ++w) {
         const int64_t first_term = i - w * sizes_.stride;
-        update.accumulators[w] = open.block + slot_of(window + w, h, tile);
-        update.is_first[w] = first_term % kBlockTerms == 0;
+        segment.accumulators[w] = open.block + slot_of(window + w, h, tile);
+        segment.is_first[w] = first_term % kBlockTerms == 0;
+        segment.weights[w] = weights_ + first_term * sizes_.heads + head;
+      }
+      segment.add_all(tile.columns);
+    }
+  }
+
+  // One token whose columns are not contiguous, or fewer than a pair of vectors.
+  template <int kWindows>
+  void add_gathered(const Tile& tile, int64_t token, int64_t window, int64_t i, OpenWindows& open) const {
+    WindowUpdate<kWindows, 1, T> update;
+    for (int64_t h = 0; h < tile.heads; ++h) {
+      const int64_t head = tile.first_head + h;
+      update.token[0] = update.ahead[0] =
+          input_ + token * in_.row + head * in_.head + tile.first_column * in_.column;
 #pragma GCC unroll 8
-        for (int r = 0; r < kTokens; ++r)
-          update.weight[w][r] = F32(weights_[(first_term + r) * sizes_.heads + head]);
+      for (int w = 0; w < kWindows; ++w) {
+        const int64_t term = i - w * sizes_.stride;
+        update.accumulators[w] = open.block + slot_of(window + w, h, tile);
+        update.is_first[w] = term % kBlockTerms == 0;
+        update.weight[w][0] = F32(weights_[term * sizes_.heads + head]);
       }
-      if (reads_in_place_) {
-        update.add_row(tile.columns);
-      } else {
-        update.add_gathered_row(tile.columns, in_.column);
-      }
+      update.add_gathered_row(tile.columns, in_.column);
     }
   }
 
@@ -223,6 +306,7 @@ class Compression {
   const int64_t overlapping_;  // windows that may cover one token
   const Tiles tiles_;
   const bool reads_in_place_;
+  const int64_t tokens_together_;  // where several windows are open
 };
 
 }  // namespace
