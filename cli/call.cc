@@ -93,10 +93,10 @@ void make_outputs(const Description& description, LoadedArguments& arguments) {
   }
 }
 
-CallResult failed(int code, bool is_refused) {
+CallResult failed(int code, bool is_rejected) {
   CallResult result;
   result.code = code;
-  result.is_refused = is_refused;
+  result.is_rejected = is_rejected;
   result.sentence = error_text();
   return result;
 }

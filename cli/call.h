@@ -25,7 +25,7 @@ struct LoadedArguments {
 // The result of a call: the first nonzero code and the error message.
 struct CallResult {
   int code = 0;
-  bool is_refused = false;  // whether a phase rejected the arguments; otherwise the data has a fault
+  bool is_rejected = false;  // whether a phase rejected the arguments; otherwise the data has a fault
   std::string sentence;
   uint64_t workspace_bytes = 0;
   double seconds = 0;  // both phases and the wait

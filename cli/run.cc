@@ -194,7 +194,7 @@ int run(const Description& description, const RunOptions& options) {
   require_row_major(description, arguments);
   const CallResult result = call_operator(description, arguments);
   if (result.code != 0) {
-    if (result.is_refused) throw BadInput(result.sentence);
+    if (result.is_rejected) throw BadInput(result.sentence);
     throw Failure(result.sentence);
   }
   save_tensors(plan_outputs(description, options, arguments));

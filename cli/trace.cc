@@ -29,7 +29,7 @@ using nlohmann::json;
 struct Total {
   int64_t calls = 0, faults = 0;
   double task = 0, bytes = 0, phase1 = 0, phase2 = 0;
-  int64_t phase1_calls = 0, phase2_calls = 0, refused = 0;
+  int64_t phase1_calls = 0, phase2_calls = 0, rejected = 0;
 };
 
 constexpr uint64_t kMostTraceBytes = uint64_t{1} << 30;  // JSON of that size takes ten times the memory
@@ -91,7 +91,7 @@ std::map<std::string, Total> add_up(const json& events, const std::string& path)
     } else if (category == "phase 1" || category == "phase 2") {
       (category == "phase 1" ? total.phase1 : total.phase2) += duration;
       ++(category == "phase 1" ? total.phase1_calls : total.phase2_calls);
-      total.refused += arguments.value("code", 0) != 0 ? 1 : 0;
+      total.rejected += arguments.value("code", 0) != 0 ? 1 : 0;
     } else {
       throw BadInput(fmt::format("{} isn't a trace of openaclnn: it has an event of category '{}'", path,
                                  shown(category)));
@@ -115,7 +115,7 @@ int print_summary(const std::string& path, bool as_json) {
   double all = 0;
   for (const auto& [name, total] : sorted) all += total.task;
   Table table(
-      {"operator", "calls", "time", "share", "mean", "GB/s", "phase 1", "phase 2", "faults", "refused"});
+      {"operator", "calls", "time", "share", "mean", "GB/s", "phase 1", "phase 2", "faults", "rejected"});
   json report = json::array();
   for (const auto& [name, t] : sorted) {
     const double share = all > 0 ? 100 * t.task / all : 0, speed = t.task > 0 ? t.bytes / t.task / 1e3 : 0;
@@ -123,7 +123,7 @@ int print_summary(const std::string& path, bool as_json) {
                seconds_text(mean(t.task, t.calls) / 1e6), fmt::format("{:.2f}", speed),
                seconds_text(mean(t.phase1, t.phase1_calls) / 1e6),
                seconds_text(mean(t.phase2, t.phase2_calls) / 1e6), std::to_string(t.faults),
-               std::to_string(t.refused)});
+               std::to_string(t.rejected)});
     report.push_back({{"operator", name},
                       {"calls", t.calls},
                       {"seconds", t.task / 1e6},
@@ -131,7 +131,7 @@ int print_summary(const std::string& path, bool as_json) {
                       {"phase1Seconds", t.phase1 / 1e6},
                       {"phase2Seconds", t.phase2 / 1e6},
                       {"faults", t.faults},
-                      {"refused", t.refused}});
+                      {"rejected", t.rejected}});
   }
   if (as_json) {
     print_json(report);

@@ -95,7 +95,7 @@ TEST(EnvTest, NamesOfOtherProgramsGiveNoMessage) {
   EXPECT_EQ(output_with({{"OPENACLNN_NUM_THREAD", "1"}, {"OPENACLNN_LOG", "error"}}), kDefault);
 }
 
-TEST(EnvTest, MessagesHoldNothingThatATerminalObeys) {
+TEST(EnvTest, MessagesHaveNoControlCharacters) {
   const std::string output = output_with({{"OPENACLNN_CHECK", "\033[31m\nopenaclnn: x"}});
   EXPECT_EQ(occurrences(output, "openaclnn: OPENACLNN_CHECK is '?[31m?openaclnn: x'; "), 1u) << output;
 }

@@ -152,7 +152,7 @@ TEST(MemoryPool, FreedMemoryIsUsedAgain) {
   EXPECT_LE(growth_since(before), 64 * kMiB);
 }
 
-TEST(MemoryPool, WhatIsKeptIsBounded) {
+TEST(MemoryPool, KeptMemoryIsBounded) {
   if (kSanitized) GTEST_SKIP() << "sanitizers use memory of their own";
   constexpr size_t kLimit = 48 * kMiB;
   pool_return_all();
