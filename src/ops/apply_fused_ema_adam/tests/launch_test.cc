@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/apply_fused_ema_adam/tests/call_cases.h"
+#include "ops/apply_fused_ema_adam/verify/description.h"
 #include "support/phase1_mistakes.h"
 #include "support/phase2_refusals.h"
 #include "support/subprocess.h"
