@@ -84,7 +84,7 @@ class Source:
 
     def on_cuda(self):
         operators = json.loads(self.output(self.program("openaclnn"), "ops", "--json"))
-        return {operator["name"].partition("nn")[2] for operator in operators if "CUDA" in operator["devices"]}
+        return {operator["name"].partition("nn")[2] for operator in operators if any(device.startswith("CUDA") for device in operator["devices"])}
 
 
 PROOFS = [
