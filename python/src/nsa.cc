@@ -52,7 +52,7 @@ int64_t windows_of(const Lengths& lengths, int64_t tokens, const Windowing& w) {
 }
 
 // Each element of a window is a sum over the tokens of a block. Heads with 1 element take as long as those
-// with 128: 6 to 11 ns for a token on two cores of AMD Zen 5.
+// with 128: 6 to 11 ns for a token on two cores of AMD Zen 4.
 double terms_of(const Array& windows, int64_t block) {
   if (windows.rank != 3) return 0;
   const double tokens = static_cast<double>(windows.dims[0]) * static_cast<double>(windows.dims[1]) *

@@ -66,7 +66,7 @@ class Place {
   // A thread that waits with a limit leaves the work to a worker, which starts later. Smaller calls end
   // before anybody could interrupt them.
   static constexpr double kBytesOfLongCalls = 32 << 20;
-  static constexpr double kTermsOfLongCalls = 1e9;  // about 0.1 s on two cores of AMD Zen 5
+  static constexpr double kTermsOfLongCalls = 1e9;  // about 0.1 s on two cores of AMD Zen 4
 
   NativeStream native_stream() const;
   void require_array() const;

@@ -1,6 +1,6 @@
 // NsaCompress on the CPU: one pass over the tokens in memory order. Each token is read once and added to all
-// windows that cover it, whose accumulators stay in L1, and in registers for a few tokens and columns. Every window's sum has the library's order of
-// additions (cpu/rows.h).
+// windows that cover it. The accumulators of these windows stay in L1, and in registers while a few tokens are
+// added. Every window's sum has the library's order of additions (cpu/rows.h).
 #include <algorithm>
 
 #include "base/checked.h"
@@ -84,8 +84,9 @@ struct Segment {
 
   // Adds all columns, at least a pair of vectors. The last pair ends with the row, as in for_each_pair().
   HWY_INLINE void add_all(int64_t columns) const {
-    int64_t c = add_strips<kPairsTogether<kWindows>>(0, columns);
-    if (kPairsTogether < kWindows >> 2) c = add_strips<2>(c, columns);
+    constexpr int kPairs = kPairsTogether<kWindows>;
+    int64_t c = add_strips<kPairs>(0, columns);
+    if constexpr (kPairs > 2) c = add_strips<2>(c, columns);
     c = add_strips<1>(c, columns);
     if (c < columns) add<1>(c, columns - F32x2::kLanes);
   }
