@@ -13,6 +13,8 @@ import latency
 import library
 import machine
 import processes
+import quiet
+import regimes
 import report
 import summary
 
@@ -50,6 +52,7 @@ def parse(arguments):
     parser.add_argument("--goals", action="store_true", help="measure what the goals need, and judge them")
     parser.add_argument("--latency", action="store_true",
                         help="measure only the latency of tiny calls during frees, allocations and long kernels (a part of whole runs)")
+    parser.add_argument("--require-quiet", action="store_true", help="don't measure while other programs use the cores")
     parser.add_argument("--python", metavar="PYTHON", default=sys.executable, help="interpreter that has the peers")
     parser.add_argument("--no-peers", dest="peers", action="store_false", help="leave PyTorch out")
     parser.add_argument("--list", action="store_true", help="print the names of the workloads")
@@ -86,19 +89,32 @@ def chosen(options):
 
 
 def measure(options, workloads, workers):
-    """Returns the condensed records of all workloads in all configurations."""
+    """Returns the condensed records of all workloads in all configurations, and the regimes of the run."""
     configurations = [(isa, threads) for isa in options.isa for threads in options.threads]
     records, total = [], len(workloads) * len(configurations)
     for isa, threads in configurations:
         with_peers = options.peers and isa == options.isa[0]
         for workload in workloads:
             show_progress(f"{len(records) + 1}/{total}  {workload.name}, {isa}, {threads} threads")
-            found = workers.measure([workload.name], isa, threads, options.rounds, with_peers)
-            records += [summary.condensed(record) for record in found]
+            records += workers.measure([workload.name], isa, threads, options.rounds, with_peers)
         workers.close()
     show_progress("")
     order = {workload.name: number for number, workload in enumerate(workloads)}
-    return sorted(records, key=lambda record: order[record["workload"]["name"]])
+    found = regimes.Regimes.of(records, machine.cores())
+    return [summary.condensed(record, found) for record in sorted(records, key=lambda record: order[record["workload"]["name"]])], found
+
+
+class NotQuiet(Exception):
+    """Other programs use the cores, and the caller wants none."""
+
+
+def described(options):
+    """Returns the header of the report, which says whether the machine was quiet before the run."""
+    is_quiet, line = quiet.check(machine.cores())
+    print(line, file=sys.stderr, flush=True)
+    if options.require_quiet and not is_quiet:
+        raise NotQuiet("--require-quiet: end the other programs, or measure without it")
+    return {**machine.describe(), "quiet": line}
 
 
 def peers_line(workers):
@@ -126,9 +142,9 @@ def run_table(options, workloads, workers):
     old = report.read_json(options.against) if options.against else None  # an invalid file must not cost a run
     if options.plot:
         import plot  # only this needs matplotlib
-    about = machine.describe()
-    records = measure(options, workloads, workers)
-    about.update(peers=peers_line(workers), disturbed=workers.disturbed_share())
+    about = described(options)
+    records, found = measure(options, workloads, workers)
+    about.update(peers=peers_line(workers), disturbed=workers.disturbed_share(), regimes=found.lines())
     lines = report.table(records) + latency_lines(options)[0]
     regressions = 0
     if old is not None:
@@ -151,15 +167,15 @@ def run_table(options, workloads, workers):
 
 def run_goals(options, workloads, workers):
     """Judges the goals; returns the exit status."""
-    about = machine.describe()
+    about = described(options)
     data = goal_check.Measurements(workers, workloads, options.isa, machine.cores(), options.rounds, show_progress)
     # A row without any workload fails, unless the filter is the reason.
     rows = [goal for goal in goals.GOALS if options.filter is None or any(goal.matches(w) for w in workloads)]
-    lines, good = goal_check.check(data, rows)
+    _, lines, good = goal_check.check(data, rows)
     show_progress("")
     latencies, prompt = latency_lines(options)
     lines += latencies
-    about.update(peers=peers_line(workers), disturbed=workers.disturbed_share())
+    about.update(peers=peers_line(workers), disturbed=workers.disturbed_share(), regimes=data.regimes.lines())
     print("\n".join(machine.header_lines(about) + [""] + lines))
     if options.save:
         report.write_markdown(f"{saved(options.save)}.md", about, ["", *lines])
@@ -186,7 +202,7 @@ def main(arguments):
     workers = processes.Workers(options)
     try:
         return (run_goals if options.goals else run_table)(options, workloads, workers)
-    except (OSError, ValueError, ImportError, processes.WorkerDied) as error:
+    except (OSError, ValueError, ImportError, NotQuiet, processes.WorkerDied) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

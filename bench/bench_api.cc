@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "acl/acl.h"
+#include "probe.h"
 #include "workload.h"
 
 namespace openaclnn_bench {
@@ -43,6 +44,15 @@ const std::vector<std::string>& descriptions() {
   return all;
 }
 
+void start_library() {
+  static const bool ready = [] {
+    require(aclInit(nullptr));
+    require(aclrtSetDevice(0));
+    return true;
+  }();
+  (void)ready;
+}
+
 bool known(int workload) { return workload >= 0 && static_cast<size_t>(workload) < entries().size(); }
 
 }  // namespace
@@ -67,12 +77,7 @@ BENCH_API void* bench_open(int workload) {
     std::fprintf(stderr, "bench_open: there is no workload %d\n", workload);
     return nullptr;
   }
-  static const bool ready = [] {
-    require(aclInit(nullptr));
-    require(aclrtSetDevice(0));
-    return true;
-  }();
-  (void)ready;
+  start_library();
   const Entry& entry = entries()[static_cast<size_t>(workload)];
   return new Bench{entry.open(entry.description)};
 }
@@ -96,3 +101,9 @@ BENCH_API void* bench_tensor(void* bench, const char* name, int64_t* bytes) {
 }
 
 BENCH_API void bench_close(void* bench) { delete static_cast<Bench*>(bench); }
+
+// Returns the bytes per second at which one thread (1) or all cores (0) read memory now.
+BENCH_API double bench_probe(int threads) {
+  start_library();
+  return probe_bytes_per_second(threads);
+}

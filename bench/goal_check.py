@@ -2,10 +2,13 @@
 import dataclasses
 
 import goals
+import limits
+import regimes
 import report
 import summary
 
 CLOSE = 0.95  # a miss by less than 5 % may be noise: it is shown as a miss, but does not fail the run
+LEAST_ROUNDS = 3  # of the regime that a row names
 
 
 @dataclasses.dataclass
@@ -14,18 +17,34 @@ class Verdict:
     goal: object
     measured: float = None
     share: float = None
-    worst: str = ""  # the worst of the goal's workloads, and its peer
+    workload: str = ""  # the worst of the goal's workloads
+    peer: str = ""  # its peer
+    rounds: str = ""  # how many rounds each regime had
+    limit: object = None  # of a miss: see limits.py
     skipped: str = ""  # why the goal could not be judged here
     failed: str = ""  # why it could not be judged although it should have been
 
+    @property
+    def met(self):
+        return not self.failed and self.share is not None and self.share >= 1
+
+    @property
+    def counts(self):
+        return bool(self.failed) or self.share is not None
+
+    @property
+    def explained(self):
+        return self.limit is not None and limits.explains(self.limit, self.goal, self.measured)
+
 
 class Measurements:
-    """Makes records on demand; each is measured once."""
+    """Makes records on demand; each is measured once. The regimes are those of all measurements up to `find_regimes`."""
 
     def __init__(self, workers, workloads, isas, cores, rounds, progress):
         self.workers, self.workloads, self.isas, self.cores = workers, workloads, isas, cores
         self.rounds, self.progress = rounds, progress
         self.cache = {}
+        self.regimes = regimes.Regimes([], cores)
 
     def _once(self, key, text, measure):
         if key not in self.cache:
@@ -35,9 +54,9 @@ class Measurements:
 
     def single(self, name, isa, threads, with_peers):
         """Returns the condensed record of one workload. Ratios to the reference are measured in processes without PyTorch."""
-        return self._once((name, isa, threads, with_peers), f"{name}, {isa}, {threads} threads",
-                          lambda: summary.condensed(
-                              self.workers.measure([name], isa, threads, self.rounds, with_peers)[0]))
+        found, = self._once(((name,), isa, threads, with_peers), f"{name}, {isa}, {threads} threads",
+                            lambda: self.workers.measure([name], isa, threads, self.rounds, with_peers))
+        return summary.condensed(found, self.regimes)
 
     def together(self, names, isa, threads):
         """Returns the records of workloads measured in the same rounds."""
@@ -48,6 +67,21 @@ class Measurements:
         """Returns the records with one and with two threads, measured alternately."""
         return self._once((name, isa), f"{name}, {isa}, 1 and 2 threads",
                           lambda: self.workers.measure_alternately(name, [(isa, 1), (isa, 2)], self.rounds))
+
+    def call_seconds(self, isa):
+        """Returns the time of a call that does nothing worth mentioning; 0 without such a workload."""
+        tiny = next((w for w in self.workloads if w.operator == "Overhead" and w.size == "two_phases_sync"), None)
+        record = self.single(tiny.name, isa, 1, False) if tiny else {"failed": "there is none"}
+        return 0.0 if "failed" in record else summary.ours_of(record)["seconds"]["median"]
+
+    def find_regimes(self):
+        self.regimes = regimes.Regimes.of([record for records in self.cache.values() for record in records], self.cores)
+
+    def records(self):
+        """Returns the condensed records of single workloads, for reports. Those with peers have their peers."""
+        order = {workload.name: number for number, workload in enumerate(self.workloads)}
+        found = [summary.condensed(records[0], self.regimes) for key, records in self.cache.items() if isinstance(key[0], tuple) and len(key) == 4]
+        return sorted(found, key=lambda record: order[record["workload"]["name"]])
 
 
 class Skipped(Exception):
@@ -65,26 +99,34 @@ def succeeded(record):
 
 
 def measured(goal, workload, data, isa):
-    """Returns the value of a goal for one workload, and the name of its peer."""
+    """Returns the value of a goal for one workload, the name of its peer, and the regimes of the rounds."""
     if goal.measure == "scaling":
         one, two = (succeeded(r) for r in data.scaling(workload.name, isa))
-        return summary.paired_ratio(summary.ours_of(one)["seconds"], summary.ours_of(two)["seconds"]).median, ""
+        rounds = data.regimes.of_rounds(one)
+        return summary.paired_ratio(summary.ours_of(one)["seconds"], summary.ours_of(two)["seconds"]).median, "", rounds
     if goal.measure == "skew":
         pair = data.together((workload.name, counterpart(workload, goal.against, data)), isa, goal.threads)
         skewed, even = (summary.ours_of(succeeded(r))["seconds"] for r in pair)
-        return summary.paired_ratio(skewed, even).median, ""
+        return summary.paired_ratio(skewed, even).median, "", data.regimes.of_rounds(pair[0])
     record = succeeded(data.single(workload.name, isa, goal.threads, goal.measure == "speed-up"))
     if goal.measure == "seconds":
-        return summary.ours_of(record)["seconds"]["median"], ""
+        return summary.ours_of(record)["seconds"]["median"], "", record["regimes"]
     if goal.measure == "ratio":
         ratio = summary.ratio_to_reference(record)
         if ratio is None:
             raise Failed(f"{workload.name} has no reference")
-        return ratio.median, ""
+        return in_regime(goal, record), "", record["regimes"]
     peer = summary.fastest_peer(record, goal.peer)
     if peer is None:
         raise Skipped(why_no_peer(goal, record, data))
-    return peer["ratio"]["median"], peer["name"]
+    return peer["ratio"]["median"], peer["name"], record["regimes"]
+
+
+def in_regime(goal, record):
+    """Returns the ratio in the regime that the goal names."""
+    if summary.rounds_in(record, goal.regime) < LEAST_ROUNDS and goal.regime != regimes.ANY:
+        raise Skipped(f"the {goal.regime} regime had fewer than {LEAST_ROUNDS} rounds ({regimes.counted(record['regimes'])})")
+    return summary.figure(summary.contestants_of(record, "reference")[0], "ratio", goal.regime)
 
 
 def why_no_peer(goal, record, data):
@@ -103,10 +145,14 @@ def counterpart(workload, variant, data):
     raise Failed(f"{workload.name} has no counterpart {variant}")
 
 
+def isa_of(goal, data):
+    return data.isas[0] if goal.isa == goals.BEST else goal.isa
+
+
 def judge(goal, data):
     """Returns the verdict on one goal: that of its worst workload."""
     verdict = Verdict(goal)
-    isa = data.isas[0] if goal.isa == goals.BEST else goal.isa
+    isa = isa_of(goal, data)
     workloads = [w for w in data.workloads if goal.matches(w)]
     if not workloads:
         verdict.failed = "no workload matches this row"
@@ -118,7 +164,7 @@ def judge(goal, data):
         return verdict
     for workload in workloads:
         try:
-            value, peer = measured(goal, workload, data, isa)
+            value, peer, rounds = measured(goal, workload, data, isa)
         except Skipped as reason:
             verdict.skipped = str(reason)
             continue
@@ -127,8 +173,8 @@ def judge(goal, data):
             continue
         share = goal.bound / value if goal.at_most else value / goal.bound
         if verdict.share is None or share < verdict.share:
-            verdict.measured, verdict.share = value, share
-            verdict.worst = f"{workload.name}: {peer}" if peer else workload.name
+            verdict.measured, verdict.share, verdict.rounds = value, share, regimes.counted(rounds)
+            verdict.workload, verdict.peer = workload.name, peer
     return verdict
 
 
@@ -141,21 +187,41 @@ def line_of(verdict):
     goal = verdict.goal
     bound = ("<= " if goal.at_most else ">= ") + number(goal, goal.bound)
     if verdict.failed:
-        return [goal.text, "", bound, "", "failed", verdict.failed]
+        return [goal.text, "", bound, "", "failed", "", verdict.failed]
     if verdict.share is None:
-        return [goal.text, "", bound, "", "skipped", verdict.skipped]
-    return [goal.text, number(goal, verdict.measured), bound, f"{verdict.share:.0%}",
-            "met" if verdict.share >= 1 else "missed", verdict.worst]
+        return [goal.text, "", bound, "", "skipped", "", verdict.skipped]
+    worst = f"{verdict.workload}: {verdict.peer}" if verdict.peer else verdict.workload
+    if verdict.limit is not None:
+        worst += f"; {limits.text(verdict.limit, goal, verdict.measured)}"
+    return [goal.text, number(goal, verdict.measured), bound, f"{verdict.share:.0%}", "met" if verdict.met else "missed", verdict.rounds, worst]
+
+
+HEADS = ["goal", "measured", "goal", "share", "", "rounds", "worst workload, or why not"]
+
+
+def verdicts_on(data, rows):
+    """Returns the verdicts. All measurements precede the first verdict, because the regimes are those of the whole run."""
+    for goal in rows:
+        judge(goal, data)
+    data.find_regimes()
+    verdicts = [judge(goal, data) for goal in rows]
+    for verdict in verdicts:
+        if verdict.share is not None and not verdict.failed and not verdict.met:
+            verdict.limit = limits.measure(verdict, data, isa_of(verdict.goal, data))
+    return verdicts
+
+
+def summary_line(verdicts):
+    counted = [v for v in verdicts if v.counts]
+    met, explained = sum(v.met for v in counted), sum(v.explained for v in counted)
+    skipped = len(verdicts) - len(counted)
+    return (f"{met} of {len(counted)} goals met" + (f", {explained} missed at a measured limit" if explained else "")
+            + (f", {skipped} skipped" if skipped else ""))
 
 
 def check(data, rows):
-    """Returns the lines of the report, and whether nothing failed or missed its goal by more than 5 %."""
-    verdicts = [judge(goal, data) for goal in rows]
-    heads = [["goal", "measured", "goal", "share", "", "worst workload, or why not"]]
-    lines = report.aligned(heads + [line_of(v) for v in verdicts], {1, 2, 3})
-    counted = [v for v in verdicts if v.failed or v.share is not None]
-    met = [v for v in counted if not v.failed and v.share >= 1]
-    good = all(not v.failed and v.share >= CLOSE for v in counted)
-    lines.append(f"{len(met)} of {len(counted)} goals met"
-                 + (f", {len(verdicts) - len(counted)} skipped" if len(counted) < len(verdicts) else ""))
-    return lines, good
+    """Returns the verdicts, the lines of the report, and whether nothing failed or missed its goal by more than 5 %."""
+    verdicts = verdicts_on(data, rows)
+    lines = report.aligned([HEADS] + [line_of(v) for v in verdicts], {1, 2, 3})
+    good = all(not v.failed and v.share >= CLOSE for v in verdicts if v.counts)
+    return verdicts, [*lines, summary_line(verdicts)], good

@@ -1,10 +1,12 @@
 # The goals of speed, one row each: the measurement and its bound.
 """Every row is about workloads of the size "memory" unless it says otherwise, with two threads and the best instruction set
-unless it says otherwise. A row that matches several workloads is as good as the worst of them. goal_check.py measures
-and judges the rows.
+unless it says otherwise. A row that matches several workloads is as good as the worst of them. A row that names a regime is
+judged by rounds of that regime only (regimes.py). goal_check.py measures and judges the rows.
 """
 import dataclasses
 import typing
+
+import regimes
 
 BEST = "best"  # the best instruction set of the machine
 
@@ -29,6 +31,7 @@ class Goal:
     isa: str = BEST
     peer: str = ""
     against: str = ""
+    regime: str = regimes.ANY
     only: typing.Callable = None  # a further condition on the workload
     note: str = ""  # the condition in words
 
@@ -50,15 +53,21 @@ class Goal:
         where = [*self.dtypes, *self.variants, self.note, self.size if self.size != "memory" else ""]
         if self.measure == "ratio" and self.threads == 1:
             where.append(f"1 thread {self.isa}")
-        return ", ".join(part for part in [self.operator, *where, what] if part)
+        return ", ".join(part for part in [self.operator, *where, what, "" if self.regime == regimes.ANY else f"{self.regime} regime"] if part)
 
 
-def one_thread(operator, isa, variants=(), **bounds):
-    return [Goal(operator, "ratio", bound, (dtype,), variants, threads=1, isa=isa) for dtype, bound in bounds.items()]
+def ratios(operator, slow, fast, **fields):
+    """Two threads: one row for each regime."""
+    return [Goal(operator, "ratio", bound, regime=regime, **fields) for regime, bound in ((regimes.SLOW, slow), (regimes.FAST, fast))]
 
 
-def each_dtype(operator, measure, bound, **fields):
-    return [Goal(operator, measure, bound, (dtype,), **fields) for dtype in ("f32", "f16", "bf16")]
+def one_thread(operator, isa, bound, **fields):
+    """One core never shares the link to memory, so that its bound is the same in every regime."""
+    return Goal(operator, "ratio", bound, threads=1, isa=isa, **fields)
+
+
+def each_dtype(make):
+    return [row for dtype in ("f32", "f16", "bf16") for row in make(dtypes=(dtype,))]
 
 
 def wide(workload):
@@ -75,49 +84,56 @@ def many_windows(workload):
 
 
 EVEN = ("rows_of_4k", "rows_of_2k")  # indices drawn evenly
+SIXTEEN_BITS = ("f16", "bf16")
+WINDOWS = [{"only": few_windows, "note": "up to 2 windows to a token"}, {"only": many_windows, "note": "3 or 4 windows to a token"},
+           {"only": wide, "note": "N·D >= 16 Ki"}]
+
+# Passes over an array of the size of the parameter. Ours: 5 reads, 4 writes. AdamW: 4 reads, 3 writes; the average: 2 reads, 1 write. If both
+# wait for memory, this is all that a factor can be. Two percent are left for the noise of two contestants.
+OUR_PASSES, ADAMW_AND_AVERAGE_PASSES = 9, 10
+AGAINST_FUSED = max(1.10, 0.98 * ADAMW_AND_AVERAGE_PASSES / OUR_PASSES)
 
 GOALS = [
-    *each_dtype("ApplyFusedEmaAdam", "ratio", 0.95),
-    *one_thread("ApplyFusedEmaAdam", "avx512", f32=0.95, f16=0.95, bf16=0.95),
-    *one_thread("ApplyFusedEmaAdam", "avx2", f32=0.95, f16=0.8, bf16=0.6),
-    Goal("ApplyFusedEmaAdam", "speed-up", 2, ("f32",), peer="AdamW(foreach)"),
-    Goal("ApplyFusedEmaAdam", "speed-up", 3, ("bf16",), peer="AdamW(foreach)"),
-    *each_dtype("ApplyFusedEmaAdam", "speed-up", 1.15, peer="AdamW(fused)"),
-    *each_dtype("GroupedBiasAddGrad", "ratio", 0.95, variants=("uniform", "skewed", "one_giant")),
-    Goal("GroupedBiasAddGrad", "ratio", 0.95, variants=("many_small", "narrow", "wide")),
-    *one_thread("GroupedBiasAddGrad", "avx512", ("uniform",), f32=0.95, f16=0.95, bf16=0.95),
-    *one_thread("GroupedBiasAddGrad", "avx2", ("uniform",), f32=0.95, f16=0.95, bf16=0.95),
+    *each_dtype(lambda **dtype: ratios("ApplyFusedEmaAdam", 0.97, 0.95, **dtype)),
+    *each_dtype(lambda **dtype: [one_thread("ApplyFusedEmaAdam", "avx512", 0.97, **dtype)]),
+    one_thread("ApplyFusedEmaAdam", "avx2", 0.97, dtypes=("f32",)),
+    *[one_thread("ApplyFusedEmaAdam", "avx2", 0.85, dtypes=(dtype,)) for dtype in SIXTEEN_BITS],
+    *each_dtype(lambda **dtype: [Goal("ApplyFusedEmaAdam", "speed-up", AGAINST_FUSED, peer="AdamW(fused)", **dtype)]),
+    *each_dtype(lambda **dtype: [Goal("ApplyFusedEmaAdam", "speed-up", 2.5, peer="AdamW(foreach)", **dtype)]),
+    Goal("ApplyFusedEmaAdam", "speed-up", 1.15, ("f32",), peer="DeepSpeed"),
+    *each_dtype(lambda **dtype: ratios("GroupedBiasAddGrad", 0.95, 0.90, variants=("uniform", "skewed", "one_giant"), **dtype)),
+    *ratios("GroupedBiasAddGrad", 0.85, 0.85, variants=("many_small", "narrow", "wide")),
+    *[one_thread("GroupedBiasAddGrad", isa, 0.95, variants=("uniform",), dtypes=(dtype,)) for isa in ("avx512", "avx2")
+      for dtype in ("f32", "f16", "bf16")],
     Goal("GroupedBiasAddGrad", "skew", 1.05, variants=("skewed", "one_giant"), against="uniform"),
-    Goal("GroupedBiasAddGrad", "speed-up", 1.6, ("f32",), ("uniform",)),
-    Goal("GroupedBiasAddGrad", "speed-up", 2, ("bf16",), ("uniform",)),
-    Goal("GroupedBiasAddGrad", "speed-up", 4, ("f16",), ("uniform",)),
-    Goal("GroupedBiasAddGrad", "speed-up", 50, variants=("uniform",), peer="segment_reduce"),
-    Goal("EmbeddingDenseBackward", "ratio", 0.95, variants=("mostly_zero",)),
-    Goal("EmbeddingDenseBackward", "ratio", 0.85, variants=("rows_of_4k",)),
-    Goal("EmbeddingDenseBackward", "ratio", 0.75, variants=("rows_of_2k", "zipf")),
-    Goal("EmbeddingDenseBackward", "speed-up", 2.5, ("f32",), EVEN),
+    *each_dtype(lambda **dtype: [Goal("GroupedBiasAddGrad", "speed-up", 1.05, variants=("uniform",), peer="index_add_", **dtype)]),
+    Goal("GroupedBiasAddGrad", "speed-up", 40, variants=("uniform",), peer="segment_reduce"),
+    *ratios("EmbeddingDenseBackward", 0.95, 0.85, variants=("mostly_zero",)),
+    *ratios("EmbeddingDenseBackward", 0.95, 0.85, variants=("rows_of_4k",)),
+    *ratios("EmbeddingDenseBackward", 0.90, 0.85, variants=("rows_of_2k", "zipf")),
+    Goal("EmbeddingDenseBackward", "speed-up", 1.8, ("f32",), EVEN),
     Goal("EmbeddingDenseBackward", "speed-up", 1.7, ("f32",), ("zipf",)),
     Goal("EmbeddingDenseBackward", "speed-up", 3, ("bf16",), EVEN),
-    Goal("EmbeddingDenseBackward", "skew", 1.5, variants=("all_equal",), against="rows_of_2k"),
-    Goal("NsaCompressGrad", "ratio", 0.90, only=few_windows, note="up to 2 windows to a token"),
-    Goal("NsaCompressGrad", "ratio", 0.90, only=many_windows, note="3 or 4 windows to a token"),
-    Goal("NsaCompressGrad", "ratio", 0.70, only=wide, note="N·D >= 16 Ki"),
-    Goal("NsaCompressGrad", "speed-up", 6, variants=("32_16",)),
-    Goal("NsaCompressGrad", "speed-up", 30, variants=("32_16",), peer="autograd"),
-    Goal("NsaCompress", "ratio", 0.85, only=few_windows, note="up to 2 windows to a token"),
-    Goal("NsaCompress", "ratio", 0.85, only=many_windows, note="3 or 4 windows to a token"),
-    Goal("NsaCompress", "ratio", 0.85, only=wide, note="N·D >= 16 Ki"),
-    Goal("NsaCompress", "speed-up", 5, variants=("32_16",)),
-    Goal("Embedding", "ratio", 0.85),
-    Goal("Embedding", "speed-up", 1),
-    Goal("Overhead", "seconds", 2e-6, size="two_phases_sync"),
+    Goal("EmbeddingDenseBackward", "skew", 1.2, variants=("all_equal",), against="rows_of_2k"),
+    *[row for windows in WINDOWS for row in ratios("NsaCompressGrad", 0.90, 0.70, **windows)],
+    one_thread("NsaCompressGrad", "avx512", 0.70),
+    one_thread("NsaCompressGrad", "avx2", 0.55),
+    Goal("NsaCompressGrad", "speed-up", 10, variants=("32_16",), peer="bmm"),
+    Goal("NsaCompressGrad", "speed-up", 40, variants=("32_16",), peer="autograd"),
+    *[row for windows in WINDOWS for row in ratios("NsaCompress", 0.90, 0.75, **windows)],
+    one_thread("NsaCompress", "avx512", 0.75),
+    one_thread("NsaCompress", "avx2", 0.60),
+    Goal("NsaCompress", "speed-up", 3.5, variants=("32_16",)),
+    *ratios("Embedding", 1.00, 0.95),
+    Goal("Embedding", "speed-up", 1.2, peer="index_select"),
+    Goal("Overhead", "seconds", 0.7e-6, size="two_phases_sync"),
     Goal("Overhead", "seconds", 0.5e-6, size="phase1"),
     Goal("Overhead", "speed-up", 1, size="two_phases_sync", peer="add_"),
     # Smaller sizes take a few microseconds, in which the start of the second thread counts.
     Goal("ApplyFusedEmaAdam", "scaling", 1.8, size="L3"),
     # A list may be planned once and replayed every step, or planned anew for each.
     Goal("ApplyFusedEmaAdamList", "ratio", 5, variants=("replayed",), size=""),
-    Goal("ApplyFusedEmaAdamList", "ratio", 5, variants=("planned",), size=""),
+    Goal("ApplyFusedEmaAdamList", "ratio", 3, variants=("planned",), size=""),
     Goal("ApplyFusedEmaAdamList", "speed-up", 2, variants=("replayed",), size="", peer="AdamW(foreach)"),
     Goal("ApplyFusedEmaAdamList", "speed-up", 2, variants=("planned",), size="", peer="AdamW(foreach)"),
 ]

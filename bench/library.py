@@ -59,9 +59,15 @@ class Library:
         c.bench_run.argtypes, c.bench_run.restype = [ctypes.c_void_p, ctypes.c_int, ctypes.c_int], ctypes.c_double
         c.bench_tensor.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_int64)]
         c.bench_tensor.restype = ctypes.c_void_p
+        if hasattr(c, "bench_probe"):  # builds before the probe can still be measured
+            c.bench_probe.argtypes, c.bench_probe.restype = [ctypes.c_int], ctypes.c_double
         c.bench_close.argtypes, c.bench_close.restype = [ctypes.c_void_p], None
         self.c = c
         self.workloads = [Workload.of(json.loads(c.bench_describe(i))) for i in range(c.bench_workloads())]
+
+    def probe(self):
+        """Returns the bytes per second at which all cores, and one alone, read memory now; None if the library can't measure it."""
+        return [self.c.bench_probe(0), self.c.bench_probe(1)] if hasattr(self.c, "bench_probe") else None
 
     def open(self, name):
         number = next((i for i, workload in enumerate(self.workloads) if workload.name == name), None)

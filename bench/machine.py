@@ -94,6 +94,8 @@ def header_lines(machine):
     ]
     if machine.get("peers"):
         lines.append(f"peers: {machine['peers']}")
+    lines += [machine["quiet"]] if "quiet" in machine else []
+    lines += machine.get("regimes", [])
     # Other programs were running: ratios of long calls are still valid, times hardly.
     if machine.get("disturbed", 0) > 0.1:
         lines.append(f"note: other programs held the cores in {machine['disturbed']:.0%} of the measurements")

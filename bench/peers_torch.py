@@ -8,6 +8,7 @@ import warnings
 
 import torch
 
+import peers_deepspeed
 import peers_nsa
 import rounds
 from library import OURS
@@ -90,6 +91,10 @@ def adamw_fused(problem):
         lerp_all([problem["sRef"]], [parameter])
 
     return step, results
+
+
+def adamw_deepspeed(problem):
+    return peers_deepspeed.adamw_and_average(problem, STEPS_BEFORE, lerp_all)
 
 
 def adamw_foreach_list(problem):
@@ -175,7 +180,8 @@ def eager_add(_):
 
 
 FORMULATIONS = {
-    "ApplyFusedEmaAdam": {"AdamW(foreach) + lerp": adamw_foreach, "AdamW(fused) + lerp": adamw_fused},
+    "ApplyFusedEmaAdam": {"AdamW(foreach) + lerp": adamw_foreach, "AdamW(fused) + lerp": adamw_fused,
+                          "DeepSpeedCPUAdam + lerp": adamw_deepspeed},
     "ApplyFusedEmaAdamList": {"AdamW(foreach) + lerp": adamw_foreach_list},
     "GroupedBiasAddGrad": {"sum of each group": bias_sum, "index_add_": bias_index_add,
                            "segment_reduce": bias_segment_reduce},
@@ -246,6 +252,8 @@ def contestants(opened):
                 step()
                 difference = comparison.difference(results)
                 comparison.restore()
+        except ImportError:  # a peer of a package that isn't installed
+            continue
         except (RuntimeError, TypeError, AttributeError, ValueError, LookupError) as error:
             skipped.append({"name": name, "reason": str(error).splitlines()[0][:120]})
             continue

@@ -115,6 +115,7 @@ def joined(first, second):
         return second
     if "failed" in first:
         return first
+    first["probes"] += second["probes"]
     for kind in ("ours", "reference"):
         for a, b in zip(summary.contestants_of(first, kind), summary.contestants_of(second, kind)):
             a["seconds"] += b["seconds"]

@@ -3,9 +3,10 @@ import csv
 import json
 
 import machine
+import regimes
 import summary
 
-FORMAT = 1  # of the JSON file
+FORMAT = 2  # of the JSON file
 
 
 def time_text(seconds):
@@ -16,6 +17,10 @@ def time_text(seconds):
     return f"{seconds * 1e9:.3g} ns"
 
 
+def rate(bytes_per_second):
+    return f"{bytes_per_second / 1e9:.1f}"
+
+
 def rate_text(size, seconds):
     """Returns GB/s of the least bytes that a call must move."""
     return f"{size / seconds / 1e9:.1f}" if size else ""
@@ -23,6 +28,16 @@ def rate_text(size, seconds):
 
 def range_text(ratio, digits=2):
     return f"[{ratio['q1']:.{digits}f} {ratio['q3']:.{digits}f}]"
+
+
+def regimes_text(record):
+    """Returns the rounds of each regime and, if there were several, the ratio in each."""
+    rounds, reference = record["regimes"], summary.contestants_of(record, "reference")[0]
+    if len(set(rounds)) == 1:
+        return regimes.counted(rounds)
+    ratios = {name: summary.figure(reference, "ratio", name) for name in (regimes.SLOW, regimes.FAST)}
+    return ", ".join([f"{name} {ratio:.2f} ({rounds.count(name)})" for name, ratio in ratios.items() if ratio]
+                     + [f"{name} ({rounds.count(name)})" for name in (regimes.MIXED, regimes.UNKNOWN) if name in rounds])
 
 
 def aligned(rows, right):
@@ -46,7 +61,7 @@ def rows_of(record):
     reference = summary.contestants_of(record, "reference")
     if reference and "ratio" in reference[0]:
         ratio = reference[0]["ratio"]
-        row += [rate_text(size, reference[0]["seconds"]["median"]), f"{ratio['median']:.2f}", range_text(ratio)]
+        row += [rate_text(size, reference[0]["seconds"]["median"]), f"{ratio['median']:.2f}", f"{range_text(ratio)} {regimes_text(record)}"]
     else:
         row += ["", "", ""]
     rows = [row]
@@ -62,7 +77,7 @@ def rows_of(record):
     return rows
 
 
-HEADS = ["", "threads", "isa", "time", "GB/s", "reference", "ratio", "quartiles"]
+HEADS = ["", "threads", "isa", "time", "GB/s", "reference", "ratio", "quartiles, rounds of each regime"]
 
 
 def table(records):
@@ -81,14 +96,23 @@ def table(records):
     return ["", *lines]
 
 
-def to_json(about, records):
-    return {"format": FORMAT, "machine": about, "records": records}
+def to_json(about, records, **more):
+    return {"format": FORMAT, "machine": about, **more, "records": records}
 
 
-def write_json(path, about, records):
+def write_json(path, about, records, **more):
+    """Writes one line for each record, so that a run is a file of moderate size whose changes can be read."""
+    def line(value):
+        return json.dumps(value, ensure_ascii=False)
+
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(to_json(about, records), file, indent=1, ensure_ascii=False)
-        file.write("\n")
+        file.write("{\n")
+        for key, value in to_json(about, records, **more).items():
+            if isinstance(value, list):
+                file.write(f"{line(key)}: [\n" + ",\n".join(line(entry) for entry in value) + "\n]" + ("\n" if key == "records" else ",\n"))
+            else:
+                file.write(f"{line(key)}: {line(value)},\n")
+        file.write("}\n")
 
 
 def read_json(path):
@@ -102,7 +126,7 @@ def read_json(path):
 
 CSV_COLUMNS = ["date", "library", "cpu", "operator", "workload", "dtype", "size", "variant", "bytes", "isa", "threads",
                "contestant", "kind", "rounds", "seconds_median", "seconds_q1", "seconds_q3", "gigabytes_per_second",
-               "ratio_median", "ratio_q1", "ratio_q3"]
+               "ratio_median", "ratio_q1", "ratio_q3", "slow_rounds", "ratio_slow", "fast_rounds", "ratio_fast"]
 
 
 def write_csv(path, about, records):
@@ -120,7 +144,12 @@ def write_csv(path, about, records):
                     + [record["isa"], record["threads"], contestant["name"], contestant["kind"], contestant["rounds"]]
                     + [f"{seconds[key]:.4g}" for key in ("median", "q1", "q3")]
                     + [rate_text(workload["bytes"], seconds["median"])]
-                    + [f"{ratio[key]:.4g}" if ratio else "" for key in ("median", "q1", "q3")])
+                    + [f"{ratio[key]:.4g}" if ratio else "" for key in ("median", "q1", "q3")]
+                    + [cell for name in (regimes.SLOW, regimes.FAST) for cell in regime_cells(contestant["in"].get(name, {}))])
+
+
+def regime_cells(figures):
+    return [figures.get("rounds", 0), f"{figures['ratio']['median']:.4g}" if "ratio" in figures else ""]
 
 
 def write_markdown(path, about, lines):

@@ -9,6 +9,8 @@ WARM_UP_ROUNDS = 2
 LEAST_SECONDS = 5e-3  # of one measurement; shorter ones consist of several calls
 SLOW_SECONDS = 0.1  # a contestant with longer calls joins every third round only
 MOST_CALLS = 1_000_000
+PROBE_TRIES = 5
+PROBE_DISTURBED = 0.1  # a probe of the memory regime needs less: regimes differ by far more
 DISTURBED = 0.02  # a measurement in which a thread had to wait for a core for more than this share of the time
 
 
@@ -38,11 +40,18 @@ class Contestant:
             self.every = 3
 
 
-def take_turns(contestants, rounds, pause_seconds=0.0):
-    """Fills the contestants' seconds: `rounds` rounds, in an order that rotates, after the warm-up."""
+def take_turns(contestants, rounds, pause_seconds=0.0, probe=None):
+    """Fills the contestants' seconds: `rounds` rounds, in an order that rotates, after the warm-up. Returns the probes before and after each round."""
+    def probed():
+        time.sleep(pause_seconds)
+        return undisturbed(probe) if probe else None
+
     for contestant in contestants:
         contestant.prepare()
+    probes, before = [], None
     for number in range(-WARM_UP_ROUNDS, rounds):
+        if number == 0:
+            before = probed()
         first = number % len(contestants)
         for contestant in contestants[first:] + contestants[:first]:
             if number % contestant.every:
@@ -56,6 +65,20 @@ def take_turns(contestants, rounds, pause_seconds=0.0):
                 seconds = total / contestant.calls
             if number >= 0:
                 contestant.seconds.append(seconds)
+        if number >= 0:
+            probes.append([before, probed()])
+            before = probes[-1][1]
+    return probes
+
+
+def undisturbed(read):
+    """Returns what read() returned while no other program held a core, or None if others always did."""
+    for _ in range(PROBE_TRIES):
+        waited, start = seconds_waited(), time.perf_counter()
+        value = read()
+        if seconds_waited() - waited <= PROBE_DISTURBED * (time.perf_counter() - start):
+            return value
+    return None
 
 
 def seconds_waited():

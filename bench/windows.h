@@ -27,7 +27,12 @@ inline std::vector<CompressionSize> compression_sizes(const FloatType& type) {
   for (const auto& [block, stride] : kWindows) {
     sizes.push_back({"memory", std::to_string(block) + "_" + std::to_string(stride), 16384 * wide, 16, 128,
                      block, stride});
+    if (block != 32)  // the base of the list above
+      sizes.push_back(
+          {"L2", std::to_string(block) + "_" + std::to_string(stride), 256 * wide, 4, 128, block, stride});
   }
+  sizes.push_back({"L3", "wide_32_16", 48, 128, 128, 32, 16});
+  sizes.push_back({"L2", "narrow_32_16", 512 * wide, 4, 64, 32, 16});
   sizes.push_back({"memory", "wide_32_16", 2048 * wide, 128, 128, 32, 16});
   sizes.push_back({"memory", "narrow_32_16", 131072 * wide, 4, 64, 32, 16});
   return sizes;

@@ -55,8 +55,9 @@ def measure(lib, request, peers):
                 contestants += found
             groups.append((record, contestants))
         everyone = [contestant for _, contestants in groups for contestant in contestants]
-        rounds.take_turns(everyone, request["rounds"], PAUSE_WITH_PEERS if peers is not None else 0.0)
+        probes = rounds.take_turns(everyone, request["rounds"], PAUSE_WITH_PEERS if peers is not None else 0.0, lib.probe)
         for record, contestants in groups:
+            record["probes"] = probes
             record["contestants"] = [described(c) for c in contestants]
         return [record for record, _ in groups]
 

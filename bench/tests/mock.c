@@ -1,6 +1,6 @@
 // A library with the benchmark's C functions and made-up times, to test the driver without measuring.
 //
-// Environment: BENCH_MOCK_SLOWER multiplies the times of contestant 0. BENCH_MOCK_CRASH names a workload that ends the
+// Environment: BENCH_MOCK_TOGETHER is the speed of all cores in probes of the memory regime; a core alone reads 40 GB/s. BENCH_MOCK_SLOWER multiplies the times of contestant 0. BENCH_MOCK_CRASH names a workload that ends the
 // process when it is opened; with BENCH_MOCK_CRASH_ONCE, a file, only if that file can be removed.
 #include <stdint.h>
 #include <stdlib.h>
@@ -56,6 +56,12 @@ double bench_run(void* opened, int contestant, int calls) {
   double seconds = kSeconds[bench->workload] * jitter * calls;
   if (threads != NULL) seconds /= atoi(threads);
   return contestant == 1 ? 0.9 * seconds : seconds * (slower != NULL ? atof(slower) : 1);
+}
+
+double bench_probe(int threads) {
+  const char* const together = getenv("BENCH_MOCK_TOGETHER");
+  if (threads == 1) return 40e9;
+  return together != NULL ? atof(together) : 38e9 * (double)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 void* bench_tensor(void* opened, const char* name, int64_t* bytes) {

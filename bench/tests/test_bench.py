@@ -18,30 +18,18 @@ import tempfile
 import unittest
 from unittest import mock
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-import against
+from made_up import record  # first: it finds the modules of bench/
+
 import bench
-import goal_check
 import goals
 import latency
-import library
 import machine
+import quiet
 import report
 import rounds
 import summary
 
 MOCK = ""  # path of the mock library
-
-
-def record(name="A/f32/memory", ours=(2.0, 2.0, 2.0), reference=(1.8, 1.8, 1.8), peers=(), isa="avx2", threads=1,
-           **workload):
-    """Returns a record in the form of a worker's report."""
-    described = library.Workload(name=name, operator=name.split("/")[0], bytes=4_000_000_000, **workload).summary()
-    contestants = [{"name": "openaclnn", "kind": "ours", "calls": 1, "seconds": list(ours)},
-                   {"name": "reference", "kind": "reference", "calls": 1, "seconds": list(reference)}]
-    contestants += [{"name": peer, "kind": "peer", "calls": 1, "seconds": list(seconds), "difference": 0.04, "inexact": True}
-                    for peer, seconds in peers]
-    return {"workload": described, "isa": isa, "threads": threads, "contestants": contestants, "skipped": []}
 
 
 class Statistics(unittest.TestCase):
@@ -114,6 +102,20 @@ class Rounds(unittest.TestCase):
         self.assertEqual(contestant.seconds, [1.0, None, None, 1.0, None, None, 1.0])
 
 
+    def test_each_round_lies_between_two_probes(self):
+        numbers = iter(range(100))
+        probes = rounds.take_turns([self.contestant("a", 0.01, [])], 3, probe=lambda: next(numbers))
+        self.assertEqual(probes, [[0, 1], [1, 2], [2, 3]])
+
+    def test_a_disturbed_probe_is_repeated(self):
+        waited, values = iter([0, 9, 9, 9]), iter("ab")
+        with mock.patch.object(rounds, "seconds_waited", lambda: next(waited)):
+            self.assertEqual(rounds.undisturbed(lambda: next(values)), "b")
+        waited = iter(range(100))
+        with mock.patch.object(rounds, "seconds_waited", lambda: next(waited)):
+            self.assertIsNone(rounds.undisturbed(lambda: "a"))
+
+
 class Latency(unittest.TestCase):
     def program(self, folder, frees, status=0):
         path = pathlib.Path(folder) / "openaclnn_latency"
@@ -167,123 +169,6 @@ class Plot(unittest.TestCase):
             self.assertEqual(path.read_bytes()[:4], b"\x89PNG")
 
 
-class Against(unittest.TestCase):
-    def compare(self, old, new):
-        return against.compare([summary.condensed(r) for r in old], [summary.condensed(r) for r in new])
-
-    def test_a_loss_beyond_tolerance_and_spread_is_a_regression(self):
-        lines, regressions = self.compare([record()], [record(ours=(2.4, 2.4, 2.4))])
-        self.assertEqual(regressions, 1)
-        self.assertIn("A/f32/memory, avx2, 1 threads: 0.75", lines[1])
-
-    def test_small_losses_and_gains_are_none(self):
-        self.assertEqual(self.compare([record()], [record(ours=(2.08, 2.08, 2.08))])[1], 0)
-        self.assertEqual(self.compare([record()], [record(ours=(1.0, 1.0, 1.0))])[1], 0)
-
-    def test_a_loss_within_the_spread_is_noise(self):
-        self.assertEqual(self.compare([record()], [record(ours=(1.6, 2.4, 4.0))])[1], 0)
-
-    def test_only_the_same_configuration_is_compared(self):
-        lines, regressions = self.compare([record()], [record(ours=(9, 9, 9), threads=2)])
-        self.assertEqual((lines[0], regressions), ("0 ratios compared, 0 regressions", 0))
-
-    def test_a_workload_that_fails_now_is_a_regression(self):
-        failed = {"workload": {"name": "A/f32/memory"}, "isa": "avx2", "threads": 1, "failed": "it crashed"}
-        self.assertEqual(self.compare([record()], [failed])[1], 1)
-
-
-class FakeWorkers:
-    """Measurements without cost: the seconds of each workload, 0.9 times those for the reference, 3 times for a peer."""
-    no_peers_reason = ""
-
-    def __init__(self, seconds):
-        self.seconds, self.asked = seconds, []
-
-    def measure(self, names, isa, threads, number, with_peers=False):
-        self.asked.append((tuple(names), isa, threads, with_peers))
-        found = []
-        for name in names:
-            if name not in self.seconds:
-                found.append({"workload": {"name": name}, "isa": isa, "threads": threads, "failed": "it crashed"})
-                continue
-            ours = self.seconds[name] / threads
-            peers = [("peer one", [3 * ours] * number)] if with_peers else []
-            found.append(record(name, [ours] * number, [0.9 * ours] * number, peers, isa, threads))
-        return found
-
-    def measure_alternately(self, name, configurations, number):
-        return [self.measure([name], isa, threads, number)[0] for isa, threads in configurations]
-
-
-class Goals(unittest.TestCase):
-    def setUp(self):
-        self.workloads = [library.Workload("A/f32/memory", "A", "f32", "memory", "uniform"),
-                          library.Workload("A/f32/memory/skewed", "A", "f32", "memory", "skewed"),
-                          library.Workload("A/bf16/memory", "A", "bf16", "memory", "other")]
-        self.workers = FakeWorkers({"A/f32/memory": 1.0, "A/f32/memory/skewed": 1.2})
-
-    def verdict(self, *arguments, isas=("avx512", "avx2"), cores=2, **fields):
-        data = goal_check.Measurements(self.workers, self.workloads, list(isas), cores, 3, lambda text: None)
-        return goal_check.judge(goals.Goal("A", *arguments, **fields), data)
-
-    def test_ratio(self):
-        verdict = self.verdict("ratio", 0.75, dtypes=("f32",))
-        self.assertAlmostEqual(verdict.measured, 0.9)
-        self.assertAlmostEqual(verdict.share, 1.2)
-
-    def test_times_are_at_most(self):
-        verdict = self.verdict("seconds", 0.5, dtypes=("f32",), variants=("uniform",), threads=1)
-        self.assertAlmostEqual(verdict.share, 0.5)
-        self.assertEqual(goal_check.line_of(verdict)[1:5], ["1 s", "<= 500 ms", "50%", "missed"])
-
-    def test_a_row_is_as_good_as_its_worst_workload(self):
-        verdict = self.verdict("seconds", 1.2, dtypes=("f32",), threads=1)
-        self.assertEqual((verdict.worst, verdict.measured, verdict.share), ("A/f32/memory/skewed", 1.2, 1.0))
-
-    def test_skew_is_measured_in_the_same_rounds(self):
-        verdict = self.verdict("skew", 1.5, variants=("skewed",), against="uniform")
-        self.assertAlmostEqual(verdict.measured, 1.2)
-        self.assertEqual(self.workers.asked, [(("A/f32/memory/skewed", "A/f32/memory"), "avx512", 2, False)])
-
-    def test_scaling(self):
-        self.assertAlmostEqual(self.verdict("scaling", 1.8, variants=("uniform",)).measured, 2.0)
-
-    def test_speed_up_asks_for_peers(self):
-        self.assertAlmostEqual(self.verdict("speed-up", 2, variants=("uniform",)).measured, 3.0)
-        self.assertTrue(self.workers.asked[0][3])
-        self.assertEqual(self.verdict("speed-up", 2, variants=("uniform",)).worst, "A/f32/memory: peer one")
-
-    def test_a_missing_peer_or_instruction_set_or_core_skips(self):
-        self.assertIn("no peer segment", self.verdict("speed-up", 2, variants=("uniform",), peer="segment").skipped)
-        self.assertIn("no avx512", self.verdict("ratio", 2, isa="avx512", isas=["avx2"]).skipped)
-        self.assertIn("1 core", self.verdict("ratio", 2, cores=1).skipped)
-
-    def test_a_crash_and_a_row_without_workload_fail(self):
-        self.assertIn("crashed", self.verdict("ratio", 0.5, dtypes=("bf16",)).failed)
-        self.assertIn("no workload", self.verdict("ratio", 0.5, dtypes=("f16",)).failed)
-
-    def check(self, *rows):
-        data = goal_check.Measurements(self.workers, self.workloads, ["avx512"], 2, 3, lambda text: None)
-        return goal_check.check(data, [goals.Goal("A", *row, variants=("uniform",)) for row in rows])
-
-    def test_a_near_miss_does_not_fail_the_run(self):
-        lines, good = self.check(("ratio", 0.93), ("ratio", 0.5))
-        self.assertEqual((lines[-1], good), ("1 of 2 goals met", True))
-        self.assertFalse(self.check(("ratio", 0.96))[1])
-
-    def test_skipped_rows_do_not_count(self):
-        rows = goals.Goal("A", "speed-up", 2, variants=("uniform",), peer="segment")
-        data = goal_check.Measurements(self.workers, self.workloads, ["avx512"], 2, 3, lambda text: None)
-        self.assertEqual(goal_check.check(data, [rows])[0][-1], "0 of 0 goals met, 1 skipped")
-
-    def test_all_rows_are_printable(self):
-        for goal in goals.GOALS:
-            self.assertIn(goal.measure, ("ratio", "speed-up", "seconds", "scaling", "skew"))
-            self.assertEqual(bool(goal.against), goal.measure == "skew")
-            self.assertTrue(goal.text.startswith(goal.operator))
-        self.assertEqual(len({(g.text, g.isa, g.threads) for g in goals.GOALS}), len(goals.GOALS))
-
-
 class CommandLine(unittest.TestCase):
     """Tests the whole driver, with workers that load the mock library."""
 
@@ -305,6 +190,19 @@ class CommandLine(unittest.TestCase):
         self.assertRegex(text, r"ApplyFusedEmaAdam; reference: 5 reads, 4 writes in place")
         self.assertRegex(text, rf"ApplyFusedEmaAdam/f32/memory +1 +{self.isa} +10\.\d ms .* 0\.9\d")
         self.assertRegex(text, r"Overhead/f32/phase1 .* 40\d ns")
+
+    def test_the_report_names_the_regime_of_its_rounds(self):
+        self.assertRegex(self.run_bench()[1], r"\n *regime fast: \d+ cores read \d+ GB/s(.|\n)*ApplyFusedEmaAdam/f32/memory .*\] fast 4\n")
+        with mock.patch.object(machine, "cores", lambda: 2):
+            self.assertRegex(self.run_bench(BENCH_MOCK_TOGETHER="50e9")[1], r"ApplyFusedEmaAdam/f32/memory .*\] slow 4\n")
+
+    def test_a_quiet_machine_can_be_required(self):
+        with mock.patch.object(quiet, "check", lambda cores: (False, "machine: not quiet")):
+            self.assertEqual(self.run_bench()[0], 0)
+            status, text = self.run_bench("--require-quiet")
+        self.assertEqual((status, text.splitlines()[0]), (2, "machine: not quiet"))
+        with mock.patch.object(quiet, "check", lambda cores: (True, "machine: quiet")):
+            self.assertEqual(self.run_bench("--require-quiet")[0], 0)
 
     def test_filter_and_list(self):
         self.assertEqual(self.run_bench("--filter", "skewed|phase1", "--list"),
@@ -374,7 +272,7 @@ class CommandLine(unittest.TestCase):
             self.assertRegex(text, r"failed +ApplyFusedEmaAdam/f32/memory: the worker ended")
             status, text = self.run_bench("--goals")
         self.assertEqual(status, 0, text)
-        self.assertRegex(text, r"1 to 2 threads +2\.\d+ +>= 1\.80 +1\d\d% +met")
+        self.assertRegex(text, r"1 to 2 threads +2\.\d+ +>= 1\.80 +1\d\d% +met +fast 6")
 
     def test_goals(self):
         rows = [goals.Goal("ApplyFusedEmaAdam", "ratio", 0.5), goals.Goal("Overhead", "seconds", 2e-7, size="phase1"),

@@ -26,17 +26,18 @@ std::vector<Entry> apply_fused_ema_adam_workloads() {
   const openaclnn_verify::EmaAttributes attributes = {.ema_decay = 0.999, .weight_decay = 0.01};
   std::vector<Entry> entries;
   for (const FloatType& type : kFloatTypes) {
-    for (const TensorSize& size : kStateSizes) {
-      const int64_t numel = size.bytes / type.bytes;
-      entries.push_back(entry<EmaAdam>({"ApplyFusedEmaAdam",
-                                        type.name,
-                                        size.name,
-                                        "",
-                                        {{"numel", numel}},
-                                        ema_adam_case(type.dtype, {numel}, attributes, 10,
-                                                      openaclnn_verify::Layout::contiguous, size.name),
-                                        "5 reads, 4 writes in place"}));
-    }
+    const auto add = [&](const char* size, const std::string& variant, int64_t numel) {
+      entries.push_back(entry<EmaAdam>(
+          {"ApplyFusedEmaAdam",
+           type.name,
+           size,
+           variant,
+           {{"numel", numel}},
+           ema_adam_case(type.dtype, {numel}, attributes, 10, openaclnn_verify::Layout::contiguous, size),
+           "5 reads, 4 writes in place"}));
+    };
+    for (const TensorSize& size : kStateSizes) add(size.name, "", size.bytes / type.bytes);
+    for (const int64_t numel : growing_counts(100, 1'000'000'000)) add(kGrowth, std::to_string(numel), numel);
   }
   return entries;
 }

@@ -3,6 +3,7 @@
 
 #include "indices.h"
 #include "references.h"
+#include "sizes.h"
 
 namespace openaclnn_bench {
 
@@ -46,7 +47,7 @@ class EmbeddingDenseBackward final : public Workload {
 std::vector<Entry> embedding_dense_backward_workloads() {
   std::vector<Entry> entries;
   for (const FloatType& type : kFloatTypes) {
-    const auto add = [&](const char* size, const char* variant, int64_t positions, int64_t columns,
+    const auto add = [&](const char* size, const std::string& variant, int64_t positions, int64_t columns,
                          int64_t table_rows) {
       entries.push_back(entry<EmbeddingDenseBackward>(
           {"EmbeddingDenseBackward",
@@ -61,6 +62,11 @@ std::vector<Entry> embedding_dense_backward_workloads() {
     const int64_t wide = type.wide();
     add("L1", "uniform", 16, 256 * wide, 16);
     add("L2", "uniform", 256, 256 * wide, 256);
+    // The caches hold a table of the same kind.
+    add("L2", "mostly_zero", 16, 512 * wide, 256);
+    add("L2", "rows_of_4k", 64, 1024 * wide, 64);
+    add("L2", "rows_of_2k", 128, 512 * wide, 128);
+    add("L2", "zipf", 128, 512 * wide, 128);
     add("memory", "mostly_zero", 4096, 512 * wide, 131072);
     add("memory", "rows_of_4k", 32768, 1024 * wide, 32768);
     add("memory", "rows_of_2k", 65536, 512 * wide, 65536);
@@ -68,6 +74,8 @@ std::vector<Entry> embedding_dense_backward_workloads() {
     add("memory", "all_equal", 65536, 512 * wide, 65536);
     add("memory", "few_rows", 262144, 128 * wide, 256);
     add("memory", "one_column", 4194304, 1, 65536);
+    for (const int64_t positions : growing_counts(100, 10'000'000))
+      add(kGrowth, std::to_string(positions), positions, 128 * wide, 65536);
   }
   return entries;
 }

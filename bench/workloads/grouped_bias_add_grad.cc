@@ -2,6 +2,7 @@
 #include "ops/grouped_bias_add_grad/verify/cases.h"
 
 #include "references.h"
+#include "sizes.h"
 
 namespace openaclnn_bench {
 
@@ -35,8 +36,8 @@ std::vector<int64_t> group_sizes(const std::string& variant, int64_t rows, int64
 std::vector<Entry> grouped_bias_add_grad_workloads() {
   std::vector<Entry> entries;
   for (const FloatType& type : kFloatTypes) {
-    const auto add = [&](const char* size, const char* variant, int64_t rows_of_floats, int64_t columns,
-                         int64_t groups) {
+    const auto add = [&](const char* size, const std::string& variant, int64_t rows_of_floats,
+                         int64_t columns, int64_t groups) {
       const int64_t rows = rows_of_floats * type.wide();
       entries.push_back(entry<GroupedBias>(
           {"GroupedBiasAddGrad",
@@ -50,10 +51,15 @@ std::vector<Entry> grouped_bias_add_grad_workloads() {
     };
     add("L1", "uniform", 16, 256, 4);
     add("L2", "uniform", 256, 512, 8);
+    add("L2", "many_small", 64, 2048, 4);
+    add("L2", "wide", 16, 7168, 1);
+    add("L2", "narrow", 4096, 32, 1);
     for (const char* variant : {"uniform", "skewed", "one_giant"}) add("memory", variant, 32768, 2048, 64);
     add("memory", "many_small", 32768, 2048, 2048);
     add("memory", "wide", 8192, 7168, 32);
     add("memory", "narrow", 2097152, 32, 64);
+    for (const int64_t groups : growing_counts(1, 30'000))
+      add(kGrowth, std::to_string(groups), 32768, 2048, groups);
   }
   return entries;
 }
