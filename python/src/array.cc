@@ -5,6 +5,7 @@
 
 #include "array_sources.h"
 #include "base/checked.h"
+#include "torch_results.h"
 
 namespace openaclnn::python {
 
@@ -171,6 +172,10 @@ nb::object allocate(nb::handle like, const Array& model, aclDataType dtype, std:
     PyTuple_SET_ITEM(shape.ptr(), static_cast<Py_ssize_t>(k), PyLong_FromLongLong(dims[k]));
   const Maker maker = maker_of(like, model, dtype);
   if (!maker.module.is_valid()) return allocate_numpy(dtype, dims);
+  if (model.library == Library::torch && !is_on_gpu) {
+    nb::object kept = torch_result(shape, maker.options["dtype"], dtype, dims);
+    if (kept.is_valid()) return kept;
+  }
   return maker.module.attr("empty")(shape, **maker.options);
 }
 

@@ -2,6 +2,7 @@
 #include "array_sources.h"
 #include "failure.h"
 #include "operators.h"
+#include "torch_results.h"
 
 NB_MODULE(_native, module) {
   using namespace openaclnn::python;
@@ -9,6 +10,7 @@ NB_MODULE(_native, module) {
   import_numpy();
   register_failures();
   add_runtime(module);
+  add_torch_results(module);
   add_adam_w(module);
   add_ema_adam(module);
   add_embedding(module);

@@ -1,10 +1,12 @@
 // The library's facts for openaclnn.doctor() and `python -m openaclnn`.
 #include <dlfcn.h>
+#include <malloc.h>
 
 #include "base/codes.h"
 #include "call.h"
 #include "openaclnn/openaclnn.h"
 #include "operators.h"
+#include "torch_results.h"
 
 namespace openaclnn::python {
 
@@ -84,9 +86,13 @@ AclnnIndexError (an IndexError) : bad data that an operator found since the last
     outside a table. AclnnError : the GPU (experimental, not run on hardware) failed.)";
 
 void release_memory() {
+  release_torch_results();
   int code = 0;
   {
     const nb::gil_scoped_release unlocked;
+#ifdef __GLIBC__
+    (void)malloc_trim(0);  // PyTorch's memory comes from malloc
+#endif
     code = openaclnnReleaseMemory();
   }
   require_success(code);
@@ -95,8 +101,9 @@ void release_memory() {
 constexpr const char* kReleaseMemoryDoc =
     R"(Returns memory that the library keeps for its next calls to the system.
 
-It keeps scratch memory of earlier calls, and memory that pyACL's functions freed. Arrays belong to their own
-libraries, which have their own functions, such as torch.cuda.empty_cache().
+It keeps scratch memory of earlier calls, memory that pyACL's functions freed, and memory of large results of
+openaclnn.torch that died. Other arrays belong to their own libraries, which have their own functions, such as
+torch.cuda.empty_cache().
 
 Raises
 ------

@@ -6,7 +6,7 @@ import torch
 
 from openaclnn import _native, errors
 from openaclnn._platform import computes_on_gpu
-from openaclnn.torch import versions, warm_up
+from openaclnn.torch import results, versions, warm_up
 
 library = torch.library.Library("openaclnn", "DEF")
 library.define("embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor")
@@ -60,7 +60,7 @@ def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, sca
     keep = flat != padding_idx
     if scale_grad_by_freq:
         rows = rows / torch.bincount(flat, minlength=int(num_weights))[flat].unsqueeze(1).to(rows.dtype)
-    return rows.new_zeros(int(num_weights), rows.shape[1]).index_add_(0, flat[keep], rows[keep])
+    return results.empty_of(rows, int(num_weights), rows.shape[1]).zero_().index_add_(0, flat[keep], rows[keep])
 
 
 def _embedding_counts(indices, num_weights):
@@ -88,7 +88,7 @@ def _require_biases(x, bias, group_idx, group_idx_type):
 
 def _grouped_bias_add(x, bias, group_idx, group_idx_type=0):
     _require_biases(x, bias, group_idx, group_idx_type)
-    out, start = torch.empty_like(x, memory_format=torch.contiguous_format), 0
+    out, start = results.empty_of(x, *x.shape), 0
     for group, entry in enumerate(group_idx.tolist()):
         end = start + entry if group_idx_type == 1 else entry
         if not start <= end <= len(x):
