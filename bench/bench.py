@@ -9,10 +9,12 @@ import sys
 import against
 import goal_check
 import goals
+import growth
 import latency
 import library
 import machine
 import processes
+import publish
 import quiet
 import regimes
 import report
@@ -34,6 +36,11 @@ def positive(text):
     return number
 
 
+def default_python():
+    newest = machine.ROOT / "build/python/newest/bin/python"
+    return str(newest) if newest.exists() else sys.executable
+
+
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__, allow_abbrev=False)
     parser.add_argument("--filter", metavar="REGEX", type=re.compile, help="only workloads whose name contains a match")
@@ -50,10 +57,15 @@ def parse(arguments):
     parser.add_argument("--save", metavar="NAME", help="write bench/results/DATE-NAME.json, .csv and .md")
     parser.add_argument("--against", metavar="OLD.json", help="compare with an older run; fails when one ratio got worse")
     parser.add_argument("--goals", action="store_true", help="measure what the goals need, and judge them")
+    parser.add_argument("--publish", metavar="NAME", nargs="?", const="speed",
+                        help="measure and judge the goals, keep the run as --save does (NAME: speed), and renew the pages' figures from it")
+    parser.add_argument("--growth", action="store_true",
+                        help="measure time against elements, indices, groups and threads, and draw docs/images/growth_*.svg")
     parser.add_argument("--latency", action="store_true",
                         help="measure only the latency of tiny calls during frees, allocations and long kernels (a part of whole runs)")
     parser.add_argument("--require-quiet", action="store_true", help="don't measure while other programs use the cores")
-    parser.add_argument("--python", metavar="PYTHON", default=sys.executable, help="interpreter that has the peers")
+    parser.add_argument("--python", metavar="PYTHON", default=default_python(),
+                        help="interpreter that has the peers (default: that of ./dev test, if it exists, else this one)")
     parser.add_argument("--no-peers", dest="peers", action="store_false", help="leave PyTorch out")
     parser.add_argument("--list", action="store_true", help="print the names of the workloads")
     parser.add_argument("--library", metavar="FILE", default=LIBRARY,
@@ -83,9 +95,9 @@ def show_progress(text):
 
 
 def chosen(options):
-    """Returns the workloads that pass the filter."""
+    """Returns the workloads that pass the filter. Those whose sizes grow are for --growth only."""
     workloads = library.Library(options.library).workloads
-    return [w for w in workloads if options.filter is None or options.filter.search(w.name)]
+    return [w for w in workloads if (options.filter is None or options.filter.search(w.name)) and (options.growth or w.size != growth.SIZE)]
 
 
 def measure(options, workloads, workers):
@@ -158,28 +170,52 @@ def run_table(options, workloads, workers):
     if options.plot:
         plot.draw(options.plot, about, records)
     if options.save:
-        base = saved(options.save)
-        report.write_json(f"{base}.json", about, records)
-        report.write_csv(f"{base}.csv", about, records)
-        report.write_markdown(f"{base}.md", about, lines)
+        write_all(saved(options.save), about, lines, records)
     return 1 if regressions or any("failed" in record for record in records) else 0
 
 
 def run_goals(options, workloads, workers):
-    """Judges the goals; returns the exit status."""
+    """Judges the goals and, if asked for, keeps or publishes them; returns the exit status."""
     about = described(options)
     data = goal_check.Measurements(workers, workloads, options.isa, machine.cores(), options.rounds, show_progress)
     # A row without any workload fails, unless the filter is the reason.
     rows = [goal for goal in goals.GOALS if options.filter is None or any(goal.matches(w) for w in workloads)]
-    _, lines, good = goal_check.check(data, rows)
+    verdicts, lines, good = goal_check.check(data, rows)
     show_progress("")
     latencies, prompt = latency_lines(options)
     lines += latencies
     about.update(peers=peers_line(workers), disturbed=workers.disturbed_share(), regimes=data.regimes.lines())
     print("\n".join(machine.header_lines(about) + [""] + lines))
-    if options.save:
-        report.write_markdown(f"{saved(options.save)}.md", about, ["", *lines])
+    name = options.publish or options.save
+    if name:
+        write_all(saved(name), about, ["", *lines], data.records(), goals=[goal_check.to_json(verdict) for verdict in verdicts])
+    if options.publish:
+        for path in publish.renew(f"{saved(name)}.json"):
+            print(f"wrote {path.relative_to(machine.ROOT)}")
     return 0 if good and prompt else 1
+
+
+def run_growth(options, workloads, workers):
+    """Measures and draws how cost grows; returns the exit status."""
+    about = described(options)
+    records, skipped = growth.measure(workers, workloads, options, machine.cores(), show_progress)
+    show_progress("")
+    found = regimes.Regimes.of(records, machine.cores())
+    records = [summary.condensed(record, found) for record in records]
+    about.update(disturbed=workers.disturbed_share(), regimes=found.lines())
+    lines, good = growth.judge(records)
+    lines = report.table(records) + [""] + skipped + lines
+    print("\n".join(machine.header_lines(about) + lines))
+    if not options.filter:
+        write_all(saved(options.save or "growth"), about, lines, records)
+        publish.draw_growth(f"{saved(options.save or 'growth')}.json")
+    return 0 if good else 1
+
+
+def write_all(base, about, lines, records, **more):
+    report.write_json(f"{base}.json", about, records, **more)
+    report.write_csv(f"{base}.csv", about, records)
+    report.write_markdown(f"{base}.md", about, lines)
 
 
 def saved(name):
@@ -201,7 +237,8 @@ def main(arguments):
         return 0
     workers = processes.Workers(options)
     try:
-        return (run_goals if options.goals else run_table)(options, workloads, workers)
+        run = run_growth if options.growth else run_goals if options.goals or options.publish else run_table
+        return run(options, workloads, workers)
     except (OSError, ValueError, ImportError, NotQuiet, processes.WorkerDied) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2

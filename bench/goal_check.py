@@ -80,7 +80,8 @@ class Measurements:
     def records(self):
         """Returns the condensed records of single workloads, for reports. Those with peers have their peers."""
         order = {workload.name: number for number, workload in enumerate(self.workloads)}
-        found = [summary.condensed(records[0], self.regimes) for key, records in self.cache.items() if isinstance(key[0], tuple) and len(key) == 4]
+        found = [{**summary.condensed(records[0], self.regimes), "with_peers": key[3]} for key, records in self.cache.items()
+                 if isinstance(key[0], tuple) and len(key) == 4]
         return sorted(found, key=lambda record: order[record["workload"]["name"]])
 
 
@@ -186,14 +187,12 @@ def line_of(verdict):
     """The cells of a verdict's line."""
     goal = verdict.goal
     bound = ("<= " if goal.at_most else ">= ") + number(goal, goal.bound)
-    if verdict.failed:
-        return [goal.text, "", bound, "", "failed", "", verdict.failed]
-    if verdict.share is None:
-        return [goal.text, "", bound, "", "skipped", "", verdict.skipped]
+    if verdict.failed or verdict.share is None:
+        return [goal.text, "", bound, "", status(verdict), "", verdict.failed or verdict.skipped]
     worst = f"{verdict.workload}: {verdict.peer}" if verdict.peer else verdict.workload
     if verdict.limit is not None:
         worst += f"; {limits.text(verdict.limit, goal, verdict.measured)}"
-    return [goal.text, number(goal, verdict.measured), bound, f"{verdict.share:.0%}", "met" if verdict.met else "missed", verdict.rounds, worst]
+    return [goal.text, number(goal, verdict.measured), bound, f"{verdict.share:.0%}", status(verdict), verdict.rounds, worst]
 
 
 HEADS = ["goal", "measured", "goal", "share", "", "rounds", "worst workload, or why not"]
@@ -209,6 +208,24 @@ def verdicts_on(data, rows):
         if verdict.share is not None and not verdict.failed and not verdict.met:
             verdict.limit = limits.measure(verdict, data, isa_of(verdict.goal, data))
     return verdicts
+
+
+def status(verdict):
+    if verdict.failed:
+        return "failed"
+    if verdict.share is None:
+        return "skipped"
+    return "met" if verdict.met else "missed"
+
+
+def to_json(verdict):
+    """Returns a verdict in the form of result files."""
+    goal = verdict.goal
+    reason = verdict.failed or verdict.skipped if verdict.share is None or verdict.failed else ""
+    return {"goal": goal.text, "operator": goal.operator, "measure": goal.measure, "regime": goal.regime, "threads": goal.threads, "isa": goal.isa,
+            "bound": goal.bound, "at_most": goal.at_most, "measured": verdict.measured, "status": status(verdict), "rounds": verdict.rounds,
+            "workload": verdict.workload, "peer": verdict.peer, "reason": reason,
+            "limit": limits.text(verdict.limit, goal, verdict.measured) if verdict.limit is not None else ""}
 
 
 def summary_line(verdicts):

@@ -1,98 +1,50 @@
-#!/usr/bin/env python3
-# Draws the figure of README.md from the results in bench/results: speed against the limit of memory, and against PyTorch.
-"""usage: speed_svg.py [--check]
-
-Writes docs/images/speed.svg; --check only tests whether the file matches the results. The left figure of an operator is the ratio to reference
-traffic from the table of memory workloads. The right one is the speed-up over the fastest peer from the table of goals. Both are for FLOAT and the
-workload that the table of goals names.
-"""
-import json
+# Draws the figure of README.md: each operator's worst and best workload, against the limit of memory and against the fastest peer.
 import math
-import pathlib
-import re
-import sys
-from xml.sax.saxutils import escape
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-RATIOS = ROOT / "bench" / "results" / "2026-11-21-memory-zen5-2vcpu.json"
-GOALS = ROOT / "bench" / "results" / "2026-11-21-goals-pytorch-zen5-2vcpu.md"
-PICTURE = ROOT / "docs" / "images" / "speed.svg"
-OURS, INK, FAINT = "#2f6f9f", "#222222", "#8a8a8a"
+import svg
+
 ROW, TOP, LEFT, WIDTH, HEIGHT_OF_BAR = 34, 74, 200, 900, 16
-LIMIT_SCALE, PEERS_LEFT, PEERS_WIDTH = 170, 538, 150
-ROW_OF_GOALS = re.compile(r"^(?P<operator>\w+), .*speed-up over .*?\s{2,}(?P<times>[\d.]+)\s+>=.*?(?:met|missed)\s+"
-                          r"(?P<workload>\S+/f32/memory\S*): (?P<peer>.+)$")
+LIMIT_SCALE, PEERS_LEFT, PEERS_WIDTH = 190, 560, 180
+TITLE = "Speed of the operators on a CPU, against the limit of memory and against PyTorch"
 
 
-def ratios():
-    """{workload: ratio to the reference} with two threads."""
-    records = json.loads(RATIOS.read_text(encoding="utf-8"))["records"]
-    return {record["workload"]["name"]: contestant["ratio"]["median"] for record in records for contestant in record["contestants"]
-            if contestant["kind"] == "reference" and (record["isa"], record["threads"]) == ("avx512", 2)}
+def dashed(x, bottom):
+    return svg.line(x, TOP - 8, x, bottom, stroke_dasharray="4 3")
 
 
-def figures():
-    """Returns (operator, ratio to the reference, times as fast as the peer, peer): the fastest peer of each operator."""
-    best, known = {}, ratios()
-    for line in GOALS.read_text(encoding="utf-8").splitlines():
-        match = ROW_OF_GOALS.match(line)
-        if match and match["workload"] in known:
-            row = (match["operator"], known[match["workload"]], float(match["times"]), match["peer"])
-            if match["operator"] not in best or row[2] < best[match["operator"]][2]:
-                best[match["operator"]] = row
-    return list(best.values())
+def of_limit(shares, y):
+    """The dark bar ends at the worst workload, the light one at the best."""
+    worst, best = shares[0].value, shares[-1].value
+    return [svg.bar(LEFT, y, best * LIMIT_SCALE, HEIGHT_OF_BAR, svg.OURS, 0.35), svg.bar(LEFT, y, worst * LIMIT_SCALE, HEIGHT_OF_BAR, svg.OURS),
+            svg.text(LEFT + max(best, 1) * LIMIT_SCALE + 8, y + 13, f"{worst:.2f} – {best:.2f}")]
 
 
-def text(x, y, what, **style):
-    given = "".join(f' {key.replace("_", "-")}="{value}"' for key, value in style.items())
-    return f'<text x="{x:g}" y="{y:g}"{given}>{escape(what)}</text>'
+def of_peers(factors, y, per_factor):
+    worst, best = factors[0].value, factors[-1].value
+
+    def width(value):
+        return math.log(max(value, 1)) * per_factor
+
+    return [svg.bar(PEERS_LEFT, y, max(width(best), 1), HEIGHT_OF_BAR, svg.OURS, 0.35), svg.bar(PEERS_LEFT, y, max(width(worst), 1), HEIGHT_OF_BAR, svg.OURS),
+            svg.text(PEERS_LEFT + width(best) + 8, y + 13, f"{worst:.1f} – {best:.1f}×")]
 
 
-def bar(x, y, width):
-    return f'<rect x="{x:g}" y="{y:g}" width="{width:.1f}" height="{HEIGHT_OF_BAR}" fill="{OURS}"/>'
-
-
-def line(x, bottom):
-    return f'<line x1="{x:g}" x2="{x:g}" y1="{TOP - 8}" y2="{bottom:g}" stroke="{INK}" stroke-dasharray="4 3"/>'
-
-
-def draw(rows):
-    highest = max(row[2] for row in rows)
-    bottom = TOP + ROW * len(rows)
-    per_factor = PEERS_WIDTH / math.log(highest)
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {bottom + 44}" font-family="sans-serif" font-size="13" '
-             f'fill="{INK}">', '<title>Speed of the operators on a CPU, against the limit of memory and against PyTorch</title>',
-             f'<rect width="{WIDTH}" height="{bottom + 44}" fill="#ffffff"/>',
-             text(LEFT, 28, "Share of what memory allows", font_weight="bold"),
-             text(LEFT, 46, "dashed: plain loads and stores of the same bytes", fill=FAINT),
-             text(PEERS_LEFT, 28, "Times as fast as PyTorch 2.15's fastest way", font_weight="bold"),
-             text(PEERS_LEFT, 46, "dashed: equally fast; logarithmic", fill=FAINT),
-             line(LEFT + LIMIT_SCALE, bottom), line(PEERS_LEFT, bottom)]
-    for at, (operator, ratio, times, peer) in enumerate(rows):
+def draw(run):
+    """Returns the picture of a run."""
+    shares, factors = run.shares(), run.factors()
+    operators = [operator for operator in run.operators() if operator in shares]
+    bottom = TOP + ROW * len(operators)
+    per_factor = PEERS_WIDTH / math.log(max([2.0, *(f[-1].value for f in factors.values())]))
+    parts = [svg.text(LEFT, 28, "Share of what memory allows", font_weight="bold"),
+             svg.text(LEFT, 46, "dark: worst workload; light: best; dashed: loads and stores alone", fill=svg.FAINT),
+             svg.text(PEERS_LEFT, 28, "Times as fast as the fastest peer", font_weight="bold"),
+             svg.text(PEERS_LEFT, 46, "dashed: equally fast; logarithmic", fill=svg.FAINT),
+             dashed(LEFT + LIMIT_SCALE, bottom), dashed(PEERS_LEFT, bottom)]
+    for at, operator in enumerate(operators):
         y = TOP + ROW * at
-        parts += [text(LEFT - 12, y + 13, operator, text_anchor="end"),
-                  bar(LEFT, y, ratio * LIMIT_SCALE), text(LEFT + 8, y + 13, f"{ratio:.2f}", fill="#ffffff"),
-                  bar(PEERS_LEFT, y, max(math.log(times) * per_factor, 1)),
-                  text(PEERS_LEFT + math.log(times) * per_factor + 8, y + 13, f"{times:.1f}× {peer}")]
-    parts.append(text(LEFT, bottom + 26, "FLOAT, far beyond the caches; two threads, AVX-512, AMD Zen 5, a shared virtual machine, 2026-11-21",
-                      fill=FAINT))
-    return "\n".join([*parts, "</svg>"]) + "\n"
-
-
-def main(arguments):
-    if arguments not in ([], ["--check"]):
-        print(__doc__.strip(), file=sys.stderr)
-        return 2
-    made = draw(figures())
-    if arguments:
-        if PICTURE.exists() and PICTURE.read_text(encoding="utf-8") == made:
-            return 0
-        print("docs/images/speed.svg is not what bench/results gives; bench/speed_svg.py draws it again")
-        return 1
-    PICTURE.parent.mkdir(parents=True, exist_ok=True)
-    PICTURE.write_text(made, encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+        parts += [svg.text(LEFT - 12, y + 13, operator, text_anchor="end"), *of_limit(shares[operator], y)]
+        parts += of_peers(factors[operator], y, per_factor) if operator in factors else [svg.text(PEERS_LEFT + 8, y + 13, "no peer", fill=svg.FAINT)]
+    regimes = sorted({share.regime for found in shares.values() for share in found})
+    parts.append(svg.text(20, bottom + 26, f"far beyond the caches, {run.threads()} threads, {run.isas()[0]}, {run.about['cpu']}, memory regime "
+                          f"{' and '.join(regimes)}, {run.about['peers'] or 'no peers'}, {run.about['date'][:10]}", fill=svg.FAINT, font_size="11"))
+    return svg.picture(WIDTH, bottom + 44, TITLE, run.name, parts)

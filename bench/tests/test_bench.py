@@ -24,6 +24,7 @@ import bench
 import goals
 import latency
 import machine
+import publish
 import quiet
 import report
 import rounds
@@ -255,6 +256,27 @@ class CommandLine(unittest.TestCase):
                          ["DATE-mock.csv", "DATE-mock.json", "DATE-mock.md"])
         saved = json.loads((self.folder / "results" / names[1]).read_text())
         self.assertEqual(saved["machine"]["cores"], machine.cores())
+
+    def test_publishing_keeps_the_run_and_renews_the_pages(self):
+        renewed = []
+        rows = [goals.Goal("ApplyFusedEmaAdam", "ratio", 0.5, threads=1)]
+        with mock.patch.object(bench, "RESULTS", self.folder), mock.patch.object(goals, "GOALS", rows), \
+                mock.patch.object(publish, "renew", lambda path: renewed.append(json.loads(pathlib.Path(path).read_text())) or []):
+            status, text = self.run_bench("--publish")
+        self.assertEqual(status, 0, text)
+        self.assertEqual([(goal["status"], goal["rounds"]) for goal in renewed[0]["goals"]], [("met", "fast 4")])
+        self.assertEqual(renewed[0]["records"][0]["regimes"], ["fast"] * 4)
+        self.assertRegex(renewed[0]["machine"]["quiet"], "^machine: ")
+
+    def test_sizes_that_grow_are_measured_only_if_asked_for(self):
+        self.assertNotIn("/growth/", self.run_bench("--list")[1])
+        self.assertIn("ApplyFusedEmaAdam/f32/growth/16\n", self.run_bench("--growth", "--list")[1])
+        with mock.patch.object(bench, "RESULTS", self.folder), mock.patch.object(publish, "draw_growth", lambda path: None), \
+                mock.patch.object(machine, "cores", lambda: 2):
+            status, text = self.run_bench("--growth")
+        self.assertEqual(status, 0, text)
+        self.assertRegex(text, r"ApplyFusedEmaAdam, f32: 16 to 16 elements, [\d.]+ ms to [\d.]+ ms: no jump")
+        self.assertEqual({path.suffix for path in self.folder.glob("*growth*")}, {".json", ".csv", ".md"})
 
     def test_a_crash_costs_one_workload_only(self):
         status, text = self.run_bench(BENCH_MOCK_CRASH="skewed")

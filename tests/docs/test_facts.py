@@ -233,8 +233,8 @@ class Facts(unittest.TestCase):
     def test_every_operator_is_listed(self):
         self.assertEqual([room for room in rooms(ROOT) if f"({page_of(room)})" not in TEXTS["README.md"]], [])
 
-    def test_the_picture_shows_the_figures_that_are_kept(self):
-        told = subprocess.run([sys.executable, "-B", ROOT / "bench" / "speed_svg.py", "--check"], capture_output=True, text=True)
+    def test_pages_and_pictures_show_the_figures_of_the_run_that_they_name(self):
+        told = subprocess.run([sys.executable, "-B", ROOT / "bench" / "publish.py", "--check"], capture_output=True, text=True)
         self.assertEqual(told.returncode, 0, told.stdout + told.stderr)
 
     def test_pictures_are_shown_and_there(self):
