@@ -1,6 +1,8 @@
 # Makes only the measurements that the goals need, and judges each goal.
 import dataclasses
+import subprocess
 
+import from_python
 import goals
 import limits
 import regimes
@@ -74,8 +76,19 @@ class Measurements:
         record = self.single(tiny.name, isa, 1, False) if tiny else {"failed": "there is none"}
         return 0.0 if "failed" in record else summary.ours_of(record)["seconds"]["median"]
 
+    def from_python(self, script):
+        """Returns the factors that a program of python/bench prints, or the exception that it ended with."""
+        def measure():
+            try:
+                return from_python.factors(self.workers.options.python, script[0], script[1:])
+            except (from_python.NotThere, ValueError, OSError, subprocess.TimeoutExpired) as error:
+                return error
+
+        return self._once(script, " ".join(script), measure)
+
     def find_regimes(self):
-        self.regimes = regimes.Regimes.of([record for records in self.cache.values() for record in records], self.cores)
+        measured = [records for records in self.cache.values() if isinstance(records, list)]
+        self.regimes = regimes.Regimes.of([record for records in measured for record in records], self.cores)
 
     def records(self):
         """Returns the condensed records of single workloads, for reports. Those with peers have their peers."""
@@ -150,8 +163,22 @@ def isa_of(goal, data):
     return data.isas[0] if goal.isa == goals.BEST else goal.isa
 
 
+def judge_from_python(goal, data):
+    verdict, found = Verdict(goal), data.from_python(goal.script)
+    if isinstance(found, from_python.NotThere):
+        verdict.skipped = str(found)
+    elif isinstance(found, Exception) or goal.peer not in found:
+        verdict.failed = str(found) if isinstance(found, Exception) else f"{goal.script[0]} prints no factor against {goal.peer}"
+    else:
+        verdict.measured, verdict.share = found[goal.peer], found[goal.peer] / goal.bound
+        verdict.workload = " ".join(goal.script)
+    return verdict
+
+
 def judge(goal, data):
     """Returns the verdict on one goal: that of its worst workload."""
+    if goal.measure == "python":
+        return judge_from_python(goal, data)
     verdict = Verdict(goal)
     isa = isa_of(goal, data)
     workloads = [w for w in data.workloads if goal.matches(w)]

@@ -20,6 +20,7 @@ class Goal:
     skew      our time / our time for the variant `against` of the same shape, at most `bound`
     scaling   our time with one thread / with two, at least `bound`
     seconds   our time of one call, at most `bound`
+    python    how many times as fast as `peer` a program of python/bench says that the package is, at least `bound`
     """
     operator: str
     measure: str
@@ -32,6 +33,7 @@ class Goal:
     peer: str = ""
     against: str = ""
     regime: str = regimes.ANY
+    script: tuple = ()  # of python: the program and its arguments
     only: typing.Callable = None  # a further condition on the workload
     note: str = ""  # the condition in words
 
@@ -49,8 +51,9 @@ class Goal:
     @property
     def text(self):
         what = {"ratio": "ratio to the reference", "skew": f"time against {self.against}", "scaling": "1 to 2 threads",
-                "seconds": "time of a call", "speed-up": f"speed-up over {self.peer or 'the best peer'}"}[self.measure]
-        where = [*self.dtypes, *self.variants, self.note, self.size if self.size != "memory" else ""]
+                "seconds": "time of a call", "speed-up": f"speed-up over {self.peer or 'the best peer'}",
+                "python": f"from Python, against {self.peer}"}[self.measure]
+        where = [*self.dtypes, *self.variants, self.note, self.size if self.size != "memory" and self.measure != "python" else ""]
         if self.measure == "ratio" and self.threads == 1:
             where.append(f"1 thread {self.isa}")
         return ", ".join(part for part in [self.operator, *where, what, "" if self.regime == regimes.ANY else f"{self.regime} regime"] if part)
@@ -136,4 +139,11 @@ GOALS = [
     Goal("ApplyFusedEmaAdamList", "ratio", 3, variants=("planned",), size=""),
     Goal("ApplyFusedEmaAdamList", "speed-up", 2, variants=("replayed",), size="", peer="AdamW(foreach)"),
     Goal("ApplyFusedEmaAdamList", "speed-up", 2, variants=("planned",), size="", peer="AdamW(foreach)"),
+    # Through PyTorch: 200,000 rows of 128, 50,000 indices; models of 148 tensors.
+    Goal("Embedding table", "python", 2, peer="backward", script=("python/bench/embedding.py",), note="gradient in wall time"),
+    Goal("Embedding table", "python", 1.25, peer="training step", script=("python/bench/embedding.py",), note="whole step in wall time"),
+    Goal("FusedEmaAdamW", "python", 1, peer="AdamW(fused) + EMA", script=("python/bench/optimizer.py", "--width", "64", "--rounds", "31"),
+         note="3.9 million parameters"),
+    Goal("FusedEmaAdamW", "python", 1, peer="AdamW(fused) + EMA", script=("python/bench/optimizer.py", "--width", "16", "--rounds", "31"),
+         note="0.9 million parameters"),
 ]

@@ -1,10 +1,14 @@
 # Gives comparisons and goals made-up measurements and expects certain verdicts.
 import dataclasses
+import pathlib
+import tempfile
 import unittest
+from unittest import mock
 
 from made_up import FakeWorkers, record
 
 import against
+import from_python
 import goal_check
 import goals
 import library
@@ -88,6 +92,36 @@ class Goals(unittest.TestCase):
         self.assertIn("no peer segment", self.verdict("speed-up", 2, variants=("uniform",), peer="segment").skipped)
         self.assertIn("no avx512", self.verdict("ratio", 2, isa="avx512", isas=["avx2"]).skipped)
         self.assertIn("1 core", self.verdict("ratio", 2, cores=1).skipped)
+
+    def from_python(self, found):
+        data = goal_check.Measurements(self.workers, self.workloads, ["avx512"], 2, 3, lambda text: None)
+        self.workers.options = mock.Mock(python="python")
+        with mock.patch.object(from_python, "factors", mock.Mock(side_effect=[found])):
+            return goal_check.verdicts_on(data, [goals.Goal("A", "python", 2, peer="backward", script=("a.py",))])[0]
+
+    def test_programs_of_the_python_package_are_judged(self):
+        self.assertTrue(self.from_python({"backward": 2.5, "training step": 1.0}).met)
+        self.assertFalse(self.from_python({"backward": 1.5}).met)
+        self.assertIn("no factor against backward", self.from_python({}).failed)
+        self.assertEqual(self.from_python(ValueError("it crashed")).failed, "it crashed")
+        self.assertEqual(self.from_python(from_python.NotThere("no openaclnn")).skipped, "no openaclnn")
+
+    def test_the_lines_of_both_programs_are_understood(self):
+        text = ("PyTorch 2.15.0, 2 threads\nbackward       PyTorch    90.1 ms   openaclnn    20.1 ms   4.48x as fast [4.00 5.00], goal 2.00x\n"
+                "FusedEmaAdamW                 1.0 ms\nAdamW(fused) + EMA            2.0 ms   ours is 1.25x as fast [1.00 1.50], goal 1.15x\n")
+        with mock.patch.object(from_python, "require_this_package"), \
+                mock.patch.object(from_python, "run", lambda *a: mock.Mock(returncode=0, stdout=text)):
+            self.assertEqual(from_python.factors("python", "a.py", ()), {"backward": 4.48, "AdamW(fused) + EMA": 1.25})
+
+    def test_a_package_of_other_sources_is_not_measured(self):
+        with tempfile.TemporaryDirectory() as folder:
+            origin = pathlib.Path(folder) / "openaclnn" / "__init__.py"
+            origin.parent.mkdir()
+            origin.write_text("another version")
+            with mock.patch.object(from_python, "run", lambda *a: mock.Mock(returncode=0, stdout=f"{origin}\n")):
+                self.assertRaisesRegex(from_python.NotThere, "has another __init__.py", from_python.require_this_package, "python")
+        with mock.patch.object(from_python, "run", lambda *a: mock.Mock(returncode=1)):
+            self.assertRaisesRegex(from_python.NotThere, "no openaclnn", from_python.require_this_package, "python")
 
     def test_a_crash_and_a_row_without_workload_fail(self):
         self.assertIn("crashed", self.verdict("ratio", 0.5, dtypes=("bf16",)).failed)
@@ -177,7 +211,8 @@ class Goals(unittest.TestCase):
 
     def test_all_rows_are_printable(self):
         for goal in goals.GOALS:
-            self.assertIn(goal.measure, ("ratio", "speed-up", "seconds", "scaling", "skew"))
+            self.assertIn(goal.measure, ("ratio", "speed-up", "seconds", "scaling", "skew", "python"))
+            self.assertEqual(bool(goal.script), goal.measure == "python")
             self.assertEqual(bool(goal.against), goal.measure == "skew")
             self.assertTrue(goal.text.startswith(goal.operator))
         self.assertEqual(len({(g.text, g.isa, g.threads) for g in goals.GOALS}), len(goals.GOALS))
