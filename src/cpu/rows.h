@@ -20,7 +20,7 @@
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
 // Columns summed together. A multiple of F32x2::kLanes on every instruction set.
-inline constexpr int64_t kTileColumns = 8192;
+inline constexpr int64_t kTileColumns = 4096;
 
 // Returns the width of each tile if `columns` are divided into tiles of about equal width.
 inline int64_t tile_columns(int64_t columns) {
@@ -56,37 +56,64 @@ HWY_INLINE void for_each_pair(int64_t columns, const Visit& visit) {
   if (c < columns) visit(c, columns - F32x2::kLanes);
 }
 
-// Returns the number of accumulators that for_each_pair needs for so many columns.
+// As many pairs of an In as four lines hold, or fit into registers.
+template <class In>
+using Strip = PairStrip<std::clamp<int>(4 * kLineBytes / (F32x2::kLanes * sizeof(In)), 1, 4)>;
+
+// Calls visit(strip, slot, column) for strips of V as far as they fit, and then for single pairs, like
+// for_each_pair(). `strip` is +0.
+template <class V, class Visit>
+HWY_INLINE void for_each_strip(int64_t columns, const Visit& visit) {
+  int64_t c = 0;
+  for (; c + V::kLanes <= columns; c += V::kLanes) visit(V(), c, c);
+  for (; c + F32x2::kLanes <= columns; c += F32x2::kLanes) visit(F32x2(), c, c);
+  if (c < columns) visit(F32x2(), c, columns - F32x2::kLanes);
+}
+
+// Returns the number of accumulators that for_each_pair and for_each_strip need for so many columns.
 inline int64_t slots_for(int64_t columns) {
   return (columns + F32x2::kLanes - 1) / F32x2::kLanes * F32x2::kLanes;
 }
 
-// The distance in rows between the row being read and the row being prefetched.
+// The distance in bytes between what is read and what is prefetched.
+inline constexpr int64_t kBytesAhead = 4096;
+
+// The same in rows of so many columns, at least one row.
 template <class In>
 inline int64_t rows_ahead(int64_t columns) {
-  constexpr int64_t kBytesAhead = 8192;
   return std::max<int64_t>(kBytesAhead / (columns * static_cast<int64_t>(sizeof(In))), 1);
 }
 
-// For kRows consecutive rows: row k, and the row to prefetch while reading it.
+// kRows consecutive rows of so many columns, and what to prefetch while reading them.
 template <int kRows, class In>
 struct RowGroup {
   const In* row[kRows];
   const In* ahead[kRows];
+  // Whether each row begins where the previous one ends. The hardware prefetches such rows itself, and helped
+  // too much it becomes slower: prefetching every line, or into L1, cost up to half of the speed (Zen 4).
+  bool is_linear;
 
   template <class RowStart>
-  RowGroup(const Rows<RowStart>& rows, int64_t first, int64_t distance) {
+  RowGroup(const Rows<RowStart>& rows, int64_t first, int64_t columns) : is_linear(true) {
+    const int64_t distance = rows_ahead<In>(columns);
     for (int k = 0; k < kRows; ++k) {
-      const int64_t next = first + k + distance;
-      row[k] = rows.start(first + k);
-      ahead[k] = rows.start(next < rows.known ? next : rows.known - 1);
+      const int64_t at = first + k;
+      row[k] = rows.start(at);
+      ahead[k] = rows.start(std::min(at + distance, rows.known - 1));
+      is_linear = is_linear && (at + 1 >= rows.known || rows.start(at + 1) == row[k] + columns);
     }
   }
 
-  HWY_INLINE F32x2 add_to(F32x2 sum, int64_t column) const {
+  template <bool kIsLinear, class V>
+  HWY_INLINE V add_to(V sum, int64_t column) const {
+#pragma GCC unroll 8
     for (int k = 0; k < kRows; ++k) {
-      fetch<F32x2>(ahead[k] + column);
-      sum = sum + load<F32x2>(row[k] + column);
+      if (!kIsLinear) {
+        fetch<V>(ahead[k] + column);
+      } else if (kRows == 1) {
+        fetch<V>(row[k] + column + kBytesAhead / static_cast<int64_t>(sizeof(In)), 2 * kLineBytes);
+      }
+      sum = sum + load<V>(row[k] + column);
     }
     return sum;
   }
@@ -95,14 +122,16 @@ struct RowGroup {
 // Sets accumulators[slot] = (first ? +0 : accumulators[slot]) + the rows of the group, from left to right.
 template <int kRows, class In>
 inline void add_group(float* accumulators, const RowGroup<kRows, In>& group, int64_t columns, bool first) {
-  if (first) {
-    for_each_pair(columns, [&](int64_t slot, int64_t column) {
-      store_numbers(group.add_to(F32x2(), column), accumulators + slot);
+  const auto add = [&]<bool kIsLinear, bool kIsFirst>() {
+    for_each_strip<Strip<In>>(columns, [&]<class V>(const V& zero, int64_t slot, int64_t column) {
+      const V before = kIsFirst ? zero : load<V>(accumulators + slot);
+      store_numbers(group.template add_to<kIsLinear>(before, column), accumulators + slot);
     });
+  };
+  if (group.is_linear) {
+    first ? add.template operator()<true, true>() : add.template operator()<true, false>();
   } else {
-    for_each_pair(columns, [&](int64_t slot, int64_t column) {
-      store_numbers(group.add_to(load<F32x2>(accumulators + slot), column), accumulators + slot);
-    });
+    first ? add.template operator()<false, true>() : add.template operator()<false, false>();
   }
 }
 
@@ -172,10 +201,10 @@ HWY_INLINE void with_streaming(const SumTarget<Out>& target, int64_t columns, co
 // Sums a few rows: each column's sum stays in registers, and only the result is stored.
 template <int kRows, class In, class Out, class RowStart>
 inline void sum_few_rows(const Rows<RowStart>& rows, int64_t columns, const SumTarget<Out>& target) {
-  const RowGroup<kRows, In> group(rows, 0, rows_ahead<In>(columns));
+  const RowGroup<kRows, In> group(rows, 0, columns);
   with_streaming<In>(target, columns, [&](auto streams) {
     for_each_pair(columns, [&](int64_t, int64_t column) {
-      write_pair<In, streams()>(target, group.add_to(F32x2(), column), column);
+      write_pair<In, streams()>(target, group.template add_to<false>(F32x2(), column), column);
     });
   });
 }
@@ -194,14 +223,13 @@ inline void sum_rows(const Rows<RowStart>& rows, int64_t columns, RowAccumulator
   // Narrow rows are processed in groups, which saves loads and stores of accumulators. Wide rows are
   // processed one by one, because memory is fastest when read in one stream.
   constexpr int kTogether = 4;
-  constexpr int64_t kNarrowBytes = 1024;
+  constexpr int64_t kNarrowBytes = 512;
   const bool narrow = columns * static_cast<int64_t>(sizeof(In)) < kNarrowBytes;
-  const int64_t distance = rows_ahead<In>(columns);
   const auto add_term_block = [&](float* block, int64_t begin, int64_t end) {
     int64_t k = begin;
     for (; narrow && k + kTogether <= end; k += kTogether)
-      add_group(block, RowGroup<kTogether, In>(rows, k, distance), columns, k == begin);
-    for (; k < end; ++k) add_group(block, RowGroup<1, In>(rows, k, distance), columns, k == begin);
+      add_group(block, RowGroup<kTogether, In>(rows, k, columns), columns, k == begin);
+    for (; k < end; ++k) add_group(block, RowGroup<1, In>(rows, k, columns), columns, k == begin);
   };
   const float* const sums = sum_term_blocks(rows.count, add_term_block, slots_for(columns), accumulators);
   with_streaming<In>(target, columns, [&](auto streams) {
@@ -245,7 +273,7 @@ inline void sum_gathered_rows(const Rows<RowStart>& rows, int64_t in_stride, int
   auto& first_pair = reinterpret_cast<In(&)[F32x2::kLanes]>(gathered);
   const int64_t width = std::max(columns, F32x2::kLanes);
   const Rows gathered_row{int64_t{1}, int64_t{1}, [&](int64_t) -> const In* { return gathered; }};
-  const RowGroup<1, In> group(gathered_row, 0, 0);
+  const RowGroup<1, In> group(gathered_row, 0, width);
   const auto add_term_block = [&](float* block, int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) {
       const In* const from = rows.start(k);

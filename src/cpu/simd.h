@@ -190,12 +190,18 @@ HWY_INLINE void store_first(const V& value, Storage* to, int64_t count) {
   copy_out(buffer, to, count);
 }
 
-// ---- prefetches ----
+// ---- prefetches into L2; the hardware brings lines from there to L1 in time ----
 
+inline constexpr int64_t kLineBytes = 64;
+
+// Prefetches the line of an address, or every `step` bytes of V::kLanes elements from there on.
 template <class V = F32, class Storage>
-HWY_INLINE void fetch(const Storage* from) {
-  constexpr int64_t kLineElements = 64 / static_cast<int64_t>(sizeof(Storage));
-  for (int64_t i = 0; i < V::kLanes; i += kLineElements) hwy::Prefetch(from + i);
+HWY_INLINE void fetch(const Storage* from, int64_t step = kLineBytes) {
+  constexpr int kIntoL2 = 2;
+  const auto* const bytes = reinterpret_cast<const char*>(from);
+#pragma GCC unroll 16
+  for (int64_t i = 0; i < V::kLanes * static_cast<int64_t>(sizeof(Storage)); i += step)
+    __builtin_prefetch(bytes + i, 0, kIntoL2);
 }
 
 }  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE
