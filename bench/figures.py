@@ -39,6 +39,16 @@ class Factor:
     label = Share.label
 
 
+def ratios_of(record):
+    """Returns (regime, ratio) of the regimes with enough rounds. If the run knows none, all rounds count as "unknown"."""
+    if set(record["regimes"]) == {regimes.UNKNOWN}:
+        found = [(regimes.UNKNOWN, summary.ratio_to_reference(record))]
+    else:
+        found = [(name, summary.ratio_to_reference(record, name)) for name in (regimes.SLOW, regimes.FAST)
+                 if summary.rounds_in(record, name) >= LEAST_ROUNDS]
+    return [(name, ratio) for name, ratio in found if ratio is not None]
+
+
 class Run:
     """The content of a result file."""
 
@@ -79,10 +89,8 @@ class Run:
         """Returns {operator: shares in ascending order}."""
         found = {}
         for record in self._of(isa or self.isas()[0], threads or self.threads(), False):
-            for regime in (regimes.SLOW, regimes.FAST):
-                ratio = summary.ratio_to_reference(record, regime)
-                if ratio is not None and summary.rounds_in(record, regime) >= LEAST_ROUNDS:
-                    found.setdefault(record["workload"]["operator"], []).append(Share(ratio.median, record["workload"], regime))
+            for regime, ratio in ratios_of(record):
+                found.setdefault(record["workload"]["operator"], []).append(Share(ratio.median, record["workload"], regime))
         return {operator: sorted(shares, key=lambda s: s.value) for operator, shares in found.items()}
 
     def factors(self):

@@ -1,7 +1,9 @@
 # Measures how the cost of a call grows with elements, indices, groups and threads, and judges that it never jumps.
 """The sizes are 1 and 3 times powers of ten, as far as the memory of the machine allows. A jump is a size beyond the caches whose ratio to its reference
-traffic is more than a tenth below that of the size before. Times per element alone would also jump where data leave a cache.
+traffic is more than a tenth below that of the size before, and by more than noise. Times per element alone would also jump where data leave a cache.
 """
+import math
+
 import machine
 import report
 import summary
@@ -9,7 +11,8 @@ from library import ELEMENT_BYTES
 
 SIZE = "growth"
 ROUNDS = 7
-MOST_OF_MEMORY = 0.8  # of what is available
+MOST_OF_MEMORY = 0.6  # of what is available: other programs also need some
+MUCH = 1 << 30
 BEYOND_BYTES = 1 << 20  # of traffic: below it, a call costs more than its work
 MOST_LOSS = 0.10
 
@@ -51,7 +54,10 @@ def measure(workers, workloads, options, cores, progress):
     rounds = min(options.rounds, ROUNDS)
     growing = [w for w in workloads if w.size == SIZE and w.dtype in DTYPES.get(w.operator, ("f32",))]
     for workload in growing:
-        needed, available = bytes_needed(workload), bytes_available()
+        needed = bytes_needed(workload)
+        if needed > MUCH:
+            workers.close()  # a worker keeps the memory of the sizes before
+        available = bytes_available()
         if needed > MOST_OF_MEMORY * available:
             skipped.append(f"skipped: {workload.name} needs {needed / 2**30:.1f} GiB, and {available / 2**30:.1f} GiB are available")
             continue
@@ -75,16 +81,22 @@ def series(records):
     return {key: sorted(points, key=lambda point: point[0]) for key, points in found.items()}
 
 
+def lost(before, after):
+    """Returns whether the ratio fell by more than a tenth of 1 or of itself, and by more than both spreads together."""
+    fell = min(before.median, 1) - after.median
+    return fell > MOST_LOSS * min(before.median, 1) and fell > math.hypot(before.spread, after.spread)
+
+
 def jumps(points):
-    """Returns (count, ratio before, ratio) where the ratio falls by more than a tenth beyond the caches."""
+    """Returns (count, ratio before, ratio) where the ratio falls by more than a tenth beyond the caches. Above 1 it may fall to 1."""
     found, before = [], None
     for count, record in points:
         ratio = summary.ratio_to_reference(record)
         if ratio is None or record["workload"]["bytes"] < BEYOND_BYTES:
             continue
-        if before is not None and ratio.median < (1 - MOST_LOSS) * before:
-            found.append((count, before, ratio.median))
-        before = ratio.median
+        if before is not None and lost(before, ratio):
+            found.append((count, before.median, ratio.median))
+        before = ratio
     return found
 
 

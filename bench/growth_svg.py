@@ -6,7 +6,7 @@ import report
 import summary
 import svg
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 340, 80, 150, 50, 50
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 680, 340, 80, 180, 50, 50
 COLOURS = ["#2f6f9f", "#c0504d", "#4f8f4f", "#8064a2", "#c88a2a"]
 
 
@@ -64,7 +64,7 @@ def draw(what, curves, run):
         parts.append(svg.path([(x_of(count), y_of(reference)) for count, _, reference in curve if reference], colour, stroke_dasharray="4 3", opacity="0.6"))
         parts.append(svg.path([(x_of(count), y_of(ours)) for count, ours, _ in curve], colour, stroke_width="2"))
         parts += [svg.line(WIDTH - RIGHT + 10, TOP + 12 + 18 * number, WIDTH - RIGHT + 24, TOP + 12 + 18 * number, stroke=colour, stroke_width="2"),
-                  svg.text(WIDTH - RIGHT + 28, TOP + 16 + 18 * number, label, font_size="9")]
+                  svg.text(WIDTH - RIGHT + 28, TOP + 16 + 18 * number, label, font_size="10")]
     parts.append(svg.text(LEFT, HEIGHT - 10, f"{run.about['cpu']}, {run.isas()[0]}, {run.threads()} threads" * (what != "threads")
                           + f"{run.about['cpu']}, {run.isas()[0]}" * (what == "threads") + f", {run.about['date'][:10]}", fill=svg.FAINT, font_size="11"))
     return svg.picture(WIDTH, HEIGHT, f"Time of a call against {what}", run.name, parts)

@@ -175,7 +175,8 @@ def growing(run, page):
                      "; ".join(f"at {count:,}: {before:.2f} to {after:.2f}" for count, before, after in jumps) or "none"])
     for label, curve in growth_svg.curves_of(run.records).get("threads", {}).items():
         rows.append([f"{label} f32, threads", f"{curve[0][0]} to {curve[-1][0]}", f"{report.time_text(curve[0][1])} to {report.time_text(curve[-1][1])}", ""])
-    return table(["What grows", "From, to", "Time of a call", "Jumps of the ratio beyond 1 MiB"], rows)
+    heads = ["What grows", "From, to", "Time of a call", "Jumps of the ratio beyond 1 MiB"]
+    return source_text(run, page) + "\n" + table(heads, rows)
 
 
 KINDS = {"run": (speed, source, ratios, one_thread, peers, tiny, goals, met), "growth": (growing,)}
@@ -252,8 +253,12 @@ def errors_in(page, text, loaded):
             found.append(f"{page}: there is no block of kind {match['kind']}")
             continue
         owner, function = RENDERERS[match["kind"]]
-        if owner not in loaded:
-            loaded[owner] = figures.Run(match["run"])
+        try:
+            loaded.setdefault(owner, None)
+            loaded[owner] = loaded[owner] or figures.Run(match["run"])
+        except (OSError, ValueError) as error:
+            found.append(f"{page}: block {match['kind']}: {error}")
+            continue
         if loaded[owner].name != match["run"]:
             found.append(f"{page}: block {match['kind']} names {match['run']}, others {loaded[owner].name}")
         elif function(loaded[owner], page) != match["text"]:
@@ -266,7 +271,7 @@ def check():
     loaded, found = {}, []
     for path in pages():
         found += errors_in(path.relative_to(ROOT), path.read_text(encoding="utf-8"), loaded)
-    for name, picture in pictures(loaded).items():
+    for name, picture in pictures({owner: run for owner, run in loaded.items() if run}).items():
         path = ROOT / IMAGES / name
         if not path.exists() or path.read_text(encoding="utf-8") != picture:
             found.append(f"{IMAGES / name} isn't what its run gives")

@@ -37,5 +37,8 @@ class FakeWorkers:
             found[-1]["probes"] = self.probes[:number]
         return found
 
+    def close(self):
+        """Processes would end here."""
+
     def measure_alternately(self, name, configurations, number):
         return [self.measure([name], isa, threads, number)[0] for isa, threads in configurations]

@@ -28,11 +28,11 @@ SLOW = [[50e9, 42e9], [50e9, 42e9]]
 PAGE = pathlib.Path("docs/page.md")
 
 
-def run_of(folder, seconds, name="run"):
+def run_of(folder, seconds, name="run", probes=SLOW):
     """Returns a run of two workloads, whose reference takes 0.9 times these seconds and whose peer takes 3 times as long."""
     workloads = [library.Workload(f"A/{dtype}/memory/x", "A", dtype, "memory", "x", {"numel": 1}, 4_000_000_000) for dtype in ("f32", "bf16")]
     workers = FakeWorkers(dict(zip((w.name for w in workloads), seconds)))
-    workers.probes = [SLOW] * 3
+    workers.probes = [probes] * 3
     data = goal_check.Measurements(workers, workloads, ["avx512", "avx2"], 2, 3, lambda text: None)
     rows = [goals.Goal("A", "ratio", 0.8, regime=regimes.SLOW), goals.Goal("A", "ratio", 0.95, regime=regimes.SLOW),
             goals.Goal("A", "ratio", 0.8, regime=regimes.FAST), goals.Goal("A", "ratio", 0.8, threads=1), goals.Goal("A", "speed-up", 2)]
@@ -89,6 +89,13 @@ class Published(unittest.TestCase):
         self.assertIn("More.", text)
         self.assertNotIn("old", text)
 
+    def test_figures_of_a_busy_machine_name_no_regime(self):
+        busy = run_of(self.folder, (1.0, 2.0), "busy", [None, None])
+        self.assertEqual({share.regime for share in busy.shares()["A"]}, {"unknown"})
+        text = publish.with_blocks(PAGE, self.page("speed", "goals"), {"run": busy})
+        self.assertIn("0.90 (f32 x, unknown)", text)
+        self.assertIn("the slow regime had fewer than 3 rounds (unknown 3)", text)
+
     def test_a_translated_page_gets_the_same_figures(self):
         text = publish.with_blocks(pathlib.Path("README.zh-CN.md"), self.page("speed"), {"run": self.run_shown})
         self.assertIn("| 算子 |", text)
@@ -101,6 +108,7 @@ class Published(unittest.TestCase):
         run_of(self.folder, (1.0, 3.0), "other")
         other = good.replace("<!-- bench met run.json", "<!-- bench met other.json")
         self.assertEqual(publish.errors_in(PAGE, other, {}), ["docs/page.md: block met names other.json, others run.json"])
+        self.assertIn("No such file", publish.errors_in(PAGE, self.page("met"), {})[0])
         self.assertIn("no block of kind nothing", publish.errors_in(PAGE, self.page("nothing", run="run.json"), {})[0])
 
     def test_growth_has_a_run_of_its_own(self):
@@ -140,15 +148,24 @@ class Growth(unittest.TestCase):
             for what, curves in growth_svg.curves_of(smooth.records).items():
                 self.assertIn(f"Time of a call against {what}", growth_svg.draw(what, curves, smooth))
 
+    def test_noise_is_no_jump(self):
+        def ratio(*values):
+            return summary.summarize(values)
+
+        self.assertTrue(growth.lost(ratio(1.0, 1.0, 1.0), ratio(0.8, 0.8, 0.8)))
+        self.assertFalse(growth.lost(ratio(0.6, 1.0, 1.4), ratio(0.8, 0.8, 0.8)))
+        self.assertFalse(growth.lost(ratio(1.9, 1.9, 1.9), ratio(1.2, 1.2, 1.2)))  # both are faster than the reference
+        self.assertTrue(growth.lost(ratio(1.9, 1.9, 1.9), ratio(0.8, 0.8, 0.8)))
+
     def test_sizes_beyond_the_memory_are_named_and_not_measured(self):
         workload = library.Workload("GroupedBiasAddGrad/f32/growth/10", "GroupedBiasAddGrad", "f32", "growth", "10", tensors={"a": [[10**6], "f32"]})
         workers = FakeWorkers({workload.name: 1.0})
         options = mock.Mock(rounds=3, isa=["avx512"])
-        with mock.patch.object(growth, "bytes_available", lambda: 4_000_000):
+        with mock.patch.object(growth, "bytes_available", lambda: 6_000_000):
             records, skipped = growth.measure(workers, [workload], options, 2, lambda text: None)
         self.assertEqual((records, workers.asked), ([], []))
         self.assertRegex(skipped[0], "^skipped: GroupedBiasAddGrad/f32/growth/10 needs")
-        with mock.patch.object(growth, "bytes_available", lambda: 8_000_000):
+        with mock.patch.object(growth, "bytes_available", lambda: 9_000_000):
             self.assertEqual(len(growth.measure(workers, [workload], options, 2, lambda text: None)[0]), 1)
 
     def test_threads_double_up_to_all_cores(self):
