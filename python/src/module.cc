@@ -13,6 +13,7 @@ NB_MODULE(_native, module) {
   add_torch_results(module);
   add_adam_w(module);
   add_ema_adam(module);
+  add_ema_adam_steps(module);
   add_embedding(module);
   add_grouped_bias(module);
   add_nsa(module);

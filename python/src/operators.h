@@ -7,6 +7,7 @@ namespace openaclnn::python {
 
 void add_adam_w(nanobind::module_& module);
 void add_ema_adam(nanobind::module_& module);
+void add_ema_adam_steps(nanobind::module_& module);
 void add_embedding(nanobind::module_& module);
 void add_grouped_bias(nanobind::module_& module);
 void add_nsa(nanobind::module_& module);

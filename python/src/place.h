@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "array.h"
@@ -42,6 +43,11 @@ class Place {
 
   // Adds memory of the call that the operator uses besides the arrays of arguments.
   void use(std::shared_ptr<const void> memory) { memory_.push_back(std::move(memory)); }
+  // Adds arrays in memory of the host that the caller has described; the objects must outlive this.
+  void use(std::span<const nb::object> arrays, double bytes) {
+    objects_.insert(objects_.end(), arrays.begin(), arrays.end());
+    bytes_ += bytes;
+  }
   // Takes references to all of it. The caller holds Python's lock.
   Used used() const;
   // Adds terms that the operator sums, if it reads arrays more than a few times.

@@ -9,6 +9,7 @@ import torch
 
 from openaclnn import _native, errors
 from openaclnn.torch import averages, checkpoints, options, versions, warm_up
+from openaclnn.torch.repeated_steps import RepeatedSteps
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -75,6 +76,7 @@ class FusedEmaAdamW(averages.KeepsAverages):
         # Maps the id of each parameter with complete state to its counter and a value that parameters with the same step count
         # share. The counter also shows whether an id was given to another parameter.
         self._stepped_with: dict[int, tuple[Any, Any]] = {}
+        self._repeated: list[RepeatedSteps] = []  # one for each group
         # GradScaler and trainers read this: whether step() divides the gradients by the scale.
         self._step_supports_amp_scaling = capturable if amp_scaling is None else amp_scaling
         super().__init__(params, defaults)
@@ -94,7 +96,7 @@ class FusedEmaAdamW(averages.KeepsAverages):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._swapped, self._stepped_with = None, {}
+        self._swapped, self._stepped_with, self._repeated = None, {}, []
         for group in self.param_groups:
             for name, value in self.defaults.items():
                 group.setdefault(name, value)
@@ -126,25 +128,44 @@ class FusedEmaAdamW(averages.KeepsAverages):
             for group in self.param_groups:
                 self._trace_group(group, scale, found_inf)
             return loss
-        work = [(group, *self._with_gradients(group)) for group in self.param_groups]
-        is_read = found_inf is not None and not all(group["capturable"] for group in self.param_groups)
-        is_skipped = is_read and found_inf.item() != 0
-        for group, parameters, grads in work:
-            if is_skipped and not group["capturable"]:
-                continue  # does not count as a step
-            if parameters:
-                try:
-                    self._step_group(group, parameters, grads, scale, found_inf if group["capturable"] else None)
-                except errors.AclnnError as error:
-                    raise errors.renamed(error, f"{type(self).__name__}.step") from None
-            group["ema_updates"] += 1  # also without gradients: other processes may have gradients of this group
+        repeated = self._repeated_steps()
+        try:
+            work = [(group, steps, *self._with_gradients(group, steps, scale)) for group, steps in zip(self.param_groups, repeated)]
+            is_read = found_inf is not None and not all(group["capturable"] for group in self.param_groups)
+            is_skipped = is_read and found_inf.item() != 0
+            for group, steps, parameters, grads in work:
+                if is_skipped and not group["capturable"]:
+                    continue  # does not count as a step
+                if parameters is None and not steps.run(self._numbers(group)):
+                    parameters, grads = self._with_gradients(group)
+                if parameters:
+                    try:
+                        self._step_group(group, parameters, grads, scale, found_inf if group["capturable"] else None, steps)
+                    except errors.AclnnError as error:
+                        raise errors.renamed(error, f"{type(self).__name__}.step") from None
+                group["ema_updates"] += 1  # also without gradients: other processes may have gradients of this group
+        finally:
+            for steps in repeated:
+                steps.release()
         return loss
+
+    def _repeated_steps(self):
+        while len(self._repeated) < len(self.param_groups):
+            self._repeated.append(RepeatedSteps())
+        return self._repeated[:len(self.param_groups)]
+
+    def _numbers(self, group):
+        decay = warm_up.ema_decay(group["ema_decay"], group["ema_warmup"], group["ema_updates"])
+        return (float(group["lr"]), decay, *map(float, group["betas"]), group["eps"], self._mode, group["bias_correction"],
+                group["weight_decay"])
 
     # The following code runs for every parameter in every step; with small tensors it takes longer than the arithmetic.
     # Everything is therefore looked up once, and the usual case, one call for the whole group, makes no additional lists.
 
-    def _with_gradients(self, group):
-        """Returns the parameters of a group that have a gradient, and the gradients."""
+    def _with_gradients(self, group, steps=None, scale=None):
+        """Returns the parameters of a group that have a gradient, and the gradients; None and None if `steps` found them."""
+        if steps is not None and steps.find(group, self.state, scale):
+            return None, None
         parameters = group["params"]
         pairs = [pair for pair in zip(parameters, [parameter.grad for parameter in parameters]) if pair[1] is not None]
         for _, grad in pairs:
@@ -152,18 +173,18 @@ class FusedEmaAdamW(averages.KeepsAverages):
                 raise RuntimeError(f"gradients are sparse; {type(self).__name__} needs dense ones")
         return tuple(zip(*pairs)) or ((), ())
 
-    def _step_group(self, group, parameters, grads, scale, found_inf):
+    def _step_group(self, group, parameters, grads, scale, found_inf, steps):
         states = self._states_of(parameters, group)  # first, because it may find averages of another program
-        decay = warm_up.ema_decay(group["ema_decay"], group["ema_warmup"], group["ema_updates"])
+        numbers = self._numbers(group)
         if group["maximize"]:
             scale = -1.0 if scale is None else -scale
-        numbers = (float(group["lr"]), decay, *map(float, group["betas"]), group["eps"], self._mode, group["bias_correction"],
-                   group["weight_decay"])
+        counters = [state["step"] for state in states]
         for step, parameters, grads, states in self._calls(group, parameters, grads, states):
             grads, variables, m, v, ema = self._tensors(parameters, grads, states)
             _native.apply_fused_ema_adam_(grads, variables, m, v, ema, step, *numbers, grad_scale=scale, found_inf=found_inf)
             versions.increment_versions([*variables, *m, *v, *ema])
             self._count_up([state["step"] for state in states], found_inf)
+        steps.accept(counters)
 
     # torch.compile runs the following two methods once, and one operator in each step. _init_group has the name and the form
     # of arguments of torch.optim's method that the compiler calls instead of tracing it.
