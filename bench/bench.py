@@ -186,6 +186,8 @@ def run_goals(options, workloads, workers):
     lines += latencies
     about.update(peers=peers_line(workers), disturbed=workers.disturbed_share(), regimes=data.regimes.lines())
     print("\n".join(machine.header_lines(about) + [""] + lines))
+    if latencies:
+        about["latency"] = latencies[-1]
     name = options.publish or options.save
     if name:
         write_all(saved(name), about, ["", *lines], data.records(), goals=[goal_check.to_json(verdict) for verdict in verdicts])

@@ -6,7 +6,7 @@ import report
 import summary
 import svg
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 680, 340, 80, 180, 50, 50
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 700, 340, 80, 200, 50, 50
 COLOURS = ["#2f6f9f", "#c0504d", "#4f8f4f", "#8064a2", "#c88a2a"]
 
 
@@ -14,6 +14,12 @@ def powers(low, high, base=10):
     """Returns the powers of the base in [low, high]."""
     first, last = math.ceil(math.log(low, base) - 1e-9), math.floor(math.log(high, base) + 1e-9)
     return [base ** k for k in range(first, last + 1)]
+
+
+def ticks(low, high):
+    """Returns powers of ten in the range, and their multiples by 2 and 5 if it is small."""
+    factors = (1, 2, 5) if high / low < 100 else (1,)
+    return [power * factor for power in powers(low / 10, high) for factor in factors if low <= power * factor <= high]
 
 
 def reference_seconds(record):
@@ -52,7 +58,7 @@ def draw(what, curves, run):
 
     parts = [svg.text(LEFT, 22, f"Time of a call against {what}", font_weight="bold"),
              svg.text(LEFT, 38, "solid: openaclnn; dashed: loads and stores alone; both axes logarithmic", fill=svg.FAINT, font_size="11")]
-    for seconds in powers(low, high):
+    for seconds in ticks(low, high):
         parts += [svg.line(LEFT, y_of(seconds), LEFT + plot_width, y_of(seconds), stroke="#e4e4e4"),
                   svg.text(LEFT - 8, y_of(seconds) + 4, report.time_text(seconds), text_anchor="end", font_size="11")]
     for count in (sorted(set(xs)) if what == "threads" else powers(min(xs), max(xs))):

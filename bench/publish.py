@@ -155,7 +155,8 @@ def goals(run, page):
                      f"{outcome} ({goal['rounds']})" if goal["rounds"] else outcome, where if goal["status"] != "met" else goal["workload"]])
     counts = (f"**{met} of {len(judged)} goals are met.** {at_limit} of the misses are at a measured limit. "
               f"{len(run.goals) - len(judged)} rows were skipped.\n\n")
-    return counts + table(["Goal", "Measured", "Verdict (rounds)", "Worst workload, limit, reason"], rows)
+    latency = f"\n```text\n{run.about['latency']}\n```\n" if "latency" in run.about else ""
+    return counts + table(["Goal", "Measured", "Verdict (rounds)", "Worst workload, limit, reason"], rows) + latency
 
 
 def met(run, page):

@@ -23,7 +23,7 @@ import speed_svg
 import summary
 
 ABOUT = {"date": "2026-01-02T03:04:05", "library": "0.1.0", "cpu": "Made-up CPU", "cores": 2, "caches": [], "kernel": "Linux", "peers": "PyTorch 9",
-         "disturbed": 0.0, "regimes": ["regime slow: 2 cores read 50 GB/s"]}
+         "disturbed": 0.0, "latency": "free while computing: met", "regimes": ["regime slow: 2 cores read 50 GB/s"]}
 SLOW = [[50e9, 42e9], [50e9, 42e9]]
 PAGE = pathlib.Path("docs/page.md")
 
@@ -85,6 +85,7 @@ class Published(unittest.TestCase):
         self.assertIn("**3 of 4 goals are met.** 0 of the misses are at a measured limit. 1 rows were skipped.", text)
         self.assertIn("the fast regime had fewer than 3 rounds (slow 3)", text)
         self.assertIn("3 of 4 goals are met.", text)
+        self.assertIn("```text\nfree while computing: met\n```", text)
         self.assertIn("[This run](../run.md) is from 2026-01-02: 2 threads, avx512, Made-up CPU, 2 cores.", text)
         self.assertIn("More.", text)
         self.assertNotIn("old", text)
@@ -147,6 +148,13 @@ class Growth(unittest.TestCase):
             self.assertIn("jumps at 10,000, ratio 1.00 to 0.80", lines[0])
             for what, curves in growth_svg.curves_of(smooth.records).items():
                 self.assertIn(f"Time of a call against {what}", growth_svg.draw(what, curves, smooth))
+
+    def test_small_ranges_have_more_ticks(self):
+        def rounded(*limits):
+            return [round(tick, 6) for tick in growth_svg.ticks(*limits)]
+
+        self.assertEqual(rounded(0.015, 0.12), [0.02, 0.05, 0.1])
+        self.assertEqual(rounded(0.015, 12), [0.1, 1, 10])
 
     def test_noise_is_no_jump(self):
         def ratio(*values):
