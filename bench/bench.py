@@ -7,6 +7,7 @@ import re
 import sys
 
 import against
+import figures
 import goal_check
 import goals
 import growth
@@ -191,6 +192,9 @@ def run_goals(options, workloads, workers):
     name = options.publish or options.save
     if name:
         write_all(saved(name), about, ["", *lines], data.records(), goals=[goal_check.to_json(verdict) for verdict in verdicts])
+    if options.publish and figures.Run(f"{saved(name)}.json").provisional:
+        print(f"The pages are as before, because other programs disturbed every probe; bench/publish.py {saved(name)}.json renews them nevertheless.")
+        return 1
     if options.publish:
         for path in publish.renew(f"{saved(name)}.json"):
             print(f"wrote {path.relative_to(machine.ROOT)}")

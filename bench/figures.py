@@ -67,8 +67,9 @@ class Run:
         return self.path.resolve().relative_to(machine.ROOT).as_posix()
 
     @property
-    def best_isa(self):
-        return self.records[0]["isa"] if self.records else ""
+    def provisional(self):
+        """Whether other programs disturbed every probe. Then the figures say little, and peers suffer more than openaclnn."""
+        return bool(self.records) and all(set(r["regimes"]) <= {regimes.UNKNOWN} for r in self.records)
 
     def _of(self, isa, threads, with_peers):
         return [r for r in self.records if (r["isa"], r["threads"], r.get("with_peers", False)) == (isa, threads, with_peers)

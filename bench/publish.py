@@ -70,6 +70,10 @@ def source_text(run, page):
 SPEED_HEADS = {"en": ["Operator", "Worst share", "Best share", "Against its fastest peer"], "zh": ["算子", "最差占比", "最好占比", "与最快同类的比较"]}
 
 
+PROVISIONAL = {"en": "**Provisional:** other programs held the cores in {:.0%} of the measurements. They slow peers more than openaclnn.",
+               "zh": "**临时数据：**{:.0%} 的测量中有其他程序占用处理器核，这对同类实现的拖累大于对 openaclnn 的拖累。"}
+
+
 def language(page):
     return "zh" if page.name.endswith(".zh-CN.md") or "zh" in page.parts else "en"
 
@@ -85,7 +89,8 @@ def speed(run, page):
         found = factors.get(operator, [])
         against = to.join(dict.fromkeys(factor_text(factor) for factor in found[:1] + found[-1:]))
         rows.append([operator_name(operator), share_text(shares[operator][0]), share_text(shares[operator][-1]), against])
-    return table(SPEED_HEADS[language(page)], rows)
+    busy = PROVISIONAL[language(page)].format(run.about.get("disturbed", 0)) + "\n\n" if run.provisional else ""
+    return busy + table(SPEED_HEADS[language(page)], rows)
 
 
 def source(run, page):

@@ -46,5 +46,5 @@ def draw(run):
         parts += of_peers(factors[operator], y, per_factor) if operator in factors else [svg.text(PEERS_LEFT + 8, y + 13, "no peer", fill=svg.FAINT)]
     regimes = sorted({share.regime for found in shares.values() for share in found})
     parts.append(svg.text(20, bottom + 26, f"far beyond the caches, {run.threads()} threads, {run.isas()[0]}, {run.about['cpu']}, memory regime "
-                          f"{' and '.join(regimes)}, {run.about['peers'] or 'no peers'}, {run.about['date'][:10]}", fill=svg.FAINT, font_size="11"))
+                          f"{' and '.join(regimes)}, {run.about['peers'] or 'no peers'}, {run.about['date'][:10]}{', provisional: busy machine' * run.provisional}", fill=svg.FAINT, font_size="11"))
     return svg.picture(WIDTH, bottom + 44, TITLE, run.name, parts)

@@ -26,6 +26,7 @@ import latency
 import machine
 import publish
 import quiet
+import regimes
 import report
 import rounds
 import summary
@@ -256,6 +257,16 @@ class CommandLine(unittest.TestCase):
                          ["DATE-mock.csv", "DATE-mock.json", "DATE-mock.md"])
         saved = json.loads((self.folder / "results" / names[1]).read_text())
         self.assertEqual(saved["machine"]["cores"], machine.cores())
+
+    def test_a_run_without_valid_probes_is_kept_and_not_published(self):
+        rows = [goals.Goal("ApplyFusedEmaAdam", "ratio", 0.5, threads=1)]
+        with mock.patch.object(bench, "RESULTS", self.folder), mock.patch.object(goals, "GOALS", rows), \
+                mock.patch.object(regimes.Regimes, "of_rounds", lambda self, record: ["unknown"] * 4), \
+                mock.patch.object(publish, "renew", mock.Mock(side_effect=AssertionError)):
+            status, text = self.run_bench("--publish")
+        self.assertEqual(status, 1, text)
+        self.assertIn("The pages are as before", text)
+        self.assertTrue(list(self.folder.glob("*-speed.json")))
 
     def test_publishing_keeps_the_run_and_renews_the_pages(self):
         renewed = []

@@ -95,6 +95,9 @@ class Published(unittest.TestCase):
         self.assertEqual({share.regime for share in busy.shares()["A"]}, {"unknown"})
         text = publish.with_blocks(PAGE, self.page("speed", "goals"), {"run": busy})
         self.assertIn("0.90 (f32 x, unknown)", text)
+        self.assertIn("**Provisional:** other programs held the cores", text)
+        self.assertIn("provisional: busy machine", speed_svg.draw(busy))
+        self.assertNotIn("Provisional", self.shown("speed"))
         self.assertIn("the slow regime had fewer than 3 rounds (unknown 3)", text)
 
     def test_a_translated_page_gets_the_same_figures(self):
