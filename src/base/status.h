@@ -2,6 +2,7 @@
 // exception.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,18 +11,28 @@ namespace openaclnn {
 
 // A return code of the public API and, if it is not 0, its error message. The message names the argument, its
 // value and the accepted values. The wall adds the names of the function and the code.
+//
+// A success is one null pointer: a call passes some fifty checks, and each returns a Status.
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(int code, std::string sentence) : code_(code), sentence_(std::move(sentence)) {}
+  Status(int code, std::string sentence)  // requires a code other than 0
+      : failure_(new Failure{code, std::move(sentence)}) {}
+  Status(Status&&) noexcept = default;
+  Status& operator=(Status&&) noexcept = default;
+  Status(const Status& other) : failure_(other.ok() ? nullptr : new Failure(*other.failure_)) {}
+  Status& operator=(const Status& other) { return *this = Status(other); }
 
-  bool ok() const { return code_ == 0; }
-  int code() const { return code_; }
-  const std::string& sentence() const { return sentence_; }
+  bool ok() const { return failure_ == nullptr; }
+  int code() const { return ok() ? 0 : failure_->code; }
+  const std::string& sentence() const { return failure_->sentence; }  // requires a failure
 
  private:
-  int code_ = 0;
-  std::string sentence_;
+  struct Failure {
+    int code;
+    std::string sentence;
+  };
+  std::unique_ptr<const Failure> failure_;
 };
 
 // A value, or the Status of the failure that prevented it.

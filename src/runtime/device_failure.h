@@ -12,15 +12,16 @@ namespace openaclnn {
 class DeviceFailure final : public std::exception {
  public:
   // A failure of one call. The wall provides the code for device failures.
-  explicit DeviceFailure(std::string sentence) : status_(0, std::move(sentence)) {}
+  explicit DeviceFailure(std::string sentence) : sentence_(std::move(sentence)) {}
   // A failure that every later call repeats with the same code.
-  explicit DeviceFailure(Status status) : status_(std::move(status)) {}
+  explicit DeviceFailure(const Status& status) : code_(status.code()), sentence_(status.sentence()) {}
 
-  int code(int code_of_wall) const noexcept { return status_.code() != 0 ? status_.code() : code_of_wall; }
-  const char* what() const noexcept override { return status_.sentence().c_str(); }
+  int code(int code_of_wall) const noexcept { return code_ != 0 ? code_ : code_of_wall; }
+  const char* what() const noexcept override { return sentence_.c_str(); }
 
  private:
-  Status status_;
+  int code_ = 0;
+  std::string sentence_;
 };
 
 }  // namespace openaclnn

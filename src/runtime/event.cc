@@ -98,10 +98,7 @@ Status synchronize_event(void* handle, Deadline deadline) {
     return {ACL_ERROR_RT_EVENT_SYNC_TIMEOUT,
             "timeout expired: event has not been reached; the stream's tasks continue to run"};
   }
-  if (std::optional<std::string> sentence = marker.fault_cell->take(marker.task_number)) {
-    return fault_status(std::move(*sentence));
-  }
-  return {};
+  return marker.fault_cell->take(marker.task_number);
 }
 
 Result<float> elapsed_milliseconds(void* start_handle, void* end_handle) {

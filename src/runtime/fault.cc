@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstdio>
 #include <mutex>
+#include <utility>
 
+#include "acl/acl_rt.h"
 #include "base/text.h"
 #include "runtime/fork.h"
 
@@ -41,10 +43,10 @@ void FaultCell::record(uint64_t task_number, const char* operator_name, Describe
   filled_.store(true, std::memory_order_release);
 }
 
-std::optional<std::string> FaultCell::take(uint64_t last_task) {
-  if (!filled()) return std::nullopt;
+Status FaultCell::take(uint64_t last_task) {
+  if (!filled()) return {};
   const std::lock_guard lock(*cell_mutex);
-  if (!filled() || task_number_ > last_task) return std::nullopt;
+  if (!filled() || task_number_ > last_task) return {};
   const std::string task = text("stream ", stream_number_, ", task ", task_number_);
   // Without a name, the operator's own function reports the fault, and its error message starts with the
   // name.
@@ -54,8 +56,9 @@ std::optional<std::string> FaultCell::take(uint64_t last_task) {
     sentence +=
         text("; ", further_tasks_, further_tasks_ == 1 ? " further task" : " further tasks", " faulted");
   }
+  Status found(ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, std::move(sentence));
   filled_.store(false, std::memory_order_release);
-  return sentence;
+  return found;
 }
 
 }  // namespace openaclnn

@@ -4,10 +4,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "base/fault.h"
+#include "base/status.h"
 
 namespace openaclnn {
 
@@ -29,9 +29,9 @@ class FaultCell {
   uint64_t stream_number() const { return stream_number_; }
   bool filled() const noexcept { return filled_.load(std::memory_order_acquire); }
 
-  // Returns the error message and clears the cell; nullopt if there is no fault, or none up to task
+  // Returns the fault (507035) and clears the cell; succeeds if there is no fault, or none up to task
   // `last_task`. If the message cannot be allocated, it throws and keeps the fault.
-  std::optional<std::string> take(uint64_t last_task = UINT64_MAX);
+  Status take(uint64_t last_task = UINT64_MAX);
 
  private:
   const uint64_t stream_number_;

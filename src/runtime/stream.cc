@@ -160,12 +160,7 @@ Status submit(const Stream& stream, Task&& task, bool wait) {
     return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being destroyed"};
   if (!wait) return {};
   (void)stream.queue->synchronize(std::nullopt);
-  std::optional<std::string> sentence = report->take();
-  return sentence ? fault_status(std::move(*sentence)) : Status();
-}
-
-Status fault_status(std::string sentence) {
-  return {ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, std::move(sentence)};
+  return report->take();
 }
 
 void append_orphaned_faults(int device, std::vector<std::shared_ptr<FaultCell>>& cells) {

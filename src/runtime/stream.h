@@ -52,9 +52,6 @@ void destroy_streams_of_ended_contexts();
 // being recorded.
 Status submit(const Stream& stream, Task&& task, bool wait);
 
-// Builds the failure that reports a fault to the caller of a synchronising function.
-Status fault_status(std::string sentence);
-
 // Appends the unreported faults of destroyed streams.
 void append_orphaned_faults(int device, std::vector<std::shared_ptr<FaultCell>>& cells);
 void forget_reported_orphans();

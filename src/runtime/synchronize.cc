@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "acl/acl_rt.h"
@@ -20,9 +18,7 @@ Status synchronize_stream(const Stream& stream, Deadline deadline) {
     return {ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
             text("timeout expired: stream ", stream.number, " has not finished; its tasks continue to run")};
   }
-  if (std::optional<std::string> sentence = stream.queue->fault_cell->take())
-    return fault_status(std::move(*sentence));
-  return {};
+  return stream.queue->fault_cell->take();
 }
 
 Status synchronize_device(const char* function, Deadline deadline) {
@@ -47,15 +43,15 @@ Status synchronize_device(const char* function, Deadline deadline) {
   // returned last.
   std::sort(cells.begin(), cells.end(),
             [](const auto& a, const auto& b) { return a->stream_number() > b->stream_number(); });
-  std::optional<std::string> pending;
+  Status pending;
   for (const std::shared_ptr<FaultCell>& cell : cells) {
-    std::optional<std::string> sentence = cell->take();
-    if (!sentence) continue;
-    if (pending) add_error_line(function, *pending, ACL_ERROR_RT_VECTOR_CORE_EXCEPTION);
-    pending = std::move(sentence);
+    Status fault = cell->take();
+    if (fault.ok()) continue;
+    if (!pending.ok()) add_error_line(function, pending.sentence(), pending.code());
+    pending = std::move(fault);
   }
   forget_reported_orphans();
-  return pending ? fault_status(std::move(*pending)) : Status();
+  return pending;
 }
 
 Result<Deadline> deadline_after(int32_t milliseconds) {
