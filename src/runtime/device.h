@@ -29,6 +29,8 @@ using Deadline = std::optional<Clock::time_point>;  // nullopt: no limit
 struct MemoryRange {
   const void* begin = nullptr;
   size_t bytes = 0;
+
+  const void* end() const { return static_cast<const char*>(begin) + bytes; }
 };
 inline constexpr int kMaxOutputs = 4;
 
