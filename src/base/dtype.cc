@@ -39,31 +39,26 @@ constexpr DtypeInfo kDtypes[] = {
     {ACL_FLOAT4_E1M2, "ACL_FLOAT4_E1M2", 0},
 };
 
-// Every call looks up many sizes, so each enum value indexes its row directly. Values start at
-// ACL_DT_UNDEFINED, -1.
-constexpr size_t kValues = 64;
-constexpr int8_t kNoRow = -1;
-constexpr size_t value_index(aclDataType dtype) {
-  return static_cast<size_t>(static_cast<int64_t>(dtype) - ACL_DT_UNDEFINED);
-}
-constexpr auto kRows = [] {
-  std::array<int8_t, kValues> rows = {};
-  rows.fill(kNoRow);
-  int8_t row = 0;
-  for (const DtypeInfo& info : kDtypes) rows[value_index(info.dtype)] = row++;
-  return rows;
+constexpr int8_t kNoEntry = -1;
+constexpr auto kEntries = [] {
+  std::array<int8_t, kDtypeValues> entries = {};
+  entries.fill(kNoEntry);
+  int8_t entry = 0;
+  for (const DtypeInfo& info : kDtypes) entries[dtype_row(info.dtype)] = entry++;
+  return entries;
 }();
 
 }  // namespace
 
-const DtypeInfo* find_dtype(aclDataType dtype) {
-  const size_t index = value_index(dtype);
-  return index < kValues && kRows[index] != kNoRow ? &kDtypes[kRows[index]] : nullptr;
-}
+constinit const std::array<uint8_t, kDtypeValues> kDtypeSizes = [] {
+  std::array<uint8_t, kDtypeValues> sizes = {};
+  for (const DtypeInfo& info : kDtypes) sizes[dtype_row(info.dtype)] = static_cast<uint8_t>(info.size_bytes);
+  return sizes;
+}();
 
-size_t dtype_size(aclDataType dtype) {
-  const DtypeInfo* info = find_dtype(dtype);
-  return info != nullptr ? info->size_bytes : 0;
+const DtypeInfo* find_dtype(aclDataType dtype) {
+  const size_t row = dtype_row(dtype);
+  return row < kDtypeValues && kEntries[row] != kNoEntry ? &kDtypes[kEntries[row]] : nullptr;
 }
 
 std::string dtype_name(aclDataType dtype) {

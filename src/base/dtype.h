@@ -1,7 +1,9 @@
 // The single table of data types: their public names and bytes per element.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "acl/acl_base.h"
@@ -17,8 +19,20 @@ struct DtypeInfo {
 // nullptr when the value is not a member of aclDataType.
 const DtypeInfo* find_dtype(aclDataType dtype);
 
+// The sizes by value: row k belongs to ACL_DT_UNDEFINED + k. dtype.cc derives them from the table of types.
+inline constexpr size_t kDtypeValues = 64;
+extern const std::array<uint8_t, kDtypeValues> kDtypeSizes;
+
+// The row of a value; at least kDtypeValues for most values outside the enum.
+constexpr size_t dtype_row(aclDataType dtype) {
+  return static_cast<size_t>(static_cast<int64_t>(dtype) - ACL_DT_UNDEFINED);
+}
+
 // Bytes per element, 0 for unknown types.
-size_t dtype_size(aclDataType dtype);
+inline size_t dtype_size(aclDataType dtype) {
+  const size_t row = dtype_row(dtype);
+  return row < kDtypeValues ? kDtypeSizes[row] : 0;
+}
 
 // "ACL_FLOAT", or "dtype 1234" for a value outside the enum.
 std::string dtype_name(aclDataType dtype);

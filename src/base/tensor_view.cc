@@ -39,31 +39,10 @@ SortedDims sorted_dims(const TensorView& view) {
   return sorted;
 }
 
-uintptr_t first_address(const TensorView& view) {
-  return reinterpret_cast<uintptr_t>(view.data) + static_cast<uintptr_t>(byte_range(view).begin);
-}
-
-}  // namespace
-
-bool TensorView::is_empty() const {
-  return std::any_of(dims, dims + rank, [](int64_t dim) { return dim == 0; });
-}
-
-int64_t TensorView::numel() const {
-  if (is_empty()) return 0;
-  int64_t count = 1;
-  for (int k = 0; k < rank; ++k) count *= dims[k];
-  return count;
-}
-
-Status check_extent(const char* name, const TensorView& view) {
-  for (int k = 0; k < view.rank; ++k) {
-    if (view.dims[k] < 0) {
-      return {ACLNN_ERR_PARAM_INVALID, text(name, " has shape ", shape_text(view.shape()), "; dim ", k,
-                                            " is negative; dims must be at least 0")};
-    }
-  }
-  if (view.is_empty()) return {};
+// Returns false if a dim is negative or if the count, byte size or extent exceeds int64.
+bool fits(const TensorView& view) {
+  if (std::any_of(view.dims, view.dims + view.rank, [](int64_t dim) { return dim < 0; })) return false;
+  if (view.is_empty()) return true;
   const Checked element_bytes = view.element_bytes();
   Checked count = 1;
   Checked lowest = view.offset;
@@ -78,13 +57,52 @@ Status check_extent(const char* name, const TensorView& view) {
   const Checked begin = lowest * element_bytes;
   const Checked end = (highest + 1) * element_bytes;
   const Checked span = end + begin * -1;
-  if (!bytes.ok() || !begin.ok() || !end.ok() || !span.ok()) {
-    return {ACLNN_ERR_PARAM_INVALID,
-            text(name, " has shape ", shape_text(view.shape()), ", strides ",
-                 shape_text({view.strides, static_cast<size_t>(view.rank)}), ", offset ", view.offset,
-                 "; its extent in bytes must fit a signed 64-bit integer")};
+  return bytes.ok() && begin.ok() && end.ok() && span.ok();
+}
+
+// Returns true for the strides that a NULL strides pointer means. Strides of dims of size 1 don't matter.
+// Requires a view that fits and has elements.
+bool is_row_major(const TensorView& view) {
+  int64_t expected = 1;
+  for (int k = view.rank - 1; k >= 0; --k) {
+    if (view.dims[k] != 1 && view.strides[k] != expected) return false;
+    expected *= view.dims[k];
   }
-  return {};
+  return true;
+}
+
+uintptr_t first_address(const TensorView& view) {
+  return reinterpret_cast<uintptr_t>(view.data) + static_cast<uintptr_t>(byte_range(view).begin);
+}
+
+}  // namespace
+
+Status check_extent(const char* name, const TensorView& view) {
+  if (fits(view)) return {};
+  for (int k = 0; k < view.rank; ++k) {
+    if (view.dims[k] < 0) {
+      return {ACLNN_ERR_PARAM_INVALID, text(name, " has shape ", shape_text(view.shape()), "; dim ", k,
+                                            " is negative; dims must be at least 0")};
+    }
+  }
+  return {ACLNN_ERR_PARAM_INVALID,
+          text(name, " has shape ", shape_text(view.shape()), ", strides ",
+               shape_text({view.strides, static_cast<size_t>(view.rank)}), ", offset ", view.offset,
+               "; its extent in bytes must fit a signed 64-bit integer")};
+}
+
+ViewFacts facts_of(const TensorView& view) {
+  ViewFacts facts;
+  facts.fits = fits(view);
+  if (!facts.fits) return facts;
+  facts.is_empty = view.is_empty();
+  if (facts.is_empty) return facts;
+  facts.is_row_major = is_row_major(view);
+  facts.is_dense = facts.is_row_major || is_dense(view);
+  facts.may_overlap_itself = !facts.is_row_major && may_overlap_itself(view);
+  facts.data_bytes = view.numel() * view.element_bytes();
+  facts.bytes = byte_range(view);
+  return facts;
 }
 
 ByteRange byte_range(const TensorView& view) {

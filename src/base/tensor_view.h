@@ -24,8 +24,18 @@ struct TensorView {
 
   std::span<const int64_t> shape() const { return {dims, static_cast<size_t>(rank)}; }
   int64_t element_bytes() const { return static_cast<int64_t>(dtype_size(dtype)); }
-  bool is_empty() const;
-  int64_t numel() const;  // requires a successful check_extent
+  bool is_empty() const {
+    for (int k = 0; k < rank; ++k) {
+      if (dims[k] == 0) return true;
+    }
+    return false;
+  }
+  int64_t numel() const {  // requires a successful check_extent
+    if (is_empty()) return 0;
+    int64_t count = 1;
+    for (int k = 0; k < rank; ++k) count *= dims[k];
+    return count;
+  }
 };
 
 // The first byte and the byte after the last one that elements of a view occupy, relative to data. Empty
@@ -34,6 +44,20 @@ struct ByteRange {
   int64_t begin = 0;
   int64_t end = 0;
 };
+
+// Properties of a view that every call asks for. A tensor's are computed once, when it is created. The default
+// values are those of a default view, such as that of an argument that is not given.
+struct ViewFacts {
+  bool fits = true;          // check_extent succeeds; only then are the others set
+  bool is_empty = false;     // if so, the others have no meaning
+  bool is_row_major = true;  // without gaps; strides of dims of size 1 don't matter
+  bool is_dense = true;
+  bool may_overlap_itself = false;
+  int64_t data_bytes = 0;  // of all elements
+  ByteRange bytes;
+};
+
+ViewFacts facts_of(const TensorView& view);
 
 // Fails (161002) if a dim is negative or if the count, byte size or extent exceeds int64.
 Status check_extent(const char* name, const TensorView& view);

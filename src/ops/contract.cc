@@ -11,29 +11,13 @@ PlanContext plan_context() {
   return {platform_kind(), settings.check, settings.vendor_limits};
 }
 
-Status require_given(std::initializer_list<NamedTensor> tensors) {
-  for (const NamedTensor& tensor : tensors) {
-    if (tensor.handle == nullptr) {
-      return {ACLNN_ERR_PARAM_NULLPTR, text(tensor.name, " is NULL; a tensor is required")};
-    }
-  }
-  return {};
+Status not_given(const char* name) {
+  return {ACLNN_ERR_PARAM_NULLPTR, text(name, " is NULL; a tensor is required")};
 }
 
-Status look_up(const NamedTensor& tensor, Argument& argument) {
-  argument.name = tensor.name;
-  argument.is_given = tensor.handle != nullptr;
-  if (!argument.is_given) return {};
-  // Copied under the lock: this is faster than sharing the descriptor with a thread that destroys it.
-  const bool live =
-      TensorTable::instance().with(tensor.handle, [&](const std::shared_ptr<const Tensor>& object) {
-        argument.format = object->format;
-        argument.rank = object->rank;
-        argument.view = object->view;
-      });
-  if (live) return {};
+Status not_live(const char* name) {
   return {ACLNN_ERR_PARAM_INVALID,
-          text(tensor.name, " is not a live tensor: it was destroyed, or is another kind of handle")};
+          text(name, " is not a live tensor: it was destroyed, or is another kind of handle")};
 }
 
 Status look_up(const char* name, const aclIntArray* handle, IntArray& array) {
@@ -51,9 +35,19 @@ Parameter parameter(const Argument& argument, Role role) {
   made.view = argument.view;
   made.is_input = role != Role::output;
   made.is_output = role != Role::input;
-  made.is_accessed = !argument.view.is_empty();
+  made.is_accessed = !argument.facts.is_empty;
+  made.bytes = argument.facts.bytes;
+  made.data_bytes = argument.facts.data_bytes;
   if (!made.is_accessed)
     made.view.offset = 0;  // an empty view may have any offset, but kernels compute a base address from it
+  return made;
+}
+
+Parameter number_parameter(const Argument& argument) {
+  Parameter made = parameter(argument, Role::input);
+  made.view.rank = 0;
+  made.bytes = byte_range(made.view);
+  made.data_bytes = made.view.element_bytes();
   return made;
 }
 

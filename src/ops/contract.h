@@ -45,13 +45,10 @@ struct PlanContext {
 // Returns the context of this process. The first call selects the platform.
 PlanContext plan_context();
 
-// One tensor argument as phase 1 received it. `view` is complete only if the rank is at most kMaxRank.
-struct Argument {
+// One tensor argument as phase 1 received it.
+struct Argument : TensorDescription {
   const char* name = "";
   bool is_given = false;  // false for an optional tensor whose handle is NULL
-  aclFormat format = ACL_FORMAT_UNDEFINED;
-  uint64_t rank = 0;
-  TensorView view;
 
   aclDataType dtype() const { return view.dtype; }
 };
@@ -62,12 +59,30 @@ struct NamedTensor {
   const aclTensor* handle;
 };
 
+// The failures of the two functions below, which every call uses for each tensor: they are short and inline.
+[[gnu::cold]] Status not_given(const char* name);
+[[gnu::cold]] Status not_live(const char* name);
+
 // Checks that no required tensor is NULL.
-Status require_given(std::initializer_list<NamedTensor> tensors);
+inline Status require_given(std::initializer_list<NamedTensor> tensors) {
+  for (const NamedTensor& tensor : tensors) {
+    if (tensor.handle == nullptr) return not_given(tensor.name);
+  }
+  return {};
+}
 
 // Checks that the handle is live and sets `argument` to its description. NULL means an optional tensor that
 // is not given.
-Status look_up(const NamedTensor& tensor, Argument& argument);
+inline Status look_up(const NamedTensor& tensor, Argument& argument) {
+  argument.name = tensor.name;
+  argument.is_given = tensor.handle != nullptr;
+  if (!argument.is_given) return {};
+  // Copied: this is faster than sharing the descriptor with a thread that destroys it.
+  TensorDescription& description = argument;
+  if (TensorTable::instance().read(tensor.handle, description)) [[likely]]
+    return {};
+  return not_live(tensor.name);
+}
 
 // The same for a host array. NULL leaves `array` empty.
 using IntArray = std::shared_ptr<const Array<int64_t>>;
@@ -140,6 +155,8 @@ inline aclnnStatus phase2(const char* function, const Operator& op, void* worksp
 enum class Role { input, output, reference };
 
 Parameter parameter(const Argument& argument, Role role);
+// The first element of an input of any shape.
+Parameter number_parameter(const Argument& argument);
 
 // Plans are shared by the executor and its queued tasks, and are passed to the CUDA plugin.
 template <class Plan>

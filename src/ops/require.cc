@@ -13,17 +13,11 @@ namespace {
 
 Status invalid(std::string sentence) { return {ACLNN_ERR_PARAM_INVALID, std::move(sentence)}; }
 
-bool is_plain(aclFormat format) {
-  constexpr aclFormat kPlain[] = {ACL_FORMAT_UNDEFINED, ACL_FORMAT_NCHW, ACL_FORMAT_NHWC,
-                                  ACL_FORMAT_ND,        ACL_FORMAT_HWCN, ACL_FORMAT_NDHWC,
-                                  ACL_FORMAT_NCDHW,     ACL_FORMAT_NC,   ACL_FORMAT_NCL};
-  return std::find(std::begin(kPlain), std::end(kPlain), format) != std::end(kPlain);
-}
-
 }  // namespace
 
-Status require_dtype(const Argument& argument, std::span<const aclDataType> accepted) {
-  if (std::find(accepted.begin(), accepted.end(), argument.dtype()) != accepted.end()) return {};
+namespace refusals {
+
+Status dtype(const Argument& argument, std::span<const aclDataType> accepted) {
   std::string list;
   for (size_t k = 0; k < accepted.size(); ++k) {
     if (k > 0) list += k + 1 == accepted.size() ? " or " : ", ";
@@ -32,29 +26,41 @@ Status require_dtype(const Argument& argument, std::span<const aclDataType> acce
   return invalid(text(argument.name, " has dtype ", dtype_name(argument.dtype()), "; it must be ", list));
 }
 
-Status require_same_dtype(const Argument& argument, const Argument& other) {
-  if (argument.dtype() == other.dtype()) return {};
+Status same_dtype(const Argument& argument, const Argument& other) {
   return invalid(text(argument.name, " has dtype ", dtype_name(argument.dtype()), " but ", other.name,
                       " has dtype ", dtype_name(other.dtype()), "; they must be equal"));
 }
 
-Status require_kernel_for(const Argument& argument, std::span<const aclDataType> compiled) {
-  if (std::ranges::find(compiled, argument.dtype()) != compiled.end()) return {};
+Status kernel(const Argument& argument) {
   return {ACLNN_ERR_INNER,
           text("internal error: ", argument.name, " has dtype ", dtype_name(argument.dtype()),
                ", which no kernel is compiled for; the checks should have rejected it")};
 }
 
-Status require_extents(std::initializer_list<const Argument*> arguments) {
-  for (const Argument* argument : arguments) {
-    if (argument->rank > kMaxRank) {
-      return invalid(
-          text(argument->name, " has rank ", argument->rank, "; at most ", kMaxRank, " is accepted"));
-    }
-    OPENACLNN_TRY(check_extent(argument->name, argument->view));
-  }
-  return {};
+Status extent(const Argument& argument) {
+  if (argument.rank <= kMaxRank) return check_extent(argument.name, argument.view);
+  return invalid(text(argument.name, " has rank ", argument.rank, "; at most ", kMaxRank, " is accepted"));
 }
+
+Status same_shape(const Argument& argument, const Argument& other) {
+  return invalid(text(argument.name, " has shape ", shape_text(argument.view.shape()), " but ", other.name,
+                      " has shape ", shape_text(other.view.shape()), "; they must be equal"));
+}
+
+Status format(const Argument& argument) {
+  return invalid(
+      text(argument.name, " has format ", static_cast<int>(argument.format),
+           "; only plain layouts are accepted: UNDEFINED, NCHW, NHWC, ND, HWCN, NDHWC, NCDHW, NC or NCL"));
+}
+
+Status distinct_elements(const Argument& output) {
+  const TensorView& view = output.view;
+  return invalid(text(output.name, " has shape ", shape_text(view.shape()), " and strides ",
+                      shape_text({view.strides, static_cast<size_t>(view.rank)}),
+                      ", so elements may share memory; an output's elements must be distinct"));
+}
+
+}  // namespace refusals
 
 Status require_rank(const Argument& argument, uint64_t rank, const char* meaning) {
   if (argument.rank == rank) return {};
@@ -70,37 +76,10 @@ Status require_rank_at_least(const Argument& argument, uint64_t rank) {
                       "; its rank must be at least ", rank));
 }
 
-Status require_same_shape(const Argument& argument, const Argument& other) {
-  if (std::ranges::equal(argument.view.shape(), other.view.shape())) return {};
-  return invalid(text(argument.name, " has shape ", shape_text(argument.view.shape()), " but ", other.name,
-                      " has shape ", shape_text(other.view.shape()), "; they must be equal"));
-}
-
 Status require_shape(const Argument& argument, std::span<const int64_t> expected, const char* meaning) {
   if (std::ranges::equal(argument.view.shape(), expected)) return {};
   return invalid(text(argument.name, " has shape ", shape_text(argument.view.shape()), "; it must be ",
                       meaning, " = ", shape_text(expected)));
-}
-
-Status require_plain_formats(std::initializer_list<const Argument*> arguments) {
-  for (const Argument* argument : arguments) {
-    if (is_plain(argument->format)) continue;
-    return invalid(
-        text(argument->name, " has format ", static_cast<int>(argument->format),
-             "; only plain layouts are accepted: UNDEFINED, NCHW, NHWC, ND, HWCN, NDHWC, NCDHW, NC or NCL"));
-  }
-  return {};
-}
-
-Status require_distinct_elements(std::initializer_list<const Argument*> outputs) {
-  for (const Argument* output : outputs) {
-    if (!may_overlap_itself(output->view)) continue;
-    const TensorView& view = output->view;
-    return invalid(text(output->name, " has shape ", shape_text(view.shape()), " and strides ",
-                        shape_text({view.strides, static_cast<size_t>(view.rank)}),
-                        ", so elements may share memory; an output's elements must be distinct"));
-  }
-  return {};
 }
 
 }  // namespace openaclnn

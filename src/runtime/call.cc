@@ -10,9 +10,7 @@ int Call::add(const Parameter& parameter) {
   if (parameters.empty()) parameters.reserve(kMaxParameters);
   Parameter& added = parameters.emplace_back(parameter);
   if (added.is_accessed && !added.is_list) {
-    added.bytes = byte_range(added.view);
-    work_bytes += static_cast<double>(added.view.numel()) * static_cast<double>(added.view.element_bytes()) *
-                  (added.is_input && added.is_output ? 2 : 1);
+    work_bytes += static_cast<double>(added.data_bytes) * (added.is_input && added.is_output ? 2 : 1);
   }
   return static_cast<int>(parameters.size()) - 1;
 }

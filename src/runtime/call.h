@@ -31,7 +31,8 @@ struct Parameter {
   bool is_output = false;
   bool is_accessed = true;        // whether the task accesses its elements
   bool may_equal_output = false;  // whether this input may be the same view as one output
-  ByteRange bytes;                // range of the elements, relative to the address; set by Call::add
+  ByteRange bytes;                // range of the elements, relative to the address
+  int64_t data_bytes = 0;         // of all elements
   bool is_list = false;
   size_t first_element = 0;  // of a list: index into Call::elements
   size_t element_count = 0;

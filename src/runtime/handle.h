@@ -7,9 +7,9 @@
 // at once instead of reading garbage.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "runtime/fork.h"
+#include "runtime/slots.h"
 
 namespace openaclnn {
 
@@ -32,6 +33,14 @@ enum class HandleKind : uint8_t {
   stream = 'S',
   event = 'V',
   context = 'X',
+};
+
+// The part of an object that threads copy without taking its lock. Nothing, unless a specialisation for T
+// exists: see PublishedTensor. Its table calls publish() and withdraw() under the lock.
+template <class T>
+struct Published {
+  void publish(uint64_t /*generation*/, const T&) {}
+  void withdraw() {}
 };
 
 // All live objects of one kind. Objects are shared: a lookup keeps the object alive while another thread
@@ -55,10 +64,11 @@ class HandleTable final : ForkGuarded {
       if (index >= kSlotsPerShard) return nullptr;
       // Reserves space for the free list now, so that destroying never allocates and never fails.
       if (shard.free.capacity() <= index) shard.free.reserve(2 * index + 16);
-      shard.slots.emplace_back();
+      shard.slots.append();
     }
     Slot& slot = shard.slots[index];
     slot.object = std::move(object);
+    slot.published.publish(slot.generation, *slot.object);
     return pack(slot.generation, index * kShards + static_cast<uint64_t>(&shard - shards_.data()));
   }
 
@@ -78,6 +88,41 @@ class HandleTable final : ForkGuarded {
     Slot* slot = live_slot(address);
     if (slot == nullptr) return false;
     f(slot->object);
+    return true;
+  }
+
+  // Sets `copy` to the published part of the object; returns false if the handle is not live. Takes no lock,
+  // unless another thread replaces or removes the object at this moment.
+  template <class Copy>
+  bool read(const void* handle, Copy& copy) {
+    Address address;
+    if (!unpack(handle, address)) return false;
+    const Slot* const slot = address.shard->slots.find(address.index);
+    if (slot == nullptr) return false;
+    if (slot->published.copy_to(address.generation, copy)) [[likely]]
+      return true;
+    return with(handle, [&](const std::shared_ptr<T>& object) { copy = *object; });
+  }
+
+  // Starts loading what read() of this handle will need: for callers that know their next handles.
+  void prefetch(const void* handle) {
+    Address address;
+    if (!unpack(handle, address)) return;
+    const auto* const slot = reinterpret_cast<const char*>(address.shard->slots.find(address.index));
+    if (slot == nullptr) return;
+    __builtin_prefetch(slot);
+    __builtin_prefetch(slot + 64);
+  }
+
+  // Replaces the object if it is still `old`; returns false if it is not, or if the handle is not live.
+  bool exchange(const void* handle, const std::shared_ptr<T>& old, const std::shared_ptr<T>& updated) {
+    Address address;
+    if (!unpack(handle, address)) return false;
+    const std::lock_guard lock(address.shard->mutex);
+    Slot* slot = live_slot(address);
+    if (slot == nullptr || slot->object != old) return false;
+    slot->object = updated;
+    slot->published.publish(slot->generation, *updated);
     return true;
   }
 
@@ -122,7 +167,7 @@ class HandleTable final : ForkGuarded {
     for (size_t s = 0; s < kShards; ++s) {
       const std::lock_guard lock(shards_[s].mutex);
       for (uint64_t index = 0; index < shards_[s].slots.size(); ++index) {
-        const Slot& slot = shards_[s].slots[index];
+        const Slot& slot = *shards_[s].slots.find(index);
         if (slot.object != nullptr && agrees(*slot.object))
           handles.push_back(pack(slot.generation, index * kShards + s));
       }
@@ -138,13 +183,15 @@ class HandleTable final : ForkGuarded {
   static constexpr uint64_t kSlotsPerShard = (uint64_t{1} << kSlotBits) / kShards;
   static constexpr uint64_t kLastGeneration = (uint64_t{1} << kGenerationBits) - 1;
 
-  struct alignas(32) Slot {  // a power of two: indexing is a shift
+  // A power of two: indexing is a shift.
+  struct alignas(std::max(size_t{32}, alignof(Published<T>))) Slot {
+    [[no_unique_address]] Published<T> published;
     uint64_t generation = 1;
     std::shared_ptr<T> object;  // nullptr if free or retired
   };
   struct alignas(64) Shard {
     std::mutex mutex;
-    std::deque<Slot> slots;
+    Slots<Slot, kSlotsPerShard> slots;
     std::vector<uint64_t> free;
   };
   struct Address {
@@ -169,13 +216,14 @@ class HandleTable final : ForkGuarded {
   }
 
   static Slot* live_slot(const Address& address) {
-    if (address.index >= address.shard->slots.size()) return nullptr;
-    Slot& slot = address.shard->slots[address.index];
-    return slot.generation == address.generation && slot.object != nullptr ? &slot : nullptr;
+    Slot* const slot = address.shard->slots.find(address.index);
+    if (slot == nullptr || slot->generation != address.generation || slot->object == nullptr) return nullptr;
+    return slot;
   }
 
   static std::shared_ptr<T> release(Shard& shard, uint64_t index) {
     Slot& slot = shard.slots[index];
+    slot.published.withdraw();
     std::shared_ptr<T> object = std::move(slot.object);
     slot.object = nullptr;
     if (slot.generation < kLastGeneration) {

@@ -24,7 +24,7 @@ struct ListElement {
 class ListElements {
  public:
   void resize(size_t count);
-  void set(size_t n, const TensorView& described);
+  void set(size_t n, const TensorView& described, const ViewFacts& facts);
 
   bool empty() const { return elements_.empty(); }
   size_t size() const { return elements_.size(); }

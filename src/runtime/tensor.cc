@@ -34,6 +34,23 @@ Status require_dims(const char* name, const int64_t* dims, uint64_t count) {
 
 }  // namespace
 
+void PublishedTensor::publish(uint64_t generation, const TensorDescription& description) {
+  const uint64_t before = stamp_.load(std::memory_order_relaxed);
+  stamp_.store(before & ~kReadable, std::memory_order_relaxed);
+  // A reader that sees one of these words also sees that the description was not readable.
+  const auto put = [&](size_t word, uint64_t value) { words_[word].store(value, std::memory_order_release); };
+  std::array<uint64_t, kHeaderWords> header;
+  std::memcpy(header.data(), &description, sizeof header);
+  for (size_t k = 0; k < kHeaderWords; ++k) put(k, header[k]);
+  const auto rank = static_cast<size_t>(description.view.rank);
+  for (size_t k = 0; k < rank; ++k) {
+    put(kHeaderWords + k, static_cast<uint64_t>(description.view.dims[k]));
+    put(kHeaderWords + rank + k, static_cast<uint64_t>(description.view.strides[k]));
+  }
+  stamp_.store(((before & ~(kReadable | kGeneration)) + kChange) | kReadable | generation,
+               std::memory_order_release);
+}
+
 Result<std::shared_ptr<const Tensor>> make_tensor(const int64_t* view_dims, uint64_t view_dims_num,
                                                   aclDataType dtype, const int64_t* strides, int64_t offset,
                                                   aclFormat format, const int64_t* storage_dims,
@@ -42,7 +59,7 @@ Result<std::shared_ptr<const Tensor>> make_tensor(const int64_t* view_dims, uint
   OPENACLNN_TRY(require_dims("storageDims", storage_dims, storage_dims_num));
   auto tensor = make_recycled<Tensor>();
   tensor->format = format;
-  tensor->rank = view_dims_num;
+  tensor->rank = static_cast<uint32_t>(view_dims_num);
   tensor->numbers.resize(2 * view_dims_num + storage_dims_num);
   int64_t* const numbers = tensor->numbers.data();
   std::copy_n(view_dims, view_dims_num, numbers);
@@ -59,17 +76,13 @@ Result<std::shared_ptr<const Tensor>> make_tensor(const int64_t* view_dims, uint
   view.rank = static_cast<int>(std::min<size_t>(view_dims_num, kMaxRank));
   std::copy_n(tensor->dims().begin(), view.rank, view.dims);
   std::copy_n(tensor->strides().begin(), view.rank, view.strides);
+  tensor->facts = facts_of(view);
   return std::shared_ptr<const Tensor>(std::move(tensor));
 }
 
 bool exchange_tensor(const aclTensor* tensor, const std::shared_ptr<const Tensor>& old,
                      const std::shared_ptr<const Tensor>& updated) {
-  bool exchanged = false;
-  TensorTable::instance().with(tensor, [&](std::shared_ptr<const Tensor>& object) {
-    exchanged = object == old;
-    if (exchanged) object = updated;
-  });
-  return exchanged;
+  return TensorTable::instance().exchange(tensor, old, updated);
 }
 
 }  // namespace openaclnn

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
@@ -15,17 +18,68 @@
 
 namespace openaclnn {
 
+// The part of a tensor that operators see.
+struct TensorDescription {
+  ViewFacts facts;  // of `view`
+  aclFormat format = ACL_FORMAT_UNDEFINED;
+  uint32_t rank = 0;  // at most kMaxDescriptorRank
+  // Dims beyond kMaxRank are cut off: operators reject such tensors by their rank.
+  TensorView view;
+};
+
+// A description that threads copy while another thread may replace it: a sequence lock. Calls with lists read
+// thousands of descriptions, and each lock took as long as the copy.
+//
+// A reader copies the words between two reads of `stamp_`. If the stamps differ, or if the description is not
+// readable, it must ask again under the lock of the table, which also guards all writes.
+class alignas(64) PublishedTensor {
+ public:
+  void publish(uint64_t generation, const TensorDescription& description);
+  void withdraw() {
+    stamp_.store(stamp_.load(std::memory_order_relaxed) & ~kReadable, std::memory_order_release);
+  }
+
+  // Returns false, with any values in `copy`, if the description of this generation cannot be read now. Leaves
+  // dims and strides beyond the rank as they are.
+  bool copy_to(uint64_t generation, TensorDescription& copy) const {
+    const uint64_t before = stamp_.load(std::memory_order_acquire);
+    if ((before & (kReadable | kGeneration)) != (kReadable | generation)) return false;
+    auto* const header = reinterpret_cast<std::byte*>(&copy);
+#pragma GCC unroll 8
+    for (size_t k = 0; k < kHeaderWords; ++k) {
+      const uint64_t word = words_[k].load(std::memory_order_acquire);
+      std::memcpy(header + k * sizeof word, &word, sizeof word);
+    }
+    const auto rank = static_cast<size_t>(copy.view.rank);
+    for (size_t k = 0; k < rank; ++k) {
+      copy.view.dims[k] = static_cast<int64_t>(words_[kHeaderWords + k].load(std::memory_order_acquire));
+      copy.view.strides[k] =
+          static_cast<int64_t>(words_[kHeaderWords + rank + k].load(std::memory_order_acquire));
+    }
+    return stamp_.load(std::memory_order_relaxed) == before;
+  }
+
+ private:
+  // A stamp consists of the generation of the handle, a flag, and the number of changes so far.
+  static constexpr uint64_t kGeneration = (uint64_t{1} << 28) - 1;
+  static constexpr uint64_t kReadable = uint64_t{1} << 28;
+  static constexpr uint64_t kChange = uint64_t{1} << 29;
+
+  // The words before the dims. Then follow the dims and the strides, without gaps: up to rank 3 everything is
+  // in two cache lines.
+  static constexpr size_t kHeaderWords =
+      (offsetof(TensorDescription, view) + offsetof(TensorView, dims)) / sizeof(uint64_t);
+
+  std::atomic<uint64_t> stamp_{0};
+  std::array<std::atomic<uint64_t>, kHeaderWords + 2 * kMaxRank> words_ = {};
+};
+
 // A descriptor as the caller passed it; phase 1 validates it. Immutable: an update replaces the whole
 // descriptor, so that earlier lookups keep a consistent one.
-struct Tensor {
-  // The elements as operators see them. Dims beyond kMaxRank are cut off: operators reject such tensors by
-  // their rank.
-  TensorView view;
-  aclFormat format = ACL_FORMAT_UNDEFINED;
+struct Tensor : TensorDescription {
   // All dims, the same number of strides, and the storage dims in one block: calls with lists create
   // thousands of descriptors.
   RecycledVector<int64_t> numbers;
-  size_t rank = 0;
 
   std::span<const int64_t> dims() const { return {numbers.data(), rank}; }
   // The strides as passed, or contiguous ones.
@@ -45,6 +99,9 @@ using Array = std::vector<T>;
 struct HandleList {
   std::vector<const void*> elements;
 };
+
+template <>
+struct Published<const Tensor> : PublishedTensor {};
 
 using TensorTable = HandleTable<const Tensor, HandleKind::tensor>;
 using ScalarTable = HandleTable<const Scalar, HandleKind::scalar>;

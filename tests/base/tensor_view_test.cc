@@ -79,6 +79,34 @@ TEST(TensorView, ByteRangeIsThatOfTheElements) {
   }
 }
 
+TEST(TensorView, FactsAreThoseOfTheView) {
+  SCOPED_TRACE(openaclnn_test::seed_text());
+  Random random(openaclnn_test::test_seed() + 3);
+  int row_major = 0, dense = 0, overlapping = 0;
+  for (int round = 0; round < 5000; ++round) {
+    const TensorView view = random_view(random);
+    const ViewFacts facts = facts_of(view);
+    ASSERT_TRUE(facts.fits);
+    ASSERT_EQ(facts.is_empty, view.is_empty());
+    ASSERT_EQ(facts.data_bytes, 2 * view.numel());
+    ASSERT_EQ(facts.bytes.begin, byte_range(view).begin);
+    ASSERT_EQ(facts.bytes.end, byte_range(view).end);
+    if (facts.is_empty) continue;
+    ASSERT_EQ(facts.is_dense, is_dense(view)) << "round " << round;
+    ASSERT_EQ(facts.may_overlap_itself, may_overlap_itself(view)) << "round " << round;
+    std::vector<int64_t> all = elements(view);
+    bool ascends = true;
+    for (size_t i = 1; i < all.size(); ++i) ascends = ascends && all[i] == all[i - 1] + 1;
+    ASSERT_EQ(facts.is_row_major, ascends) << "round " << round;
+    row_major += facts.is_row_major ? 1 : 0;
+    dense += facts.is_dense ? 1 : 0;
+    overlapping += facts.may_overlap_itself ? 1 : 0;
+  }
+  EXPECT_GT(row_major, 500);
+  EXPECT_GT(dense, row_major);
+  EXPECT_GT(overlapping, 500);
+}
+
 // The rule is sufficient, not exact: accepted views have distinct elements; dense views are accepted.
 TEST(TensorView, SelfOverlapRule) {
   SCOPED_TRACE(openaclnn_test::seed_text());
@@ -147,6 +175,16 @@ TEST(TensorView, ExtentsBeyond64BitsAreErrors) {
   EXPECT_FALSE(check_extent("x", make_view({2}, {INT64_MIN})).ok());
   EXPECT_FALSE(check_extent("x", make_view({1}, {1}, INT64_MAX)).ok());
   EXPECT_FALSE(check_extent("x", make_view({2, 2}, {-(kHuge / 2), kHuge / 2})).ok()) << "lowest to highest";
+  EXPECT_FALSE(facts_of(make_view({2}, {INT64_MAX})).fits);
+  EXPECT_FALSE(facts_of(make_view({2, -3}, {1, 1})).fits);
+  const ViewFacts empty = facts_of(make_view({0, kHuge, kHuge}, {0, kHuge, 1}));
+  EXPECT_TRUE(empty.fits && empty.is_empty);
+  const ViewFacts none, of_default = facts_of(TensorView());
+  EXPECT_TRUE(none.fits && of_default.fits);
+  EXPECT_TRUE(none.is_row_major && of_default.is_row_major && none.is_dense && of_default.is_dense);
+  EXPECT_FALSE(none.is_empty || of_default.is_empty);
+  EXPECT_EQ(none.data_bytes, of_default.data_bytes);
+  EXPECT_EQ(none.bytes.end, of_default.bytes.end);
   const Status negative = check_extent("grad", make_view({2, -3}, {1, 1}));
   EXPECT_EQ(negative.code(), 161002);
   EXPECT_NE(negative.sentence().find("grad has shape [2, -3]"), std::string::npos) << negative.sentence();

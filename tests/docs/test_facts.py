@@ -166,7 +166,7 @@ class Facts(unittest.TestCase):
         self.assertEqual(missing_examples("a.md", f"<!-- not run: why -->\n{python}\n{main}"), {"python"})
 
     def test_pages_of_operators_list_the_formats(self):
-        plain = re.search(r"kPlain\[\] = \{(.*?)\}", (ROOT / "src/ops/require.cc").read_text(), re.S)[1]
+        plain = re.search(r"kPlain\[\] = \{(.*?)\}", (ROOT / "src/ops/require.h").read_text(), re.S)[1]
         accepted = re.findall(r"ACL_FORMAT_(\w+)", plain)
         declared = re.search(r"ACL_FORMAT_UNDEFINED = -1.*?\}", (ROOT / "include/acl/acl_base_rt.h").read_text(), re.S)[0]
         refused = [name for name in re.findall(r"\bACL_(?:FORMAT_)?(\w+) = ", declared) if name not in accepted]

@@ -14,7 +14,7 @@ inline openaclnn::Argument argument(const char* name, aclDataType dtype,
   openaclnn::Argument made;
   made.name = name;
   made.is_given = true;
-  made.rank = dims.size();
+  made.rank = static_cast<uint32_t>(dims.size());
   made.view.dtype = dtype;
   made.view.rank = static_cast<int>(dims.size());
   int64_t stride = 1;
@@ -23,6 +23,7 @@ inline openaclnn::Argument argument(const char* name, aclDataType dtype,
     made.view.strides[k] = stride;
     stride *= dims[k];
   }
+  made.facts = openaclnn::facts_of(made.view);
   return made;
 }
 

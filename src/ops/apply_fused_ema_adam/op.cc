@@ -63,22 +63,21 @@ Result<Call> plan(const EmaAdamArgs& args, const PlanContext&) {
   for (const Argument* state : {&args.var, &args.m, &args.v, &args.s})
     call.add(parameter(*state, Role::reference));
   // For any shape, step is one number: the 8 bytes at data + offset * 8.
-  Parameter step = parameter(args.step, Role::input);
-  step.view.rank = 0;
+  Parameter step = number_parameter(args.step);
   step.is_accessed = args.attributes.bias_correction && !call.nothing_to_do;
   call.add(step);
 
-  EmaAdamPlan plan = {};
-  plan.attributes = args.attributes;
-  plan.dtype = args.grad.dtype();
-  plan.numel = args.grad.view.numel();
+  const auto plan = make_recycled<EmaAdamPlan>();
+  plan->attributes = args.attributes;
+  plan->dtype = args.grad.dtype();
+  plan->numel = args.grad.view.numel();
   if (!call.nothing_to_do) {
-    plan.nest = memory_order_nest<kEmaStep>(
+    plan->nest = memory_order_nest<kEmaStep>(
         {&args.grad.view, &args.var.view, &args.m.view, &args.v.view, &args.s.view}, kEmaVar);
   }
   for (int k = 0; k < kEmaParameters; ++k)
-    plan.offsets[k] = call.parameters[static_cast<size_t>(k)].view.offset;
-  call.plan = share_plan(plan);
+    plan->offsets[k] = call.parameters[static_cast<size_t>(k)].view.offset;
+  call.plan = plan;
   return call;
 }
 

@@ -43,6 +43,17 @@ Status look_up(const EmaAdamListArgs& args, size_t n, const Names& names, Index&
   }
   return {};
 }
+
+// Starts loading the descriptions of an index that is looked up soon. Thousands of them don't stay in the caches
+// between two steps.
+void prefetch(const EmaAdamListArgs& args, size_t n) {
+  if (n >= args.length()) return;
+  for (const auto& list : args.lists) {
+    if (list != nullptr) TensorTable::instance().prefetch(list->elements[n]);
+  }
+}
+constexpr size_t kIndicesAhead = 2;  // 4 and 8 take as long
+
 Status check_numbers_found(const EmaAdamListArgs& args) { return args.tensors_found; }
 
 Status look_up(const char* name, const aclTensorList* handle, std::shared_ptr<const HandleList>& list) {
@@ -184,16 +195,6 @@ Status first_failure(const EmaAdamListArgs& args, size_t wrong) {
 
 // ---- The plan ----
 
-// Returns true for the strides that a NULL strides pointer means. Strides of dims of size 1 do not matter.
-bool is_row_major(const TensorView& view) {
-  int64_t expected = 1;
-  for (int k = view.rank - 1; k >= 0; --k) {
-    if (view.dims[k] != 1 && view.strides[k] != expected) return false;
-    expected *= view.dims[k];
-  }
-  return true;
-}
-
 class Planner {
  public:
   explicit Planner(const EmaAdamListArgs& args) : args_(args) {
@@ -207,11 +208,13 @@ class Planner {
 
   // Requires that the index has passed its checks.
   void add(size_t n, const Index& index) {
-    for (size_t k = 0; k < index.count; ++k) call_.elements.set(k * args_.length() + n, index[k].view);
+    for (size_t k = 0; k < index.count; ++k) {
+      call_.elements.set(k * args_.length() + n, index[k].view, index[k].facts);
+    }
     for (size_t k = 0; k < index.count; ++k) {
       if (!is_float_type(index[k].dtype())) has_kernels_ = require_kernel_for(index[k], kFloatTypes);
     }
-    if (index[kEmaListGrad].view.is_empty()) return;
+    if (index[kEmaListGrad].facts.is_empty) return;
     std::array<const TensorView*, kEmaLists> views;
     for (size_t k = 0; k < kEmaLists; ++k) views[k] = &index[k < index.count ? k : size_t{kEmaListVar}].view;
 
@@ -227,7 +230,7 @@ class Planner {
       const int accesses = k == kEmaListGrad || k == kEmaListCopy ? 1 : 2;
       if (k < index.count) element_traffic += accesses * views[k]->element_bytes();
     }
-    if (!std::ranges::all_of(views, [](const TensorView* view) { return is_row_major(*view); })) {
+    if (!std::ranges::all_of(index.all(), [](const Argument& tensor) { return tensor.facts.is_row_major; })) {
       const EmaAdamListNest nest = memory_order_nest<kEmaLists>(views, kEmaListVar);
       if (nest.rank > 1 || !nest.inner_is_contiguous()) {
         item.nest = static_cast<int64_t>(nests_.size());
@@ -252,7 +255,7 @@ class Planner {
       if (args_.lists[k] != nullptr) call_.add(list_parameter(k));
     }
     for (size_t k = 0; k < kEmaListTensors; ++k) {
-      plan_.parameters[k] = args_.tensors[k].is_given ? call_.add(number_parameter(k)) : kNotGiven;
+      plan_.parameters[k] = args_.tensors[k].is_given ? call_.add(number(k)) : kNotGiven;
       plan_.offsets[k] = args_.tensors[k].view.offset;
     }
     call_.work_bytes = static_cast<double>(plan_.traffic_bytes);
@@ -284,10 +287,8 @@ class Planner {
     return made;
   }
 
-  // For any shape, it is one number.
-  Parameter number_parameter(size_t which) const {
-    Parameter made = parameter(args_.tensors[which], Role::input);
-    made.view.rank = 0;
+  Parameter number(size_t which) const {
+    Parameter made = number_parameter(args_.tensors[which]);
     made.is_accessed = !items_.empty() && (which != kEmaListStep || args_.attributes.bias_correction);
     return made;
   }
@@ -313,6 +314,7 @@ Result<Call> check_and_plan(const EmaAdamListArgs& args, const PlanContext& cont
   Planner planner(args);
   Index index;
   for (size_t n = 0; n < args.length(); ++n) {
+    prefetch(args, n + kIndicesAhead);
     if (!look_up(args, n, kListNames, index).ok() || !check(index).ok()) return first_failure(args, n);
     planner.add(n, index);
   }
