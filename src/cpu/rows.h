@@ -78,10 +78,10 @@ inline int64_t slots_for(int64_t columns) {
 // The distance in bytes between what is read and what is prefetched.
 inline constexpr int64_t kBytesAhead = 4096;
 
-// The same in rows of so many columns, at least one row.
+// A distance in bytes as rows of so many columns, at least one row.
 template <class In>
-inline int64_t rows_ahead(int64_t columns) {
-  return std::max<int64_t>(kBytesAhead / (columns * static_cast<int64_t>(sizeof(In))), 1);
+inline int64_t rows_ahead(int64_t columns, int64_t bytes) {
+  return std::max<int64_t>(bytes / (columns * static_cast<int64_t>(sizeof(In))), 1);
 }
 
 // kRows consecutive rows of so many columns, and what to prefetch while reading them.
@@ -95,7 +95,7 @@ struct RowGroup {
 
   template <class RowStart>
   RowGroup(const Rows<RowStart>& rows, int64_t first, int64_t columns) : is_linear(true) {
-    const int64_t distance = rows_ahead<In>(columns);
+    const int64_t distance = rows_ahead<In>(columns, kBytesAhead);
     for (int k = 0; k < kRows; ++k) {
       const int64_t at = first + k;
       row[k] = rows.start(at);

@@ -25,11 +25,9 @@ constexpr int64_t kMostOpen = 8;
 constexpr int kWindowsTogether = 4;
 // Tokens added together, whose sums stay in registers. Memory is fastest when read in one stream, token by
 // token, and one window has few sums to load and store. With more windows these take longer than memory
-// accesses, and tokens share them. Short rows from memory are faster with few tokens (measured on Zen 4).
+// accesses, and tokens share them. The hardware does not prefetch so many rows, so the kernel does.
 constexpr int64_t kTokensTogether = 8;
-constexpr int64_t kShortRowBytes = 1024;
-template <class T>
-constexpr int64_t kShortTokensTogether = F32::kLanes == 16 && sizeof(T) == 2 ? 4 : 1;
+constexpr int64_t kBytesPrefetched = int64_t{64} << 10;
 // Pairs of vectors whose sums stay in registers: as many as fit beside those of a token.
 template <int kWindows>
 constexpr int kPairsTogether = std::max(1, (F32::kLanes == 8 ? 4 : 8) / std::max(kWindows, 2));
@@ -39,6 +37,7 @@ template <int kWindows, class T>
 struct Segment {
   const T* tokens;
   int64_t row;          // elements between tokens
+  int64_t ahead;        // elements to what is prefetched if there are several windows
   int64_t count;        // of tokens
   int64_t weight_step;  // from one token's weight to the next one's
   const float* weights[kWindows];
@@ -59,7 +58,10 @@ struct Segment {
     for (int64_t r = 0; r < count; ++r, from += row) {
       F32x2 x[kPairs];
 #pragma GCC unroll 8
-      for (int p = 0; p < kPairs; ++p) x[p] = load<F32x2>(from + p * F32x2::kLanes);
+      for (int p = 0; p < kPairs; ++p) {
+        if (kWindows > 1) fetch<F32x2>(from + ahead + p * F32x2::kLanes);
+        x[p] = load<F32x2>(from + p * F32x2::kLanes);
+      }
 #pragma GCC unroll 8
       for (int w = 0; w < kWindows; ++w) {
         const F32 weight(weights[w][r * weight_step]);
@@ -147,8 +149,8 @@ class Compression {
         overlapping_(overlapping_windows(sizes_)),
         tiles_(sizes_, std::min(overlapping_, kMostOpen)),
         reads_in_place_(in_.column == 1 && (sizes_.columns - 1) % tiles_.columns_each + 1 >= F32x2::kLanes),
-        tokens_together_(
-            tokens_together(sizes_.tokens, sizes_.heads * sizes_.columns * static_cast<int64_t>(sizeof(T)))) {
+        tokens_ahead_(std::clamp(rows_ahead<T>(sizes_.heads * sizes_.columns, kBytesPrefetched),
+                                 kTokensTogether, 2 * kTokensTogether)) {
     widen_weights(sizes_.block_size, sizes_.heads, plan_tensor<const T>(plan, io, kCompressWeight),
                   plan.weight_strides, weights_);
   }
@@ -170,11 +172,6 @@ class Compression {
   }
 
  private:
-  static int64_t tokens_together(int64_t tokens, int64_t row_bytes) {
-    const bool is_short = row_bytes <= kShortRowBytes && cpu::exceeds_caches(tokens * row_bytes);
-    return is_short ? kShortTokensTogether<T> : kTokensTogether;
-  }
-
   void sum_windows(cpu::Range windows, const Tile& tile, OpenWindows& open) const {
     const Sequence* const sequences = plan_items<Sequence>(plan_);
     while (windows.begin < windows.end) {
@@ -232,9 +229,9 @@ class Compression {
         add_gathered<kWindows>(tile, tokens.begin, window, i, open);
       return;
     }
-    const int64_t together = kWindows == 1 ? 1 : tokens_together_;
-    for (; tokens.begin < tokens.end; tokens.begin += together, i += together) {
-      const int64_t end = std::min(tokens.begin + together, tokens.end);
+    constexpr int64_t kTogether = kWindows == 1 ? 1 : kTokensTogether;
+    for (; tokens.begin < tokens.end; tokens.begin += kTogether, i += kTogether) {
+      const int64_t end = std::min(tokens.begin + kTogether, tokens.end);
       add_segment<kWindows>(tile, {tokens.begin, end}, window, i, open);
     }
   }
@@ -243,6 +240,7 @@ class Compression {
   void add_segment(const Tile& tile, cpu::Range tokens, int64_t window, int64_t i, OpenWindows& open) const {
     Segment<kWindows, T> segment;
     segment.row = in_.row;
+    segment.ahead = tokens_ahead_ * in_.row;
     segment.count = tokens.end - tokens.begin;
     segment.weight_step = sizes_.heads;
     for (int64_t h = 0; h < tile.heads; ++h) {
@@ -307,7 +305,7 @@ class Compression {
   const int64_t overlapping_;  // windows that may cover one token
   const Tiles tiles_;
   const bool reads_in_place_;
-  const int64_t tokens_together_;  // where several windows are open
+  const int64_t tokens_ahead_;  // the distance to the token that is prefetched
 };
 
 }  // namespace

@@ -25,6 +25,9 @@ namespace {
 // added to the weight's sum in double.
 constexpr int64_t kPieceColumns = 256;
 
+// The distance in bytes to the token that is prefetched.
+constexpr int64_t kTokenBytesAhead = 8192;
+
 // Windows processed together, so that the token's row is loaded once for all of them.
 constexpr int kMostTogether = 4;
 
@@ -63,8 +66,8 @@ struct TokenGradient {
     const auto load_lanes = [](const T* from) { return load<Lanes16>(from); };
     int64_t c = 0;
     for (; c + kStep <= columns; c += kStep) {
-      hwy::Prefetch(ahead + c);
-      hwy::Prefetch(ahead + c + Lanes16::kLanes);
+      fetch<Lanes16>(ahead + c);
+      fetch<Lanes16>(ahead + c + Lanes16::kLanes);
       const Lanes16 lower = add(c, load_lanes, Lanes16(), dots);
       const Lanes16 upper = add(c + Lanes16::kLanes, load_lanes, Lanes16(), dots);
       store_sums(lower, upper, out + c);
@@ -116,7 +119,7 @@ class CompressGradient {
         weights_(workspace_part<float>(io, plan.weights)),
         weight_sums_(workspace_part<double>(io, plan.weight_sums)) {
     const int64_t row_bytes = plan.sizes.heads * plan.sizes.columns * static_cast<int64_t>(sizeof(T));
-    tokens_ahead_ = rows_ahead<T>(plan.sizes.heads * plan.sizes.columns);
+    tokens_ahead_ = rows_ahead<T>(plan.sizes.heads * plan.sizes.columns, kTokenBytesAhead);
     is_dense_ = in_.column == 1 && up_.column == 1 && down_.column == 1;
     streams_ = down_.column == 1 && is_line(input_grad_) && is_line_stride(down_.row) &&
                is_line_stride(down_.head) && is_line_stride(plan.sizes.columns) &&

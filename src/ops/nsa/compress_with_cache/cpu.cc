@@ -206,7 +206,7 @@ class Compression {
     const bool narrow = tile.heads * tile.columns * static_cast<int64_t>(sizeof(T)) < kNarrowBytes;
     Walk tokens(plan_, jobs_, pages_, jobs);
     Walk ahead(plan_, jobs_, pages_, jobs);
-    for (int64_t k = rows_ahead<T>(tile.heads * tile.columns); k > 0; --k) ahead.next();
+    for (int64_t k = rows_ahead<T>(tile.heads * tile.columns, kBytesAhead); k > 0; --k) ahead.next();
     const auto add_terms = [&](float* term_block, int64_t begin, int64_t end) {
       int64_t i = begin;
       const auto add = [&]<int kTokens>() {
