@@ -16,6 +16,7 @@
 #include "base/checked.h"
 #include "base/sum_order.h"
 #include "cpu/pairs.h"
+#include "cpu/prefetch.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
@@ -84,32 +85,38 @@ inline int64_t rows_ahead(int64_t columns, int64_t bytes) {
   return std::max<int64_t>(bytes / (columns * static_cast<int64_t>(sizeof(In))), 1);
 }
 
-// kRows consecutive rows of so many columns, and what to prefetch while reading them.
+// kRows consecutive rows of so many columns, and the rows to prefetch while reading them (cpu/prefetch.h).
 template <int kRows, class In>
 struct RowGroup {
   const In* row[kRows];
-  const In* ahead[kRows];
+  const In* near[kRows];
+  const In* far[kRows];
   // Whether each row begins where the previous one ends. The hardware prefetches such rows itself, and helped
   // too much it becomes slower: prefetching every line, or into L1, cost up to half of the speed (Zen 4).
   bool is_linear;
 
   template <class RowStart>
   RowGroup(const Rows<RowStart>& rows, int64_t first, int64_t columns) : is_linear(true) {
-    const int64_t distance = rows_ahead<In>(columns, kBytesAhead);
+    const int64_t row_bytes = columns * static_cast<int64_t>(sizeof(In));
+    const int64_t near_rows = rows_before(kNearBytes, row_bytes),
+                  far_rows = rows_before(kFarBytes, row_bytes);
     for (int k = 0; k < kRows; ++k) {
       const int64_t at = first + k;
       row[k] = rows.start(at);
-      ahead[k] = rows.start(std::min(at + distance, rows.known - 1));
+      near[k] = rows.start(std::min(at + near_rows, rows.known - 1));
+      far[k] = rows.start(std::min(at + far_rows, rows.known - 1));
       is_linear = is_linear && (at + 1 >= rows.known || rows.start(at + 1) == row[k] + columns);
     }
   }
 
-  template <bool kIsLinear, class V>
+  // kInCaches: whether the rows are probably in the caches, where fetches into L1 cost more than they save.
+  template <bool kIsLinear, bool kInCaches = false, class V>
   HWY_INLINE V add_to(V sum, int64_t column) const {
 #pragma GCC unroll 8
     for (int k = 0; k < kRows; ++k) {
       if (!kIsLinear) {
-        fetch<V>(ahead[k] + column);
+        fetch<V>(far[k] + column);
+        if (!kInCaches) fetch_near<V>(near[k] + column);
       } else if (kRows == 1) {
         fetch<V>(row[k] + column + kBytesAhead / static_cast<int64_t>(sizeof(In)), 2 * kLineBytes);
       }
@@ -204,7 +211,7 @@ inline void sum_few_rows(const Rows<RowStart>& rows, int64_t columns, const SumT
   const RowGroup<kRows, In> group(rows, 0, columns);
   with_streaming<In>(target, columns, [&](auto streams) {
     for_each_pair(columns, [&](int64_t, int64_t column) {
-      write_pair<In, streams()>(target, group.template add_to<false>(F32x2(), column), column);
+      write_pair<In, streams()>(target, group.template add_to<false, !streams()>(F32x2(), column), column);
     });
   });
 }
@@ -223,8 +230,9 @@ inline void sum_rows(const Rows<RowStart>& rows, int64_t columns, RowAccumulator
   // Narrow rows are processed in groups, which saves loads and stores of accumulators. Wide rows are
   // processed one by one, because memory is fastest when read in one stream.
   constexpr int kTogether = 4;
-  constexpr int64_t kNarrowBytes = 512;
-  const bool narrow = columns * static_cast<int64_t>(sizeof(In)) < kNarrowBytes;
+  const bool is_linear = RowGroup<1, In>(rows, 0, columns).is_linear;
+  const int64_t narrow_bytes = is_linear ? 512 : 1024;
+  const bool narrow = columns * static_cast<int64_t>(sizeof(In)) < narrow_bytes;
   const auto add_term_block = [&](float* block, int64_t begin, int64_t end) {
     int64_t k = begin;
     for (; narrow && k + kTogether <= end; k += kTogether)

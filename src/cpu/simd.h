@@ -190,7 +190,7 @@ HWY_INLINE void store_first(const V& value, Storage* to, int64_t count) {
   copy_out(buffer, to, count);
 }
 
-// ---- prefetches into L2; the hardware brings lines from there to L1 in time ----
+// ---- prefetches into L2, from where the hardware brings the lines of linear reads to L1 in time ----
 
 inline constexpr int64_t kLineBytes = 64;
 
@@ -202,6 +202,15 @@ HWY_INLINE void fetch(const Storage* from, int64_t step = kLineBytes) {
 #pragma GCC unroll 16
   for (int64_t i = 0; i < V::kLanes * static_cast<int64_t>(sizeof(Storage)); i += step)
     __builtin_prefetch(bytes + i, 0, kIntoL2);
+}
+
+// Prefetches the lines of V::kLanes elements into L1.
+template <class V = F32, class Storage>
+HWY_INLINE void fetch_near(const Storage* from) {
+  const auto* const bytes = reinterpret_cast<const char*>(from);
+#pragma GCC unroll 16
+  for (int64_t i = 0; i < V::kLanes * static_cast<int64_t>(sizeof(Storage)); i += kLineBytes)
+    hwy::Prefetch(bytes + i);
 }
 
 }  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

@@ -7,6 +7,7 @@
 #include "cpu/caches.h"
 #include "cpu/fault_counter.h"
 #include "cpu/loops.h"
+#include "cpu/prefetch.h"
 #include "cpu/zeros.h"
 #include "ops/embedding/plan.h"
 #include "ops/kernels.h"
@@ -28,17 +29,27 @@ void copy_elements(char* to, int64_t to_stride, const char* from, int64_t from_s
   }
 }
 
-// Copies bytes with non-temporal stores and prefetches as many from `ahead`. `to` is the start of a cache
-// line and `bytes` a multiple of lines.
-void stream_bytes(char* to, const char* from, const char* ahead, int64_t bytes) {
+// The rows of the table that one position needs: its own, and two of later positions, which may be
+// prefetched. nullptr: there is no such row.
+struct SourceRows {
+  const char *row, *near, *far;
+};
+
+// Copies bytes with non-temporal stores. `to` is the start of a cache line and `bytes` a multiple of lines.
+void stream_bytes(char* to, const SourceRows& from, int64_t bytes) {
   constexpr int64_t kLine = 64;
   const hn::ScalableTag<uint64_t> tag;
   constexpr int64_t kStep =
       static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<uint64_t>()) * sizeof(uint64_t));
+  const char* const row = from.row;  // a local copy: the stores may alias `from`
+  const char* const near = from.near != nullptr ? from.near : row;
+  const char* const far = from.far != nullptr ? from.far : row;
+#pragma GCC unroll 4
   for (int64_t line = 0; line < bytes; line += kLine) {
-    hwy::Prefetch(ahead + line);
+    fetch(far + line);
+    fetch_near(near + line);
     for (int64_t i = line; i < line + kLine; i += kStep) {
-      hn::Stream(hn::LoadU(tag, reinterpret_cast<const uint64_t*>(from + i)), tag,
+      hn::Stream(hn::LoadU(tag, reinterpret_cast<const uint64_t*>(row + i)), tag,
                  reinterpret_cast<uint64_t*>(to + i));
     }
   }
@@ -50,12 +61,13 @@ struct RowCopy {
   bool is_dense;  // whether columns are contiguous in both tensors
   bool streams;
 
-  // `from` nullptr: zeros. `ahead`: a later source, which may be prefetched.
-  void operator()(char* to, const char* from, const char* ahead, int64_t count) const {
+  // Writes zeros if there is no row.
+  void operator()(char* to, const SourceRows& rows, int64_t count) const {
+    const char* const from = rows.row;
     const int64_t bytes = count * plan.element_bytes;
     if (is_dense && from == nullptr) return write_zero_bytes(to, bytes, streams);
     if (is_dense && streams && is_line(reinterpret_cast<uintptr_t>(to)) && bytes % kLine == 0)
-      return stream_bytes(to, from, ahead != nullptr ? ahead : from, bytes);
+      return stream_bytes(to, rows, bytes);
     if (is_dense) return static_cast<void>(std::memcpy(to, from, static_cast<size_t>(bytes)));
     const auto copy = [&]<int64_t kBytes>() {
       copy_elements<kBytes>(to, plan.out_column_stride, from, plan.weight_column_stride, count);
@@ -77,25 +89,40 @@ bool in_table(const EmbeddingPlan& plan, int64_t row) {
   return static_cast<uint64_t>(row) < static_cast<uint64_t>(plan.table_rows);
 }
 
-// Calls visit(position, index, offset of the output row, index `distance` positions later) for the positions
-// of the range, in order.
+// Calls visit(position, index, offset of the output row) for the positions of the range, in order.
 template <class Index, class Visit>
-void for_each_index(const EmbeddingPlan& plan, const Index* indices, cpu::Range range, int64_t distance,
-                    const Visit& visit) {
+void for_each_index(const EmbeddingPlan& plan, const Index* indices, cpu::Range range, const Visit& visit) {
   if (range.begin >= range.end) return;
   RunCursor<2> cursor(plan.nest, range.begin);
-  int64_t later_position = std::min(range.begin + distance, range.end - 1);
-  RunCursor<2> later(plan.nest, later_position);
   for (int64_t position = range.begin; position < range.end; ++position) {
-    visit(position, static_cast<int64_t>(indices[cursor.offset(0)]), cursor.offset(1),
-          static_cast<int64_t>(indices[later.offset(0)]));
+    visit(position, static_cast<int64_t>(indices[cursor.offset(0)]), cursor.offset(1));
     cursor.advance(1);
-    if (later_position + 1 < range.end) {
-      later.advance(1);
-      ++later_position;
-    }
   }
 }
+
+// Reads the indices of a non-empty range from its position `distance` on. Repeats the last one.
+template <class Index>
+class LaterIndices {
+ public:
+  LaterIndices(const EmbeddingPlan& plan, const Index* indices, cpu::Range range, int64_t distance)
+      : indices_(indices),
+        left_(std::max<int64_t>(range.end - range.begin - 1 - distance, 0)),
+        cursor_(plan.nest, std::min(range.begin + distance, range.end - 1)) {}
+
+  int64_t next() {
+    const int64_t index = static_cast<int64_t>(indices_[cursor_.offset(0)]);
+    if (left_ > 0) {
+      cursor_.advance(1);
+      --left_;
+    }
+    return index;
+  }
+
+ private:
+  const Index* const indices_;
+  int64_t left_;  // positions after that of the cursor
+  RunCursor<2> cursor_;
+};
 
 template <class Index>
 Fault look_up(const EmbeddingPlan& plan, const TaskIo& io) {
@@ -119,8 +146,8 @@ Fault look_up(const EmbeddingPlan& plan, const TaskIo& io) {
   if (io.check == CheckMode::strict) {
     const int64_t chunks = cpu::chunks_for(plan.positions * static_cast<int64_t>(sizeof(Index)));
     cpu::parallel_for(chunks, [&](int64_t chunk) {
-      for_each_index(plan, indices, cpu::chunk_range(plan.positions, chunks, chunk, 1024), 0,
-                     [&](int64_t position, int64_t row, int64_t, int64_t) {
+      for_each_index(plan, indices, cpu::chunk_range(plan.positions, chunks, chunk, 1024),
+                     [&](int64_t position, int64_t row, int64_t) {
                        if (!in_table(plan, row)) scan.add(position);
                      });
     });
@@ -136,21 +163,28 @@ Fault look_up(const EmbeddingPlan& plan, const TaskIo& io) {
   cpu::parallel_for(row_chunks * column_chunks, [&](int64_t chunk) {
     const cpu::Range rows = cpu::chunk_range(plan.positions, row_chunks, chunk / column_chunks, 1);
     const cpu::Range columns = cpu::chunk_range(plan.columns, column_chunks, chunk % column_chunks, 64);
-    if (columns.begin == columns.end) return;
+    if (rows.begin >= rows.end || columns.begin >= columns.end) return;
     const auto row_start = [&](int64_t row) -> const char* {
       if (!in_table(plan, row)) return nullptr;
       const int64_t offset = row * plan.weight_row_stride + columns.begin * plan.weight_column_stride;
       return weight + offset * plan.element_bytes;
     };
-    const auto visit = [&](int64_t position, int64_t row, int64_t out_offset, int64_t later_row) {
-      const char* const from = row_start(row);
-      if (from == nullptr && columns.begin == 0) scan.add(position);
+    const auto copy = [&](int64_t position, const SourceRows& from, int64_t out_offset) {
+      if (from.row == nullptr && columns.begin == 0) scan.add(position);
       char* const to = out + (out_offset + columns.begin * plan.out_column_stride) * plan.element_bytes;
-      copy_row(to, from, row_start(later_row), columns.end - columns.begin);
+      copy_row(to, from, columns.end - columns.begin);
     };
-    constexpr int64_t kBytesAhead = 8192;
+    if (!copy_row.streams) {
+      return for_each_index(plan, indices, rows, [&](int64_t position, int64_t row, int64_t out_offset) {
+        copy(position, {row_start(row), nullptr, nullptr}, out_offset);
+      });
+    }
     const int64_t row_bytes = (columns.end - columns.begin) * plan.element_bytes;
-    for_each_index(plan, indices, rows, std::max<int64_t>(kBytesAhead / row_bytes, 1), visit);
+    LaterIndices<Index> near(plan, indices, rows, rows_before(kNearBytes, row_bytes));
+    LaterIndices<Index> far(plan, indices, rows, rows_before(kFarBytes, row_bytes));
+    for_each_index(plan, indices, rows, [&](int64_t position, int64_t row, int64_t out_offset) {
+      copy(position, {row_start(row), row_start(near.next()), row_start(far.next())}, out_offset);
+    });
     hwy::FlushStream();
   });
   return fault(kRowsSetToZero);

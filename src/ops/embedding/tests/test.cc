@@ -85,6 +85,25 @@ TEST(EmbeddingValues, ManyPositions) {
   }
 }
 
+// Results beyond the caches bypass them, and rows of later positions are prefetched: also behind the last
+// position, and behind indices that name no row.
+TEST(EmbeddingValues, RowsBeyondTheCaches) {
+  SCOPED_TRACE(seed_text());
+  Random random(test_seed());
+  constexpr int64_t kElements =
+      (int64_t{33} << 20) / 16;  // more than half of any cache that is taken into account
+  for (const int64_t columns : {4, 128, 3000}) {
+    const int64_t positions = kElements / columns + 1;
+    EmbeddingCall call(ACL_COMPLEX128, ACL_INT64, 300, columns, {positions});
+    call.fill(random);
+    ASSERT_TRUE(call.run_and_compare()) << columns << " columns";
+    call.set_index(0, -1);
+    for (int64_t k = 0; k < 9; ++k) call.set_index(positions / 2 + k, 300 + k);
+    call.set_index(positions - 1, INT64_MAX);
+    ASSERT_TRUE(call.run_and_compare()) << columns << " columns, some indices wrong";
+  }
+}
+
 TEST(EmbeddingValues, EverySixteenBitPatternIsCopied) {
   Random random(test_seed());
   for (const aclDataType dtype : {ACL_FLOAT16, ACL_BF16, ACL_INT16}) {
