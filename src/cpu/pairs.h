@@ -33,7 +33,16 @@ HWY_INLINE F32x2 multiply_add(F32 x, const F32x2& y, const F32x2& sum) {
 HWY_INLINE F32x2 canonical(const F32x2& x) { return {canonical(x.a), canonical(x.b)}; }
 
 HWY_INLINE bool has_nan(const F32x2& x) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  // One instruction compares both. Highway tests each vector.
+#if HWY_TARGET == HWY_AVX3
+  return _mm512_cmp_ps_mask(x.a.raw.raw, x.b.raw.raw, _CMP_UNORD_Q) != 0;
+#else
+  return _mm256_movemask_ps(_mm256_cmp_ps(x.a.raw.raw, x.b.raw.raw, _CMP_UNORD_Q)) != 0;
+#endif
+#else
   return !hn::AllFalse(F32::Tag(), hn::Or(hn::IsNaN(x.a.raw), hn::IsNaN(x.b.raw)));
+#endif
 }
 
 // Whether loads of one type and stores of another preserve the order of elements.
@@ -74,10 +83,17 @@ HWY_INLINE hn::Vec<U32Tag> bfloat16_words(const F32x2& value) {
   const auto odd = hn::BitCast(u32, value.b.raw);
   const auto upper = hn::OddEven(hn::BitCast(u16, odd), hn::BitCast(u16, hn::ShiftRight<16>(even)));
   const auto lower = hn::OddEven(hn::BitCast(u16, hn::ShiftLeft<16>(odd)), hn::BitCast(u16, even));
+#if HWY_TARGET == HWY_AVX3
+  // Setting the lowest bit of a lower half changes the comparison only for a tie.
+  const auto with_parity = hn::OrAnd(lower, upper, hn::Set(u16, 1));
+  const auto exceeds_half = hn::Gt(with_parity, hn::Set(u16, 0x8000));
+  return hn::BitCast(u32, hn::IfThenElse(exceeds_half, hn::Add(upper, hn::Set(u16, 1)), upper));
+#else
   const auto parity = hn::And(upper, hn::Set(u16, 1));
   // (lower + 0x7FFF + parity) >> 16
   const auto carry = hn::ShiftRight<15>(hn::AverageRound(lower, hn::Add(parity, hn::Set(u16, 0x7FFE))));
   return hn::BitCast(u32, hn::Add(upper, carry));
+#endif
 }
 #endif
 

@@ -32,19 +32,31 @@ OPENACLNN_INLINE EmaAdamCoefficients ema_adam_coefficients(const EmaAdamAttribut
   return c;
 }
 
-// The first half: computes the new moments and the direction of the step.
+// The quotient of the numerator, and of the root plus eps, is the direction of the step.
 template <class V>
-OPENACLNN_INLINE V adam_direction(const EmaAdamCoefficients& c, V g, V var, V& m, V& v) {
+struct AdamTerms {
+  V numerator;
+  V root;
+};
+
+// The first part: computes the new moments.
+template <class V>
+OPENACLNN_INLINE AdamTerms<V> adam_moments(const EmaAdamCoefficients& c, V g, V var, V& m, V& v) {
   if (!c.decoupled)
     g = V(c.weight_decay) * var + g;  // mode 0, L2: decay is added to the gradient, even if it is 0 (0 * inf)
   m = V(c.one_minus_beta1) * g + V(c.beta1) * m;
   v = (g * g) * V(c.one_minus_beta2) + V(c.beta2) * v;
   using std::sqrt;  // for float; vectors define their own
-  const V denominator = sqrt(v * V(c.v_scale)) + V(c.eps);
-  return (m * V(c.m_scale)) / denominator;
+  return {m * V(c.m_scale), sqrt(v * V(c.v_scale))};
 }
 
-// The second half: takes the step and updates the average.
+// The second part: computes the direction of the step.
+template <class V>
+OPENACLNN_INLINE V adam_direction(const EmaAdamCoefficients& c, const AdamTerms<V>& terms) {
+  return terms.numerator / (terms.root + V(c.eps));
+}
+
+// The third part: takes the step and updates the average.
 template <class V>
 OPENACLNN_INLINE void ema_step(const EmaAdamCoefficients& c, V direction, V& var, V& s) {
   if (c.decoupled) direction = direction + V(c.weight_decay) * var;  // mode 1, AdamW: decay is added here

@@ -16,7 +16,7 @@ struct EmaAdamElements {
   __device__ __forceinline__ void update(const EmaAdamCoefficients& c) {
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
-      const float direction = adam_direction(c, grad[k], var[k], m[k], v[k]);
+      const float direction = adam_direction(c, adam_moments(c, grad[k], var[k], m[k], v[k]));
       ema_step(c, direction, var[k], s[k]);
     }
   }

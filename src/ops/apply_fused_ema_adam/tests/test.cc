@@ -1,6 +1,7 @@
 // ApplyFusedEmaAdam: values. Test vectors, error bounds, and the prescribed bits for any data, attribute and step.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -284,6 +285,24 @@ TEST(EmaAdamBits, FollowIeeeForEveryAttributeValue) {
         call.fill_anything(random);
         ASSERT_TRUE(call.run_and_compare(attributes)) << "an attribute is " << value;
       }
+    }
+  }
+}
+
+// Rounding such a NaN to BF16 like a number would give -0.
+TEST(EmaAdamBits, AreOfTheCanonicalNanForAttributesThatAreAnyNan) {
+  const auto nan = std::bit_cast<double>(0x7FFFFFFFFFFFFFFFu);
+  double EmaAttributes::*const members[] = {&EmaAttributes::lr,    &EmaAttributes::ema_decay,
+                                            &EmaAttributes::beta1, &EmaAttributes::beta2,
+                                            &EmaAttributes::eps,   &EmaAttributes::weight_decay};
+  Random random(test_seed());
+  for (const aclDataType dtype : kFloatDtypes) {
+    for (double EmaAttributes::*const member : members) {
+      EmaAttributes attributes = {.mode = 0, .weight_decay = 0.1};
+      attributes.*member = nan;
+      EmaCall call(dtype, {700}, 5);
+      call.fill_ordinary(random);
+      ASSERT_TRUE(call.run_and_compare(attributes)) << "dtype " << dtype;
     }
   }
 }
