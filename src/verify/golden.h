@@ -1,0 +1,48 @@
+// Goldens: the exact results of a call, and how far a correct implementation may be from them. Every room
+// computes its own in verify/golden.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "verify/array.h"
+#include "verify/case.h"
+
+namespace openaclnn_verify {
+
+// One call with its data. `tensors`: those that were given, in the order of the signature, with lists
+// expanded. Inputs and updated tensors have their values before the call, outputs only dtype and dims.
+struct GoldenCall {
+  RecordedCall arguments;
+  std::vector<Array> tensors;
+  int threads = 0;  // 0: one per CPU that the process may use
+};
+
+// One result. Element i of a correct implementation is within ulp / 2 + bound[i] of exact[i], where ulp is the
+// distance of neighbouring numbers of `dtype` around the implementation's own result.
+struct GoldenOutput {
+  std::string parameter;  // "weightGradOut"
+  size_t list_index = 0;  // in a list of tensors
+  aclDataType dtype = ACL_DT_UNDEFINED;
+  Shape dims;
+  // The mathematical result to about 2^-52 of its size, in row-major order. NaN and infinities are those that
+  // the formula gives.
+  std::vector<double> exact;
+  // c * 2^-24 * (sum of the magnitudes of the terms). NaN: no guarantee covers the element, for example because
+  // its exact value is beyond the range of the dtype.
+  std::vector<double> bound;
+  // The prescribed bytes of operators that only copy. Real dtypes also have `exact`, and a bound of 0.
+  std::vector<std::byte> copied;
+};
+
+struct Golden {
+  std::vector<GoldenOutput> outputs;
+};
+
+#define OPENACLNN_OPERATOR(folder, name) Golden golden_of_##folder(const GoldenCall& call);
+#include "ops/ops.def"
+#undef OPENACLNN_OPERATOR
+
+}  // namespace openaclnn_verify
