@@ -128,8 +128,13 @@ test_preset() {
 test_quickly() {
   local with_python=$1 start status=0
   verb_lint
-  if $with_python; then setup python; fi
-  build_tests release quick_tests || return 1
+  local emulated=()
+  if $with_python; then
+    setup python
+    # The Python tests use the emulated GPU of an earlier build, which must be of this tree.
+    if [ -f build/release/lib/libopenaclnn_simt.so ]; then emulated=(openaclnn_simt); fi
+  fi
+  build_tests release quick_tests ${emulated[@]+"${emulated[@]}"} || return 1
   start=$SECONDS
   if $with_python; then start_quick_python_suite; fi
   run_ctest release -LE "$not_quick" || status=1
