@@ -63,7 +63,7 @@ TEST(TensorTable, ReadersSeeOneVersionWhileOthersReplaceIt) {
   std::thread first(read_all), second(read_all);
   while (waiting.load() > 0) std::this_thread::yield();
   size_t current = 0;
-  for (int k = 0; k < 20000; ++k) {
+  for (int k = 0; k < 200000; ++k) {
     const size_t next = (current + 1 + static_cast<size_t>(k % 3)) % kVersions;
     ASSERT_TRUE(table.exchange(handle, versions()[current], versions()[next]));
     current = next;
