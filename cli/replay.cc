@@ -78,7 +78,8 @@ LoadedTensor load(const json& tensor, const std::string& folder, Role role) {
   return made;
 }
 
-LoadedArguments read_arguments(const json& call, const Description& description, const std::string& folder) {
+LoadedArguments recorded_arguments(const json& call, const Description& description,
+                                   const std::string& folder) {
   LoadedArguments arguments;
   for (const json& entry : call.at("arguments")) {
     const Parameter* const parameter = description.find(entry.at("name"));
@@ -183,7 +184,7 @@ Replay replay(const std::string& folder, openaclnn_verify::Judge& judge) {
   try {
     const json call = read_call(folder);
     const Description& description = description_of(call);
-    LoadedArguments arguments = read_arguments(call, description, folder);
+    LoadedArguments arguments = recorded_arguments(call, description, folder);
     Replay done;
     done.operator_name = description.name();
     done.reason = printable(call.at("reason").get<std::string>());
