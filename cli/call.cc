@@ -85,7 +85,7 @@ void make_outputs(const Description& description, LoadedArguments& arguments) {
     if (parameter.role != Role::output || arguments.has(parameter.name)) continue;
     try {
       const auto [dtype, dims] = parameter.infer(arguments.values);
-      checked_bytes(parameter.name, dtype, dims);
+      openaclnn_files::checked_bytes(parameter.name, dtype, dims);
       arguments.add(parameter.name, make_tensor(dtype, dims));
     } catch (const std::invalid_argument& error) {
       throw BadInput(error.what());

@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "stored_tensor.h"
+#include "files/stored_tensor.h"
 
 namespace openaclnn_cli {
+
+using openaclnn_files::StoredTensor;
 
 // Device memory owned by a tensor. On a GPU the host can access it only by copies.
 struct DeviceMemory {
@@ -28,8 +30,8 @@ struct LoadedTensor {
   std::shared_ptr<DeviceMemory> memory;
 };
 
-// Loads a tensor from `source`: FILE.npy, FILE.safetensors:NAME, FILE.safetensors with one tensor, or whole
-// numbers "3,1,4", which become INT64. Throws BadInput with an error message that starts with the source.
+// Loads a tensor from `source`: a file as openaclnn_files::read_tensor() accepts it, or whole numbers "3,1,4",
+// which become INT64. Throws BadInput with an error message that starts with the source.
 LoadedTensor load_tensor(const std::string& source);
 
 // The elements are uninitialised.

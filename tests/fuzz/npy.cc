@@ -1,8 +1,8 @@
 // Fuzz target: the reader of .npy files, on any bytes and on headers around any text.
-#include "cli/npy.h"
+#include "files/npy.h"
 
 #include "base/npy_header.h"
-#include "cli/failures.h"
+#include "files/errors.h"
 #include "fuzz/found.h"
 #include "fuzz/input.h"
 #include "fuzz/stored.h"
@@ -25,13 +25,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const uint64_t file_bytes = head.size() + rest_bytes;
   try {
-    const openaclnn_cli::StoredTensor tensor = openaclnn_cli::parse_npy(head, file_bytes);
+    const openaclnn_files::StoredTensor tensor = openaclnn_files::parse_npy(head, file_bytes);
     require_inside(tensor, file_bytes);
     const std::string again = openaclnn::npy_header(tensor.dtype, tensor.dims);
-    const openaclnn_cli::StoredTensor second = openaclnn_cli::parse_npy(again, again.size() + tensor.bytes);
+    const openaclnn_files::StoredTensor second =
+        openaclnn_files::parse_npy(again, again.size() + tensor.bytes);
     require(second.dtype == tensor.dtype && second.dims == tensor.dims,
             "what is written is not what was read");
-  } catch (const openaclnn_cli::BadInput& error) {
+  } catch (const openaclnn_files::BadInput& error) {
     require_sentence(error.what());
   }
   return 0;

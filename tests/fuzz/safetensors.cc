@@ -1,7 +1,7 @@
 // Fuzz target: the reader of .safetensors files, on any bytes and on headers around any text.
-#include "cli/safetensors.h"
+#include "files/safetensors.h"
 
-#include "cli/failures.h"
+#include "files/errors.h"
 #include "fuzz/found.h"
 #include "fuzz/input.h"
 #include "fuzz/stored.h"
@@ -25,20 +25,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const uint64_t file_bytes = head.size() + rest_bytes;
   try {
-    std::vector<openaclnn_cli::StoredTensor> tensors = openaclnn_cli::parse_safetensors(head, file_bytes);
+    std::vector<openaclnn_files::StoredTensor> tensors = openaclnn_files::parse_safetensors(head, file_bytes);
     uint64_t all_bytes = 0;
-    for (const openaclnn_cli::StoredTensor& tensor : tensors) {
+    for (const openaclnn_files::StoredTensor& tensor : tensors) {
       require_inside(tensor, file_bytes);
       all_bytes += tensor.bytes;
     }
-    const std::string again = openaclnn_cli::safetensors_header(tensors);
-    const auto second = openaclnn_cli::parse_safetensors(again, again.size() + all_bytes);
+    const std::string again = openaclnn_files::safetensors_header(tensors);
+    const auto second = openaclnn_files::parse_safetensors(again, again.size() + all_bytes);
     require(second.size() == tensors.size(), "what is written is not what was read");
     for (size_t k = 0; k < second.size(); ++k)
       require(second[k].name == tensors[k].name && second[k].dims == tensors[k].dims &&
                   second[k].begin == tensors[k].begin,
               "what is written is not what was read");
-  } catch (const openaclnn_cli::BadInput& error) {
+  } catch (const openaclnn_files::BadInput& error) {
     require_sentence(error.what());
   }
   return 0;

@@ -4,13 +4,13 @@
 #include <string>
 
 #include "base/dtype.h"
-#include "cli/stored_tensor.h"
+#include "files/stored_tensor.h"
 #include "fuzz/found.h"
 
 namespace openaclnn_test {
 
-inline void require_inside(const openaclnn_cli::StoredTensor& tensor, uint64_t file_bytes) {
-  require(tensor.dims.size() <= openaclnn_cli::kMostDims, "too many dims are accepted");
+inline void require_inside(const openaclnn_files::StoredTensor& tensor, uint64_t file_bytes) {
+  require(tensor.dims.size() <= openaclnn_files::kMostDims, "too many dims are accepted");
   unsigned __int128 bytes = openaclnn::dtype_size(tensor.dtype);
   require(bytes > 0, "a dtype without size is accepted");
   for (const int64_t dim : tensor.dims) {

@@ -1,5 +1,5 @@
 // Reads the header of a .npy file: a Python dictionary with the three keys descr, fortran_order and shape.
-#include "npy.h"
+#include "files/npy.h"
 
 #include <fmt/core.h>
 
@@ -7,9 +7,9 @@
 
 #include "base/dtype.h"
 #include "base/npy_header.h"
-#include "failures.h"
+#include "files/errors.h"
 
-namespace openaclnn_cli {
+namespace openaclnn_files {
 
 namespace {
 
@@ -149,18 +149,6 @@ StoredTensor read_dictionary(std::string_view text) {
 
 }  // namespace
 
-uint64_t checked_bytes(const std::string& what, aclDataType dtype, const std::vector<int64_t>& dims) {
-  int64_t bytes = static_cast<int64_t>(openaclnn::dtype_size(dtype));
-  bool is_empty = false;
-  for (const int64_t dim : dims) is_empty = is_empty || dim == 0;
-  for (const int64_t dim : dims) {
-    if (dim < 0) throw BadInput(fmt::format("{} has a negative dim", what));
-    if (!is_empty && __builtin_mul_overflow(bytes, dim, &bytes))
-      throw BadInput(fmt::format("{} has more than 2^63 - 1 bytes", what));
-  }
-  return is_empty ? 0 : static_cast<uint64_t>(bytes);
-}
-
 StoredTensor parse_npy(std::string_view head, uint64_t file_bytes) {
   constexpr std::string_view kMagic = "\x93NUMPY";
   if (!head.starts_with(kMagic)) throw BadInput("the file doesn't start with the signature of .npy files");
@@ -186,4 +174,6 @@ StoredTensor parse_npy(std::string_view head, uint64_t file_bytes) {
   return tensor;
 }
 
-}  // namespace openaclnn_cli
+StoredTensor read_npy_header(const Source& file) { return parse_npy(file.head(0, kNpyHead), file.size()); }
+
+}  // namespace openaclnn_files

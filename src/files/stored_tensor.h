@@ -9,7 +9,7 @@
 
 #include "acl/acl_base.h"
 
-namespace openaclnn_cli {
+namespace openaclnn_files {
 
 inline constexpr size_t kMostDims = 8;  // the limit of operators
 
@@ -26,4 +26,7 @@ struct StoredTensor {
 // starts the error message.
 uint64_t checked_bytes(const std::string& what, aclDataType dtype, const std::vector<int64_t>& dims);
 
-}  // namespace openaclnn_cli
+// Returns the tensor with this name, or the only one if the name is empty. Throws BadInput otherwise.
+StoredTensor choose_tensor(std::vector<StoredTensor> tensors, const std::string& name);
+
+}  // namespace openaclnn_files

@@ -1,14 +1,14 @@
 // Reads and writes the header of a .safetensors file: eight bytes of length, then a JSON object.
-#include "safetensors.h"
+#include "files/safetensors.h"
 
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "failures.h"
+#include "files/errors.h"
 
-namespace openaclnn_cli {
+namespace openaclnn_files {
 
 namespace {
 
@@ -113,6 +113,10 @@ std::vector<StoredTensor> parse_safetensors(std::string_view head, uint64_t file
   return tensors;
 }
 
+StoredTensor read_safetensors_header(const Source& file, const std::string& name) {
+  return choose_tensor(parse_safetensors(file.head(0, kSafetensorsHead), file.size()), name);
+}
+
 std::string safetensors_header(std::span<StoredTensor> tensors) {
   json object = json::object();
   uint64_t at = 0;
@@ -130,4 +134,4 @@ std::string safetensors_header(std::span<StoredTensor> tensors) {
   return length + text;
 }
 
-}  // namespace openaclnn_cli
+}  // namespace openaclnn_files
