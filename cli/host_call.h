@@ -1,0 +1,16 @@
+// Calls with their data in host memory, for goldens and judges.
+#pragma once
+
+#include "call.h"
+#include "judge/call.h"
+
+namespace openaclnn_cli {
+
+// Returns the elements of a tensor.
+openaclnn_verify::Array host_array(const LoadedTensor& tensor);
+
+// Returns the call with these arguments, labelled with the operator's name.
+openaclnn_judge::Call call_of(const openaclnn_verify::Description& description,
+                              const LoadedArguments& arguments);
+
+}  // namespace openaclnn_cli
