@@ -117,25 +117,6 @@ LoadedArguments recorded_arguments(const json& call, const Description& descript
   return arguments;
 }
 
-openaclnn_verify::RecordedCall recorded(const Description& description, const LoadedArguments& arguments) {
-  openaclnn_verify::RecordedCall call;
-  for (const Parameter& parameter : description.parameters) {
-    const std::string& name = parameter.name;
-    if (arguments.has(name)) call.tensors.insert(name);
-    if (parameter.kind == Kind::tensor_list && arguments.has(name))
-      call.list_length = arguments.tensors.at(name).size();
-    const auto numbers = arguments.values.integers.find(name);
-    if (numbers == arguments.values.integers.end()) continue;
-    if (parameter.kind == Kind::integers) {
-      call.arrays[name] = numbers->second;
-    } else {
-      call.integers[name] = numbers->second.at(0);
-    }
-  }
-  call.reals = arguments.values.reals;
-  return call;
-}
-
 // Returns the tensors of the call for a judge: in the order of the signature, with lists expanded.
 std::vector<HostTensor> snapshot(const Description& description, const LoadedArguments& arguments) {
   std::vector<HostTensor> tensors;
@@ -150,7 +131,7 @@ std::vector<HostTensor> snapshot(const Description& description, const LoadedArg
 }
 
 openaclnn_verify::JudgeResults judge_of(const Description& description, const LoadedArguments& arguments) {
-  const openaclnn_verify::RecordedCall call = recorded(description, arguments);
+  const openaclnn_verify::RecordedCall call = openaclnn_verify::recorded_call(description, arguments.values);
 #define OPENACLNN_OPERATOR(folder_, name_) \
   if (description.room == #folder_) return openaclnn_verify::recorded_judge_of_##folder_(call);
 #include "ops/ops.def"

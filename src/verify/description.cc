@@ -86,4 +86,23 @@ const std::vector<aclDataType>& Description::dtypes_of(const Parameter& paramete
   return dtypes.same_as.empty() ? dtypes.accepted : dtypes_of(*find(dtypes.same_as));
 }
 
+RecordedCall recorded_call(const Description& description, const Arguments& arguments) {
+  RecordedCall call;
+  for (const Parameter& parameter : description.parameters) {
+    const std::string& name = parameter.name;
+    if (arguments.has(name)) call.tensors.insert(name);
+    if (parameter.kind == Kind::tensor_list && arguments.has(name))
+      call.list_length = arguments.tensors.at(name).size();
+    const auto numbers = arguments.integers.find(name);
+    if (numbers == arguments.integers.end()) continue;
+    if (parameter.kind == Kind::integers) {
+      call.arrays[name] = numbers->second;
+    } else {
+      call.integers[name] = numbers->second.at(0);
+    }
+  }
+  call.reals = arguments.reals;
+  return call;
+}
+
 }  // namespace openaclnn_verify

@@ -106,6 +106,9 @@ struct Description {
   const std::vector<aclDataType>& dtypes_of(const Parameter& parameter) const;
 };
 
+// Returns the arguments of a call in the form of a recorded call. `arguments` has every number of the function.
+RecordedCall recorded_call(const Description& description, const Arguments& arguments);
+
 template <class T>
 constexpr Kind kind_of() {
   using Pointed = std::remove_const_t<std::remove_pointer_t<T>>;

@@ -24,11 +24,6 @@ constexpr int64_t kMessagesPerOutput = 3;
   return text;
 }
 
-long double largest_finite(aclDataType dtype) {
-  const FloatFormat& f = *float_format(dtype);
-  return std::ldexp(2.0L - std::ldexp(1.0L, 1 - f.precision), f.max_exponent);
-}
-
 }  // namespace
 
 void OutputRecord::fail(const std::string& message) {

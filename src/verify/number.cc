@@ -140,6 +140,11 @@ double decode(aclDataType dtype, uint64_t bits) {
   return sign * scale(static_cast<double>(quanta + hidden), lowest + static_cast<int>(field) - 1);
 }
 
+double largest_finite(aclDataType dtype) {
+  const FloatFormat& f = *float_format(dtype);
+  return std::ldexp(2 - std::ldexp(1.0, 1 - f.precision), f.max_exponent);
+}
+
 double ulp(aclDataType dtype, double y) {
   const FloatFormat& format = *float_format(dtype);
   const int lowest = format.min_exponent - format.precision + 1;

@@ -33,6 +33,9 @@ double decode(aclDataType dtype, uint64_t bits);
 // Returns decode(encode(value)), for floating-point types.
 double round_to(aclDataType dtype, double value);
 
+// Returns the largest finite number of a floating-point type.
+double largest_finite(aclDataType dtype);
+
 // Returns the distance between neighbouring numbers of the format around y.
 double ulp(aclDataType dtype, double y);
 

@@ -214,16 +214,7 @@ inline std::vector<Case> apply_adam_w_numerics_cases(int64_t elements) {
 
 // The judge of a recorded call. The dtypes are those of its tensors.
 inline JudgeResults apply_adam_w_recorded_judge(const RecordedCall& call) {
-  AdamWSetup s =
-      adam_w_setup(call.tensors.contains("beta1Power") ? 1 : 2, ACL_FLOAT, call.integers.at("amsgrad") != 0);
-  s.maximize = call.integers.at("maximize") != 0;
-  if (s.version == 2) {
-    s.lr = call.reals.at("lr");
-    s.beta1 = call.reals.at("beta1");
-    s.beta2 = call.reals.at("beta2");
-    s.weight_decay = call.reals.at("weightDecay");
-    s.eps = call.reals.at("eps");
-  }
+  const AdamWSetup s = recorded_adam_w_setup(call);
   return [s](const std::vector<HostTensor>& before, const std::vector<HostTensor>& after, Judge& judge) {
     AdamWSetup with_dtypes = s;
     with_dtypes.dtype = before[0].dtype();

@@ -42,6 +42,21 @@ inline AdamWSetup adam_w_setup(int version, aclDataType dtype, bool amsgrad = fa
   return s;
 }
 
+// Returns the settings of a recorded call except the dtypes of its tensors.
+inline AdamWSetup recorded_adam_w_setup(const RecordedCall& call) {
+  AdamWSetup s =
+      adam_w_setup(call.tensors.contains("beta1Power") ? 1 : 2, ACL_FLOAT, call.integers.at("amsgrad") != 0);
+  s.maximize = call.integers.at("maximize") != 0;
+  if (s.version == 2) {
+    s.lr = call.reals.at("lr");
+    s.beta1 = call.reals.at("beta1");
+    s.beta2 = call.reals.at("beta2");
+    s.weight_decay = call.reals.at("weightDecay");
+    s.eps = call.reals.at("eps");
+  }
+  return s;
+}
+
 // The elements of the formula, and its results; grad is not a result.
 enum AdamWElementPart { kAdamVar, kAdamM, kAdamV, kAdamMaximum, kAdamGrad, kAdamParts };
 inline constexpr const char* kAdamNames[kAdamGrad] = {"varRef", "mRef", "vRef", "maxGradNormOptionalRef"};

@@ -122,6 +122,13 @@ inline EmaBounds ema_adam_bounds(int64_t mode, double kappa) {
   const double var = mode == 1 ? 16 : 16 + 5 * kappa;
   return mode == 1 ? EmaBounds{4, 5, var, var + 3} : EmaBounds{7, 11, var, var + 3};
 }
+// The bounds if the gradient is a rounded quotient. Its rounding counts once in m', twice in v', and in var' once by m' and once,
+// times kappa, by the root.
+inline EmaBounds ema_adam_bounds_of_quotient(int64_t mode, double kappa) {
+  const EmaBounds exact = ema_adam_bounds(mode, kappa);
+  const double var = 1 + kappa;
+  return {exact.m + 1, exact.v + 2, exact.var + var, exact.s + var};
+}
 
 // Elements outside the ranges that the bounds assume are skipped.
 inline JudgeResults ema_adam_judge(const EmaAttributes& attributes) {

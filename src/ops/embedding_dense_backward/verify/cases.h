@@ -152,9 +152,7 @@ inline std::vector<Case> embedding_dense_backward_numerics_cases(int64_t element
 
 // The judge of a recorded call.
 inline JudgeResults embedding_dense_backward_recorded_judge(const RecordedCall& call) {
-  const auto& numbers = call.integers;
-  return backward_judge(
-      {numbers.at("numWeights"), numbers.at("paddingIdx"), numbers.at("scaleGradByFreq") != 0});
+  return backward_judge(recorded_backward_attributes(call));
 }
 
 }  // namespace openaclnn_verify

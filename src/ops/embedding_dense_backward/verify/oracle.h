@@ -22,6 +22,11 @@ struct BackwardAttributes {
   bool scale = false;        // scaleGradByFreq
 };
 
+inline BackwardAttributes recorded_backward_attributes(const RecordedCall& call) {
+  const auto& numbers = call.integers;
+  return {numbers.at("numWeights"), numbers.at("paddingIdx"), numbers.at("scaleGradByFreq") != 0};
+}
+
 // The tensors in the order of the signature.
 enum BackwardTensor { kGrad, kIndices, kOut, kBackwardTensors };
 inline constexpr const char* kBackwardNames[kBackwardTensors] = {"grad", "indices", "out"};

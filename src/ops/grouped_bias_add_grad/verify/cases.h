@@ -152,9 +152,7 @@ inline std::vector<Case> grouped_bias_add_grad_numerics_cases(int64_t elements) 
 
 // The judge of a recorded call.
 inline JudgeResults grouped_bias_add_grad_recorded_judge(const RecordedCall& call) {
-  const auto type = call.integers.find("groupIdxType");  // the first version has none and uses ends
-  return bias_judge(
-      {call.tensors.contains("groupIdxOptional"), type != call.integers.end() ? type->second : 0});
+  return bias_judge(recorded_bias_attributes(call));
 }
 
 }  // namespace openaclnn_verify

@@ -18,6 +18,11 @@ struct BiasAttributes {
   int64_t index_type = 0;  // 0: ends, 1: sizes
 };
 
+inline BiasAttributes recorded_bias_attributes(const RecordedCall& call) {
+  const auto type = call.integers.find("groupIdxType");  // the first version has none and uses ends
+  return {call.tensors.contains("groupIdxOptional"), type != call.integers.end() ? type->second : 0};
+}
+
 // Tensors in the order of the signature. Without groupIdx, out is tensor 1.
 inline constexpr size_t kBiasGradY = 0;
 inline constexpr size_t kBiasGroups = 1;

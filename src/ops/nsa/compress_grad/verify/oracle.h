@@ -64,6 +64,10 @@ void for_each_input_grad(const WindowAttributes& a, const std::vector<HostTensor
   }
 }
 
+// The factors c of the error bounds: inputGrad with this many windows over the token, and weightGrad.
+inline double input_grad_roundings(int64_t windows) { return static_cast<double>(windows + 1); }
+inline constexpr double kWeightGradRoundings = 260;
+
 inline uint64_t prescribed_input_grad(aclDataType dtype, const std::vector<WeightedTerm>& terms) {
   float sum = 0;
   for (const WeightedTerm& term : terms) sum = term.added_to(sum);
@@ -101,13 +105,13 @@ inline JudgeResults compress_grad_judge(const WindowAttributes& given) {
     for_each_input_grad(attributes, before, [&](int64_t element, const std::vector<WeightedTerm>& terms) {
       if (terms.empty()) return inputs.expect_bits(input_grad.bits(element), 0);
       const ExactSum exact = exact_sum(terms);
-      inputs.compare(input_grad.get(element), exact.value, static_cast<long double>(terms.size() + 1),
-                     exact.magnitude);
+      inputs.compare(input_grad.get(element), exact.value,
+                     input_grad_roundings(static_cast<int64_t>(terms.size())), exact.magnitude);
     });
     OutputRecord& weights = judge.output("NsaCompressGrad weightGradOut", weight_grad.dtype());
     int64_t element = 0;
     for (const ExactSum& exact : exact_weight_grad(attributes, before)) {
-      weights.compare(weight_grad.get(element++), exact.value, 260, exact.magnitude);
+      weights.compare(weight_grad.get(element++), exact.value, kWeightGradRoundings, exact.magnitude);
     }
   };
 }

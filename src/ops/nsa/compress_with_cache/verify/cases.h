@@ -169,11 +169,7 @@ inline std::vector<Case> nsa_compress_with_cache_numerics_cases(int64_t elements
 
 // The judge of a recorded call.
 inline JudgeResults nsa_compress_with_cache_recorded_judge(const RecordedCall& call) {
-  CacheAttributes a = {call.integers.at("compressBlockSize"), call.integers.at("compressStride"), {}, 0};
-  if (const auto given = call.arrays.find("actSeqLenOptional"); given != call.arrays.end())
-    a.lengths = given->second;
-  if (call.tensors.contains("blockTableOptional")) a.page_tokens = call.integers.at("pageBlockSize");
-  return cache_judge(a);
+  return cache_judge(recorded_cache_attributes(call));
 }
 
 }  // namespace openaclnn_verify

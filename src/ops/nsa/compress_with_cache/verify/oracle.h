@@ -21,6 +21,14 @@ struct CacheAttributes {
   bool completes(int64_t length) const { return length >= block_size && (length - block_size) % stride == 0; }
 };
 
+inline CacheAttributes recorded_cache_attributes(const RecordedCall& call) {
+  CacheAttributes a = {call.integers.at("compressBlockSize"), call.integers.at("compressStride"), {}, 0};
+  if (const auto given = call.arrays.find("actSeqLenOptional"); given != call.arrays.end())
+    a.lengths = given->second;
+  if (call.tensors.contains("blockTableOptional")) a.page_tokens = call.integers.at("pageBlockSize");
+  return a;
+}
+
 // Tensors in the order of the signature. The cache is last, with or without a table before it.
 enum CacheTensor { kCacheInput, kCacheWeight, kCacheSlots, kCacheTable };
 
