@@ -119,7 +119,7 @@ class EmaFormula {
 
 using EmaTensors = std::array<const Array*, kStep>;  // grad, var, m, v, s
 
-// What a call does to the gradient before the formula.
+// The division of the gradient before the formula.
 struct EmaScale {
   bool is_given = false;
   double divisor = 1;
