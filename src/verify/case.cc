@@ -39,6 +39,18 @@ HostTensor contiguous(const TensorCase& spec, const HostTensor& tensor) {
 
 }  // namespace
 
+RecordedCall Case::recorded() const {
+  RecordedCall call = attributes;
+  for (const TensorCase& tensor : tensors) {
+    // Entries of a list are "grads[0]", "grads[1]" and so on.
+    const size_t bracket = tensor.name.find('[');
+    call.tensors.insert(tensor.name.substr(0, bracket));
+    if (bracket != std::string::npos)
+      call.list_length = static_cast<size_t>(std::stoll(tensor.name.substr(bracket + 1))) + 1;
+  }
+  return call;
+}
+
 std::vector<HostTensor> make_tensors(const Case& c, Placement placement) {
   std::vector<HostTensor> tensors;
   for (const TensorCase& spec : c.tensors) {

@@ -45,18 +45,6 @@ struct TensorCase {
 using JudgeResults = std::function<void(const std::vector<HostTensor>& before,
                                         const std::vector<HostTensor>& after, Judge& judge)>;
 
-struct Case {
-  std::string name;                 // unique in its room; starts with the operator
-  std::vector<TensorCase> tensors;  // in the order of the signature
-  Phase1 phase1;
-  Phase2 phase2;
-  int64_t minimal_bytes;  // each input read once, each output written once: a bound for any implementation
-  JudgeResults judge;
-
-  // Returns the start of the name: the operator. `judge` starts the names of its outputs with it.
-  std::string operator_name() const { return name.substr(0, name.find(' ')); }
-};
-
 // The arguments of a recorded call except its tensors. A room makes the judge of the results from them.
 struct RecordedCall {
   std::map<std::string, int64_t> integers;  // including flags, as 0 and 1
@@ -64,6 +52,21 @@ struct RecordedCall {
   std::map<std::string, std::vector<int64_t>> arrays;  // those that were given
   std::set<std::string> tensors;                       // those that were given
   size_t list_length = 0;
+};
+
+struct Case {
+  std::string name;                 // unique in its room; starts with the operator
+  std::vector<TensorCase> tensors;  // in the order of the signature
+  Phase1 phase1;
+  Phase2 phase2;
+  int64_t minimal_bytes;  // each input read once, each output written once: a bound for any implementation
+  JudgeResults judge;
+  RecordedCall attributes = {};  // without the names of the tensors
+
+  // Returns the arguments, as a dump of the call has them.
+  RecordedCall recorded() const;
+  // Returns the start of the name: the operator. `judge` starts the names of its outputs with it.
+  std::string operator_name() const { return name.substr(0, name.find(' ')); }
 };
 
 // Data that exposes errors of sums: terms of one size that cancel, terms of any size, terms that only grow.

@@ -37,12 +37,14 @@ void OutputRecord::skip() {
   ++position_;
   ++elements_;
   ++skipped_;
+  if (keeps_references_) references_.emplace_back();
 }
 
 void OutputRecord::compare(double result, long double exact, long double c, long double sum_of_magnitudes) {
   if (!(std::fabs(exact) <= largest_finite(dtype_))) return skip();
   ++position_;
   ++elements_;
+  if (keeps_references_) references_.push_back({true, exact, c, sum_of_magnitudes});
   if (!std::isfinite(result)) {
     return fail(format("result %g, the exact value is %.9Lg", result, exact));
   }
@@ -67,6 +69,10 @@ void OutputRecord::compare(double result, long double exact, long double c, long
 void OutputRecord::expect_bits(uint64_t got, uint64_t wanted) {
   ++position_;
   ++elements_;
+  if (keeps_references_) {
+    const auto* const bytes = reinterpret_cast<const std::byte*>(&wanted);
+    references_.push_back({.prescribed = {bytes, bytes + element_bytes(dtype_)}});
+  }
   if (got == wanted) {
     ++tenths_[0];
   } else {
@@ -78,6 +84,7 @@ void OutputRecord::expect_bits(uint64_t got, uint64_t wanted) {
 void OutputRecord::expect_bytes(const std::byte* got, const std::byte* wanted, int64_t bytes) {
   ++position_;
   ++elements_;
+  if (keeps_references_) references_.push_back({.prescribed = {wanted, wanted + bytes}});
   if (std::memcmp(got, wanted, static_cast<size_t>(bytes)) == 0) {
     ++tenths_[0];
     return;
@@ -125,6 +132,7 @@ std::string OutputRecord::row() const {
 OutputRecord& Judge::output(const std::string& name, aclDataType dtype) {
   const auto [entry, is_new] = outputs_.try_emplace({name, dtype}, name, dtype);
   if (is_new) entry->second.start_case(case_);
+  if (is_new && keeps_references_) entry->second.keep_references();
   return entry->second;
 }
 

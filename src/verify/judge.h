@@ -8,10 +8,18 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "acl/acl_base.h"
 
 namespace openaclnn_verify {
+
+// What a judge compared one element with. An element that no bound covers has none of the three.
+struct Reference {
+  bool is_bounded = false;
+  long double exact = 0, c = 0, magnitude = 0;
+  std::vector<std::byte> prescribed = {};
+};
 
 // One output of one dtype. Each element is passed once, in row-major order; messages use the number of the
 // call as position.
@@ -38,6 +46,10 @@ class OutputRecord {
   const std::string& worst_place() const { return worst_place_; }  // the element of worst(), and its case
   const std::string& messages() const { return messages_; }
 
+  // Keeps the references of all elements from now on.
+  void keep_references() { keeps_references_ = true; }
+  const std::vector<Reference>& references() const { return references_; }
+
   void start_case(const std::string& name) {
     position_ = 0;
     case_ = name;
@@ -61,6 +73,8 @@ class OutputRecord {
   double worst_ulps_ = 0;
   std::string case_, worst_place_;
   std::string messages_;
+  bool keeps_references_ = false;
+  std::vector<Reference> references_;
 };
 
 class Judge {
@@ -74,6 +88,8 @@ class Judge {
   // Returns the outputs by name and dtype, with their histograms and worst elements.
   std::string table() const;
 
+  // Keeps the references of all outputs that are made from now on.
+  void keep_references() { keeps_references_ = true; }
   // Restarts positions at 0.
   void start_case(const std::string& name);
   void merge(const Judge& other);
@@ -86,6 +102,7 @@ class Judge {
  private:
   std::map<std::pair<std::string, aclDataType>, OutputRecord> outputs_;
   std::string case_;
+  bool keeps_references_ = false;
 };
 
 }  // namespace openaclnn_verify

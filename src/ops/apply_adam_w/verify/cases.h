@@ -85,6 +85,14 @@ inline Case adam_w_case(const AdamWSetup& s, const Shape& dims, Layout layout, c
   made.phase1 = adam_w_phase1(s);
   made.phase2 = adam_w_phase2(s);
   made.judge = adam_w_judge(s);
+  made.attributes.integers = {{"amsgrad", s.amsgrad ? 1 : 0}, {"maximize", s.maximize ? 1 : 0}};
+  if (s.version == 2) {
+    made.attributes.reals = {{"lr", s.lr},
+                             {"beta1", s.beta1},
+                             {"beta2", s.beta2},
+                             {"weightDecay", s.weight_decay},
+                             {"eps", s.eps}};
+  }
   return made;
 }
 

@@ -42,6 +42,7 @@ inline Case ema_adam_case(aclDataType dtype, const Shape& dims, const EmaAttribu
   made.phase2 = aclnnApplyFusedEmaAdam;
   made.minimal_bytes = 9 * count_elements(dims) * element_bytes(dtype);  // five tensors in, four out
   made.judge = ema_adam_judge(attributes);
+  made.attributes = recorded_attributes_of(attributes);
   return made;
 }
 

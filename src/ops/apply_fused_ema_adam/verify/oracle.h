@@ -39,6 +39,14 @@ inline EmaAttributes recorded_ema_attributes(const RecordedCall& call) {
           a.at("weightDecay")};
 }
 
+inline RecordedCall recorded_attributes_of(const EmaAttributes& a) {
+  RecordedCall call;
+  call.reals = {{"lr", a.lr},   {"emaDecay", a.ema_decay},      {"beta1", a.beta1}, {"beta2", a.beta2},
+                {"eps", a.eps}, {"weightDecay", a.weight_decay}};
+  call.integers = {{"mode", a.mode}, {"biasCorrection", a.bias_correction ? 1 : 0}};
+  return call;
+}
+
 // The tensors in the order of the signature.
 enum EmaTensor { kGrad, kVar, kM, kV, kS, kStep, kEmaTensors };
 inline constexpr const char* kEmaNames[kEmaTensors] = {"grad", "varRef", "mRef", "vRef", "sRef", "step"};

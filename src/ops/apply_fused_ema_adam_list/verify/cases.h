@@ -77,6 +77,7 @@ inline Case ema_list_case(ListForm form, const std::vector<IndexCase>& indices, 
   made.phase1 = ema_list_phase1(form);
   made.phase2 = openaclnnApplyFusedEmaAdamList;
   made.judge = ema_list_judge(form);
+  made.attributes = recorded_attributes_of(form.attributes);
   return made;
 }
 

@@ -50,6 +50,9 @@ inline Case backward_case(aclDataType grad_dtype, aclDataType out_dtype, aclData
   made.minimal_bytes = positions * (columns * element_bytes(grad_dtype) + element_bytes(index_dtype)) +
                        attributes.table_rows * columns * element_bytes(out_dtype);
   made.judge = backward_judge(attributes);
+  made.attributes.integers = {{"numWeights", attributes.table_rows},
+                              {"paddingIdx", attributes.padding_row},
+                              {"scaleGradByFreq", attributes.scale ? 1 : 0}};
   return made;
 }
 

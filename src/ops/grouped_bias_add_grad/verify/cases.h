@@ -60,6 +60,7 @@ inline Case bias_case(aclDataType dtype, aclDataType index_dtype, const BiasAttr
   made.minimal_bytes = (rows - shape.rows_left + groups) * shape.columns * element_bytes(dtype) +
                        (attributes.grouped ? groups * element_bytes(index_dtype) : 0);
   made.judge = bias_judge(attributes);
+  made.attributes.integers = {{"groupIdxType", attributes.index_type}};
   return made;
 }
 

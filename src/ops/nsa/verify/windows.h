@@ -109,6 +109,17 @@ inline WindowAttributes recorded_windows(const RecordedCall& call, const char* l
   return a;
 }
 
+// Returns the attributes of a call with these windows.
+inline RecordedCall recorded_windows_of(const WindowAttributes& a, const char* lengths_name) {
+  RecordedCall call;
+  call.integers = {
+      {"compressBlockSize", a.block_size}, {"compressStride", a.stride}, {"actSeqLenType", a.length_type}};
+  if (!a.pass_lengths) return call;
+  std::vector<int64_t>& entries = call.arrays[lengths_name] = a.lengths;
+  if (a.length_type == 0) std::partial_sum(entries.begin(), entries.end(), entries.begin());
+  return call;
+}
+
 // Returns blocks of at most `most` tokens in up to four sequences, the last of which has a window. Strict
 // mode also accepts them.
 inline WindowAttributes random_windows(Draw& draw, int64_t most) {

@@ -47,6 +47,7 @@ inline Case compress_case(aclDataType dtype, const Shape& input_dims, const Wind
       (count_elements(input_dims) + attributes.block_size * heads + count_elements(output_dims)) *
       element_bytes(dtype);
   made.judge = compress_judge(attributes);
+  made.attributes = recorded_windows_of(attributes, "actSeqLenOptional");
   return made;
 }
 

@@ -44,6 +44,7 @@ inline Case compress_grad_case(aclDataType dtype, const Shape& input_dims, const
   made.minimal_bytes = 2 * count_elements(input_dims) + count_elements(compressed_dims);
   made.minimal_bytes = (made.minimal_bytes + 2 * count_elements(weight_dims)) * element_bytes(dtype);
   made.judge = compress_grad_judge(attributes);
+  made.attributes = recorded_windows_of(attributes, "actSeqLenOptionalOptional");
   return made;
 }
 

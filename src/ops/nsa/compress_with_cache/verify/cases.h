@@ -82,6 +82,11 @@ inline Case cache_case(aclDataType dtype, const CacheShape& shape, const CacheAt
   made.minimal_bytes =
       (blocks * (a.block_size + 1) * shape.columns + a.block_size) * shape.heads * element_bytes(dtype);
   made.judge = cache_judge(a);
+  made.attributes.integers = {{"compressBlockSize", a.block_size},
+                              {"compressStride", a.stride},
+                              {"actSeqLenType", 1},
+                              {"pageBlockSize", a.page_tokens}};
+  made.attributes.arrays = {{"actSeqLenOptional", a.lengths}};
   return made;
 }
 
