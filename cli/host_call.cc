@@ -1,14 +1,39 @@
 // Copies the tensors of a call from its device.
 #include "host_call.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "base/dtype.h"
+
 namespace openaclnn_cli {
+
+namespace {
+
+// Returns the elements in row-major order.
+std::vector<std::byte> row_major(const std::vector<std::byte>& column_major, const std::vector<int64_t>& dims,
+                                 size_t element_bytes) {
+  std::vector<std::byte> ordered(column_major.size());
+  std::vector<int64_t> index(dims.size());
+  for (size_t to = 0; to < ordered.size(); to += element_bytes) {
+    size_t from = 0;
+    for (size_t k = dims.size(); k-- > 0;)
+      from = from * static_cast<size_t>(dims[k]) + static_cast<size_t>(index[k]);
+    std::copy_n(column_major.begin() + static_cast<std::ptrdiff_t>(from * element_bytes), element_bytes,
+                ordered.begin() + static_cast<std::ptrdiff_t>(to));
+    for (size_t k = dims.size(); k-- > 0 && ++index[k] == dims[k];) index[k] = 0;
+  }
+  return ordered;
+}
+
+}  // namespace
 
 openaclnn_verify::Array host_array(const LoadedTensor& tensor) {
   const auto bytes = static_cast<size_t>(tensor.header.bytes);
   std::vector<std::byte> elements(bytes);
   if (bytes > 0) tensor.memory->get(elements.data(), bytes);
+  if (tensor.header.is_column_major && tensor.header.dims.size() > 1)
+    elements = row_major(elements, tensor.header.dims, openaclnn::dtype_size(tensor.header.dtype));
   return openaclnn_verify::owned_array(tensor.header.dtype, tensor.header.dims, std::move(elements));
 }
 

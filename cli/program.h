@@ -38,6 +38,7 @@ void add_json_option(CLI::App& command, bool& json);
 void add_doctor(Program& program);
 void add_ops(Program& program);
 void add_run(Program& program);
+void add_golden(Program& program);
 void add_check(Program& program);
 void add_bench(Program& program);
 void add_trace(Program& program);

@@ -14,7 +14,7 @@
 
 namespace openaclnn_verify {
 
-// What a judge compared one element with. An element that no bound covers has none of the three.
+// The reference of one element. An element that no bound covers has neither of the two.
 struct Reference {
   bool is_bounded = false;
   long double exact = 0, c = 0, magnitude = 0;

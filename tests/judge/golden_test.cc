@@ -84,7 +84,7 @@ void expect_equal(const GoldenOutput& output, size_t i, const Reference& referen
 
 class Goldens : public testing::TestWithParam<RandomCases> {};
 
-// The results of this library are judged too: the judge passes only if they are within the bounds.
+// Also judges the results of this library: they must be within the bounds.
 TEST_P(Goldens, EqualTheOracleOnRandomCases) {
   Random random(test_seed());
   RandomDraw draw(random);
