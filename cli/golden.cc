@@ -1,6 +1,7 @@
 // openaclnn golden: exact results of one operator on tensors in files, their error bounds, and the library's own results.
 #include <fmt/core.h>
 
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -112,7 +113,8 @@ std::vector<std::string> save_golden(const std::vector<GoldenSummary>& summaries
 }
 
 void print_golden(const Description& description, const std::vector<GoldenSummary>& summaries,
-                  const std::string& fault, const std::vector<std::string>& files, bool as_json) {
+                  const std::string& fault, const std::vector<std::string>& files, double seconds,
+                  bool as_json) {
   nlohmann::json outputs = nlohmann::json::array();
   Table table({"output", "dtype", "shape", "largest |exact|", "largest bound", "our largest error"});
   for (const GoldenSummary& s : summaries) {
@@ -129,7 +131,11 @@ void print_golden(const Description& description, const std::vector<GoldenSummar
                fmt::format("{:.1f} % of allowed", 100 * s.largest_share)});
   }
   if (as_json) {
-    print_json({{"operator", description.name()}, {"outputs", outputs}, {"fault", fault}, {"files", files}});
+    print_json({{"operator", description.name()},
+                {"outputs", outputs},
+                {"fault", fault},
+                {"files", files},
+                {"seconds", seconds}});
     return;
   }
   table.print();
@@ -140,12 +146,14 @@ void print_golden(const Description& description, const std::vector<GoldenSummar
 int golden(const Description& description, const GoldenOptions& options) {
   const openaclnn_judge::Call call = call_of(description, read_arguments(description, options.given));
   try {
+    const auto start = std::chrono::steady_clock::now();
     const Golden exact = openaclnn_judge::golden_of(call, static_cast<int>(options.threads));
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     const openaclnn_judge::OurResults ours = openaclnn_judge::run_here(call);
     const std::vector<GoldenSummary> summaries = summaries_of(description, exact, ours);
     const std::vector<std::string> files =
         options.out.empty() ? std::vector<std::string>() : save_golden(summaries, options.out);
-    print_golden(description, summaries, ours.fault, files, options.json);
+    print_golden(description, summaries, ours.fault, files, seconds, options.json);
     bool is_fine = ours.fault.empty();
     for (const GoldenSummary& summary : summaries) is_fine = is_fine && summary.largest_share <= 1;
     return is_fine ? kFine : kProblem;
