@@ -1,8 +1,10 @@
 // What all goldens need of a call: its tensors by name, checks of the shapes that they index with, and outputs.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -55,6 +57,9 @@ GoldenOutput unchanged_output(const std::string& parameter, const Array& before,
 
 // Returns c * 2^-24 * S, or NaN if the error bounds don't apply: the exact value is beyond the largest finite number, or S is beyond
 // the range of the arithmetic.
-double error_bound(double exact, double c, double magnitude, double largest);
+inline double error_bound(double exact, double c, double magnitude, double largest) {
+  const bool applies = std::fabs(exact) <= largest && magnitude <= 0x1p127;
+  return applies ? c * 0x1p-24 * magnitude : std::numeric_limits<double>::quiet_NaN();
+}
 
 }  // namespace openaclnn_verify

@@ -40,8 +40,8 @@ class AdamWFormula {
 
   // The arithmetic is in the order of the oracle.
   template <class Number>
-  AdamWResults<Number> operator()(double var_before, double m_before, double v_before, double maximum,
-                                  double grad) const {
+  [[gnu::always_inline]] AdamWResults<Number> operator()(double var_before, double m_before, double v_before,
+                                                         double maximum, double grad) const {
     const AdamWConstants<Number>& k = constants<Number>();
     Magnitudes seen;
     const double g = s_.maximize ? -grad : grad;

@@ -74,8 +74,8 @@ class EmaFormula {
 
   // The arithmetic is in the order of the oracle. `grad` may be a quotient that double can't hold.
   template <bool joins_gradient, class Number>
-  EmaResults<Number> operator()(Number grad, double var_before, double m_before, double v_before,
-                                double s_before) const {
+  [[gnu::always_inline]] EmaResults<Number> operator()(Number grad, double var_before, double m_before,
+                                                       double v_before, double s_before) const {
     const EmaConstants<Number>& k = constants<Number>();
     Magnitudes seen;
     const auto product = [](double one, double other) { return Number(one) * Number(other); };
