@@ -1,0 +1,134 @@
+// The metrics of msprobe compare and msaccucmp, and the rules on them.
+#include <cmath>
+
+#include "judge/rule_list.h"
+#include "judge/verdict.h"
+
+namespace openaclnn_judge {
+
+namespace {
+
+constexpr double kZero = 0x1p-52;
+
+// The metrics of msprobe compare. NaN and Inf at equal places count as zeros.
+struct Compared {
+  bool is_available = true;  // false: NaN or Inf at different places
+  bool golden_is_finite = true, device_is_finite = true;
+  double cosine = 1, distance = 0, largest = 0, largest_relative = 0, thousandth = 1, five_thousandths = 1;
+};
+
+Compared compared(const Pair& pair) {
+  Compared result;
+  Sum products, devices, goldens, squares;
+  int64_t below_1 = 0, below_5 = 0;
+  const bool is_double = pair.device.dtype == ACL_DOUBLE || pair.golden.dtype == ACL_DOUBLE;
+  const double epsilon = is_double ? 0x1p-52 : 0x1p-23;
+  for_each_element(pair.device, pair.golden, [&](double d, double g) {
+    result.device_is_finite &= std::isfinite(d);
+    result.golden_is_finite &= std::isfinite(g);
+    if (std::isnan(d) != std::isnan(g) || std::isinf(d) != std::isinf(g)) result.is_available = false;
+    if (!std::isfinite(d) && !std::isfinite(g)) d = g = 0;
+    const double error = std::fabs(d - g);
+    raise_to(result.largest, error);
+    const double relative = g == 0 ? std::fabs((d + epsilon) - epsilon) / epsilon : error / std::fabs(g);
+    raise_to(result.largest_relative, relative);
+    below_1 += relative < 0.001 ? 1 : 0;
+    below_5 += relative < 0.005 ? 1 : 0;
+    products.add(d * g);
+    devices.add(d * d);
+    goldens.add(g * g);
+    squares.add(error * error);
+  });
+  const auto count = static_cast<double>(pair.device.numel());
+  result.thousandth = static_cast<double>(below_1) / count;
+  result.five_thousandths = static_cast<double>(below_5) / count;
+  result.distance = std::sqrt(squares.value());
+  const double device = std::sqrt(devices.value()), golden = std::sqrt(goldens.value());
+  result.cosine = device <= kZero && golden <= kZero   ? 1
+                  : device <= kZero || golden <= kZero ? 0
+                                                       : products.value() / (device * golden);
+  return result;
+}
+
+void report_compared(Judgement& judgement, const Compared& metrics) {
+  judgement.report("Euclidean distance", metrics.distance);
+  judgement.report("max abs error", metrics.largest);
+  judgement.report("max rel error", metrics.largest_relative);
+  judgement.report("share of elements with rel < 0.005", metrics.five_thousandths);
+}
+
+}  // namespace
+
+// compare: the metrics and the result of msprobe compare. Its result compares inputs and outputs of a call; here inputs are equal,
+// so a share of rel < 0.001 below 0.1 is an error, and a cosine below 0.9 a warning. NaN or Inf of the device is an error where the
+// golden is finite. 0-d tensors have only the two max errors. Source: mindstudio-probe 26.2.0.
+Verdict judge_compare(const Pair& pair, const Settings&) {
+  constexpr const char* kName = "compare";
+  if (const auto verdict = unfit(kName, pair, Dtypes::real, Empty::skips)) return *verdict;
+  const Compared metrics = compared(pair);
+  Judgement judgement(kName);
+  const bool is_finite = metrics.device_is_finite || !metrics.golden_is_finite;
+  judgement.require("device is finite if the golden is", is_finite ? 1 : 0, is_finite, "1");
+  if (!metrics.is_available) return judgement.finish();
+  if (!pair.device.dims.empty()) {
+    judgement.require("share of elements with rel < 0.001", metrics.thousandth, metrics.thousandth >= 0.1,
+                      ">= 0.1");
+    judgement.require("cosine", metrics.cosine, metrics.cosine >= 0.9, ">= 0.9", Result::warning);
+  }
+  report_compared(judgement, metrics);
+  return judgement.finish();
+}
+
+// graph-compare: an error if cosine < 0.99 and max abs error > 0.001, or cosine < 0.9, or max abs error > 1, or NaN or Inf are at
+// different places. Source: graph comparison of MindSpore, "Accuracy Reached or Not".
+Verdict judge_graph_compare(const Pair& pair, const Settings&) {
+  constexpr const char* kName = "graph-compare";
+  if (const auto verdict = unfit(kName, pair, Dtypes::real, Empty::skips)) return *verdict;
+  const Compared metrics = compared(pair);
+  if (!metrics.is_available) return failed(kName, "NaN or Inf are at different places");
+  Judgement judgement(kName);
+  const bool is_near = metrics.cosine >= 0.99 || metrics.largest <= 0.001;
+  judgement.require("cosine", metrics.cosine, metrics.cosine >= 0.9 && is_near,
+                    ">= 0.9, and >= 0.99 if max abs error > 0.001");
+  judgement.require_at_most("max abs error", metrics.largest, 1);
+  return judgement.finish();
+}
+
+// msaccucmp: the metrics of CANN's msaccucmp, which has no limits: the result is skip. Data are rounded to FLOAT first.
+// Source: msaccucmp.py compare of CANN.
+Verdict judge_msaccucmp(const Pair& pair, const Settings&) {
+  constexpr const char* kName = "msaccucmp";
+  if (const auto verdict = unfit(kName, pair, Dtypes::real, Empty::skips)) return *verdict;
+  Sum products, devices, goldens, errors, squares, relatives;
+  double largest = 0, largest_relative = 0;
+  for_each_element(pair.device, pair.golden, [&](double device, double golden) {
+    const double d = static_cast<float>(device), g = static_cast<float>(golden), error = std::fabs(d - g);
+    const double relative = std::fabs(g) <= kZero ? 0 : std::fabs(d / g - 1);
+    products.add(d * g);
+    devices.add(d * d);
+    goldens.add(g * g);
+    errors.add(error);
+    squares.add(error * error);
+    relatives.add(relative);
+    raise_to(largest, error);
+    raise_to(largest_relative, relative);
+  });
+  const auto count = static_cast<double>(pair.device.numel());
+  const double device = std::sqrt(devices.value()), golden = std::sqrt(goldens.value());
+  const bool both_zero = device <= kZero && golden <= kZero;
+  const double distance = std::sqrt(squares.value());
+  Verdict verdict = skipped(kName, "msaccucmp has no limits, so its metrics are only reported");
+  verdict.metrics = {
+      {"cosine", count == 1 || both_zero ? 1 : products.value() / (device * golden), "", Result::pass},
+      {"max abs error", largest, "", Result::pass},
+      {"mean abs error", errors.value() / count, "", Result::pass},
+      {"rmse", std::sqrt(squares.value() / count), "", Result::pass},
+      {"max rel error", largest_relative, "", Result::pass},
+      {"mean rel error", relatives.value() / count, "", Result::pass},
+      {"accumulated rel error", relatives.value(), "", Result::pass},
+      {"relative Euclidean distance", golden <= kZero ? 0 : distance / golden, "", Result::pass},
+  };
+  return verdict;
+}
+
+}  // namespace openaclnn_judge
