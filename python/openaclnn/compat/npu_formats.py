@@ -4,6 +4,9 @@ import enum
 
 import torch
 
+from openaclnn.compat.npu_ops.arguments import supported
+from openaclnn.compat.npu_ops.registry import npu_function
+
 
 class Format(enum.IntEnum):
     """The formats of torch_npu, by their numbers in CANN."""
@@ -30,6 +33,12 @@ def _text(acl_format: int) -> str:
     return f"{int(acl_format)} ({Format(acl_format).name})" if known else str(acl_format)
 
 
+_FORMAT = supported("2 (ND), or a tensor, whose format is ND").but("other formats", "they are layouts of an NPU's memory")
+
+
+@npu_function("npu_format_cast(Tensor(a) input, int acl_format, ScalarType? customize_dtype=None) -> Tensor(a)", arguments={
+    "input": supported("any tensor"), "acl_format": _FORMAT,
+    "customize_dtype": supported("None").but("dtypes", "they belong to packed layouts of an NPU's memory")})
 def npu_format_cast(input: torch.Tensor, acl_format: int | torch.Tensor,
                     customize_dtype: torch.dtype | None = None) -> torch.Tensor:
     """Returns input unchanged if acl_format is ND (2), or a tensor, whose format is ND.
@@ -46,6 +55,8 @@ def npu_format_cast(input: torch.Tensor, acl_format: int | torch.Tensor,
     return input
 
 
+@npu_function("npu_format_cast_(Tensor(a!) input, int acl_format) -> Tensor(a!)", arguments={
+    "input": supported("any tensor"), "acl_format": _FORMAT})
 def npu_format_cast_(input: torch.Tensor, acl_format: int | torch.Tensor) -> torch.Tensor:
     """The same in place."""
     return npu_format_cast(input, acl_format)

@@ -21,6 +21,9 @@ from openaclnn.compat.npu_formats import Format as Format
 from openaclnn.compat.npu_formats import get_npu_format as get_npu_format
 from openaclnn.compat.npu_formats import npu_format_cast as npu_format_cast
 from openaclnn.compat.npu_formats import npu_format_cast_ as npu_format_cast_
+from openaclnn.compat.npu_ops import registry
+from openaclnn.compat.npu_ops.arguments import supported
+from openaclnn.compat.npu_ops.registry import npu_function
 from openaclnn.errors import named_as_called
 from openaclnn.torch import kernels, versions
 
@@ -28,12 +31,26 @@ __version__ = torch.__version__.partition("+")[0]  # torch_npu's version is that
 __path__: list[str] = []  # so that importing a missing part raises openaclnn.compat's error message
 
 
+_WINDOWS = "int compress_block_size, int compress_stride"
+_WINDOW_ARGUMENTS = {
+    "input": supported("float32, float16, bfloat16"), "weight": supported("dtype of input"),
+    "compress_block_size": supported("windows of any length"), "compress_stride": supported("any"),
+    "actual_seq_len": supported("cumulative lengths: list, tuple, array, tensor or None")}
+_NUMBER, _STATE = supported("any number"), supported("float32, float16, bfloat16; one dtype for all tensors")
+_STEP = {**dict.fromkeys(("beta1_power", "beta2_power", "lr", "weight_decay", "beta1", "beta2", "epsilon"), _NUMBER),
+         **dict.fromkeys(("grad", "var", "m", "v"), _STATE), "max_grad_norm": supported("None, or a tensor like var"),
+         "amsgrad": supported("None, True, False"), "maximize": supported("None, True, False")}
+_ADAM = ("float beta1_power, float beta2_power, float lr, float weight_decay, float beta1, float beta2, float epsilon, "
+         "Tensor grad, Tensor? max_grad_norm, bool? amsgrad, bool? maximize")
+
+
 if not TYPE_CHECKING:  # type checkers would accept every name
     def __getattr__(name):
-        raise AttributeError(f"torch_npu.{name} isn't supported: openaclnn.compat.torch_npu stands in for torch_npu and has the "
-                             "parts that docs/from_torch_npu.md lists", name=name)
+        raise registry.missing(name)
 
 
+@npu_function(f"npu_nsa_compress(Tensor input, Tensor weight, {_WINDOWS}, *, SymInt[]? actual_seq_len=None) -> Tensor",
+              arguments=_WINDOW_ARGUMENTS)
 @named_as_called
 def npu_nsa_compress(input: torch.Tensor, weight: torch.Tensor, compress_block_size: int, compress_stride: int, *,
                      actual_seq_len: Any = None) -> torch.Tensor:
@@ -43,6 +60,9 @@ def npu_nsa_compress(input: torch.Tensor, weight: torch.Tensor, compress_block_s
     return windows
 
 
+@npu_function(f"npu_nsa_compress_grad(Tensor grad, Tensor input, Tensor weight, {_WINDOWS}, *, "
+              "SymInt[]? actual_seq_len=None) -> (Tensor, Tensor)",
+              arguments={"grad": supported("dtype of input"), **_WINDOW_ARGUMENTS})
 @named_as_called
 def npu_nsa_compress_grad(grad: torch.Tensor, input: torch.Tensor, weight: torch.Tensor, compress_block_size: int,
                           compress_stride: int, *, actual_seq_len: Any = None) -> tuple[torch.Tensor, torch.Tensor]:
@@ -52,6 +72,11 @@ def npu_nsa_compress_grad(grad: torch.Tensor, input: torch.Tensor, weight: torch
     return of_tokens, of_weight
 
 
+@npu_function("npu_apply_fused_ema_adamw", arguments={
+    **dict.fromkeys(("grad", "var", "m", "v", "s"), supported("float32, float16, bfloat16")),
+    "step": supported("an int, or an int64 tensor with one element"), "mode": supported("0 (Adam), 1 (AdamW)"),
+    "bias_correction": supported("True, False"),
+    **dict.fromkeys(("lr", "ema_decay", "beta1", "beta2", "eps", "weight_decay"), _NUMBER)})
 @named_as_called
 def npu_apply_fused_ema_adamw(grad: torch.Tensor, var: torch.Tensor, m: torch.Tensor, v: torch.Tensor, s: torch.Tensor,
                               step: torch.Tensor | int, lr: float = 1e-3, ema_decay: float = 0.9999, beta1: float = 0.9,
@@ -66,6 +91,10 @@ def npu_apply_fused_ema_adamw(grad: torch.Tensor, var: torch.Tensor, m: torch.Te
     return var, m, v, s
 
 
+@npu_function(f"npu_nsa_compress_infer(Tensor input, Tensor weight, Tensor slot_mapping, {_WINDOWS}, int page_block_size, *, "
+              "Tensor? block_table=None, SymInt[]? actual_seq_len=None, Tensor(a!) cache) -> Tensor(a!)",
+              arguments={**_WINDOW_ARGUMENTS, "slot_mapping": supported("int32"), "page_block_size": supported("any"),
+                         "block_table": supported("int32 or None"), "cache": supported("dtype of input; written in place")})
 @named_as_called
 def npu_nsa_compress_infer(input: torch.Tensor, weight: torch.Tensor, slot_mapping: torch.Tensor, compress_block_size: int,
                            compress_stride: int, page_block_size: int, *, block_table: torch.Tensor | None = None,
@@ -113,6 +142,8 @@ def npu_apply_adam_w(beta1_power: float, beta2_power: float, lr: float, weight_d
     return out[0], out[1], out[2]
 
 
+@npu_function(f"npu_apply_adam_w.out({_ADAM}, *, Tensor(a!) var, Tensor(b!) m, Tensor(c!) v) "
+              "-> (Tensor(a!), Tensor(b!), Tensor(c!))", arguments=_STEP, fake=lambda *args, var, m, v: (var, m, v))
 def npu_apply_adam_w_out(beta1_power: float, beta2_power: float, lr: float, weight_decay: float, beta1: float, beta2: float,
                          epsilon: float, grad: torch.Tensor, max_grad_norm: torch.Tensor | None, amsgrad: bool | None,
                          maximize: bool | None, var: torch.Tensor, m: torch.Tensor, v: torch.Tensor,
@@ -151,7 +182,7 @@ def _install() -> None:
     npu_devices.install()
     for method in (npu_format_cast, npu_format_cast_):
         npu_devices.add_method(torch.Tensor, method.__name__, method)
-    npu_library.install(sys.modules[__name__])
+    npu_library.install()
     if not hasattr(torch, "npu"):
         compat.offer("torch.npu", npu, beside=True)
         compat.offer("torch.npu.amp", npu.amp, beside=True)
