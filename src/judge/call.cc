@@ -113,7 +113,7 @@ void add_input(Call& call, const std::string& parameter, Array array) {
   call.inputs[parameter].push_back(std::move(array));
 }
 
-Golden golden_of(const Call& call, int threads) {
+GoldenCall golden_call_of(const Call& call, int threads) {
   const Description& description = description_of(call);
   const Arguments values = complete_arguments(call);
   require_equal_lists(description, values);
@@ -122,11 +122,16 @@ Golden golden_of(const Call& call, int threads) {
     if (!parameter.is_tensor() || !values.has(parameter.name)) continue;
     for (Array& array : arrays_of(parameter, call, values)) golden_call.tensors.push_back(std::move(array));
   }
+  return golden_call;
+}
+
+Golden golden_of(const Call& call, int threads) {
+  const GoldenCall golden_call = golden_call_of(call, threads);
 #define OPENACLNN_OPERATOR(folder, name) \
-  if (description.room == #folder) return openaclnn_verify::golden_of_##folder(golden_call);
+  if (call.description->room == #folder) return openaclnn_verify::golden_of_##folder(golden_call);
 #include "ops/ops.def"
 #undef OPENACLNN_OPERATOR
-  throw std::invalid_argument(description.name() + " has no golden");
+  throw std::invalid_argument(call.description->name() + " has no golden");
 }
 
 OurResults run_here(const Call& call) {

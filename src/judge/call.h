@@ -28,6 +28,9 @@ struct Call {
 // Adds a tensor to `inputs`, and its shape to `values`.
 void add_input(Call& call, const std::string& parameter, Array array);
 
+// Returns the call as the rooms take it, with defaults and the shapes of outputs. Throws as golden_of().
+openaclnn_verify::GoldenCall golden_call_of(const Call& call, int threads = 0);
+
 // Returns the exact results. Throws std::invalid_argument with an error message if an argument is missing, or
 // shapes contradict each other.
 openaclnn_verify::Golden golden_of(const Call& call, int threads = 0);

@@ -1,0 +1,27 @@
+// Faults that kernels of NsaCompressGrad have: wrong windows and weights, and windows that are left out.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "ops/nsa/compress_grad/verify/sources.h"
+
+namespace openaclnn_verify {
+
+inline std::vector<Fault> nsa_compress_grad_faults(const GoldenCall& call) {
+  const WindowReading right = compress_grad_reading(call);
+  std::vector<FaultyReading> readings = faulty_readings(right);
+  if (!right.starts.empty()) {
+    readings.push_back({"last-window-missing",
+                        "The last window is missing. Check the end of the loop over windows.", right});
+    readings.back().reading.starts.pop_back();
+  }
+  std::vector<Fault> faults;
+  for (FaultyReading& faulty : readings) {
+    faults.push_back(fault_of_terms(std::move(faulty.name), std::move(faulty.text),
+                                    compress_grad_sources(call, std::move(faulty.reading))));
+  }
+  return faults;
+}
+
+}  // namespace openaclnn_verify
