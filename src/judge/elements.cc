@@ -33,6 +33,20 @@ double largest_finite(aclDataType dtype) {
   return std::ldexp(2 - std::ldexp(1, 1 - format.precision), format.max_exponent);
 }
 
+bool has_long_integers(const Array& device, const Array& golden) {
+  return device.dtype == golden.dtype && (device.dtype == ACL_INT64 || device.dtype == ACL_UINT64);
+}
+
+double integer_distance(const Array& device, const Array& golden, int64_t element) {
+  uint64_t d = 0, g = 0;
+  std::memcpy(&d, device.data.get() + element * int64_t{sizeof d}, sizeof d);
+  std::memcpy(&g, golden.data.get() + element * int64_t{sizeof g}, sizeof g);
+  const bool is_greater =
+      device.dtype == ACL_INT64 ? static_cast<int64_t>(d) > static_cast<int64_t>(g) : d > g;
+  return static_cast<double>(is_greater ? d - g
+                                        : g - d);  // modulo 2^64, so signed numbers need no other formula
+}
+
 int64_t count_different(const Pair& pair) {
   int64_t different = 0;
   if (pair.device.dtype == pair.golden.dtype && family_of(pair.device.dtype) != Family::floating) {

@@ -25,6 +25,21 @@ void for_each_element(const Array& device, const Array& golden, const Visit& vis
   }
 }
 
+// Returns |d - g| of one element of two arrays of INT64 or UINT64, which doubles may not tell apart.
+double integer_distance(const Array& device, const Array& golden, int64_t element);
+bool has_long_integers(const Array& device, const Array& golden);
+
+// Calls visit(device, golden, |device - golden|). The distance of integers is exact until it is rounded to DOUBLE.
+template <class Visit>
+void for_each_distance(const Array& device, const Array& golden, const Visit& visit) {
+  const bool is_exact = has_long_integers(device, golden);
+  int64_t element = 0;
+  for_each_element(device, golden, [&](double d, double g) {
+    visit(d, g, is_exact ? integer_distance(device, golden, element) : std::fabs(d - g));
+    ++element;
+  });
+}
+
 // A maximum that keeps NaN, as NumPy's does.
 inline void raise_to(double& largest, double value) {
   if (std::isnan(value) || value > largest) largest = std::isnan(largest) ? largest : value;
@@ -69,6 +84,10 @@ struct Precision {
   double golden(double g) const { return rounds_golden ? static_cast<double>(static_cast<float>(g)) : g; }
   double error(double d, double g) const {
     return is_single ? static_cast<double>(static_cast<float>(d) - static_cast<float>(g)) : d - g;
+  }
+  // A limit as msprobe compares errors with it.
+  double limit(double value) const {
+    return is_single ? static_cast<double>(static_cast<float>(value)) : value;
   }
   double relative(double absolute, double g) const {
     if (!is_single) return absolute / (std::fabs(g) + epsilon);

@@ -17,9 +17,28 @@ struct Compared {
   double cosine = 1, distance = 0, largest = 0, largest_relative = 0, thousandth = 1, five_thousandths = 1;
 };
 
+// The exponent of a number, so that products of x * 2^-exponent stay within the range. 0 for numbers below 1.
+int exponent_of(double largest) { return largest > 1 ? std::ilogb(largest) : 0; }
+
+// The exponents of the largest finite magnitudes.
+struct Exponents {
+  int device, golden, error;
+};
+
+Exponents exponents_of(const Pair& pair) {
+  double device = 0, golden = 0, error = 0;
+  for_each_element(pair.device, pair.golden, [&](double d, double g) {
+    if (std::isfinite(d)) device = std::max(device, std::fabs(d));
+    if (std::isfinite(g)) golden = std::max(golden, std::fabs(g));
+    if (std::isfinite(d - g)) error = std::max(error, std::fabs(d - g));
+  });
+  return {exponent_of(device), exponent_of(golden), exponent_of(error)};
+}
+
 Compared compared(const Pair& pair) {
   Compared result;
   Sum products, devices, goldens, squares;
+  const Exponents exponents = exponents_of(pair);
   int64_t below_1 = 0, below_5 = 0;
   const bool is_double = pair.device.dtype == ACL_DOUBLE || pair.golden.dtype == ACL_DOUBLE;
   const double epsilon = is_double ? 0x1p-52 : 0x1p-23;
@@ -34,19 +53,23 @@ Compared compared(const Pair& pair) {
     raise_to(result.largest_relative, relative);
     below_1 += relative < 0.001 ? 1 : 0;
     below_5 += relative < 0.005 ? 1 : 0;
-    products.add(d * g);
-    devices.add(d * d);
-    goldens.add(g * g);
-    squares.add(error * error);
+    const double scaled_d = std::ldexp(d, -exponents.device), scaled_g = std::ldexp(g, -exponents.golden);
+    const double scaled_error = std::ldexp(error, -exponents.error);
+    products.add(scaled_d * scaled_g);
+    devices.add(scaled_d * scaled_d);
+    goldens.add(scaled_g * scaled_g);
+    squares.add(scaled_error * scaled_error);
   });
   const auto count = static_cast<double>(pair.device.numel());
   result.thousandth = static_cast<double>(below_1) / count;
   result.five_thousandths = static_cast<double>(below_5) / count;
-  result.distance = std::sqrt(squares.value());
+  result.distance = std::ldexp(std::sqrt(squares.value()), exponents.error);
   const double device = std::sqrt(devices.value()), golden = std::sqrt(goldens.value());
-  result.cosine = device <= kZero && golden <= kZero   ? 1
-                  : device <= kZero || golden <= kZero ? 0
-                                                       : products.value() / (device * golden);
+  const bool device_is_zero = std::ldexp(device, exponents.device) <= kZero;
+  const bool golden_is_zero = std::ldexp(golden, exponents.golden) <= kZero;
+  result.cosine = device_is_zero && golden_is_zero   ? 1
+                  : device_is_zero || golden_is_zero ? 0
+                                                     : products.value() / (device * golden);
   return result;
 }
 

@@ -62,8 +62,8 @@ Verdict judge_quick_integers(const Pair& pair, const std::string& api) {
   Judgement judgement("quick");
   if (is_quantization_api(api)) {
     double largest = 0;
-    for_each_element(pair.device, pair.golden,
-                     [&](double d, double g) { largest = std::max(largest, std::fabs(d - g)); });
+    for_each_distance(pair.device, pair.golden,
+                      [&](double, double, double distance) { largest = std::max(largest, distance); });
     judgement.require_at_most("max abs error", largest, 1);
   } else {
     judgement.require_zero("share of different elements", share(count_different(pair), pair.device.numel()));
@@ -80,9 +80,9 @@ Verdict judge_quick_floats(const Pair& pair) {
     const double g = precision.golden(exact);
     const double absolute = std::fabs(precision.error(d, g)), relative = precision.relative(absolute, g);
     raise_to(largest, absolute);
-    below_1e2 += relative < 0.01 ? 1 : 0;
-    below_1e3 += relative < 0.001 ? 1 : 0;
-    below_1e4 += relative < 0.0001 ? 1 : 0;
+    below_1e2 += relative < precision.limit(0.01) ? 1 : 0;
+    below_1e3 += relative < precision.limit(0.001) ? 1 : 0;
+    below_1e4 += relative < precision.limit(0.0001) ? 1 : 0;
   });
   const Cosine cosine = cosine_of(pair, precision);
   if (cosine.one_side_is_zero) {
@@ -137,7 +137,7 @@ void judge_absolute_shares(Judgement& judgement, const Pair& pair, const Absolut
     const double absolute = std::fabs(precision.error(d, g));
     if (std::fabs(g) <= limits.small_value) {
       ++small;
-      wrong_small += absolute > limits.small_absolute ? 1 : 0;
+      wrong_small += absolute > precision.limit(limits.small_absolute) ? 1 : 0;
     } else {
       ++normal;
       wrong_normal += precision.relative(absolute, g) > limits.relative ? 1 : 0;
@@ -211,7 +211,7 @@ Verdict judge_thousandth(const Pair& pair, const Settings&) {
   int64_t below = 0;
   for_each_element(pair.device, pair.golden, [&](double d, double exact) {
     const double g = precision.golden(exact);
-    below += precision.relative(std::fabs(precision.error(d, g)), g) < 0.001 ? 1 : 0;
+    below += precision.relative(std::fabs(precision.error(d, g)), g) < precision.limit(0.001) ? 1 : 0;
   });
   const double value = share(below, pair.device.numel());
   Judgement judgement(kName);

@@ -27,7 +27,7 @@ Row row_of(const Array& device, const Array& golden) {
     const double absolute = std::fabs(precision.error(d, g));
     if (std::fabs(g) <= limits.small_value) {
       ++small;
-      wrong_small += absolute > limits.benchmark_small ? 1 : 0;
+      wrong_small += absolute > precision.limit(limits.benchmark_small) ? 1 : 0;
       return;
     }
     ++normal;

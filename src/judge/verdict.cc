@@ -1,9 +1,6 @@
 // Reasons of verdicts, and the checks that all rules share.
 #include "judge/verdict.h"
 
-#include <array>
-#include <cstdio>
-
 #include "base/text.h"
 #include "verify/number.h"
 
@@ -13,18 +10,12 @@ using openaclnn::shape_text;
 using openaclnn::text;
 using openaclnn_verify::dtype_name;
 
-std::string number_text(double value) {
-  std::array<char, 32> digits;
-  std::snprintf(digits.data(), digits.size(), "%.6g", value);
-  return digits.data();
-}
-
 void Judgement::require(const std::string& name, double value, bool is_accepted, const std::string& accepted,
                         Result otherwise) {
   const Result result = is_accepted ? Result::pass : otherwise;
   verdict_.metrics.push_back({name, value, accepted, result});
   if (result > verdict_.result && result > Result::pass)
-    verdict_.reason = text(name, " is ", number_text(value), ", and the rule accepts ", accepted);
+    verdict_.reason = text(name, " is ", number_text(value, "%.6g"), ", and the rule accepts ", accepted);
   if (result > verdict_.result) verdict_.result = result;
 }
 

@@ -4,10 +4,9 @@
 #include <string>
 
 #include "judge/elements.h"
+#include "judge/words.h"
 
 namespace openaclnn_judge {
-
-std::string number_text(double value);  // "0.001"
 
 class Judgement {
  public:

@@ -1,6 +1,5 @@
 """Compares the rule quick with mindstudio-probe on random pairs: against_msprobe.py PROGRAM [COUNT] [SEED]."""
 
-import subprocess
 import sys
 import tempfile
 
@@ -12,11 +11,19 @@ except ImportError as missing:
     print(f"left out: {missing}")
     sys.exit(0)
 
-DTYPES = [(0, torch.float32, np.uint32), (1, torch.float16, np.uint16), (27, torch.bfloat16, np.uint16)]
+import pair_stream
+from pair_stream import Pair, Tensor
+
+DTYPES = {"FLOAT": torch.float32, "FLOAT16": torch.float16, "BF16": torch.bfloat16}
+
+
+def tensor_of(tensor):
+    elements = torch.tensor(tensor.elements if tensor.dtype != "BF16" else tensor.elements.view(np.int16))
+    return elements.view(torch.bfloat16) if tensor.dtype == "BF16" else elements
 
 
 def random_pair(random):
-    code, dtype, bits = DTYPES[random.integers(3)]
+    dtype = str(random.choice(list(DTYPES)))
     golden = random.normal(size=random.integers(1, 2500)) * 10.0 ** random.integers(-4, 4)
     error = 10.0 ** random.uniform(-6, 0)
     wrong = random.random(golden.size) < 10.0 ** random.uniform(-4, 0)
@@ -25,33 +32,34 @@ def random_pair(random):
         values[random.integers(values.size)] = random.choice([np.nan, np.inf, -np.inf])
     if random.random() < 0.1:
         golden[random.integers(golden.size)] = random.choice([np.nan, np.inf, 0])
-    return code, torch.tensor(values).to(dtype), golden, bits
+    if random.random() < 0.2:  # errors of a few steps of the dtype, which meet the limits exactly
+        golden = torch.tensor(golden).to(DTYPES[dtype]).double().numpy()
+        values = golden * (1 + random.choice([0.01, 0.001, 0.0001]) * random.choice([-1, 0, 1], golden.size))
+    device = torch.tensor(values).to(DTYPES[dtype])
+    bits = device.view(torch.int16).numpy().view(np.uint16) if dtype == "BF16" else device.numpy()
+    return Pair(Tensor(dtype, bits), Tensor("DOUBLE", golden))
 
 
-def words_of(code, device, golden, bits):
-    whole = torch.int32 if bits is np.uint32 else torch.int16
-    yield from ("quick", str(code), str(golden.size))
-    yield from (f"{one:x}" for one in device.view(whole).numpy().view(bits))
-    yield from (float(one).hex() for one in golden)
+def quick_of_msprobe(pairs):
+    with tempfile.TemporaryDirectory() as folder:
+        comparator = Comparator(f"{folder}/result.csv", f"{folder}/details.csv", False, config=None)
+        for pair in pairs:
+            golden = torch.tensor(pair.golden.elements).to(torch.float64 if pair.device.dtype == "FLOAT" else torch.float32)
+            yield comparator._compare_core_wrapper("mul", golden, tensor_of(pair.device), False)[0]
 
 
 def main(program, count=1000, seed=1):
     random = np.random.default_rng(int(seed))
     pairs = [random_pair(random) for _ in range(int(count))]
-    text = " ".join(word for pair in pairs for word in words_of(*pair))
-    ours = subprocess.run([program], input=text, capture_output=True, text=True, check=True).stdout.split()
-    with tempfile.TemporaryDirectory() as folder:
-        comparator = Comparator(f"{folder}/result.csv", f"{folder}/details.csv", False, config=None)
-        theirs = []
-        for code, device, golden, _ in pairs:
-            raised = torch.tensor(golden).to(torch.float64 if code == 0 else torch.float32)
-            theirs.append(comparator._compare_core_wrapper("mul", raised, device, False)[0])
-    different = [i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b]
+    ours = [verdicts["quick"] for verdicts in pair_stream.judged(program, pairs, ["quick"])]
+    theirs = list(quick_of_msprobe(pairs))
+    different = [i for i, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b]
     print({name: theirs.count(name) for name in sorted(set(theirs))})
-    print(f"{len(pairs) - len(different)} of {len(pairs)} verdicts are equal")
+    print(f"{len(pairs) - len(different):,} of {len(pairs):,} verdicts are equal")
     for i in different:
-        print(f"pair {i}: {ours[i]}, but msprobe says {theirs[i]} ({pairs[i][1].dtype}, {pairs[i][2].size} elements)")
-    return 1 if different or len(ours) != len(pairs) else 0
+        print(f"pair {i}: {ours[i]}, but msprobe says {theirs[i]} ({pairs[i].device.dtype}, {pairs[i].golden.elements.size:,} elements)")
+    return 1 if different else 0
 
 
-sys.exit(main(*sys.argv[1:]))
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

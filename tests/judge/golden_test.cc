@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 
+#include "golden_of_case.h"
 #include "judge/call.h"
 #include "verify/number.h"
 #include "verify/random.h"
@@ -16,25 +17,6 @@
 
 namespace openaclnn_verify {
 namespace {
-
-Golden golden_of(const std::string& operator_name, const GoldenCall& call) {
-#define OPENACLNN_OPERATOR(folder, name) \
-  if (operator_name == #name) return golden_of_##folder(call);
-#include "ops/ops.def"
-#undef OPENACLNN_OPERATOR
-  throw std::logic_error(operator_name);
-}
-
-GoldenCall golden_call(const Case& c, const std::vector<HostTensor>& before, int threads) {
-  GoldenCall call = {c.recorded(), {}, threads};
-  for (size_t k = 0; k < before.size(); ++k) {
-    const HostTensor& tensor = before[k];
-    call.tensors.push_back(c.tensors[k].role == Role::output
-                               ? Array{tensor.dtype(), tensor.dims(), nullptr}
-                               : owned_array(tensor.dtype(), tensor.dims(), tensor.all_bytes()));
-  }
-  return call;
-}
 
 bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof a[0]) == 0);

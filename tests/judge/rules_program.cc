@@ -1,40 +1,88 @@
-// Judges pairs of FLOAT arrays from standard input, for comparisons with other implementations of the rules. Each pair is the name of
-// a rule, a dtype (0 FLOAT, 1 FLOAT16, 27 BF16), a count, the bits of the device in hexadecimal and the golden as hexadecimal doubles.
-#include <cstdint>
+// Judges pairs from standard input, for comparisons with other implementations of the rules. Each pair is a line of JSON and the bytes
+// of its arrays: device, golden, bound and third (pair_stream.py writes them). Prints one line of JSON for each pair.
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "judge/rules.h"
-#include "verify/number.h"
+
+namespace {
+
+using nlohmann::json;
+using openaclnn_judge::Pair;
+using openaclnn_judge::Rule;
+using openaclnn_judge::Settings;
+using openaclnn_judge::Verdict;
+using openaclnn_verify::Array;
+
+std::vector<std::byte> read_bytes(int64_t count) {
+  std::vector<std::byte> bytes(static_cast<size_t>(count));
+  if (!std::cin.read(reinterpret_cast<char*>(bytes.data()), count))
+    throw std::runtime_error("the input ends within a pair");
+  return bytes;
+}
+
+Array read_array(const json& head) {
+  const Array shape = {static_cast<aclDataType>(head.at("dtype").get<int>()), head.at("dims"), nullptr};
+  return openaclnn_verify::owned_array(shape.dtype, shape.dims, read_bytes(shape.bytes()));
+}
+
+std::vector<double> read_doubles(int64_t count) {
+  const std::vector<std::byte> bytes = read_bytes(count * int64_t{sizeof(double)});
+  std::vector<double> doubles(static_cast<size_t>(count));
+  std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte*>(doubles.data()));
+  return doubles;
+}
+
+Pair read_pair(const json& head) {
+  Pair pair;
+  pair.name = "out";
+  pair.device = read_array(head.at("device"));
+  pair.golden = read_array(head.at("golden"));
+  if (head.at("bound")) pair.bound = read_doubles(pair.golden.numel());
+  if (head.contains("third")) pair.third = read_array(head.at("third"));
+  return pair;
+}
+
+Settings settings_of(const json& given) {
+  Settings settings;
+  settings.api = given.value("api", "");
+  settings.level = given.value("level", "");
+  if (given.contains("threshold")) settings.threshold = given.at("threshold");
+  if (given.contains("rtol")) settings.rtol = given.at("rtol");
+  if (given.contains("atol")) settings.atol = given.at("atol");
+  settings.equal_nan = given.value("equal_nan", false);
+  return settings;
+}
+
+// NaN and infinities are null.
+json json_of(const Verdict& verdict) {
+  json metrics = json::object();
+  for (const openaclnn_judge::Metric& metric : verdict.metrics) metrics[metric.name] = metric.value;
+  return {{"result", result_name(verdict.result)}, {"reason", verdict.reason}, {"metrics", metrics}};
+}
+
+json verdicts_of(const json& head) {
+  const Pair pair = read_pair(head);
+  const Settings settings = settings_of(head.at("settings"));
+  json verdicts = json::object();
+  for (const Rule& rule : openaclnn_judge::rules()) {
+    if (head.contains("rules") && std::ranges::count(head.at("rules"), json(rule.name)) == 0) continue;
+    const Verdict verdict = rule.apply(pair, settings);
+    verdicts[rule.name] = head.at("metrics") ? json_of(verdict) : json(result_name(verdict.result));
+  }
+  return verdicts;
+}
+
+}  // namespace
 
 int main() {
-  std::string rule, word;
-  int dtype = 0;
-  size_t count = 0;
-  while (std::cin >> rule >> dtype >> count) {
-    const auto type = static_cast<aclDataType>(dtype);
-    const auto size = static_cast<size_t>(openaclnn_verify::element_bytes(type));
-    std::vector<std::byte> device(count * size);
-    for (size_t i = 0; i < count; ++i) {
-      std::cin >> word;
-      const uint64_t bits = std::strtoull(word.c_str(), nullptr, 16);
-      std::memcpy(&device[i * size], &bits, size);
-    }
-    std::vector<double> golden(count);
-    for (double& value : golden) {
-      std::cin >> word;
-      value = std::strtod(word.c_str(), nullptr);
-    }
-    const openaclnn_verify::Shape dims = {static_cast<int64_t>(count)};
-    const openaclnn_judge::Pair pair = {"out",
-                                        openaclnn_verify::owned_array(type, dims, device),
-                                        openaclnn_verify::array_of_doubles(dims, golden),
-                                        {},
-                                        {}};
-    const openaclnn_judge::Rule* found = openaclnn_judge::find_rule(rule);
-    if (found == nullptr) return 2;
-    std::puts(openaclnn_judge::result_name(found->apply(pair, {}).result));
+  std::ios::sync_with_stdio(false);
+  std::string line;
+  try {
+    while (std::getline(std::cin, line)) std::cout << verdicts_of(json::parse(line)) << '\n';
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "rules_program: %s\n", failure.what());
+    return 1;
   }
 }

@@ -118,6 +118,16 @@ TEST(Quick, SharesHaveStrictLimits) {
   EXPECT_EQ(result_of("quick", with_errors(ACL_FLOAT16, 1001, 1, 0.05)), Result::pass);
 }
 
+// msprobe compares relative errors of 16-bit types in FLOAT, whose 0.01 is below 0.01. These errors are exactly FLOAT's 0.01.
+TEST(Quick, LimitsHaveThePrecisionOfTheGolden) {
+  EXPECT_EQ(result_of("quick", pair_of(ACL_BF16, {.76953125, .76953125}, {.77734375, .77734375})),
+            Result::error);
+  EXPECT_EQ(result_of("quick", pair_of(ACL_FLOAT16, {1.740234375, 1.740234375}, {1.7578125, 1.7578125})),
+            Result::error);
+  EXPECT_EQ(result_of("quick", pair_of(ACL_FLOAT16, {1.7412109375, 1.7412109375}, {1.7578125, 1.7578125})),
+            Result::warning);
+}
+
 TEST(Quick, SmallAbsoluteErrorsPassUnlessOneSideIsZero) {
   EXPECT_EQ(result_of("quick", pair_of(ACL_FLOAT, {1e-5, 9e-4}, {2e-5, 8e-4})), Result::pass);
   EXPECT_EQ(result_of("quick", pair_of(ACL_FLOAT, {0, 0}, {1e-5, 1e-5})), Result::error);
@@ -256,6 +266,23 @@ TEST(Tolerances, OfWholeOutputs) {
   EXPECT_EQ(result_of("dynamo", pair), Result::error);
 }
 
+TEST(Tolerances, OfLargeIntegersAreExact) {
+  constexpr int64_t kLarge = int64_t{1} << 62;
+  const auto integers = [](int64_t value) {
+    std::vector<std::byte> bytes(sizeof value);
+    std::memcpy(bytes.data(), &value, sizeof value);
+    return openaclnn_verify::owned_array(ACL_INT64, {1}, bytes);
+  };
+  const auto near = [&](int64_t value, int64_t difference) {
+    return Pair{"out", integers(value + difference), integers(value), {}, {}};
+  };
+  EXPECT_EQ(result_of("flaggems", near(kLarge, 0)), Result::pass);
+  EXPECT_EQ(result_of("flaggems", near(kLarge, 1)), Result::error);
+  EXPECT_EQ(result_of("flaggems", near(-kLarge, -1)), Result::error);
+  EXPECT_EQ(result_of("quick", near(kLarge, -1), of_api("npu_dynamic_quant")), Result::pass);
+  EXPECT_EQ(result_of("quick", near(kLarge, -2), of_api("npu_dynamic_quant")), Result::error);
+}
+
 TEST(Bitwise, ComparesTheRoundedGolden) {
   EXPECT_EQ(result_of("bitwise", pair_of(ACL_FLOAT16, {1.0 / 3, kNan}, {1.0 / 3, kNan})), Result::pass);
   EXPECT_EQ(result_of("bitwise", pair_of(ACL_FLOAT16, {-0.0}, {0.0})), Result::error);
@@ -271,6 +298,13 @@ TEST(Compare, LeavesOutEqualNan) {
   EXPECT_EQ(result_of("mindspore", pair_of(ACL_FLOAT, {1.0011}, {1})), Result::error);
   EXPECT_DOUBLE_EQ(metric(judged("msaccucmp", pair_of(ACL_FLOAT, {3, 1}, {2, 0})), "accumulated rel error"),
                    0.5);
+}
+
+TEST(Compare, ProductsStayWithinTheRange) {
+  const Verdict verdict = judged("compare", pair_of(ACL_DOUBLE, {1e300, 3e300}, {1e300, 3.5e300}));
+  EXPECT_EQ(verdict.result, Result::pass);
+  EXPECT_NEAR(metric(verdict, "cosine"), 11.5 / std::sqrt(10 * 13.25), 1e-12);
+  EXPECT_DOUBLE_EQ(metric(verdict, "Euclidean distance"), 5e299);
 }
 
 TEST(Openaclnn, AcceptsHalfAnUlpAndTheBound) {
