@@ -1,10 +1,12 @@
 // Computes the goldens of calls, and runs them with this library.
 #include "judge/call.h"
 
+#include <algorithm>
 #include <charconv>
 #include <stdexcept>
 
 #include "judge/device_tensors.h"
+#include "verify/number.h"
 #include "verify/room_cases.h"
 
 namespace openaclnn_judge {
@@ -44,12 +46,27 @@ void complete_number(const Parameter& parameter, Arguments& values) {
   }
 }
 
+// The dtype of a result is one of a list, or that of another tensor.
+void require_dtype(const Parameter& parameter, aclDataType dtype, const Arguments& values) {
+  std::vector<aclDataType> accepted = parameter.dtypes.accepted;
+  const std::string& other = parameter.dtypes.same_as;
+  if (!other.empty()) accepted = {values.tensor(other).dtype};
+  if (std::ranges::count(accepted, dtype) > 0) return;
+  std::string names;
+  for (const aclDataType one : accepted)
+    names += (names.empty() ? "" : " or ") + std::string(openaclnn_verify::dtype_name(one));
+  throw std::invalid_argument(parameter.name + " is " + openaclnn_verify::dtype_name(dtype) +
+                              "; it must be " + names + (other.empty() ? "" : ", as " + other));
+}
+
 // Results know the dtype and shape of an output, if the arguments leave a choice.
 void complete_output(const Parameter& parameter, const Call& call, Arguments& values) {
   if (values.has(parameter.name)) return;
   if (const auto known = call.results.find(parameter.name);
       known != call.results.end() && !known->second.empty()) {
-    values.tensors[parameter.name] = {{known->second[0].dtype, known->second[0].dims}};
+    const Array& result = known->second[0];
+    require_dtype(parameter, result.dtype, values);
+    values.tensors[parameter.name] = {{result.dtype, result.dims}};
     return;
   }
   values.tensors[parameter.name] = {parameter.infer(values)};

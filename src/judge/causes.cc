@@ -24,15 +24,17 @@ const Array* value_before(const Call& call, const Place& place) {
   return &found->second[place.list_index];
 }
 
-void explain_faults(const Samples& samples, const std::vector<openaclnn_verify::Fault>& faults,
-                    const Place& place, Explanations& found) {
-  for (const openaclnn_verify::Fault& fault : faults) {
+// Faults may hold much memory once they are used, so each is released before the next one.
+void explain_faults(const Samples& samples, std::vector<openaclnn_verify::Fault> faults, const Place& place,
+                    Explanations& found) {
+  for (openaclnn_verify::Fault& fault : faults) {
     const auto predict = [&](const Sample& s) -> std::optional<Prediction> {
       const auto faulty = fault.value({place.parameter, place.list_index, s.element});
       if (!faulty) return std::nullopt;
       return Prediction{faulty->value, samples.spacing.ulp(s.device) / 2 + faulty->bound};
     };
     found.add(fault.name, fault.text, fit_of(samples, predict));
+    fault.value = nullptr;
   }
 }
 

@@ -164,7 +164,7 @@ Where where_of(const Samples& samples, const std::function<bool(const Sample&)>&
 }  // namespace
 
 void explain_unwritten(const Samples& samples, const Array* before, Explanations& found) {
-  constexpr double kBitsOfValue = 8;
+  constexpr double kBitsOfValue = 6;  // one or two equal elements may be chance
   const auto add = [&](const std::function<bool(const Sample&)>& is_unwritten, const std::string& what) {
     const Fit fit = fit_of_property(samples, kBitsOfValue, is_unwritten);
     if (!fit.is_convincing()) return;

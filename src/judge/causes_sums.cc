@@ -68,7 +68,7 @@ Sums::Value changed_terms(const Change& change) {
 
 void explain_missing_terms(const Sums& sums, Explanations& found) {
   found.add("empty-sums-not-zeroed", "Results without any term are not 0. Write zeros before adding.",
-            fit_of_property(sums.samples(), 16, [&](const Sample& s) {
+            fit_of_property(sums.samples(), 6, [&](const Sample& s) {
               const ElementSources& sum = sums.of(s);
               return sum.is_sum && sum.terms.empty() && s.device != 0;
             }));
@@ -170,15 +170,6 @@ void explain_orders(const Sums& sums, Explanations& found) {
       const double value = result.round(order.add(sum.terms) / sum.divisor);
       return Prediction{value, result.ulp(value) / 4};
     };
-    // Orders that differ from the device already in the first samples are given up.
-    constexpr size_t kFirst = 32;
-    Samples first = sums.samples();
-    if (first.wrong.size() > 2 * kFirst) {
-      first.wrong.resize(kFirst);
-      first.right.resize(std::min(first.right.size(), kFirst));
-      const Fit fit = fit_of(first, predict);
-      if (fit.explained < .75) continue;
-    }
     found.add(order.is_narrow() ? "16-bit-accumulation" : "order-of-additions", order.text(),
               fit_of(sums.samples(), predict));
   }

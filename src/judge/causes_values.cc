@@ -11,7 +11,9 @@ namespace openaclnn_judge {
 
 namespace {
 
-constexpr double kBitsOfSpecialValue = 20;  // finite errors never have it by chance
+// Single corrupted bits change signs, double numbers and make infinities, so fewer than three elements prove nothing.
+constexpr double kBitsOfSpecialValue = 6;
+constexpr double kCostOfPlainFactor = 28;
 
 // Results that are rounded to another dtype on the way: it has fewer digits than the device's.
 void explain_narrow_results(const Samples& samples, Explanations& found) {
@@ -123,9 +125,10 @@ void explain_factors(const Samples& samples, Explanations& found) {
     fit.right = 1;
     return fit;
   };
-  found.add("sign-flipped", "The results have the opposite sign.", wrong_only(scaled(-1)));
+  found.add("sign-flipped", "The results have the opposite sign.", wrong_only(scaled(-1)),
+            kCostOfPlainFactor);
   found.add("counted-twice", "The results are twice as large as they should be. Each term is added twice.",
-            wrong_only(scaled(2)));
+            wrong_only(scaled(2)), kCostOfPlainFactor);
   std::vector<double> factors;
   for (const Sample& s : samples.wrong) {
     if (std::isfinite(s.device) && std::isfinite(s.exact) && s.exact != 0 && s.device != 0)

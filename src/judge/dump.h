@@ -1,6 +1,7 @@
 // Reads recorded calls from the folders of dump tools: msprobe, openaclnn's own OPENACLNN_DUMP, and raw files.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,15 @@ struct DumpedCall {
   std::string
       skipped;  // why it cannot be judged: "its tensors were not saved (task statistics)"; empty: it can
 };
+using VisitCall = std::function<void(DumpedCall)>;
 
-// Reads a folder: msprobe's (dump.json, or step*/rank* folders of it), or openaclnn's (call.json, or folders
-// of it). Calls of operators that openaclnn lacks are left out. Throws files::BadInput with one
+// Calls visit() for every call of a folder, in the order of the dump: msprobe's (dump.json, or step*/rank*
+// folders of it), or openaclnn's (call.json, or folders of it). Calls of operators that openaclnn lacks are left
+// out. Only the tensors of one call are in memory, if visit() keeps none. Throws files::BadInput with one
 // error message that names the file for malformed dumps, truncated tensors and shapes that contradict each other.
+void for_each_dumped_call(const std::string& folder, const VisitCall& visit);
+
+// Returns all calls of a folder with their tensors.
 std::vector<DumpedCall> read_dump(const std::string& folder);
 
 }  // namespace openaclnn_judge

@@ -75,11 +75,12 @@ const Array* find_result(const Tensors& results, const GoldenOutput& output) {
 }
 
 // Every given result must be one that the call determines.
-void require_known(const Golden& golden, const Tensors& results, const char* whose) {
+void require_known(const Call& call, const Golden& golden, const Tensors& results, const char* whose) {
   for (const auto& [parameter, arrays] : results) {
     const auto count =
         static_cast<size_t>(std::ranges::count(golden.outputs, parameter, &GoldenOutput::parameter));
-    if (count == 0) throw std::invalid_argument(text("the operator has no result ", parameter));
+    if (count == 0)
+      throw std::invalid_argument(text(call.description->name(), " has no result \"", parameter, "\""));
     if (arrays.size() > count)
       throw std::invalid_argument(text(whose, " has ", arrays.size(), " tensors of ", parameter,
                                        ", but the call determines ", count));
@@ -129,8 +130,8 @@ CallReport judge_call(const Call& call, const JudgeOptions& options) {
   report.label = call.label;
   if (call.description != nullptr) report.operator_name = call.description->name();
   Golden golden = golden_of(call, options.threads);
-  require_known(golden, call.results, "the judged device");
-  require_known(golden, call.third, "the third device");
+  require_known(call, golden, call.results, "the judged device");
+  require_known(call, golden, call.third, "the third device");
   openaclnn_verify::FindSources find;
   const PreparedCall prepared(call);
   for (GoldenOutput& output : golden.outputs) {

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <string_view>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "judge/report.h"
 #include "judge/words.h"
 #include "verify/number.h"
@@ -18,10 +20,15 @@ constexpr const char *kBlue = "#2f6f9f", *kGrey = "#b0b0b0", *kInk = "#222222", 
                      *kFaint = "#e4e4e4";
 constexpr double kTop = 64, kHeight = 230, kBottom = kTop + kHeight;
 
-std::string escaped(const std::string& words) {
+// Control characters and bytes that are not UTF-8 become spaces, because XML does not allow them.
+std::string escaped(std::string_view words) {
   std::string out;
-  for (const char c : words) {
-    if (c == '<') {
+  while (!words.empty()) {
+    const size_t bytes = openaclnn::utf8_bytes(words);
+    const char c = words[0];
+    if (bytes == 0 || static_cast<unsigned char>(c) < 0x20) {
+      out += ' ';
+    } else if (c == '<') {
       out += "&lt;";
     } else if (c == '>') {
       out += "&gt;";
@@ -30,8 +37,9 @@ std::string escaped(const std::string& words) {
     } else if (c == '"') {
       out += "&quot;";
     } else {
-      out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+      out += words.substr(0, bytes);
     }
+    words.remove_prefix(std::max<size_t>(bytes, 1));
   }
   return out;
 }

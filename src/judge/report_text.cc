@@ -1,5 +1,6 @@
 // Reports as plain text of at most 100 columns, for terminals and logs of CI.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <sstream>
 
@@ -52,14 +53,22 @@ void add_verdict(std::string& out, const Verdict& verdict) {
   }
 }
 
+// "0.5", "12.25", "2,097,152"
+std::string ulps_text(double ulps) {
+  constexpr double kLeastWhole = 1000, kMostWhole = 1e15;
+  if (ulps < kLeastWhole || !(ulps < kMostWhole)) return number_text(ulps, "%.4g");
+  return count_text(std::llround(ulps));
+}
+
 void add_worst(std::string& out, const OutputReport& output) {
   if (output.worst.empty()) return;
   out += "    worst elements\n";
   for (const WorstElement& worst : output.worst) {
     std::string line = "      " + openaclnn::shape_text(worst.index) + "  device " +
                        number_text(worst.device, "%.9g") + ", exact " + number_text(worst.exact, "%.12g") +
-                       ", " + number_text(worst.ulps, "%.4g") + " ulps";
-    if (worst.share > 0) line += ", " + number_text(worst.share, "%.4g") + " x the allowed error";
+                       ", " + ulps_text(worst.ulps) + " ulps";
+    if (worst.share > 0 && std::isfinite(worst.share))
+      line += ", " + ulps_text(worst.share) + " x the allowed error";
     wrap(out, "      ", line);
     for (const std::string& source : worst.sources) wrap(out, "          ", source);
   }

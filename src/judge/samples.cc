@@ -92,10 +92,27 @@ bool is_predicted(const Sample& sample, const Prediction& prediction) {
 
 constexpr double kMostBits = 20;  // of one element
 
+bool explains(const Sample& sample, const Predict& predict) {
+  const std::optional<Prediction> prediction = predict(sample);
+  return prediction && is_predicted(sample, *prediction);
+}
+
+// Most hypotheses explain nothing, which a few samples show. They are spread over all, because neighbours are alike.
+bool is_hopeless(const std::vector<Sample>& wrong, const Predict& predict) {
+  constexpr size_t kProbes = 32;
+  constexpr int64_t kLeastExplained = 20;
+  if (wrong.size() < 2 * kProbes) return false;
+  int64_t explained = 0;
+  for (size_t k = 0; k < kProbes; ++k)
+    explained += explains(wrong[k * wrong.size() / kProbes], predict) ? 1 : 0;
+  return explained < kLeastExplained;
+}
+
 }  // namespace
 
 Fit fit_of(const Samples& samples, const Predict& predict) {
   Fit fit;
+  if (is_hopeless(samples.wrong, predict)) return fit;
   int64_t explained = 0, tested = 0, consistent = 0, right = 0;
   for (const Sample& sample : samples.wrong) {
     ++tested;

@@ -52,6 +52,7 @@ struct Fit {
     return explained >= kLeastExplained && right >= kLeastRight && bits >= kLeastBits + cost_bits;
   }
 };
+// Hypotheses that explain few wrong elements are given up early, with a fit of 0.
 Fit fit_of(const Samples& samples, const Predict& predict);
 // Returns the fit of a property that only wrong elements can have. `bits_each`: evidence of one element.
 Fit fit_of_property(const Samples& samples, double bits_each, const std::function<bool(const Sample&)>& has);

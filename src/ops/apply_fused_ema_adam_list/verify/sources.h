@@ -22,7 +22,7 @@ inline ListForm recorded_list_form(const GoldenCall& call) {
 inline FindSources apply_fused_ema_adam_list_sources(const GoldenCall& call) {
   return [&call, form = recorded_list_form(call)](const Place& place) {
     ElementSources found;
-    for (size_t k = 0; k < kCopy - 1; ++k) {
+    for (size_t k = 0; k < kCopy; ++k) {
       const Array& array = call.tensors[form.at(k, place.list_index)];
       const std::string name = openaclnn::text(kListNames[k], "[", place.list_index, "]");
       found.lines.push_back(source_line(name + index_text(place.element, array.dims), 1,
