@@ -238,8 +238,9 @@ class TestTorchNpu(TestCase):
         self.assertEqual(cpu.dtype, torch.float16)
         self.assertTrue(npu.is_npu and torch.equal(cpu, npu.cpu()) and cpu.data_ptr() != npu.data_ptr())
         self.assertTrue(bool((cpu >= 1).all() and (cpu <= 2).all()))
-        with self.assertRaisesRegex(RuntimeError, "FRACTAL_NZ"):
-            create_common_tensor([np.float32, 29, (2, 2)], 0, 1)
+        cpu, npu = create_common_tensor([np.float32, 29, (2, 2)], 0, 1)
+        self.assertEqual([torch_npu.get_npu_format(tensor) for tensor in (cpu, npu)], [2, 29])
+        self.assertEqual(cpu, npu.cpu(), 0)
         self.assertEqual(get_npu_device(), self.npu_device)
 
     def test_random_numbers_are_seeded(self):
@@ -288,10 +289,12 @@ class TestTorchNpu(TestCase):
         self.assertTrue(torch_npu.npu_format_cast(tensor, torch_npu.Format.ND) is tensor)
         self.assertTrue(torch_npu.npu_format_cast(tensor, torch.zeros(1)) is tensor and tensor.npu_format_cast(2) is tensor)
         self.assertEqual(torch_npu.get_npu_format(tensor), torch_npu.Format.ND)
-        for wrong, name in ((29, "FRACTAL_NZ"), (3, "NC1HWC0"), (torch_npu.Format.FRACTAL_Z, "FRACTAL_Z"), (77, "77")):
-            with self.assertRaisesRegex(RuntimeError, rf"npu_format_cast: acl_format is .*{name}.* \(ND\)"):
-                torch_npu.npu_format_cast(tensor, wrong)
-        with self.assertRaisesRegex(RuntimeError, "customize_dtype"):
+        packed = tensor.npu_format_cast(torch_npu.Format.FRACTAL_NZ)
+        self.assertEqual([torch_npu.get_npu_format(one) for one in (packed, tensor)], [29, 2])
+        self.assertEqual(packed, tensor, 0)
+        with self.assertRaisesRegex(RuntimeError, r"npu_format_cast: acl_format is 77; accepted: -1 \(UNDEFINED\), 0 \(NCHW\)"):
+            torch_npu.npu_format_cast(tensor, 77)
+        with self.assertRaisesRegex(NotImplementedError, "customize_dtype"):
             torch_npu.npu_format_cast(tensor, 2, torch.int8)
         torch.ops.npu.npu_format_cast(tensor, 2).sum().backward()
         self.assertEqual(tensor.grad, torch.ones(2, 3), 0)

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from openaclnn.compat import npu, npu_devices
-from openaclnn.compat.npu_formats import npu_format_cast
+from openaclnn.compat.npu_ops.layout import npu_format_cast
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 _HALF_MINIMUM, _MINIMUM = 6e-8, 1e-9  # added to the divisors of relative differences

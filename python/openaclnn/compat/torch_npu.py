@@ -2,9 +2,9 @@
 """Import openaclnn.compat.torch_npu instead of torch_npu, or before it. If the real torch_npu is loaded, it does not change
 torch.
 
-npu_nsa_compress, npu_nsa_compress_grad, npu_nsa_compress_infer, npu_apply_adam_w, npu_apply_adam_w_out,
-npu_apply_fused_ema_adamw and npu_format_cast have the signatures of torch_npu; torch.ops.npu has them except for
-npu_apply_fused_ema_adamw. The device "npu" is that of set_device(), by default the CPU: see openaclnn.compat.npu_devices.
+The functions npu_… have the signatures of torch_npu. torch.ops.npu has them except for npu_apply_fused_ema_adamw. The modules of
+openaclnn.compat.npu_ops have those that compute with PyTorch's operators. The device "npu" is that of set_device(), by default
+the CPU: see openaclnn.compat.npu_devices.
 torch.npu is openaclnn.compat.npu, torch_npu.testing is openaclnn.compat.npu_testing.
 """
 import sys
@@ -17,13 +17,17 @@ from openaclnn import _native, compat
 from openaclnn.compat import npu as npu
 from openaclnn.compat import npu_devices, npu_library, npu_testing
 from openaclnn.compat.npu_devices import set_device as set_device
-from openaclnn.compat.npu_formats import Format as Format
-from openaclnn.compat.npu_formats import get_npu_format as get_npu_format
-from openaclnn.compat.npu_formats import npu_format_cast as npu_format_cast
-from openaclnn.compat.npu_formats import npu_format_cast_ as npu_format_cast_
-from openaclnn.compat.npu_ops import registry
+from openaclnn.compat.npu_ops import layout, registry
+from openaclnn.compat.npu_ops.activation import *  # noqa: F403
 from openaclnn.compat.npu_ops.arguments import supported
+from openaclnn.compat.npu_ops.grouped_matmul import *  # noqa: F403
+from openaclnn.compat.npu_ops.layout import *  # noqa: F403
+from openaclnn.compat.npu_ops.matmul import *  # noqa: F403
+from openaclnn.compat.npu_ops.moe import *  # noqa: F403
+from openaclnn.compat.npu_ops.moe_routing_map import *  # noqa: F403
+from openaclnn.compat.npu_ops.norm import *  # noqa: F403
 from openaclnn.compat.npu_ops.registry import npu_function
+from openaclnn.compat.npu_ops.rotary import *  # noqa: F403
 from openaclnn.errors import named_as_called
 from openaclnn.torch import kernels, versions
 
@@ -180,7 +184,7 @@ def _install() -> None:
     for name in ("", ".testcase", ".common_utils"):
         compat.offer(f"torch_npu.testing{name}", npu_testing)
     npu_devices.install()
-    for method in (npu_format_cast, npu_format_cast_):
+    for method in layout.METHODS:
         npu_devices.add_method(torch.Tensor, method.__name__, method)
     npu_library.install()
     if not hasattr(torch, "npu"):
