@@ -59,6 +59,7 @@ void add_commands(Program& program) {
   add_ops(program);
   add_run(program);
   add_golden(program);
+  add_judge(program);
   add_check(program);
   add_bench(program);
   add_trace(program);

@@ -39,6 +39,7 @@ void add_doctor(Program& program);
 void add_ops(Program& program);
 void add_run(Program& program);
 void add_golden(Program& program);
+void add_judge(Program& program);
 void add_check(Program& program);
 void add_bench(Program& program);
 void add_trace(Program& program);

@@ -15,7 +15,7 @@ from program import OPERATORS, PROGRAM, ROOT, CliTest, floats, npy_bytes, read_n
 class HelpTest(CliTest):
     def test_every_command_explains_itself(self):
         commands = re.findall(r"^  ([a-z-]+) {2,}", self.run_cli("--help").stdout.split("Subcommands:")[1], re.M)
-        self.assertEqual(len(commands), 12, commands)
+        self.assertEqual(len(commands), 13, commands)
         for command in commands:
             self.assertIn("openaclnn " + command, self.run_cli(command, "--help").stdout)
         self.assertIn("Exit codes:", self.run_cli("--help").stdout)

@@ -62,6 +62,8 @@ def make_needed(name, folder):
         shutil.copy(installed / "cann_sample" / "Makefile", folder)
     elif name in ("my_program.cc", "ported.cc"):
         shutil.copy(installed / "host_program.cc", folder / name)
+    elif name == "make_dump.py":
+        shutil.copytree(pages.ROOT / "examples" / "judge", folder / "examples" / "judge")
     elif name == "other.cc":
         (folder / name).write_text(OTHER_PROGRAM)
     else:
@@ -81,7 +83,7 @@ def as_reader(folder):
     """Returns how a command runs in a reader's folder, with the programs on the path."""
     settings = {key: value for key, value in os.environ.items() if not key.startswith("OPENACLNN_")}
     settings["HOME"] = str(folder)
-    settings["PATH"] = f"{BUILD / 'bin'}:{settings['PATH']}"
+    settings["PATH"] = f"{BUILD / 'bin'}:/usr/bin:{settings['PATH']}"  # Debian's python3 has NumPy
     return {"cwd": folder, "env": settings, "capture_output": True, "text": True, "timeout": 300}
 
 

@@ -230,6 +230,12 @@ class Facts(unittest.TestCase):
                                                                                              commands_in_blocks, re.M))
                 self.assertEqual(spoken - commands, set())
 
+    def test_causes_of_the_judge(self):
+        sources = [*ROOT.glob("src/judge/causes*.cc"), *ROOT.glob("src/ops/**/verify/faults.h"), *ROOT.glob("src/ops/**/verify/window_reading.h")]
+        known = {name for path in sources for name in re.findall(r'"((?:[a-z0-9]+-)+[a-z0-9]+)"', path.read_text())} | {"truncated"}
+        table = TEXTS["docs/judge.md"].partition("| Operators | Causes |")[2].partition("\n\n")[0]
+        self.assertEqual(set(re.findall(r"`([\w-]+)`", table)), known)
+
     def test_every_operator_is_listed(self):
         self.assertEqual([room for room in rooms(ROOT) if f"({page_of(room)})" not in TEXTS["README.md"]], [])
 
