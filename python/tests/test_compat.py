@@ -132,7 +132,7 @@ def refused(code, kind, name):
 
 refused("torch_npu.npu_fusion_attention", AttributeError, "torch_npu.npu_fusion_attention")
 refused("torch.npu.graphs", AttributeError, "torch.npu.graphs")
-refused("from torch_npu.contrib import transfer_to_npu", ModuleNotFoundError, "torch_npu.contrib")
+refused("from torch_npu.utils import flops_count", ModuleNotFoundError, "torch_npu.utils")
 refused("import torch.npu.profiler", ModuleNotFoundError, "torch.npu.profiler")
 assert not hasattr(torch_npu, "npu_fusion_attention") and not hasattr(torch.npu, "graphs")
 """

@@ -1,8 +1,12 @@
 # Names that other packages use for these operators: torch_npu, MindSpeed and pyACL. Each is a module that is imported on
 # demand.
 """Importing openaclnn.compat.torch_npu, .mindspeed or .acl also makes `import torch_npu`, `import mindspeed…` or `import
-acl` find these modules, unless the real ones are installed or already loaded. To run a script written for them, add one
-import before its own."""
+acl` find these modules, unless the real ones are installed or already loaded. There are three ways to run a program that is
+written for them:
+
+- python -m openaclnn.compat SCRIPT [arguments], or -m MODULE [arguments];
+- pytest -p openaclnn.compat.torch_npu for tests;
+- one additional import before the program's own."""
 import importlib.abc
 import importlib.util
 import sys
@@ -15,10 +19,13 @@ class _Absent(importlib.abc.MetaPathFinder):
     """The last finder. For missing parts of the offered packages it raises an error that says why they are missing."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        package = next((offered for offered in _offered if name.startswith(offered + ".")), None)
-        if package is not None:
-            raise ModuleNotFoundError(f"No module named {name!r}: openaclnn.compat stands in for {package} and has the parts "
-                                      "that docs/from_torch_npu.md lists", name=name)
+        for package, module in _offered.items():
+            # `from torch_npu.npu import part` asks for the part under the own name of the module.
+            for prefix in (package + ".", module.__name__ + "."):
+                if name.startswith(prefix):
+                    part = f"{package}.{name[len(prefix):]}"
+                    raise ModuleNotFoundError(f"No module named {part!r}: openaclnn.compat stands in for {package} and has the "
+                                              "parts that docs/from_torch_npu.md lists", name=part)
 
 
 def _is_foreign(name: str) -> bool:
@@ -48,6 +55,11 @@ def offer(name: str, module: types.ModuleType, *, beside: bool = False) -> bool:
 
 def withdraw(*packages: str) -> None:
     """Removes the modules that were offered under these names and below them."""
-    for name in [name for name in _offered if any(name == package or name.startswith(package + ".") for package in packages)]:
-        if sys.modules.get(name) is _offered.pop(name):
-            del sys.modules[name]
+    def is_below(name: str) -> bool:
+        return any(name == package or name.startswith(package + ".") for package in packages)
+
+    # Files below an offered package, such as torch_npu.contrib.transfer_to_npu, are loaded by Python itself.
+    below = [name for name in sys.modules if is_below(name) and name.rpartition(".")[0] in _offered and name not in _offered]
+    for name in [*below, *filter(is_below, list(_offered))]:
+        if sys.modules.get(name) is _offered.pop(name, sys.modules.get(name)):
+            sys.modules.pop(name, None)

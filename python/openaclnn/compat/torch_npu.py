@@ -4,8 +4,8 @@ torch.
 
 The functions npu_… have the signatures of torch_npu. torch.ops.npu has them except for npu_apply_fused_ema_adamw. The modules of
 openaclnn.compat.npu_ops have those that compute with PyTorch's operators. The device "npu" is that of set_device(), by default
-the CPU: see openaclnn.compat.npu_devices.
-torch.npu is openaclnn.compat.npu, torch_npu.testing is openaclnn.compat.npu_testing.
+the CPU: see openaclnn.compat.npu_devices. torch.npu is openaclnn.compat.npu. torch_npu.testing, optim and profiler are
+npu_testing, npu_optim and npu_profiler beside it, and torch_npu.contrib.transfer_to_npu is npu_transfer.
 """
 import sys
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ import torch
 import openaclnn.torch
 from openaclnn import _native, compat
 from openaclnn.compat import npu as npu
-from openaclnn.compat import npu_devices, npu_library, npu_testing
+from openaclnn.compat import npu_contrib, npu_devices, npu_library, npu_optim, npu_profiler, npu_testing
 from openaclnn.compat.npu_devices import set_device as set_device
 from openaclnn.compat.npu_ops import layout, registry
 from openaclnn.compat.npu_ops.activation import *  # noqa: F403
@@ -176,20 +176,27 @@ def _require_apart(tensors: dict[str, Any]) -> None:
                 raise ValueError(f"{name} overlaps {other}; they must not share memory")
 
 
+_PARTS = {"": npu, ".amp": npu.amp, ".memory": npu.memory, ".random": npu.random, ".streams": npu.streams}  # of torch.npu
+
+
 def _install() -> None:
     if not compat.offer("torch_npu", sys.modules[__name__]):
         return  # the real torch_npu has changed torch itself, or will
-    compat.offer("torch_npu.npu", npu)
-    compat.offer("torch_npu.npu.amp", npu.amp)
+    for name, module in _PARTS.items():
+        compat.offer(f"torch_npu.npu{name}", module)
+    compat.offer("torch_npu.contrib", npu_contrib)
+    compat.offer("torch_npu.optim", npu_optim)
+    for name in ("", ".profiler"):
+        compat.offer(f"torch_npu.profiler{name}", npu_profiler)
     for name in ("", ".testcase", ".common_utils"):
         compat.offer(f"torch_npu.testing{name}", npu_testing)
     npu_devices.install()
     for method in layout.METHODS:
-        npu_devices.add_method(torch.Tensor, method.__name__, method)
+        npu_devices.replace(torch.Tensor, method.__name__, method)
     npu_library.install()
     if not hasattr(torch, "npu"):
-        compat.offer("torch.npu", npu, beside=True)
-        compat.offer("torch.npu.amp", npu.amp, beside=True)
+        for name, module in _PARTS.items():
+            compat.offer(f"torch.npu{name}", module, beside=True)
 
 
 def uninstall() -> None:
