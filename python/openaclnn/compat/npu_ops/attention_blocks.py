@@ -1,0 +1,231 @@
+# Attention in blocks of queries and keys: running maxima and sums forward, recomputed weights backward.
+"""Memory is linear in the number of tokens: a block has at most BLOCK scores, and no two blocks exist at the same time.
+
+Scores, weights and sums are float32, or float64 for float64 tensors. Tensors are [batch, heads, tokens, numbers of a head]. The
+query heads of a group share a head of keys: their rows are rows of one matrix.
+"""
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import torch
+
+from openaclnn.compat.npu_ops.attention_bias import bias
+from openaclnn.compat.npu_ops.attention_dropout import Dropout
+from openaclnn.compat.npu_ops.attention_masks import EXCLUDED, Mask
+from openaclnn.compat.npu_ops.attention_options import Options, Segment, segments
+
+# Scores of a block. 4 MiB of float32 stay in a cache of the third level, and a product takes about a millisecond, which hides
+# the cost of starting threads.
+BLOCK = 1 << 20
+ROWS, COLUMNS = 256, 512
+
+
+def work_dtype(dtype: torch.dtype) -> torch.dtype:
+    """Returns the dtype of scores and statistics for tensors of a dtype."""
+    return torch.float64 if dtype == torch.float64 else torch.float32
+
+
+@dataclasses.dataclass
+class Call:
+    """The tensors and numbers of a call. Optional tensors have four axes, or the shape that their name's class documents."""
+
+    query: torch.Tensor
+    key: torch.Tensor
+    value: torch.Tensor
+    mask: torch.Tensor | None
+    pse: torch.Tensor | None
+    sink: torch.Tensor | None
+    dropout_mask: torch.Tensor | None
+    options: Options
+
+    def __post_init__(self) -> None:
+        self.dtype = work_dtype(self.query.dtype)
+        batches, heads, rows, _ = self.query.shape
+        self.keys, self.values = (tensor.to(self.dtype).contiguous() for tensor in (self.key, self.value))
+        scores = self.keys.new_empty(0)
+        self.bias = bias(self.pse, self.options, rows, scores)
+        self.dropout = Dropout(self.options, self.dropout_mask, scores) if self.options.keep_prob < 1 else None
+        self.group = heads // max(1, self.key.shape[1])
+        self.segments = list(segments(self.options, batches, heads, rows, self.key.shape[2], self.mask is not None))
+
+    def parts(self) -> Iterator[Part]:
+        """Yields the segments, cut at heads so that blocks are small."""
+        rows = max(1, ROWS // self.group)
+        kv_heads = self.key.shape[1]
+        for segment in self.segments:
+            block = self.group * max(1, min(rows, segment.lengths[0])) * max(1, min(COLUMNS, segment.lengths[1]))
+            step = max(1, BLOCK // block)
+            for first in range(0, kv_heads, step):
+                yield Part(self, segment, slice(first, min(first + step, kv_heads)), rows)
+
+
+class Part:
+    """Some heads of a segment."""
+
+    def __init__(self, call: Call, segment: Segment, kv_heads: slice, row_step: int) -> None:
+        self.call, self.segment, self.kv_heads, self.row_step = call, segment, kv_heads, row_step
+        self.heads = slice(kv_heads.start * call.group, kv_heads.stop * call.group)
+        self.matrices = kv_heads.stop - kv_heads.start
+        self.mask = Mask(segment, call.mask, call.options, call.keys)
+        self.keys, self.values = (self.columns_of(tensor) for tensor in (call.keys, call.values))
+        self._buffers: list[torch.Tensor] = []
+
+    def rows_of(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Returns the rows of the part in a tensor [batch, heads, rows, …]."""
+        return tensor[self.segment.batch, self.heads, self.segment.rows]
+
+    def columns_of(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Returns the columns of the part in a tensor [batch, key heads, columns, …]."""
+        return tensor[self.segment.batch, self.kv_heads, self.segment.columns]
+
+    def stacked(self, tensor: torch.Tensor, i0: int, i1: int) -> torch.Tensor:
+        """Returns rows i0 to i1 of a tensor from rows_of() as scores need them: [matrices, rows of a group, numbers]."""
+        rows = tensor[:, i0:i1].to(self.call.dtype)
+        return rows.reshape(self.matrices, self.call.group * (i1 - i0), -1)
+
+    def row_blocks(self) -> Iterator[tuple[int, int]]:
+        """Yields the first and the last row + 1 of each block of rows."""
+        rows = self.segment.lengths[0]
+        for first in range(0, rows, self.row_step):
+            yield first, min(first + self.row_step, rows)
+
+    def blocks(self, i0: int, i1: int) -> Iterator[tuple[int, int, torch.Tensor | None]]:
+        """Yields the first column, the last + 1 and the tile of the mask of each block that is not excluded."""
+        start, stop = self.mask.columns(i0, i1)
+        for j0 in range(start, stop, COLUMNS):
+            j1 = min(j0 + COLUMNS, stop)
+            tile = self.mask.tile(self.heads, i0, i1, j0, j1)
+            if tile is not EXCLUDED:
+                yield j0, j1, tile
+
+    def buffer(self, number: int, i0: int, i1: int, j0: int, j1: int) -> torch.Tensor:
+        """Returns memory for a block of scores, [matrices, rows of a group, columns]. The next block uses it again."""
+        shape = self.matrices, self.call.group * (i1 - i0), j1 - j0
+        count = shape[0] * shape[1] * shape[2]
+        while len(self._buffers) <= number:
+            self._buffers.append(self.keys.new_empty(0))
+        if self._buffers[number].numel() < count:
+            self._buffers[number] = self.keys.new_empty(count)
+        return self._buffers[number][:count].view(shape)
+
+    def by_head(self, scores: torch.Tensor, i0: int, i1: int) -> torch.Tensor:
+        """Returns a block as [heads, rows, columns]; it shares memory."""
+        return scores.view(-1, i1 - i0, scores.shape[-1])
+
+    def add_tiles(self, scores: torch.Tensor, i0: int, i1: int, j0: int, j1: int, tile: torch.Tensor | None) -> None:
+        """Adds the position encoding and the mask to a block of scores."""
+        scores = self.by_head(scores, i0, i1)
+        if self.call.bias is not None:
+            scores.add_(self.call.bias.tile(self.segment, self.heads, i0, i1, j0, j1))
+        if tile is not None:
+            scores.add_(tile)
+
+
+def forward(call: Call) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Returns the output, the maxima of the scores and the sums of their exponentials, both [batch, heads, rows].
+
+    A sink is one more score. Rows that see no key have the output 0, the smallest number as maximum and 1 as sum.
+    """
+    query, dtype = call.query, call.dtype
+    least = torch.finfo(dtype).min
+    out = query.new_zeros([*query.shape[:3], call.value.shape[3]])
+    maxima = torch.full(query.shape[:3], least, dtype=dtype, device=query.device)
+    sums = torch.ones_like(maxima)
+    for part in call.parts():
+        queries = part.rows_of(query)
+        for i0, i1 in part.row_blocks():
+            q = part.stacked(queries, i0, i1) * call.options.scale
+            top = torch.full([*q.shape[:2], 1], least, dtype=dtype, device=q.device)
+            total = torch.zeros_like(top)
+            if call.sink is not None:
+                part.by_head(top, i0, i1).copy_(call.sink[part.heads].view(-1, 1, 1))
+                total.fill_(1)
+            weighted = q.new_zeros([*q.shape[:2], call.value.shape[3]])
+            for j0, j1, tile in part.blocks(i0, i1):
+                scores = torch.bmm(q, part.keys[:, j0:j1].transpose(1, 2), out=part.buffer(0, i0, i1, j0, j1))
+                part.add_tiles(scores, i0, i1, j0, j1, tile)
+                before, top = top, torch.maximum(top, scores.amax(-1, keepdim=True))
+                scores.sub_(top).exp_()
+                shrink = (before - top).exp_()
+                total.mul_(shrink).add_(scores.sum(-1, keepdim=True))
+                if call.dropout is not None:
+                    part.by_head(scores, i0, i1).mul_(call.dropout.tile(part.segment, part.heads, i0, i1, j0, j1))
+                weighted.mul_(shrink).baddbmm_(scores, part.values[:, j0:j1])
+            empty = top <= least / 2  # no key, or hidden keys only, whose weights are not 0
+            top.masked_fill_(empty, least)
+            total.masked_fill_(empty, 1)
+            weighted.div_(total).masked_fill_(empty, 0)
+            part.rows_of(out)[:, i0:i1] = part.by_head(weighted, i0, i1)
+            part.rows_of(maxima)[:, i0:i1] = part.by_head(top, i0, i1).squeeze(-1)
+            part.rows_of(sums)[:, i0:i1] = part.by_head(total, i0, i1).squeeze(-1)
+    return out, maxima, sums
+
+
+def backward(call: Call, grad: torch.Tensor, out: torch.Tensor, maxima: torch.Tensor, sums: torch.Tensor,
+             gradient_of_pse: bool) -> tuple[torch.Tensor, ...]:
+    """Returns the gradients of query, key, value, pse and sink; the last two are empty if there is none.
+
+    The weights come from the given maxima and sums, which may cover more keys than those of the call.
+    """
+    dtype, scale = call.dtype, call.options.scale
+    maxima, sums = maxima.to(dtype), sums.to(dtype)
+    dq = torch.zeros_like(call.query, memory_format=torch.contiguous_format)
+    dk, dv = torch.zeros_like(call.keys), torch.zeros_like(call.values)
+    # Each row's weights are exp(score - maximum) / sum. The division is in the rows of grad instead.
+    inverse = torch.where(maxima <= torch.finfo(dtype).min / 2, 0, 1 / sums).to(dtype).unsqueeze(-1)
+    dot = (grad.to(dtype) * out.to(dtype)).sum(-1, keepdim=True) * inverse
+    if call.bias is not None and gradient_of_pse:
+        call.bias.start_gradient()
+    for part in call.parts():
+        queries, grads = part.rows_of(call.query), part.rows_of(grad)
+        keys_gradient, values_gradient = part.columns_of(dk), part.columns_of(dv)
+        for i0, i1 in part.row_blocks():
+            q = part.stacked(queries, i0, i1) * scale
+            g = part.stacked(grads, i0, i1) * part.stacked(part.rows_of(inverse), i0, i1)
+            top = part.stacked(part.rows_of(maxima).unsqueeze(-1), i0, i1)
+            shift = part.stacked(part.rows_of(dot), i0, i1)
+            to_query = torch.zeros_like(q)
+            for j0, j1, tile in part.blocks(i0, i1):
+                block = i0, i1, j0, j1
+                weights, ds = part.buffer(0, *block), part.buffer(1, *block)
+                torch.baddbmm(top.neg().expand(weights.shape), q, part.keys[:, j0:j1].transpose(1, 2), out=weights)
+                part.add_tiles(weights, *block, tile)
+                weights.exp_()
+                _add_values_gradient(part, block, weights, ds, g, shift, values_gradient[:, j0:j1])
+                ds.mul_(weights)
+                to_query.baddbmm_(ds, part.keys[:, j0:j1])
+                keys_gradient[:, j0:j1].baddbmm_(ds.transpose(1, 2), q)
+                if call.bias is not None and gradient_of_pse:
+                    call.bias.add_gradient(part.by_head(ds, i0, i1), part.segment, part.heads, *block)
+            part.rows_of(dq)[:, i0:i1] = part.by_head(to_query.mul_(scale), i0, i1)
+    of_pse = call.keys.new_empty(0)
+    if call.bias is not None and gradient_of_pse:
+        of_pse = call.bias.gradient.to(call.bias.pse.dtype)
+    return dq, dk.to(call.key.dtype), dv.to(call.value.dtype), of_pse, _of_sink(call, maxima, dot)
+
+
+def _add_values_gradient(part: Part, block: tuple[int, int, int, int], weights: torch.Tensor, ds: torch.Tensor,
+                         g: torch.Tensor, shift: torch.Tensor, values_gradient: torch.Tensor) -> None:
+    """Adds to the gradient of the values, and sets ds to the gradient of the weights less its mean in each row."""
+    i0, i1, j0, j1 = block
+    values = part.values[:, j0:j1].transpose(1, 2)
+    if part.call.dropout is None:
+        values_gradient.baddbmm_(weights.transpose(1, 2), g)
+        torch.baddbmm(shift.neg().expand(weights.shape), g, values, out=ds)
+        return
+    factors = part.call.dropout.tile(part.segment, part.heads, *block)
+    kept = part.by_head(weights, i0, i1) * factors
+    values_gradient.baddbmm_(kept.view(weights.shape).transpose(1, 2), g)
+    torch.bmm(g, values, out=ds)
+    part.by_head(ds, i0, i1).mul_(factors)
+    ds.sub_(shift)
+
+
+def _of_sink(call: Call, maxima: torch.Tensor, dot: torch.Tensor) -> torch.Tensor:
+    """Returns the gradient of the sink: its score has no value, so only the mean of each row counts."""
+    if call.sink is None:
+        return call.keys.new_empty(0)
+    weights = (call.sink.to(call.dtype).view(1, -1, 1) - maxima).exp()
+    return -(weights * dot.squeeze(-1)).sum((0, 2)).to(call.sink.dtype)
