@@ -335,8 +335,8 @@ class TestTorchNpu(TestCase):
     def test_errors_name_the_function(self):
         with self.assertRaisesRegex(RuntimeError, r"^npu_nsa_compress: weight has dtype torch.float64"):
             torch_npu.npu_nsa_compress(torch.ones(8, 1, 2), torch.ones(2, 1).double(), 2, 1)
-        with self.assertRaisesRegex(AttributeError, "npu_fusion_attention"):
-            torch.ops.npu.npu_fusion_attention
+        with self.assertRaisesRegex(AttributeError, "npu_fused_infer_attention_score"):
+            torch.ops.npu.npu_fused_infer_attention_score
 
 
 if __name__ == "__main__":

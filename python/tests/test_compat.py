@@ -130,11 +130,11 @@ def refused(code, kind, name):
     else:
         raise SystemExit(code + " was accepted")
 
-refused("torch_npu.npu_fusion_attention", AttributeError, "torch_npu.npu_fusion_attention")
+refused("torch_npu.npu_fused_infer_attention_score", AttributeError, "torch_npu.npu_fused_infer_attention_score")
 refused("torch.npu.graphs", AttributeError, "torch.npu.graphs")
 refused("from torch_npu.utils import flops_count", ModuleNotFoundError, "torch_npu.utils")
 refused("import torch.npu.profiler", ModuleNotFoundError, "torch.npu.profiler")
-assert not hasattr(torch_npu, "npu_fusion_attention") and not hasattr(torch.npu, "graphs")
+assert not hasattr(torch_npu, "npu_fused_infer_attention_score") and not hasattr(torch.npu, "graphs")
 """
 
 UNCHANGED = """

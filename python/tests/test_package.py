@@ -255,7 +255,7 @@ text: str = acl.get_recent_err_msg()
 code: int = acl.init()
 '''
 REFUSED_WITH_TORCH = '''
-torch_npu.npu_fusion_attention(table)
+torch_npu.npu_fused_infer_attention_score(table)
 npu.graphs
 npu.set_device(1.5)
 '''
