@@ -1,10 +1,13 @@
-// Copies the tensors of a call from its device.
+// Copies the tensors of a call from its device, and to it.
 #include "host_call.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "acl/acl.h"
 #include "base/dtype.h"
+#include "library.h"
+#include "program.h"
 
 namespace openaclnn_cli {
 
@@ -24,6 +27,17 @@ std::vector<std::byte> row_major(const std::vector<std::byte>& column_major, con
     for (size_t k = dims.size(); k-- > 0 && ++index[k] == dims[k];) index[k] = 0;
   }
   return ordered;
+}
+
+LoadedTensor device_tensor(const openaclnn_verify::Array& array) {
+  LoadedTensor made = make_tensor(array.dtype, array.dims);
+  if (made.header.bytes == 0) return made;
+  if (array.data != nullptr) {
+    made.memory->put(array.data.get(), made.header.bytes);
+  } else if (aclrtMemset(made.memory->data, made.header.bytes, 0, made.header.bytes) != 0) {
+    throw Failure(error_text());
+  }
+  return made;
 }
 
 }  // namespace
@@ -48,6 +62,26 @@ openaclnn_judge::Call call_of(const openaclnn_verify::Description& description,
     for (const LoadedTensor& tensor : tensors) arrays.push_back(host_array(tensor));
   }
   return call;
+}
+
+LoadedArguments arguments_of(openaclnn_judge::Call call) {
+  LoadedArguments arguments;
+  arguments.values = call.values;
+  arguments.values.tensors.clear();
+  for (const auto& [name, shapes] : call.values.tensors) {
+    if (call.description->find(name)->kind == openaclnn_verify::Kind::tensor_list)
+      arguments.add_empty_list(name);
+    const auto inputs = call.inputs.find(name);
+    for (size_t k = 0; k < shapes.size(); ++k) {
+      if (inputs == call.inputs.end()) {
+        arguments.add(name, make_tensor(shapes[k].dtype, shapes[k].dims));
+        continue;
+      }
+      arguments.add(name, device_tensor(inputs->second[k]));
+      inputs->second[k] = {};  // frees its elements
+    }
+  }
+  return arguments;
 }
 
 }  // namespace openaclnn_cli

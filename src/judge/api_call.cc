@@ -14,6 +14,7 @@
 #include "files/dtype_names.h"
 #include "files/errors.h"
 #include "files/stored_tensor.h"
+#include "judge/not_judged.h"
 
 namespace openaclnn_judge {
 
@@ -151,14 +152,13 @@ class Converter {
 
   void add_results(const json& results) {
     // A tuple may be one entry.
-    const json& list = results.size() == 1 && results[0].is_array() ? results[0] : results;
+    const bool is_tuple = results.size() == 1 && results[0].is_array() && api_.results.size() > 1;
+    const json& list = is_tuple ? results[0] : results;
     for (size_t k = 0; k < list.size(); ++k) {
       if (list[k].is_null()) continue;
       const std::string name = fmt::format("output {}", k);
-      if (!is_tensor(list[k])) throw BadInput(fmt::format("{} isn't a tensor", name));
       if (!api_.is_backward() && k >= api_.results.size()) continue;
-      const std::string& parameter = api_.is_backward() ? gradient_like(list[k], name) : api_.results[k];
-      call_.results[parameter].push_back(load_tensor(list[k], name, load_));
+      add_result(api_.is_backward() ? gradient_like(list[k], name) : api_.results[k], list[k], name);
     }
     if (call_.results.empty()) throw NotJudged("none of its results was saved");
   }
@@ -170,8 +170,15 @@ class Converter {
     return *found;
   }
 
+  void add_result(const std::string& parameter, const json& entry, const std::string& name) {
+    std::vector<Array>& arrays = call_.results[parameter];
+    if (!entry.is_array()) return arrays.push_back(load_tensor(entry, name, load_));
+    for (const json& one : entry) arrays.push_back(load_tensor(one, name, load_));
+  }
+
   // msprobe leaves out the gradients of some arguments, so that only the shape tells which gradient an entry is.
   const std::string& gradient_like(const json& entry, const std::string& name) const {
+    if (!is_tensor(entry)) throw BadInput(fmt::format("{} isn't a tensor", name));
     const RecordedTensor tensor = shape_of(entry, name);
     for (const std::string& result : api_.results) {
       if (!call_.results.contains(result) && inferred(result) == tensor.dims) return result;
@@ -191,8 +198,10 @@ class Converter {
   void require_given(const Parameter& parameter, const std::string& name) const {
     const bool is_given = call_.values.has(parameter.name) || call_.values.reals.contains(parameter.name) ||
                           call_.values.integers.contains(parameter.name);
-    if (!is_given && !parameter.is_optional && parameter.fallback.empty())
-      throw BadInput(fmt::format("the argument {} is missing", name));
+    if (is_given || parameter.is_optional) return;
+    if (!api_.is_operator && !parameter.fallback.empty()) return;
+    if (api_.is_operator) throw NotJudged(fmt::format("the argument {} was not saved", name));
+    throw BadInput(fmt::format("the argument {} is missing", name));
   }
 
   void require_known(const json& positional, const json& by_name) const {

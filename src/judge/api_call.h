@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
-#include <stdexcept>
 #include <string>
 
 #include "judge/api_names.h"
@@ -19,12 +18,6 @@ struct RecordedTensor {
 };
 // Returns the elements. Throws files::BadInput if the file doesn't have this tensor.
 using LoadTensor = std::function<Array(const RecordedTensor&)>;
-
-// A valid call that cannot be judged; the error message is the reason.
-class NotJudged : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 // The entries of one call.
 struct ApiEntries {

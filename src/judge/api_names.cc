@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "verify/room_descriptions.h"
+
 namespace openaclnn_judge {
 
 namespace {
@@ -165,6 +167,34 @@ std::vector<Api> make_apis() {
   };
 }
 
+// An operator by its own name, such as "NsaCompress". Positional arguments are its tensors.
+Api operator_api(const openaclnn_verify::Description& description) {
+  Api api;
+  api.name = description.name();
+  api.function = description.function;
+  api.is_operator = true;
+  for (const bool is_tensor : {true, false}) {
+    for (const openaclnn_verify::Parameter& parameter : description.parameters) {
+      if (parameter.is_tensor() == is_tensor && parameter.role != openaclnn_verify::Role::output)
+        api.arguments.push_back({parameter.name, {parameter.name}});
+    }
+  }
+  for (const openaclnn_verify::Parameter& parameter : description.parameters) {
+    if (parameter.is_result()) api.results.push_back(parameter.name);
+  }
+  return api;
+}
+
+const std::vector<Api>& all_apis() {
+  static const std::vector<Api> all = [] {
+    std::vector<Api> made = make_apis();
+    for (const openaclnn_verify::Description& description : openaclnn_verify::descriptions())
+      made.push_back(operator_api(description));
+    return made;
+  }();
+  return all;
+}
+
 // Returns the part after the last dot, and removes it with the dot.
 std::string_view take_last(std::string_view& text) {
   const size_t dot = text.rfind('.');
@@ -189,13 +219,16 @@ bool parse_api_key(std::string_view text, ApiKey& key) {
   if (!is_number(take_last(rest))) return false;
   std::string_view name = take_last(rest);
   if (name == "default") name = take_last(rest);  // an overload: "Aten.embedding.default.0.forward"
+  for (const std::string_view start : {"aclnn", "openaclnn"}) {
+    if (name.starts_with(start)) name.remove_prefix(start.size());
+  }
   key.name = name;
   key.prefix = rest.substr(0, rest.find('.'));
   return !name.empty() && key.prefix != "Module" && key.prefix != "Cell";
 }
 
 const Api* find_api(const ApiKey& key) {
-  static const std::vector<Api> apis = make_apis();
+  const std::vector<Api>& apis = all_apis();
   const auto found = std::ranges::find_if(apis, [&](const Api& api) {
     return api.name == key.name && api.is_backward() == key.is_backward &&
            (api.prefixes.empty() || std::ranges::count(api.prefixes, key.prefix) > 0);

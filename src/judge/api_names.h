@@ -1,5 +1,5 @@
-// Functions of PyTorch, torch_npu, MindSpeed and MindSpore that compute what an operator computes, and which of
-// their arguments and results are its parameters.
+// Functions of PyTorch, torch_npu, MindSpeed and MindSpore that compute the same as an operator, and which of
+// their arguments and results are its parameters. Dumps of this library have the names of operators.
 #pragma once
 
 #include <string>
@@ -31,6 +31,7 @@ struct Api {
   std::vector<ApiArgument> arguments;
   std::vector<std::string> results;  // parameters
   std::string gradient = {};         // the parameter with the output's gradient; empty: a forward call
+  bool is_operator = false;          // aclDumpOpTensors saves tensors only
 
   bool is_backward() const { return !gradient.empty(); }
 };

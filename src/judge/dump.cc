@@ -9,6 +9,7 @@
 
 #include "files/errors.h"
 #include "judge/msprobe_dump.h"
+#include "judge/own_dump.h"
 
 namespace openaclnn_judge {
 
@@ -24,7 +25,7 @@ struct Format {
   bool (*is_dump)(const std::string& folder);
   void (*read)(const std::string& folder, const VisitCall& visit);
 };
-constexpr Format kFormats[] = {{is_msprobe_dump, read_msprobe_dump}};
+constexpr Format kFormats[] = {{is_own_dump, read_own_dump}, {is_msprobe_dump, read_msprobe_dump}};
 
 // Returns the folders in a folder: step2 before step10.
 std::vector<fs::path> folders_in(const std::string& folder) {

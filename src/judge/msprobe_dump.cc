@@ -11,6 +11,7 @@
 #include "judge/api_names.h"
 #include "judge/dump_json.h"
 #include "judge/dump_tensor.h"
+#include "judge/not_judged.h"
 #include "verify/room_descriptions.h"
 
 namespace openaclnn_judge {

@@ -9,6 +9,8 @@
 
 #include "base/npy_header.h"
 #include "files/dtype_names.h"
+#include "files/errors.h"
+#include "judge/dump.h"
 #include "judge/scratch_folder.h"
 #include "verify/array.h"
 
@@ -38,11 +40,9 @@ class MsprobeFolder {
  public:
   using Json = nlohmann::json;
 
-  explicit MsprobeFolder(std::string inner = "") : inner_(std::move(inner)) {}
-
   // Writes the file of a tensor and returns its entry.
   Json tensor(const std::string& name, const openaclnn_verify::Array& array) {
-    folder.write(inner_ + "dump_tensor_data/" + name, npy_bytes(array));
+    folder.write("dump_tensor_data/" + name, npy_bytes(array));
     return {{"type", "torch.Tensor"},
             {"dtype", openaclnn_files::torch_name(array.dtype)},
             {"shape", array.dims},
@@ -59,15 +59,51 @@ class MsprobeFolder {
   }
   // Writes dump.json.
   void write(const std::string& task = "tensor") {
-    folder.write(inner_ + "dump.json", Json{{"task", task}, {"level", "L1"}, {"data", data}}.dump());
+    folder.write("dump.json", Json{{"task", task}, {"level", "L1"}, {"data", data}}.dump());
   }
   const std::string& path() const { return folder.path(); }
 
   ScratchFolder folder;
   Json data = Json::object();
-
- private:
-  std::string inner_;  // "step0/rank0/", or empty
 };
+
+// Returns the error message, or an empty text if the folder is accepted.
+inline std::string refusal(const std::string& folder) {
+  try {
+    openaclnn_judge::read_dump(folder);
+    return "";
+  } catch (const openaclnn_files::BadInput& error) {
+    return error.what();
+  }
+}
+
+// Two windows of [1, 2, 3] with weights 1 and 10.
+inline const openaclnn_verify::Array kTokens = floats({3, 1, 1}, {1, 2, 3}),
+                                     kWeight = floats({2, 1}, {1, 10}),
+                                     kWindows = floats({2, 1, 1}, {21, 32}),
+                                     kGrad = floats({2, 1, 1}, {1, 2}),
+                                     kTokensGrad = floats({3, 1, 1}, {1, 12, 20}),
+                                     kWeightGrad = floats({2, 1}, {5, 8});
+
+inline void add_compress(MsprobeFolder& dump, const std::string& call = "NPU.npu_nsa_compress.0") {
+  dump.add_forward(call,
+                   {dump.tensor(call + ".forward.input.0.npy", kTokens),
+                    dump.tensor(call + ".forward.input.1.npy", kWeight), dump.number(2), dump.number(1)},
+                   {{"actual_seq_len", {dump.number(3)}}},
+                   {dump.tensor(call + ".forward.output.0.npy", kWindows)});
+  dump.add_backward(call, {dump.tensor(call + ".backward.input.0.npy", kGrad)},
+                    {dump.tensor(call + ".backward.output.0.npy", kTokensGrad),
+                     dump.tensor(call + ".backward.output.1.npy", kWeightGrad)});
+}
+
+inline const std::string kOwnTensor =
+    R"({"given": true, "live": true, "dtype": "ACL_FLOAT", "role": "input", "shape": )";
+
+// A call.json of GroupedBiasAddGradV2 with some of its arguments.
+inline std::string call_json(const std::string& arguments) {
+  return R"({"format": 1, "operator": "x", "function": "aclnnGroupedBiasAddGradV2GetWorkspaceSize", )"
+         R"("reason": "selected", "arguments": [)" +
+         arguments + "]}";
+}
 
 }  // namespace openaclnn_test
