@@ -51,6 +51,7 @@ refused((RuntimeError, ValueError), "overlap", out=lambda c: (c["out"][0], c["ou
 refused((RuntimeError, ValueError), "overlap", max_grad_norm=lambda c: c["out"][2])
 refused((RuntimeError, ValueError), "share memory", out=lambda c: (c["out"][0][:1].expand(4), *c["out"][1:]))
 refused(TypeError, "out is of type tuple with 2 entries", out=lambda c: c["out"][:2])
+refused(RuntimeError, "npu_apply_adam_w: out is None; it must be (var, m, v)", out=lambda c: None)
 refused(TypeError, "out is of type map", out=lambda c: map(abs, c["out"]))
 refused(TypeError, "grad is of type ndarray; a tensor is needed", grad=lambda c: c["grad"].float().numpy())
 refused(TypeError, "amsgrad is of type str; a bool is needed", amsgrad=lambda c: "no")

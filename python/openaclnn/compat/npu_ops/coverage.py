@@ -9,8 +9,9 @@ from openaclnn.compat.npu_ops.arguments import Row
 
 
 def rows() -> Iterator[tuple[str, str, Row]]:
-    """Returns function, argument and row of every registered argument, sorted by function."""
-    for name in sorted(registry.functions):
+    """Returns function, argument and row of every registered argument, sorted by function. Overloads have the arguments of
+    their function."""
+    for name in sorted(name for name in registry.functions if "." not in name):
         for argument, declared in registry.functions[name].arguments.items():
             for row in declared.rows:
                 yield name, argument, row
