@@ -26,7 +26,7 @@ def hidden(mode, rows, columns, before=MOST, after=MOST, prefix=0):
         return {0: j - i > after or i - j > before, 1: False, 2: j > i, 3: j > corner,
                 4: j - corner > after or corner - j > before, 6: j > corner and j >= prefix}[mode]
 
-    return torch.tensor([[hides(i, j) for j in range(columns)] for i in range(rows)]).reshape(rows, columns)
+    return torch.tensor([[hides(i, j) for j in range(columns)] for i in range(rows)], dtype=torch.bool).reshape(rows, columns)
 
 
 def dense(query, key, value, hides=None, scale=1.0, inside=None, outside=None, sink=None, factors=None):

@@ -19,6 +19,8 @@ from openaclnn.compat.npu_devices import set_device as set_device
 from openaclnn.compat.npu_ops import layout, registry
 from openaclnn.compat.npu_ops.activation import *  # noqa: F403
 from openaclnn.compat.npu_ops.attention import *  # noqa: F403
+from openaclnn.compat.npu_ops.attention_dropout import _npu_dropout_gen_mask as _npu_dropout_gen_mask
+from openaclnn.compat.npu_ops.attention_grad import *  # noqa: F403
 from openaclnn.compat.npu_ops.grouped_matmul import *  # noqa: F403
 from openaclnn.compat.npu_ops.layout import *  # noqa: F403
 from openaclnn.compat.npu_ops.matmul import *  # noqa: F403

@@ -2,9 +2,19 @@
 """The bits are not those of an NPU, whose generator is not published."""
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from typing import TypeVar
+
 import torch
 
+from openaclnn.compat.npu_ops.arguments import ignored, supported
 from openaclnn.compat.npu_ops.attention_options import Options, Segment
+from openaclnn.compat.npu_ops.registry import npu_function
+
+__all__ = ["_npu_dropout_gen_mask"]
+
+_Bits = TypeVar("_Bits", int, torch.Tensor)
 
 _LOW = 0xFFFFFFFF  # the lower 32 bits
 _BLOCK = 1 << 20  # positions that packed_bits() computes at a time
@@ -12,10 +22,11 @@ _BLOCK = 1 << 20  # positions that packed_bits() computes at a time
 
 def kept(positions: torch.Tensor, seed: int, offset: int, keep_prob: float) -> torch.Tensor:
     """Returns whether dropout keeps the weights at these positions (int64, not negative)."""
-    key = _mixed_number(seed & _LOW) ^ _mixed_number((seed >> 32 & _LOW) + 0x9E3779B9)
-    key = _mixed_number(key ^ (offset & _LOW)) ^ _mixed_number((offset >> 32 & _LOW) + 0x7F4A7C15)
+    key = 0
+    for part in (seed, seed >> 32, offset, offset >> 32):
+        key = _mix((key + 0x9E3779B9 ^ part) & _LOW)
     bits = _mix((positions & _LOW) ^ key)
-    bits = _mix(bits ^ (positions >> 32) ^ _mixed_number(key + 1))
+    bits = _mix(bits ^ (positions >> 32) ^ _mix(key + 1 & _LOW))
     return bits < round(keep_prob * (1 << 32))
 
 
@@ -52,15 +63,11 @@ class Dropout:
         return keep.to(self.like.dtype) / self.options.keep_prob
 
 
-def _mix(bits: torch.Tensor) -> torch.Tensor:
-    """Returns 32 bits that depend on all of the given ones (int64, less than 2**32). No product exceeds 63 bits."""
+def _mix(bits: _Bits) -> _Bits:
+    """Returns 32 bits that depend on all of the given ones: a number, or a tensor of int64. No product exceeds 63 bits."""
     for shift in (16, 15):
         bits = (bits ^ (bits >> shift)) * 0x45D9F3B & _LOW
     return bits ^ (bits >> 16)
-
-
-def _mixed_number(number: int) -> int:
-    return int(_mix(torch.tensor(number & _LOW)))
 
 
 def next_state() -> tuple[int, int]:
@@ -73,3 +80,28 @@ def next_state() -> tuple[int, int]:
     first = torch.equal(torch.get_rng_state(), fresh)
     drawn = int(torch.randint(1, 1 << 62, ()))
     return torch.initial_seed() & ((1 << 63) - 1), 0 if first else drawn
+
+
+@npu_function(
+    "_npu_dropout_gen_mask(Tensor self, SymInt[] size, float p, SymInt seed, SymInt offset, bool? parallel=True, bool? sync=False) "
+    "-> Tensor", arguments={
+        "input": supported("any tensor", "gives the device"), "size": supported("shape of the attention weights"),
+        "p": supported("0 <= p < 1, the share of weights that are dropped"), "seed": supported("any"), "offset": supported("any"),
+        "parallel": ignored("any", "how an NPU generates the bits"), "sync": ignored("any", "calls are synchronous")})
+def _npu_dropout_gen_mask(input: torch.Tensor, size: Sequence[int], p: float, seed: int, offset: int, parallel: bool | None = True,
+                          sync: bool | None = False) -> torch.Tensor:
+    """Returns the bits of dropout that npu_fusion_attention uses with the same seed and offset.
+
+    Parameters
+    ----------
+    input : a tensor on the device of the result.
+    size : shape of the weights, [B, N, Sq, Skv], or the number of all weights of packed sequences.
+    p : 1 - keep_prob.
+
+    Returns
+    -------
+    uint8 with one axis: a bit for each weight, 1 if it is kept, the first in the lowest bit. The bytes are a multiple of 16.
+    """
+    if not 0 <= p < 1:
+        raise RuntimeError(f"_npu_dropout_gen_mask: p is {p}; it must be at least 0 and less than 1")
+    return packed_bits(math.prod(size), seed, offset, 1 - p, input.device)
