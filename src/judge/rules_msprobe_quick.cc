@@ -196,7 +196,6 @@ Verdict judge_accumulative(const Pair& pair, const Settings&) {
 // binary: d == g for every element; NaN fails. Source: msprobe acc_check, for operators that copy or compare.
 Verdict judge_binary(const Pair& pair, const Settings&) {
   constexpr const char* kName = "binary";
-  if (family_of(pair.device.dtype) == Family::complex) return skipped(kName, "msprobe skips complex numbers");
   if (const auto verdict = unfit(kName, pair, Dtypes::real, Empty::skips)) return *verdict;
   Judgement judgement(kName);
   judgement.require_zero("share of different elements", share(count_different(pair), pair.device.numel()));

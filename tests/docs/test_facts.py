@@ -118,6 +118,30 @@ def other_versions(texts, version):
     return {name: found for name, found in stated.items() if set(found) != {version}}
 
 
+def rules_of_page(text):
+    """Returns {rule: (what it accepts, what it needs)} of the table of rules, and {rule: source} of the sections."""
+    table = text.partition("| Rule | Accepts |")[2].partition("\n\n")[0].replace("\\|", "¦")
+    rows = {name: (accepts.replace("¦", "|"), needs)
+            for name, accepts, needs in re.findall(r"^\| \[([\w-]+)\]\(#\1\) \| ([^|]*) \| ([^|]*?) ?\| [^|]+ \|$", table, re.M)}
+    sections = {part.partition("\n")[0]: part for part in re.split(r"^### (?=[a-z][\w-]*$)", text, flags=re.M)[1:]}
+    return rows, {name: re.sub(r"\s+", " ", part.partition("Source: ")[2]).strip() for name, part in sections.items()}
+
+
+def wrong_rules(text, rules):
+    """Returns error messages about rules of the library that the page doesn't describe as they are, and about others."""
+    rows, sources = rules_of_page(text)
+    known = {one["name"]: one for one in rules}
+    wrong = [f"{name} has no {what}" for what, there in (("row", rows), ("section", sources)) for name in known.keys() - there.keys()]
+    wrong += [f"there is no rule {name}" for name in (rows.keys() | sources.keys()) - known.keys()]
+    for name, one in known.items():
+        needs = "a bound" if one["needsBound"] else "third" if one["needsThird"] else ""
+        if rows.get(name, (one["summary"], needs)) != (one["summary"], needs):
+            wrong.append(f"the row of {name} differs from the program's")
+        if not sources.get(name, one["source"]).startswith(one["source"]):
+            wrong.append(f"the section of {name} has another source")
+    return wrong
+
+
 def missing_examples(page, text):
     """Returns the languages in which a page of an operator has no example that tests run: Python, and C with a main."""
     run = [block for block in pages.blocks(page, text) if "not run" not in block.says]
@@ -229,6 +253,15 @@ class Facts(unittest.TestCase):
                 spoken = set(re.findall(r"`openaclnn ([a-z][\w-]*)", text)) | set(re.findall(r"^(?:\$ )?openaclnn ([a-z][\w-]*)",
                                                                                              commands_in_blocks, re.M))
                 self.assertEqual(spoken - commands, set())
+
+    def test_acceptance_rules(self):
+        told = subprocess.run([BUILD / "bin" / "openaclnn", "judge", "--list-rules", "--json"], capture_output=True, text=True, check=True)
+        rules, page = json.loads(told.stdout), TEXTS["docs/rules.md"]
+        self.assertEqual(wrong_rules(page, rules), [])
+        self.assertEqual(wrong_rules(page.replace("### quick\n", "### quicker\n"), rules), ["quick has no section", "there is no rule quicker"])
+        self.assertEqual(wrong_rules(page.replace("| [binary](#binary) ", "| binary "), rules), ["binary has no row"])
+        self.assertEqual(wrong_rules(page.replace("| equal bits |", "| equal |"), rules), ["the row of bitwise differs from the program's"])
+        self.assertEqual(wrong_rules(page.replace("Source: KernelBench", "Source: a paper"), rules), ["the section of kernelbench has another source"])
 
     def test_causes_of_the_judge(self):
         sources = [*ROOT.glob("src/judge/causes*.cc"), *ROOT.glob("src/ops/**/verify/faults.h"), *ROOT.glob("src/ops/**/verify/window_reading.h")]

@@ -19,13 +19,13 @@ def accept(condition):
 
 
 def bf16_values(bits):
-    return (bits.astype(np.uint32) << 16).view(np.float32)
+    return (bits.ravel().astype(np.uint32) << 16).view(np.float32).reshape(bits.shape)
 
 
 def bf16_bits(values):
     """Rounds FLOAT to nearest even. NaN becomes the canonical one."""
-    bits = values.astype(np.float32).view(np.uint32).astype(np.uint64)
-    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    bits = values.ravel().astype(np.float32).view(np.uint32).astype(np.uint64)
+    rounded = ((bits + np.uint64(0x7FFF) + ((bits >> np.uint64(16)) & np.uint64(1))) >> np.uint64(16)).reshape(values.shape)
     return np.where(np.isnan(values), 0x7FC0, rounded).astype(np.uint16)
 
 
