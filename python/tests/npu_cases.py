@@ -4,7 +4,7 @@ import torch
 
 from npu_functions import Case
 from openaclnn.compat.npu_ops import (activation, grouped_matmul, layout, matmul, moe, moe_routing_map, norm,  # noqa: F401
-                                      rotary)
+                                      rotary, scaled_masked_softmax)
 
 
 def random(*shape, dtype=torch.float32, seed=0):
@@ -24,6 +24,7 @@ EXPERTS = torch.tensor([[1, 3], [0, 1], [3, 0], [1, 2], [2, 0]])
 MAP = torch.zeros(5, 4, dtype=torch.bool).scatter(1, EXPERTS, True)
 SORTED = torch.tensor([3, 8, 0, 4, 9, 1, 5, 6, 7, 2], dtype=torch.int32)
 PADDED = torch.tensor([1, 2, 0, 1, 3, 4, 0, 2], dtype=torch.int32)  # two rows of each of four experts
+HIDDEN = torch.tensor([[0, 1, 0, 0], [1, 1, 0, 0], [0, 0, 0, 1]]).bool()
 ENDS, SIZES = torch.tensor([2, 2, 5]), torch.tensor([2, 0, 3])
 
 
@@ -45,6 +46,8 @@ _GROUPED = [
 ]
 
 CASES = [
+    Case("npu_scaled_masked_softmax_backward", lambda dtype: [random(2, 2, 3, 4, dtype=dtype), random(2, 2, 3, 4, dtype=dtype, seed=1),
+                                                              HIDDEN, 0.5, False]),
     Case("npu_rms_norm", _many((2, 3, 8), (8,))),
     Case("npu_rms_norm", _many((4, 3, 2), (3, 2)), {"epsilon": 0.25}),
     Case("npu_rms_norm_backward", lambda dtype: [random(2, 8, dtype=dtype, seed=3), random(2, 8, dtype=dtype), random(8, dtype=dtype),

@@ -30,6 +30,7 @@ from openaclnn.compat.npu_ops.norm import *  # noqa: F403
 from openaclnn.compat.npu_ops.nsa import *  # noqa: F403
 from openaclnn.compat.npu_ops.optimizer import *  # noqa: F403
 from openaclnn.compat.npu_ops.rotary import *  # noqa: F403
+from openaclnn.compat.npu_ops.scaled_masked_softmax import *  # noqa: F403
 
 __version__ = torch.__version__.partition("+")[0]  # torch_npu's version is that of its PyTorch
 __path__: list[str] = []  # so that importing a missing part raises openaclnn.compat's error message
