@@ -102,7 +102,7 @@ Status initialise(const char* config_path) {
     return {ACL_ERROR_REPEAT_INITIALIZE,
             text("already initialised; this is reference ", process.init_references)};
   }
-  if (config_path != nullptr) OPENACLNN_TRY(check_config_file(config_path));
+  if (config_path != nullptr) OPENACLNN_TRY(read_config_file(config_path).status());
   process.config_path = path;
   process.init_references = 1;
   return {};
