@@ -1,13 +1,9 @@
-// Writes dumps. Tensors are written with writev(), which reports invalid memory as an error instead of
-// crashing.
+// Writes the dumps of OPENACLNN_DUMP.
 #include "runtime/dump.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -15,10 +11,8 @@
 #include "base/cancellation.h"
 #include "base/env.h"
 #include "base/json.h"
-#include "base/npy_header.h"
-#include "base/quiet_signals.h"
-#include "base/safe_open.h"
 #include "base/text.h"
+#include "runtime/file_writer.h"
 
 namespace openaclnn {
 
@@ -30,97 +24,6 @@ std::atomic<int> dumps{0};
 std::string dump_folder() {
   const std::string& setting = environment().dump;
   return setting.substr(0, setting.rfind(':'));
-}
-
-// A file to which blocks of memory are appended.
-class Output {
- public:
-  explicit Output(const std::string& path)
-      : file_(open_above_standard(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666)) {
-    if (file_ < 0) error_ = errno;
-  }
-  ~Output() {
-    if (file_ >= 0) close(file_);
-  }
-  Output(const Output&) = delete;
-  Output& operator=(const Output&) = delete;
-
-  void append(const void* memory, size_t bytes) {
-    char* const begin = static_cast<char*>(const_cast<void*>(memory));
-    if (count_ > 0) {
-      iovec& last = pieces_[count_ - 1];
-      if (static_cast<char*>(last.iov_base) + last.iov_len == begin) {
-        last.iov_len += bytes;
-        return;
-      }
-    }
-    if (count_ == pieces_.size()) flush();
-    pieces_[count_++] = {begin, bytes};
-  }
-
-  // Returns why the file is incomplete, or an empty string.
-  std::string finish() {
-    flush();
-    if (error_ == 0) return {};
-    return error_ == EFAULT ? "the memory cannot be read" : std::strerror(error_);
-  }
-
- private:
-  void flush() {
-    const QuietSignals quiet;
-    iovec* next = pieces_.data();
-    size_t left = count_;
-    count_ = 0;
-    while (left > 0 && error_ == 0) {
-      const ssize_t written = writev(file_, next, static_cast<int>(left));
-      if (written < 0) {
-        if (errno != EINTR) error_ = errno;
-        continue;
-      }
-      size_t bytes = static_cast<size_t>(written);
-      while (left > 0 && bytes >= next->iov_len) {
-        bytes -= next->iov_len;
-        ++next;
-        --left;
-      }
-      if (left > 0) {
-        next->iov_base = static_cast<char*>(next->iov_base) + bytes;
-        next->iov_len -= bytes;
-      }
-    }
-  }
-
-  int file_;
-  int error_ = 0;
-  std::array<iovec, 256> pieces_;  // far fewer than the limit of any system
-  size_t count_ = 0;
-};
-
-// Writes the elements in row-major order. Returns why they are incomplete, or an empty string.
-std::string write_elements(const TensorView& view, const std::string& path) {
-  const std::string header = npy_header(view.dtype, view.shape());
-  if (header.empty()) return "NumPy has no such dtype";
-  Output out(path);
-  out.append(header.data(), header.size());
-  const int64_t bytes = view.element_bytes();
-  std::array<int64_t, kMaxRank> index = {};
-  const int64_t count = view.numel();
-  int64_t at = view.offset;
-  for (int64_t n = 0; n < count; ++n) {
-    out.append(static_cast<const char*>(view.data) + at * bytes, static_cast<size_t>(bytes));
-    for (int k = view.rank - 1; k >= 0; --k) {
-      const size_t d = static_cast<size_t>(k);
-      if (++index[d] < view.dims[k]) {
-        at += view.strides[k];
-        break;
-      }
-      // A dim of one element may have any stride, so the code never adds a stride for a step that it does not
-      // take.
-      at -= view.strides[k] * (view.dims[k] - 1);
-      index[d] = 0;
-    }
-  }
-  return out.finish();
 }
 
 // The data needed to write one tensor of a call: its role and its elements.
@@ -167,7 +70,7 @@ void write_tensor(Json& json, const RecordedArgument::TensorText& tensor, const 
     json.field("strides", std::span<const int64_t>(tensor.strides)).field("offset", tensor.offset);
   }
   if (dumped.is_read) {
-    const std::string why = write_elements(dumped.view, folder + "/" + file);
+    const std::string why = write_npy(dumped.view, folder + "/" + file);
     json.field("file", file);
     if (!why.empty()) json.field("incomplete", why);
   }
@@ -236,7 +139,7 @@ void dump_call(const CallRecord& record, const char* operator_name, const std::s
   for (const RecordedArgument& argument : record.arguments()) write_argument(json, argument, folder, data);
   json.close(']').close('}');
   const std::string whole = json.text() + "\n";
-  Output file(folder + "/call.json");
+  FileWriter file(folder + "/call.json");
   file.append(whole.data(), whole.size());
   if (const std::string why = file.finish(); !why.empty())
     log_message(LogLevel::error, text("OPENACLNN_DUMP: '", folder, "/call.json': ", why));

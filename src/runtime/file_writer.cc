@@ -1,0 +1,101 @@
+// Implements the writers of dumps.
+#include "runtime/file_writer.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "base/npy_header.h"
+#include "base/quiet_signals.h"
+#include "base/safe_open.h"
+
+namespace openaclnn {
+
+FileWriter::FileWriter(const std::string& path)
+    : file_(open_above_standard(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666)) {
+  if (file_ < 0) error_ = errno;
+}
+
+FileWriter::~FileWriter() {
+  if (file_ >= 0) close(file_);
+}
+
+void FileWriter::append(const void* memory, size_t bytes) {
+  char* const begin = static_cast<char*>(const_cast<void*>(memory));
+  if (count_ > 0) {
+    iovec& last = pieces_[count_ - 1];
+    if (static_cast<char*>(last.iov_base) + last.iov_len == begin) {
+      last.iov_len += bytes;
+      return;
+    }
+  }
+  if (count_ == pieces_.size()) flush();
+  pieces_[count_++] = {begin, bytes};
+}
+
+std::string FileWriter::finish() {
+  flush();
+  if (error_ == 0) return {};
+  return error_ == EFAULT ? "the memory cannot be read" : std::strerror(error_);
+}
+
+void FileWriter::flush() {
+  const QuietSignals quiet;
+  iovec* next = pieces_.data();
+  size_t left = count_;
+  count_ = 0;
+  while (left > 0 && error_ == 0) {
+    const ssize_t written = writev(file_, next, static_cast<int>(left));
+    if (written < 0) {
+      if (errno != EINTR) error_ = errno;
+      continue;
+    }
+    size_t bytes = static_cast<size_t>(written);
+    while (left > 0 && bytes >= next->iov_len) {
+      bytes -= next->iov_len;
+      ++next;
+      --left;
+    }
+    if (left > 0) {
+      next->iov_base = static_cast<char*>(next->iov_base) + bytes;
+      next->iov_len -= bytes;
+    }
+  }
+}
+
+std::string write_npy(const TensorView& view, const std::string& path) {
+  const std::string header = npy_header(view.dtype, view.shape());
+  if (header.empty()) return "NumPy has no such dtype";
+  FileWriter out(path);
+  out.append(header.data(), header.size());
+  const int64_t bytes = view.element_bytes();
+  std::array<int64_t, kMaxRank> index = {};
+  const int64_t count = view.numel();
+  int64_t at = view.offset;
+  for (int64_t n = 0; n < count; ++n) {
+    out.append(static_cast<const char*>(view.data) + at * bytes, static_cast<size_t>(bytes));
+    for (int k = view.rank - 1; k >= 0; --k) {
+      const size_t d = static_cast<size_t>(k);
+      if (++index[d] < view.dims[k]) {
+        at += view.strides[k];
+        break;
+      }
+      // A dim of one element may have any stride, so the code never adds a stride for a step that it does not
+      // take.
+      at -= view.strides[k] * (view.dims[k] - 1);
+      index[d] = 0;
+    }
+  }
+  return out.finish();
+}
+
+std::string keep_or_remove(const std::string& temporary, const std::string& path, std::string why) {
+  if (why.empty() && rename(temporary.c_str(), path.c_str()) != 0) why = std::strerror(errno);
+  if (!why.empty()) (void)unlink(temporary.c_str());
+  return why;
+}
+
+}  // namespace openaclnn

@@ -1,0 +1,55 @@
+// Writes files of dumps.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <array>
+#include <cstddef>
+#include <string>
+
+#include "base/tensor_view.h"
+
+namespace openaclnn {
+
+// A new file to which blocks of memory are appended. It writes with writev(), which reports memory that cannot
+// be read as an error instead of crashing. Callers hold a CancellationHold.
+class FileWriter {
+ public:
+  explicit FileWriter(const std::string& path);
+  ~FileWriter();
+  FileWriter(const FileWriter&) = delete;
+  FileWriter& operator=(const FileWriter&) = delete;
+
+  // The memory is read later, at the latest in finish().
+  void append(const void* memory, size_t bytes);
+  // Returns why the file is incomplete, or an empty string.
+  std::string finish();
+
+ private:
+  void flush();
+
+  int file_;
+  int error_ = 0;
+  std::array<iovec, 256> pieces_;  // far fewer than the limit of any system
+  size_t count_ = 0;
+};
+
+// Writes a .npy file with the elements in row-major order. Returns why it is incomplete, or an empty string.
+// Requires a successful check_extent().
+std::string write_npy(const TensorView& view, const std::string& path);
+
+// Passes the path of a temporary file beside `path` to `write`, which returns why it failed or an empty string,
+// and renames the file. A failure leaves neither file; returns its reason.
+template <class Write>
+std::string write_whole(const std::string& path, const Write& write);
+
+// Renames the temporary file of write_whole() if `why` is empty, otherwise removes it.
+std::string keep_or_remove(const std::string& temporary, const std::string& path, std::string why);
+
+template <class Write>
+std::string write_whole(const std::string& path, const Write& write) {
+  const std::string temporary = path + ".tmp";
+  return keep_or_remove(temporary, path, write(temporary));
+}
+
+}  // namespace openaclnn
