@@ -208,10 +208,28 @@ ACL_FUNC_VISIBILITY aclnnStatus AclSetDynamicOutputTensorAddr(aclOpExecutor* exe
                                                               aclTensorList* tensors, void* addr);
 
 /**
- * Does nothing; exists because callers call it. To write tensors to files, set OPENACLNN_DUMP.
+ * Writes tensors to files if the acl.json of aclInit asks for dumps. Otherwise it returns 0 and looks at no
+ * argument. docs/porting.md describes acl.json and the folder, which has the layout of msprobe's dumps:
  *
- * @param opType, opName, tensors, inputTensorNum, outputTensorNum, stream ignored.
- * @return 0.
+ * - Call n of an opType, counted from 0, has the key "Aten.{opType}.{n}.forward" in dump.json. Characters of
+ *   opType other than letters, digits, '_' and '-' become '_'. opName is the member "op_name".
+ * - Tensor i is in the file {key}.input.{i}.npy or {key}.output.{i}.npy, in row-major order. BF16 has the NumPy
+ *   dtype V2.
+ *
+ * The files contain the values after all work that was queued to the stream before the call. The call blocks
+ * until they are written. A failure leaves no file of the call.
+ *
+ * @param opType type of the operator, 1 to 128 bytes.
+ * @param opName its name; may be empty.
+ * @param tensors the inputs, then the outputs. NULL for a tensor that an operator was not given. Ranks up to 8;
+ *         dtypes that NumPy has, and BF16.
+ * @param inputTensorNum, outputTensorNum together at most 65,536.
+ * @param stream a stream of the current context, or NULL for its default stream.
+ * @return 0; 161001 opType, opName, tensors or the data address of a tensor is NULL; 161002 another argument is
+ *         not accepted, or a tensor is not live; 100004 a file cannot be written; 107000 a tensor exceeds its
+ *         block of memory; 107002 this thread has no current context; 107003 stream belongs to another device;
+ *         107017 stream is not live; 207000 stream is being captured into a CUDA graph; 207001 or 361001 no
+ *         memory.
  */
 ACL_FUNC_VISIBILITY aclnnStatus aclDumpOpTensors(const char* opType, const char* opName, aclTensor** tensors,
                                                  size_t inputTensorNum, size_t outputTensorNum,

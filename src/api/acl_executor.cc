@@ -4,6 +4,7 @@
 #include "aclnn/aclnn_base.h"
 #include "runtime/executor.h"
 #include "runtime/guard.h"
+#include "runtime/tensor_dump.h"
 
 using namespace openaclnn;
 
@@ -95,7 +96,12 @@ aclnnStatus AclSetDynamicOutputTensorAddr(aclOpExecutor* executor, size_t irInde
   return set_list_address(__func__, ParameterSet::outputs, executor, irIndex, relativeIndex, tensors, addr);
 }
 
-aclnnStatus aclDumpOpTensors(const char*, const char*, aclTensor**, size_t, size_t, aclrtStream) { return 0; }
+aclnnStatus aclDumpOpTensors(const char* opType, const char* opName, aclTensor** tensors,
+                             size_t inputTensorNum, size_t outputTensorNum, aclrtStream stream) {
+  return guard(__func__, kLaunchWall, [&] {
+    return dump_op_tensors(opType, opName, tensors, inputTensorNum, outputTensorNum, stream);
+  });
+}
 
 // Callers look up these functions by name around every operator call. They do nothing, because there is no
 // cache.

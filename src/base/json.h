@@ -66,6 +66,19 @@ class Json {
     out_ += digits;
     return *this;
   }
+  // Writes NaN and infinities without quotes, as Python's json module does. Files for Python tools have them.
+  Json& python_value(double number) {
+    if (std::isfinite(number)) return value(number);
+    separate();
+    out_ += std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
+    return *this;
+  }
+  // Inserts the text of a value.
+  Json& raw(std::string_view json) {
+    separate();
+    out_ += json;
+    return *this;
+  }
   Json& null() {
     separate();
     out_ += "null";

@@ -15,6 +15,14 @@ int Call::add(const Parameter& parameter) {
   return static_cast<int>(parameters.size()) - 1;
 }
 
+const Parameter* Call::find(std::string_view argument) const {
+  // A parameter's name may omit the "Optional" of the argument's name.
+  const auto found = std::ranges::find_if(parameters, [&](const Parameter& parameter) {
+    return argument == parameter.name || argument == text(parameter.name, "Optional");
+  });
+  return found == parameters.end() ? nullptr : &*found;
+}
+
 Status Call::lacks_places() const {
   if (parameters.size() > kMaxParameters) {
     return {ACLNN_ERR_INNER, text(op->name, " has ", parameters.size(),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "base/kernel_io.h"
 #include "base/status.h"
@@ -55,6 +56,8 @@ struct Call {
 
   // Returns the position of the parameter.
   int add(const Parameter& parameter);
+  // Returns the parameter of an argument, or nullptr if it was NULL.
+  const Parameter* find(std::string_view argument) const;
   ptrdiff_t written_tensors() const {
     return std::ranges::count_if(parameters, &Parameter::is_written_tensor);
   }

@@ -57,8 +57,9 @@ Result<std::string> read_config_file(const char* path) {
   contents.resize(filled);
   const std::optional<size_t> error = find_json_error(contents, kMaxDepth);
   if (!error) return contents;
-  return Status(ACL_ERROR_PARSE_FILE, text("configPath '", path, "' is not valid JSON with at most ", kMaxDepth,
-                                           " levels of nesting (first error near byte ", *error, ")"));
+  return Status(ACL_ERROR_PARSE_FILE,
+                text("configPath '", path, "' is not valid JSON with at most ", kMaxDepth,
+                     " levels of nesting (first error near byte ", *error, ")"));
 }
 
 }  // namespace openaclnn

@@ -33,17 +33,9 @@ struct Dumped {
   TensorView view;
 };
 
-const Parameter* find_parameter(const Call& call, const char* name) {
-  for (const Parameter& parameter : call.parameters) {
-    // A parameter's name may omit the "Optional" of the argument's name.
-    if (std::strcmp(name, parameter.name) == 0 || name == text(parameter.name, "Optional")) return &parameter;
-  }
-  return nullptr;
-}
-
 Dumped find_tensor(const DumpedData& data, const char* name, size_t n) {
   if (data.call == nullptr) return {};
-  const Parameter* const parameter = find_parameter(*data.call, name);
+  const Parameter* const parameter = data.call->find(name);
   if (parameter == nullptr) return {};
   Dumped found;
   found.role = !parameter->is_output ? "input" : parameter->is_input ? "reference" : "output";

@@ -7,7 +7,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <new>
 
+#include "base/elements.h"
 #include "base/npy_header.h"
 #include "base/quiet_signals.h"
 #include "base/safe_open.h"
@@ -71,29 +73,22 @@ std::string write_npy(const TensorView& view, const std::string& path) {
   if (header.empty()) return "NumPy has no such dtype";
   FileWriter out(path);
   out.append(header.data(), header.size());
-  const int64_t bytes = view.element_bytes();
-  std::array<int64_t, kMaxRank> index = {};
-  const int64_t count = view.numel();
-  int64_t at = view.offset;
-  for (int64_t n = 0; n < count; ++n) {
-    out.append(static_cast<const char*>(view.data) + at * bytes, static_cast<size_t>(bytes));
-    for (int k = view.rank - 1; k >= 0; --k) {
-      const size_t d = static_cast<size_t>(k);
-      if (++index[d] < view.dims[k]) {
-        at += view.strides[k];
-        break;
-      }
-      // A dim of one element may have any stride, so the code never adds a stride for a step that it does not
-      // take.
-      at -= view.strides[k] * (view.dims[k] - 1);
-      index[d] = 0;
-    }
-  }
+  const auto bytes = static_cast<size_t>(view.element_bytes());
+  for_each_element(view, [&](const std::byte* element) { out.append(element, bytes); });
   return out.finish();
 }
 
-std::string keep_or_remove(const std::string& temporary, const std::string& path, std::string why) {
-  if (why.empty() && rename(temporary.c_str(), path.c_str()) != 0) why = std::strerror(errno);
+std::string write_whole(const std::string& path,
+                        const std::function<std::string(const std::string& temporary)>& write) {
+  const std::string temporary = path + ".tmp";
+  std::string why;
+  try {
+    why = write(temporary);
+    if (why.empty() && rename(temporary.c_str(), path.c_str()) != 0) why = std::strerror(errno);
+  } catch (const std::bad_alloc&) {
+    (void)unlink(temporary.c_str());
+    throw;
+  }
   if (!why.empty()) (void)unlink(temporary.c_str());
   return why;
 }

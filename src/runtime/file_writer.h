@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <string>
 
 #include "base/tensor_view.h"
@@ -39,17 +40,8 @@ class FileWriter {
 std::string write_npy(const TensorView& view, const std::string& path);
 
 // Passes the path of a temporary file beside `path` to `write`, which returns why it failed or an empty string,
-// and renames the file. A failure leaves neither file; returns its reason.
-template <class Write>
-std::string write_whole(const std::string& path, const Write& write);
-
-// Renames the temporary file of write_whole() if `why` is empty, otherwise removes it.
-std::string keep_or_remove(const std::string& temporary, const std::string& path, std::string why);
-
-template <class Write>
-std::string write_whole(const std::string& path, const Write& write) {
-  const std::string temporary = path + ".tmp";
-  return keep_or_remove(temporary, path, write(temporary));
-}
+// and renames the file. Returns the reason of a failure, which leaves no file.
+std::string write_whole(const std::string& path,
+                        const std::function<std::string(const std::string& temporary)>& write);
 
 }  // namespace openaclnn

@@ -20,7 +20,7 @@ class ForkGuarded {
 };
 
 // The order in which locks are taken everywhere: a thread that holds one may take only later ones.
-enum class LockRank { runtime, handles, memory, scheduler, heap, faults };
+enum class LockRank { runtime, handles, memory, scheduler, heap, faults, dumps };
 
 void register_fork_guarded(LockRank rank, ForkGuarded* object);
 

@@ -11,6 +11,7 @@
 #include "runtime/executor.h"
 #include "runtime/recorder.h"
 #include "runtime/stream.h"
+#include "runtime/tensor_dump.h"
 
 namespace openaclnn {
 
@@ -34,6 +35,16 @@ Task make_task(const Snapshot& snapshot, void* workspace) {
   }
   task.lists = snapshot.lists;
   return task;
+}
+
+[[gnu::noinline, gnu::cold]] Status submit_recorded(const Snapshot& snapshot, const Stream& stream,
+                                                    Task&& task, bool waits) {
+  record_task(task, snapshot.call, stream.number);
+  const std::shared_ptr<CallDump> dump = dump_inputs(snapshot, stream);
+  Status status = submit(stream, std::move(task), waits);
+  // The task of a call with bad data has run.
+  if (status.ok() || status.code() == ACL_ERROR_RT_VECTOR_CORE_EXCEPTION) dump_outputs(dump, stream);
+  return status;
 }
 
 Status run_phase2(const Operator& op, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
@@ -60,9 +71,10 @@ Status run_phase2(const Operator& op, void* workspace, uint64_t workspace_bytes,
   if (call.nothing_to_do) return {};
 
   Task task = make_task(snapshot, workspace);
+  const bool waits = env.blocking || strict;
   if (is_recording()) [[unlikely]]
-    record_task(task, snapshot.call, target->number);
-  return submit(*target, std::move(task), env.blocking || strict);
+    return submit_recorded(snapshot, *target, std::move(task), waits);
+  return submit(*target, std::move(task), waits);
 }
 
 // The recorder of a failure needs the executor's state before the call.

@@ -4,15 +4,19 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "acl/acl_rt.h"
 #include "base/text.h"
 #include "runtime/config_file.h"
 #include "runtime/context.h"
+#include "runtime/dump_folder.h"
+#include "runtime/dump_settings.h"
 #include "runtime/event.h"
 #include "runtime/executor.h"
 #include "runtime/fork.h"
+#include "runtime/recorder.h"
 #include "runtime/stream.h"
 
 namespace openaclnn {
@@ -66,6 +70,12 @@ bool end_context(void* handle) {
   return true;
 }
 
+// The caller holds the lock. Dumps that are queued are still written.
+void stop_dumping() {
+  DumpFolder::close();
+  recording_state.store(Recording::unknown);  // the environment may also ask for recording
+}
+
 void finalize_everything() {
   Process& process = Process::instance();
   {
@@ -80,6 +90,16 @@ void finalize_everything() {
   remove_all_events();
   release_fresh_executors();
   forget_all_orphans();
+}
+
+// Only the settings of dumps have an effect.
+Status apply_config_file(const char* path) {
+  OPENACLNN_TRY_ASSIGN(json, read_config_file(path));
+  OPENACLNN_TRY_ASSIGN(dump, read_dump_settings(json, path));
+  if (!dump.is_on) return {};
+  OPENACLNN_TRY(DumpFolder::open(std::move(dump), path));
+  recording_state.store(Recording::on);
+  return {};
 }
 
 Status not_initialised() {
@@ -102,7 +122,7 @@ Status initialise(const char* config_path) {
     return {ACL_ERROR_REPEAT_INITIALIZE,
             text("already initialised; this is reference ", process.init_references)};
   }
-  if (config_path != nullptr) OPENACLNN_TRY(read_config_file(config_path).status());
+  if (config_path != nullptr) OPENACLNN_TRY(apply_config_file(config_path));
   process.config_path = path;
   process.init_references = 1;
   return {};
@@ -114,6 +134,7 @@ Status finalize() {
     const std::lock_guard lock(process.mutex);
     if (process.init_references == 0) return not_initialised();
     process.init_references = 0;
+    stop_dumping();
   }
   finalize_everything();
   return {};
@@ -126,6 +147,7 @@ Status finalize_reference(uint64_t* references) {
     const std::lock_guard lock(process.mutex);
     if (process.init_references == 0) return not_initialised();
     left = --process.init_references;
+    if (left == 0) stop_dumping();
   }
   if (left == 0) finalize_everything();
   *references = left;

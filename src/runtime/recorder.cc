@@ -2,6 +2,7 @@
 #include "runtime/recorder.h"
 
 #include "runtime/device_failure.h"
+#include "runtime/dump_folder.h"
 #include "runtime/guard.h"
 #include "runtime/trace.h"
 
@@ -72,10 +73,12 @@ Fault run_recorded(const void* plan, const TaskIo& io) {
 }  // namespace
 
 bool find_out_recording() {
-  bool is_on = is_dumping();
+  bool is_on = is_dumping() || DumpFolder::current() != nullptr;
   quietly([&] { is_on = open_trace() || is_on; });
-  recording_state.store(is_on ? Recording::on : Recording::off, std::memory_order_relaxed);
-  return is_on;
+  // Another thread may have turned recording on.
+  Recording before = Recording::unknown;
+  recording_state.compare_exchange_strong(before, is_on ? Recording::on : Recording::off);
+  return is_on || before == Recording::on;
 }
 
 void record_phase1(const CallRecord& record, const Status& status) noexcept {

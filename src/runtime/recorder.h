@@ -1,5 +1,5 @@
-// The recorder: writes calls for OPENACLNN_TRACE and OPENACLNN_DUMP. If both are off, each phase costs one
-// load and one branch.
+// The recorder: writes calls for OPENACLNN_TRACE, OPENACLNN_DUMP and the dumps of acl.json. If all are off, each
+// phase costs one load and one branch.
 #pragma once
 
 #include <atomic>

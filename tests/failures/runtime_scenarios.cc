@@ -10,7 +10,9 @@
 
 #include "acl/acl.h"
 #include "aclnn/acl_meta.h"
+#include "aclnn/aclnn_base.h"
 #include "failures/attempt.h"
+#include "judge/scratch_folder.h"
 #include "runtime/counter.h"
 #include "runtime/lookup.h"
 #include "runtime/runtime_test.h"
@@ -80,6 +82,29 @@ void life_of_the_process(Attempt& a) {
     a.always("aclFinalize", [] { return aclFinalize(); });
   }
   (void)syscall(SYS_close, file);
+}
+
+// With dumps of calls, which may be missing, and of tensors.
+void dumps(Attempt& a) {
+  const openaclnn_test::ScratchFolder scratch;
+  const std::string config = scratch.path("acl.json");
+  scratch.write("acl.json", R"({"dump": {"dump_op_switch": "on", "dump_mode": "all", "dump_path": ")" +
+                                scratch.path("dump") + "\"}}");
+  a.step("aclInit", {kNoMemory, ACL_ERROR_INVALID_FILE}, [&] { return aclInit(config.c_str()); });
+  {
+    Device device(a);
+    const aclrtStream stream = device.stream();
+    Counter counter(3);
+    for (int k = 0; k < 2; ++k) {
+      a.step("both phases", {kNoMemory, kNoMetaMemory, kNotQueued}, [&] { return counter.add(stream); });
+      aclTensor* tensor = counter.tensor(1);
+      a.step("aclDumpOpTensors", {kNoMemory, kNotQueued, ACL_ERROR_WRITE_FILE},
+             [&] { return aclDumpOpTensors("Count", "", &tensor, 0, 1, stream); });
+    }
+    a.require(counter.all_equal(2), "a task ran twice or never");
+    device.synchronize(stream);
+  }
+  a.always("aclFinalize", [] { return aclFinalize(); });
 }
 
 void contexts(Attempt& a) {
@@ -327,6 +352,7 @@ std::vector<Scenario> runtime_scenarios() {
   std::vector<Scenario> all;
   for (const Named& named : {Named{"devices", devices},
                              {"life of the process", life_of_the_process},
+                             {"dumps", dumps},
                              {"contexts", contexts},
                              {"streams", streams},
                              {"events", events},

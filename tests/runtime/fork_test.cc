@@ -5,10 +5,15 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
+#include <iterator>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "aclnn/aclnn_base.h"
+#include "judge/scratch_folder.h"
 #include "runtime/child_process.h"
 #include "runtime/counter.h"
 #include "runtime/gate.h"
@@ -178,6 +183,40 @@ TEST_F(ForkTest, ForkWhileOtherThreadsWork) {
   for (int k = 0; k < forks(); ++k) in_child([&] { use_everything(stream); });
   stop = true;
   for (std::thread& thread : busy) thread.join();
+}
+
+// The child's dumps of acl.json go to a folder of its own.
+TEST_F(ForkTest, TheChildDumpsIntoItsOwnFolder) {
+  const openaclnn_test::ScratchFolder scratch;
+  const std::string config = scratch.path("acl.json");
+  scratch.write("acl.json",
+                R"({"dump": {"dump_op_switch": "on", "dump_path": ")" + scratch.path("dump") + "\"}}");
+  expect(0, aclInit(config.c_str()));
+  const auto dump_json = [&] {
+    std::ifstream in(scratch.path("dump/step0/proc" + std::to_string(getpid()) + "/dump.json"));
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  const auto use = [&] {
+    Counter counter;
+    aclTensor* tensor = counter.tensor(1);
+    expect(0, counter.add(stream));
+    expect(0, aclDumpOpTensors("Count", "", &tensor, 0, 1, stream));
+    if (counter.value() != 1) ADD_FAILURE() << counter.value();
+  };
+  use();
+  const std::string before = dump_json();
+  in_child([&] {
+    use();
+    // The child counts its calls from 0.
+    for (const char* key : {"Aten.ApplyFusedEmaAdam.0.forward", "Aten.Count.0.forward"}) {
+      if (dump_json().find(key) == std::string::npos) ADD_FAILURE() << key << "\n" << dump_json();
+    }
+  });
+  EXPECT_EQ(dump_json(), before);
+  use();
+  EXPECT_NE(dump_json().find("Aten.Count.1.forward"), std::string::npos);
+  expect(0, aclFinalize());
+  stream = nullptr;
 }
 
 // Each of several threads forks while its own work is running; it is the only thread of its child.

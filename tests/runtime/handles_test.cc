@@ -128,7 +128,7 @@ TEST_F(HandlesTest, ForgedValuesAreNeverAccepted) {
 
 // A new function that takes a handle has no test until it has a door.
 TEST_F(HandlesTest, EveryExportedFunctionHasItsDoor) {
-  std::set<std::string> functions = {// They take no handle, or ignore it.
+  std::set<std::string> functions = {// They take no handle, or ignore it here.
                                      "InitHugeMemThreadLocal",
                                      "ReleaseHugeMem",
                                      "UnInitHugeMemThreadLocal",

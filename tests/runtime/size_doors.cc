@@ -282,7 +282,7 @@ void SizeDoorsTest::add_address_doors() {
 }
 
 void SizeDoorsTest::add_other_doors() {
-  // It does nothing, with any argument.
+  // It does nothing, with any argument: no acl.json asks for dumps.
   add("aclDumpOpTensors", "inputTensorNum", [](uint64_t n) {
     return Passage{aclDumpOpTensors("", "", nullptr, n, 0, nullptr), {0}};
   });
