@@ -25,6 +25,17 @@ def test_make_fx_traces(case):
     assert npu.same(traced(*places), case.call(arguments))
 
 
+@every_case
+def test_fake_tensors_have_the_shapes(case):
+    """In a fake mode nothing is computed, so the shape rules alone give the results."""
+    from torch._subclasses import FakeTensorMode
+
+    with FakeTensorMode() as mode:
+        results = npu.tensors(case.call(npu.mapped(mode.from_tensor, case.arguments(torch.bfloat16))))
+    for got, want in zip(results, npu.tensors(case.call(case.arguments(torch.bfloat16))), strict=True):
+        assert got.shape == want.shape and got.dtype == want.dtype and got.device == want.device
+
+
 @every_function
 @needs_newer_torch(2, 4)
 def test_torch_compile_makes_one_graph(case):

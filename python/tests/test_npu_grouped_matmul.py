@@ -48,12 +48,14 @@ def test_lists_without_groups(dtype, with_bias, x_shape):
 @pytest.mark.parametrize("kind", [0, 1])
 @pytest.mark.parametrize("as_list", [False, True])
 @pytest.mark.parametrize("split_item", [2, 3])
-def test_groups_of_rows(kind, as_list, split_item):
-    x, weight = random(ROWS, K), random(GROUPS, K, N)
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_groups_of_rows(kind, as_list, split_item, dtype):
+    x, weight = random(ROWS, K, dtype=getattr(torch, dtype)), random(GROUPS, K, N, dtype=getattr(torch, dtype))
     got = npu_grouped_matmul([x], list(weight) if as_list else [weight], group_list=group_list(kind), split_item=split_item,
                              group_type=0, group_list_type=kind)
     assert len(got) == 1
-    torch.testing.assert_close(got[0], by_rows(x, weight))
+    torch.testing.assert_close(got[0], by_rows(x.double(), weight.double()).to(x.dtype), rtol=2**-7 if dtype != "float32" else 1e-5,
+                               atol=1e-5)
 
 
 @pytest.mark.parametrize("one_tensor", [False, True])

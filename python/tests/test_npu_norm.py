@@ -67,8 +67,9 @@ def test_add_rms_norm_rounds_the_sum_first(dtype):
     assert torch.equal(x, x1 + x2) and torch.equal(y, norm.npu_rms_norm(x1 + x2, gamma, 1e-5)[0]) and rstd.shape == (3, 1)
 
 
-def test_add_rms_norm_v2_writes_its_arguments():
-    x1, x2, gamma = random(3, 16), random(3, 16, seed=1), random(16)
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_add_rms_norm_v2_writes_its_arguments(dtype):
+    x1, x2, gamma = (random(*shape, dtype=getattr(torch, dtype), seed=seed) for seed, shape in enumerate([(3, 16), (3, 16), (16,)]))
     y, rstd, x = norm.npu_add_rms_norm(x1, x2, gamma)
     assert torch.equal(norm.npu_add_rms_norm_v2(x1, x2, gamma), rstd)
     assert torch.equal(x1, y) and torch.equal(x2, x)
