@@ -1,11 +1,16 @@
 # Tests of the ways to run a program written for torch_npu: `python -m openaclnn.compat`, spawned processes and pytest.
 import os
+import pathlib
+import re
 import subprocess
 import sys
 
 import pytest
 
-from conftest import needs_newer_torch, needs_torch
+from conftest import needs_newer_torch, needs_torch, optional
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "docs"))
+import pages  # noqa: E402
 
 SCRIPT = """
 import sys
@@ -127,3 +132,40 @@ def test_a_suite_runs_with_the_plugin_of_pytest(tmp_path):
     (tmp_path / "test_add.py").write_text(SUITE)
     done = run("-m", "pytest", "-q", "-p", "openaclnn.compat.torch_npu", "-p", "no:cacheprovider", "test_add.py", folder=tmp_path)
     assert "1 passed" in done.stdout
+
+
+def write_page(folder):
+    """Writes the programs of the page, and returns its other blocks."""
+    blocks = pages.blocks("docs/ascend_laptop.md")
+    for block in blocks:
+        if "file" in block.says:
+            (folder / block.says["file"]).write_text(block.text)
+    return [block for block in blocks if "file" not in block.says]
+
+
+@needs_newer_torch(2, 1)
+def test_the_programs_of_the_page_run(tmp_path):
+    """The first one prints the losses on the page, up to their last digit."""
+    written = next(block.text for block in write_page(tmp_path) if block.text.startswith("step 10"))
+    printed = run("-m", "openaclnn.compat", "train.py", folder=tmp_path).stdout
+    number = r"loss (\d+\.\d+)"
+    assert re.sub(number, "loss", printed) == re.sub(number, "loss", written)
+    for one, other in zip(re.findall(number, printed), re.findall(number, written)):
+        assert abs(float(one) - float(other)) < 0.02, printed
+    run("-m", "openaclnn.compat", "save.py", "here.npy", folder=tmp_path)
+    assert (tmp_path / "here.npy").stat().st_size == 128 + 2 * 64 * 128
+
+
+@pytest.mark.slow
+@needs_newer_torch(2, 1)
+def test_the_workflow_of_the_page_runs(tmp_path):
+    """Its steps without those that install packages."""
+    workflow = next(block.text for block in write_page(tmp_path) if block.language == "yaml")
+    if yaml := optional("yaml"):
+        assert yaml.safe_load(workflow)["jobs"]["train"]["steps"][-1]["run"] == "python -m openaclnn.compat train.py\n"
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_add.py").write_text(SUITE)
+    commands = re.findall(r"^ {10}((?:pytest|python) .*)$", workflow, re.MULTILINE)
+    assert [command.split()[0] for command in commands] == ["pytest", "python"]
+    for command in commands:
+        run(*(["-m"] if command.startswith("pytest") else []), *command.removeprefix("python ").split(), folder=tmp_path)
