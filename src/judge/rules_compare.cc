@@ -1,5 +1,6 @@
 // The metrics of msprobe compare and msaccucmp, and the rules on them.
 #include <cmath>
+#include <limits>
 
 #include "judge/rule_list.h"
 #include "judge/verdict.h"
@@ -10,9 +11,9 @@ namespace {
 
 constexpr double kZero = 0x1p-52;
 
-// The metrics of msprobe compare. NaN and Inf at equal places count as zeros.
+// The metrics of msprobe compare. NaN and equal infinities at equal places count as zeros.
 struct Compared {
-  bool is_available = true;  // false: NaN or Inf at different places
+  bool is_available = true;  // false: NaN or Inf at different places, or infinities of different signs
   bool golden_is_finite = true, device_is_finite = true;
   double cosine = 1, distance = 0, largest = 0, largest_relative = 0, thousandth = 1, five_thousandths = 1;
 };
@@ -35,24 +36,40 @@ Exponents exponents_of(const Pair& pair) {
   return {exponent_of(device), exponent_of(golden), exponent_of(error)};
 }
 
+// |d - g| / |g|. If g is 0, the machine epsilon is added to both sides.
+template <class Number>
+double relative_error(Number d, Number g) {
+  if (g == 0) d += std::numeric_limits<Number>::epsilon(), g = std::numeric_limits<Number>::epsilon();
+  return static_cast<double>(std::fabs(d - g) / std::fabs(g));
+}
+
+// msprobe computes relative errors in FLOAT if both sides are FLOAT, FLOAT16 or BF16.
+bool is_single(const Pair& pair) {
+  return has_detail_rules(pair.device.dtype) && has_detail_rules(pair.golden.dtype);
+}
+
 Compared compared(const Pair& pair) {
   Compared result;
   Sum products, devices, goldens, squares;
   const Exponents exponents = exponents_of(pair);
   int64_t below_1 = 0, below_5 = 0;
-  const bool is_double = pair.device.dtype == ACL_DOUBLE || pair.golden.dtype == ACL_DOUBLE;
-  const double epsilon = is_double ? 0x1p-52 : 0x1p-23;
+  const bool in_float = is_single(pair);
+  const double limit_1 = in_float ? static_cast<double>(.001F) : .001;
+  const double limit_5 = in_float ? static_cast<double>(.005F) : .005;
   for_each_element(pair.device, pair.golden, [&](double d, double g) {
     result.device_is_finite &= std::isfinite(d);
     result.golden_is_finite &= std::isfinite(g);
-    if (std::isnan(d) != std::isnan(g) || std::isinf(d) != std::isinf(g)) result.is_available = false;
-    if (!std::isfinite(d) && !std::isfinite(g)) d = g = 0;
+    if (!std::isfinite(d) || !std::isfinite(g)) {
+      if (d != g && !(std::isnan(d) && std::isnan(g))) result.is_available = false;
+      d = g = 0;
+    }
     const double error = std::fabs(d - g);
     raise_to(result.largest, error);
-    const double relative = g == 0 ? std::fabs((d + epsilon) - epsilon) / epsilon : error / std::fabs(g);
+    const double relative =
+        in_float ? relative_error(static_cast<float>(d), static_cast<float>(g)) : relative_error(d, g);
     raise_to(result.largest_relative, relative);
-    below_1 += relative < 0.001 ? 1 : 0;
-    below_5 += relative < 0.005 ? 1 : 0;
+    below_1 += relative < limit_1 ? 1 : 0;
+    below_5 += relative < limit_5 ? 1 : 0;
     const double scaled_d = std::ldexp(d, -exponents.device), scaled_g = std::ldexp(g, -exponents.golden);
     const double scaled_error = std::ldexp(error, -exponents.error);
     products.add(scaled_d * scaled_g);
@@ -68,23 +85,17 @@ Compared compared(const Pair& pair) {
   const bool device_is_zero = std::ldexp(device, exponents.device) <= kZero;
   const bool golden_is_zero = std::ldexp(golden, exponents.golden) <= kZero;
   result.cosine = device_is_zero && golden_is_zero   ? 1
-                  : device_is_zero || golden_is_zero ? 0
+                  : device_is_zero || golden_is_zero ? std::nan("")
                                                      : products.value() / (device * golden);
   return result;
-}
-
-void report_compared(Judgement& judgement, const Compared& metrics) {
-  judgement.report("Euclidean distance", metrics.distance);
-  judgement.report("max abs error", metrics.largest);
-  judgement.report("max rel error", metrics.largest_relative);
-  judgement.report("share of elements with rel < 0.005", metrics.five_thousandths);
 }
 
 }  // namespace
 
 // compare: the metrics and the result of msprobe compare. Its result compares inputs and outputs of a call; here inputs are equal,
-// so a share of rel < 0.001 below 0.1 is an error, and a cosine below 0.9 a warning. NaN or Inf of the device is an error where the
-// golden is finite. 0-d tensors have only the two max errors. Source: mindstudio-probe 26.2.0.
+// so a share of rel < 0.001 below 0.1 is an error, and a cosine below 0.9 a warning. NaN or Inf of the device is an error if the
+// golden is finite. Single elements have only the two max errors. Source: mindstudio-probe 26.2.0. NaN or Inf at different places
+// and infinities of different signs are an error, although msprobe passes them, and a cosine of NaN is a warning.
 Verdict judge_compare(const Pair& pair, const Settings&) {
   constexpr const char* kName = "compare";
   if (const auto verdict = unfit(kName, pair, Dtypes::real, Empty::skips)) return *verdict;
@@ -92,13 +103,19 @@ Verdict judge_compare(const Pair& pair, const Settings&) {
   Judgement judgement(kName);
   const bool is_finite = metrics.device_is_finite || !metrics.golden_is_finite;
   judgement.require("device is finite if the golden is", is_finite ? 1 : 0, is_finite, "1");
-  if (!metrics.is_available) return judgement.finish();
-  if (!pair.device.dims.empty()) {
+  if (!metrics.is_available) {
+    judgement.require("NaN and Inf are at equal places", 0, false, "1");
+    return judgement.finish();
+  }
+  if (pair.device.numel() > 1) {
     judgement.require("share of elements with rel < 0.001", metrics.thousandth, metrics.thousandth >= 0.1,
                       ">= 0.1");
     judgement.require("cosine", metrics.cosine, metrics.cosine >= 0.9, ">= 0.9", Result::warning);
+    judgement.report("share of elements with rel < 0.005", metrics.five_thousandths);
+    judgement.report("Euclidean distance", metrics.distance);
   }
-  report_compared(judgement, metrics);
+  judgement.report("max abs error", metrics.largest);
+  judgement.report("max rel error", metrics.largest_relative);
   return judgement.finish();
 }
 
@@ -108,7 +125,8 @@ Verdict judge_graph_compare(const Pair& pair, const Settings&) {
   constexpr const char* kName = "graph-compare";
   if (const auto verdict = unfit(kName, pair, Dtypes::real, Empty::skips)) return *verdict;
   const Compared metrics = compared(pair);
-  if (!metrics.is_available) return failed(kName, "NaN or Inf are at different places");
+  if (!metrics.is_available)
+    return failed(kName, "NaN or Inf are at different places, or infinities have different signs");
   Judgement judgement(kName);
   const bool is_near = metrics.cosine >= 0.99 || metrics.largest <= 0.001;
   judgement.require("cosine", metrics.cosine, metrics.cosine >= 0.9 && is_near,

@@ -1,5 +1,9 @@
-"""Compares the rule quick with mindstudio-probe on random pairs: against_msprobe.py PROGRAM [COUNT] [SEED]."""
+"""Compares the rules quick and compare with mindstudio-probe on random pairs: against_msprobe.py PROGRAM [COUNT] [SEED].
 
+COUNT pairs are for quick, and a tenth of them for compare.
+"""
+
+import collections
 import sys
 import tempfile
 
@@ -11,15 +15,16 @@ except ImportError as missing:
     print(f"left out: {missing}")
     sys.exit(0)
 
+import msprobe_dumps
 import pair_stream
 from pair_stream import Pair, Tensor
 
 DTYPES = {"FLOAT": torch.float32, "FLOAT16": torch.float16, "BF16": torch.bfloat16}
 
 
-def tensor_of(tensor):
-    elements = torch.tensor(tensor.elements if tensor.dtype != "BF16" else tensor.elements.view(np.int16))
-    return elements.view(torch.bfloat16) if tensor.dtype == "BF16" else elements
+def rounded(dtype, values):
+    tensor = torch.tensor(values).to(DTYPES[dtype])
+    return Tensor(dtype, tensor.view(torch.int16).numpy().view(np.uint16) if dtype == "BF16" else tensor.numpy())
 
 
 def random_pair(random):
@@ -35,9 +40,7 @@ def random_pair(random):
     if random.random() < 0.2:  # errors of a few steps of the dtype, which meet the limits exactly
         golden = torch.tensor(golden).to(DTYPES[dtype]).double().numpy()
         values = golden * (1 + random.choice([0.01, 0.001, 0.0001]) * random.choice([-1, 0, 1], golden.size))
-    device = torch.tensor(values).to(DTYPES[dtype])
-    bits = device.view(torch.int16).numpy().view(np.uint16) if dtype == "BF16" else device.numpy()
-    return Pair(Tensor(dtype, bits), Tensor("DOUBLE", golden))
+    return Pair(rounded(dtype, values), Tensor("DOUBLE", golden))
 
 
 def quick_of_msprobe(pairs):
@@ -45,19 +48,105 @@ def quick_of_msprobe(pairs):
         comparator = Comparator(f"{folder}/result.csv", f"{folder}/details.csv", False, config=None)
         for pair in pairs:
             golden = torch.tensor(pair.golden.elements).to(torch.float64 if pair.device.dtype == "FLOAT" else torch.float32)
-            yield comparator._compare_core_wrapper("mul", golden, tensor_of(pair.device), False)[0]
+            yield comparator._compare_core_wrapper("mul", golden, msprobe_dumps.tensor_of(pair.device), False)[0]
+
+
+def compare_quick(program, count, random):
+    """Returns how many verdicts differ."""
+    pairs = [random_pair(random) for _ in range(count)]
+    ours = [verdicts["quick"] for verdicts in pair_stream.judged(program, pairs, ["quick"])]
+    theirs = list(quick_of_msprobe(pairs))
+    different = [i for i, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b]
+    print(f"quick: {len(pairs) - len(different):,} of {len(pairs):,} verdicts are equal", dict(sorted(collections.Counter(theirs).items())))
+    for i in different:
+        print(f"pair {i}: {ours[i]}, but msprobe says {theirs[i]} ({pairs[i].device.dtype}, {pairs[i].golden.elements.size:,} elements)")
+    return len(different)
+
+
+NUMPY_DTYPES = {name: dtype for name, dtype in pair_stream.DTYPES.values() if name in ("DOUBLE", "INT8", "INT32", "INT64", "UINT8", "BOOL")}
+
+
+def random_dumped_pair(random):
+    """Both sides have one dtype, as msprobe compare requires."""
+    dtype = str(random.choice([*DTYPES, *DTYPES, *NUMPY_DTYPES]))
+    if dtype in DTYPES or dtype == "DOUBLE":
+        pair = random_pair(random)
+        golden = pair.golden.elements
+        wrong = random.random(golden.size) < random.choice([0.1, 0.5, 0.95, 1])
+        values = golden * (1 + wrong * 10.0 ** random.uniform(-5, 1) * random.normal(size=golden.size))
+        for side in (values, golden):
+            if random.random() < 0.05:
+                side[random.integers(side.size)] = random.choice([np.nan, np.inf, -np.inf])
+            if random.random() < 0.1:
+                side[random.random(side.size) < random.choice([0.5, 1.1])] *= random.choice([0, 1e-25])
+        if random.random() < 0.1:
+            values[0], golden[0] = [float(x) for x in random.choice([np.nan, np.inf, -np.inf], 2)]
+        tensors = [Tensor(dtype, values), Tensor(dtype, golden)] if dtype == "DOUBLE" else [rounded(dtype, values), rounded(dtype, golden)]
+    else:
+        low, high = (0, 2) if dtype == "BOOL" else (0, 256) if dtype == "UINT8" else (-128, 128)
+        golden = random.integers(low, high, random.integers(2, 100))  # msprobe's differences of single INT8 elements overflow
+        values = np.where(random.random(golden.size) < random.uniform(0, 1.2), random.integers(low, high, golden.size), golden)
+        tensors = [Tensor(dtype, values.astype(NUMPY_DTYPES[dtype])), Tensor(dtype, golden.astype(NUMPY_DTYPES[dtype]))]
+    return Pair(*tensors)
+
+
+COLUMNS = {"Cosine": "cosine", "EucDist": "Euclidean distance", "MaxAbsErr": "max abs error", "MaxRelativeErr": "max rel error",
+           "One Thousandth Err Ratio": "share of elements with rel < 0.001", "Five Thousandths Err Ratio": "share of elements with rel < 0.005"}
+
+
+def differing_columns(verdict, row):
+    """msprobe prints 12 decimals, and 6 of cosines near 1. Ours has no metric where msprobe has no number, and null for NaN and infinities."""
+    for column, name in COLUMNS.items():
+        theirs, metrics = row[column].strip(), verdict["metrics"]
+        if theirs in ("N/A", "unsupported"):
+            is_equal = name not in metrics
+        elif not np.isfinite(float(theirs)):
+            is_equal = name in metrics and metrics[name] is None
+        else:
+            allowed = (5.1e-7 if column == "Cosine" else 1e-11) + 1e-9 * abs(float(theirs))
+            is_equal = metrics.get(name) is not None and abs(metrics[name] - float(theirs)) <= allowed
+        if not is_equal:
+            yield f"{name} is {metrics.get(name, 'missing')}, but msprobe says {theirs}"
+
+
+SPECIALS = "NaN or Inf at different places, or infinities of different signs"
+NAN_COSINE = "a cosine of NaN"
+
+
+def deviation(verdict, row):
+    """Returns the deviation of docs/rules.md that applies."""
+    if "NaN and Inf are at equal places" in verdict["metrics"]:
+        return SPECIALS if verdict["result"] == "error" else None
+    if (verdict["result"], row["Result"]) == ("warning", "pass") and row["Cosine"].strip() == "Nan":
+        return NAN_COSINE
+    return None
+
+
+def compare_compare(program, count, random):
+    """Returns how many results and metrics differ and are not explained."""
+    pairs = [random_dumped_pair(random) for _ in range(count)]
+    with tempfile.TemporaryDirectory() as folder:
+        rows = msprobe_dumps.compared(pairs, folder)
+    wrong, explained = [], collections.Counter()
+    for number, (verdicts, row) in enumerate(zip(pair_stream.judged(program, pairs, ["compare"], metrics=True), rows, strict=True)):
+        verdict = verdicts["compare"]
+        why = deviation(verdict, row)
+        explained.update([why] if why else [])
+        if verdict["result"] != row["Result"] and why is None:
+            wrong.append(f"pair {number}: {verdict['result']}, but msprobe says {row['Result']} {row['Err_message']}")
+        if why != SPECIALS:
+            device = pairs[number].device
+            wrong += [f"pair {number} ({device.dtype} {device.elements.shape}): {text}" for text in differing_columns(verdict, row)]
+    results = collections.Counter(row["Result"] for row in rows)
+    print(f"compare: {len(pairs):,} pairs, {len(wrong):,} results and metrics differ", dict(sorted(results.items())))
+    print("explained by docs/rules.md:", dict(explained))
+    print("\n".join(wrong[:50]))
+    return len(wrong)
 
 
 def main(program, count=1000, seed=1):
     random = np.random.default_rng(int(seed))
-    pairs = [random_pair(random) for _ in range(int(count))]
-    ours = [verdicts["quick"] for verdicts in pair_stream.judged(program, pairs, ["quick"])]
-    theirs = list(quick_of_msprobe(pairs))
-    different = [i for i, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b]
-    print({name: theirs.count(name) for name in sorted(set(theirs))})
-    print(f"{len(pairs) - len(different):,} of {len(pairs):,} verdicts are equal")
-    for i in different:
-        print(f"pair {i}: {ours[i]}, but msprobe says {theirs[i]} ({pairs[i].device.dtype}, {pairs[i].golden.elements.size:,} elements)")
+    different = compare_quick(program, int(count), random) + compare_compare(program, int(count) // 10, random)
     return 1 if different else 0
 
 

@@ -300,6 +300,30 @@ TEST(Compare, LeavesOutEqualNan) {
                    0.5);
 }
 
+TEST(Compare, SingleElementsHaveNoShares) {
+  EXPECT_EQ(result_of("compare", pair_of(ACL_FLOAT, {3}, {2})), Result::pass);
+  EXPECT_EQ(result_of("compare", pair_of(ACL_FLOAT, {3, 3}, {2, 2})), Result::error);
+  EXPECT_EQ(result_of("compare", pair_of(ACL_FLOAT, {kInfinity}, {2})), Result::error);
+}
+
+TEST(Compare, InfinitiesMustHaveOneSign) {
+  for (const char* const rule : {"compare", "graph-compare"}) {
+    EXPECT_EQ(result_of(rule, pair_of(ACL_FLOAT, {kInfinity, 1}, {kInfinity, 1})), Result::pass);
+    EXPECT_EQ(result_of(rule, pair_of(ACL_FLOAT, {-kInfinity, 1}, {kInfinity, 1})), Result::error);
+    EXPECT_EQ(result_of(rule, pair_of(ACL_FLOAT, {1, kInfinity}, {kInfinity, 1})), Result::error);
+  }
+}
+
+TEST(Compare, RelativeErrorsHaveThePrecisionOfBothSides) {
+  const auto relative = [](aclDataType dtype) {
+    Pair pair = pair_of(dtype, {1.1, 1}, {});
+    pair.golden = array_of(dtype, {-1, 0});
+    return metric(judged("compare", pair), "max rel error");
+  };
+  EXPECT_EQ(relative(ACL_FLOAT), 0x1p23);
+  EXPECT_EQ(relative(ACL_DOUBLE), 0x1p52);
+}
+
 TEST(Compare, ProductsStayWithinTheRange) {
   const Verdict verdict = judged("compare", pair_of(ACL_DOUBLE, {1e300, 3e300}, {1e300, 3.5e300}));
   EXPECT_EQ(verdict.result, Result::pass);
