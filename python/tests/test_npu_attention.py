@@ -22,6 +22,7 @@ from openaclnn.compat.npu_ops import attention_blocks, attention_operator  # noq
 from openaclnn.compat.npu_ops.attention import npu_fusion_attention, npu_fusion_attention_v2  # noqa: E402
 
 SCALE = 0.3
+MODE_3 = {"atten_mask": COMPRESSED, "sparse_mode": 3, "scale": SCALE}
 
 
 @pytest.fixture(params=["one block", "many blocks"])
@@ -128,8 +129,15 @@ def test_dtypes_compute_in_float32(dtype, tolerance):
 
 
 def test_large_scores_do_not_overflow():
-    tensors = [100 * one if number < 2 else one for number, one in enumerate(random_tensors(dtype=torch.float32))]
-    check(hidden(3, 13, 19), tensors, scale=1.0, tolerance=2e-3, atten_mask=COMPRESSED, sparse_mode=3)
+    """float32 has steps of 0.004 at the largest scores, 60,000. Weights of float64 tensors show the steps of float64 only."""
+    tensors = [100 * one if number < 2 else one for number, one in enumerate(random_tensors())]
+    check(hidden(3, 13, 19), tensors, scale=1.0, tolerance=1e-9, atten_mask=COMPRESSED, sparse_mode=3)
+    results, found = gradients(lambda *ts: npu_fusion_attention(*ts, 4, "BNSD", **{**MODE_3, "scale": 1.0}),
+                               [one.float() for one in tensors[:3]], tensors[3].float())
+    want, right = gradients(lambda *ts: dense(*ts, hidden(3, 13, 19)), tensors[:3], tensors[3])
+    assert_equal(results[0].double(), want[0], 0.05)
+    for one, other in zip(found, right):
+        assert_equal(one.double() / 100, other / 100, 0.05)
 
 
 def test_autocast_does_not_round_inside():
@@ -189,7 +197,7 @@ def test_memory_is_linear(monkeypatch):
     with Watch():
         out, top, total = attention_operator._attention(query, key, value, *rest)
         attention_operator._attention_backward(grad, out, top, total, False, query, key, value, *rest)
-    assert 256 * 512 * 4 <= largest < 1024 * 1024 * 4 / 2
+    assert 384 * 384 * 4 <= largest < 1024 * 1024 * 4 / 2
 
 
 ERRORS = [

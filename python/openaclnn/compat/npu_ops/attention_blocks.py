@@ -7,19 +7,26 @@ query heads of a group share a head of keys: their rows are rows of one matrix.
 from __future__ import annotations
 
 import dataclasses
+import math
+import threading
 from collections.abc import Iterator
 
 import torch
 
+from openaclnn.compat.npu_ops import attention_threads
 from openaclnn.compat.npu_ops.attention_bias import bias
 from openaclnn.compat.npu_ops.attention_dropout import Dropout
-from openaclnn.compat.npu_ops.attention_masks import EXCLUDED, Mask
+from openaclnn.compat.npu_ops.attention_masks import Mask
 from openaclnn.compat.npu_ops.attention_options import Options, Segment, segments
 
-# Scores of a block. 4 MiB of float32 stay in a cache of the third level, and a product takes about a millisecond, which hides
-# the cost of starting threads.
-BLOCK = 1 << 20
-ROWS, COLUMNS = 256, 512
+# 384 x 384 scores, 576 KiB of float32, stay in a core's cache. Blocks of 256 x 512 took 6 % longer, and larger ones skip less.
+ROWS, COLUMNS = 384, 384
+# Scores of a block. If all threads work on one block it is larger: a product then takes about a millisecond, which hides the
+# cost of starting threads.
+BLOCK, SHARED_BLOCK = ROWS * COLUMNS, 1 << 20
+
+# Scores have the unit ln(2): 2**x takes half the time of e**x, and a tenth if weights are tiny.
+LOG2_E = math.log2(math.e)
 
 
 def work_dtype(dtype: torch.dtype) -> torch.dtype:
@@ -47,18 +54,25 @@ class Call:
         scores = self.keys.new_empty(0)
         self.bias = bias(self.pse, self.options, rows, scores)
         self.dropout = Dropout(self.options, self.dropout_mask, scores) if self.options.keep_prob < 1 else None
+        self.known: dict[tuple[int, ...], int] = {}
         self.group = heads // max(1, self.key.shape[1])
         self.segments = list(segments(self.options, batches, heads, rows, self.key.shape[2], self.mask is not None))
 
-    def parts(self) -> Iterator[Part]:
-        """Yields the segments, cut at heads so that blocks are small."""
+    def pieces(self) -> list[tuple[Segment, slice, int]]:
+        """Returns the arguments of parts: segments, cut at heads so that blocks are small. No two have a head of keys of one
+        sequence."""
+        pieces = self._pieces(BLOCK)
+        return pieces if len(pieces) >= torch.get_num_threads() else self._pieces(SHARED_BLOCK)
+
+    def _pieces(self, most: int) -> list[tuple[Segment, slice, int]]:
         rows = max(1, ROWS // self.group)
-        kv_heads = self.key.shape[1]
+        heads = self.key.shape[1]
+        pieces = []
         for segment in self.segments:
             block = self.group * max(1, min(rows, segment.lengths[0])) * max(1, min(COLUMNS, segment.lengths[1]))
-            step = max(1, BLOCK // block)
-            for first in range(0, kv_heads, step):
-                yield Part(self, segment, slice(first, min(first + step, kv_heads)), rows)
+            step = max(1, most // block)
+            pieces += [(segment, slice(first, min(first + step, heads)), rows) for first in range(0, heads, step)]
+        return pieces
 
 
 class Part:
@@ -68,7 +82,7 @@ class Part:
         self.call, self.segment, self.kv_heads, self.row_step = call, segment, kv_heads, row_step
         self.heads = slice(kv_heads.start * call.group, kv_heads.stop * call.group)
         self.matrices = kv_heads.stop - kv_heads.start
-        self.mask = Mask(segment, call.mask, call.options, call.keys)
+        self.mask = Mask(segment, call.mask, call.options, call.known)
         self.keys, self.values = (self.columns_of(tensor) for tensor in (call.keys, call.values))
         self._buffers: list[torch.Tensor] = []
 
@@ -91,14 +105,13 @@ class Part:
         for first in range(0, rows, self.row_step):
             yield first, min(first + self.row_step, rows)
 
-    def blocks(self, i0: int, i1: int) -> Iterator[tuple[int, int, torch.Tensor | None]]:
-        """Yields the first column, the last + 1 and the tile of the mask of each block that is not excluded."""
+    def blocks(self, i0: int, i1: int) -> Iterator[tuple[int, int]]:
+        """Yields the first column and the last + 1 of each block of which the rows see a part."""
         start, stop = self.mask.columns(i0, i1)
         for j0 in range(start, stop, COLUMNS):
             j1 = min(j0 + COLUMNS, stop)
-            tile = self.mask.tile(self.heads, i0, i1, j0, j1)
-            if tile is not EXCLUDED:
-                yield j0, j1, tile
+            if not self.mask.hides_all(self.heads, i0, i1, j0, j1):
+                yield j0, j1
 
     def buffer(self, number: int, i0: int, i1: int, j0: int, j1: int) -> torch.Tensor:
         """Returns memory for a block of scores, [matrices, rows of a group, columns]. The next block uses it again."""
@@ -114,13 +127,12 @@ class Part:
         """Returns a block as [heads, rows, columns]; it shares memory."""
         return scores.view(-1, i1 - i0, scores.shape[-1])
 
-    def add_tiles(self, scores: torch.Tensor, i0: int, i1: int, j0: int, j1: int, tile: torch.Tensor | None) -> None:
-        """Adds the position encoding and the mask to a block of scores."""
+    def add_tiles(self, scores: torch.Tensor, i0: int, i1: int, j0: int, j1: int) -> None:
+        """Adds the position encoding to a block of scores, whose unit is ln(2), and hides what the mask hides."""
         scores = self.by_head(scores, i0, i1)
         if self.call.bias is not None:
-            scores.add_(self.call.bias.tile(self.segment, self.heads, i0, i1, j0, j1))
-        if tile is not None:
-            scores.add_(tile)
+            scores.add_(self.call.bias.tile(self.segment, self.heads, i0, i1, j0, j1), alpha=LOG2_E)
+        self.mask.hide(scores, self.heads, i0, i1, j0, j1)
 
 
 def forward(call: Call) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -133,33 +145,37 @@ def forward(call: Call) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     out = query.new_zeros([*query.shape[:3], call.value.shape[3]])
     maxima = torch.full(query.shape[:3], least, dtype=dtype, device=query.device)
     sums = torch.ones_like(maxima)
-    for part in call.parts():
+
+    def compute(piece: tuple[Segment, slice, int]) -> None:
+        part = Part(call, *piece)
         queries = part.rows_of(query)
         for i0, i1 in part.row_blocks():
-            q = part.stacked(queries, i0, i1) * call.options.scale
+            q = part.stacked(queries, i0, i1) * (call.options.scale * LOG2_E)
             top = torch.full([*q.shape[:2], 1], least, dtype=dtype, device=q.device)
             total = torch.zeros_like(top)
             if call.sink is not None:
-                part.by_head(top, i0, i1).copy_(call.sink[part.heads].view(-1, 1, 1))
+                part.by_head(top, i0, i1).copy_(call.sink[part.heads].view(-1, 1, 1)).mul_(LOG2_E)
                 total.fill_(1)
             weighted = q.new_zeros([*q.shape[:2], call.value.shape[3]])
-            for j0, j1, tile in part.blocks(i0, i1):
+            for j0, j1 in part.blocks(i0, i1):
                 scores = torch.bmm(q, part.keys[:, j0:j1].transpose(1, 2), out=part.buffer(0, i0, i1, j0, j1))
-                part.add_tiles(scores, i0, i1, j0, j1, tile)
+                part.add_tiles(scores, i0, i1, j0, j1)
                 before, top = top, torch.maximum(top, scores.amax(-1, keepdim=True))
-                scores.sub_(top).exp_()
-                shrink = (before - top).exp_()
+                scores.sub_(top).exp2_()
+                shrink = (before - top).exp2_()
                 total.mul_(shrink).add_(scores.sum(-1, keepdim=True))
                 if call.dropout is not None:
                     part.by_head(scores, i0, i1).mul_(call.dropout.tile(part.segment, part.heads, i0, i1, j0, j1))
                 weighted.mul_(shrink).baddbmm_(scores, part.values[:, j0:j1])
             empty = top <= least / 2  # no key, or hidden keys only, whose weights are not 0
-            top.masked_fill_(empty, least)
+            top.mul_(1 / LOG2_E).masked_fill_(empty, least)
             total.masked_fill_(empty, 1)
             weighted.div_(total).masked_fill_(empty, 0)
             part.rows_of(out)[:, i0:i1] = part.by_head(weighted, i0, i1)
             part.rows_of(maxima)[:, i0:i1] = part.by_head(top, i0, i1).squeeze(-1)
             part.rows_of(sums)[:, i0:i1] = part.by_head(total, i0, i1).squeeze(-1)
+
+    attention_threads.for_each(compute, call.pieces())
     return out, maxima, sums
 
 
@@ -174,32 +190,41 @@ def backward(call: Call, grad: torch.Tensor, out: torch.Tensor, maxima: torch.Te
     dq = torch.zeros_like(call.query, memory_format=torch.contiguous_format)
     dk, dv = torch.zeros_like(call.keys), torch.zeros_like(call.values)
     # Each row's weights are exp(score - maximum) / sum. The division is in the rows of grad instead.
-    inverse = torch.where(maxima <= torch.finfo(dtype).min / 2, 0, 1 / sums).to(dtype).unsqueeze(-1)
+    empty = maxima <= torch.finfo(dtype).min / 2
+    inverse = sums.reciprocal().masked_fill_(empty, 0).unsqueeze(-1)
+    tops = (maxima * LOG2_E).masked_fill_(empty, 0).unsqueeze(-1)
     dot = (grad.to(dtype) * out.to(dtype)).sum(-1, keepdim=True) * inverse
     if call.bias is not None and gradient_of_pse:
         call.bias.start_gradient()
-    for part in call.parts():
+    lock = threading.Lock()
+
+    def compute(piece: tuple[Segment, slice, int]) -> None:
+        part = Part(call, *piece)
         queries, grads = part.rows_of(call.query), part.rows_of(grad)
         keys_gradient, values_gradient = part.columns_of(dk), part.columns_of(dv)
         for i0, i1 in part.row_blocks():
             q = part.stacked(queries, i0, i1) * scale
+            q_of_scores = q * LOG2_E
             g = part.stacked(grads, i0, i1) * part.stacked(part.rows_of(inverse), i0, i1)
-            top = part.stacked(part.rows_of(maxima).unsqueeze(-1), i0, i1)
-            shift = part.stacked(part.rows_of(dot), i0, i1)
+            top = part.stacked(part.rows_of(tops), i0, i1).neg()
+            shift = part.stacked(part.rows_of(dot), i0, i1).neg()
             to_query = torch.zeros_like(q)
-            for j0, j1, tile in part.blocks(i0, i1):
+            for j0, j1 in part.blocks(i0, i1):
                 block = i0, i1, j0, j1
                 weights, ds = part.buffer(0, *block), part.buffer(1, *block)
-                torch.baddbmm(top.neg().expand(weights.shape), q, part.keys[:, j0:j1].transpose(1, 2), out=weights)
-                part.add_tiles(weights, *block, tile)
-                weights.exp_()
+                torch.baddbmm(top.expand(weights.shape), q_of_scores, part.keys[:, j0:j1].transpose(1, 2), out=weights)
+                part.add_tiles(weights, *block)
+                weights.exp2_()
                 _add_values_gradient(part, block, weights, ds, g, shift, values_gradient[:, j0:j1])
                 ds.mul_(weights)
                 to_query.baddbmm_(ds, part.keys[:, j0:j1])
                 keys_gradient[:, j0:j1].baddbmm_(ds.transpose(1, 2), q)
                 if call.bias is not None and gradient_of_pse:
-                    call.bias.add_gradient(part.by_head(ds, i0, i1), part.segment, part.heads, *block)
+                    with lock:  # parts of different batch elements share it
+                        call.bias.add_gradient(part.by_head(ds, i0, i1), part.segment, part.heads, *block)
             part.rows_of(dq)[:, i0:i1] = part.by_head(to_query.mul_(scale), i0, i1)
+
+    attention_threads.for_each(compute, call.pieces())
     of_pse = call.keys.new_empty(0)
     if call.bias is not None and gradient_of_pse:
         of_pse = call.bias.gradient.to(call.bias.pse.dtype)
@@ -213,14 +238,14 @@ def _add_values_gradient(part: Part, block: tuple[int, int, int, int], weights: 
     values = part.values[:, j0:j1].transpose(1, 2)
     if part.call.dropout is None:
         values_gradient.baddbmm_(weights.transpose(1, 2), g)
-        torch.baddbmm(shift.neg().expand(weights.shape), g, values, out=ds)
+        torch.baddbmm(shift.expand(weights.shape), g, values, out=ds)
         return
     factors = part.call.dropout.tile(part.segment, part.heads, *block)
     kept = part.by_head(weights, i0, i1) * factors
     values_gradient.baddbmm_(kept.view(weights.shape).transpose(1, 2), g)
     torch.bmm(g, values, out=ds)
     part.by_head(ds, i0, i1).mul_(factors)
-    ds.sub_(shift)
+    ds.add_(shift)
 
 
 def _of_sink(call: Call, maxima: torch.Tensor, dot: torch.Tensor) -> torch.Tensor:

@@ -10,23 +10,21 @@ from openaclnn.compat.npu_ops.attention_options import COMPRESSED, PREFIX_COMPRE
 
 # One side of a compressed mask. A mask of sparse_mode 6 has half as many rows more.
 SIDE = 2048
-EXCLUDED = torch.empty(0)  # a block without visible keys
+NONE, SOME, ALL = range(3)  # how many elements of a block are hidden
 
 
 class Mask:
-    """The mask of a segment."""
+    """The mask of a segment. Hidden scores get the smallest number added, which is finite: -inf - -inf is not a number."""
 
-    def __init__(self, segment: Segment, mask: torch.Tensor | None, options: Options, scores: torch.Tensor) -> None:
-        """`mask` is None, or the argument atten_mask with four axes. `scores` has the dtype and the device of scores."""
-        self.segment = segment
-        self.hidden = torch.finfo(scores.dtype).min  # finite, because -inf - -inf is not a number
-        self.kind = {"dtype": scores.dtype, "device": scores.device}
+    def __init__(self, segment: Segment, mask: torch.Tensor | None, options: Options, known: dict[tuple[int, ...], int]) -> None:
+        """`mask` is None, or the argument atten_mask with four axes. `known` keeps what all heads need to know of it."""
+        self.segment, self.known = segment, known
         self.given: torch.Tensor | None = None
         if mask is not None and options.sparse_mode not in COMPRESSED:
             rows, columns = segment.lengths
             given = mask[segment.batch if mask.shape[0] > 1 else 0, :, :rows, :columns]
-            self.given = given.view(torch.uint8)  # reductions of bool are slow on CPUs
-        self._made: dict[tuple[int, int, int, int], torch.Tensor] = {}
+            self.given = given.view(torch.uint8)  # operations on bool are slow on CPUs
+        self._bands: dict[tuple[int, ...], torch.Tensor] = {}
 
     def columns(self, first: int, end: int) -> tuple[int, int]:
         """Returns the range of columns that the rule shows to some of these rows. The range may be empty."""
@@ -35,48 +33,54 @@ class Mask:
         stop = most if high is None else max(end + high, self.segment.prefix)
         return min(start, most), max(0, min(stop, most))
 
-    def tile(self, heads: slice, i0: int, i1: int, j0: int, j1: int) -> torch.Tensor | None:
-        """Returns what to add to the scores of rows i0 to i1 and columns j0 to j1: a tensor [heads or 1, rows, columns], None
-        if all columns are visible, or EXCLUDED if none is."""
-        rule = self._rule(i0, i1, j0, j1)
-        if self.given is None or rule is EXCLUDED:
-            return rule
-        given = self.given[heads if self.given.shape[0] > 1 else slice(0, 1), i0:i1, j0:j1]
-        if not given.any():
-            return rule
-        if given.all():
-            return EXCLUDED
-        hidden = given.to(self.kind["dtype"]).mul_(self.hidden)
-        return hidden if rule is None else torch.minimum(hidden, rule)
+    def hides_all(self, heads: slice, i0: int, i1: int, j0: int, j1: int) -> bool:
+        """Returns whether rows i0 to i1 see no column of j0 to j1."""
+        return self._by_rule(i0, i1, j0, j1) == ALL or self._by_mask(heads, i0, i1, j0, j1) == ALL
 
-    def _rule(self, i0: int, i1: int, j0: int, j1: int) -> torch.Tensor | None:
-        """Returns tile() for the bounds of the segment."""
+    def hide(self, scores: torch.Tensor, heads: slice, i0: int, i1: int, j0: int, j1: int) -> None:
+        """Makes the hidden scores of a block, [heads, rows, columns], so small that their weights are 0."""
+        least = torch.finfo(scores.dtype).min
+        if self.given is not None and self._by_mask(heads, i0, i1, j0, j1) == SOME:
+            scores.add_(self._part(self.given, heads, i0, i1, j0, j1), alpha=least)
+        if self._by_rule(i0, i1, j0, j1) == SOME:
+            scores.add_(self._band(scores, i0, i1, j0, j1))
+
+    @staticmethod
+    def _part(given: torch.Tensor, heads: slice, i0: int, i1: int, j0: int, j1: int) -> torch.Tensor:
+        return given[heads if given.shape[0] > 1 else slice(0, 1), i0:i1, j0:j1]
+
+    def _by_mask(self, heads: slice, i0: int, i1: int, j0: int, j1: int) -> int:
+        """Returns how many elements atten_mask hides."""
+        if self.given is None:
+            return NONE
+        key = (self.segment.index, heads.start if self.given.shape[0] > 1 else 0, i0, j0)
+        if key not in self.known:
+            part = self._part(self.given, heads, i0, i1, j0, j1)
+            self.known[key] = NONE if not part.any() else ALL if part.all() else SOME
+        return self.known[key]
+
+    def _by_rule(self, i0: int, i1: int, j0: int, j1: int) -> int:
+        """Returns how many elements the bounds of the segment hide."""
         low, high, prefix = self.segment.low, self.segment.high, self.segment.prefix
-        if j1 <= prefix:
-            return None
-        over = high is not None and j1 - 1 > i0 + high  # some of the columns are right of the band
-        under = low is not None and j0 < i1 - 1 + low  # or left of it
-        if not over and not under:
-            return None
+        if j1 <= prefix or ((high is None or j1 - 1 <= i0 + high) and (low is None or j0 >= i1 - 1 + low)):
+            return NONE
         outside = (high is not None and j0 > i1 - 1 + high) or (low is not None and j1 - 1 < i0 + low)
-        if outside and j0 >= prefix:
-            return EXCLUDED
-        upper = min(high + i0 - j0 + 1, j1 - j0) if over and high is not None else j1 - j0
-        lower = max(low + i0 - j0 - 1, i0 - i1) if under and low is not None else i0 - i1
-        shape = i1 - i0, j1 - j0
-        if prefix > j0:
-            tile = self._band(*shape, upper, lower)
-            tile[:, :, :prefix - j0] = 0
-            return tile
-        key = (*shape, upper, lower)
-        if key not in self._made:
-            self._made[key] = self._band(*key)
-        return self._made[key]
+        return ALL if outside and j0 >= prefix else SOME
 
-    def _band(self, rows: int, columns: int, upper: int, lower: int) -> torch.Tensor:
-        """Returns a tile that hides column minus row >= upper or <= lower."""
-        tile = torch.full((rows, columns), self.hidden, **self.kind)
-        return torch.minimum(tile.triu(upper), tile.tril(lower)).unsqueeze(0)
+    def _band(self, scores: torch.Tensor, i0: int, i1: int, j0: int, j1: int) -> torch.Tensor:
+        """Returns the tile that hides what the bounds hide: column minus row >= upper or <= lower, but no prefix."""
+        rows, columns, shift = i1 - i0, j1 - j0, i0 - j0
+        low, high = self.segment.low, self.segment.high
+        upper = columns if high is None else max(-rows, min(high + shift + 1, columns))
+        lower = -rows if low is None else min(columns, max(low + shift - 1, -rows))
+        prefix = max(0, self.segment.prefix - j0)
+        key = rows, columns, upper, lower, prefix
+        if key not in self._bands:
+            hidden = torch.full((rows, columns), torch.finfo(scores.dtype).min, dtype=scores.dtype, device=scores.device)
+            tile = torch.minimum(hidden.triu(upper), hidden.tril(lower))
+            tile[:, :prefix] = 0
+            self._bands[key] = tile
+        return self._bands[key]
 
 
 def require_compressed(mask: torch.Tensor | None, options: Options) -> None:
