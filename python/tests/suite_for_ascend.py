@@ -2,6 +2,7 @@
 """Below the first import everything is written as for an NPU: classes from torch_npu.testing, tensors on "npu"."""
 import openaclnn.compat.mindspeed
 import copy
+import warnings
 
 import numpy as np
 import torch
@@ -282,6 +283,29 @@ class TestTorchNpu(TestCase):
         for x, y in ((one, one + 1e-4), ({"a": 1}, {"b": 1}), ([1, 2], [1]), ("a", "b"), (1, 1.1), (None, 0), (True, False)):
             with self.assertRaises(AssertionError):
                 self.assertEqual(x, y)
+
+    def test_other_comparisons(self):
+        one = torch.ones(3)
+        self.assertNotEqual(one, one + 1e-3)
+        self.assertNotEqual(one, torch.ones(2))
+        self.assertNotEqual("a", "b")
+        self.assertAlmostEqual(one, one + 1e-6)
+        self.assertAlmostEqual(1.0, 1.004, places=2)
+        self.assertAlmostEqual([one, 2], [one + 0.3, 2], delta=0.5)
+        self.assertTensorsSlowEqual(one, one + 1e-6)
+        self.assertObjectIn(one, [torch.zeros(1), one])
+        self.assertWarns(lambda: warnings.warn("here"))
+        self.assertNotWarn(lambda: None)
+        with self.assertWarns(UserWarning):
+            warnings.warn("here")
+        for wrong in (lambda: self.assertNotEqual(one, one + 1e-6), lambda: self.assertNotEqual(one, one + 0.3, 0.5),
+                      lambda: self.assertAlmostEqual(1.0, 1.02, places=2), lambda: self.assertAlmostEqual(one, one + 1e-3),
+                      lambda: self.assertTensorsSlowEqual(one, one + 1e-3), lambda: self.assertObjectIn(one, [torch.ones(3)]),
+                      lambda: self.assertWarns(lambda: None), lambda: self.assertNotWarn(lambda: warnings.warn("here"))):
+            with self.assertRaises(AssertionError):
+                wrong()
+        with self.assertRaisesRegex(AssertionError, "^said so$"):
+            self.assertNotEqual(one, one, message="said so")
 
     def test_formats(self):
         tensor = torch.ones(2, 3, requires_grad=True)

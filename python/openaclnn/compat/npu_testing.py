@@ -6,6 +6,7 @@ import functools
 import os
 import random
 import unittest
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -198,6 +199,50 @@ class TestCase(unittest.TestCase):
             difference = torch.where(same, torch.zeros_like(a), a - b).abs().double()
             worst = difference.max().item()
         self._require(worst <= bound, f"tensors differ by {worst}; at most {bound} is accepted", text)
+
+
+    def assertNotEqual(self, x: Any, y: Any, prec: float | str | None = None, message: str = "",  # type: ignore[override] # noqa: N802
+                       msg: str | None = None) -> None:
+        """Fails if values are equal as in assertEqual."""
+        try:
+            self.assertEqual(x, y, prec)
+        except self.failureException:
+            return
+        text = prec if isinstance(prec, str) else msg or message or None
+        self.fail(text or f"the values are equal: {x!r} and {y!r}")
+
+    def assertAlmostEqual(self, x: Any, y: Any, places: int | None = None, msg: str | None = None,  # type: ignore[override] # noqa: N802
+                          delta: float | None = None, allow_inf: bool = False) -> None:
+        """Fails unless values are equal up to delta, or to 10 to the power of -places; by default up to the class's precision."""
+        bound = delta if delta is not None else None if places is None else 10.0 ** -places
+        self.assertEqual(x, y, bound, msg or "", allow_inf)
+
+    def assertTensorsSlowEqual(self, x: torch.Tensor, y: torch.Tensor, prec: float | None = None,  # noqa: N802
+                               message: str = "") -> None:
+        """Fails unless two tensors are equal as in assertEqual."""
+        self.assertEqual(x, y, prec, message)
+
+    def assertObjectIn(self, obj: Any, iterable: Iterable[Any]) -> None:  # noqa: N802
+        """Fails unless the object itself, not an equal one, is in the iterable."""
+        self._require(any(one is obj for one in iterable), f"object {obj!r} is not in the iterable", None)
+
+    def assertWarns(self, callable: Any, msg: Any = "", *args: Any, **kwargs: Any) -> Any:  # noqa: N802
+        """Fails unless callable() warns. A class of warnings as the first argument selects unittest's own method."""
+        if isinstance(callable, (type, tuple)):
+            return super().assertWarns(callable, *([msg] if msg != "" else []), *args, **kwargs)
+        self._require(bool(_warnings_of(callable)), "the function did not warn", msg or None)
+
+    def assertNotWarn(self, callable: Callable[[], Any], msg: str = "") -> None:  # noqa: N802
+        """Fails if callable() warns."""
+        found = _warnings_of(callable)
+        self._require(not found, f"the function warned: {', '.join(map(str, found))}", msg or None)
+
+
+def _warnings_of(function: Callable[[], Any]) -> list[Warning | str]:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        function()
+    return [one.message for one in found]
 
 
 def run_tests() -> None:
