@@ -60,7 +60,9 @@ RecordedTensor shape_of(const json& entry, const std::string& name) {
                                openaclnn_files::kMostDims));
   }
   for (const json& dim : shape) {
-    if (!dim.is_number_unsigned() || dim.get<uint64_t>() > INT64_MAX)
+    const bool is_dim = dim.is_number_unsigned() ? dim.get<uint64_t>() <= INT64_MAX
+                                                 : dim.is_number_integer() && dim.get<int64_t>() >= 0;
+    if (!is_dim)
       throw BadInput(
           fmt::format("the shape of {} has an entry that isn't an integer from 0 to 2^63 - 1", name));
     tensor.dims.push_back(dim.get<int64_t>());

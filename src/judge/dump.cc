@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <utility>
 
 #include "files/errors.h"
+#include "judge/kernel_dump.h"
 #include "judge/msprobe_dump.h"
 #include "judge/own_dump.h"
 
@@ -18,14 +20,19 @@ using openaclnn_files::BadInput;
 
 namespace {
 
-// step0/rank0 below the folder, and one level for MindSpore's graph/ and pynative/.
-constexpr int kMostLevels = 4;
+// Folders may be nested: ATB has one for each operation of an operation.
+constexpr int kMostLevels = 12;
+constexpr int kMostFolders = 100'000;
 
 struct Format {
   bool (*is_dump)(const std::string& folder);
   void (*read)(const std::string& folder, const VisitCall& visit);
+  bool has_inner;  // subfolders may have other dumps
 };
-constexpr Format kFormats[] = {{is_own_dump, read_own_dump}, {is_msprobe_dump, read_msprobe_dump}};
+constexpr Format kFormats[] = {{is_own_dump, read_own_dump, false},
+                               {is_msprobe_dump, read_msprobe_dump, false},
+                               {is_atb_dump, read_atb_dump, true},
+                               {is_kernel_dump, read_kernel_dump, true}};
 
 // Returns the folders in a folder: step2 before step10.
 std::vector<fs::path> folders_in(const std::string& folder) {
@@ -42,28 +49,41 @@ std::vector<fs::path> folders_in(const std::string& folder) {
   return folders;
 }
 
-// Returns the number of dumps. `prefix` starts the labels of their calls.
-int visit_dumps(const std::string& folder, const std::string& prefix, int levels, const VisitCall& visit) {
-  for (const Format& format : kFormats) {
-    if (!format.is_dump(folder)) continue;
-    format.read(folder, [&](DumpedCall dumped) {
-      dumped.call.label.insert(0, prefix);
-      visit(std::move(dumped));
-    });
-    return 1;
+class Search {
+ public:
+  explicit Search(const VisitCall& visit) : visit_(visit) {}
+
+  // `prefix` starts the labels of the calls.
+  void search(const std::string& folder, const std::string& prefix, int levels) {
+    if (++folders_ > kMostFolders)
+      throw BadInput(fmt::format("{}: more than {} folders were searched for dumps", folder, kMostFolders));
+    const Format* const format =
+        std::ranges::find_if(kFormats, [&](const Format& one) { return one.is_dump(folder); });
+    if (format != std::end(kFormats)) {
+      ++dumps_;
+      format->read(folder, [&](DumpedCall dumped) {
+        dumped.call.label.insert(0, prefix);
+        visit_(std::move(dumped));
+      });
+      if (!format->has_inner) return;
+    }
+    if (levels == 0) return;
+    for (const fs::path& inner : folders_in(folder))
+      search(inner, prefix + openaclnn_files::printable(inner.filename().string()) + "/", levels - 1);
   }
-  int dumps = 0;
-  if (levels == 0) return dumps;
-  for (const fs::path& inner : folders_in(folder))
-    dumps += visit_dumps(inner, prefix + openaclnn_files::printable(inner.filename().string()) + "/",
-                         levels - 1, visit);
-  return dumps;
-}
+  int dumps() const { return dumps_; }
+
+ private:
+  const VisitCall& visit_;
+  int folders_ = 0, dumps_ = 0;
+};
 
 }  // namespace
 
 void for_each_dumped_call(const std::string& folder, const VisitCall& visit) {
-  if (visit_dumps(folder, "", kMostLevels, visit) == 0)
+  Search search(visit);
+  search.search(folder, "", kMostLevels);
+  if (search.dumps() == 0)
     throw BadInput(fmt::format("{}: neither this folder nor its subfolders have a dump", folder));
 }
 

@@ -18,8 +18,8 @@ struct DumpedCall {
 using VisitCall = std::function<void(DumpedCall)>;
 
 // Calls visit() for every call of a folder, in the order of the dump: msprobe's (dump.json, or step*/rank*
-// folders of it), or openaclnn's (call.json, or folders of it). Calls of operators that openaclnn lacks are left
-// out. Only the tensors of one call are in memory, if visit() keeps none. Throws files::BadInput with one
+// folders of it), openaclnn's (call.json, or folders of it), or tensors of kernels (kernel_dump.h). Calls of
+// operators that openaclnn lacks are left out. Only the tensors of one call are in memory, if visit() keeps none. Throws files::BadInput with one
 // error message that names the file for malformed dumps, truncated tensors and shapes that contradict each other.
 void for_each_dumped_call(const std::string& folder, const VisitCall& visit);
 

@@ -43,8 +43,7 @@ Array read_dumped_tensor(const std::string& path) {
   return openaclnn_verify::owned_array(tensor.dtype, std::move(tensor.dims), std::move(tensor.bytes));
 }
 
-Array read_dumped_tensor(const std::string& path, aclDataType dtype, const Shape& dims) {
-  Array array = read_dumped_tensor(path);
+Array as_recorded(const std::string& path, const Array& array, aclDataType dtype, const Shape& dims) {
   if (array.dims == dims && array.dtype == dtype) return array;
   if (array.dims == dims && array.dtype == ACL_FLOAT && dtype == ACL_BF16)
     return narrowed_to_bf16(path, array);

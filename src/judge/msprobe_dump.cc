@@ -109,7 +109,8 @@ void read_msprobe_dump(const std::string& folder, const VisitCall& visit) {
   std::vector<std::string> keys;
   const json dump = read_dump_json(path, selection(keys));
   const LoadTensor load = [&](const RecordedTensor& tensor) {
-    return read_dumped_tensor(tensors + tensor.file, tensor.dtype, tensor.dims);
+    const std::string file = tensors + tensor.file;
+    return as_recorded(file, read_dumped_tensor(file), tensor.dtype, tensor.dims);
   };
   visit_calls(dump, keys, path + ": ", load, visit);
 }

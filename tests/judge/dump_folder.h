@@ -1,5 +1,7 @@
-// Writes dumps for tests, in a folder that is deleted at the end.
+// Writes dumps for tests, in a folder that is deleted at the end, and checks what is read.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -74,6 +76,30 @@ inline std::string refusal(const std::string& folder) {
     return "";
   } catch (const openaclnn_files::BadInput& error) {
     return error.what();
+  }
+}
+
+// The elements of an array.
+inline std::vector<double> numbers(const openaclnn_verify::Array& array) {
+  std::vector<double> all(static_cast<size_t>(array.numel()));
+  array.widen(0, all);
+  return all;
+}
+
+// Every result is within the bound of the golden.
+inline void expect_right(const openaclnn_judge::DumpedCall& dumped) {
+  SCOPED_TRACE(dumped.call.label);
+  ASSERT_EQ(dumped.skipped, "");
+  const openaclnn_verify::Golden golden = openaclnn_judge::golden_of(dumped.call, 1);
+  ASSERT_FALSE(dumped.call.results.empty());
+  for (const openaclnn_verify::GoldenOutput& output : golden.outputs) {
+    const auto found = dumped.call.results.find(output.parameter);
+    ASSERT_NE(found, dumped.call.results.end()) << output.parameter;
+    const openaclnn_verify::Array& result = found->second.at(0);
+    ASSERT_EQ(result.dims, output.dims) << output.parameter;
+    ASSERT_EQ(result.dtype, output.dtype) << output.parameter;
+    const std::vector<double> given = numbers(result);
+    for (size_t k = 0; k < given.size(); ++k) EXPECT_NEAR(given[k], output.exact[k], 1e-6 + output.bound[k]);
   }
 }
 

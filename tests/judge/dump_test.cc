@@ -21,30 +21,6 @@ using Json = MsprobeFolder::Json;
 
 constexpr const char* kMsprobeFolder = OPENACLNN_MSPROBE_FOLDER;
 
-// The elements of an array.
-std::vector<double> numbers(const Array& array) {
-  std::vector<double> all(static_cast<size_t>(array.numel()));
-  array.widen(0, all);
-  return all;
-}
-
-// Every result is within the bound of the golden.
-void expect_right(const DumpedCall& dumped) {
-  SCOPED_TRACE(dumped.call.label);
-  ASSERT_EQ(dumped.skipped, "");
-  const openaclnn_verify::Golden golden = golden_of(dumped.call, 1);
-  ASSERT_FALSE(dumped.call.results.empty());
-  for (const openaclnn_verify::GoldenOutput& output : golden.outputs) {
-    const auto found = dumped.call.results.find(output.parameter);
-    ASSERT_NE(found, dumped.call.results.end()) << output.parameter;
-    const Array& result = found->second.at(0);
-    ASSERT_EQ(result.dims, output.dims) << output.parameter;
-    ASSERT_EQ(result.dtype, output.dtype) << output.parameter;
-    const std::vector<double> given = numbers(result);
-    for (size_t k = 0; k < given.size(); ++k) EXPECT_NEAR(given[k], output.exact[k], 1e-6 + output.bound[k]);
-  }
-}
-
 TEST(MsprobeDumps, OfMsprobeItselfAreRead) {
   const std::vector<DumpedCall> calls = read_dump(std::string(kMsprobeFolder) + "/dump");
   std::vector<std::string> labels;
