@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "judge/causes_parts.h"
+#include "judge/sources.h"
 
 namespace openaclnn_judge {
 
@@ -46,17 +47,18 @@ std::vector<Cause> likely_causes(const Call* call, const Pair& pair, int threads
   if (samples.wrong.empty()) return {};
   Explanations found;
   explain_special_values(samples, found);
-  const Array* before = nullptr;
   if (call != nullptr && call->description != nullptr) {
     const Place place = place_of(pair.name);
-    before = value_before(*call, place);
+    const Array* const before = value_before(*call, place);
     const PreparedCall prepared(*call);
-    const openaclnn_verify::FindSources find = prepared.sources();
-    const Samples few = affordable(samples, find, place);
-    explain_faults(few, prepared.faults(), place, found);
-    explain_sums(few, find, place, found);
+    const SampledSums sums(samples, prepared.sources(), place);
+    explain_faults(sums.samples(), prepared.faults(), place, found);
+    explain_empty_sums(sums, found);
+    explain_unwritten(samples, before, found);
+    explain_sums(sums, found);
+  } else {
+    explain_unwritten(samples, nullptr, found);
   }
-  explain_unwritten(samples, before, found);
   explain_places(samples, found);
   explain_factors(samples, found);
   explain_roundings(samples, found);

@@ -7,7 +7,7 @@
 
 namespace openaclnn_judge {
 
-// Returns the causes that explain most of the wrong elements of one output, the best first. `call` may be
+// Returns the causes that explain about the same share of the wrong elements of one output, the best first. `call` may be
 // nullptr: then only causes that need no inputs are tried.
 std::vector<Cause> likely_causes(const Call* call, const Pair& pair, int threads);
 

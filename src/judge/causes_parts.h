@@ -2,8 +2,8 @@
 #pragma once
 
 #include "judge/call.h"
+#include "judge/sampled_sums.h"
 #include "judge/samples.h"
-#include "judge/sources.h"
 
 namespace openaclnn_judge {
 
@@ -18,12 +18,10 @@ void explain_unwritten(const Samples& samples, const Array* before, Explanations
 // Elements at other places: transposed, or shifted by rows and elements.
 void explain_places(const Samples& samples, Explanations& found);
 
-// Returns so few samples that their terms are soon added.
-Samples affordable(const Samples& samples, const openaclnn_verify::FindSources& find,
-                   const openaclnn_verify::Place& place);
+// Results without any term that are not 0.
+void explain_empty_sums(const SampledSums& sums, Explanations& found);
 
-// The sums of the call: terms left out or rounded, and orders of additions. `place` names the result.
-void explain_sums(const Samples& samples, const openaclnn_verify::FindSources& find,
-                  const openaclnn_verify::Place& place, Explanations& found);
+// Terms left out or rounded, and orders of additions.
+void explain_sums(const SampledSums& sums, Explanations& found);
 
 }  // namespace openaclnn_judge

@@ -58,47 +58,42 @@ void explain_permuted_rows(const Samples& samples, Explanations& found) {
   const int64_t columns = pair.device.dims.back(), rows = samples.elements / columns;
   constexpr int64_t kMostRows = 100000, kLeastColumns = 4, kCompared = 16;
   if (rows < 2 || rows > kMostRows || columns < kLeastColumns) return;
-  const int64_t compared = std::min(columns, kCompared);
-  const auto is_row = [&](int64_t device_row, int64_t golden_row) {
-    for (int64_t k = 0; k < compared; ++k) {
-      const int64_t other = golden_row * columns + k;
-      const double device = pair.device.get(device_row * columns + k), golden = pair.golden.get(other);
-      const double bound = pair.bound.empty() ? 0 : pair.bound[static_cast<size_t>(other)];
-      if (is_same(device, golden)) continue;
-      if (!(std::fabs(device - golden) <= samples.spacing.ulp(device) / 2 + (std::isnan(bound) ? 0 : bound)))
-        return false;
+  const auto is_golden_of = [&](int64_t device_row, int64_t golden_row, int64_t column) {
+    const int64_t other = golden_row * columns + column;
+    const double device = pair.device.get(device_row * columns + column), golden = pair.golden.get(other);
+    if (is_same(device, golden)) return true;
+    const double bound = pair.bound.empty() ? 0 : pair.bound[static_cast<size_t>(other)];
+    return std::fabs(device - golden) <= samples.spacing.ulp(device) / 2 + (std::isnan(bound) ? 0 : bound);
+  };
+  // Rows may be equal, so the wrong element itself must be that of the other row.
+  const auto is_row = [&](const Sample& wrong, int64_t golden_row) {
+    const int64_t row = wrong.element / columns;
+    if (row == golden_row || !is_golden_of(row, golden_row, wrong.element % columns)) return false;
+    for (int64_t k = 0; k < std::min(columns, kCompared); ++k) {
+      if (!is_golden_of(row, golden_row, k)) return false;
     }
     return true;
   };
-  std::vector<int64_t> wrong_rows;
-  for (const Sample& s : samples.wrong) {
-    if (wrong_rows.empty() || wrong_rows.back() != s.element / columns)
-      wrong_rows.push_back(s.element / columns);
-  }
   constexpr size_t kMostTested = 12;
-  const size_t step = (wrong_rows.size() + kMostTested - 1) / kMostTested;
-  std::map<int64_t, int64_t> other_of;
-  size_t tested = 0;
-  for (size_t k = 0; k < wrong_rows.size(); k += step) {
-    ++tested;
-    for (int64_t row = 0; row < rows; ++row) {
-      if (row == wrong_rows[k] || !is_row(wrong_rows[k], row)) continue;
-      other_of[wrong_rows[k]] = row;
-      break;
-    }
+  const size_t step = (samples.wrong.size() + kMostTested - 1) / kMostTested;
+  std::map<int64_t, int64_t> other_of;  // -1: none
+  for (size_t k = 0; k < samples.wrong.size(); k += step) {
+    const Sample& wrong = samples.wrong[k];
+    int64_t row = 0;
+    while (row < rows && !is_row(wrong, row)) ++row;
+    other_of[wrong.element / columns] = row < rows ? row : -1;
   }
-  constexpr size_t kLeastFound = 2;
-  if (other_of.size() < kLeastFound ||
-      static_cast<double>(other_of.size()) < .9 * static_cast<double>(tested))
-    return;
-  const Fit fit = fit_of_property(samples, 8, [&](const Sample& s) {
-    // Rows that were not tested count as those that were.
-    const auto known = other_of.find(s.element / columns);
-    return known != other_of.end() || std::ranges::count(wrong_rows, s.element / columns) > 0;
-  });
-  const auto [row, other] = *other_of.begin();
+  const auto is_found = [](const auto& entry) { return entry.second >= 0; };
+  const auto rows_found = static_cast<double>(std::ranges::count_if(other_of, is_found));
+  const auto first = std::ranges::find_if(other_of, is_found);
+  if (first == other_of.end()) return;
+  constexpr double kBitsOfRow = 6;
+  Fit fit;
+  fit.explained = rows_found / static_cast<double>(other_of.size());
+  fit.bits = kBitsOfRow * rows_found;
   found.add("rows-permuted",
-            text("Rows are at other places: row ", row, " of the device has the results of row ", other, "."),
+            text("Rows are at other places: row ", first->first, " of the device has the results of row ",
+                 first->second, "."),
             fit);
 }
 
@@ -137,7 +132,7 @@ struct Where {
 Where where_of(const Samples& samples, const std::function<bool(const Sample&)>& is_unwritten) {
   const openaclnn_verify::Shape& dims = samples.pair->device.dims;
   const auto name = [&](int64_t element) { return openaclnn::shape_text(index_of(element, dims)); };
-  int64_t first = samples.elements, written = 0, column = dims.empty() ? 0 : dims.back();
+  int64_t first = samples.elements, written = -1, column = dims.empty() ? 0 : dims.back();
   int64_t written_column = -1;
   for (const Sample& s : samples.wrong) {
     if (!is_unwritten(s)) continue;
@@ -151,9 +146,9 @@ Where where_of(const Samples& samples, const std::function<bool(const Sample&)>&
   };
   for (const Sample& s : samples.wrong) look(s);
   for (const Sample& s : samples.right) look(s);
-  const bool is_nearly_all =
-      samples.right.empty() || samples.wrong_elements > samples.elements - samples.elements / 100;
-  if (is_nearly_all) return {false, "No element is written"};
+  // Right elements that would also be right without the call tell nothing.
+  if (written < 0 || samples.wrong_elements > samples.elements - samples.elements / 100)
+    return {false, "No element is written"};
   if (first > written) return {true, "The elements from " + name(first) + " on are not written"};
   if (dims.size() > 1 && column > written_column)
     return {true, text("The columns from ", column, " on are not written")};

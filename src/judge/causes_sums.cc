@@ -13,52 +13,11 @@ namespace {
 
 using openaclnn::text;
 using openaclnn_verify::ElementSources;
-using openaclnn_verify::FindSources;
-using openaclnn_verify::Place;
 using openaclnn_verify::Term;
-
-// The sums of the samples, collected once: element numbers ascend.
-class Sums {
- public:
-  Sums(const Samples& samples, const FindSources& find, const Place& place) : samples_(samples) {
-    for (const auto* list : {&samples.wrong, &samples.right}) {
-      for (const Sample& s : *list) {
-        sums_.emplace_back(s.element, find({place.parameter, place.list_index, s.element}));
-        has_sums_ = has_sums_ || sums_.back().second.is_sum;
-      }
-    }
-    std::ranges::sort(sums_, {}, [](const auto& entry) { return entry.first; });
-  }
-
-  bool has_sums() const { return has_sums_; }
-  const ElementSources& of(const Sample& s) const {
-    return std::ranges::lower_bound(sums_, s.element, {}, [](const auto& entry) { return entry.first; })
-        ->second;
-  }
-
-  // How well value(sum) fits. It returns the number that a faulty kernel stores, and its possible error beyond half an ulp.
-  using Value = std::function<std::optional<openaclnn_verify::FaultyValue>(const ElementSources&)>;
-  Fit fit(const Value& value) const {
-    return fit_of(samples_, [&](const Sample& s) -> std::optional<Prediction> {
-      const ElementSources& sum = of(s);
-      if (!sum.is_sum) return std::nullopt;
-      const auto faulty = value(sum);
-      if (!faulty) return std::nullopt;
-      return Prediction{faulty->value, samples_.spacing.ulp(s.device) / 2 + faulty->bound};
-    });
-  }
-
-  const Samples& samples() const { return samples_; }
-
- private:
-  const Samples& samples_;
-  std::vector<std::pair<int64_t, ElementSources>> sums_;
-  bool has_sums_ = false;
-};
 
 // The sum of some of the terms, or of changed ones.
 template <class Change>
-Sums::Value changed_terms(const Change& change) {
+SampledSums::Value changed_terms(const Change& change) {
   return [change](const ElementSources& sum) -> std::optional<openaclnn_verify::FaultyValue> {
     ElementSources changed = sum;
     change(changed.terms);
@@ -66,19 +25,14 @@ Sums::Value changed_terms(const Change& change) {
   };
 }
 
-void explain_missing_terms(const Sums& sums, Explanations& found) {
-  found.add("empty-sums-not-zeroed", "Results without any term are not 0. Write zeros before adding.",
-            fit_of_property(sums.samples(), 6, [&](const Sample& s) {
-              const ElementSources& sum = sums.of(s);
-              return sum.is_sum && sum.terms.empty() && s.device != 0;
-            }));
-  for (int64_t block = 2; block <= 4096; block *= 2) {
+void explain_missing_terms(const SampledSums& sums, Explanations& found) {
+  // Among blocks that are larger than most sums, nothing would be added.
+  for (size_t block = 2; block <= std::min<size_t>(sums.median_terms(), 4096); block *= 2) {
     found.add("remainder-not-added",
               text("Only multiples of ", block,
                    " terms are added. Add the terms after the last full block as well."),
-              sums.fit(changed_terms([block](std::vector<Term>& terms) {
-                terms.resize(terms.size() - terms.size() % static_cast<size_t>(block));
-              })));
+              sums.fit(changed_terms(
+                  [block](std::vector<Term>& terms) { terms.resize(terms.size() - terms.size() % block); })));
   }
   const auto only = [](bool last) {
     return changed_terms([last](std::vector<Term>& terms) {
@@ -133,7 +87,7 @@ void explain_missing_terms(const Sums& sums, Explanations& found) {
             }));
 }
 
-void explain_rounded_terms(const Sums& sums, Explanations& found) {
+void explain_rounded_terms(const SampledSums& sums, Explanations& found) {
   for (const Narrowing& narrowing : kNarrowings) {
     found.add(
         "inputs-rounded",
@@ -160,7 +114,7 @@ void explain_rounded_terms(const Sums& sums, Explanations& found) {
 }
 
 // The device has exactly the bits of sums in another order or precision.
-void explain_orders(const Sums& sums, Explanations& found) {
+void explain_orders(const SampledSums& sums, Explanations& found) {
   const Spacing& result = sums.samples().spacing;
   for (const SumOrder& order : sum_orders()) {
     const auto predict = [&](const Sample& s) -> std::optional<Prediction> {
@@ -177,31 +131,17 @@ void explain_orders(const Sums& sums, Explanations& found) {
 
 }  // namespace
 
-Samples affordable(const Samples& samples, const FindSources& find, const Place& place) {
-  Samples few = samples;
-  few.wrong.clear();
-  few.right.clear();
-  constexpr int64_t kMostTermsOfAll = 1 << 20;
-  int64_t terms = 0;
-  // A stride through the samples, so that those that are kept are spread out.
-  const auto keep = [&](const std::vector<Sample>& from, std::vector<Sample>& to, int64_t most) {
-    constexpr size_t kSteps = 37;
-    for (size_t start = 0; start < std::min(kSteps, from.size()) && terms < most; ++start) {
-      for (size_t k = start; k < from.size() && terms < most; k += kSteps) {
-        to.push_back(from[k]);
-        terms += 16 + static_cast<int64_t>(
-                          find({place.parameter, place.list_index, from[k].element}).terms.size());
-      }
-    }
-    std::ranges::sort(to, {}, &Sample::element);
-  };
-  keep(samples.wrong, few.wrong, kMostTermsOfAll * 3 / 4);
-  keep(samples.right, few.right, std::max(terms + kMostTermsOfAll / 8, kMostTermsOfAll / 4));
-  return few;
+void explain_empty_sums(const SampledSums& sums, Explanations& found) {
+  if (!sums.has_sums()) return;
+  constexpr double kBitsOfElement = 6;
+  found.add("empty-sums-not-zeroed", "Results without any term are not 0. Write zeros before adding.",
+            fit_of_property(sums.samples(), kBitsOfElement, [&](const Sample& s) {
+              const ElementSources& sum = sums.of(s);
+              return sum.is_sum && sum.terms.empty() && s.device != 0;
+            }));
 }
 
-void explain_sums(const Samples& samples, const FindSources& find, const Place& place, Explanations& found) {
-  const Sums sums(samples, find, place);
+void explain_sums(const SampledSums& sums, Explanations& found) {
   if (!sums.has_sums()) return;
   explain_missing_terms(sums, found);
   explain_rounded_terms(sums, found);

@@ -93,7 +93,7 @@ void explain_roundings(const Samples& samples, Explanations& found) {
     double sum = 0;
     int64_t directed = 0, all = 0;
     const auto look = [&](const Sample& s) {
-      if (!std::isfinite(s.exact) || !std::isfinite(s.device) || s.exact == 0) return;
+      if (!std::isfinite(s.exact) || !std::isfinite(s.device) || s.device == s.exact) return;
       const double ulp = samples.spacing.ulp(s.exact), error = (s.device - s.exact) * direction.sign(s.exact);
       ++all;
       if (error >= -s.bound - 1e-9 * ulp && error < ulp * (1 + 1e-9) + s.bound) ++directed;
@@ -103,7 +103,7 @@ void explain_roundings(const Samples& samples, Explanations& found) {
     for (const Sample& s : samples.right) look(s);
     const auto count = static_cast<double>(all);
     constexpr int64_t kLeast = 16;
-    // The mean error of truncation is half an ulp. Exact results lower it.
+    // The mean error of inexact results is half an ulp.
     if (all < kLeast || static_cast<double>(directed) < .97 * count || sum < .25 * count || sum > .75 * count)
       continue;
     const Fit fit = fit_of_property(samples, 1, [&](const Sample& s) {
@@ -150,6 +150,9 @@ void explain_factors(const Samples& samples, Explanations& found) {
     squares += s.exact * scale * (s.exact * scale);
   }
   const double factor = squares > 0 ? products / squares : middle;
+  // Directed roundings have factors near 1.
+  constexpr double kLeastUlps = 4;
+  if (std::fabs(factor - 1) < std::ldexp(kLeastUlps, -samples.spacing.digits())) return;
   constexpr double kBitsOfFactor = 24;
   found.add("scaled-by-constant",
             "The results are " + number_text(factor, "%.6g") +

@@ -122,6 +122,22 @@ void add_sources(const openaclnn_verify::FindSources& find, const GoldenOutput& 
   }
 }
 
+// One fault explains several outputs. Each output keeps the cause that explains the most outputs. If several do, it keeps its first.
+void agree_on_causes(std::vector<OutputReport>& outputs) {
+  const auto votes = [&](const Cause& cause) {
+    return std::ranges::count_if(outputs, [&](const OutputReport& output) {
+      return std::ranges::count(output.causes, cause.text, &Cause::text) > 0;
+    });
+  };
+  std::vector<std::vector<Cause>> agreed;
+  for (const OutputReport& output : outputs) {
+    const auto best = std::ranges::max_element(output.causes, {}, votes);
+    agreed.emplace_back();
+    if (best != output.causes.end()) agreed.back().push_back(*best);
+  }
+  for (size_t k = 0; k < outputs.size(); ++k) outputs[k].causes = std::move(agreed[k]);
+}
+
 }  // namespace
 
 CallReport judge_call(const Call& call, const JudgeOptions& options) {
@@ -146,6 +162,7 @@ CallReport judge_call(const Call& call, const JudgeOptions& options) {
     add_sources(find, output, report.outputs.back());
   }
   if (report.outputs.empty()) throw std::invalid_argument("the call has no results to judge");
+  agree_on_causes(report.outputs);
   return report;
 }
 
@@ -154,6 +171,7 @@ CallReport judge_pair(const std::string& label, const Pair& pair, const JudgeOpt
   CallReport report;
   report.label = label;
   report.outputs.push_back(judge_output(nullptr, pair, rules, options));
+  agree_on_causes(report.outputs);
   return report;
 }
 

@@ -100,12 +100,12 @@ bool explains(const Sample& sample, const Predict& predict) {
 // Most hypotheses explain nothing, which a few samples show. They are spread over all, because neighbours are alike.
 bool is_hopeless(const std::vector<Sample>& wrong, const Predict& predict) {
   constexpr size_t kProbes = 32;
-  constexpr int64_t kLeastExplained = 20;
+  constexpr int64_t kLeastOfProbes = 20;
   if (wrong.size() < 2 * kProbes) return false;
   int64_t explained = 0;
   for (size_t k = 0; k < kProbes; ++k)
     explained += explains(wrong[k * wrong.size() / kProbes], predict) ? 1 : 0;
-  return explained < kLeastExplained;
+  return explained < kLeastOfProbes;
 }
 
 }  // namespace
@@ -113,16 +113,20 @@ bool is_hopeless(const std::vector<Sample>& wrong, const Predict& predict) {
 Fit fit_of(const Samples& samples, const Predict& predict) {
   Fit fit;
   if (is_hopeless(samples.wrong, predict)) return fit;
-  int64_t explained = 0, tested = 0, consistent = 0, right = 0;
+  const auto wrong = static_cast<double>(samples.wrong.size());
+  double unexplained = 0, consistent = 0, right = 0;
   for (const Sample& sample : samples.wrong) {
-    ++tested;
     const std::optional<Prediction> prediction = predict(sample);
-    if (!prediction || !is_predicted(sample, *prediction)) continue;
-    ++explained;
+    if (!prediction || !is_predicted(sample, *prediction)) {
+      if (++unexplained > (1 - kLeastExplained) * wrong) return {};
+      continue;
+    }
     const double rest = std::max(std::fabs(sample.device - prediction->value), prediction->allowed);
     const double gain = std::isfinite(rest) && rest > 0 ? std::log2(sample.error / rest) : kMostBits;
     fit.bits += std::clamp(gain, 0.0, kMostBits);
   }
+  if (wrong > 0) fit.explained = (wrong - unexplained) / wrong;
+  if (!fit.is_convincing()) return fit;  // whatever the right elements are
   for (const Sample& sample : samples.right) {
     const std::optional<Prediction> prediction = predict(sample);
     if (!prediction) continue;
@@ -130,8 +134,7 @@ Fit fit_of(const Samples& samples, const Predict& predict) {
     const double allowed = std::max(prediction->allowed, samples.allowed(sample));
     if (is_predicted(sample, {prediction->value, allowed})) ++consistent;
   }
-  if (tested > 0) fit.explained = static_cast<double>(explained) / static_cast<double>(tested);
-  if (right > 0) fit.right = static_cast<double>(consistent) / static_cast<double>(right);
+  if (right > 0) fit.right = consistent / right;
   return fit;
 }
 
@@ -141,6 +144,7 @@ Fit fit_of_property(const Samples& samples, double bits_each, const std::functio
   const auto count = static_cast<double>(std::ranges::count_if(samples.wrong, has));
   fit.explained = count / static_cast<double>(samples.wrong.size());
   fit.bits = bits_each * count;
+  fit.is_property = true;
   return fit;
 }
 
@@ -150,13 +154,21 @@ void Explanations::add(std::string name, std::string text, const Fit& fit, doubl
 }
 
 std::vector<Cause> Explanations::best() const {
-  const Explanation* best = nullptr;
+  double most_explained = 0, most_bits = 0;
+  for (const Explanation& one : found_) most_explained = std::max(most_explained, one.fit.explained);
+  constexpr double kClearlyMore = .02, kNearlyAllBits = .9;
+  const auto is_close = [&](const Explanation& one) {
+    return one.fit.explained > most_explained - kClearlyMore;
+  };
   for (const Explanation& one : found_) {
-    constexpr double kClearlyMore = .02;
-    if (best == nullptr || one.fit.explained > best->fit.explained + kClearlyMore) best = &one;
+    if (is_close(one) && !one.fit.is_property) most_bits = std::max(most_bits, one.fit.bits);
   }
-  if (best == nullptr) return {};
-  return {best->cause};
+  std::vector<Cause> best;
+  for (const Explanation& one : found_) {
+    if (is_close(one) && (one.fit.is_property || one.fit.bits >= kNearlyAllBits * most_bits))
+      best.push_back(one.cause);
+  }
+  return best;
 }
 
 }  // namespace openaclnn_judge

@@ -39,16 +39,19 @@ struct Prediction {
 };
 using Predict = std::function<std::optional<Prediction>(const Sample&)>;
 
+inline constexpr double kLeastExplained = .9;  // share of the wrong elements
+
 // How well a hypothesis fits.
 struct Fit {
   double explained = 0;  // share of the wrong elements
   double right = 1;      // share of the right elements that it predicts as they are
-  double bits =
-      0;  // the evidence: log2 of how much better it fits than the exact result, over all wrong elements
+  // The evidence: log2 of how much better it fits than the exact result, over all wrong elements.
+  double bits = 0;
+  bool is_property = false;  // bits are only estimated
 
   // The hypothesis explains nearly all wrong elements and contradicts no right ones. Chance alone gives less evidence.
   bool is_convincing(double cost_bits = 0) const {
-    constexpr double kLeastExplained = .9, kLeastRight = .9, kLeastBits = 16;
+    constexpr double kLeastRight = .9, kLeastBits = 16;
     return explained >= kLeastExplained && right >= kLeastRight && bits >= kLeastBits + cost_bits;
   }
 };
@@ -57,7 +60,7 @@ Fit fit_of(const Samples& samples, const Predict& predict);
 // Returns the fit of a property that only wrong elements can have. `bits_each`: evidence of one element.
 Fit fit_of_property(const Samples& samples, double bits_each, const std::function<bool(const Sample&)>& has);
 
-// A cause that may explain the wrong elements. Earlier ones are preferred if they explain as much.
+// A cause that may explain the wrong elements.
 struct Explanation {
   Cause cause;
   Fit fit;
@@ -65,7 +68,8 @@ struct Explanation {
 class Explanations {
  public:
   void add(std::string name, std::string text, const Fit& fit, double cost_bits = 0);
-  // Returns the cause that explains most; the first of those that explain the same share.
+  // Returns the causes that explain about as much as the best one, in the order in which they were added. Predictions with clearly
+  // less evidence than another one are left out.
   std::vector<Cause> best() const;
 
  private:

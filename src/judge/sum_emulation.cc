@@ -23,10 +23,7 @@ class Arithmetic {
                                                       : narrow_.round(x);
   }
   double plus(double a, double b) const { return rounded(a + b); }
-  double product(const Term& term) const {
-    const double exact = term.one * term.other;
-    return term.other == 1 ? exact : rounded(exact);
-  }
+  double product(const Term& term) const { return rounded(term.one * term.other); }
   double add_term(double sum, const Term& term) const {
     if (!order_.is_fused) return plus(sum, product(term));
     if (order_.accumulator != Accumulator::float32) return rounded(std::fma(term.one, term.other, sum));
@@ -93,7 +90,7 @@ double SumOrder::add(const std::vector<Term>& terms) const {
     }
     default: {
       std::vector<double> sums;
-      for (const Term& term : terms) sums.push_back(arithmetic.rounded(arithmetic.product(term)));
+      for (const Term& term : terms) sums.push_back(arithmetic.product(term));
       return arithmetic.in_pairs(std::move(sums));
     }
   }

@@ -18,8 +18,8 @@ struct AdamWVariant {
   double lr, beta1, beta2, weight_decay, eps;
   double power1, power2;  // beta^t
   bool amsgrad = false, maximize = false;
-  bool corrects = true;         // divides the moments by 1 - beta^t
-  bool joins_gradient = false;  // the decay is added to the gradient (L2)
+  bool corrects_m = true, corrects_v = true;  // divides the moments by 1 - beta^t
+  bool joins_gradient = false;                // the decay is added to the gradient (L2)
   bool decays_without_lr = false;
   bool has_eps_in_root = false;
   bool has_eps_before_correction = false;
@@ -30,13 +30,14 @@ struct AdamWVariant {
     double value[kAdamGrad], size[kAdamGrad];
   };
   Result operator()(const AdamWElement& x) const {
-    const double rest1 = corrects ? 1 - power1 : 1, rest2 = corrects ? 1 - power2 : 1;
+    const double rest1 = corrects_m ? 1 - power1 : 1, rest2 = corrects_v ? 1 - power2 : 1;
     double g = maximize ? -x[kAdamGrad] : x[kAdamGrad];
     if (joins_gradient) g += weight_decay * x[kAdamVar];
     const double m = x[kAdamM] + (1 - beta1) * (g - x[kAdamM]);
     const double v = beta2 * x[kAdamV] + (1 - beta2) * g * g;
     const double maximum = amsgrad ? std::max(x[kAdamMaximum], v) : v;
-    const double used_m = uses_old_moments ? x[kAdamM] : m, used_v = uses_old_moments ? x[kAdamV] : maximum;
+    const double used_m = uses_old_moments ? x[kAdamM] : m,
+                 used_v = uses_old_moments ? x[amsgrad ? kAdamMaximum : kAdamV] : maximum;
     double root = std::sqrt(used_v / rest2 + (has_eps_in_root ? eps : 0)) + (has_eps_in_root ? 0 : eps);
     if (has_eps_before_correction) root = (std::sqrt(used_v) + eps) / std::sqrt(rest2);
     const double step = lr / rest1 * used_m / root;
@@ -88,7 +89,11 @@ inline std::vector<Fault> apply_adam_w_faults(const GoldenCall& call) {
          }});
   };
   add("missing-bias-correction", "The moments are not divided by 1 - beta^t, where t counts this step.",
-      [](AdamWVariant& v) { v.corrects = false; });
+      [](AdamWVariant& v) { v.corrects_m = v.corrects_v = false; });
+  add("missing-bias-correction", "m is not divided by 1 - beta1^t, where t counts this step.",
+      [](AdamWVariant& v) { v.corrects_m = false; });
+  add("missing-bias-correction", "v is not divided by 1 - beta2^t, where t counts this step.",
+      [](AdamWVariant& v) { v.corrects_v = false; });
   const auto move_step = [](int steps) {
     return [steps](AdamWVariant& v) {
       v.power1 *= std::pow(v.beta1, steps);

@@ -42,6 +42,14 @@ inline std::vector<Fault> grouped_bias_add_grad_faults(const GoldenCall& call) {
     add("groups-shifted-by-one",
         "Each result is the sum of the group before it. Check the index of the group.", previous);
   }
+  if (c->attributes.grouped && c->attributes.index_type == 0) {
+    std::vector<BiasGroup> included = moved(1, 1);
+    if (!included.empty()) included[0].begin = 0;
+    add("group-ends-included",
+        "Each group includes the row that its entry of groupIdx names. The entries are ends, which are "
+        "excluded.",
+        std::move(included));
+  }
   std::vector<BiasGroup> prefixes = c->groups;
   for (BiasGroup& group : prefixes) group.begin = 0;
   add("groups-cumulative",

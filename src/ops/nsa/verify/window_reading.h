@@ -23,9 +23,13 @@ struct WindowReading {
   bool transposes_weights = false;  // the weights are read as [heads, L]
   bool has_equal_weights = false;   // all weights are 1
   bool transposes_tokens = false;   // the tokens are read as [heads, tokens, columns]
+  std::vector<bool> leaves_out;     // windows that have no gradient; empty: none
 
   int64_t block() const { return attributes.block_size; }
 
+  bool has_gradient(int64_t window) const {
+    return leaves_out.empty() || !leaves_out[static_cast<size_t>(window)];
+  }
   // The element of the weights for token i of a window, and the element of a tensor of tokens.
   int64_t weight_at(int64_t i, int64_t head) const {
     const int64_t row = reverses_weights ? block() - 1 - i : i;

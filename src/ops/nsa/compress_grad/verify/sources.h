@@ -42,7 +42,9 @@ inline ElementSources input_grad_sources(const GoldenCall& call, const WindowRea
   }
   if (windows > kMostTerms) return found;
   found.is_sum = true;
-  for (int64_t k = 0; k < windows; ++k) found.terms.push_back({weight(k), grad(k)});
+  for (int64_t k = 0; k < windows; ++k) {
+    if (r.has_gradient(window + k)) found.terms.push_back({weight(k), grad(k)});
+  }
   return found;
 }
 
@@ -65,7 +67,7 @@ inline ElementSources weight_grad_sources(const GoldenCall& call, const WindowRe
   found.is_sum = true;
   for (int64_t j = 0; j < windows; ++j) {
     const int64_t token = r.starts[static_cast<size_t>(j)] + i;
-    if (token < 0 || token >= r.tokens) continue;
+    if (token < 0 || token >= r.tokens || !r.has_gradient(j)) continue;
     for (int64_t e = 0; e < r.columns; ++e) {
       found.terms.push_back(
           {grad.get((j * r.heads + head) * r.columns + e), input.get(r.token_at(token, head, e))});
