@@ -77,3 +77,12 @@ def assert_equal(got, want, tolerance=1e-10, what=""):
     assert got.shape == want.shape and got.dtype == want.dtype, (what, got.shape, want.shape, got.dtype, want.dtype)
     difference = float((got.double() - want.double()).abs().max()) if got.numel() else 0.0
     assert difference <= tolerance * max(1.0, float(want.double().abs().clamp(max=1e30).max() if want.numel() else 0)), (what, difference)
+
+
+def merged(one, other):
+    """Returns output, maxima and sums of all keys from those of two parts."""
+    top = torch.maximum(one[1], other[1])
+    shares = [part[2] * (part[1] - top).exp() for part in (one, other)]
+    total = shares[0] + shares[1]
+    out = (one[0] * shares[0][..., :1] + other[0] * shares[1][..., :1]) / total[..., :1]
+    return out, top, total

@@ -13,6 +13,7 @@ from npu_attention import (  # noqa: E402
     assert_equal,
     gradients,
     laid_out,
+    merged,
     one_thread,  # noqa: F401
     random_tensors,
 )
@@ -55,15 +56,6 @@ def test_gradients_of_position_encodings_and_sinks(version):
     if version == 2:
         empty = gradient(*tensors[:3], grad, 4, "BNSD", softmax_max=results[1], softmax_sum=results[2], attention_in=results[0])
         assert len(empty) == 7 and all(one.shape == (0,) for one in empty[3:])
-
-
-def merged(one, other):
-    """Returns output, maxima and sums of all keys from those of two parts."""
-    top = torch.maximum(one[1], other[1])
-    shares = [part[2] * (part[1] - top).exp() for part in (one, other)]
-    total = shares[0] + shares[1]
-    out = (one[0] * shares[0][..., :1] + other[0] * shares[1][..., :1]) / total[..., :1]
-    return out, top, total
 
 
 def test_parts_of_the_keys_add_up():
