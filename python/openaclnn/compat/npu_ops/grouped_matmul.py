@@ -99,8 +99,8 @@ def npu_grouped_matmul(
     if split_item not in (None, 0, 1, 2, 3):
         raise invalid(_FUNCTION, f"split_item is {split_item}; accepted: 0, 1, 2, 3")
     joined, dtype = split_item in (2, 3), wide_dtype(*x)
-    narrow, wide = output_dtype or x[0].dtype, [[one.to(dtype) for one in tensors] for tensors in (x, weight, biases)]
-    if isinstance(group_list, (list, tuple)):
+    narrow, wide = output_dtype or x[0].dtype, (_cast(x, dtype), _cast(weight, dtype), _cast(biases, dtype))
+    if group_list is not None and not isinstance(group_list, torch.Tensor):
         if group_type is not None:
             raise invalid(_FUNCTION, f"group_list is a list of ints and group_type is {group_type}; it must be None, or "
                                      "group_list a tensor")
@@ -163,7 +163,8 @@ def npu_grouped_matmul_add(input: torch.Tensor, x: torch.Tensor, weight: torch.T
     if products.numel() != input.numel():
         raise invalid(function, f"input has shape {list(input.shape)}; it must have {products.numel()} elements, those of "
                                 f"{list(products.shape)}")
-    return input + products.reshape(input.shape)
+    total: torch.Tensor = input + products.reshape(input.shape)
+    return total
 
 
 @npu_function(f"npu_grouped_matmul_add_(Tensor(a!) self, {_SUM_SCHEMA}) -> Tensor(a!)", arguments=_SUM)
@@ -182,7 +183,7 @@ def _separate(x: list[torch.Tensor], weight: list[torch.Tensor], biases: list[to
     if len(x) != len(weight) or len(biases) not in (0, len(x)):
         raise invalid(_FUNCTION, f"x, weight and bias have {len(x)}, {len(weight)} and {len(biases)} tensors; they must have as "
                                  "many with group_type -1")
-    return [_product(f"[{i}]", *one) for i, one in enumerate(zip(x, weight, biases or [None] * len(x)))]
+    return _products(x, weight, biases)
 
 
 def _listed(x: list[torch.Tensor], weight: list[torch.Tensor], biases: list[torch.Tensor], ends: Sequence[int],
@@ -195,7 +196,7 @@ def _listed(x: list[torch.Tensor], weight: list[torch.Tensor], biases: list[torc
         raise invalid(_FUNCTION, f"group_list is {list(ends)}; the ends of the groups must not decrease, and the last must be "
                                  f"{x[0].shape[0]}, the rows of x")
     rows = [x[0][start:end] for start, end in zip(starts, ends)]
-    results = [_product(f"[{i}]", *one) for i, one in enumerate(zip(rows, weight, biases or [None] * len(rows)))]
+    results = _products(rows, weight, biases)
     if joined and len({one.shape[1] for one in weight}) > 1:
         raise invalid(_FUNCTION, "the weights have different numbers of columns; split_item must be 0 or 1")
     return [torch.cat(results)] if joined else results
@@ -242,6 +243,11 @@ def _by_columns(x: list[torch.Tensor], weight: list[torch.Tensor], biases: list[
     return [result] if joined else list(result.unbind(0))
 
 
+def _products(x: list[torch.Tensor], weight: list[torch.Tensor], biases: list[torch.Tensor]) -> list[torch.Tensor]:
+    each: list[torch.Tensor | None] = [*biases] or [None] * len(x)
+    return [_product(f"[{i}]", *one) for i, one in enumerate(zip(x, weight, each))]
+
+
 def _product(place: str, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
     """Returns x @ weight + bias for the tensors at one place of the lists."""
     if not 2 <= x.dim() <= 6 or weight.dim() != 2 or x.shape[-1] != weight.shape[0]:
@@ -252,6 +258,10 @@ def _product(place: str, x: torch.Tensor, weight: torch.Tensor, bias: torch.Tens
     if list(bias.shape) != [weight.shape[1]]:
         raise invalid(_FUNCTION, f"bias{place} has shape {list(bias.shape)}; it must be {[weight.shape[1]]}")
     return product(x, weight) + bias
+
+
+def _cast(tensors: Sequence[torch.Tensor], dtype: torch.dtype) -> list[torch.Tensor]:
+    return [one.to(dtype) for one in tensors]
 
 
 def _stacked(weight: list[torch.Tensor]) -> torch.Tensor:
