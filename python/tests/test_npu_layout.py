@@ -71,6 +71,7 @@ def test_a_format_is_a_mark():
     assert layout.get_npu_format(layout.npu_format_cast(x, packed)) == 29
 
 
+@pytest.mark.skipif(not layout.MARKS_STORAGES, reason=f"PyTorch {torch.__version__} makes a new object of a storage for each call")
 def test_tensors_that_share_memory_share_the_format():
     weight = torch.nn.Parameter(random(4, 4))
     weight.data = layout.npu_format_cast(weight.data, 29)

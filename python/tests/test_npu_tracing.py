@@ -30,8 +30,10 @@ def test_fake_tensors_have_the_shapes(case):
     """In a fake mode nothing is computed, so the shape rules alone give the results."""
     from torch._subclasses import FakeTensorMode
 
-    with FakeTensorMode() as mode:
-        results = npu.tensors(case.call(npu.mapped(mode.from_tensor, case.arguments(torch.bfloat16))))
+    mode = FakeTensorMode()
+    arguments = npu.mapped(mode.from_tensor, case.arguments(torch.bfloat16))
+    with mode:
+        results = npu.tensors(case.call(arguments))
     for got, want in zip(results, npu.tensors(case.call(case.arguments(torch.bfloat16))), strict=True):
         assert got.shape == want.shape and got.dtype == want.dtype and got.device == want.device
 

@@ -79,7 +79,8 @@ def npu_format_cast_(input: torch.Tensor, acl_format: int | torch.Tensor) -> tor
 
 
 def get_npu_format(input: torch.Tensor) -> int:
-    """Returns the format that npu_format_cast marked a tensor with, by default 2 (ND). Tensors that share memory share it."""
+    """Returns the format that npu_format_cast marked a tensor with, by default 2 (ND). Tensors that share memory share it, unless
+    PyTorch is as old as 2.1."""
     if versions.is_compiling():
         return Format.ND
     return getattr(_marked(input), "_openaclnn_npu_format", Format.ND)
@@ -169,9 +170,21 @@ def _number(function: str, acl_format: int | torch.Tensor) -> int:
     return int(acl_format)
 
 
+def _storages_last() -> bool:
+    """Returns whether PyTorch keeps the object of a storage, as newer versions do. PyTorch 2.1 makes a new one for each call."""
+    tensor = torch.empty(1)
+    if versions.VERSION < (2, 1):
+        return False
+    tensor.untyped_storage()._openaclnn_npu_format = Format.ND  # type: ignore[attr-defined]
+    return hasattr(tensor.untyped_storage(), "_openaclnn_npu_format")
+
+
+MARKS_STORAGES = _storages_last()
+
+
 def _marked(tensor: torch.Tensor) -> Any:
-    """Returns the object that has the mark: the storage, whose object PyTorch keeps since 2.1; before, the tensor."""
-    return tensor.untyped_storage() if versions.VERSION >= (2, 1) else tensor
+    """Returns the object that has the mark: the storage, or the tensor if objects of storages don't last."""
+    return tensor.untyped_storage() if MARKS_STORAGES else tensor
 
 
 def _mark(tensor: torch.Tensor, acl_format: int) -> torch.Tensor:
