@@ -20,6 +20,9 @@ from openaclnn._native import (
     synchronize,
 )
 from openaclnn._doctor import doctor, version as _version
+from openaclnn._golden import Golden, GoldenOutput, golden
+from openaclnn._judgement import judge, judge_dump, judge_pair, judge_rules
+from openaclnn._report import Report
 from openaclnn.errors import AclnnError, AclnnIndexError, AclnnMemoryError
 
 __version__ = _version()
@@ -28,13 +31,21 @@ __all__ = [
     "AclnnError",
     "AclnnIndexError",
     "AclnnMemoryError",
+    "Golden",
+    "GoldenOutput",
+    "Report",
     "apply_adam_w_",
     "apply_fused_ema_adam_",
     "doctor",
     "embedding",
     "embedding_counts",
     "embedding_dense_backward",
+    "golden",
     "grouped_bias_add_grad",
+    "judge",
+    "judge_dump",
+    "judge_pair",
+    "judge_rules",
     "nsa_compress",
     "nsa_compress_grad",
     "nsa_compress_with_cache_",

@@ -4,6 +4,14 @@ from typing import Any, Protocol, SupportsFloat, SupportsIndex, TypeVar
 
 from typing_extensions import Buffer
 
+from openaclnn._golden import Golden as Golden
+from openaclnn._golden import GoldenOutput as GoldenOutput
+from openaclnn._golden import golden as golden
+from openaclnn._judgement import judge as judge
+from openaclnn._judgement import judge_dump as judge_dump
+from openaclnn._judgement import judge_pair as judge_pair
+from openaclnn._judgement import judge_rules as judge_rules
+from openaclnn._report import Report as Report
 from openaclnn.errors import AclnnError as AclnnError
 from openaclnn.errors import AclnnIndexError as AclnnIndexError
 from openaclnn.errors import AclnnMemoryError as AclnnMemoryError

@@ -5,57 +5,12 @@
 #include <array>
 #include <cctype>
 
+#include "argument_names.h"
 #include "array_sources.h"
 
 namespace openaclnn::python {
 
 namespace {
-
-struct Argument {
-  std::string_view c, python;
-  std::string_view function = "aclnn";  // the start of the message if the name is this argument's
-};
-
-constexpr Argument kArguments[] = {
-    {"actSeqLenOptional", "actual_seq_len"},
-    {"actSeqLenOptionalOptional", "actual_seq_len"},
-    {"actSeqLenType", "actual_seq_len_type"},
-    {"biasCorrection", "bias_correction"},
-    {"blockTableOptional", "block_table"},
-    {"compressBlockSize", "compress_block_size"},
-    {"compressStride", "compress_stride"},
-    {"emaDecay", "ema_decay"},
-    {"foundInfOptional", "found_inf"},
-    {"gradScaleOptional", "grad_scale"},
-    {"gradY", "grad_y"},
-    {"grads", "grad"},
-    {"groupIdx", "group_idx"},
-    {"groupIdxOptional", "group_idx"},
-    {"groupIdxType", "group_idx_type"},
-    {"inputGradOut", "out[0]"},
-    {"mRef", "m"},
-    {"mRefs", "m"},
-    {"maxGradNormOptional", "max_grad_norm"},
-    {"maxGradNormOptionalRef", "max_v"},
-    {"numWeights", "num_weights"},
-    {"output", "out", "aclnnNsaCompressGetWorkspaceSize"},
-    {"outputCache", "cache"},
-    {"outputGrad", "grad"},
-    {"paddingIdx", "padding_idx"},
-    {"pageBlockSize", "page_block_size"},
-    {"sRef", "s"},
-    {"sRefs", "s"},
-    {"scaleGradByFreq", "scale_grad_by_freq"},
-    {"slotMapping", "slot_mapping"},
-    {"step", "steps_done", "aclnnApplyAdamWV2"},
-    {"vRef", "v"},
-    {"vRefs", "v"},
-    {"varCopiesOptional", "var_copy"},
-    {"varRef", "var"},
-    {"varRefs", "var"},
-    {"weightDecay", "weight_decay"},
-    {"weightGradOut", "out[1]"},
-};
 
 // The dtypes that arrays have.
 constexpr struct {
@@ -149,12 +104,12 @@ std::string in_python(std::string_view sentence, const Caller& caller) {
   if (!text.empty()) text += ": ";
   while (!rest.empty()) {
     const std::string_view word = first_word(rest);
-    const auto* const argument = std::ranges::find_if(kArguments, [&](const Argument& entry) {
+    const auto* const argument = std::ranges::find_if(kArgumentNames, [&](const ArgumentName& entry) {
       return entry.c == word && sentence.find(entry.function) != std::string_view::npos;
     });
     const auto* const dtype =
         std::ranges::find_if(kDtypes, [&](const auto& entry) { return entry.name == word; });
-    if (argument != std::end(kArguments)) {
+    if (argument != std::end(kArgumentNames)) {
       text += argument->python;
     } else if (dtype != std::end(kDtypes)) {
       text += dtype_text(dtype->dtype, caller.library);

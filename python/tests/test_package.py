@@ -1,5 +1,6 @@
 # Tests the package itself: stubs that match the functions, docstrings, the doctor, and the modules that an import loads.
 import ast
+import inspect
 import os
 import pathlib
 import re
@@ -13,7 +14,9 @@ import openaclnn
 from conftest import jax, optional, torch
 
 FOLDER = pathlib.Path(openaclnn.__file__).parent
-FUNCTIONS = [name for name in openaclnn.__all__ if name[0].islower() and name != "doctor"]
+FUNCTIONS = [name for name in openaclnn.__all__ if hasattr(getattr(openaclnn, name), "__nb_signature__")]
+# Functions in Python, with types of their own.
+OTHERS = [name for name in openaclnn.__all__ if name[0].islower() and name not in [*FUNCTIONS, "doctor"]]
 
 
 def signature_of(name):
@@ -41,6 +44,15 @@ def test_docstrings_name_every_parameter(name):
     documentation = getattr(openaclnn, name).__doc__
     for parameter in signature_of(name)[0]:
         assert name == "nsa_windows" or parameter == "*" or re.search(rf"\b{parameter}\b", documentation), parameter
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_docstrings_of_python_functions_name_every_parameter(name):
+    function = getattr(openaclnn, name)
+    for parameter in inspect.signature(function).parameters:
+        assert re.search(rf"\b{parameter}\b.* :", function.__doc__), parameter
+    stub = (FOLDER / "__init__.pyi").read_text()
+    assert f"import {name} as {name}\n" in stub
 
 
 def test_the_stub_is_typed():
@@ -173,7 +185,7 @@ def test_libraries_of_cann_compat_are_the_library_of_the_package():
 
 
 def test_importing_imports_numpy_only():
-    program = "import sys, openaclnn; print([m for m in ('torch', 'jax', 'ml_dtypes') if m in sys.modules])"
+    program = "import sys, openaclnn; print([m for m in ('torch', 'jax', 'ml_dtypes', 'openaclnn._judge') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True)
     assert done.stdout.strip() == "[]", done.stdout + done.stderr
 
@@ -221,6 +233,9 @@ try:
 except AclnnIndexError as error:
     code: int = error.code
     text: str = error.name + error.message
+exact: openaclnn.GoldenOutput = openaclnn.golden("embedding", weight=table, indices=found)["out"]
+worst: tuple[int, ...] = openaclnn.judge("embedding", rows, weight=table, indices=found).outputs[0].worst[0].index
+result: str = openaclnn.judge_pair(rows, exact, rules="bitwise").result
 healthy: bool = openaclnn.doctor()
 version: str = openaclnn.__version__
 '''
@@ -238,6 +253,9 @@ openaclnn.apply_fused_ema_adam_(table, table, table, table, "average", 1)
 openaclnn.apply_fused_ema_adam_(table, table, table, table, [1.0], 1)
 openaclnn.embeding(table, found)
 openaclnn.AclnnError("161002", "NAME", "message")
+openaclnn.judge("embedding", rows, weight=table, indices=found, rules=3)
+openaclnn.golden(table)
+openaclnn.golden("embedding", weight=table, indices=found)["out"].exakt
 '''
 WITH_TORCH = '''
 import torch
