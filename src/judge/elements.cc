@@ -88,10 +88,13 @@ int64_t count_different_bits(const Pair& pair) {
 }
 
 Precision::Precision(aclDataType device, aclDataType golden)
-    : rounds_golden(golden == ACL_DOUBLE && is_16_bit(device)),
+    : cast_dtype(device == ACL_BF16 ? ACL_FLOAT : device),
+      rounds_golden(golden == ACL_DOUBLE && is_16_bit(device)),
       is_single((golden != ACL_DOUBLE || rounds_golden) && device != ACL_DOUBLE),
       epsilon(device == ACL_BF16                       ? 0x1p-8
               : golden == ACL_DOUBLE && !rounds_golden ? 0x1p-52
                                                        : 0x1p-23) {}
+
+double Precision::cast(double g) const { return openaclnn_verify::round_to(cast_dtype, golden(g)); }
 
 }  // namespace openaclnn_judge

@@ -76,6 +76,7 @@ int64_t count_different_bits(const Pair& pair);
 // DOUBLE, and subtracts in that precision. An exact golden (DOUBLE) of a 16-bit device is therefore rounded to FLOAT.
 // A golden of another dtype is used as it is.
 struct Precision {
+  aclDataType cast_dtype;
   bool rounds_golden;
   bool is_single;  // differences and quotients are rounded to FLOAT
   double epsilon;  // the term of relative errors that avoids a division by zero
@@ -85,6 +86,8 @@ struct Precision {
   double error(double d, double g) const {
     return is_single ? static_cast<double>(static_cast<float>(d) - static_cast<float>(g)) : d - g;
   }
+  // The golden in the dtype of the device, which is FLOAT for BF16: msprobe raises such devices.
+  double cast(double g) const;
   // A limit as msprobe compares errors with it.
   double limit(double value) const {
     return is_single ? static_cast<double>(static_cast<float>(value)) : value;

@@ -91,7 +91,7 @@ double error_balance(const Array& device, const Array& golden) {
   const Precision precision(device.dtype, golden.dtype);
   int64_t balance = 0;
   for_each_element(device, golden, [&](double d, double exact) {
-    const double g = openaclnn_verify::round_to(device.dtype, precision.golden(exact));
+    const double g = precision.cast(exact);
     balance += d > g ? 1 : d < g ? -1 : 0;
   });
   return static_cast<double>(std::abs(balance)) / static_cast<double>(device.numel());

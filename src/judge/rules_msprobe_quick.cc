@@ -123,14 +123,14 @@ void judge_absolute_shares(Judgement& judgement, const Pair& pair, const Absolut
   const double largest = largest_finite(dtype);
   int64_t infinite = 0, wrong_infinite = 0, normal = 0, wrong_normal = 0, small = 0, wrong_small = 0;
   for_each_element(pair.device, pair.golden, [&](double d, double exact) {
-    const double g = precision.golden(exact), cast = openaclnn_verify::round_to(dtype, g);
+    const double g = precision.golden(exact), cast = precision.cast(exact);
     if (!std::isfinite(d) || !std::isfinite(cast)) {
       ++infinite;
       if (std::isnan(d) && std::isnan(g)) return;
-      // Both sides are clipped to the range of the dtype, and the difference is rounded to the dtype.
+      // Both sides are clipped to the range of the dtype, and subtracted in the dtype, or in FLOAT for BF16.
       const double clipped_d = std::isnan(d) ? d : std::clamp(d, -largest, largest);
       const double clipped_g = std::isnan(cast) ? cast : std::clamp(cast, -largest, largest);
-      const double error = std::fabs(openaclnn_verify::round_to(dtype, clipped_d - clipped_g));
+      const double error = std::fabs(openaclnn_verify::round_to(precision.cast_dtype, clipped_d - clipped_g));
       wrong_infinite += error / (std::fabs(g) + precision.epsilon) <= limits.infinite_relative ? 0 : 1;
       return;
     }

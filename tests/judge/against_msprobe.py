@@ -1,6 +1,6 @@
-"""Compares the rules quick and compare with mindstudio-probe on random pairs: against_msprobe.py PROGRAM [COUNT] [SEED].
+"""Compares rules with mindstudio-probe on random pairs: against_msprobe.py PROGRAM [COUNT] [SEED].
 
-COUNT pairs are for quick, and a tenth of them for compare.
+COUNT pairs are for quick, and a tenth of them for each of compare and benchmark.
 """
 
 import collections
@@ -10,7 +10,7 @@ import tempfile
 try:
     import numpy as np
     import torch
-    from msprobe.pytorch.api_accuracy_checker.compare.compare import Comparator
+    import msprobe_details
 except ImportError as missing:
     print(f"left out: {missing}")
     sys.exit(0)
@@ -45,10 +45,9 @@ def random_pair(random):
 
 def quick_of_msprobe(pairs):
     with tempfile.TemporaryDirectory() as folder:
-        comparator = Comparator(f"{folder}/result.csv", f"{folder}/details.csv", False, config=None)
+        comparator = msprobe_details.comparator(folder)
         for pair in pairs:
-            golden = torch.tensor(pair.golden.elements).to(torch.float64 if pair.device.dtype == "FLOAT" else torch.float32)
-            yield comparator._compare_core_wrapper("mul", golden, msprobe_dumps.tensor_of(pair.device), False)[0]
+            yield comparator._compare_core_wrapper("mul", msprobe_details.golden_of(pair), msprobe_dumps.tensor_of(pair.device), False)[0]
 
 
 def compare_quick(program, count, random):
@@ -144,10 +143,61 @@ def compare_compare(program, count, random):
     return len(wrong)
 
 
+RATIOS = {"小值域错误比值": "ratio of small errors", "均方根误差比值": "ratio of rmse", "相对误差最大值比值": "ratio of max rel",
+          "相对误差平均值比值": "ratio of mean rel", "误差均衡性比值": "ratio of balances"}
+
+
+def random_pair_with_third(random):
+    """Errors of both devices have sizes whose ratio is near the limits. Some values are small."""
+    dtype = str(random.choice(list(DTYPES)))
+    golden = random.normal(size=random.integers(1, 1500)) * 10.0 ** random.integers(-3, 3)
+    golden[random.random(golden.size) < random.choice([0, 0.3])] *= 10.0 ** random.uniform(-8, -3)
+    error = 10.0 ** random.uniform(-3, 0) if dtype != "FLOAT" else 10.0 ** random.uniform(-6, -2)
+    device, third = (golden * (1 + size * random.normal(size=golden.size)) for size in (error * 10.0 ** random.uniform(-0.3, 1.2), error))
+    for side in (device, golden, third):
+        if random.random() < 0.05:
+            side[random.integers(side.size)] = random.choice([np.nan, np.inf, -np.inf])
+    api = str(random.choice(["mul", "matmul", "embedding", "scatter_add_", "layer_norm", "npu_rms_norm_backward", "add"]))
+    return Pair(rounded(dtype, device), Tensor("DOUBLE", golden), third=rounded(dtype, third), settings={"api": api})
+
+
+def differing_ratios(verdict, row):
+    """The tables of msprobe have 14 decimals and sums in FLOAT."""
+    for column, name in RATIOS.items():
+        ours, theirs = verdict["metrics"][name], float(row[column])
+        if ours is None or not np.isfinite(theirs):
+            if ours is not None or np.isfinite(theirs):
+                yield f"{name} is {ours}, but msprobe says {theirs}"
+        elif abs(ours - theirs) > 1e-4 * abs(theirs) + 1e-8:
+            yield f"{name} is {ours}, but msprobe says {theirs}"
+
+
+def compare_benchmark(program, count, random):
+    """Returns how many verdicts and ratios differ and are not explained."""
+    pairs = [random_pair_with_third(random) for _ in range(count)]
+    with tempfile.TemporaryDirectory() as folder:
+        rows = msprobe_details.compared(pairs, folder)
+    wrong, explained = [], 0
+    for number, (verdicts, row) in enumerate(zip(pair_stream.judged(program, pairs, ["benchmark"], metrics=True), rows, strict=True)):
+        verdict = verdicts["benchmark"]
+        wrong += [f"pair {number} ({pairs[number].device.dtype}): {text}" for text in differing_ratios(verdict, row)]
+        if verdict["result"] == row["比对结果"]:
+            continue
+        if verdict["result"] == "error" and verdict["metrics"]["elements with NaN or Inf on one side"] > 0:
+            explained += 1
+        else:
+            wrong.append(f"pair {number}: {verdict['result']}, but msprobe says {row['比对结果']}")
+    print(f"benchmark: {len(pairs):,} pairs, {len(wrong):,} verdicts and ratios differ", dict(collections.Counter(row["比对结果"] for row in rows)))
+    print(f"explained by docs/rules.md: {explained} with NaN or Inf on one side")
+    print("\n".join(wrong[:50]))
+    return len(wrong)
+
+
 def main(program, count=1000, seed=1):
     random = np.random.default_rng(int(seed))
-    different = compare_quick(program, int(count), random) + compare_compare(program, int(count) // 10, random)
-    return 1 if different else 0
+    different = [compare_quick(program, int(count), random)]
+    different += [compare(program, int(count) // 10, random) for compare in (compare_compare, compare_benchmark)]
+    return 1 if any(different) else 0
 
 
 if __name__ == "__main__":

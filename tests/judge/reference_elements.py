@@ -64,7 +64,8 @@ class Compared:
 
     @functools.cached_property
     def golden_in_dtype(self):
-        return round_once(self.g.astype(np.float64), self.dtype)
+        """BF16 devices are raised to FLOAT, which is then their dtype."""
+        return round_once(self.g.astype(np.float64), "FLOAT" if self.dtype == "BF16" else self.dtype)
 
     @functools.cached_property
     def finite(self):
@@ -79,5 +80,5 @@ class Compared:
     @functools.cached_property
     def same_special(self):
         """False if one side has a NaN or infinity that the other does not have."""
-        d, g = self.d64[~self.finite], self.golden_in_dtype[~self.finite]
-        return bool(np.all((d == g) | (np.isnan(d) & np.isnan(g))))
+        d, g = self.d64, round_once(self.g.astype(np.float64), self.dtype)
+        return bool(np.all((np.isfinite(d) & np.isfinite(g)) | (d == g) | (np.isnan(d) & np.isnan(g))))

@@ -187,6 +187,15 @@ TEST(Absolute, SmallValuesHaveAbsoluteLimits) {
             Result::error);  // balance
 }
 
+// msprobe raises BF16 to FLOAT before it looks at signs, so roundings to BF16 are errors with a sign.
+TEST(Accumulative, BalanceOfBf16CountsRoundings) {
+  const std::vector<double> golden(100, 1 + 0x1p-10), rounded(100, 1);
+  EXPECT_EQ(result_of("accumulative", pair_of(ACL_BF16, rounded, golden)), Result::error);
+  EXPECT_EQ(result_of("accumulative", pair_of(ACL_BF16, rounded, rounded)), Result::pass);
+  const std::vector<double> golden_16(100, 1 + 0x1p-13);
+  EXPECT_EQ(result_of("accumulative", pair_of(ACL_FLOAT16, rounded, golden_16)), Result::pass);
+}
+
 TEST(Thousandth, LimitIsInclusive) {
   EXPECT_EQ(result_of("thousandth", with_errors(ACL_FLOAT, 1000, 1, 0.1)), Result::pass);
   EXPECT_EQ(result_of("thousandth", with_errors(ACL_FLOAT, 1000, 2, 0.1)), Result::error);
