@@ -1,6 +1,7 @@
 // A picture of one output: how many elements have which error, and the errors by magnitude.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <string_view>
 
@@ -18,7 +19,7 @@ using openaclnn::text;
 
 constexpr const char *kBlue = "#2f6f9f", *kGrey = "#b0b0b0", *kInk = "#222222", *kRed = "#b3362b",
                      *kFaint = "#e4e4e4";
-constexpr double kTop = 64, kHeight = 230, kBottom = kTop + kHeight;
+constexpr double kTop = 88, kHeight = 230, kBottom = kTop + kHeight;
 
 // Control characters and bytes that are not UTF-8 become spaces, because XML does not allow them.
 std::string escaped(std::string_view words) {
@@ -72,11 +73,30 @@ class Svg {
   std::string parts_;
 };
 
-// "1/2", "8", "2^20"
+// 2 with the exponent in superior digits.
+std::string power_of_2(int exponent) {
+  static constexpr const char* kDigits[] = {"\u2070", "\u00b9", "\u00b2", "\u00b3", "\u2074",
+                                            "\u2075", "\u2076", "\u2077", "\u2078", "\u2079"};
+  std::string out = exponent < 0 ? "2\u207b" : "2";
+  for (const char digit : std::to_string(std::abs(exponent))) out += kDigits[digit - '0'];
+  return out;
+}
+
+// "1/2", "8", or a power of 2.
 std::string power_text(int exponent) {
   if (exponent >= 0 && exponent <= 10) return std::to_string(1 << exponent);
-  if (exponent == -1) return "1/2";
-  return "2^" + std::to_string(exponent);
+  if (exponent < 0 && exponent >= -6) return "1/" + std::to_string(1 << -exponent);
+  return power_of_2(exponent);
+}
+
+// Labels may be long, and the picture is 940 units wide.
+std::string shortened(const std::string& words) {
+  constexpr size_t kMost = 110;
+  if (words.size() <= kMost) return words;
+  size_t end = kMost - 3;
+  while (end > 0 && (static_cast<unsigned char>(words[end]) & 0xC0) == 0x80)
+    --end;  // not inside of a character
+  return words.substr(0, end) + "...";
 }
 
 // Draws the frame of a panel, with lines at powers of `base`: `low` to `high` in its exponent.
@@ -113,7 +133,7 @@ void add_histogram(Svg& svg, const OutputReport& output, double left, double wid
     const auto& [bin, count] = bars[k];
     const std::string label = bin == 0                ? "0"
                               : bin == kNotFinite     ? "NaN, Inf"
-                              : bin + 1 == kNotFinite ? "> 2^30"
+                              : bin + 1 == kNotFinite ? "> " + power_of_2(30)
                                                       : power_text(static_cast<int>(bin) - 2);
     const double x = left + static_cast<double>(k) * pitch;
     if (count > 0) {
@@ -122,19 +142,21 @@ void add_histogram(Svg& svg, const OutputReport& output, double left, double wid
       svg.bar(x + pitch * .1, y, pitch * .8, kBottom - y, fill,
               label + " ulps: " + counted(count, "element", "elements"));
     }
-    if (k % labelled == 0 || bin == kNotFinite) svg.words(x + pitch / 2, kBottom + 17, label, "middle");
+    const bool is_near_last = output.ulps.not_finite > 0 && k + labelled >= bars.size();
+    if (bin == kNotFinite || (k % labelled == 0 && (labelled == 1 || !is_near_last)))
+      svg.words(x + pitch / 2, kBottom + 17, label, "middle");
   }
   svg.line(left, kBottom, left + width, kBottom, kInk);
   svg.words(left, kTop - 14, "elements by error", "start", "font-weight=\"bold\"");
+  svg.words(left + width, kTop - 14, "red: more than 2 ulps", "end");
   svg.words(left + width / 2, kBottom + 38, "error in ulps, at most", "middle");
 }
 
 void add_magnitudes(Svg& svg, const OutputReport& output, double left, double width) {
   svg.words(left, kTop - 14, "error by magnitude", "start", "font-weight=\"bold\"");
   svg.words(left + width / 2, kBottom + 38, "magnitude of the exact value", "middle");
-  svg.line(left, kBottom, left + width, kBottom, kInk);
   if (output.magnitudes.empty())
-    return svg.words(left + width / 2, kTop + kHeight / 2, "no finite numbers but 0", "middle");
+    return svg.words(left + width / 2, kTop + kHeight / 2, "no finite numbers other than 0", "middle");
   double high = 2;
   for (const MagnitudeBin& bin : output.magnitudes) {
     if (bin.largest_ulps > 0 && std::isfinite(bin.largest_ulps))
@@ -142,11 +164,11 @@ void add_magnitudes(Svg& svg, const OutputReport& output, double left, double wi
   }
   const LogAxis axis = {-6, high};
   const int step = static_cast<int>(std::max(1.0, std::ceil((axis.high - axis.low) / 8)));
-  for (int power = -6; power <= static_cast<int>(axis.high); power += step) {
+  for (int power = step > 6 ? 0 : -6 / step * step; power <= static_cast<int>(axis.high); power += step) {
     svg.line(left, axis.y(power), left + width, axis.y(power), kFaint);
-    const std::string label = power < -1 ? "1/" + std::to_string(1 << -power) : power_text(power);
-    svg.words(left - 6, axis.y(power) + 4, label, "end");
+    svg.words(left - 6, axis.y(power) + 4, power_text(power), "end");
   }
+  svg.line(left, kBottom, left + width, kBottom, kInk);
   const int first = output.magnitudes.front().exponent,
             last = std::max(output.magnitudes.back().exponent, first + 3);
   const auto x = [&](int exponent) {
@@ -155,9 +177,7 @@ void add_magnitudes(Svg& svg, const OutputReport& output, double left, double wi
   };
   const int labelled = std::max(1, (last - first + 1) / 6);
   for (int exponent = first; exponent <= last; exponent += labelled) {
-    const std::string label =
-        exponent >= 0 && exponent <= 10 ? std::to_string(1 << exponent) : "2^" + std::to_string(exponent);
-    svg.words(x(exponent), kBottom + 17, label, "middle");
+    svg.words(x(exponent), kBottom + 17, power_text(exponent), "middle");
   }
   for (const MagnitudeBin& bin : output.magnitudes) {
     const auto log = [](double ulps) { return ulps > 0 ? std::log2(ulps) : -HUGE_VAL; };
@@ -179,17 +199,18 @@ void add_magnitudes(Svg& svg, const OutputReport& output, double left, double wi
 
 std::string report_svg(const OutputReport& output, const std::string& title) {
   Svg svg;
-  const std::string heading = text(title, ": ", output.name, ", ", openaclnn_verify::dtype_name(output.dtype),
-                                   " ", openaclnn::shape_text(output.dims), ", ", count_text(output.wrong),
-                                   " of ", counted(output.elements, "element", "elements"), " wrong");
-  svg.words(20, 24, heading, "start", "font-size=\"14\"");
+  const std::string heading = text(output.name, ", ", openaclnn_verify::dtype_name(output.dtype), " ",
+                                   openaclnn::shape_text(output.dims), ", ", count_text(output.wrong), " of ",
+                                   counted(output.elements, "element", "elements"), " wrong");
+  svg.words(20, 24, shortened(title), "start", "font-size=\"14\"");
+  svg.words(20, 46, heading);
   add_histogram(svg, output, 80, 380);
   add_magnitudes(svg, output, 540, 380);
   return text(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 940 350\" font-family=\"sans-serif\" "
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 940 374\" font-family=\"sans-serif\" "
       "font-size=\"12\" fill=\"",
-      kInk, "\">\n<title>", escaped(heading),
-      "</title>\n<rect width=\"940\" height=\"350\" fill=\"#ffffff\"/>\n", svg.parts(), "</svg>\n");
+      kInk, "\">\n<title>", escaped(text(title, ": ", heading)),
+      "</title>\n<rect width=\"940\" height=\"374\" fill=\"#ffffff\"/>\n", svg.parts(), "</svg>\n");
 }
 
 }  // namespace openaclnn_judge

@@ -300,6 +300,10 @@ TEST(Svg, IsXml) {
   expect_xml(report_svg(output, "NPU.bias.0.backward"));
   expect_xml(report_svg(output, "<a> & \"b\" \x01 \xff \xc3\xa4"));
   expect_xml(report_svg({}, ""));
+  std::string umlauts;
+  for (int k = 0; k < 100; ++k) umlauts += "\xc3\xa4";
+  expect_xml(report_svg(output, umlauts));
+  EXPECT_EQ(report_svg(output, umlauts).find("\xc3..."), std::string::npos);  // no half character
   EXPECT_NE(report_svg(output, "a").find("2 of 6 elements wrong"), std::string::npos);
 }
 
