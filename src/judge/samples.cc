@@ -100,12 +100,12 @@ bool explains(const Sample& sample, const Predict& predict) {
 // Most hypotheses explain nothing, which a few samples show. They are spread over all, because neighbours are alike.
 bool is_hopeless(const std::vector<Sample>& wrong, const Predict& predict) {
   constexpr size_t kProbes = 32;
-  constexpr int64_t kLeastOfProbes = 20;
+  constexpr int kMostUnexplained = 12;
   if (wrong.size() < 2 * kProbes) return false;
-  int64_t explained = 0;
-  for (size_t k = 0; k < kProbes; ++k)
-    explained += explains(wrong[k * wrong.size() / kProbes], predict) ? 1 : 0;
-  return explained < kLeastOfProbes;
+  int unexplained = 0;
+  for (size_t k = 0; k < kProbes && unexplained <= kMostUnexplained; ++k)
+    unexplained += explains(wrong[k * wrong.size() / kProbes], predict) ? 0 : 1;
+  return unexplained > kMostUnexplained;
 }
 
 }  // namespace

@@ -6,12 +6,12 @@
 
 #include "judge/planted.h"
 #include "judge/sources.h"
+#include "judge/spacing.h"
 
 namespace openaclnn_test {
 namespace {
 
 using openaclnn_judge::PreparedCall;
-using openaclnn_verify::round_to;
 using openaclnn_verify::Term;
 
 class SumCauses : public testing::TestWithParam<Setting> {
@@ -44,6 +44,7 @@ Tensors added_by(const Summed& summed, const std::function<double(const std::vec
   });
 }
 
+double round_to(aclDataType dtype, double value) { return openaclnn_judge::Spacing(dtype).round(value); }
 double product(const Term& term) { return term.one * term.other; }
 double exact_sum(const std::vector<Term>& terms) {
   double sum = 0;
