@@ -46,3 +46,37 @@ def test_a_changed_declaration_changes_the_page(monkeypatch):
     changed = dataclasses.replace(registry.functions["npu_rms_norm"], arguments={"input": supported("a | b")})
     monkeypatch.setitem(registry.functions, "npu_rms_norm", changed)
     assert coverage.page() != before and "| `input` | a \\| b | supported |  |" in coverage.page()
+
+
+NAMES = """
+import openaclnn.compat.torch_npu
+import torch
+import torch_npu
+from openaclnn.compat.npu_ops import registry
+
+for name, function in registry.functions.items():
+    base, _, overload = name.partition(".")
+    if not overload:
+        assert getattr(torch_npu, base) is function.call, name
+    if function.schema:
+        operator = getattr(getattr(torch.ops.npu, base), overload or "default")
+        assert str(operator) == f"npu.{name if overload else name + '.default'}", name
+x = torch.arange(6.0).reshape(2, 3).npu()
+assert torch.equal(x.npu_confusion_transpose((1, 0), (6,), True), torch.tensor([0.0, 3, 1, 4, 2, 5]))
+assert torch_npu.get_npu_format(x.npu_format_cast(29)) == 29 and x.npu_format_cast_(29) is x
+for absent, nearest in (("npu_rms_norm_quant", "npu_rms_norm"), ("npu_grouped_matmul_finalize_routing", "npu_grouped_matmul")):
+    try:
+        getattr(torch_npu, absent)
+    except NotImplementedError as error:
+        assert f"torch_npu.{absent} isn't supported. The nearest function here is {nearest}" in str(error), error
+        assert "docs/from_torch_npu.md" in str(error)
+    else:
+        raise SystemExit(absent + " exists")
+"""
+
+
+@needs_torch
+def test_every_function_has_its_names():
+    """In a process of its own, because the import changes PyTorch."""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", NAMES], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
