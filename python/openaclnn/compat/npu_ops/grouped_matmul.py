@@ -64,10 +64,13 @@ def npu_grouped_matmul(
     The groups depend on group_type:
 
     - -1: as many tensors in x, of 2 to 6 dimensions, as in weight, [K, N]; group_list is None. Returns x[i] @ weight[i].
+
     - 0: the rows of one x [M, K] are grouped; weight is one [G, K, N] or G tensors [K, N]. Instead of one x, a list of G
       tensors is joined; group_list may then be None. Returns one tensor [M, N].
+
     - 2: the columns of one x [M, K] and the rows of one weight [K, N], or of G tensors that are joined, are grouped. Returns
       one tensor [G, M, N], or with split_item 0 or 1 its G matrices.
+
     - None: group_list is a list of ints, the ends of the groups of rows of one x; weight is G tensors [K, N]. Returns G tensors,
       or with split_item 2 or 3 one tensor.
 
