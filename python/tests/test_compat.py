@@ -218,6 +218,8 @@ from mindspeed.ops.npu_apply_fused_ema_adamw import npu_apply_fused_ema_adamw
 from mindspeed.optimizer.ema_adamw import FusedEmaAdamW as Same
 
 assert Same is FusedEmaAdamW
+import importlib.util
+assert all(importlib.util.find_spec(name) for name in ("torch_npu", "mindspeed", "mindspeed.optimizer"))
 network = torch.nn.Linear(3, 1)
 optimizer = FusedEmaAdamW(network.parameters(), 0.1, 1e-8, (0.9, 0.999), ema_decay=0.9, use_num_updates=True)
 for _ in range(3):

@@ -1,13 +1,15 @@
 # Names that other packages use for these operators: torch_npu, MindSpeed and pyACL. Each is a module that is imported on
 # demand.
 """Importing openaclnn.compat.torch_npu, .mindspeed or .acl also makes `import torch_npu`, `import mindspeed…` or `import
-acl` find these modules, unless the real ones are installed or already loaded. There are three ways to run a program that is
-written for them:
+acl` find these modules, unless the real ones are installed or already loaded. To run a program that is written for them, add
+one import before its own, or start it with one of these commands:
 
-- python -m openaclnn.compat SCRIPT [arguments], or -m MODULE [arguments];
-- pytest -p openaclnn.compat.torch_npu for tests;
-- one additional import before the program's own."""
+    python -m openaclnn.compat SCRIPT [arguments]
+    python -m openaclnn.compat -m MODULE [arguments]
+    pytest -p openaclnn.compat.torch_npu
+"""
 import importlib.abc
+import importlib.machinery
 import importlib.util
 import sys
 import types
@@ -47,6 +49,8 @@ def offer(name: str, module: types.ModuleType, *, beside: bool = False) -> bool:
         if parent not in sys.modules:
             sys.modules[parent] = _offered[parent] = types.ModuleType(parent, "Made by openaclnn.compat.")
             sys.modules[parent].__path__ = []
+            # Programs ask importlib.util.find_spec() whether a package is there; it rejects modules without a spec.
+            sys.modules[parent].__spec__ = importlib.machinery.ModuleSpec(parent, None, is_package=True)
     sys.modules[name] = _offered[name] = module
     if len(parts) > 1:
         setattr(sys.modules[names[-2]], parts[-1], module)

@@ -25,12 +25,11 @@ def _replace_in(module: str, names: list[str], source: types.ModuleType) -> None
 def install() -> None:
     """Gives "cuda" and torch.cuda the meaning of "npu" and torch.npu.
 
-    - "cuda" in device arguments, and the backend "nccl", are translated as "npu" and "hccl" are.
-    - Tensor.cuda(), Tensor.is_cuda and Module.cuda() are npu(), is_npu and npu().
-    - Functions of torch.cuda that torch.npu also has are replaced by them, with those of torch.cuda.amp, memory and random.
-    - torch.cuda.DoubleTensor makes float32, as torch_npu does.
+    "cuda" in device arguments, and the backend "nccl", are translated as "npu" and "hccl" are. Tensor.cuda(), Tensor.is_cuda and
+    Module.cuda() are npu(), is_npu and npu(). torch.cuda.DoubleTensor makes float32, as torch_npu does.
 
-    Other functions of torch.cuda keep PyTorch's own behavior. If a GPU is the chosen device, nothing changes.
+    The functions that torch.npu has replace those of torch.cuda, torch.cuda.amp, torch.cuda.memory and torch.cuda.random. Other
+    functions keep PyTorch's own behavior. If a GPU is the chosen device, nothing changes.
     """
     if npu_devices.chosen().type == "cuda" or npu_devices.is_npu("cuda"):
         return
