@@ -26,6 +26,8 @@ using openaclnn_verify::Parameter;
 
 namespace {
 
+constexpr size_t kMostNameBytes = 255;  // of a file
+
 bool is_tensor(const json& entry) { return entry.is_object() && entry.contains("shape"); }
 
 const json& list_of(const json& entry, const char* name) {
@@ -40,6 +42,9 @@ std::string file_of(const json& entry, const std::string& name) {
   if (!file->is_string() || file->get_ref<const std::string&>().empty())
     throw BadInput(fmt::format("data_name of {} isn't the name of a file", name));
   const std::string& text = file->get_ref<const std::string&>();
+  if (text.size() > kMostNameBytes)
+    throw BadInput(fmt::format("data_name of {} has {} bytes; at most {} are accepted", name, text.size(),
+                               kMostNameBytes));
   if (text.find('/') != std::string::npos || text.find('\0') != std::string::npos)
     throw BadInput(fmt::format("data_name of {} names a file outside the dump: {}", name, shown(text)));
   return text;

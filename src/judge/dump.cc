@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "files/errors.h"
@@ -49,6 +50,15 @@ std::vector<fs::path> folders_in(const std::string& folder) {
   return folders;
 }
 
+// Returns the part of a label for a folder. The PID of "proc123" is left out if this is the only process, so that
+// calls of two dumps have the same labels.
+std::string label_of(const std::string& name, size_t folders) {
+  constexpr std::string_view kProcess = "proc";
+  const bool has_pid = name.starts_with(kProcess) && name.size() > kProcess.size() &&
+                       name.find_first_not_of("0123456789", kProcess.size()) == std::string::npos;
+  return has_pid && folders == 1 ? std::string(kProcess) : openaclnn_files::printable(name);
+}
+
 class Search {
  public:
   explicit Search(const VisitCall& visit) : visit_(visit) {}
@@ -68,8 +78,9 @@ class Search {
       if (!format->has_inner) return;
     }
     if (levels == 0) return;
-    for (const fs::path& inner : folders_in(folder))
-      search(inner, prefix + openaclnn_files::printable(inner.filename().string()) + "/", levels - 1);
+    const std::vector<fs::path> inner = folders_in(folder);
+    for (const fs::path& path : inner)
+      search(path, prefix + label_of(path.filename().string(), inner.size()) + "/", levels - 1);
   }
   int dumps() const { return dumps_; }
 

@@ -16,6 +16,14 @@ using openaclnn_files::BadInput;
 
 namespace {
 
+// Returns the number that JSON lacks at the start of the text, or an empty text.
+std::string_view number_at(std::string_view text) {
+  for (const std::string_view name : {"NaN", "Infinity", "-Infinity"}) {
+    if (text[0] == name[0] && text.starts_with(name)) return name;
+  }
+  return {};
+}
+
 // Returns the text with quotes around the numbers that JSON lacks.
 std::string with_quoted_numbers(std::string_view text) {
   std::string quoted;
@@ -27,10 +35,7 @@ std::string with_quoted_numbers(std::string_view text) {
       continue;
     }
     if (c == '"') is_in_string = !is_in_string;
-    std::string_view word;
-    for (const std::string_view name : {"NaN", "Infinity", "-Infinity"}) {
-      if (!is_in_string && text.substr(at).starts_with(name)) word = name;
-    }
+    const std::string_view word = is_in_string ? "" : number_at(text.substr(at));
     if (word.empty()) {
       quoted += c;
       continue;

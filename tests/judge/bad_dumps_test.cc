@@ -19,13 +19,7 @@ constexpr const char* kMsprobeFolder = OPENACLNN_MSPROBE_FOLDER;
 // Changes of a valid dump.json, and the error message after the name of the call.
 TEST(MsprobeDumps, WithContradictionsAreRefused) {
   const std::string forward = "NPU.npu_nsa_compress.0.forward", backward = "NPU.npu_nsa_compress.0.backward";
-  struct Variant {
-    const char* pointer;
-    Json value;
-    std::string expected;
-  };
   const std::string at = "/" + forward, back = "/" + backward;
-  const std::string file = "dump_tensor_data/" + forward + ".input.0.npy: ";
   const std::string huge = std::string(1000, 'x');
   const std::pair<std::string, std::pair<Json, std::string>> variants[] = {
       {at + "/input_args", {3, "input_args isn't a list"}},
@@ -48,6 +42,7 @@ TEST(MsprobeDumps, WithContradictionsAreRefused) {
       {at + "/input_args/0/shape/0",
        {-3, "the shape of input has an entry that isn't an integer from 0 to 2^63 - 1"}},
       {at + "/input_args/0/shape", {{1, 1, 1, 1, 1, 1, 1, 1, 3}, "input has 9 dims; at most 8 are accepted"}},
+      {at + "/input_args/0/data_name", {huge, "data_name of input has 1000 bytes; at most 255 are accepted"}},
       {at + "/input_args/0/data_name", {3, "data_name of input isn't the name of a file"}},
       {at + "/input_args/0/data_name",
        {"../secret.npy", "data_name of input names a file outside the dump: ../secret.npy"}},

@@ -29,7 +29,7 @@ TEST(MsprobeDumps, OfMsprobeItselfAreRead) {
     labels.push_back(call.call.label);
     by_label[call.call.label] = call;
   }
-  const std::string at = "step0/proc1/";
+  const std::string at = "step0/proc/";
   EXPECT_EQ(labels, (std::vector<std::string>{
                         at + "Functional.embedding.0.forward", at + "Functional.embedding.1.forward",
                         at + "Torch.embedding.0.forward", at + "Functional.embedding.2.forward",
