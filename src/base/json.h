@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,11 +68,16 @@ class Json {
     out_ += digits;
     return *this;
   }
-  // Writes NaN and infinities without quotes, as Python's json module does. Files for Python tools have them.
-  Json& python_value(double number) {
-    if (std::isfinite(number)) return value(number);
-    separate();
-    out_ += std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
+  // Writes a number as Python's json module writes a float, for Python tools: it has a point or an exponent, and
+  // NaN and infinities have no quotes.
+  Json& python_float(double number) {
+    if (!std::isfinite(number))
+      return raw(std::isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity");
+    char digits[32];
+    const std::string_view text(
+        digits, static_cast<size_t>(std::to_chars(digits, std::end(digits), number).ptr - digits));
+    raw(text);
+    if (text.find_first_of(".e") == std::string_view::npos) out_ += ".0";
     return *this;
   }
   // Inserts the text of a value.

@@ -50,7 +50,7 @@ bool is_nan(Number x) {
 template <class Number>
 void add(Json& json, const char* name, Number x) {
   if constexpr (std::is_floating_point_v<Number>) {
-    json.key(name).python_value(x);
+    json.key(name).python_float(x);
   } else {
     json.field(name, x);
   }
@@ -85,9 +85,9 @@ void add_statistics_of(Json& json, const TensorView& view) {
     return;
   }
   json.key("Mean");
-  kHasMean ? json.python_value(sum / static_cast<double>(view.numel())) : json.null();
+  kHasMean ? json.python_float(sum / static_cast<double>(view.numel())) : json.null();
   json.key("Norm");
-  kHasMean && !kIsComplex ? json.python_value(std::sqrt(squares)) : json.null();
+  kHasMean && !kIsComplex ? json.python_float(std::sqrt(squares)) : json.null();
 }
 
 }  // namespace

@@ -206,7 +206,7 @@ std::string scalar_json(const RecordedArgument& argument) {
   if (!argument.is_given) return "null";
   switch (argument.kind) {
     case Kind::integer: typed("int").value(argument.integers[0]).close('}'); break;
-    case Kind::real: typed("float").python_value(argument.real).close('}'); break;
+    case Kind::real: typed("float").python_float(argument.real).close('}'); break;
     case Kind::flag: typed("bool").value(argument.integers[0] != 0).close('}'); break;
     case Kind::text: typed("str").value(argument.text).close('}'); break;
     case Kind::integers:

@@ -28,7 +28,7 @@ TEST_F(DumpCallsTest, DumpsEveryCall) {
       {std::string(R"("weightDecay":{"type":"float","value":0.5})"),
        std::string(R"("biasCorrection":{"type":"bool","value":false})"),
        std::string(R"("mode":{"type":"int","value":1})"),
-       R"("varRef":{"type":"torch.Tensor","dtype":"torch.float32","shape":[2],"Max":1,"Min":1,"Mean":1,)"
+       R"("varRef":{"type":"torch.Tensor","dtype":"torch.float32","shape":[2],"Max":1.0,"Min":1.0,"Mean":1.0,)"
        R"("Norm":1.4142135623730951,"requires_grad":false,"data_name":")" +
            key + R"(.kwargs.varRef.npy"})",
        R"("output":[{"type":"torch.Tensor","dtype":"torch.float32","shape":[2],"Max":2.5,"Min":2.5,"Mean":2.5,)"

@@ -38,10 +38,10 @@ TEST_F(DumpOpTensorsTest, WritesTheFormatOfMsprobe) {
   const std::string expected =
       head() + "\n" +
       R"("Aten.my_op_x.0.forward":{"input_args":[{"type":"torch.Tensor","dtype":"torch.float32","shape":[3,2],)"
-      R"("Max":6,"Min":1,"Mean":3.5,"Norm":9.5393920141694561,"requires_grad":false,)"
+      R"("Max":6.0,"Min":1.0,"Mean":3.5,"Norm":9.539392014169456,"requires_grad":false,)"
       R"("data_name":"Aten.my_op_x.0.forward.input.0.npy"},null,)"
-      R"({"type":"torch.Tensor","dtype":"torch.bfloat16","shape":[2],"Max":2,"Min":1,"Mean":1.5,)"
-      R"("Norm":2.2360679774997898,"requires_grad":false,"data_name":"Aten.my_op_x.0.forward.input.2.npy"}],)"
+      R"({"type":"torch.Tensor","dtype":"torch.bfloat16","shape":[2],"Max":2.0,"Min":1.0,"Mean":1.5,)"
+      R"("Norm":2.23606797749979,"requires_grad":false,"data_name":"Aten.my_op_x.0.forward.input.2.npy"}],)"
       R"("input_kwargs":{},"output":[{"type":"torch.Tensor","dtype":"torch.int64","shape":[],)"
       R"("Max":9223372036854775807,"Min":9223372036854775807,"Mean":9223372036854775807,)"
       R"("Norm":9223372036854775807,"requires_grad":false,"data_name":"Aten.my_op_x.0.forward.output.0.npy"}],)"
@@ -69,20 +69,20 @@ TEST_F(DumpOpTensorsTest, Statistics) {
   const float nan[] = {1, NAN, 2}, inf[] = {-HUGE_VALF, 1};
   EXPECT_EQ(statistics_of({3}, ACL_FLOAT, nan), R"("Max":NaN,"Min":NaN,"Mean":NaN,"Norm":NaN)");
   EXPECT_EQ(statistics_of({2}, ACL_FLOAT, inf),
-            R"("Max":1,"Min":-Infinity,"Mean":-Infinity,"Norm":Infinity)");
+            R"("Max":1.0,"Min":-Infinity,"Mean":-Infinity,"Norm":Infinity)");
   const double doubles[] = {-0.5, 0.25};
   EXPECT_EQ(statistics_of({2}, ACL_DOUBLE, doubles), R"("Max":0.25,"Min":-0.5,"Mean":null,"Norm":null)");
   EXPECT_EQ(statistics_of({}, ACL_DOUBLE, doubles), R"("Max":-0.5,"Min":-0.5,"Mean":-0.5,"Norm":-0.5)");
   const uint16_t halves[] = {0x3C00, 0xC000};  // 1, -2
   EXPECT_EQ(statistics_of({2}, ACL_FLOAT16, halves),
-            R"("Max":1,"Min":-2,"Mean":-0.5,"Norm":2.2360679774997898)");
+            R"("Max":1.0,"Min":-2.0,"Mean":-0.5,"Norm":2.23606797749979)");
   const uint8_t bytes[] = {0, 2, 255};
   EXPECT_EQ(statistics_of({3}, ACL_BOOL, bytes), R"("Max":true,"Min":false,"Mean":null,"Norm":null)");
   EXPECT_EQ(statistics_of({}, ACL_BOOL, bytes + 1), R"("Max":true,"Min":true,"Mean":null,"Norm":null)");
   EXPECT_EQ(statistics_of({3}, ACL_UINT8, bytes), R"("Max":255,"Min":0,"Mean":null,"Norm":null)");
   EXPECT_EQ(statistics_of({3}, ACL_INT8, bytes), R"("Max":2,"Min":-1,"Mean":null,"Norm":null)");
   const float complex[] = {3, 4, 0, 0};
-  EXPECT_EQ(statistics_of({2}, ACL_COMPLEX64, complex), R"("Max":5,"Min":0,"Mean":2.5,"Norm":null)");
+  EXPECT_EQ(statistics_of({2}, ACL_COMPLEX64, complex), R"("Max":5.0,"Min":0.0,"Mean":2.5,"Norm":null)");
   EXPECT_EQ(statistics_of({2, 0}, ACL_FLOAT, nullptr), R"("Max":null,"Min":null,"Mean":null,"Norm":null)");
 }
 
