@@ -30,7 +30,6 @@ namespace {
 
 constexpr int kMostSteps = 100000;
 constexpr std::string_view kEnd = "}}\n";  // of dump.json, after the entries
-constexpr std::string_view kAclnn = "aclnn";
 
 // Created while the library loads and never destroyed: tasks may still run at exit.
 struct Current {
@@ -70,7 +69,10 @@ int write_at(int file, std::string_view bytes, off_t offset) {
 }  // namespace
 
 std::string without_aclnn(const std::string& name) {
-  return name.starts_with(kAclnn) ? name.substr(kAclnn.size()) : name;
+  for (const std::string_view prefix : {"aclnn", "openaclnn"}) {
+    if (name.starts_with(prefix)) return name.substr(prefix.size());
+  }
+  return name;
 }
 
 struct DumpFolder::Progress {

@@ -11,7 +11,7 @@
 
 namespace openaclnn {
 
-// "Embedding" of "aclnnEmbedding".
+// "Embedding" of "aclnnEmbedding". Also removes "openaclnn".
 std::string without_aclnn(const std::string& name);
 
 // The place of one call in a dump.

@@ -1,6 +1,7 @@
 // Queues dumps as tasks on the host. Tensors of a GPU are first copied to memory of the host, in stream order.
 #include "runtime/tensor_dump.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <new>
 #include <string>
@@ -197,6 +198,12 @@ struct CallDump {
 
 namespace {
 
+// The name of phase 2. Several functions may share one operator.
+std::string function_of(const CallRecord& record) {
+  const std::string_view phase1 = record.function();
+  return std::string(phase1.substr(0, phase1.rfind("GetWorkspaceSize")));
+}
+
 std::string scalar_json(const RecordedArgument& argument) {
   using Kind = RecordedArgument::Kind;
   Json json;
@@ -221,6 +228,19 @@ std::string scalar_json(const RecordedArgument& argument) {
   return json.text();
 }
 
+// The tensor as the caller described it, because plans may simplify shapes.
+DumpItem::Tensor described(const RecordedArgument::TensorText& tensor, void* data) {
+  if (tensor.dims.size() > kMaxRank) return {};  // another thread changed it during phase 1
+  TensorView view;
+  view.data = data;
+  view.offset = tensor.offset;
+  view.dtype = tensor.dtype;
+  view.rank = static_cast<int>(tensor.dims.size());
+  std::ranges::copy(tensor.dims, view.dims);
+  std::ranges::copy(tensor.strides, view.strides);
+  return {data != nullptr || view.is_empty(), view};
+}
+
 // The tensors of an argument, with the addresses of this call.
 DumpItem tensor_item(const RecordedArgument& argument, const Parameter* parameter, const Snapshot& snapshot) {
   DumpItem item;
@@ -229,15 +249,13 @@ DumpItem tensor_item(const RecordedArgument& argument, const Parameter* paramete
   if (parameter == nullptr) {
     item.json = "null";
   } else if (item.is_list) {
-    for (size_t k = parameter->first_element; k < parameter->first_element + parameter->element_count; ++k) {
-      void* const data = snapshot.lists->addresses[k];
-      item.tensors.push_back(
-          {data != nullptr || snapshot.call->elements[k].is_empty, snapshot.call->elements.view(k, data)});
+    for (size_t k = 0; k < std::min(parameter->element_count, argument.tensors.size()); ++k) {
+      void* const data = snapshot.lists->addresses[parameter->first_element + k];
+      item.tensors.push_back(described(argument.tensors[k], data));
     }
   } else {
-    TensorView view = parameter->view;
-    view.data = snapshot.data[static_cast<size_t>(parameter - snapshot.call->parameters.data())];
-    item.tensors.push_back({view.data != nullptr || view.is_empty(), view});
+    const auto position = static_cast<size_t>(parameter - snapshot.call->parameters.data());
+    item.tensors.push_back(described(argument.tensors[0], snapshot.data[position]));
   }
   return item;
 }
@@ -271,11 +289,11 @@ bool queue_or_log(Stage stage, const Stream& stream) {
   return false;
 }
 
-std::shared_ptr<CallDump> begin(const Snapshot& snapshot, const Stream& stream,
+std::shared_ptr<CallDump> begin(const Snapshot& snapshot, const std::string& function, const Stream& stream,
                                 const std::shared_ptr<DumpFolder>& folder) {
   std::vector<DumpItem> named, outputs;
   add_arguments(snapshot, named, outputs);
-  Result<DumpPlace> place = folder->add_call(api_of(without_aclnn(snapshot.call->op->name)));
+  Result<DumpPlace> place = folder->add_call(api_of(without_aclnn(function)));
   if (!place.ok()) {
     folder->log_once(place.status().sentence());
     return nullptr;
@@ -297,8 +315,8 @@ std::shared_ptr<CallDump> dump_inputs(const Snapshot& snapshot, const Stream& st
     const std::shared_ptr<DumpFolder> folder = DumpFolder::current();
     // A call without a record was planned before aclInit.
     if (folder == nullptr || snapshot.call->record == nullptr) return;
-    const std::string name = snapshot.call->op->name;
-    if (folder->selects(name, name)) dump = begin(snapshot, stream, folder);
+    const std::string function = function_of(*snapshot.call->record);
+    if (folder->selects(function, function)) dump = begin(snapshot, function, stream, folder);
   });
   return dump;
 }
