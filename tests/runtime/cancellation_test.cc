@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "aclnn/aclnn_base.h"
 #include "openaclnn/openaclnn.h"
 #include "runtime/counter.h"
 #include "runtime/gate.h"
@@ -176,6 +177,8 @@ int call_everything(const std::string& config) {
   }
   Counter counter(100000);
   for (int k = 0; k < 5; ++k) note(counter.add(stream));
+  aclTensor* tensor = counter.tensor(1);
+  note(aclDumpOpTensors("Count", "", &tensor, 0, 1, stream));
   note(aclrtRecordEvent(event, stream));
   note(aclrtSynchronizeEvent(event));
   Lookup bad({11});
@@ -199,7 +202,9 @@ int call_everything(const std::string& config) {
 // In a separate process, so that everything is used for the first time.
 PROCESS_TEST(CancellationPoints, Pending) {
   const std::string folder = std::getenv("CANCELLATION_TEST_FOLDER");
-  std::ofstream(folder + "/config.json") << "{}";
+  std::ofstream(folder + "/config.json")
+      << R"({"dump": {"dump_op_switch": "on", "dump_mode": "all", "dump_path": ")" << folder
+      << "/tensors\"}}";
   CancelledThread thread([&] {
     (void)pthread_cancel(pthread_self());
     return call_everything(folder + "/config.json");
