@@ -58,7 +58,8 @@ void Attempt::expect_failure(const char* name, std::initializer_list<int> codes,
   require(newest_.find(" [" + std::to_string(code) + " ") != std::string::npos,
           what + " with the message: " + newest_);
   const auto says = [&](const char* words) { return newest_.find(words) != std::string::npos; };
-  require(says("Failed to allocate") || says("configPath") || says("memory of this machine is unknown"),
+  require(says("Failed to allocate") || says("configPath") || says("cannot be written") ||
+              says("memory of this machine is unknown"),
           what + " without saying what was missing: " + newest_);
 }
 

@@ -88,8 +88,8 @@ void life_of_the_process(Attempt& a) {
 void dumps(Attempt& a) {
   const openaclnn_test::ScratchFolder scratch;
   const std::string config = scratch.path("acl.json");
-  scratch.write("acl.json", R"({"dump": {"dump_op_switch": "on", "dump_mode": "all", "dump_path": ")" +
-                                scratch.path("dump") + "\"}}");
+  scratch.write("acl.json",
+                R"({"dump": {"dump_op_switch": "on", "dump_path": ")" + scratch.path("dump") + "\"}}");
   a.step("aclInit", {kNoMemory, ACL_ERROR_INVALID_FILE}, [&] { return aclInit(config.c_str()); });
   {
     Device device(a);
