@@ -182,6 +182,7 @@ ROWS_OF = dict(group_type=0, split_item=3)
     ([X, X], [W[0]], {"group_type": -1}, "x, weight and bias have 2, 1 and 0 tensors"),
     ([X], [W], {"group_type": -1}, "x[0] has shape [4, 3] and weight[0] [2, 3, 5]"),
     ([X], [W[0]], {"group_type": -1, "bias": [torch.ones(4)]}, "bias[0] has shape [4]; it must be [5]"),
+    ([X], [W[0]], {"group_type": -1, "bias": [torch.ones(5).half()]}, "bias[0] has dtype float16; accepted: float32"),
     ([X], [W[0].half()], {"group_type": -1}, "weight[0] has dtype float16 but x[0] has float32"),
     ([X], [X], {"group_type": 2, "group_list": torch.tensor([3])}, "weights of 4 rows it must be one [M, 4]"),
     ([X.t()], [X], {"group_type": 2, "group_list": torch.tensor([4]), "bias": [torch.ones(3)]}, "with group_type 2 it must be None"),

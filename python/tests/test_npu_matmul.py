@@ -67,6 +67,7 @@ ONES = torch.ones(2, 3)
     (lambda: matmul.npu_linear(ONES, ONES.half()), "weight has dtype float16 but input has float32; they must be equal"),
     (lambda: matmul.npu_linear(ONES[0], ONES), "input has 1 dimensions; accepted: 2"),
     (lambda: matmul.npu_linear(ONES, ONES, torch.ones(3)), "bias has shape [3]; it must be [2], a number per row of weight"),
+    (lambda: matmul.npu_linear(ONES.half(), ONES.half(), torch.ones(2).bfloat16()), "bias has dtype bfloat16; accepted: float16, float32"),
     (lambda: matmul.npu_linear(ONES, ONES.to("meta")), "input is on cpu but weight is on meta"),
     (lambda: matmul.npu_linear_backward(ONES, ONES, ONES), "grad has shape [2, 3]; it must be [2, 2]"),
     (lambda: matmul.npu_bmmV2(ONES, ONES, []), "the factors have the shapes [2, 3] and [2, 3], which have no product"),

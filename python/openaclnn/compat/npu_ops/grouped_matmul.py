@@ -9,7 +9,7 @@ import torch
 
 from openaclnn.compat.npu_ops import private
 from openaclnn.compat.npu_ops.arguments import ignored, only, supported
-from openaclnn.compat.npu_ops.numbers import FLOATS, invalid, product, require_floats, require_same_dtype, short, wide_dtype
+from openaclnn.compat.npu_ops.numbers import FLOATS, invalid, product, require_bias, require_same_dtype, short, wide_dtype
 from openaclnn.compat.npu_ops.registry import npu_function
 
 __all__ = ["npu_grouped_matmul", "npu_grouped_matmul_add", "npu_grouped_matmul_add_"]
@@ -98,7 +98,8 @@ def npu_grouped_matmul(
         raise invalid(_FUNCTION, f"{'weight' if x else 'x'} is an empty list; it must have a tensor")
     require_same_dtype(_FUNCTION, **{f"x[{i}]": one for i, one in enumerate(x)},
                        **{f"weight[{i}]": one for i, one in enumerate(weight)})
-    require_floats(_FUNCTION, **{f"bias[{i}]": one for i, one in enumerate(biases)})
+    for i, one in enumerate(biases):
+        require_bias(_FUNCTION, f"bias[{i}]", one, x[0].dtype)
     if split_item not in (None, 0, 1, 2, 3):
         raise invalid(_FUNCTION, f"split_item is {split_item}; accepted: 0, 1, 2, 3")
     joined, dtype = split_item in (2, 3), wide_dtype(*x)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import torch
 
 from openaclnn.compat.npu_ops.arguments import supported
-from openaclnn.compat.npu_ops.numbers import (FLOATS, invalid, product, require_floats, require_same_dtype, require_shape,
-                                              wide_dtype)
+from openaclnn.compat.npu_ops.numbers import (FLOATS, invalid, product, require_bias, require_floats, require_same_dtype,
+                                              require_shape, wide_dtype)
 from openaclnn.compat.npu_ops.registry import npu_function
 
 __all__ = ["npu_linear", "npu_linear_backward", "npu_bmmV2", "npu_bmm_v2_mat1_backward", "npu_bmm_v2_mat2_backward"]
@@ -41,7 +41,7 @@ def npu_linear(input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | N
     _require_matrices("npu_linear", input, weight)
     result = product(input.to(wide_dtype(input)), weight.to(wide_dtype(input)).t())
     if bias is not None:
-        require_floats("npu_linear", bias=bias)
+        require_bias("npu_linear", "bias", bias, input.dtype)
         require_shape("npu_linear", "bias", bias, [weight.shape[0]], "a number per row of weight")
         result = result + bias.to(result.dtype)
     return result.to(input.dtype)

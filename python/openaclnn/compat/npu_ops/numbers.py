@@ -49,6 +49,13 @@ def require_same_dtype(function: str, **tensors: torch.Tensor) -> None:
                                     "they must be equal")
 
 
+def require_bias(function: str, name: str, bias: torch.Tensor, dtype: torch.dtype) -> None:
+    """Raises unless a bias has the dtype of the factors or float32."""
+    require_floats(function, **{name: bias})
+    if bias.dtype not in (dtype, torch.float32):
+        raise invalid(function, f"{name} has dtype {short(bias.dtype)}; accepted: {short(dtype)}, float32")
+
+
 def require_shape(function: str, name: str, tensor: torch.Tensor, shape: list[int] | torch.Size, meaning: str) -> None:
     """Raises unless a tensor has a shape. `meaning` says where the shape comes from."""
     if list(tensor.shape) != list(shape):
