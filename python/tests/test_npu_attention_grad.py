@@ -163,6 +163,24 @@ def test_torch_compile(dynamic):
             assert_equal(one, other, 1e-6)
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_dropout_inside_compilers():
+    """Without a seed the generator's state is read outside of the graph, so make_fx needs one."""
+    query, key, value, _ = random_tensors(dtype=torch.float32)
+
+    def call(*tensors, **state):
+        return npu_fusion_attention(*tensors, 4, "BNSD", keep_prob=0.5, **state)[0] + 1
+
+    compiled = torch.compile(call, backend="aot_eager")
+    for _ in range(2):
+        torch.manual_seed(3)
+        want = [call(query, key, value) for _ in range(2)]
+        torch.manual_seed(3)
+        assert all(torch.equal(compiled(query, key, value), one) for one in want) and not torch.equal(*want)
+    graph = make_fx(lambda *tensors: call(*tensors, seed=5), tracing_mode="symbolic")(query, key, value)
+    assert torch.equal(graph(query, key, value), call(query, key, value, seed=5))
+
+
 @pytest.mark.parametrize("layout, shape, statistics", [
     ("BSH", (2, 13, 20), (2, 4, 13, 8)), ("SBH", (13, 2, 20), (2, 4, 13, 8)), ("BSND", (2, 13, 4, 5), (2, 4, 13, 8)),
     ("BNSD", (2, 4, 13, 5), (2, 4, 13, 8)), ("TND", (13, 4, 5), (13, 4, 8))])

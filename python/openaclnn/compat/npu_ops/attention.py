@@ -36,8 +36,8 @@ _END = 'str softmax_layout="", Tensor? sink=None, Tensor? dropout_mask=None, Sym
 
 
 @npu_function(
-    f"npu_fusion_attention({TENSORS}, Tensor? pse=None, Tensor? padding_mask=None, Tensor? atten_mask=None, float scale=1., "
-    f"float keep_prob=1., {BAND}, {LENGTHS}, {MODE}, {_END}) -> (Tensor, Tensor, Tensor, Tensor, SymInt, SymInt, SymInt)",
+    f"npu_fusion_attention({TENSORS}, Tensor? pse=None, Tensor? padding_mask=None, Tensor? atten_mask=None, float scale=1.0, "
+    f"float keep_prob=1.0, {BAND}, {LENGTHS}, {MODE}, {_END}) -> (Tensor, Tensor, Tensor, Tensor, SymInt, SymInt, SymInt)",
     arguments=attention_arguments.FORWARD)
 def npu_fusion_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, head_num: int, input_layout: str,
                          pse: torch.Tensor | None = None, padding_mask: None = None, atten_mask: torch.Tensor | None = None,
@@ -99,7 +99,7 @@ def npu_fusion_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Te
 
 @npu_function(
     f"npu_fusion_attention_v2({TENSORS}, *, Tensor? pse=None, Tensor? padding_mask=None, Tensor? atten_mask=None, "
-    f"Tensor? query_rope=None, Tensor? key_rope=None, float scale=1., float keep_prob=1., {BAND_V2}, {LENGTHS}, {MODE}, "
+    f"Tensor? query_rope=None, Tensor? key_rope=None, float scale=1.0, float keep_prob=1.0, {BAND_V2}, {LENGTHS}, {MODE}, "
     f"int pse_type=1, SymInt[]? q_start_idx=None, SymInt[]? kv_start_idx=None, {_END}) "
     "-> (Tensor, Tensor, Tensor, Tensor, SymInt, SymInt, SymInt)", arguments=attention_arguments.FORWARD_V2)
 def npu_fusion_attention_v2(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, head_num: int, input_layout: str, *,

@@ -27,7 +27,7 @@ _STATE = "SymInt seed=0, SymInt offset=0, SymInt numels=0"
 _END = 'str softmax_layout="", Tensor? sink=None'
 
 
-@npu_function(f"npu_fusion_attention_grad({_TENSORS}, *, {_GIVEN}, float scale_value=1., float keep_prob=1., {BAND}, {_STATE}, "
+@npu_function(f"npu_fusion_attention_grad({_TENSORS}, *, {_GIVEN}, float scale_value=1.0, float keep_prob=1.0, {BAND}, {_STATE}, "
               f"{LENGTHS}, {MODE}, {_END}) -> (Tensor, Tensor, Tensor, Tensor, Tensor)", arguments=attention_arguments.GRADIENT)
 def npu_fusion_attention_grad(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, dy: torch.Tensor, head_num: int,
                               input_layout: str, *, pse: torch.Tensor | None = None, padding_mask: None = None,
@@ -69,7 +69,7 @@ def npu_fusion_attention_grad(query: torch.Tensor, key: torch.Tensor, value: tor
 
 
 @npu_function(f"npu_fusion_attention_grad_v2({_TENSORS}, *, {_GIVEN}, Tensor? query_rope=None, Tensor? key_rope=None, "
-              f"float scale_value=1., float keep_prob=1., {BAND_V2}, {_STATE}, {LENGTHS}, {MODE}, int pse_type=1, "
+              f"float scale_value=1.0, float keep_prob=1.0, {BAND_V2}, {_STATE}, {LENGTHS}, {MODE}, int pse_type=1, "
               f"SymInt[]? q_start_idx=None, SymInt[]? kv_start_idx=None, {_END}) "
               "-> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)", arguments=attention_arguments.GRADIENT_V2)
 def npu_fusion_attention_grad_v2(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, dy: torch.Tensor, head_num: int,
