@@ -296,8 +296,9 @@ class TestTorchNpu(TestCase):
         self.assertObjectIn(one, [torch.zeros(1), one])
         self.assertWarns(lambda: warnings.warn("here"))
         self.assertNotWarn(lambda: None)
-        with self.assertWarns(UserWarning):
+        with self.assertWarns(UserWarning, msg="nothing"):
             warnings.warn("here")
+        self.assertWarns(UserWarning, warnings.warn, "here")
         for wrong in (lambda: self.assertNotEqual(one, one + 1e-6), lambda: self.assertNotEqual(one, one + 0.3, 0.5),
                       lambda: self.assertAlmostEqual(1.0, 1.02, places=2), lambda: self.assertAlmostEqual(one, one + 1e-3),
                       lambda: self.assertTensorsSlowEqual(one, one + 1e-3), lambda: self.assertObjectIn(one, [torch.ones(3)]),

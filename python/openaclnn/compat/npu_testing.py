@@ -226,11 +226,12 @@ class TestCase(unittest.TestCase):
         """Fails unless the object itself, not an equal one, is in the iterable."""
         self._require(any(one is obj for one in iterable), f"object {obj!r} is not in the iterable", None)
 
-    def assertWarns(self, callable: Any, msg: Any = "", *args: Any, **kwargs: Any) -> Any:  # noqa: N802
-        """Fails unless callable() warns. A class of warnings as the first argument selects unittest's own method."""
+    def assertWarns(self, callable: Any, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override] # noqa: N802
+        """assertWarns(callable, msg="") fails unless callable() warns. With a class of warnings it is unittest's own method."""
         if isinstance(callable, (type, tuple)):
-            return super().assertWarns(callable, *([msg] if msg != "" else []), *args, **kwargs)
-        self._require(bool(_warnings_of(callable)), "the function did not warn", msg or None)
+            return super().assertWarns(callable, *args, **kwargs)
+        message = args[0] if args else kwargs.get("msg")
+        self._require(bool(_warnings_of(callable)), "the function did not warn", message or None)
 
     def assertNotWarn(self, callable: Callable[[], Any], msg: str = "") -> None:  # noqa: N802
         """Fails if callable() warns."""
