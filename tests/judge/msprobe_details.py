@@ -6,7 +6,9 @@ import subprocess
 import sys
 
 import torch
-from msprobe.pytorch.api_accuracy_checker.compare.compare import Comparator
+from msprobe.pytorch.api_accuracy_checker.compare import algorithm
+from msprobe.pytorch.api_accuracy_checker.compare.compare import Comparator, CompareColumn
+from msprobe.pytorch.api_accuracy_checker.compare.compare_input import CompareInput
 
 import msprobe_dumps
 
@@ -18,6 +20,23 @@ def golden_of(pair):
 
 def comparator(folder):
     return Comparator(f"{folder}/result.csv", f"{folder}/details.csv", False, config=None)
+
+
+RULES = {"ulp": Comparator._ulp_compare, "absolute": Comparator._absolute_standard_compare, "accumulative": Comparator._accumulative_error_compare,
+         "thousandth": Comparator._thousandth_standard_compare}
+
+
+def metrics(pair):
+    """Returns {rule: the metrics of msprobe's detail rules, by the names of its columns}."""
+    device = msprobe_dumps.tensor_of(pair.device)
+    golden, values = golden_of(pair).numpy(), (device.float() if pair.device.dtype == "BF16" else device).numpy()
+    denominators = algorithm.get_abs_bench_with_eps(golden, device.dtype)[1]
+    errors = algorithm.get_rel_err_origin(algorithm.get_abs_err(golden, values), denominators)
+    columns = {}
+    for rule, measure in RULES.items():
+        columns[rule] = CompareColumn()
+        measure(CompareInput(golden, values, columns[rule], device.dtype, errors))
+    return columns
 
 
 def write_details(path, pairs, devices, folder):
