@@ -26,8 +26,8 @@ SampledSums::Value changed_terms(const Change& change) {
 }
 
 void explain_missing_terms(const SampledSums& sums, Explanations& found) {
-  // Among blocks that are larger than most sums, nothing would be added.
-  for (size_t block = 2; block <= std::min<size_t>(sums.median_terms(), 4096); block *= 2) {
+  // With blocks that are larger than nearly all sums, nothing would be added.
+  for (size_t block = 2; block <= std::min<size_t>(sums.upper_quartile_of_terms(), 4096); block *= 2) {
     found.add("remainder-not-added",
               text("Only multiples of ", block,
                    " terms are added. Add the terms after the last full block as well."),

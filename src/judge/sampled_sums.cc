@@ -61,12 +61,12 @@ const ElementSources& SampledSums::of(const Sample& sample) const {
       ->second;
 }
 
-size_t SampledSums::median_terms() const {
+size_t SampledSums::upper_quartile_of_terms() const {
   std::vector<size_t> counts;
   for (const auto& [element, sum] : sums_) counts.push_back(sum.terms.size());
-  const auto middle = counts.begin() + static_cast<ptrdiff_t>(counts.size() / 2);
-  std::ranges::nth_element(counts, middle);
-  return *middle;
+  const auto quartile = counts.begin() + static_cast<ptrdiff_t>(counts.size() * 3 / 4);
+  std::ranges::nth_element(counts, quartile);
+  return *quartile;
 }
 
 Fit SampledSums::fit(const Value& value) const {

@@ -22,7 +22,7 @@ class SampledSums {
   const Samples& samples() const { return samples_; }
   bool has_sums() const { return !sums_.empty(); }
   const openaclnn_verify::ElementSources& of(const Sample& sample) const;
-  size_t median_terms() const;
+  size_t upper_quartile_of_terms() const;  // of the numbers of terms
 
   // How well value(sum) fits. It returns the number that a faulty kernel stores, and its possible error beyond half an ulp.
   using Value =

@@ -234,11 +234,11 @@ TEST(NoCause, OfCorrectResults) {
 // Errors of one bit at one to three elements.
 TEST(NoCause, OfRandomErrors) {
   int64_t wrong = 0;
-  for (uint64_t seed = 0; seed < 60; ++seed) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
     Calls calls({kSettings[seed % 3].dtype, seed});
     Call call = random_call(calls);
     const Tensors right = run_here(call).results;
-    for (int trial = 0; trial < 6; ++trial) {
+    for (int trial = 0; trial < 4; ++trial) {
       call.results = right;
       const int64_t errors = calls.random().between(1, 3);
       for (auto& [name, arrays] : call.results) {
@@ -259,7 +259,7 @@ TEST(NoCause, OfRandomErrors) {
       }
     }
   }
-  EXPECT_GT(wrong, 500);
+  EXPECT_GT(wrong, 200);
 }
 
 // Other orders of additions in FLOAT, whose errors the bound allows.
