@@ -1,5 +1,5 @@
 # Attention in blocks of queries and keys: running maxima and sums forward, recomputed weights backward.
-"""Memory is linear in the number of tokens: a block has at most BLOCK scores, and no two blocks exist at the same time.
+"""Memory is linear in the number of tokens: each thread has memory for at most two blocks of scores.
 
 Scores, weights and sums are float32, or float64 for float64 tensors. Tensors are [batch, heads, tokens, numbers of a head]. The
 query heads of a group share a head of keys: their rows are rows of one matrix.
