@@ -169,13 +169,14 @@ with torch.cuda.device(0), torch.cuda.stream(torch.cuda.Stream()) as _:
 for where in ("cuda", "cuda:1", torch.device("cuda"), torch.device("cuda", 0), 0, "npu"):
     tensor = torch.ones(2, device=where)
     assert tensor.is_cuda and tensor.to(where).is_npu and tensor.new_ones(1, device=where).device.type == "cpu"
-model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.LSTM(2, 2)).cuda()
+assert torch.nn.LSTM(2, 2).cuda()(torch.ones(3, 2).cuda())[0].is_cuda
+model = torch.nn.Sequential(torch.nn.Linear(2, 2)).cuda()
 optimizer = torch.optim.Adam(model.parameters())
 scaler = GradScaler()
 start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
 start.record()
 with autocast(), torch.autocast("cuda", torch.bfloat16):
-    loss = model(torch.ones(3, 2).pin_memory().cuda())[0].sum()
+    loss = model(torch.ones(3, 2).pin_memory().cuda()).sum()
 scaler.scale(loss).backward()
 scaler.step(optimizer)
 scaler.update()
