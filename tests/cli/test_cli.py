@@ -59,7 +59,7 @@ class PythonTest(CliTest):
 
     def test_signatures_are_those_of_the_descriptions(self):
         operators = re.findall(r"^  (\w+), (?:open)?aclnn", self.run_cli("run", "--help").stdout, re.M)
-        python_names = dict(re.findall(r'\{"(\w+)", "([^"]+)"', (ROOT / "python/src/names.cc").read_text()))
+        python_names = dict(re.findall(r'\{"(\w+)", "([^"]+)"', (ROOT / "python/src/argument_names.h").read_text()))
         stub = ast.parse((ROOT / "python/openaclnn/__init__.pyi").read_text())
         functions = {node.name.strip("_"): node.args for node in stub.body if isinstance(node, ast.FunctionDef)}
         for operator in operators:

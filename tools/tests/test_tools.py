@@ -134,7 +134,7 @@ class CheckLayers(TreeTest):
         self.write("src/ops/embedding/plan.h", "")
         self.assertEqual(run("check_layers", self.root), (0, ""))
         for file, included in (("src/verify/runner.h", "runtime/fork.h"), ("src/ops/embedding/verify/oracle.h", "ops/embedding/plan.h")):
-            self.expect(file, f'#include "{included}"\n', "what judges sees verify, base and the public headers only")
+            self.expect(file, f'#include "{included}"\n', "verify sees base, verify and the public headers only")
             self.write(file, "")
 
     def test_kernel_may_include_its_plan_and_device(self):
