@@ -124,29 +124,28 @@ Tensors results_of(const std::string& label, const std::vector<DumpedCall>& call
   return found == calls.end() ? Tensors() : found->call.results;
 }
 
+CallReport judge_dumped(DumpedCall one, const std::vector<DumpedCall>& third, const Judging& judging) {
+  if (!one.skipped.empty()) {
+    const std::string name = one.call.description == nullptr ? "" : one.call.description->name();
+    return {one.call.label, name, {}, one.skipped};
+  }
+  one.call.third = results_of(one.call.label, third);
+  openaclnn_judge::JudgeOptions options = judging.options;
+  options.settings.api = fs::path(one.call.label).filename().string();  // without step and rank
+  return openaclnn_judge::judge_call(one.call, options);
+}
+
 int judge_folder(const Judging& judging) {
   const std::string& folder = judging.sources[0];
-  std::vector<DumpedCall> calls = openaclnn_judge::read_dump(folder);
-  if (calls.empty())
-    throw BadInput(fmt::format("{} has no calls of operators that openaclnn has", shown(folder)));
   std::vector<DumpedCall> third;
   if (!judging.third.empty()) third = openaclnn_judge::read_dump(judging.third);
   std::vector<CallReport> reports;
-  Progress progress(static_cast<int64_t>(calls.size()));
-  for (DumpedCall& one : calls) {
-    progress.step(one.call.label);
-    reports.push_back(judged(one.call.label, [&]() -> CallReport {
-      if (!one.skipped.empty()) {
-        const std::string name = one.call.description == nullptr ? "" : one.call.description->name();
-        return {one.call.label, name, {}, one.skipped};
-      }
-      one.call.third = results_of(one.call.label, third);
-      openaclnn_judge::JudgeOptions options = judging.options;
-      options.settings.api = fs::path(one.call.label).filename().string();  // without step and rank
-      return openaclnn_judge::judge_call(one.call, options);
-    }));
-    one.call = {};  // frees its tensors
-  }
+  openaclnn_judge::for_each_dumped_call(folder, [&](DumpedCall one) {
+    const std::string label = one.call.label;
+    reports.push_back(judged(label, [&] { return judge_dumped(std::move(one), third, judging); }));
+  });
+  if (reports.empty())
+    throw BadInput(fmt::format("{} has no calls of operators that openaclnn has", shown(folder)));
   return finish(reports, judging);
 }
 

@@ -30,6 +30,7 @@ void wrap(std::string& out, const std::string& lead, const std::string& text) {
     line += word;
     is_empty = false;
   }
+  line.erase(line.find_last_not_of(' ') + 1);
   out += line + "\n";
 }
 
@@ -42,8 +43,12 @@ std::string right_aligned(const std::string& text, size_t width) {
   return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
 }
 
-void add_verdict(std::string& out, const Verdict& verdict) {
+// A report of many calls shows the numbers of verdicts only where they matter.
+enum class Metrics { all, of_problems };
+
+void add_verdict(std::string& out, const Verdict& verdict, Metrics metrics) {
   wrap(out, "    " + padded(verdict.rule, 18) + padded(result_name(verdict.result), 9), verdict.reason);
+  if (metrics == Metrics::of_problems && verdict.result <= Result::pass) return;
   for (const Metric& metric : verdict.metrics) {
     std::string line =
         "      " + padded(metric.name, 48) + " " + right_aligned(number_text(metric.value), 14);
@@ -108,13 +113,13 @@ void add_causes(std::string& out, const OutputReport& output) {
   }
 }
 
-void add_output(std::string& out, const OutputReport& output) {
+void add_output(std::string& out, const OutputReport& output, Metrics metrics) {
   std::string line = "  " + output.name + "  " + openaclnn_verify::dtype_name(output.dtype) + " " +
                      openaclnn::shape_text(output.dims) + "  " +
                      counted(output.elements, "element", "elements") + ", " + count_text(output.wrong) +
                      " wrong";
   out += padded(line, kColumns - 10) + " " + result_name(output.result()) + "\n";
-  for (const Verdict& verdict : output.verdicts) add_verdict(out, verdict);
+  for (const Verdict& verdict : output.verdicts) add_verdict(out, verdict, metrics);
   add_causes(out, output);
   if (output.wrong > 0 || output.result() > Result::pass) {
     add_worst(out, output);
@@ -146,7 +151,8 @@ std::string report_text(const std::vector<CallReport>& reports) {
       line += "  (" + report.operator_name + ")";
     out += padded(line, kColumns - 10) + " " + result_name(report.result()) + "\n";
     if (!report.skipped.empty()) wrap(out, "  not judged: ", report.skipped);
-    for (const OutputReport& output : report.outputs) add_output(out, output);
+    for (const OutputReport& output : report.outputs)
+      add_output(out, output, reports.size() == 1 ? Metrics::all : Metrics::of_problems);
     out += "\n";
   }
   std::string summary = counted(static_cast<int64_t>(reports.size()), "call", "calls") + ":";
