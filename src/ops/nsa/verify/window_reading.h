@@ -66,6 +66,8 @@ inline std::vector<FaultyReading> faulty_readings(const WindowReading& right) {
                        const std::function<void(WindowReading&)>& change) {
     FaultyReading made = {name, text, right};
     change(made.reading);
+    // The tensors have one row for each right window.
+    if (made.reading.starts.size() > right.starts.size()) made.reading.starts.resize(right.starts.size());
     all.push_back(std::move(made));
   };
   const auto move_starts = [](int64_t tokens) {

@@ -30,7 +30,9 @@ inline ElementSources input_grad_sources(const GoldenCall& call, const WindowRea
   };
   const auto weight = [&](int64_t k) {
     if (r.has_equal_weights) return 1.0;
-    return call.tensors[kCgWeight].get(r.weight_at(token - begin[k], head));
+    const int64_t i = token - begin[k];
+    if (i < 0 || i >= r.block()) return 0.0;  // starts that follow from wrong lengths may not ascend
+    return call.tensors[kCgWeight].get(r.weight_at(i, head));
   };
   if (windows == 0) {
     found.lines.push_back(openaclnn::text("token ", token, " is in no window"));
