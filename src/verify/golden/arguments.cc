@@ -124,7 +124,8 @@ namespace {
 // Resizes an empty vector to zeros. Large pages cost a fraction of the system's time for many small ones.
 void resize_with_large_pages(std::vector<double>& numbers, size_t count) {
   constexpr uintptr_t kPage = uintptr_t{2} << 20;
-  constexpr size_t kMost = size_t{1} << 40;  // AddressSanitizer ends the process for requests beyond all memory
+  constexpr size_t kMost =
+      size_t{1} << 40;  // AddressSanitizer ends the process for requests beyond all memory
   if (count > kMost) throw std::length_error("too many elements");
   numbers.reserve(count);
   const auto begin = (reinterpret_cast<uintptr_t>(numbers.data()) + kPage - 1) / kPage * kPage;
