@@ -31,7 +31,7 @@ def cores():
 
 
 def instruction_sets():
-    """Returns the instruction sets that the library can use here, best first. The conditions are those of src/cpu/dispatch.cc."""
+    """Returns the instruction sets that the library can use here, best first. The conditions are those of src/base/instruction_sets.cc."""
     flags = set(cpu_field("flags").split())
     found = []
     if {"avx512f", "avx512vl", "avx512dq", "avx512bw", "avx512cd"} <= flags:

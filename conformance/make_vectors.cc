@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <span>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -82,7 +83,7 @@ class Writer {
            bytes.size());
   }
   void doubles(const char* kind, const std::string& name, const Shape& dims,
-               const std::vector<double>& values) {
+               std::span<const double> values) {
     tensor(kind, name, "DOUBLE", dims, values.data(), values.size() * sizeof(double));
   }
 

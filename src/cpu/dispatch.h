@@ -1,21 +1,16 @@
 // Run-time dispatch: selects among copies of a kernel that are compiled for different instruction sets.
 #pragma once
 
-#include <span>
+#include "base/instruction_sets.h"
 
 namespace openaclnn::cpu {
 
-enum class Isa { baseline, avx2, avx512 };
+using openaclnn::best_isa;
+using openaclnn::built_isas;
+using openaclnn::Isa;
+using openaclnn::isa_name;
 
-// The best instruction set that this CPU and operating system support.
-Isa best_isa();
-
-// The same, limited by OPENACLNN_ISA.
+// The best instruction set of this process, limited by OPENACLNN_ISA.
 Isa active_isa();
-
-const char* isa_name(Isa isa);
-
-// The instruction sets that kernels are compiled for, in ascending order.
-std::span<const Isa> built_isas();
 
 }  // namespace openaclnn::cpu

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "verify/array.h"
+#include "verify/zeroed.h"
 
 namespace openaclnn_judge {
 
@@ -20,11 +21,11 @@ const char* result_name(Result result);  // "skip", "pass", "warning", "error"
 
 // What is compared: one result of one call.
 struct Pair {
-  std::string name;            // "weightGradOut"
-  Array device;                // the judged result
-  Array golden;                // the reference; exact values have dtype DOUBLE
-  std::vector<double> bound;   // of openaclnn's golden, see verify/golden.h; empty: unknown
-  std::optional<Array> third;  // the same result of a third device, for ratio rules
+  std::string name;                       // "weightGradOut"
+  Array device;                           // the judged result
+  Array golden;                           // the reference; exact values have dtype DOUBLE
+  openaclnn_verify::ZeroedDoubles bound;  // of openaclnn's golden, see verify/golden.h; empty: unknown
+  std::optional<Array> third;             // the same result of a third device, for ratio rules
 };
 
 // The numbers that users may choose. A rule ignores those that it does not name in its description.

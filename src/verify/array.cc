@@ -73,17 +73,6 @@ double Array::get(int64_t element) const {
   return value;
 }
 
-Array owned_array(aclDataType dtype, Shape dims, std::vector<std::byte> bytes) {
-  const auto owner = std::make_shared<std::vector<std::byte>>(std::move(bytes));
-  return {dtype, std::move(dims), std::shared_ptr<const std::byte>(owner, owner->data())};
-}
-
-Array array_of_doubles(Shape dims, std::vector<double> values) {
-  const auto owner = std::make_shared<std::vector<double>>(std::move(values));
-  const auto* const bytes = reinterpret_cast<const std::byte*>(owner->data());
-  return {ACL_DOUBLE, std::move(dims), std::shared_ptr<const std::byte>(owner, bytes)};
-}
-
 Array borrowed_array(aclDataType dtype, Shape dims, const void* data) {
   const auto* const bytes = static_cast<const std::byte*>(data);
   return {dtype, std::move(dims), std::shared_ptr<const std::byte>(std::shared_ptr<void>(), bytes)};

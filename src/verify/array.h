@@ -28,9 +28,17 @@ struct Array {
   double get(int64_t element) const;
 };
 
-// The array owns the bytes.
-Array owned_array(aclDataType dtype, Shape dims, std::vector<std::byte> bytes);
-Array array_of_doubles(Shape dims, std::vector<double> values);
+// The array owns the elements, a vector of bytes or numbers.
+template <class Elements>
+Array owned_array(aclDataType dtype, Shape dims, Elements elements) {
+  const auto owner = std::make_shared<Elements>(std::move(elements));
+  const auto* const bytes = reinterpret_cast<const std::byte*>(owner->data());
+  return {dtype, std::move(dims), std::shared_ptr<const std::byte>(owner, bytes)};
+}
+template <class Doubles>
+Array array_of_doubles(Shape dims, Doubles values) {
+  return owned_array(ACL_DOUBLE, std::move(dims), std::move(values));
+}
 // The caller keeps `data` alive.
 Array borrowed_array(aclDataType dtype, Shape dims, const void* data);
 

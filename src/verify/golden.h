@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "verify/array.h"
 #include "verify/case.h"
+#include "verify/zeroed.h"
 
 namespace openaclnn_verify {
 
@@ -29,17 +31,25 @@ struct GoldenOutput {
   Shape dims;
   // The mathematical result to about 2^-52 of its size, in row-major order. NaN and infinities are those that
   // the formula gives.
-  std::vector<double> exact;
+  ZeroedDoubles exact;
   // c * 2^-24 * (sum of the magnitudes of the terms). NaN: no guarantee covers the element, for example because
   // its exact value is beyond the range of the dtype.
-  std::vector<double> bound;
+  ZeroedDoubles bound;
   // The prescribed bytes of operators that only copy. Real dtypes also have `exact`, and a bound of 0.
-  std::vector<std::byte> copied;
+  ZeroedBytes copied;
 };
 
 struct Golden {
   std::vector<GoldenOutput> outputs;
 };
+
+// Moves the outputs, which a list of initializers would copy.
+template <class... Outputs>
+Golden golden_with(Outputs... outputs) {
+  Golden golden;
+  (golden.outputs.push_back(std::move(outputs)), ...);
+  return golden;
+}
 
 #define OPENACLNN_OPERATOR(folder, name) Golden golden_of_##folder(const GoldenCall& call);
 #include "ops/ops.def"

@@ -161,7 +161,7 @@ TEST_P(ResultCauses, SpecialValues) {
     return i % 2 == 0 ? std::fabs(value) * spacing.largest() / 64 : value;
   });
   // Bounds accept the largest finite number there, so the pair has none.
-  const std::vector<double> large_sums = golden_of(large, 1).outputs.at(0).exact;
+  const openaclnn_verify::ZeroedDoubles large_sums = golden_of(large, 1).outputs.at(0).exact;
   std::vector<double> saturated;
   for (const double value : large_sums)
     saturated.push_back(std::clamp(value, -spacing.largest(), spacing.largest()));

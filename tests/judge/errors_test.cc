@@ -21,7 +21,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Pair pair_of(aclDataType dtype, const Shape& dims, const std::vector<double>& device,
              const std::vector<double>& exact, const std::vector<double>& bound = {}) {
-  return {"out", array_of(dtype, dims, device), array_of_doubles(dims, exact), bound, {}};
+  return {
+      "out", array_of(dtype, dims, device), array_of_doubles(dims, exact), {bound.begin(), bound.end()}, {}};
 }
 
 OutputReport measured(const Pair& pair, int worst = 5, int threads = 1) {

@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <map>
+#include <new>
+#include <utility>
 
 #include "golden_of_case.h"
 #include "judge/call.h"
@@ -18,7 +21,7 @@
 namespace openaclnn_verify {
 namespace {
 
-bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+bool same_bits(const ZeroedDoubles& a, const ZeroedDoubles& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof a[0]) == 0);
 }
 bool same_bits(const Golden& a, const Golden& b) {
@@ -134,7 +137,7 @@ openaclnn_judge::Call bias_call(const std::vector<int64_t>& ends) {
 
 TEST(GoldenOfCall, KeepsInfinityAndNaN) {
   const Golden golden = openaclnn_judge::golden_of(bias_call({2, 3}), 1);
-  const std::vector<double>&exact = golden.outputs.at(0).exact, &bound = golden.outputs[0].bound;
+  const ZeroedDoubles &exact = golden.outputs.at(0).exact, &bound = golden.outputs[0].bound;
   EXPECT_EQ(exact[0], 3);
   EXPECT_EQ(exact[1], std::numeric_limits<double>::infinity());
   EXPECT_TRUE(std::isnan(exact[2]));
@@ -160,6 +163,19 @@ TEST(GoldenOfCall, KeepsInfinityOfMoments) {
   EXPECT_EQ(golden.outputs[3].exact[1], -infinity);
 }
 
+TEST(ZeroedVectors, AreZerosAndMoveTheirMemory) {
+  for (const size_t count : {size_t{0}, size_t{1}, size_t{1000}, size_t{1} << 20}) {
+    ZeroedDoubles numbers(count);
+    EXPECT_EQ(std::ranges::count(numbers, 0.0), static_cast<int64_t>(count));
+    const double* const memory = numbers.data();
+    const ZeroedDoubles moved = std::move(numbers);
+    EXPECT_EQ(moved.data(), memory);
+    EXPECT_EQ(ZeroedDoubles(moved), moved);
+  }
+  ZeroedDoubles numbers;
+  EXPECT_THROW(numbers.resize(size_t{1} << 59), std::bad_alloc);
+}
+
 TEST(GoldenOfCall, RejectsHostileArguments) {
   for (const std::vector<int64_t>& ends : {std::vector<int64_t>{2, 1}, {-1}, {4}, {INT64_MAX}, {INT64_MIN}})
     EXPECT_THROW(openaclnn_judge::golden_of(bias_call(ends), 1), std::invalid_argument) << ends[0];
@@ -181,7 +197,7 @@ TEST(GoldenOfCall, RejectsHostileArguments) {
     EXPECT_THROW(openaclnn_judge::golden_of(table, 1), std::invalid_argument) << rows;
   }
   table.values.integers["numWeights"] = {2};
-  EXPECT_EQ(openaclnn_judge::golden_of(table, 1).outputs.at(0).exact, (std::vector<double>{0, 0}));
+  EXPECT_EQ(openaclnn_judge::golden_of(table, 1).outputs.at(0).exact, (ZeroedDoubles{0, 0}));
 
   openaclnn_judge::Call windows;
   windows.description = find_description("aclnnNsaCompress");

@@ -201,7 +201,7 @@ Tensors results_with(const Call& call, const std::string& parameter,
                      const std::function<double(int64_t, double)>& value) {
   Tensors results;
   for (const openaclnn_verify::GoldenOutput& output : golden_of(call, 1).outputs) {
-    std::vector<double> values = output.exact;
+    std::vector<double> values(output.exact.begin(), output.exact.end());
     for (size_t i = 0; i < values.size() && output.parameter == parameter; ++i)
       values[i] = value(static_cast<int64_t>(i), values[i]);
     results[output.parameter].push_back(array_of(output.dtype, output.dims, values));

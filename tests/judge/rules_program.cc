@@ -27,9 +27,9 @@ Array read_array(const json& head) {
   return openaclnn_verify::owned_array(shape.dtype, shape.dims, read_bytes(shape.bytes()));
 }
 
-std::vector<double> read_doubles(int64_t count) {
+openaclnn_verify::ZeroedDoubles read_doubles(int64_t count) {
   const std::vector<std::byte> bytes = read_bytes(count * int64_t{sizeof(double)});
-  std::vector<double> doubles(static_cast<size_t>(count));
+  openaclnn_verify::ZeroedDoubles doubles(static_cast<size_t>(count));
   std::copy(bytes.begin(), bytes.end(), reinterpret_cast<std::byte*>(doubles.data()));
   return doubles;
 }

@@ -363,8 +363,8 @@ class CheckObjects(TreeTest):
 
     KERNEL = "namespace openaclnn { struct TaskIo; namespace isa_avx2 { int run_sum(const void*, const TaskIo&) { return 0; } } }\n"
 
-    def expect(self, isa, text, *sentences):
-        self.compile(f"openaclnn_kernels_{isa}", text)
+    def expect(self, isa, text, *sentences, kind="kernels"):
+        self.compile(f"openaclnn_{kind}_{isa}", text)
         code, output = run("check_objects", self.root)
         self.assertEqual(code, 1 if sentences else 0, output)
         for sentence in sentences:
@@ -381,6 +381,10 @@ class CheckObjects(TreeTest):
     def test_namespace_of_another_set_leaks(self):
         self.expect("avx512", self.KERNEL.replace("return 0", "return f()").replace("int run", "inline int f() { return 1; } int run"),
                     "weak symbol outside isa_avx512", "run_sum(void const*, openaclnn::TaskIo const&), which isn't a kernel run_<room>() of isa_avx512")
+
+    def test_goldens_have_kernels_of_their_own(self):
+        self.expect("avx2", "namespace openaclnn_verify::isa_avx2 { bool compute_sum_tile(int) { return true; } }\n", kind="goldens")
+        self.expect("avx2", self.KERNEL, "which isn't a kernel compute_<name>_tile() of isa_avx2", kind="goldens")
 
     def test_two_kernels_or_none(self):
         self.expect("avx2", self.KERNEL + self.KERNEL.replace("run_sum", "run_mean"), "exports 2 symbols; one kernel is expected")

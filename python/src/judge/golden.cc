@@ -21,14 +21,13 @@ using openaclnn_verify::GoldenOutput;
 namespace {
 
 // Moves the elements into an array of one dimension that owns them.
-template <class T>
-nb::object array_of(std::vector<T> elements) {
-  auto owned = std::make_unique<std::vector<T>>(std::move(elements));
-  T* const data = owned->data();
+template <class Elements>
+nb::object array_of(Elements elements) {
+  auto owned = std::make_unique<Elements>(std::move(elements));
+  auto* const data = owned->data();
   const size_t size = owned->size();
-  const nb::capsule owner(owned.release(),
-                          [](void* kept) noexcept { delete static_cast<std::vector<T>*>(kept); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, owner));
+  const nb::capsule owner(owned.release(), [](void* kept) noexcept { delete static_cast<Elements*>(kept); });
+  return nb::cast(nb::ndarray<nb::numpy, typename Elements::value_type, nb::ndim<1>>(data, {size}, owner));
 }
 
 nb::object bytes_of(const std::byte* data, int64_t size) {

@@ -1,8 +1,6 @@
 // Finds and checks the tensors and attributes of calls.
 #include "verify/golden/arguments.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -119,30 +117,12 @@ int64_t integer_at(const Array& tensor, int64_t position) {
   return value;
 }
 
-namespace {
-
-// Resizes an empty vector to zeros. Large pages cost a fraction of the system's time for many small ones.
-void resize_with_large_pages(std::vector<double>& numbers, size_t count) {
-  constexpr uintptr_t kPage = uintptr_t{2} << 20;
-  constexpr size_t kMost =
-      size_t{1} << 40;  // AddressSanitizer ends the process for requests beyond all memory
-  if (count > kMost) throw std::length_error("too many elements");
-  numbers.reserve(count);
-  const auto begin = (reinterpret_cast<uintptr_t>(numbers.data()) + kPage - 1) / kPage * kPage;
-  const uintptr_t end = reinterpret_cast<uintptr_t>(numbers.data() + count) / kPage * kPage;
-  // Only advice: without it, the result is the same.
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-  numbers.resize(count);
-}
-
-}  // namespace
-
 GoldenOutput new_output(const std::string& parameter, const Array& like, size_t list_index) {
   GoldenOutput output = {parameter, list_index, like.dtype, like.dims, {}, {}, {}};
   const auto elements = static_cast<size_t>(like.numel());
   try {
-    resize_with_large_pages(output.exact, elements);
-    resize_with_large_pages(output.bound, elements);
+    output.exact.resize(elements);
+    output.bound.resize(elements);
   } catch (const std::exception&) {
     reject(parameter + " has shape " + dims_text(like.dims) + ", for which the memory doesn't suffice");
   }

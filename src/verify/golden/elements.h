@@ -1,40 +1,59 @@
 // Goldens of operators that compute every element by itself, as optimizers do: tiles of elements, and the ranges in which error
-// bounds hold.
+// bounds hold. Kernels of several instruction sets include this, so everything that they use is inlined.
 #pragma once
 
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <span>
 
 #include "verify/golden/double_double.h"
-#include "verify/golden/workers.h"
 
 namespace openaclnn_verify {
 
-// Elements that are computed at a time. The arrays of a tile fit in the first two caches.
+// Elements that are computed at a time: a multiple of all numbers of lanes. The arrays of a tile fit in the first two caches.
 inline constexpr int64_t kTileElements = 256;
-using ElementTile = std::array<double, kTileElements>;
+struct ElementTile {
+  double of[kTileElements];
+};
+
+// The memory for the results of a tile: elements of an output, or a spare tile where fewer elements are left.
+struct TileResult {
+  double* exact;
+  double* bound;
+};
 
 inline constexpr double kNotCovered = std::numeric_limits<double>::quiet_NaN();
 
 // The magnitudes of the nonzero products, quotients and roots of one element.
+template <class Real>
 class Magnitudes {
  public:
   template <class Number>
-  Number keep(Number y) {
-    const double magnitude = std::fabs(rounded(y)), nonzero = magnitude == 0 ? 1 : magnitude;
-    largest_ = magnitude > largest_ ? magnitude : largest_;
-    smallest_ = nonzero < smallest_ ? nonzero : smallest_;
+  [[gnu::always_inline]] Number keep(Number y) {
+    using std::fabs;
+    const Real magnitude = fabs(rounded(y));
+    const Real nonzero = select(magnitude == Real(0.0), Real(1.0), magnitude);
+    largest_ = larger(magnitude, largest_);
+    smallest_ = smaller(nonzero, smallest_);
     return y;
   }
-  // Returns whether the error bounds hold: no intermediate result underflows or overflows in float. NaN is not seen here.
-  bool in_range() const { return (smallest_ >= 0x1p-126) & (largest_ <= 0x1p127); }
+  // Returns whether the error bounds hold: no intermediate result underflows or overflows in float. NaN may be seen or not.
+  [[gnu::always_inline]] MaskOf<Real> in_range() const {
+    return (smallest_ >= Real(0x1p-126)) & (largest_ <= Real(0x1p127));
+  }
 
  private:
-  double largest_ = 1, smallest_ = 1;
+  Real largest_ = 1.0, smallest_ = 1.0;
 };
+
+// Returns c * 2^-24 * S where the error bounds apply, see error_bound() in golden/arguments.h.
+template <class Real>
+[[gnu::always_inline]] inline Real covered_bound(MaskOf<Real> is_covered, Real exact, Real c, Real magnitude,
+                                                 double largest) {
+  using std::fabs;
+  const MaskOf<Real> applies = is_covered & (fabs(exact) <= Real(largest)) & (magnitude <= Real(0x1p127));
+  return select(applies, c * Real(0x1p-24) * magnitude, Real(kNotCovered));
+}
 
 // Returns 1 - beta without an error.
 inline DoubleDouble one_minus(double beta) { return two_sum(1, -beta); }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/apply_adam_w/verify/golden_formula.h"
+#include "ops/apply_adam_w/verify/golden_update.h"
 #include "verify/dtypes.h"
 
 namespace openaclnn_verify {
@@ -70,7 +70,7 @@ inline Golden apply_adam_w_golden(const GoldenCall& call) {
   for (size_t part = 0; part < kAdamMaximum; ++part)
     golden.outputs.push_back(new_output(names[part], *tensors[part]));
   if (s.writes_maximum()) golden.outputs.push_back(new_output(maximum, *tensors[kAdamMaximum]));
-  compute_adam_w(AdamWFormula(s, numbers), tensors, call.threads, golden.outputs);
+  AdamWUpdate(s, numbers).compute(tensors, call.threads, golden.outputs);
   // Without amsgrad, the second version leaves a maximum as it is.
   if (!is_first && !s.amsgrad && given.has(maximum))
     golden.outputs.push_back(unchanged_output(maximum, given.read(maximum, kFloatDtypes)));

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "ops/apply_fused_ema_adam/verify/golden_formula.h"
+#include "ops/apply_fused_ema_adam/verify/golden_update.h"
 #include "verify/dtypes.h"
 #include "verify/golden/arguments.h"
 
@@ -22,7 +22,7 @@ inline Golden apply_fused_ema_adam_golden(const GoldenCall& call) {
   }
   Golden golden;
   for (size_t k = kVar; k < kStep; ++k) golden.outputs.push_back(new_output(kEmaNames[k], *tensors[k]));
-  compute_ema(EmaFormula(a, integer_at(step, 0)), {}, tensors, call.threads, golden.outputs.data());
+  EmaUpdate(a, integer_at(step, 0)).compute(tensors, call.threads, golden.outputs);
   return golden;
 }
 

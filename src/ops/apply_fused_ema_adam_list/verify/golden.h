@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "ops/apply_fused_ema_adam/verify/golden_formula.h"
+#include "ops/apply_fused_ema_adam/verify/golden_update.h"
 #include "ops/apply_fused_ema_adam_list/verify/oracle.h"
 #include "verify/dtypes.h"
 
@@ -42,7 +42,7 @@ inline Golden apply_fused_ema_adam_list_golden(const GoldenCall& call) {
   if (given.has("gradScaleOptional")) scale = {true, float_given(given, "gradScaleOptional")};
   const bool changes = !given.has("foundInfOptional") || float_given(given, "foundInfOptional") == 0;
   const bool has_copies = given.has("varCopiesOptional");
-  const EmaFormula formula(a, integer_at(step, 0));
+  const EmaUpdate update(a, integer_at(step, 0), scale);
 
   Golden golden;
   const auto lists = has_copies ? kMostLists : kCopy;
@@ -57,7 +57,7 @@ inline Golden apply_fused_ema_adam_list_golden(const GoldenCall& call) {
     for (size_t k = kVar; k < kCopy; ++k)
       made[k - kVar] = changes ? new_output(kListNames[k], *tensors[k], n)
                                : unchanged_output(kListNames[k], *tensors[k], n);
-    if (changes) compute_ema(formula, scale, tensors, call.threads, made.data());
+    if (changes) update.compute(tensors, call.threads, made);
     if (has_copies) {
       const Array& copy = changes ? given.shape_of(kListNames[kCopy], n) : given.read(kListNames[kCopy], n);
       require_dims(kListNames[kCopy], copy, tensors[0]->dims);

@@ -28,7 +28,7 @@ inline Golden embedding_golden(const GoldenCall& call) {
   if (is_real) out = new_output("out", shape);
   const int64_t row_bytes = columns * element_bytes(weight.dtype);
   out.copied.resize(static_cast<size_t>(shape.bytes()));
-  if (out.copied.empty()) return {{std::move(out)}};
+  if (out.copied.empty()) return golden_with(std::move(out));
 
   // Rows of wrong indices stay zero.
   constexpr int64_t kElementsAtOnce = 65536;
@@ -44,7 +44,7 @@ inline Golden embedding_golden(const GoldenCall& call) {
                                                                static_cast<size_t>(columns)));
     }
   });
-  return {{std::move(out)}};
+  return golden_with(std::move(out));
 }
 
 }  // namespace openaclnn_verify

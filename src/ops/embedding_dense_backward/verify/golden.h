@@ -85,7 +85,7 @@ inline Golden embedding_dense_backward_golden(const GoldenCall& call) {
   }
 
   GoldenOutput out = new_output("out", shape);
-  if (out.exact.empty()) return {{std::move(out)}};
+  if (out.exact.empty()) return golden_with(std::move(out));
   const RowPositions found = positions_of_rows(indices, a);
   const double largest = largest_finite(out.dtype);
   const auto begin = [&](int64_t row) { return found.ends[static_cast<size_t>(row)]; };
@@ -108,7 +108,7 @@ inline Golden embedding_dense_backward_golden(const GoldenCall& call) {
     }
   };
   sum_rows(sums, call.threads);
-  return {{std::move(out)}};
+  return golden_with(std::move(out));
 }
 
 }  // namespace openaclnn_verify

@@ -67,7 +67,7 @@ inline Golden grouped_bias_add_grad_golden(const GoldenCall& call) {
     write_sums(tile, c, largest, out, group * columns + first_column);
   };
   sum_rows(sums, call.threads);
-  return {{std::move(out)}};
+  return golden_with(std::move(out));
 }
 
 }  // namespace openaclnn_verify

@@ -42,7 +42,7 @@ inline Golden nsa_compress_golden(const GoldenCall& call) {
     write_sums(tile, c, largest, output, window * sums.columns + first_column);
   };
   sum_rows(sums, call.threads);
-  return {{std::move(output)}};
+  return golden_with(std::move(output));
 }
 
 }  // namespace openaclnn_verify

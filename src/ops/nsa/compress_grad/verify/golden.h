@@ -65,7 +65,7 @@ inline Golden nsa_compress_grad_golden(const GoldenCall& call) {
   require_dims("outputGrad", tensors.output_grad, {windows, dims[1], dims[2]});
   tensors.starts =
       window_starts_of(call.arguments, "actSeqLenOptionalOptional", shape, dims[0], "outputGrad", windows);
-  return {{input_grad_golden(call, tensors), weight_grad_golden(call, tensors)}};
+  return golden_with(input_grad_golden(call, tensors), weight_grad_golden(call, tensors));
 }
 
 }  // namespace openaclnn_verify

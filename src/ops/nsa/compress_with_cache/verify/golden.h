@@ -123,7 +123,7 @@ inline Golden nsa_compress_with_cache_golden(const GoldenCall& call) {
         std::span(output.exact).subspan(static_cast<size_t>(first), static_cast<size_t>(tile.columns)));
   };
   sum_rows(sums, call.threads);
-  return {{std::move(output)}};
+  return golden_with(std::move(output));
 }
 
 }  // namespace openaclnn_verify
