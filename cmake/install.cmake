@@ -11,6 +11,10 @@ install(TARGETS openaclnn EXPORT openaclnn
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT dev)
 target_include_directories(openaclnn PUBLIC # operator headers are also included by their bare names
   $<INSTALL_INTERFACE:${headers}> $<INSTALL_INTERFACE:${headers}/aclnn> $<INSTALL_INTERFACE:${headers}/aclnnop>)
+if(NOT PROJECT_IS_TOP_LEVEL) # a project that contains the sources may use the same names
+  target_include_directories(openaclnn INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include/aclnn> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include/aclnnop>)
+endif()
 install(DIRECTORY include/ DESTINATION ${headers} COMPONENT dev)
 
 install(EXPORT openaclnn NAMESPACE openaclnn:: FILE openaclnn-library.cmake DESTINATION ${package} COMPONENT dev)

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Configures a project that contains openaclnn, by FetchContent and by add_subdirectory, and compiles a CANN-style program with its headers.
+# usage: subproject_test.sh SOURCES [--build]      --build also builds the library and runs the program, which takes minutes
+set -euo pipefail
+[ $# -eq 1 ] || { [ $# -eq 2 ] && [ "$2" = --build ]; } || { echo "usage: $0 SOURCES [--build]" >&2; exit 2; }
+sources=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; echo "failed: $*" >&2; exit 1; }; }
+
+for how in fetch_content add_subdirectory; do
+  quietly cmake -S "$sources/subproject" -B "$work/$how" -G Ninja -DHOW=$how -DOPENACLNN_SOURCES="$1" -DOPENACLNN_CUDA=OFF
+  object=$(ninja -C "$work/$how" -t targets all | sed -n 's/^\(CMakeFiles\/by_subproject\.dir\/.*\.o\):.*/\1/p')
+  quietly ninja -C "$work/$how" "$object"
+done
+if [ "${2:-}" = --build ]; then
+  quietly ninja -C "$work/fetch_content" by_subproject
+  "$work/fetch_content/by_subproject"
+fi
+echo "a project contains openaclnn by FetchContent and by add_subdirectory"
