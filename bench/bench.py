@@ -11,6 +11,7 @@ import figures
 import goal_check
 import goals
 import growth
+import history
 import latency
 import library
 import machine
@@ -59,7 +60,7 @@ def parse(arguments):
     parser.add_argument("--against", metavar="OLD.json", help="compare with an older run; fails when one ratio got worse")
     parser.add_argument("--goals", action="store_true", help="measure what the goals need, and judge them")
     parser.add_argument("--publish", metavar="NAME", nargs="?", const="speed",
-                        help="measure and judge the goals, keep the run as --save does (NAME: speed), and renew the pages' figures from it")
+                        help="measure and judge the goals, keep the run as --save does (NAME: speed), and renew the pages' figures and bench/history")
     parser.add_argument("--growth", action="store_true",
                         help="measure time against elements, indices, groups and threads, and draw docs/images/growth_*.svg")
     parser.add_argument("--latency", action="store_true",
@@ -196,7 +197,7 @@ def run_goals(options, workloads, workers):
         print(f"The pages are as before, because other programs disturbed every probe; bench/publish.py {saved(name)}.json renews them nevertheless.")
         return 1
     if options.publish:
-        for path in publish.renew(f"{saved(name)}.json"):
+        for path in [*publish.renew(f"{saved(name)}.json"), history.append(figures.Run(f"{saved(name)}.json"))]:
             print(f"wrote {path.relative_to(machine.ROOT)}")
     return 0 if good and prompt else 1
 

@@ -22,6 +22,7 @@ from made_up import record  # first: it finds the modules of bench/
 
 import bench
 import goals
+import history
 import latency
 import machine
 import publish
@@ -262,19 +263,23 @@ class CommandLine(unittest.TestCase):
         rows = [goals.Goal("ApplyFusedEmaAdam", "ratio", 0.5, threads=1)]
         with mock.patch.object(bench, "RESULTS", self.folder), mock.patch.object(goals, "GOALS", rows), \
                 mock.patch.object(regimes.Regimes, "of_rounds", lambda self, record: ["unknown"] * 4), \
-                mock.patch.object(publish, "renew", mock.Mock(side_effect=AssertionError)):
+                mock.patch.object(publish, "renew", mock.Mock(side_effect=AssertionError)), \
+                mock.patch.object(history, "append", mock.Mock(side_effect=AssertionError)):
             status, text = self.run_bench("--publish")
         self.assertEqual(status, 1, text)
         self.assertIn("The pages are as before", text)
         self.assertTrue(list(self.folder.glob("*-speed.json")))
 
     def test_publishing_keeps_the_run_and_renews_the_pages(self):
-        renewed = []
+        renewed, kept = [], []
         rows = [goals.Goal("ApplyFusedEmaAdam", "ratio", 0.5, threads=1)]
         with mock.patch.object(bench, "RESULTS", self.folder), mock.patch.object(goals, "GOALS", rows), \
-                mock.patch.object(publish, "renew", lambda path: renewed.append(json.loads(pathlib.Path(path).read_text())) or []):
+                mock.patch.object(publish, "renew", lambda path: renewed.append(json.loads(pathlib.Path(path).read_text())) or []), \
+                mock.patch.object(history, "append", lambda run: kept.append(run.content) or machine.ROOT / history.HISTORY):
             status, text = self.run_bench("--publish")
         self.assertEqual(status, 0, text)
+        self.assertEqual(kept, renewed)
+        self.assertIn("wrote bench/history/runs.jsonl", text)
         self.assertEqual([(goal["status"], goal["rounds"]) for goal in renewed[0]["goals"]], [("met", "fast 4")])
         self.assertEqual(renewed[0]["records"][0]["regimes"], ["fast"] * 4)
         self.assertRegex(renewed[0]["machine"]["quiet"], "^machine: ")

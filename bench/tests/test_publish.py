@@ -14,6 +14,7 @@ import goal_check
 import goals
 import growth
 import growth_svg
+import history
 import library
 import machine
 import publish
@@ -70,6 +71,20 @@ class Published(unittest.TestCase):
 
     def shown(self, *kinds):
         return publish.with_blocks(PAGE, self.page(*kinds), {"run": self.run_shown})
+
+    def test_each_run_has_one_line_in_the_history(self):
+        later = run_of(self.folder, (1.0, 1.0), name="later")
+        for run in (self.run_shown, later, self.run_shown):
+            self.assertEqual(history.append(run), self.folder / history.HISTORY)
+        entries = {entry["run"]: entry for entry in history.read()}
+        self.assertEqual(len(history.read()), 2)
+        first, second = entries["run.json"], entries["later.json"]
+        self.assertEqual(first["machine"], {"cpu": "Made-up CPU", "cores": 2, "isa": "avx512", "threads": 2})
+        self.assertEqual((first["date"], first["version"], first["commit"]), (ABOUT["date"], "0.1.0", ""))
+        self.assertEqual(first["shares"], {"A": [0.9, 0.9]})
+        self.assertEqual(first["factors"], {"A": [3.0, 3.0]})
+        self.assertEqual(first["goals"]["judged"], sum(goal["status"] != "skipped" for goal in self.run_shown.goals))
+        self.assertEqual({**first, "run": "later.json"}, second)
 
     def test_files_are_readable_again_and_have_a_line_for_each_record(self):
         text = self.run_shown.path.read_text(encoding="utf-8")
