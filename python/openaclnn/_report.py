@@ -105,7 +105,7 @@ def _output(data: dict[str, Any]) -> OutputReport:
                              tuple(Metric(m["name"], float(m["value"]), m["accepted"], m["result"]) for m in one["metrics"]))
                      for one in data["verdicts"])
     worst = tuple(WorstElement(tuple(one["index"]), float(one["device"]), float(one["exact"]), float(one["error"]),
-                               float(one["ulps"]), float(one["share_of_allowed_error"]), tuple(one["sources"]))
+                               float(one["ulps"]), float(one["shareOfAllowedError"]), tuple(one["sources"]))
                   for one in data["worst"])
     causes = tuple(Cause(one["name"], one["text"], float(one["explained"])) for one in data["causes"])
     return OutputReport(data["name"], data["dtype"], tuple(data["shape"]), data["result"], data["elements"], data["wrong"],

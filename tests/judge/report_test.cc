@@ -275,7 +275,7 @@ TEST(Json, HasEveryNumber) {
   EXPECT_EQ(worst.at(0).at("ulps"), "inf");
   EXPECT_EQ(worst.at(1).at("exact"), 2);
   EXPECT_EQ(worst.at(1).at("sources").at(0), "gradY[0, 1] = 2");
-  EXPECT_EQ(output.at("ulps").at("not_finite"), 1);
+  EXPECT_EQ(output.at("ulps").at("notFinite"), 1);
   int64_t elements = 0;
   for (const nlohmann::json& bin : output.at("ulps").at("bins"))
     elements += bin.at("elements").get<int64_t>();
