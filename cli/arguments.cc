@@ -17,13 +17,8 @@ using openaclnn_verify::Parameter;
 using openaclnn_verify::Role;
 
 std::string option_of(const Parameter& parameter) {
-  std::string word = parameter.name;
-  for (const std::string_view ending : {"Optional", "Optional", "Refs", "Ref", "Out"}) {
-    // vRefs of the list operator becomes --v, like vRef of the single one.
-    if (word.size() > ending.size() && word.ends_with(ending)) word.erase(word.size() - ending.size());
-  }
   std::string option = "--";
-  for (const char c : word) {
+  for (const char c : parameter.short_name()) {
     if (std::isupper(static_cast<unsigned char>(c)) != 0) option += '-';
     option += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }

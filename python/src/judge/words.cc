@@ -16,14 +16,6 @@ namespace {
 
 bool is_part_of_a_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// "var" for varRefs: the endings tell the role of an argument.
-std::string without_role(std::string word) {
-  for (const std::string_view ending : {"Optional", "Optional", "Refs", "Ref", "Out"}) {
-    if (word.size() > ending.size() && word.ends_with(ending)) word.erase(word.size() - ending.size());
-  }
-  return word;
-}
-
 std::string snake_case(const std::string& word) {
   std::string name;
   for (const char c : word) {
@@ -43,7 +35,7 @@ std::string python_name(const Description& description, const Parameter& paramet
     if (entry.c == parameter.name && !is_one_of_several && function.find(entry.function) != std::string::npos)
       return std::string(entry.python);
   }
-  return snake_case(without_role(parameter.name));
+  return snake_case(parameter.short_name());
 }
 
 std::string with_python_names(std::string_view text, const Description& description) {
