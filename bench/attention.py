@@ -3,7 +3,8 @@
 
 usage: attention.py [--rounds N] [--heads N] [--numbers D] [--tokens S [S ...]] [--masks MASK [MASK ...]]
 
-Both get float32 tensors of one batch element and the same mask; PyTorch gets it as a dense matrix of bool. Each row of
+Both get float32 tensors of one batch element and the same mask; PyTorch gets it as a dense matrix of bool. The masks random
+and none exclude no block of keys. Each row of
 memory is a process of its own, measured from the start of the call. Times are medians of rounds in which both take turns;
 ratios above 1 mean that npu_fusion_attention is faster. Needs the package openaclnn and PyTorch 2.1.
 """
@@ -21,7 +22,7 @@ import torch.nn.functional as F
 from openaclnn.compat.npu_ops.attention import npu_fusion_attention
 
 BAND = 512  # keys that a query of the mask "band" sees before its own
-MASKS = ("causal", "band", "random")
+MASKS = ("causal", "band", "random", "none")
 
 
 def contestants(mask, tokens, scale, heads):
@@ -33,6 +34,8 @@ def contestants(mask, tokens, scale, heads):
     elif mask == "band":
         arguments = {"atten_mask": compressed, "sparse_mode": 4, "pre_tockens": BAND, "next_tockens": 0}
         visible = (column <= row) & (row - column <= BAND)
+    elif mask == "none":
+        arguments, visible = {}, None
     else:
         visible = torch.rand(tokens, tokens) < 0.7
         arguments = {"atten_mask": ~visible, "sparse_mode": 1}

@@ -36,7 +36,7 @@ void write_worst(Json& json, const WorstElement& worst) {
   json.close('}');
 }
 
-// Bins without elements are left out. `upTo` is in ulps; the last bin has no limit.
+// Bins without elements are left out. `limit` is in ulps; the last bin has no limit.
 void write_histogram(Json& json, const UlpHistogram& histogram) {
   json.key("ulps").open('{').key("bins").open('[');
   for (int bin = 0; bin < UlpHistogram::kBins; ++bin) {
@@ -44,7 +44,7 @@ void write_histogram(Json& json, const UlpHistogram& histogram) {
     if (count == 0) continue;
     const bool is_last = bin + 1 == UlpHistogram::kBins;
     const double limit = bin == 0 ? 0 : is_last ? HUGE_VAL : std::ldexp(1.0, bin - 2);
-    json.open('{').field("upTo", limit).field("elements", count).close('}');
+    json.open('{').field("limit", limit).field("elements", count).close('}');
   }
   json.close(']').field("notFinite", histogram.not_finite).close('}');
 }

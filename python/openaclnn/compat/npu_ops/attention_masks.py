@@ -13,11 +13,33 @@ SIDE = 2048
 NONE, SOME, ALL = range(3)  # how many elements of a block are hidden
 
 
+class KnownTiles:
+    """What the threads and heads of a call know of its mask: tiles of one call are counted and converted once."""
+
+    # Converting a tile of uint8 takes three times as long as adding it. The memory of kept tiles is bounded.
+    MOST_NUMBERS = 1 << 23
+
+    def __init__(self) -> None:
+        self.hidden: dict[tuple[int, ...], int] = {}
+        self._tiles: dict[tuple[int, ...], torch.Tensor] = {}
+        self._numbers = 0
+
+    def tile(self, key: tuple[int, ...], part: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+        """Returns the numbers to add to scores for a part of atten_mask. Equal keys must mean equal parts."""
+        known = self._tiles.get(key)
+        if known is None:
+            known = part.to(dtype).mul_(torch.finfo(dtype).min)
+            if self._numbers + known.numel() <= self.MOST_NUMBERS:
+                self._numbers += known.numel()
+                self._tiles[key] = known
+        return known
+
+
 class Mask:
     """The mask of a segment. Hidden scores get the smallest number added, which is finite: -inf - -inf is not a number."""
 
-    def __init__(self, segment: Segment, mask: torch.Tensor | None, options: Options, known: dict[tuple[int, ...], int]) -> None:
-        """`mask` is None, or the argument atten_mask with four axes. `known` keeps what all heads need to know of it."""
+    def __init__(self, segment: Segment, mask: torch.Tensor | None, options: Options, known: KnownTiles) -> None:
+        """`mask` is None, or the argument atten_mask with four axes."""
         self.segment, self.known = segment, known
         self.given: torch.Tensor | None = None
         if mask is not None and options.sparse_mode not in COMPRESSED:
@@ -37,13 +59,18 @@ class Mask:
         """Returns whether rows i0 to i1 see no column of j0 to j1."""
         return self._by_rule(i0, i1, j0, j1) == ALL or self._by_mask(heads, i0, i1, j0, j1) == ALL
 
-    def hide(self, scores: torch.Tensor, heads: slice, i0: int, i1: int, j0: int, j1: int) -> None:
-        """Makes the hidden scores of a block, [heads, rows, columns], so small that their weights are 0."""
-        least = torch.finfo(scores.dtype).min
+    def tiles(self, scores: torch.Tensor, heads: slice, i0: int, i1: int, j0: int, j1: int) -> list[torch.Tensor]:
+        """Returns tiles that make hidden scores of a block so small that their weights are 0, if they are added to [heads, rows, columns]."""
+        tiles = []
         if self.given is not None and self._by_mask(heads, i0, i1, j0, j1) == SOME:
-            scores.add_(self._part(self.given, heads, i0, i1, j0, j1), alpha=least)
+            tiles.append(self.known.tile(self._key(heads, i0, j0), self._part(self.given, heads, i0, i1, j0, j1), scores.dtype))
         if self._by_rule(i0, i1, j0, j1) == SOME:
-            scores.add_(self._band(scores, i0, i1, j0, j1))
+            tiles.append(self._band(scores, i0, i1, j0, j1))
+        return tiles
+
+    def _key(self, heads: slice, i0: int, j0: int) -> tuple[int, ...]:
+        assert self.given is not None
+        return self.segment.index, heads.start if self.given.shape[0] > 1 else 0, i0, j0
 
     @staticmethod
     def _part(given: torch.Tensor, heads: slice, i0: int, i1: int, j0: int, j1: int) -> torch.Tensor:
@@ -53,11 +80,11 @@ class Mask:
         """Returns how many elements atten_mask hides."""
         if self.given is None:
             return NONE
-        key = (self.segment.index, heads.start if self.given.shape[0] > 1 else 0, i0, j0)
-        if key not in self.known:
+        key, hidden = self._key(heads, i0, j0), self.known.hidden
+        if key not in hidden:
             part = self._part(self.given, heads, i0, i1, j0, j1)
-            self.known[key] = NONE if not part.any() else ALL if part.all() else SOME
-        return self.known[key]
+            hidden[key] = NONE if not part.any() else ALL if part.all() else SOME
+        return hidden[key]
 
     def _by_rule(self, i0: int, i1: int, j0: int, j1: int) -> int:
         """Returns how many elements the bounds of the segment hide."""
