@@ -21,8 +21,7 @@ extensions = ["myst_parser", "breathe", "sphinx_copybutton", "sphinx_design", "s
               "c_reference", "python_reference", "repository_links", "search_words", "source_pages", "status_codes"]
 root_doc = "docs/site/index"
 include_patterns = ["README.md", "README.zh-CN.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs/**.md",
-                    "src/ops/**/README.md", "src/ops/**/README.zh-CN.md", "examples/*/README.md", "examples/judge/msprobe/README.md",
-                    "conformance/README.md", "bench/*.md", "bench/results/*.md"]
+                    "src/ops/**/README.md", "src/ops/**/README.zh-CN.md", "examples/*/README.md", "bench/*.md", "bench/results/*.md"]
 exclude_patterns = ["build", "dist", ".git", "**/.venv", "shared"]
 
 myst_heading_anchors = 4  # #names of headings, as other readers of Markdown make them

@@ -1,0 +1,68 @@
+# Compares the conda recipe with the project: version, licence, requirements and options of the build.
+import pathlib
+import re
+import unittest
+
+try:
+    import tomllib
+    import yaml
+except ImportError:
+    yaml = None
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RECIPE = ROOT / "packaging" / "conda" / "meta.yaml"
+CMAKE = (ROOT / "CMakeLists.txt").read_text()
+VERSION = re.search(r"project\(openaclnn VERSION ([\d.]+)", CMAKE)[1]
+# conda-forge's names of packages that the build of the library needs.
+CONDA_NAMES = {"libhwy-dev": "libhwy", "libcli11-dev": "cli11", "libfmt-dev": "fmt", "nlohmann-json3-dev": "nlohmann_json"}
+
+
+def undefined_options(text):
+    """Returns the options of openaclnn that a recipe passes to CMake and the project doesn't define."""
+    return [name for name in re.findall(r"-D(OPENACLNN_\w+)=", text) if not re.search(rf"(option|set)\({name} ", CMAKE)]
+
+
+def recipe_fields(text):
+    """Returns a recipe as YAML after its few templates were replaced."""
+    text = re.sub(r"\{% set version = \"(.*?)\" %\}\n", "", text.replace("{{ version }}", re.search(r'set version = "(.*?)"', text)[1]))
+    return yaml.safe_load(re.sub(r"\{\{ compiler\('(\w+)'\) \}\}", r"compiler_\1", text))
+
+
+@unittest.skipUnless(yaml, "needs PyYAML and tomllib")
+class Conda(unittest.TestCase):
+    def setUp(self):
+        self.text = RECIPE.read_text()
+        self.recipe = recipe_fields(self.text)
+        self.project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+    def test_names_and_licence_are_the_projects(self):
+        project = self.project["project"]
+        self.assertEqual(self.recipe["package"], {"name": project["name"], "version": VERSION})
+        about = self.recipe["about"]
+        self.assertEqual((about["summary"], about["license"], about["license_file"]),
+                         (project["description"], project["license"], project["license-files"]))
+
+    def test_requirements_are_the_projects(self):
+        def without_blanks(requirements):
+            return {requirement.replace(" ", "") for requirement in requirements}
+
+        wanted = self.recipe["requirements"]
+        project = self.project["project"]
+        self.assertEqual(without_blanks(wanted["run"]), {f"python{project['requires-python']}", *project["dependencies"]})
+        host = without_blanks(wanted["host"])
+        self.assertEqual(without_blanks(self.project["build-system"]["requires"]) - host, set())
+        self.assertEqual(set(CONDA_NAMES.values()) - host, set())
+        debian = (ROOT / "tools" / "packages").read_text().split()
+        self.assertEqual([name for name in CONDA_NAMES if name not in debian], [])
+        self.assertIn(f"cmake>={re.search(r'cmake_minimum_required.VERSION ([0-9.]+)', CMAKE)[1]}", without_blanks(wanted["build"]))
+
+    def test_the_options_exist(self):
+        self.assertEqual(undefined_options("-DOPENACLNN_NOTHING=ON -DOPENACLNN_CUDA=ON"), ["OPENACLNN_NOTHING"])
+        self.assertEqual(undefined_options(self.text), [])
+
+    def test_the_source_is_the_project(self):
+        self.assertEqual((RECIPE.parent / self.recipe["source"]["path"]).resolve(), ROOT)
+
+
+if __name__ == "__main__":
+    unittest.main()
