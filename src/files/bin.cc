@@ -2,6 +2,7 @@
 #include "files/bin.h"
 
 #include <fmt/core.h>
+#include <algorithm>
 
 #include <charconv>
 #include <filesystem>

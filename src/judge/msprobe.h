@@ -1,6 +1,7 @@
 // Constants, levels and lists of APIs of msprobe.
 #pragma once
 
+#include <stdexcept>
 #include <string>
 
 #include "judge/elements.h"

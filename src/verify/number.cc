@@ -1,6 +1,7 @@
 // Converts by scaling and rint: a number is a whole multiple of its quantum.
 #include "verify/number.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>

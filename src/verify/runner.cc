@@ -1,6 +1,7 @@
 // The sequence of calls that every host program makes.
 #include "verify/runner.h"
 
+#include <cstdio>
 #include <vector>
 
 namespace openaclnn_verify {
