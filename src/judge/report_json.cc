@@ -31,12 +31,12 @@ void write_verdict(Json& json, const Verdict& verdict) {
 void write_worst(Json& json, const WorstElement& worst) {
   json.open('{').key("index").value(std::span<const int64_t>(worst.index));
   json.field("device", worst.device).field("exact", worst.exact).field("error", worst.error);
-  json.field("ulps", worst.ulps).field("share_of_allowed_error", worst.share);
+  json.field("ulps", worst.ulps).field("shareOfAllowedError", worst.share);
   write_list(json, "sources", worst.sources, [&](const std::string& source) { json.value(source); });
   json.close('}');
 }
 
-// Bins without elements are left out. `up_to` is in ulps; the last bin has no limit.
+// Bins without elements are left out. `limit` is in ulps; the last bin has no limit.
 void write_histogram(Json& json, const UlpHistogram& histogram) {
   json.key("ulps").open('{').key("bins").open('[');
   for (int bin = 0; bin < UlpHistogram::kBins; ++bin) {
@@ -44,9 +44,9 @@ void write_histogram(Json& json, const UlpHistogram& histogram) {
     if (count == 0) continue;
     const bool is_last = bin + 1 == UlpHistogram::kBins;
     const double limit = bin == 0 ? 0 : is_last ? HUGE_VAL : std::ldexp(1.0, bin - 2);
-    json.open('{').field("up_to", limit).field("elements", count).close('}');
+    json.open('{').field("limit", limit).field("elements", count).close('}');
   }
-  json.close(']').field("not_finite", histogram.not_finite).close('}');
+  json.close(']').field("notFinite", histogram.not_finite).close('}');
 }
 
 void write_output(Json& json, const OutputReport& output) {
@@ -64,7 +64,7 @@ void write_output(Json& json, const OutputReport& output) {
   write_histogram(json, output.ulps);
   write_list(json, "magnitudes", output.magnitudes, [&](const MagnitudeBin& bin) {
     json.open('{').field("exponent", bin.exponent).field("elements", bin.elements);
-    json.field("largest_ulps", bin.largest_ulps).field("mean_ulps", bin.mean_ulps).close('}');
+    json.field("largestUlps", bin.largest_ulps).field("meanUlps", bin.mean_ulps).close('}');
   });
   json.close('}');
 }

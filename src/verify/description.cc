@@ -2,8 +2,17 @@
 #include "verify/description.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace openaclnn_verify {
+
+std::string Parameter::short_name() const {
+  std::string word = name;
+  for (const std::string_view ending : {"Optional", "Optional", "Refs", "Ref", "Out"}) {
+    if (word.size() > ending.size() && word.ends_with(ending)) word.erase(word.size() - ending.size());
+  }
+  return word;
+}
 
 const TensorShape& Arguments::tensor(const std::string& name) const {
   const auto found = tensors.find(name);

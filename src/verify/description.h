@@ -73,6 +73,8 @@ struct Parameter {
 
   bool is_tensor() const { return kind == Kind::tensor || kind == Kind::tensor_list; }
   bool is_result() const { return role != Role::input; }
+  // The name without the endings of its role: "v" for vRef, and for vRefs of the list operator.
+  std::string short_name() const;
 };
 
 // The parameters of a room's list, in the order of the prototype.
