@@ -1,6 +1,8 @@
-# Compares the conda recipe with the project: version, licence, requirements and options of the build.
+# Compares the RPM spec and the conda recipe with the project: version, licence, requirements and options of the build.
 import pathlib
 import re
+import shutil
+import subprocess
 import unittest
 
 try:
@@ -10,6 +12,7 @@ except ImportError:
     yaml = None
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+SPEC = ROOT / "packaging" / "openaclnn.spec"
 RECIPE = ROOT / "packaging" / "conda" / "meta.yaml"
 CMAKE = (ROOT / "CMakeLists.txt").read_text()
 VERSION = re.search(r"project\(openaclnn VERSION ([\d.]+)", CMAKE)[1]
@@ -26,6 +29,18 @@ def recipe_fields(text):
     """Returns a recipe as YAML after its few templates were replaced."""
     text = re.sub(r"\{% set version = \"(.*?)\" %\}\n", "", text.replace("{{ version }}", re.search(r'set version = "(.*?)"', text)[1]))
     return yaml.safe_load(re.sub(r"\{\{ compiler\('(\w+)'\) \}\}", r"compiler_\1", text))
+
+
+class Spec(unittest.TestCase):
+    def test_the_options_exist(self):
+        self.assertEqual(undefined_options("-DOPENACLNN_NOTHING=ON -DOPENACLNN_CUDA=ON"), ["OPENACLNN_NOTHING"])
+        self.assertEqual(undefined_options(SPEC.read_text()), [])
+
+    @unittest.skipUnless(shutil.which("rpmspec"), "needs rpmspec")
+    def test_rpm_reads_it(self):
+        done = subprocess.run(["rpmspec", "-q", "--qf", "%{NAME} %{VERSION} %{LICENSE}\n", str(SPEC)], capture_output=True, text=True, check=True)
+        names = ["openaclnn", "openaclnn-devel", "openaclnn-cann-compat", "openaclnn-tools"]
+        self.assertEqual(done.stdout.splitlines(), [f"{name} {VERSION} Apache-2.0" for name in names])
 
 
 @unittest.skipUnless(yaml, "needs PyYAML and tomllib")
@@ -57,7 +72,6 @@ class Conda(unittest.TestCase):
         self.assertIn(f"cmake>={re.search(r'cmake_minimum_required.VERSION ([0-9.]+)', CMAKE)[1]}", without_blanks(wanted["build"]))
 
     def test_the_options_exist(self):
-        self.assertEqual(undefined_options("-DOPENACLNN_NOTHING=ON -DOPENACLNN_CUDA=ON"), ["OPENACLNN_NOTHING"])
         self.assertEqual(undefined_options(self.text), [])
 
     def test_the_source_is_the_project(self):
