@@ -169,7 +169,7 @@ nb::object allocate(nb::handle like, const Array& model, aclDataType dtype, std:
     return allocate_numpy(dtype, dims);
   const nb::object shape = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(dims.size())));
   for (size_t k = 0; k < dims.size(); ++k)
-    PyTuple_SET_ITEM(shape.ptr(), static_cast<Py_ssize_t>(k), PyLong_FromLongLong(dims[k]));
+    NB_TUPLE_SET_ITEM(shape.ptr(), static_cast<Py_ssize_t>(k), PyLong_FromLongLong(dims[k]));
   const Maker maker = maker_of(like, model, dtype);
   if (!maker.module.is_valid()) return allocate_numpy(dtype, dims);
   if (model.library == Library::torch && !is_on_gpu) {

@@ -2,6 +2,7 @@
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
 #include <numpy/arrayobject.h>
 
+#include <string>
 #include <string_view>
 
 #include "array_sources.h"
@@ -13,8 +14,8 @@ namespace {
 // bfloat16 of ml_dtypes (or of a copy, as in TensorFlow) is a type that is registered with NumPy at run
 // time.
 bool is_bfloat16(PyArray_Descr* descr) {
-  const std::string_view name = descr->typeobj->tp_name;
-  return name.ends_with("bfloat16");
+  const nb::handle type = reinterpret_cast<PyObject*>(descr->typeobj);
+  return nb::cast<std::string>(type.attr("__name__")) == "bfloat16";
 }
 
 constexpr aclDataType signed_of(size_t bytes) { return bytes == 8 ? ACL_INT64 : ACL_INT32; }

@@ -160,7 +160,7 @@ void describe_by_methods(nb::handle object, const Name& name, Array& array) {
 }
 
 bool has_flag(nb::handle object, PyObject* method) {
-  const nb::object flag = nb::steal(PyObject_CallMethodNoArgs(object.ptr(), method));
+  const nb::object flag = nb::steal(PyObject_CallMethodObjArgs(object.ptr(), method, nullptr));
   if (!flag.is_valid()) throw nb::python_error();
   return is_true(flag);
 }

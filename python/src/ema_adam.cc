@@ -43,10 +43,10 @@ Arrays describe_all(Place& place, nb::handle object, const char* word, bool is_o
     arrays.push_back(describe_one(place, object, {word}, is_output));
     return arrays;
   }
-  const Py_ssize_t count = PyTuple_GET_SIZE(object.ptr());
+  const Py_ssize_t count = NB_TUPLE_GET_SIZE(object.ptr());
   arrays.reserve(static_cast<size_t>(count));
   for (Py_ssize_t n = 0; n < count; ++n) {
-    arrays.push_back(describe_one(place, PyTuple_GET_ITEM(object.ptr(), n), {word, n}, is_output));
+    arrays.push_back(describe_one(place, NB_TUPLE_GET_ITEM(object.ptr(), n), {word, n}, is_output));
   }
   return arrays;
 }

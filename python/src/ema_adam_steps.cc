@@ -267,7 +267,9 @@ class EmaAdamSteps {
     nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(written)));
     if (!list.is_valid()) throw nb::python_error();
     Py_ssize_t n = 0;
-    const auto append = [&](nb::object& tensor) { PyList_SET_ITEM(list.ptr(), n++, tensor.release().ptr()); };
+    const auto append = [&](nb::object& tensor) {
+      NB_LIST_SET_ITEM(list.ptr(), n++, tensor.release().ptr());
+    };
     for (size_t at = 0; at < tensors_.size(); ++at) {
       if (at % kLists != 0) append(tensors_[at]);
     }

@@ -31,7 +31,7 @@ struct Windowing {
 Lengths lengths_of(nb::handle object) {
   if (object.is_none()) return {};
   const nb::object list = nb::hasattr(object, "tolist") ? object.attr("tolist")() : nb::borrow(object);
-  const nb::object entries = nb::steal(PySequence_Fast(list.ptr(), ""));
+  const nb::object entries = nb::steal(PySequence_Tuple(list.ptr()));
   if (!entries.is_valid() || PyUnicode_Check(list.ptr())) {
     PyErr_Clear();
     throw nb::type_error(
@@ -39,8 +39,8 @@ Lengths lengths_of(nb::handle object) {
             .c_str());
   }
   Lengths lengths;
-  for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(entries.ptr()); ++k) {
-    const nb::object entry = nb::borrow(PySequence_Fast_GET_ITEM(entries.ptr(), k));
+  for (Py_ssize_t k = 0; k < NB_TUPLE_GET_SIZE(entries.ptr()); ++k) {
+    const nb::object entry = nb::borrow(NB_TUPLE_GET_ITEM(entries.ptr(), k));
     lengths.push_back(to_integer(entry, Name{"actual_seq_len", k}.text().c_str()));
   }
   return lengths;
@@ -104,10 +104,10 @@ nb::object nsa_compress_grad(nb::handle grad, nb::handle input, nb::handle weigh
     input_grad = allocate(input, input_array, input_array.dtype, input_array.shape());
     weight_grad = allocate(weight, weight_array, weight_array.dtype, weight_array.shape());
   } else {
-    if (!PyTuple_Check(out.ptr()) || PyTuple_GET_SIZE(out.ptr()) != 2)
+    if (!PyTuple_Check(out.ptr()) || NB_TUPLE_GET_SIZE(out.ptr()) != 2)
       throw nb::type_error("out must be a tuple of two arrays: the gradients of input and weight");
-    input_grad = nb::borrow(PyTuple_GET_ITEM(out.ptr(), 0));
-    weight_grad = nb::borrow(PyTuple_GET_ITEM(out.ptr(), 1));
+    input_grad = nb::borrow(NB_TUPLE_GET_ITEM(out.ptr(), 0));
+    weight_grad = nb::borrow(NB_TUPLE_GET_ITEM(out.ptr(), 1));
   }
   const Array input_out = place.output(input_grad, {"out", 0}),
               weight_out = place.output(weight_grad, {"out", 1});

@@ -26,7 +26,7 @@ namespace {
 }  // namespace
 
 double to_real(nb::handle object, const char* name) {
-  if (PyFloat_CheckExact(object.ptr())) return PyFloat_AS_DOUBLE(object.ptr());
+  if (PyFloat_CheckExact(object.ptr())) return PyFloat_AsDouble(object.ptr());
   const double value = PyFloat_AsDouble(object.ptr());
   if (value == -1.0 && PyErr_Occurred() != nullptr) {
     if (PyErr_ExceptionMatches(PyExc_OverflowError))

@@ -1,0 +1,1 @@
+# Highway for cmake/zig.toolchain.cmake: the compiler finds its headers itself.
