@@ -34,6 +34,7 @@ COMPILED_ELSEWHERE = {
     "fuzz": "built and run by the layer fuzz",
     "cuda": "compiled by ./dev test --all where nvcc is; its host sources are those of release",
     "package": "the sources and flags of release",
+    "package-arm64": "the sources of package, for the processor of arm64",
 }
 PLANTED_PRESETS = "tests/planted/presets.json"
 SEES_BUGS = "-DOPENACLNN_PLANTED_BUGS"
