@@ -4,9 +4,9 @@
 usage: attention.py [--rounds N] [--heads N] [--numbers D] [--tokens S [S ...]] [--masks MASK [MASK ...]]
 
 Both get float32 tensors of one batch element and the same mask; PyTorch gets it as a dense matrix of bool. The masks random
-and none exclude no block of keys. Each row of
-memory is a process of its own, measured from the start of the call. Times are medians of rounds in which both take turns;
-ratios above 1 mean that npu_fusion_attention is faster. Needs the package openaclnn and PyTorch 2.1.
+and none exclude no block of keys. Each row of memory is a process of its own, measured from the start of the call. Times are
+medians of rounds in which both take turns; ratios above 1 mean that npu_fusion_attention is faster. Needs the package openaclnn
+and PyTorch 2.1.
 """
 import argparse
 import os
