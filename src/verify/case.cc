@@ -17,7 +17,7 @@ void fill(HostTensor& tensor, const TensorCase& spec, uint64_t seed) {
   const int high = static_cast<int>(spec.high);
   for (int64_t i = 0; i < tensor.numel(); ++i) {
     switch (spec.values) {
-      case Values::symmetric: tensor.set(i, random.sign() * random.magnitude(low, high)); break;
+      case Values::symmetric: tensor.set(i, random.signed_magnitude(low, high)); break;
       case Values::positive: tensor.set(i, random.magnitude(low, high)); break;
       case Values::whole: tensor.set(i, static_cast<double>(random.between(spec.low, spec.high))); break;
       case Values::listed:

@@ -12,7 +12,8 @@
 
 namespace openaclnn_verify {
 
-// Smaller values, and earlier list entries, are simpler: failing cases shrink towards them.
+// Smaller values, and earlier list entries, are simpler: failing cases shrink towards them. An expression must not draw
+// twice where C++ leaves the order open, such as in arguments: compilers would make other cases of the same seed.
 class Draw {
  public:
   virtual ~Draw() = default;

@@ -35,7 +35,10 @@ class Random {
     const int exponent = static_cast<int>(between(low, high - 1));
     return std::ldexp(uniform(1, 2), exponent);
   }
-  double sign() { return (bits() >> 63) != 0 ? -1 : 1; }
+  double signed_magnitude(int low, int high) {
+    const double sign = (bits() >> 63) != 0 ? -1 : 1;
+    return sign * magnitude(low, high);
+  }
 
  private:
   uint64_t state_;

@@ -192,8 +192,8 @@ TEST(Statistics, DoNotDependOnThreads) {
   constexpr int64_t kElements = 300001;
   std::vector<double> device, exact, bound;
   for (int64_t i = 0; i < kElements; ++i) {
-    exact.push_back(random.sign() * random.magnitude(-20, 20));
-    const double error = random.chance(3) ? random.sign() * random.magnitude(-30, -10) : 0;
+    exact.push_back(random.signed_magnitude(-20, 20));
+    const double error = random.chance(3) ? random.signed_magnitude(-30, -10) : 0;
     device.push_back(openaclnn_verify::round_to(ACL_FLOAT, exact.back() * (1 + error)));
     bound.push_back(std::fabs(exact.back()) * 0x1p-20);
   }

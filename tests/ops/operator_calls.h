@@ -234,7 +234,7 @@ inline aclDataType any_dtype(Draw& draw) { return draw.pick(kFloatDtypes); }
 inline HostTensor random_tensor(Random& random, aclDataType dtype, const Shape& dims, int low = -8,
                                 int high = 3) {
   HostTensor tensor(dtype, dims);
-  for (int64_t i = 0; i < tensor.numel(); ++i) tensor.set(i, random.sign() * random.magnitude(low, high));
+  for (int64_t i = 0; i < tensor.numel(); ++i) tensor.set(i, random.signed_magnitude(low, high));
   return tensor;
 }
 

@@ -113,7 +113,7 @@ inline void fill_with_anything(HostTensor& tensor, Random& random, int rarity = 
     } else if (random.chance(rarity / 2 + 1)) {
       tensor.set_bits(i, random.bits());
     } else {
-      tensor.set(i, random.sign() * random.magnitude(-14, 4));
+      tensor.set(i, random.signed_magnitude(-14, 4));
     }
   }
 }

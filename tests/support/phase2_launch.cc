@@ -98,8 +98,7 @@ LaunchTensor input_tensor(const char* name, aclDataType dtype, const Shape& dims
   use_device();
   LaunchTensor made = {name, Role::input, HostTensor(dtype, dims, Layout::contiguous, placement)};
   Random random(hash_text(name));
-  for (int64_t i = 0; i < made.tensor.numel(); ++i)
-    made.tensor.set(i, random.sign() * random.magnitude(-6, 2));
+  for (int64_t i = 0; i < made.tensor.numel(); ++i) made.tensor.set(i, random.signed_magnitude(-6, 2));
   return made;
 }
 LaunchTensor output_tensor(const char* name, aclDataType dtype, const Shape& dims, Placement placement) {

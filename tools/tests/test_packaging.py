@@ -1,4 +1,4 @@
-# Compares the RPM spec and the conda recipe with the project: version, licence, requirements and options of the build.
+# Compares the RPM spec, the conda recipe and the wheel of the CUDA plugin with the project: version, licence, requirements, options.
 import pathlib
 import re
 import shutil
@@ -76,6 +76,29 @@ class Conda(unittest.TestCase):
 
     def test_the_source_is_the_project(self):
         self.assertEqual((RECIPE.parent / self.recipe["source"]["path"]).resolve(), ROOT)
+
+
+@unittest.skipUnless(yaml, "needs PyYAML and tomllib")
+class CudaWheel(unittest.TestCase):
+    def setUp(self):
+        self.plugin = tomllib.loads((ROOT / "packaging" / "cuda" / "pyproject.toml").read_text())
+        self.library = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+    def test_it_needs_the_same_version(self):
+        self.assertEqual(self.plugin["project"]["dependencies"], [f"openaclnn=={VERSION}"])
+
+    def test_its_settings_are_the_librarys(self):
+        plugin, library = self.plugin["build-system"], self.library["build-system"]
+        self.assertEqual(plugin["build-backend"], library["build-backend"])
+        self.assertLessEqual(set(plugin["requires"]), set(library["requires"]))
+        self.assertEqual(self.plugin["project"]["license"], self.library["project"]["license"])
+        version = [{**table["tool"]["scikit-build"]["metadata"]["version"], "input": ""} for table in (self.plugin, self.library)]
+        self.assertEqual(*version)
+
+    def test_the_options_exist(self):
+        defined = self.plugin["tool"]["scikit-build"]["cmake"]["define"]
+        options = [name for name in defined if name.startswith("OPENACLNN_")]
+        self.assertEqual(undefined_options(" ".join(f"-D{name}=" for name in options)), [])
 
 
 if __name__ == "__main__":

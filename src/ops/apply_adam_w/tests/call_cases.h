@@ -56,7 +56,7 @@ class AdamWCall : public CaseCall {
     for_each_part([&](size_t part, HostTensor& tensor) {
       const bool is_positive = part == kAdamV || part == kAdamMaximum;
       for (int64_t i = 0; i < tensor.numel(); ++i)
-        tensor.set(i, (is_positive ? 1 : random.sign()) * random.magnitude(-12, 3));
+        tensor.set(i, is_positive ? random.magnitude(-12, 3) : random.signed_magnitude(-12, 3));
     });
   }
 

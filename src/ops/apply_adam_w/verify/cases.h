@@ -145,7 +145,9 @@ inline AdamWSetup adam_w_random_setup(Draw& draw) {
   constexpr double kDecays[] = {.9, 0, .5, .99};
   constexpr double kEps[] = {1e-8, 1e-3};
   constexpr double kWeightDecays[] = {0, .125, 1};
-  AdamWSetup s = adam_w_setup(static_cast<int>(2 - draw.below(2)), draw.pick(kFloatDtypes), draw.chance(2));
+  const bool amsgrad = draw.chance(2);
+  const aclDataType dtype = draw.pick(kFloatDtypes);
+  AdamWSetup s = adam_w_setup(static_cast<int>(2 - draw.below(2)), dtype, amsgrad);
   if (s.version == 2 && s.dtype == ACL_FLOAT) {
     s.grad_dtype = draw.pick(kFloatDtypes);
     s.maximum_dtype = draw.chance(2) ? s.grad_dtype : s.dtype;

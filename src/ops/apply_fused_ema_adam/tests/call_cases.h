@@ -39,11 +39,11 @@ class EmaCall : public CaseCall {
   // Ordinary training data: every result is finite.
   void fill_ordinary(Random& random) {
     for (int64_t i = 0; i < (*this)[kGrad].numel(); ++i) {
-      (*this)[kGrad].set(i, random.sign() * random.magnitude(-12, 3));
-      (*this)[kVar].set(i, random.sign() * random.magnitude(-10, 3));
-      (*this)[kM].set(i, random.sign() * random.magnitude(-12, 3));
+      (*this)[kGrad].set(i, random.signed_magnitude(-12, 3));
+      (*this)[kVar].set(i, random.signed_magnitude(-10, 3));
+      (*this)[kM].set(i, random.signed_magnitude(-12, 3));
       (*this)[kV].set(i, random.magnitude(-14, 4));
-      (*this)[kS].set(i, random.sign() * random.magnitude(-10, 3));
+      (*this)[kS].set(i, random.signed_magnitude(-10, 3));
     }
   }
 

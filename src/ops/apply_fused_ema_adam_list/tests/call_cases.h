@@ -50,7 +50,7 @@ class ListCall : public CaseCall {
 
   void fill_ordinary(Random& random) {
     for_each_element([&](size_t list, HostTensor& tensor, int64_t i) {
-      tensor.set(i, (list == kV ? 1 : random.sign()) * random.magnitude(-12, 3));
+      tensor.set(i, list == kV ? random.magnitude(-12, 3) : random.signed_magnitude(-12, 3));
     });
   }
   void fill_anything(Random& random) {

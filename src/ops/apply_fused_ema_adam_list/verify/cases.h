@@ -135,8 +135,9 @@ inline Case apply_fused_ema_adam_list_random_case(Draw& draw, int64_t elements) 
   const int64_t length = draw.between(1, 5);
   std::vector<IndexCase> indices;
   for (int64_t n = 0; n < length; ++n) {
-    IndexCase index =
-        uniform_index(draw.pick(kFloatDtypes), draw.shape(elements / (5 * length) + 1), draw.layout());
+    const Layout layout = draw.layout();
+    const Shape dims = draw.shape(elements / (5 * length) + 1);
+    IndexCase index = uniform_index(draw.pick(kFloatDtypes), dims, layout);
     // FLOAT state, which copies require.
     if (form.has_copies || draw.chance(2)) index.state = ACL_FLOAT;
     if (form.has_copies) index.var = ACL_FLOAT;

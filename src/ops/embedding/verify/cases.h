@@ -71,8 +71,9 @@ inline Case embedding_random_case(Draw& draw, int64_t elements) {
   const Shape index_dims = draw.shape(std::min<int64_t>(elements, 60));
   const int64_t columns = draw.between(1, std::max<int64_t>(1, elements / count_elements(index_dims)));
   const Layout layout = draw.layout();
-  return embedding_case(dtype, index_dtype, draw.between(1, 50), columns, index_dims, layout,
-                        std::to_string(draw.seed()));
+  const std::string name = std::to_string(draw.seed());
+  const int64_t rows = draw.between(1, 50);
+  return embedding_case(dtype, index_dtype, rows, columns, index_dims, layout, name);
 }
 
 // For measuring errors, although a copy has none: at least `elements` elements per dtype.

@@ -56,7 +56,7 @@ class BackwardCall : public CaseCall {
 
   void fill_grad(Random& random) {
     for (int64_t i = 0; i < (*this)[kGrad].numel(); ++i) {
-      (*this)[kGrad].set(i, random.sign() * random.magnitude(-12, 3));
+      (*this)[kGrad].set(i, random.signed_magnitude(-12, 3));
     }
   }
   void fill_grad_with_anything(Random& random) { fill_with_anything((*this)[kGrad], random, 20); }

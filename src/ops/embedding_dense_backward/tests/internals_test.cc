@@ -55,7 +55,7 @@ TEST(EmbeddingBackwardSort, WideWordsGiveTheSameBits) {
     ASSERT_TRUE(call.ok());
     Data data;
     for (int64_t i = 0; i < positions * columns; ++i) {
-      data.grad.push_back(static_cast<float>(random.sign() * random.magnitude(-12, 3)));
+      data.grad.push_back(static_cast<float>(random.signed_magnitude(-12, 3)));
     }
     for (int64_t n = 0; n < positions; ++n) data.indices.push_back(random.below(rows));
     data.indices[static_cast<size_t>(positions / 2)] = rows;

@@ -149,7 +149,7 @@ void check_hot_rows(DtypePair dtypes, int64_t positions, int64_t columns, int64_
   call.replace(kGrad, HostTensor(dtypes.grad, {positions, columns}, View{{1, 1}, 0}, memory, memory.data()));
   call.replace(kOut, HostTensor(dtypes.out, {table_rows, columns}));
   for (int64_t i = 0; i < memory.numel(); ++i) {
-    HostTensor(memory).set(i, random.sign() * random.magnitude(-12, 3));
+    HostTensor(memory).set(i, random.signed_magnitude(-12, 3));
     values.push_back(static_cast<float>(memory.get(i)));
   }
   // Almost all positions are in the hot rows, at the end of the table; a few are elsewhere.
