@@ -15,6 +15,7 @@ NB_MODULE(_native, module) {
   add_ema_adam(module);
   add_ema_adam_steps(module);
   add_embedding(module);
+  add_exp2(module);
   add_grouped_bias(module);
   add_nsa(module);
   add_jax_checks(module);

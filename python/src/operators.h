@@ -9,6 +9,7 @@ void add_adam_w(nanobind::module_& module);
 void add_ema_adam(nanobind::module_& module);
 void add_ema_adam_steps(nanobind::module_& module);
 void add_embedding(nanobind::module_& module);
+void add_exp2(nanobind::module_& module);
 void add_grouped_bias(nanobind::module_& module);
 void add_nsa(nanobind::module_& module);
 void add_jax_checks(nanobind::module_& module);

@@ -6,10 +6,10 @@
 #include <limits>
 #include <span>
 
+#include "base/copies.h"
 #include "base/instruction_sets.h"
 #include "ops/apply_adam_w/verify/golden_kernel.h"
 #include "ops/apply_fused_ema_adam/verify/golden_kernel.h"
-#include "verify/golden/copies.h"
 #include "verify/random.h"
 
 namespace openaclnn_verify {

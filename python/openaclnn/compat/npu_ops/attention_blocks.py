@@ -16,6 +16,7 @@ import torch
 from openaclnn.compat.npu_ops import attention_threads
 from openaclnn.compat.npu_ops.attention_bias import bias
 from openaclnn.compat.npu_ops.attention_dropout import Dropout
+from openaclnn.compat.npu_ops.attention_exp2 import exp2_, exp2_sums_
 from openaclnn.compat.npu_ops.attention_masks import KnownTiles, Mask
 from openaclnn.compat.npu_ops.attention_options import Options, Segment, segments
 
@@ -24,6 +25,9 @@ ROWS, COLUMNS = 512, 512
 # Scores of a block. If all threads work on one block it is larger: a product then takes about a millisecond, which hides the
 # cost of starting threads.
 BLOCK, SHARED_BLOCK = 1 << 19, 1 << 20
+
+# The base of weights moves only if scores exceed it by so many bits: moving it costs a pass over the block, and FLOAT has 127 bits.
+FAR = 32
 
 # Scores have the unit ln(2): 2**x takes half the time of e**x, and a tenth if weights are tiny.
 LOG2_E = math.log2(math.e)
@@ -171,23 +175,32 @@ def forward(call: Call) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
             q = part.stacked(queries, i0, i1) * (call.options.scale * LOG2_E)
             top = torch.full([*q.shape[:2], 1], least, dtype=dtype, device=q.device)
             total = torch.zeros_like(top)
+            base = torch.zeros_like(top)  # weights are 2**(score - base)
             if call.sink is not None:
                 part.by_head(top, i0, i1).copy_(call.sink[part.heads].view(-1, 1, 1)).mul_(LOG2_E)
+                base.copy_(top)
                 total.fill_(1)
             weighted = q.new_zeros([*q.shape[:2], call.value.shape[3]])
+            settled = False  # whether the base of every row is the maximum of some of its scores
             for j0, j1 in part.blocks(i0, i1):
-                scores = part.scores(q, None, i0, i1, j0, j1)
-                before, top = top, torch.maximum(top, scores.amax(-1, keepdim=True))
-                scores.sub_(top).exp2_()
-                shrink = (before - top).exp2_()
-                total.mul_(shrink).add_(scores.sum(-1, keepdim=True))
+                scores = part.scores(q, base.neg(), i0, i1, j0, j1)
+                rise = scores.amax(-1, keepdim=True)
+                top = torch.maximum(top, base + rise)
+                if not settled or rise.max() > FAR:
+                    before, base = base, top.masked_fill(top <= least / 2, 0)
+                    settled = bool((top > least / 2).all())
+                    scores.add_(before.sub_(base))
+                    shrink = before.clamp_(max=0).exp2_()  # a base moves down only where nothing was added yet
+                    total.mul_(shrink)
+                    weighted.mul_(shrink)
+                total.add_(exp2_sums_(scores))
                 if call.dropout is not None:
                     part.by_head(scores, i0, i1).mul_(call.dropout.tile(part.segment, part.heads, i0, i1, j0, j1))
-                weighted.mul_(shrink).baddbmm_(scores, part.values[:, j0:j1])
-            empty = top <= least / 2  # no key, or hidden keys only, whose weights are not 0
-            top.mul_(1 / LOG2_E).masked_fill_(empty, least)
-            total.masked_fill_(empty, 1)
+                weighted.baddbmm_(scores, part.values[:, j0:j1])
+            empty = top <= least / 2  # no key, or hidden keys only
             weighted.div_(total).masked_fill_(empty, 0)
+            total.mul_(base.sub_(top).exp2_()).masked_fill_(empty, 1)
+            top.mul_(1 / LOG2_E).masked_fill_(empty, least)
             part.rows_of(out)[:, i0:i1] = part.by_head(weighted, i0, i1)
             part.rows_of(maxima)[:, i0:i1] = part.by_head(top, i0, i1).squeeze(-1)
             part.rows_of(sums)[:, i0:i1] = part.by_head(total, i0, i1).squeeze(-1)
@@ -230,7 +243,7 @@ def backward(call: Call, grad: torch.Tensor, out: torch.Tensor, maxima: torch.Te
             to_query = torch.zeros_like(q)
             for j0, j1 in part.blocks(i0, i1):
                 block = i0, i1, j0, j1
-                weights, ds = part.scores(q_of_scores, top, *block).exp2_(), part.buffer(1, *block)
+                weights, ds = exp2_(part.scores(q_of_scores, top, *block)), part.buffer(1, *block)
                 _add_values_gradient(part, block, weights, ds, g, g_transposed, shift, values_gradient[:, :, j0:j1])
                 ds.mul_(weights)
                 to_query.baddbmm_(ds, part.keys[:, j0:j1])

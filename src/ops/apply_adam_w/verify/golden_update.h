@@ -9,10 +9,10 @@
 #include <span>
 #include <vector>
 
+#include "base/copies.h"
 #include "ops/apply_adam_w/verify/golden_kernel.h"
 #include "ops/apply_adam_w/verify/oracle.h"
 #include "verify/golden/arguments.h"
-#include "verify/golden/copies.h"
 #include "verify/golden/tile_results.h"
 #include "verify/golden/workers.h"
 
@@ -47,7 +47,7 @@ class AdamWUpdate {
   void compute_tile(const AdamWTileSettings& settings, const AdamWTensors& tensors, int64_t begin,
                     int64_t count, AdamWTileIo& io, TileResults<kAdamWOutputs>& results,
                     std::span<GoldenOutput> outputs) const {
-    static const auto kernel = best_copy<AdamWTileKernel>(OPENACLNN_COPIES(compute_adam_w_tile));
+    static const auto kernel = openaclnn::best_copy<AdamWTileKernel>(OPENACLNN_COPIES(compute_adam_w_tile));
     const auto widen = [&](size_t part, ElementTile& to) {
       if (tensors[part] != nullptr)
         tensors[part]->widen(begin, std::span(to.of).first(static_cast<size_t>(count)));

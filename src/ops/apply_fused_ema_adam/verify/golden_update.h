@@ -8,10 +8,10 @@
 #include <memory>
 #include <span>
 
+#include "base/copies.h"
 #include "ops/apply_fused_ema_adam/verify/golden_kernel.h"
 #include "ops/apply_fused_ema_adam/verify/oracle.h"
 #include "verify/golden/arguments.h"
-#include "verify/golden/copies.h"
 #include "verify/golden/tile_results.h"
 #include "verify/golden/workers.h"
 #include "verify/number.h"
@@ -93,7 +93,7 @@ class EmaUpdate {
  private:
   void compute_tile(const EmaTileSettings& settings, const EmaTensors& tensors, int64_t begin, int64_t count,
                     EmaTileIo& io, TileResults<kEmaOutputs>& results, std::span<GoldenOutput> outputs) const {
-    static const auto kernel = best_copy<EmaTileKernel>(OPENACLNN_COPIES(compute_ema_tile));
+    static const auto kernel = openaclnn::best_copy<EmaTileKernel>(OPENACLNN_COPIES(compute_ema_tile));
     for (size_t k = 0; k < kStep; ++k)
       tensors[k]->widen(begin, std::span(io.before[k].of).first(static_cast<size_t>(count)));
     results.place(outputs, begin, count, io.results);

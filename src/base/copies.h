@@ -1,11 +1,11 @@
-// Functions of goldens that are compiled once per instruction set: chooses the copy for this processor.
+// Functions outside of the library that are compiled once per instruction set: chooses the copy for this processor.
 #pragma once
 
 #include <cstddef>
 
 #include "base/instruction_sets.h"
 
-namespace openaclnn_verify {
+namespace openaclnn {
 
 // The copies of a function in the namespaces of cmake/kernels.cmake. Each name is a function of the namespace.
 #if defined(__x86_64__)
@@ -19,7 +19,7 @@ namespace openaclnn_verify {
 // Returns the copy for the best instruction set of this processor.
 template <class Function, size_t count>
 Function* best_copy(Function* const (&copies)[count]) {
-  return copies[static_cast<size_t>(openaclnn::best_isa())];
+  return copies[static_cast<size_t>(best_isa())];
 }
 
-}  // namespace openaclnn_verify
+}  // namespace openaclnn
