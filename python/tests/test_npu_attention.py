@@ -140,6 +140,19 @@ def test_large_scores_do_not_overflow():
         assert_equal(one.double() / 100, other / 100, 0.05)
 
 
+@pytest.mark.parametrize("levels", [[0, 30, 60, 2000], [0, -2000, 2000, -30], [-3000, -2000, -2000, -3000]], ids=str)
+@pytest.mark.parametrize("first_keys", [(0, 0), (0, 10)], ids=["all keys", "some later"])
+def test_scores_may_differ_widely_between_blocks(block_size, levels, first_keys):
+    """Each five keys have scores about one level. Odd queries see their first key when even ones have seen many."""
+    query, key, value, grad = random_tensors(rows=20, columns=20)
+    query[..., 0], key[..., 0] = 1, torch.tensor(levels).repeat_interleave(5)
+    hides = torch.arange(20) < torch.tensor(first_keys * 10).unsqueeze(1)
+    mask = {"atten_mask": hides, "sparse_mode": 1}
+    check(hides, [query, key, value, grad], scale=1.0, tolerance=1e-9, **mask)
+    got = npu_fusion_attention(query.float(), key.float(), value.float(), 4, "BNSD", scale=1.0, **mask)[0]
+    assert_equal(got.double(), dense(query, key, value, hides, 1.0)[0], 2e-3)
+
+
 def test_autocast_does_not_round_inside():
     query, key, value, _ = random_tensors(dtype=torch.float32)
     want = npu_fusion_attention(query, key, value, 4, "BNSD")[0]
