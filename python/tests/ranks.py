@@ -242,7 +242,7 @@ ARE_WAITED_FOR = {"fully_sharded", "sequence_parallel"}  # if one rank fails, ot
 def main(rank, size, folder):
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=size)
-    dist.barrier()  # a rank that fails and ends before another has its connections would make that one fail too
+    dist.barrier()  # otherwise one that fails could end before the others have their connections
     results = {}
     for case in CASES:
         if versions.VERSION < NEEDS.get(case.__name__, (1, 13)):
