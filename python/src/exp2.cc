@@ -19,7 +19,7 @@ void add_exp2(nanobind::module_& module) {
   module.def("exp2_rows", &exp2_rows, "values"_a, "rows"_a, "columns"_a, "sums"_a,
              nanobind::call_guard<nanobind::gil_scoped_release>(),
              "Replaces adjacent rows of float32 at an address by their powers of two, and writes the sums of "
-             "the rows to another unless that is 0.");
+             "the rows to another unless that is 0. The caller answers for the memory.");
 }
 
 }  // namespace openaclnn::python

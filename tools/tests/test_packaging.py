@@ -101,5 +101,18 @@ class CudaWheel(unittest.TestCase):
         self.assertEqual(undefined_options(" ".join(f"-D{name}=" for name in options)), [])
 
 
+class Wheels(unittest.TestCase):
+    def test_wrong_arguments_are_rejected(self):
+        for command, sentence in (("make_wheels 3.9", "make_wheels: 3.9 is not a version that it makes wheels for; accepted: 3.10, 3.11, 3.12"),
+                                  ("make_wheels --processor riscv64", "make_wheels: --processor is 'riscv64'; accepted: x86_64, aarch64"),
+                                  ("check_wheels riscv64", "check_wheels: 'riscv64' can't be checked on "),
+                                  ("check_wheels aarch64 sdist", "check_wheels: it accepts one argument, but was given: aarch64 sdist")):
+            with self.subTest(command):
+                name, *arguments = command.split()
+                done = subprocess.run([ROOT / "tools" / name, *arguments], capture_output=True, text=True, check=False)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertTrue(done.stderr.startswith(sentence), done.stderr)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -132,8 +132,8 @@ class Part:
         """Returns a block as [heads, rows, columns]; it shares memory."""
         return scores.view(-1, i1 - i0, scores.shape[-1])
 
-    def scores(self, q: torch.Tensor, shift: torch.Tensor | None, i0: int, i1: int, j0: int, j1: int) -> torch.Tensor:
-        """Returns a block of scores, whose unit is ln(2), in buffer 0, plus a number of each row.
+    def scores(self, q: torch.Tensor, shift: torch.Tensor, i0: int, i1: int, j0: int, j1: int) -> torch.Tensor:
+        """Returns a block of scores, whose unit is ln(2), in buffer 0, plus `shift`, a number of each row.
 
         The block has the position encoding. Hidden keys have scores so small that their weights are 0.
         """
@@ -141,15 +141,11 @@ class Part:
         tiles = self.mask.tiles(scores, self.heads, i0, i1, j0, j1)
         by_head = self.by_head(scores, i0, i1)
         # A sum with the product of matrices takes no longer than the product.
-        if tiles and shift is not None:
+        if tiles:
             torch.add(tiles.pop(), self.by_head(shift, i0, i1), out=by_head)
             scores.baddbmm_(q, keys)
-        elif tiles and self.call.group == 1:
-            torch.baddbmm(tiles.pop().expand(scores.shape), q, keys, out=scores)
-        elif shift is not None:
-            torch.baddbmm(shift.expand(scores.shape), q, keys, out=scores)
         else:
-            torch.bmm(q, keys, out=scores)
+            torch.baddbmm(shift.expand(scores.shape), q, keys, out=scores)
         if self.call.bias is not None:
             by_head.add_(self.call.bias.tile(self.segment, self.heads, i0, i1, j0, j1), alpha=LOG2_E)
         for tile in tiles:
