@@ -1,16 +1,20 @@
 # Runs commands within a time limit: writes output into logs and results into summary.md, and kills hanging commands with their children.
+import concurrent.futures
 import dataclasses
 import os
 import pathlib
 import shlex
 import signal
 import subprocess
+import tempfile
+import threading
 import time
 import typing
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LAST_LINES = 12  # of a failed command, in the summary
 MOST_SHOWN = 3  # failed tests of a program whose last lines are shown
+TOGETHER = max(1, min(8, (os.cpu_count() or 1) // 2))  # tests that run at the same time: most of their time is the start of CUDA
 HANGS = 20  # a test that has not ended after this many seconds fails; less time would prove nothing
 
 
@@ -59,6 +63,7 @@ class Run:
     def __init__(self, out, minutes, path):
         self.out, self.path, self.deadline = out, path, time.monotonic() + 60 * minutes
         self.lines, self.failed = [], False
+        self.lock, self.running = threading.Lock(), set()
 
     def left(self):
         return self.deadline - time.monotonic()
@@ -80,27 +85,46 @@ class Run:
         seconds = min(seconds, self.left())
         if seconds < 1:
             return End("the time is used up (--minutes)")
-        path = self.out / f"{log}.log"
-        with path.open("ab") as file:
-            file.write(f"== {shlex.join(command)}\n".encode())
-            file.flush()
-            begin, code = file.tell(), None
+        with tempfile.TemporaryFile() as file:
             try:
                 process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
                                            env={**os.environ, "PATH": self.path, **environment}, start_new_session=True)
             except OSError as error:
+                self.keep(log, command, b"")
                 return End(f"{error.strerror}: {command[0]}")
             try:
-                code = process.wait(seconds)
-            except subprocess.TimeoutExpired:
-                pass
+                code = self.wait_for(process, seconds)
             finally:
-                if code is None:
-                    kill(process)
-        with path.open("rb") as file:
-            file.seek(begin)
-            text = file.read().decode(errors="replace")
+                file.seek(0)
+                output = file.read()
+                self.keep(log, command, output)
+        text = output.decode(errors="replace")
         return End(f"no end in {seconds:.0f} s" if code is None else how_it_ended(code), code, text)
+
+    def wait_for(self, process, seconds):
+        """Returns the exit code, or None after killing a process that has not ended in time."""
+        with self.lock:
+            self.running.add(process)
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            if process.returncode is None:
+                kill(process)
+            with self.lock:
+                self.running.discard(process)
+
+    def keep(self, log, command, output):
+        """Appends a command and what it printed to a log: in one piece, because commands may run at the same time."""
+        with self.lock, (self.out / f"{log}.log").open("ab") as file:
+            file.write(f"== {shlex.join(command)}\n".encode() + output)
+
+    def kill_all(self):
+        with self.lock:
+            processes = list(self.running)
+        for process in processes:
+            kill(process)
 
     def step(self, name, log, command, seconds, **environment):
         """Runs a command that is a whole step, and reports it in one line."""
@@ -113,25 +137,33 @@ class Run:
         return end
 
     def tests(self, name, log, program, seconds, pattern="*", wrapper=(), **environment):
-        """Runs every test of a GoogleTest program in its own process, because a GPU that a test loses is lost for its whole process."""
+        """Runs each test of a GoogleTest program in its own process, several at the same time: a GPU that a test loses is lost for its process."""
         begin = time.monotonic()
         listed = self.execute(log, [program, "--gtest_list_tests", f"--gtest_filter={pattern}"], seconds, **environment)
         names = names_of(listed.text)
         if listed.why or not names:
             self.fail(f"{name}: FAILED, it does not list its tests ({listed.why or 'none'}), {log}.log", *listed.last_lines())
             return
-        failed, unfinished, skipped = [], [], 0
-        for test in names:
+
+        def run(test):
             left = min(seconds - (time.monotonic() - begin), self.left())
-            if left < 2:
+            # A test that hangs leaves half of the time to the others.
+            return (left, self.execute(log, [*wrapper, program, f"--gtest_filter={test}"], left / 2, **environment)) if left >= 2 else (left, None)
+
+        failed, unfinished, skipped = [], [], 0
+        with concurrent.futures.ThreadPoolExecutor(TOGETHER) as pool:
+            try:
+                ends = list(pool.map(run, names))
+            except BaseException:  # an end from outside
+                pool.shutdown(wait=False, cancel_futures=True)
+                self.kill_all()
+                raise
+        for test, (left, end) in zip(names, ends):
+            if end is None or (end.code is None and left / 2 < HANGS):
                 unfinished.append(test)
                 continue
-            # A test that hangs leaves half of the time to the others.
-            end = self.execute(log, [*wrapper, program, f"--gtest_filter={test}"], left / 2, **environment)
             skipped += "[  SKIPPED ]" in end.text
-            if end.code is None and left / 2 < HANGS:
-                unfinished.append(test)
-            elif end.why:
+            if end.why:
                 failed.append((test, end))
         passed = len(names) - len(failed) - len(unfinished) - skipped
         self.say(f"{name}: {passed} of {len(names)} tests passed in {time.monotonic() - begin:.0f} s"
