@@ -48,7 +48,8 @@ openaclnn_room_files(cuda.cu OPENACLNN_CUDA_KERNELS)
 
 # openaclnn_add_plugin(name): a plugin of the sources that both have; the caller adds kernels and the CUDA runtime.
 function(openaclnn_add_plugin name)
-  add_library(${name} MODULE ${PROJECT_SOURCE_DIR}/src/cuda/plugin.cc ${PROJECT_SOURCE_DIR}/src/ops/launches.cc ${ARGN})
+  add_library(${name} MODULE ${PROJECT_SOURCE_DIR}/src/cuda/plugin.cc ${PROJECT_SOURCE_DIR}/src/cuda/side_stream.cc
+    ${PROJECT_SOURCE_DIR}/src/ops/launches.cc ${ARGN})
   target_compile_definitions(${name} PRIVATE OPENACLNN_CUDA_BUILD="${OPENACLNN_CUDA_BUILD}")
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON)

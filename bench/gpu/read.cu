@@ -9,20 +9,18 @@ namespace {
 
 constexpr int kThreads = 256, kTogether = 8;
 
-// `never` is nullptr at run time. The compiler cannot know that, so it keeps the reads.
-__global__ void __launch_bounds__(kThreads) read_words(const uint4* words, int64_t count, uint32_t* never) {
-  const int64_t threads = static_cast<int64_t>(gridDim.x) * kThreads;
-  uint32_t all = 0;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < count;
-       i += kTogether * threads) {
+// Each thread reads kTogether words. No data have this sum. The compiler cannot know that, so it keeps the
+// reads.
+__global__ void __launch_bounds__(kThreads) read_words(const uint4* words, int64_t count, uint4* never) {
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * kThreads * kTogether + threadIdx.x;
+  uint4 all = {};
 #pragma unroll
-    for (int k = 0; k < kTogether; ++k) {
-      const int64_t at = i + k * threads < count ? i + k * threads : count - 1;
-      const uint4 word = words[at];
-      all ^= word.x ^ word.y ^ word.z ^ word.w;
-    }
+  for (int k = 0; k < kTogether; ++k) {
+    const int64_t at = first + k * kThreads < count ? first + k * kThreads : count - 1;
+    const uint4 word = words[at];
+    all = {all.x ^ word.x, all.y ^ word.y, all.z ^ word.z, all.w ^ word.w};
   }
-  if (never != nullptr) *never = all;
+  if (all.x == 0x243F6A88 && all.y == 0x85A308D3 && all.z == 0x13198A2E && all.w == 0x03707344) *never = all;
 }
 
 }  // namespace
@@ -33,10 +31,9 @@ void* create_native_stream() {
 }
 
 int read_all(const void* data, size_t bytes, void* native_stream) {
-  int multiprocessors = 0;
-  const cudaError_t error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0);
-  if (error != cudaSuccess) return error;
-  read_words<<<multiprocessors * 8, kThreads, 0, static_cast<cudaStream_t>(native_stream)>>>(
-      static_cast<const uint4*>(data), static_cast<int64_t>(bytes / sizeof(uint4)), nullptr);
+  const auto count = static_cast<int64_t>(bytes / sizeof(uint4));
+  const int64_t blocks = (count + kThreads * kTogether - 1) / (kThreads * kTogether);
+  read_words<<<static_cast<unsigned>(blocks), kThreads, 0, static_cast<cudaStream_t>(native_stream)>>>(
+      static_cast<const uint4*>(data), count, nullptr);
   return cudaGetLastError();
 }

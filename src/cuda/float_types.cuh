@@ -67,11 +67,36 @@ struct alignas(sizeof(T) * kCount < 16 ? sizeof(T) * kCount : 16) Pack {
   T lane[kCount];
 };
 
+// Neighbouring elements as they are stored. They are kept as words until they are widened: nvcc would place
+// each element of 16 bits in a register of its own.
+template <class T, int kCount>
+using Stored = std::conditional_t<sizeof(T) * kCount % sizeof(uint32_t) == 0,
+                                  Pack<uint32_t, static_cast<int>(sizeof(T) * kCount / sizeof(uint32_t))>,
+                                  Pack<T, kCount>>;
+
+template <int kCount, class T>
+__device__ __forceinline__ Stored<T, kCount> load_stored(const T* from) {
+  return *reinterpret_cast<const Stored<T, kCount>*>(from);
+}
+
+// Widens two elements of Bfloat16 with one instruction each, which nvcc does not find by itself.
+template <class T, int kCount>
+__device__ __forceinline__ void widen(const Stored<T, kCount>& from, float (&to)[kCount]) {
+  const auto pack = std::bit_cast<Pack<T, kCount>>(from);
+#pragma unroll
+  for (int k = 0; k < kCount; ++k) {
+    if constexpr (std::is_same_v<T, Bfloat16> && kCount % 2 == 0) {
+      const uint32_t word = from.lane[k / 2];
+      to[k] = std::bit_cast<float>(k % 2 == 0 ? word << 16 : word & 0xFFFF0000u);
+    } else {
+      to[k] = to_fp32(pack.lane[k]);
+    }
+  }
+}
+
 template <int kCount, class T>
 __device__ __forceinline__ void load_pack(const T* from, float (&to)[kCount]) {
-  const Pack<T, kCount> pack = *reinterpret_cast<const Pack<T, kCount>*>(from);
-#pragma unroll
-  for (int k = 0; k < kCount; ++k) to[k] = to_fp32(pack.lane[k]);
+  widen<T, kCount>(load_stored<kCount>(from), to);
 }
 
 // Stores to global memory. Packs of 8 bytes and more are stored by intrinsics. For lanes computed one by one,

@@ -59,6 +59,14 @@ inline int64_t blocks_for(int64_t items) {
   return std::clamp<int64_t>(ceil_div(items, kThreads), 1, multiprocessors() * kBlocksPerMultiprocessor);
 }
 
+// Returns a grid with a thread for every `each` of `items` independent items. The GPU gives the next block to
+// the multiprocessor that is done first. With a grid that fits the GPU, all would wait for the slowest one,
+// which costs 5 % of the bandwidth on an H100.
+inline dim3 grid_for_all(int64_t items, int64_t each = 1) {
+  constexpr int64_t kMostInX = 0x7FFFFFFF;
+  return {static_cast<unsigned>(std::clamp<int64_t>(ceil_div(items, kThreads * each), 1, kMostInX))};
+}
+
 inline dim3 grid_of(int64_t x, int64_t y = 1) { return {static_cast<unsigned>(x), static_cast<unsigned>(y)}; }
 
 }  // namespace openaclnn::cuda

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/kernel_io.h"
+#include "cuda/plugin.h"
 
 namespace openaclnn::cuda {
 
@@ -18,6 +19,7 @@ struct LaunchIo {
   cudaStream_t stream;
   Fault*
       fault;  // zeroed memory that host and device see: kernels write faults, in stream order; count 0: none
+  SideStream* side = nullptr;  // of the stream's queue (side_stream.h); nullptr: none
 };
 
 // A launch returns this if CUB needs more memory than sort_scratch_bytes(). No CUDA function returns this

@@ -73,4 +73,14 @@ cudaError_t write_zeros(const LoopNest<1>& nest, T* base, cudaStream_t stream) {
                        base);
 }
 
+// The same for contiguous elements.
+template <class T>
+cudaError_t write_zeros(T* base, int64_t elements, cudaStream_t stream) {
+  LoopNest<1> nest = {};
+  nest.rank = 1;
+  nest.dims[0] = elements;
+  nest.strides[0].fill(1);
+  return write_zeros(nest, base, stream);
+}
+
 }  // namespace openaclnn::cuda

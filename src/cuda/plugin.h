@@ -25,6 +25,14 @@ enum class PluginStatus : int {
   lost,           // the device's context is destroyed: no later call on it can succeed
 };
 
+// A second stream for parts of a task, with the events that order it before and after the task's stream.
+// Operators that need it create it (side_stream.h), and the queue destroys it. nullptr: not created yet.
+struct SideStream {
+  void* stream = nullptr;
+  void* ready = nullptr;
+  void* done = nullptr;
+};
+
 // A task of an operator.
 struct OperatorTask {
   const char* name;  // as in Operator::name
@@ -34,6 +42,7 @@ struct OperatorTask {
   CheckMode check;
   void* const* elements;  // of lists, or nullptr
   Fault* fault;           // from allocate_host()
+  SideStream* side;       // of the queue
 };
 
 struct PluginTable {

@@ -59,6 +59,10 @@ double CudaMarker::milliseconds_since(const Marker& start) const {
 }
 
 CudaQueue::~CudaQueue() {
+  for (void* const event : {side_.ready, side_.done}) {
+    if (event != nullptr) driver_.call_quietly(&PluginTable::destroy_event, event);
+  }
+  if (side_.stream != nullptr) driver_.call_quietly(&PluginTable::destroy_stream, side_.stream);
   if (owner_ == Owner::library) driver_.call_quietly(&PluginTable::destroy_stream, stream_);
   // Tasks pending here were not waited for, so they may still run. Their slots stay allocated, like those of
   // captured tasks, because a graph may outlive the stream. A host function needs its task.
@@ -128,10 +132,10 @@ void CudaQueue::start(Pending& pending, const Lock& lock) {
       if (is_pageable != 0) wait_for_copy(lock);
     }
   } else {
-    const OperatorTask launched{task.name,   task.plan.get(),
-                                &task.data,  task.workspace,
-                                task.check,  task.lists != nullptr ? task.lists->addresses.data() : nullptr,
-                                pending.slot};
+    const OperatorTask launched{task.name,    task.plan.get(),
+                                &task.data,   task.workspace,
+                                task.check,   task.lists != nullptr ? task.lists->addresses.data() : nullptr,
+                                pending.slot, &side_};
     driver_.call(&PluginTable::run, stream_, &launched);
   }
 }

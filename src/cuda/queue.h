@@ -120,6 +120,7 @@ class CudaQueue final : public Queue, public std::enable_shared_from_this<CudaQu
   void* const stream_;
   const Owner owner_;
   std::mutex mutex_;
+  SideStream side_;
   bool closed_ = false;
   std::atomic<bool> ended_{false};  // closed, and all work was complete then: the stream may no longer exist
   uint64_t tasks_ = 0;              // total number of tasks

@@ -5,8 +5,8 @@
 // limit is known without knowing the groups. The grid is therefore balanced for any group sizes, and a thread
 // finds its superblock by a short binary search. One worker, the few threads that share a row, sums a
 // superblock of one block of terms. Eight workers sum a longer one, one block of terms each. Sums of groups
-// of one superblock are written directly. Superblock sums of longer groups go to the workspace, and a second
-// kernel adds them in double.
+// of one superblock are written directly. Superblock sums of longer groups go to the workspace. The CUDA block
+// that completes the last one of a group adds them in double.
 #pragma once
 
 #include <bit>
@@ -66,6 +66,19 @@ __device__ __forceinline__ int64_t slot_of(int64_t begin, int64_t end) {
   return 2 * (begin / kSuperblockTerms) + (end - begin < kSuperblockTerms ? 1 : 0);
 }
 
+// Returns a number for a group of more than one superblock, which no other such group has: they start at least
+// kSuperblockTerms terms apart.
+__device__ __forceinline__ int64_t number_of_long_group(int64_t begin) {
+  return (begin + kSuperblockTerms - 1) / kSuperblockTerms;
+}
+
+static_assert(kLeastStripColumns == kWarp);
+
+// The number of counters in SumTargets::arrivals.
+OPENACLNN_INLINE int64_t arrivals_of(int64_t most_terms, int64_t columns) {
+  return (most_terms / kSuperblockTerms + 1) * ceil_div(columns, kLeastStripColumns);
+}
+
 // The inputs and outputs of sums except their terms. Strides in elements.
 template <class Out>
 struct SumTargets {
@@ -75,8 +88,19 @@ struct SumTargets {
   Out* out;  // the row of the first group
   int64_t out_row_stride, out_column_stride;
   float* superblock_sums;  // [slots, columns]
-  bool scales;             // whether to multiply by one over the number of terms
-  const int64_t* faults;   // nullptr, or a count; if it is above 0, nothing is written
+  // Superblock sums that are complete, for each long group and strip; 0 at first. nullptr: there are no long
+  // groups.
+  unsigned* arrivals;
+  bool scales;            // whether to multiply by one over the number of terms
+  const int64_t* faults;  // nullptr, or a count; if it is above 0, nothing is written
+  // The row of each group that has terms; groups without terms are not written. nullptr: group k is row k, and
+  // a group without terms becomes +0.
+  const int64_t* out_rows;
+
+  __device__ __forceinline__ Out* at(int64_t group, int64_t column) const {
+    const int64_t row = out_rows != nullptr ? out_rows[group] : group;
+    return out + row * out_row_stride + column * out_column_stride;
+  }
 
   // Scales an fp32 sum.
   __device__ __forceinline__ float scaled(float sum, int64_t terms) const {
@@ -84,40 +108,86 @@ struct SumTargets {
   }
 };
 
-// Adds terms [begin, end) of one block of terms to sum, from left to right, with several loads in flight.
-// Terms provides `In` and row(group, term), the address of a term's first column.
-template <int kCount, class Terms>
-__device__ __forceinline__ void add_term_block(const Terms& terms, int64_t group, int64_t begin, int64_t end,
-                                               int64_t column_offset, float (&sum)[kCount]) {
-  using Columns = Pack<typename Terms::In, kCount>;
-  constexpr int kTogether = 8;
-  for (int64_t k = begin; k < end; k += kTogether) {
-    Columns rows[kTogether] = {};
+// Columns of a row that a thread sums: kStrips packs of kCount columns, `distance` columns apart. The packs
+// from `strips` on do not exist.
+template <int kStrips>
+struct ThreadStrips {
+  int64_t first;
+  int64_t distance;
+  int strips;
+
+  // Packs that do not exist are read as the first one, because a condition would become a branch around each
+  // load.
+  __device__ __forceinline__ int64_t column(int strip) const {
+    return strip < strips ? first + strip * distance : first;
+  }
+};
+
+// Adds `count` terms, at most the size of `rows`, from left to right.
+template <bool kAll, int kTerms, int kCount, int kStrips, class Cursor>
+__device__ __forceinline__ void add_terms(Cursor& cursor, int count, const int64_t (&offsets)[kStrips],
+                                          float (&sums)[kStrips][kCount]) {
+  using In = typename Cursor::In;
+  Stored<In, kCount> packs[kTerms][kStrips];
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
-      if (k + i < end) rows[i] = *reinterpret_cast<const Columns*>(terms.row(group, k + i) + column_offset);
+  for (int i = 0; i < kTerms; ++i) {
+    if (kAll || i < count) {
+      const In* const row = cursor.next();
+#pragma unroll
+      for (int s = 0; s < kStrips; ++s) packs[i][s] = load_stored<kCount>(row + offsets[s]);
     }
+  }
 #pragma unroll
-    for (int i = 0; i < kTogether; ++i) {
-      if (k + i >= end) break;
+  for (int i = 0; i < kTerms; ++i) {
+    if (!kAll && i >= count) break;
 #pragma unroll
-      for (int c = 0; c < kCount; ++c) sum[c] += to_fp32(rows[i].lane[c]);
+    for (int s = 0; s < kStrips; ++s) {
+      float wide[kCount];
+      widen<In, kCount>(packs[i][s], wide);
+#pragma unroll
+      for (int c = 0; c < kCount; ++c) sums[s][c] += wide[c];
     }
   }
 }
 
-template <int kCount, class Out>
-__device__ __forceinline__ void write_sum(const SumTargets<Out>& targets, const TermSuperblock& superblock,
-                                          int64_t column, float (&sum)[kCount]) {
+// Adds terms [begin, end) of one block of terms from left to right, with several loads in flight. Terms
+// provides cursor(group, term), whose next() returns the address of the first column of a term, and goes to
+// the term after it.
+template <int kCount, int kStrips, class Terms>
+__device__ __forceinline__ void add_term_block(const Terms& terms, int64_t group, int64_t begin, int64_t end,
+                                               const ThreadStrips<kStrips>& strips, int64_t column_stride,
+                                               float (&sums)[kStrips][kCount]) {
+  constexpr int kTerms = Terms::kPacks / kStrips;
+  int64_t offsets[kStrips];
+#pragma unroll
+  for (int s = 0; s < kStrips; ++s) offsets[s] = strips.column(s) * column_stride;
+  auto cursor = terms.cursor(group, begin);
+  int left = static_cast<int>(end - begin);
+  for (; left >= kTerms; left -= kTerms) add_terms<true, kTerms>(cursor, kTerms, offsets, sums);
+  if (left > 0) add_terms<false, kTerms>(cursor, left, offsets, sums);
+}
+
+template <int kCount, int kStrips, class Out>
+__device__ __forceinline__ void write_sums(const SumTargets<Out>& targets, const TermSuperblock& superblock,
+                                           const ThreadStrips<kStrips>& strips,
+                                           float (&sums)[kStrips][kCount]) {
   if (!superblock.is_whole) {
-    store_pack(
-        sum, targets.superblock_sums + slot_of(superblock.begin, superblock.end) * targets.columns + column);
+    float* const to = targets.superblock_sums + slot_of(superblock.begin, superblock.end) * targets.columns;
+#pragma unroll
+    for (int s = 0; s < kStrips; ++s) {
+      if (s < strips.strips) store_pack(sums[s], to + strips.column(s));
+    }
     return;
   }
+  Out* const to = targets.at(superblock.group, 0);
 #pragma unroll
-  for (int c = 0; c < kCount; ++c) sum[c] = targets.scaled(sum[c], superblock.end - superblock.begin);
-  store_pack(sum,
-             targets.out + superblock.group * targets.out_row_stride + column * targets.out_column_stride);
+  for (int s = 0; s < kStrips; ++s) {
+    if (s >= strips.strips) break;
+#pragma unroll
+    for (int c = 0; c < kCount; ++c)
+      sums[s][c] = targets.scaled(sums[s][c], superblock.end - superblock.begin);
+    store_pack(sums[s], to + strips.column(s) * targets.out_column_stride);
+  }
 }
 
 inline constexpr int kWorkersOfSuperblock = kSuperblockTerms / kBlockTerms;
@@ -125,50 +195,120 @@ inline constexpr int kMostSuperblocks = kWarp;  // per CUDA block
 
 // How a launch distributes the work: a worker is `lanes` threads, and a CUDA block has `superblocks`
 // superblocks. These are neighbours if rows are narrow, so that a CUDA block accesses contiguous memory.
-// Otherwise they are far apart, so that many CUDA blocks share the superblocks of one long group.
+// Otherwise they are far apart, so that many CUDA blocks share the superblocks of one long group. Blocks along x
+// share the strips of the same superblocks, so that the blocks that run at the same time read whole rows.
 struct SumShape {
   int lanes;
   int superblocks;
   bool neighbours;
 };
 
-// A thread sums kCount columns: a pack if rows are contiguous and aligned, otherwise one.
-template <int kCount, class Terms, class Out>
-__global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
+// Adds the superblock sums of a group in double from left to right, for `columns` columns from `first` on. All
+// threads of the block share the columns. (The sums come from other blocks, and are not in this one's cache.)
+template <class Out>
+__device__ __forceinline__ void join_superblocks(const SumTargets<Out>& targets, int64_t group, int64_t first,
+                                                 int64_t columns) {
+  constexpr int kTogether = 16;
+  const int64_t begin = targets.groups.begin(group);
+  const int64_t end = targets.groups.end(group);
+  for (int64_t column = first + threadIdx.x; column < first + columns && column < targets.columns;
+       column += kThreads) {
+    double total = 0;
+    for (int64_t term = begin; term < end; term += kTogether * kSuperblockTerms) {
+      float sums[kTogether];
+#pragma unroll
+      for (int k = 0; k < kTogether; ++k) {
+        // After the last superblock it rereads the first one of this round, because a condition would become a
+        // branch around each load.
+        const int64_t own = term + k * kSuperblockTerms < end ? term + k * kSuperblockTerms : term;
+        const int64_t own_end = own + kSuperblockTerms < end ? own + kSuperblockTerms : end;
+        sums[k] = __ldcg(targets.superblock_sums + slot_of(own, own_end) * targets.columns + column);
+      }
+#pragma unroll
+      for (int k = 0; k < kTogether; ++k) {
+        if (term + k * kSuperblockTerms < end) total += static_cast<double>(sums[k]);
+      }
+    }
+    *targets.at(group, column) = from_fp32<Out>(targets.scaled(static_cast<float>(total), end - begin));
+  }
+}
+
+// Counts the superblocks of a strip that a block has completed, those of `mask`, and returns the mask of those
+// that were the last of their groups. All threads of the block must call it.
+template <class Out>
+__device__ __forceinline__ unsigned find_completed(const SumTargets<Out>& targets,
+                                                   const TermSuperblock (&superblocks)[kMostSuperblocks],
+                                                   unsigned mask, int64_t strip, int64_t strips,
+                                                   unsigned& completed) {
+  __threadfence();  // the sums before the count
+  __syncthreads();
+  if (threadIdx.x < kWarp) {
+    bool is_last = false;
+    if ((mask >> threadIdx.x & 1) != 0) {
+      const int64_t group = superblocks[threadIdx.x].group;
+      const int64_t begin = targets.groups.begin(group);
+      const int64_t needed = (targets.groups.end(group) - begin + kSuperblockTerms - 1) / kSuperblockTerms;
+      unsigned* const arrivals = targets.arrivals + number_of_long_group(begin) * strips + strip;
+      is_last = atomicAdd(arrivals, 1u) + 1 == static_cast<unsigned>(needed);
+      __threadfence();  // the count before the sums of others
+    }
+    const unsigned found = __ballot_sync(kAllLanes, is_last);
+    if (threadIdx.x == 0) completed = found;
+  }
+  __syncthreads();
+  return completed;
+}
+
+// A thread sums kStrips packs of kCount columns. A pack has one column if rows are not contiguous or not
+// aligned.
+template <int kCount, int kStrips, class Terms, class Out>
+__global__ void __launch_bounds__(kThreads, kCount > 1 ? Terms::kBlocks : kBlocksWithRegisters)
     sum_superblocks(const __grid_constant__ Terms terms, const __grid_constant__ SumTargets<Out> targets,
                     SumShape shape) {
   if (targets.faults != nullptr && *targets.faults > 0) return;
   __shared__ TermSuperblock superblocks[kMostSuperblocks];
-  __shared__ unsigned long_superblocks;
-  __shared__ float block_sums[kThreads][kCount];
+  __shared__ unsigned long_superblocks, parts, completed;
+  __shared__ float block_sums[kStrips][kThreads][kCount];
   const int lane = static_cast<int>(threadIdx.x) % shape.lanes;
   const int worker = static_cast<int>(threadIdx.x) / shape.lanes;
   const int workers = kThreads / shape.lanes;
   const int64_t items = targets.groups.items();
-  const int64_t blocks = gridDim.x;
+  const int64_t blocks = gridDim.y;
   const int64_t distance = shape.neighbours ? 1 : blocks;
-  for (int64_t first = int64_t{blockIdx.x} * (shape.neighbours ? shape.superblocks : 1); first < items;
+  const int64_t strip_columns = static_cast<int64_t>(shape.lanes) * kCount * kStrips;
+  const int64_t strips_of_row = ceil_div(targets.columns, strip_columns);
+  for (int64_t first = int64_t{blockIdx.y} * (shape.neighbours ? shape.superblocks : 1); first < items;
        first += blocks * shape.superblocks) {
     if (threadIdx.x < kWarp) {
       const int own = static_cast<int>(threadIdx.x);
-      const int64_t item = first + own * distance;
+      int64_t item = first + own * distance;
+      // From both ends in turn: short groups may all be at one of them, and leave most of the memory's bandwidth.
+      if (!shape.neighbours && item < items) item = item % 2 == 0 ? item / 2 : items - 1 - item / 2;
       TermSuperblock superblock = {-1, 0, 0, false};
       if (own < shape.superblocks && item < items) superblock = find_superblock(targets.groups, item);
+      if (targets.out_rows != nullptr && superblock.begin == superblock.end) superblock.group = -1;
       superblocks[own] = superblock;
       const unsigned mask = __ballot_sync(kAllLanes, superblock.end - superblock.begin > kBlockTerms);
-      if (own == 0) long_superblocks = mask;
+      const unsigned of_long_groups = __ballot_sync(kAllLanes, superblock.group >= 0 && !superblock.is_whole);
+      if (own == 0) {
+        long_superblocks = mask;
+        parts = of_long_groups;
+      }
     }
     __syncthreads();
-    for (int64_t strip = blockIdx.y; strip * shape.lanes * kCount < targets.columns; strip += gridDim.y) {
-      const int64_t column = (strip * shape.lanes + lane) * kCount;
-      const bool has_columns = column < targets.columns;
-      const int64_t offset = column * targets.in_column_stride;
+    for (int64_t strip = blockIdx.x; strip * strip_columns < targets.columns; strip += gridDim.x) {
+      ThreadStrips<kStrips> strips = {strip * strip_columns + lane * kCount, shape.lanes * kCount, 0};
+#pragma unroll
+      for (int s = 0; s < kStrips; ++s)
+        strips.strips += strips.first + s * strips.distance < targets.columns ? 1 : 0;
+      const bool has_columns = strips.strips > 0;
       for (int k = worker; has_columns && k < shape.superblocks; k += workers) {
         const TermSuperblock superblock = superblocks[k];
         if (superblock.group < 0 || (long_superblocks >> k & 1) != 0) continue;
-        float sum[kCount] = {};
-        add_term_block(terms, superblock.group, superblock.begin, superblock.end, offset, sum);
-        write_sum(targets, superblock, column, sum);
+        float sums[kStrips][kCount] = {};
+        add_term_block(terms, superblock.group, superblock.begin, superblock.end, strips,
+                       targets.in_column_stride, sums);
+        write_sums(targets, superblock, strips, sums);
       }
       // The long superblocks, as many at once as there are workers. All threads do the same number of
       // iterations.
@@ -183,171 +323,71 @@ __global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
             works ? superblocks[__ffs(static_cast<int>(own)) - 1] : TermSuperblock{-1, 0, 0, false};
         const int64_t begin = superblock.begin + term_block * kBlockTerms;
         if (works) {
-          float sum[kCount] = {};
-          add_term_block(terms, superblock.group, begin,
-                         begin + kBlockTerms < superblock.end ? begin + kBlockTerms : superblock.end, offset,
-                         sum);
+          const int64_t end = begin + kBlockTerms < superblock.end ? begin + kBlockTerms : superblock.end;
+          float sums[kStrips][kCount] = {};
+          add_term_block(terms, superblock.group, begin, end, strips, targets.in_column_stride, sums);
 #pragma unroll
-          for (int c = 0; c < kCount; ++c) block_sums[threadIdx.x][c] = sum[c];
+          for (int s = 0; s < kStrips; ++s) {
+#pragma unroll
+            for (int c = 0; c < kCount; ++c) block_sums[s][threadIdx.x][c] = sums[s][c];
+          }
         }
         __syncthreads();
         if (works && term_block == 0) {
-          float sum[kCount] = {};
+          float sums[kStrips][kCount] = {};
           const int64_t count = (superblock.end - superblock.begin + kBlockTerms - 1) / kBlockTerms;
           for (int w = 0; w < count; ++w) {
 #pragma unroll
-            for (int c = 0; c < kCount; ++c) sum[c] += block_sums[threadIdx.x + w * shape.lanes][c];
+            for (int s = 0; s < kStrips; ++s) {
+#pragma unroll
+              for (int c = 0; c < kCount; ++c) sums[s][c] += block_sums[s][threadIdx.x + w * shape.lanes][c];
+            }
           }
-          write_sum(targets, superblock, column, sum);
+          write_sums(targets, superblock, strips, sums);
         }
         __syncthreads();
       }
+      if (parts == 0) continue;
+      for (unsigned left = find_completed(targets, superblocks, parts, strip, strips_of_row, completed);
+           left != 0; left &= left - 1)
+        join_superblocks(targets, superblocks[__ffs(static_cast<int>(left)) - 1].group, strip * strip_columns,
+                         strip_columns);
     }
     __syncthreads();
   }
 }
 
-// A group of several superblocks. Group -1 means none.
-struct LongGroup {
-  int64_t group;
-  int64_t begin, end;
-  int64_t superblocks;
-};
-
-// Finds a group of more than one superblock. It contains exactly one term whose number is a multiple of
-// kSuperblockTerms and at most that far after its begin. `stretch` is the index of this multiple.
-__device__ __forceinline__ LongGroup find_long_group(const TermGroups& groups, int64_t stretch) {
-  const int64_t term = stretch * kSuperblockTerms;
-  const int64_t group = first_where(0, groups.count, [&](int64_t k) { return groups.end(k) > term; });
-  if (group == groups.count) return {-1, 0, 0, 0};
-  const int64_t begin = groups.begin(group);
-  const int64_t end = groups.end(group);
-  if (begin >= term || term - begin > kSuperblockTerms || end - begin <= kSuperblockTerms)
-    return {-1, 0, 0, 0};
-  return {group, begin, end, (end - begin + kSuperblockTerms - 1) / kSuperblockTerms};
-}
-
-template <class Out>
-__device__ __forceinline__ float read_superblock_sum(const SumTargets<Out>& targets, const LongGroup& group,
-                                                     int64_t superblock, int64_t column) {
-  const int64_t begin = group.begin + superblock * kSuperblockTerms;
-  const int64_t end = begin + kSuperblockTerms < group.end ? begin + kSuperblockTerms : group.end;
-  return targets.superblock_sums[slot_of(begin, end) * targets.columns + column];
-}
-
-template <class Out>
-__device__ __forceinline__ void write_total(const SumTargets<Out>& targets, const LongGroup& group,
-                                            int64_t column, double total) {
-  targets.out[group.group * targets.out_row_stride + column * targets.out_column_stride] =
-      from_fp32<Out>(targets.scaled(static_cast<float>(total), group.end - group.begin));
-}
-
-inline constexpr int kJoinWarps = kThreads / kWarp;
-inline constexpr int kJoinTogether = 4;  // superblock sums that a thread loads at a time
-inline constexpr int kJoinSuperblocks = kJoinTogether * kJoinWarps;  // per block
-
-// One thread sums one column of a group of few superblocks. After the last superblock it rereads the last
-// sum, because a condition would become a branch around each load.
-template <class Out>
-__device__ __forceinline__ void join_few(const SumTargets<Out>& targets, const LongGroup& group,
-                                         int64_t column) {
-  double total = 0;
-  for (int64_t first = 0; first < group.superblocks; first += kJoinTogether) {
-    float sums[kJoinTogether];
-#pragma unroll
-    for (int k = 0; k < kJoinTogether; ++k) {
-      const int64_t superblock = first + k < group.superblocks ? first + k : group.superblocks - 1;
-      sums[k] = read_superblock_sum(targets, group, superblock, column);
-    }
-#pragma unroll
-    for (int k = 0; k < kJoinTogether; ++k) {
-      if (first + k < group.superblocks) total += static_cast<double>(sums[k]);
-    }
-  }
-  write_total(targets, group, column, total);
-}
-
-// Each lane of the first warp sums a column of a group of many superblocks, for which all warps of the block
-// load. All warps must call.
-template <class Out>
-__device__ __forceinline__ void join_many(const SumTargets<Out>& targets, const LongGroup& group,
-                                          int64_t column, int warp, float (&sums)[kJoinSuperblocks][kWarp]) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const bool has_column = column < targets.columns;
-  double total = 0;
-  for (int64_t first = 0; first < group.superblocks; first += kJoinSuperblocks) {
-    for (int k = warp; has_column && k < kJoinSuperblocks && first + k < group.superblocks; k += kJoinWarps)
-      sums[k][lane] = read_superblock_sum(targets, group, first + k, column);
-    __syncthreads();
-    for (int k = 0; warp == 0 && has_column && k < kJoinSuperblocks && first + k < group.superblocks; ++k)
-      total += static_cast<double>(sums[k][lane]);
-    __syncthreads();
-  }
-  if (warp == 0 && has_column) write_total(targets, group, column, total);
-}
-
-// Adds the superblock sums of long groups in double from left to right. Each warp finds a group and sums it
-// if it has few superblocks. All warps together sum groups with many.
-template <class Out>
-__global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
-    join_superblocks(const __grid_constant__ SumTargets<Out> targets) {
-  if (targets.faults != nullptr && *targets.faults > 0) return;
-  __shared__ float sums[kJoinSuperblocks][kWarp];
-  __shared__ LongGroup found[kJoinWarps];
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  const int64_t stretches = targets.groups.most_terms / kSuperblockTerms;
-  for (int64_t first = static_cast<int64_t>(blockIdx.x) * kJoinWarps; first < stretches;
-       first += static_cast<int64_t>(gridDim.x) * kJoinWarps) {
-    LongGroup own = {-1, 0, 0, 0};
-    if (first + warp < stretches) own = find_long_group(targets.groups, first + warp + 1);
-    if (lane == 0) found[warp] = own;
-    __syncthreads();
-    for (int64_t strip = blockIdx.y; strip * kWarp < targets.columns; strip += gridDim.y) {
-      const int64_t column = strip * kWarp + lane;
-      if (own.group >= 0 && own.superblocks <= kJoinSuperblocks && column < targets.columns)
-        join_few(targets, own, column);
-      for (int k = 0; k < kJoinWarps; ++k) {
-        if (found[k].superblocks > kJoinSuperblocks) join_many(targets, found[k], column, warp, sums);
-      }
-    }
-    __syncthreads();
-  }
-}
-
-// Returns enough blocks to keep the GPU busy until the end. Large calls have several superblocks per block,
-// which it finds at the same time.
-template <int kCount, class Terms, class Out>
+// Makes at least Terms::kLeastBlocks blocks for each multiprocessor, if there is as much work: enough to keep
+// the GPU busy until the end. Large calls have several superblocks per block, which it finds at the same time.
+template <int kCount, int kStrips, class Terms, class Out>
 cudaError_t launch_sum_superblocks(const Terms& terms, const SumTargets<Out>& targets, cudaStream_t stream) {
-  constexpr int64_t kMostInX = 0x7FFFFFFF, kMostInY = 0xFFFF;
-  const int64_t wanted = multiprocessors() * 32;
+  constexpr int64_t kMostInY = 0xFFFF;
+  const int64_t wanted = multiprocessors() * Terms::kLeastBlocks;
   const int64_t packs = ceil_div(targets.columns, kCount);
   SumShape shape;
   shape.lanes = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::min<int64_t>(packs, kWarp))));
-  const int64_t strips = ceil_div(packs, shape.lanes);
+  const int64_t strips = ceil_div(packs, shape.lanes * kStrips);
   const int64_t items = targets.groups.items();
   const int64_t superblocks =
       std::clamp<int64_t>(items / wanted * std::min<int64_t>(strips, kMostSuperblocks), 1, kMostSuperblocks);
   shape.superblocks = static_cast<int>(superblocks);
   shape.neighbours = strips == 1;
-  const int64_t blocks = std::min(ceil_div(items, superblocks), kMostInX);
-  const int64_t strip_blocks = std::clamp<int64_t>(ceil_div(wanted, blocks), 1, std::min(strips, kMostInY));
-  return launch_kernel(sum_superblocks<kCount, Terms, Out>, grid_of(blocks, strip_blocks), kThreads, 0,
-                       stream, terms, targets, shape);
+  const int64_t blocks = std::min(ceil_div(items, superblocks), kMostInY);
+  const int64_t strip_blocks = std::clamp<int64_t>(ceil_div(wanted, blocks), 1, strips);
+  return launch_kernel(sum_superblocks<kCount, kStrips, Terms, Out>, grid_of(strip_blocks, blocks), kThreads,
+                       0, stream, terms, targets, shape);
 }
 
 // Computes all sums. packed: rows of `In` and of `Out` can be accessed in packs of as many columns as 16
-// bytes of In hold. longest: the most terms that a group may have.
+// bytes of In hold. Terms names what suits its rows: kStrips, kPacks (that a thread loads at the same time),
+// kBlocks (that should fit on a multiprocessor) and kLeastBlocks.
 template <class Terms, class Out>
-cudaError_t sum_rows(const Terms& terms, const SumTargets<Out>& targets, bool packed, int64_t longest,
-                     cudaStream_t stream) {
-  OPENACLNN_CUDA_TRY(packed ? launch_sum_superblocks<kLanes<typename Terms::In>>(terms, targets, stream)
-                            : launch_sum_superblocks<1>(terms, targets, stream));
-  if (longest <= kSuperblockTerms) return cudaSuccess;
-  const int64_t stretches = targets.groups.most_terms / kSuperblockTerms;
-  const int64_t blocks = std::clamp<int64_t>(ceil_div(stretches, kJoinWarps), 1, 0x7FFFFFFF);
-  const int64_t strips = std::min<int64_t>(ceil_div(targets.columns, kWarp), 0xFFFF);
-  return launch_kernel(join_superblocks<Out>, grid_of(blocks, strips), kThreads, 0, stream, targets);
+cudaError_t sum_rows(const Terms& terms, const SumTargets<Out>& targets, bool packed, cudaStream_t stream) {
+  constexpr int kCount = kLanes<typename Terms::In>;
+  if (!packed) return launch_sum_superblocks<1, 1>(terms, targets, stream);
+  return targets.columns > kWarp * kCount
+             ? launch_sum_superblocks<kCount, Terms::kStrips>(terms, targets, stream)
+             : launch_sum_superblocks<kCount, 1>(terms, targets, stream);
 }
 
 }  // namespace openaclnn::cuda

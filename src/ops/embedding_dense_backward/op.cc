@@ -83,8 +83,13 @@ Result<uint64_t> lay_out(EmbeddingBackwardGpuScratch& scratch, int64_t positions
     scratch.positions[k] = layout.reserve(Checked(positions) * word_bytes);
   }
   scratch.sort = layout.reserve(sort_scratch_bytes(positions));
-  scratch.ends = layout.reserve(Checked(table_rows) * 8);
+  const Checked counters = Checked(positions / kSuperblockTerms + 1) * ceil_div(columns, kLeastStripColumns) +
+                           ceil_div(table_rows, kRowsOfWord);
+  scratch.used = layout.reserve(counters * 4);
+  scratch.counters = counters.value();
+  scratch.ends = layout.reserve(Checked(positions) * 8);
   scratch.rows = layout.reserve(Checked(positions) * 8);
+  scratch.out_rows = layout.reserve(Checked(positions) * 8);
   const int64_t slots =
       positions > kSuperblockTerms ? 2 * (positions / kSuperblockTerms + 1) : 0;  // cuda/rows.cuh
   scratch.superblock_sums = layout.reserve(Checked(slots) * columns * 4);
@@ -151,6 +156,7 @@ Result<Call> plan(const EmbeddingBackwardArgs& args, const PlanContext& context)
     plan.table_rows = out.view.dims[0];
     plan.padding_row = padding_index < num_weights ? static_cast<int64_t>(padding_index) : -1;
     plan.scale_by_frequency = scale_by_frequency;
+    plan.out_nest = memory_order_nest<1>({&out.view}, 0);
     if (plan.positions > 0) {
       plan.index_nest = row_major_nest<1>({&indices.view}, 0, indices.view.rank);
       plan.grad_row_nest = row_major_nest<1>({&grad.view}, 0, grad.view.rank - 1);

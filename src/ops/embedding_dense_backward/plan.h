@@ -40,14 +40,20 @@ struct EmbeddingBackwardScratch {
 
 inline constexpr int64_t kMostHotRows = 1024;
 
+inline constexpr int64_t kRowsOfWord = 32;
+
 // The same for a GPU.
 struct EmbeddingBackwardGpuScratch {
   bool wide;                // 64-bit sort words: a table or a list of indices of at least 2^32 - 1
   int64_t keys[2];          // Word[N] each: the row of each position, or the number of rows
   int64_t positions[2];     // Word[N] each
   int64_t sort;             // bytes
-  int64_t ends;             // int64[V]: number of terms of all rows up to each row
+  int64_t counters;         // number of the words that are zero at first:
+  int64_t used;             // uint32[ceil(V / kRowsOfWord)]: bits of the rows that have terms; then the
+                            // counters of complete superblocks (cuda/rows.cuh)
+  int64_t ends;             // int64[N]: number of terms up to the end of each sorted position's group
   int64_t rows;             // int64[N]: locations of the terms
+  int64_t out_rows;         // int64[N]: rows of the table
   int64_t superblock_sums;  // float[slots][D], of rows of more than kSuperblockTerms terms
   int64_t scans;            // faults that blocks found
   int64_t faults;           // int64: number of faulty indices
@@ -62,6 +68,7 @@ struct EmbeddingBackwardPlan {
   bool scale_by_frequency;
   LoopNest<1> index_nest;                                         // the indices in row-major order
   LoopNest<1> grad_row_nest;                                      // the rows of grad in row-major order
+  LoopNest<1> out_nest;                                           // the table
   int64_t grad_column_stride, out_row_stride, out_column_stride;  // elements
   int64_t offsets[kGradParameters];                               // elements
   EmbeddingBackwardScratch scratch;

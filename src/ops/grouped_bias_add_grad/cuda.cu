@@ -37,12 +37,23 @@ __device__ __forceinline__ int64_t scan_block(int64_t value, int64_t& before,
   return sum;
 }
 
-// Runs as one block: reads groupIdx once, checks it and stores the group ends in the workspace. Later changes
-// to groupIdx therefore cannot cause an out-of-bounds access. `faults` receives the number of faulty entries.
+struct Arrivals {
+  unsigned* counters;
+  int64_t count;
+};
+
+// The first block reads groupIdx once, checks it and stores the group ends in the workspace. Later changes to
+// groupIdx therefore cannot cause an out-of-bounds access. `faults` receives the number of faulty entries. The
+// other blocks set the counters of sum_rows() to zero.
 template <class Index>
 __global__ void __launch_bounds__(kThreads)
     read_ends(const __grid_constant__ GroupedBiasPlan plan, const Index* group_index, int64_t* ends,
-              int64_t* faults, bool strict, Fault* fault) {
+              int64_t* faults, Arrivals arrivals, bool strict, Fault* fault) {
+  if (blockIdx.x > 0) {
+    for (int64_t k = thread_number() - kThreads; k < arrivals.count; k += thread_count() - kThreads)
+      arrivals.counters[k] = 0;
+    return;
+  }
   __shared__ int64_t before, of_warp[kThreads / kWarp];
   __shared__ FaultScan all;
   const bool as_sizes = plan.group_index_type == kGroupSizes;
@@ -100,13 +111,30 @@ __global__ void __launch_bounds__(kThreads)
 // The terms: rows of gradY.
 template <class T>
 struct BiasRows {
+  static constexpr int kStrips = 1;
+  static constexpr int kPacks = 4;
+  static constexpr int kBlocks = 3;
+  static constexpr int kLeastBlocks = 32;
+
+  struct Cursor {
+    using In = T;
+    const T* at;
+    int64_t stride;
+
+    __device__ __forceinline__ const T* next() {
+      const T* const row = at;
+      at += stride;
+      return row;
+    }
+  };
+
   using In = T;
   const T* grad;
   int64_t group_stride, row_stride, rows_per_group;
 
   // rows_per_group is 0 if rows are numbered over all groups.
-  __device__ __forceinline__ const T* row(int64_t group, int64_t term) const {
-    return grad + group * group_stride + (term - group * rows_per_group) * row_stride;
+  __device__ __forceinline__ Cursor cursor(int64_t group, int64_t term) const {
+    return {grad + group * group_stride + (term - group * rows_per_group) * row_stride, row_stride};
   }
 };
 
@@ -115,6 +143,9 @@ cudaError_t launch(const GroupedBiasPlan& plan, const LaunchIo& io) {
   T* const out = plan_tensor<T>(plan, io, kGroupedOut);
   if (plan.rows == 0) return write_zeros(plan.out_nest, out, io.stream);  // every sum is empty
 
+  const bool has_long_groups = (plan.has_group_index ? plan.rows : plan.rows_per_group) > kSuperblockTerms;
+  const Arrivals arrivals = {has_long_groups ? workspace_part<unsigned>(io, plan.scratch.arrivals) : nullptr,
+                             has_long_groups ? arrivals_of(plan.rows, plan.columns) : 0};
   SumTargets<T> targets = {};
   targets.groups = {nullptr, plan.rows_per_group, plan.groups, plan.rows};
   if (plan.has_group_index) {
@@ -122,14 +153,17 @@ cudaError_t launch(const GroupedBiasPlan& plan, const LaunchIo& io) {
     int64_t* const faults = workspace_part<int64_t>(io, plan.scratch.faults);
     const auto read = [&](const auto* group_index) {
       using Index = std::remove_cvref_t<decltype(*group_index)>;
-      return launch_kernel(read_ends<Index>, grid_of(1), kThreads, 0, io.stream, plan, group_index, ends,
-                           faults, io.check == CheckMode::strict, io.fault);
+      const int64_t blocks = 1 + (arrivals.count > 0 ? blocks_for(arrivals.count) : 0);
+      return launch_kernel(read_ends<Index>, grid_of(blocks), kThreads, 0, io.stream, plan, group_index, ends,
+                           faults, arrivals, io.check == CheckMode::strict, io.fault);
     };
     OPENACLNN_CUDA_TRY(plan.index_dtype == ACL_INT32
                            ? read(plan_tensor<const int32_t>(plan, io, kGroupedIndex))
                            : read(plan_tensor<const int64_t>(plan, io, kGroupedIndex)));
     targets.groups.ends = ends;
     targets.faults = faults;
+  } else if (arrivals.count > 0) {
+    OPENACLNN_CUDA_TRY(write_zeros(arrivals.counters, arrivals.count, io.stream));
   }
   targets.columns = plan.columns;
   targets.in_column_stride = plan.column_stride;
@@ -137,6 +171,7 @@ cudaError_t launch(const GroupedBiasPlan& plan, const LaunchIo& io) {
   targets.out_row_stride = plan.out_row_stride;
   targets.out_column_stride = plan.out_column_stride;
   targets.superblock_sums = workspace_part<float>(io, plan.scratch.superblock_sums);
+  targets.arrivals = arrivals.counters;
 
   const T* const grad = plan_tensor<const T>(plan, io, kGroupedGradY);
   const BiasRows<T> rows = {grad, plan.group_stride, plan.row_stride, plan.rows_per_group};
@@ -144,7 +179,7 @@ cudaError_t launch(const GroupedBiasPlan& plan, const LaunchIo& io) {
   const bool packed =
       can_pack<kCount>(grad, plan.column_stride, plan.columns, {plan.group_stride, plan.row_stride}) &&
       can_pack<kCount>(out, plan.out_column_stride, plan.columns, {plan.out_row_stride});
-  return sum_rows(rows, targets, packed, plan.has_group_index ? plan.rows : plan.rows_per_group, io.stream);
+  return sum_rows(rows, targets, packed, io.stream);
 }
 
 }  // namespace

@@ -68,6 +68,8 @@ Result<uint64_t> lay_out(GroupedBiasPlan& plan, bool on_gpu) {
     scratch.superblock_slots = 2 * stretches;
     scratch.long_groups = layout.reserve(on_gpu ? Checked(0) : Checked(stretches) * 8);
     scratch.superblock_sums = layout.reserve(Checked(scratch.superblock_slots) * plan.columns * 4);
+    scratch.arrivals = layout.reserve(
+        on_gpu ? Checked(stretches) * ceil_div(plan.columns, kLeastStripColumns) * 4 : Checked(0));
   }
   return layout.bytes(plan.groups, " groups of ", plan.rows, " rows");
 }

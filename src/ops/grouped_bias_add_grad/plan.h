@@ -20,6 +20,7 @@ struct GroupedBiasScratch {
   int64_t faults;           // int64, on a GPU: number of faulty entries, if groupIdx is given
   int64_t long_groups;      // int64[rows / kSuperblockTerms], on a CPU: groups of more than one superblock
   int64_t superblock_sums;  // float[superblock_slots, H]
+  int64_t arrivals;         // unsigned, on a GPU: counters of complete superblocks (cuda/rows.cuh)
   int64_t superblock_slots;
 };
 

@@ -299,3 +299,8 @@ int enqueue(void* stream, KernelLaunch&& launch) {
 }
 
 }  // namespace openaclnn::simt
+
+void __threadfence() {
+  static std::atomic<unsigned> order;
+  order.fetch_add(1, std::memory_order_acq_rel);
+}

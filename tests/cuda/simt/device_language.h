@@ -167,12 +167,23 @@ inline int __all_sync(unsigned mask, bool predicate,
 inline int __ffs(int word) { return __builtin_ffs(word); }
 inline float __fmaf_rn(float a, float b, float c) { return std::fma(a, b, c); }
 
+template <class T>
+T __ldcg(const T* from) {
+  return *from;
+}
+// An atomic operation: ThreadSanitizer does not see fences.
+void __threadfence();
+
 inline void __stwb(uint2* to, uint2 value) { *to = value; }
 inline void __stwb(uint4* to, uint4 value) { *to = value; }
 
 template <class T>
 requires std::is_integral_v<T> T atomicAdd(T* to, T value) {
   return __atomic_fetch_add(to, value, __ATOMIC_RELAXED);
+}
+template <class T>
+requires std::is_integral_v<T> T atomicOr(T* to, T value) {
+  return __atomic_fetch_or(to, value, __ATOMIC_RELAXED);
 }
 template <class T>
 requires std::is_integral_v<T> T atomicCAS(T* to, T expected, T value) {

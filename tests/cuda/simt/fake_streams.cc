@@ -56,6 +56,17 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   return cudaSuccess;
 }
 
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
+  return cudaStreamCreateWithFlags(stream, flags);
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int* lowest, int* highest) {
+  if (const cudaError_t error = gpu().enter("cudaDeviceGetStreamPriorityRange"); error != cudaSuccess)
+    return error;
+  *lowest = *highest = 0;
+  return cudaSuccess;
+}
+
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   if (const cudaError_t error = gpu().enter("cudaStreamDestroy"); error != cudaSuccess) return error;
   Lock lock(gpu().mutex);

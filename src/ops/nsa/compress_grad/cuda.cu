@@ -2,6 +2,7 @@
 // (weight_grad.cuh). They share only outputGrad, the smallest tensor, so two passes cost little more than
 // one.
 #include "base/plan_tensor.h"
+#include "cuda/side_stream.h"
 #include "ops/launches.h"
 #include "ops/nsa/compress_grad/weight_grad.cuh"
 
@@ -27,9 +28,11 @@ __device__ __forceinline__ void add_windows_of_tokens(const Gradient<T>& g, cons
   if (cover.first > cover.last) return;
   const T* from = columns.at(g.output_grad, cover.first);
   const T* weights = g.weight.at(cover.weight, columns.head);
+  Stored<T, kCount> next = load_stored<kCount>(from);
   for (int64_t left = cover.last - cover.first;; --left) {
     float gradient[kCount];
-    load_pack(from, gradient);
+    widen<T, kCount>(next, gradient);
+    if (left > 0) next = load_stored<kCount>(from += g.output_grad.row);  // while this window is added
     const T* at = weights;
 #pragma unroll
     for (int t = 0; t < kTokens; ++t) {
@@ -39,7 +42,6 @@ __device__ __forceinline__ void add_windows_of_tokens(const Gradient<T>& g, cons
       for (int k = 0; k < kCount; ++k) sums[t][k] = multiply_add(weight, gradient[k], sums[t][k]);
     }
     if (left == 0) break;
-    from += g.output_grad.row;
     weights -= g.sizes.stride * g.weight.row;
   }
 }
@@ -88,9 +90,11 @@ template <int kTokens, int kCount, class T>
 cudaError_t launch_input_grad(const Gradient<T>& g, cudaStream_t stream) {
   const int64_t items =
       ceil_div(g.sizes.tokens, kTokensOfItem) * packs_of_row<kCount>(g.sizes.heads, g.sizes.columns);
-  return launch_kernel(sum_input_grad<kTokens, kCount, T>, grid_of(blocks_for(items)), kThreads, 0, stream,
-                       g);
+  return launch_kernel(sum_input_grad<kTokens, kCount, T>, grid_for_all(items), kThreads, 0, stream, g);
 }
+
+// Below this size two streams cost more than they save.
+constexpr int64_t kLeastBytesBeside = int64_t{8} << 20;
 
 template <class T>
 cudaError_t write_only_zeros(const NsaCompressGradPlan& plan, const LaunchIo& io) {
@@ -131,9 +135,13 @@ cudaError_t launch(const NsaCompressGradPlan& plan, const LaunchIo& io) {
   constexpr int kCount = kLanes<T>;
   const bool packed = can_pack<kCount>(g.output_grad, plan.sizes.columns) &&
                       can_pack<kCount>(g.input_grad, plan.sizes.columns);
-  OPENACLNN_CUDA_TRY(packed ? launch_input_grad<8, kCount>(g, io.stream)
-                            : launch_input_grad<8, 1>(g, io.stream));
-  return launch_weight_grad(g, io.stream);
+  const int64_t bytes =
+      plan.sizes.tokens * plan.sizes.heads * plan.sizes.columns * static_cast<int64_t>(sizeof(T));
+  return run_beside(
+      io, bytes >= kLeastBytesBeside, [&](cudaStream_t side) { return launch_weight_grad(g, side); },
+      [&] {
+        return packed ? launch_input_grad<8, kCount>(g, io.stream) : launch_input_grad<8, 1>(g, io.stream);
+      });
 }
 
 }  // namespace

@@ -71,35 +71,19 @@ struct TapShape {
   int64_t groups;
 };
 
-// 16 bytes of columns, kept as words until they are widened: nvcc would place each lane in a register of its
-// own.
+// 16 bytes of columns, as Stored<T, kLanes<T>>.
 using Words = Pack<uint32_t, 4>;
 
 // Reads neighbouring columns, of which `columns` exist; the others are +0. kPacked does not change bits.
 template <bool kPacked, class T>
 __device__ __forceinline__ Words read_columns(const T* at, int64_t column_stride, int64_t columns) {
-  if constexpr (kPacked) return *reinterpret_cast<const Words*>(at);
+  if constexpr (kPacked) return load_stored<kLanes<T>>(at);
   Pack<T, kLanes<T>> pack = {};
 #pragma unroll
   for (int k = 0; k < kLanes<T>; ++k) {
     if (k < columns) pack.lane[k] = at[k * column_stride];
   }
   return std::bit_cast<Words>(pack);
-}
-
-// Widens a word of Bfloat16 with one instruction per number, which nvcc does not find by itself.
-template <class T>
-__device__ __forceinline__ void widen(const Words& words, float (&to)[kLanes<T>]) {
-  const auto pack = std::bit_cast<Pack<T, kLanes<T>>>(words);
-#pragma unroll
-  for (int k = 0; k < kLanes<T>; ++k) {
-    if constexpr (std::is_same_v<T, Bfloat16>) {
-      const uint32_t word = words.lane[k / 2];
-      to[k] = std::bit_cast<float>(k % 2 == 0 ? word << 16 : word & 0xFFFF0000u);
-    } else {
-      to[k] = to_fp32(pack.lane[k]);
-    }
-  }
 }
 
 // The dot product of a token and a gradient. Only this sum is added to those of other windows, so each
@@ -155,7 +139,7 @@ __device__ __forceinline__ void add_segment(const Segment& segment, const Column
       if (!kAll && begin + i >= segment.tokens) break;
       float wide[kWidened][kLanes<T>];
 #pragma unroll
-      for (int t = 0; t < kWidened; ++t) widen<T>(packs[i + t], wide[t]);
+      for (int t = 0; t < kWidened; ++t) widen<T, kLanes<T>>(packs[i + t], wide[t]);
 #pragma unroll
       for (int j = 0; j < Group::kWindows; ++j) {
         // A gradient of zero instead would turn infinite tokens into NaN.
@@ -170,32 +154,43 @@ __device__ __forceinline__ void add_segment(const Segment& segment, const Column
 // Adds the products of `windows` neighbouring windows of a sequence. gradient: of the first window. x: the
 // token of the group's first tap in it. (The code keeps few sizes and positions, because registers limit this
 // kernel.)
+//
+// The last segments, which have tokens of these windows but begin behind the first token of the last one, come
+// first. The next stretch begins with the same tokens at the same time, so memory is read only once for both.
 template <class Group, class Columns, class T>
 __device__ __forceinline__ void add_windows(const Gradient<T>& g, const Group& group, const Columns& columns,
                                             int windows, const T* gradient, const T* x,
                                             float (&sums)[Group::kWindows][Group::kPhases]) {
-  const int segments = windows + group.windows - 1;
-  float gradients[Group::kWindows][kLanes<T>] = {};
-  for (int k = 0; k < segments; ++k) {
+  constexpr int kWindows = Group::kWindows;
+  float gradients[kWindows][kLanes<T>] = {};
+  // The windows before segment `windows`.
 #pragma unroll
-    for (int j = Group::kWindows - 1; j > 0; --j) {
+  for (int j = 0; j + 1 < kWindows; ++j) {
+    if (j < windows && group.windows > 1)
+      widen<T, kLanes<T>>(columns.read(g.output_grad, gradient + (windows - 1 - j) * g.output_grad.row),
+                          gradients[j]);
+  }
+  const auto start = [&] { return group.windows > 1 ? windows : 0; };
+  int k = start();
+  do {
+#pragma unroll
+    for (int j = kWindows - 1; j > 0; --j) {
 #pragma unroll
       for (int c = 0; c < kLanes<T>; ++c) gradients[j][c] = gradients[j - 1][c];
     }
-    if (k < windows) {
-      widen<T>(columns.read(g.output_grad, gradient), gradients[0]);
-      gradient += g.output_grad.row;
-    }
+    if (k < windows)
+      widen<T, kLanes<T>>(columns.read(g.output_grad, gradient + k * g.output_grad.row), gradients[0]);
     const int first = k < windows ? 0 : k - windows + 1;
     const Segment segment = {group.tokens(g.sizes, first), first, k < group.windows ? k : group.windows - 1};
-    const bool all = segment.tokens == Group::kPhases && first == 0 && segment.last == Group::kWindows - 1;
+    const bool all = segment.tokens == Group::kPhases && first == 0 && segment.last == kWindows - 1;
+    const T* const at = x + k * g.sizes.stride * g.input.row;
     if (Columns::kIsPacked && all) {
-      add_segment<true, Group>(segment, columns, g.input, x, gradients, sums);
+      add_segment<true, Group>(segment, columns, g.input, at, gradients, sums);
     } else {
-      add_segment<false, Group>(segment, columns, g.input, x, gradients, sums);
+      add_segment<false, Group>(segment, columns, g.input, at, gradients, sums);
     }
-    if (k + 1 < segments) x += g.sizes.stride * g.input.row;
-  }
+    if (++k == windows + group.windows - 1) k = 0;
+  } while (k != start());
 }
 
 // A stretch of windows may span several sequences.
@@ -266,30 +261,41 @@ __global__ void __launch_bounds__(kThreads, kPacked ? kBlocksWithRegisters : 1)
   join_threads(g, group, shape.lanes, first_head, stretch, shared);
 }
 
-// Adds in the order of the stretches, with several loads in flight.
+inline constexpr int kJoinParts =
+    kThreads / kWarp;  // of the stretches; a block joins a warp's width of weights
+
+// Each warp adds a part of the stretches, in order and with several loads in flight. Then the parts are added.
 template <class T>
 __global__ void __launch_bounds__(kThreads, kBlocksWithRegisters)
     join_weight_sums(const __grid_constant__ Gradient<T> g) {
   constexpr int kTogether = 16;
+  __shared__ double of_part[kJoinParts][kWarp];
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int part = static_cast<int>(threadIdx.x) / kWarp;
   const int64_t weights = g.sizes.block_size * g.sizes.heads;
-  for (int64_t k = thread_number(); k < weights; k += thread_count()) {
-    double total = 0;
-    for (int64_t first = 0; first < g.stretches; first += kTogether) {
-      const int count = static_cast<int>(std::min<int64_t>(g.stretches - first, kTogether));
-      double sums[kTogether] = {};
+  const int64_t k = static_cast<int64_t>(blockIdx.x) * kWarp + lane;
+  const int64_t share = ceil_div(g.stretches, static_cast<int64_t>(kJoinParts));
+  const int64_t end = std::min<int64_t>((part + 1) * share, g.stretches);
+  double total = 0;
+  for (int64_t first = part * share; k < weights && first < end; first += kTogether) {
+    const int count = static_cast<int>(std::min<int64_t>(end - first, kTogether));
+    double sums[kTogether] = {};
 #pragma unroll
-      for (int i = 0; i < kTogether; ++i) {
-        if (i < count) sums[i] = g.weight_sums[(first + i) * weights + k];
-      }
-#pragma unroll
-      for (int i = 0; i < kTogether; ++i) {
-        if (i < count) total += sums[i];
-      }
+    for (int i = 0; i < kTogether; ++i) {
+      if (i < count) sums[i] = g.weight_sums[(first + i) * weights + k];
     }
-    int64_t i = 0;
-    const int64_t head = divide(k, g.sizes.block_size, i);
-    *g.weight_grad.at(i, head) = from_fp32<T>(static_cast<float>(total));
+#pragma unroll
+    for (int i = 0; i < kTogether; ++i) {
+      if (i < count) total += sums[i];
+    }
   }
+  of_part[part][lane] = total;
+  __syncthreads();
+  if (part > 0 || k >= weights) return;
+  for (int other = 1; other < kJoinParts; ++other) total += of_part[other][lane];
+  int64_t i = 0;
+  const int64_t head = divide(k, g.sizes.block_size, i);
+  *g.weight_grad.at(i, head) = from_fp32<T>(static_cast<float>(total));
 }
 
 template <class Group, class T>
@@ -314,8 +320,8 @@ cudaError_t launch_weight_grad(const Gradient<T>& g, cudaStream_t stream) {
   const bool few = overlapping_windows(g.sizes) <= 2;
   OPENACLNN_CUDA_TRY(few ? launch_weight_sums<TapGroup<2, 16>>(g, stream)
                          : launch_weight_sums<TapGroup<4, 8>>(g, stream));
-  return launch_kernel(join_weight_sums<T>, grid_of(blocks_for(g.sizes.block_size * g.sizes.heads)), kThreads,
-                       0, stream, g);
+  const int64_t blocks = ceil_div(g.sizes.block_size * g.sizes.heads, static_cast<int64_t>(kWarp));
+  return launch_kernel(join_weight_sums<T>, grid_of(blocks), kThreads, 0, stream, g);
 }
 
 }  // namespace openaclnn::cuda
