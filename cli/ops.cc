@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 // Every operator has kernels for both: a library or plugin without one would not link.
-const std::vector<std::string> kDevices = {"CPU", "CUDA (experimental)"};
+const std::vector<std::string> kDevices = {"CPU", "CUDA"};
 
 using openaclnn_verify::Description;
 using openaclnn_verify::Kind;

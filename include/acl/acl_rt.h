@@ -5,8 +5,7 @@
  * aclrtSynchronizeStream, aclrtMemcpy, aclrtFree, aclrtResetDevice, aclFinalize.
  *
  * Devices: OPENACLNN_DEVICE selects the platform: auto, cpu or cuda. auto selects CUDA if its plugin loads
- * and a GPU is available, otherwise the CPU. CUDA is experimental, not run on hardware. Device ids start at 0.
- * On the CPU, device memory is host memory.
+ * and a GPU is available, otherwise the CPU. Device ids start at 0. On the CPU, device memory is host memory.
  *
  * Threads: every function may be called from any thread at any time. The current device, the current context,
  * the error messages and the last error are per thread. A thread without a current context gets 107002 from

@@ -74,7 +74,7 @@ ACL_FUNC_VISIBILITY aclError openaclnnReleaseMemory(void);
  */
 ACL_FUNC_VISIBILITY aclnnStatus openaclnnReportMissing(const char* function);
 
-/* ---- CUDA streams (experimental, not run on hardware) ---- */
+/* ---- CUDA streams ---- */
 
 /**
  * Creates a stream handle for a stream that the program created with CUDA, such as PyTorch's current stream.

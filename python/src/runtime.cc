@@ -75,7 +75,7 @@ nb::dict inspect(nb::handle object) {
 }
 
 constexpr const char* kSynchronizeDoc =
-    R"(Waits for all work of this package on GPUs, which are experimental, not run on hardware.
+    R"(Waits for all work of this package on GPUs.
 
 With OPENACLNN_DEVICE=cuda, functions return when their work is in the stream of the arrays' library.
 On the CPU they return when the work is done, so this function returns at once.
@@ -83,7 +83,7 @@ On the CPU they return when the work is done, so this function returns at once.
 Raises
 ------
 AclnnIndexError (an IndexError) : bad data that an operator found since the last call, such as an index
-    outside a table. AclnnError : the GPU (experimental, not run on hardware) failed.)";
+    outside a table. AclnnError : the GPU failed.)";
 
 void release_memory() {
   release_torch_results();
@@ -107,7 +107,7 @@ torch.cuda.empty_cache().
 
 Raises
 ------
-AclnnError : the GPU (experimental, not run on hardware) failed.)";
+AclnnError : the GPU failed.)";
 
 }  // namespace
 

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "base/kernel_io.h"
-#include "cuda/plugin.h"
+#include "cuda/side_stream_handles.h"
 
 namespace openaclnn::cuda {
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "base/env.h"
+#include "cuda/side_stream_handles.h"
 #include "runtime/device.h"
 
 namespace openaclnn::cuda {
@@ -23,14 +24,6 @@ enum class PluginStatus : int {
   captured,       // rejected: the event is a point in a CUDA graph and not in time
   refused,        // this call failed, but the device continues
   lost,           // the device's context is destroyed: no later call on it can succeed
-};
-
-// A second stream for parts of a task, with the events that order it before and after the task's stream.
-// Operators that need it create it (side_stream.h), and the queue destroys it. nullptr: not created yet.
-struct SideStream {
-  void* stream = nullptr;
-  void* ready = nullptr;
-  void* done = nullptr;
 };
 
 // A task of an operator.

@@ -112,8 +112,8 @@ __global__ void __launch_bounds__(kThreads)
 template <class T>
 struct BiasRows {
   static constexpr int kStrips = 1;
-  static constexpr int kPacks = 4;
-  static constexpr int kBlocks = 3;
+  static constexpr int kPacks = 8;
+  static constexpr int kBlocks = 2;
   static constexpr int kLeastBlocks = 32;
 
   struct Cursor {

@@ -1,4 +1,4 @@
-"""The PTX that nvcc makes of the CUDA kernels gives the same bits, in both orders of blocks (executed on the CPU, not run on hardware).
+"""The PTX that nvcc makes of the CUDA kernels gives the same bits, in both orders of blocks (executed on the CPU).
 
 Builds the plugin with nvcc's own objects over a machine that executes their PTX with the GPU's arithmetic (tests/cuda/ptx). Compares the hash of
 every case with the CPU's in the room's verify/golden_hashes.txt, or with golden_hashes_cuda.txt for rooms whose order of additions differs on CUDA.
