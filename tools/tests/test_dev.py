@@ -1,0 +1,29 @@
+"""Tests of ./dev's own arguments. Each call fails before it builds anything."""
+import pathlib
+import subprocess
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class TestVerb(unittest.TestCase):
+    def refusal(self, *arguments):
+        done = subprocess.run([ROOT / "dev", "test", *arguments], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        return done.stderr.strip()
+
+    def test_unknown_option(self):
+        self.assertEqual(self.refusal("--everything"), "dev: unknown option '--everything' of test; accepted: --all, --rest, --only=NAME and --minutes=N")
+
+    def test_minutes_are_a_number(self):
+        self.assertEqual(self.refusal("--rest", "--minutes=soon"), "dev: --minutes is 'soon'; accepted is a whole number")
+
+    def test_minutes_limit_the_rest(self):
+        self.assertEqual(self.refusal("--minutes=5"), "dev: --minutes is given without --all or --rest, which it limits")
+
+    def test_rest_selects_presets(self):
+        self.assertEqual(self.refusal("--rest", "asan"), "dev: --all and --rest select the presets themselves; remove asan")
+
+
+if __name__ == "__main__":
+    unittest.main()
