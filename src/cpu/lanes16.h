@@ -38,6 +38,12 @@ HWY_INLINE Lanes16 multiply_add(F32 a, const Lanes16& b, const Lanes16& sum) {
   return more;
 }
 
+HWY_INLINE Lanes16 in_registers(Lanes16 value) {
+#pragma GCC unroll kUnrolledParts
+  for (int64_t p = 0; p < Lanes16::kParts; ++p) value.part[p] = in_register(value.part[p]);
+  return value;
+}
+
 template <class Storage>
 HWY_INLINE Lanes16 Lanes16::load(const Storage* from) {
   Lanes16 value;
@@ -51,93 +57,94 @@ HWY_INLINE void store(const Lanes16& value, Storage* to) {
   for (int64_t p = 0; p < Lanes16::kParts; ++p) store(value.part[p], to + p * F32::kLanes);
 }
 
-// 32 elements at once, which fill vectors of 16-bit elements on every instruction set.
+// As many as fill a vector of 16-bit elements.
+inline constexpr int kLanes16Together = F32::kLanes == 16 ? 2 : 1;
+
+// Writes kLanes16Together consecutive ones. With non-temporal stores, their addresses are aligned to the size
+// of a vector.
 template <bool kStreams, class Storage>
-HWY_INLINE void write_both(const Lanes16& lower, const Lanes16& upper, Storage* to) {
+HWY_INLINE void write_together(const Lanes16 (&value)[kLanes16Together], Storage* to) {
 #if HWY_TARGET == HWY_SCALAR
-  store(lower, to);
-  store(upper, to + Lanes16::kLanes);
+  store(value[0], to);
 #else
-  constexpr int64_t kVectors = 2 * Lanes16::kParts;
-#pragma GCC unroll 16
-  for (int64_t k = 0; k < kVectors; k += 2) {
-    const auto part = [&](int64_t p) {
-      return p < Lanes16::kParts ? lower.part[p] : upper.part[p - Lanes16::kParts];
-    };
-    const F32x2 pair = {part(k), part(k + 1)};
-    if constexpr (kStreams) {
-      stream_in_order<float>(pair, to + k * F32::kLanes);
-    } else {
-      store_in_order<float>(pair, to + k * F32::kLanes);
-    }
+  constexpr int64_t kPairs = kLanes16Together * Lanes16::kLanes / F32x2::kLanes;
+  F32x2 pair[kPairs];
+  bool nan = false;
+#pragma GCC unroll 8
+  for (int64_t k = 0; k < kPairs; ++k) {
+    const auto part = [&](int64_t p) { return value[p / Lanes16::kParts].part[p % Lanes16::kParts]; };
+    pair[k] = {part(2 * k), part(2 * k + 1)};
+    nan = nan || has_nan(pair[k]);
   }
+  if (HWY_UNLIKELY(nan)) {
+#pragma GCC unroll 8
+    for (int64_t k = 0; k < kPairs; ++k) pair[k] = canonical(pair[k]);
+  }
+#pragma GCC unroll 8
+  for (int64_t k = 0; k < kPairs; ++k) write_consecutive_numbers<kStreams>(pair[k], to + k * F32x2::kLanes);
 #endif
 }
-template <class Storage>
-HWY_INLINE void store(const Lanes16& lower, const Lanes16& upper, Storage* to) {
-  write_both<false>(lower, upper, to);
-}
-template <class Storage>  // non-temporal; `to` is aligned to kStreamAlignment
-HWY_INLINE void stream(const Lanes16& lower, const Lanes16& upper, Storage* to) {
-  write_both<true>(lower, upper, to);
-}
 
-#if HWY_TARGET != HWY_SCALAR
-// Sums the lanes of a vector: adds halves until four lanes are left, then lanes at distance 2, then 1.
-template <class Tag>
-HWY_INLINE float sum_of_vector(Tag tag, hn::Vec<Tag> vector) {
-  if constexpr (hn::MaxLanes(tag) == 4) {
-    const auto pairs = hn::Add(vector, hn::Shuffle1032(vector));
-    return hn::GetLane(hn::Add(pairs, hn::Shuffle2301(pairs)));
-  } else {
-    const hn::Half<Tag> half;
-    return sum_of_vector(half, hn::Add(hn::LowerHalf(half, vector), hn::UpperHalf(half, vector)));
-  }
-}
-#endif
-
-// Sums all lanes in one order: lane l plus lane l + 8, then distances 4, 2 and 1.
-HWY_INLINE float sum_of_lanes(const Lanes16& lanes) {
+// The sum of all lanes has one order on every instruction set: lane l plus lane l + 8, then distances 4, 2 and
+// 1. fold() adds the lanes that are in different vectors, and sums_of_folded() the rest.
+HWY_INLINE F32 fold(const Lanes16& lanes) {
   F32 part[Lanes16::kParts];
 #pragma GCC unroll 16
   for (int64_t p = 0; p < Lanes16::kParts; ++p) part[p] = lanes.part[p];
+#pragma GCC unroll 8
   for (int64_t half = Lanes16::kParts / 2; half > 0; half /= 2) {
+#pragma GCC unroll 8
     for (int64_t p = 0; p < half; ++p) part[p] = part[p] + part[p + half];
   }
+  return part[0];
+}
+
+#if HWY_TARGET != HWY_SCALAR
+// Each result holds parts of the sums of x, and behind them those of y: in its halves, in both blocks of each
+// half, in the pairs of each block, or in the elements of each pair.
+HWY_INLINE F32 add_halves(F32 x, F32 y) {
+  const F32::Tag tag;
+  return hn::Add(hn::ConcatLowerLower(tag, y.raw, x.raw), hn::ConcatUpperUpper(tag, y.raw, x.raw));
+}
+HWY_INLINE F32 add_blocks(F32 x, F32 y) {
+  return hn::Add(hn::OddEvenBlocks(y.raw, x.raw), hn::SwapAdjacentBlocks(hn::OddEvenBlocks(x.raw, y.raw)));
+}
+HWY_INLINE F32 add_pairs(F32 x, F32 y) {
+  const F32::Tag f32;
+  const hn::Repartition<uint64_t, F32::Tag> u64;
+  const auto a = hn::BitCast(u64, x.raw), b = hn::BitCast(u64, y.raw);
+  return hn::Add(hn::BitCast(f32, hn::OddEven(b, a)), hn::BitCast(f32, hn::Shuffle01(hn::OddEven(a, b))));
+}
+HWY_INLINE F32 add_neighbours(F32 x, F32 y) {
+  return hn::Add(hn::OddEven(y.raw, x.raw), hn::Shuffle2301(hn::OddEven(x.raw, y.raw)));
+}
+#endif
+
+// Returns the sums of F32::kLanes folded values that follow each other in memory. Adding vectors that hold parts
+// of several sums takes a third of the instructions.
+HWY_INLINE F32 sums_of_folded(const float* folded) {
+  const auto value = [&](int64_t k) { return load(folded + k * F32::kLanes); };
 #if HWY_TARGET == HWY_SCALAR
-  return hn::GetLane(part[0].raw);
+  return value(0);
 #else
-  return sum_of_vector(F32::Tag(), part[0].raw);
+  // In block b, the pairs of value 4 * b + k added.
+  const auto blocks = [&](int64_t k) {
+    if constexpr (F32::kLanes == 16) {
+      return add_blocks(add_halves(value(k), value(k + 8)), add_halves(value(k + 4), value(k + 12)));
+    } else if constexpr (F32::kLanes == 8) {
+      return add_blocks(value(k), value(k + 4));
+    } else {
+      return value(k);
+    }
+  };
+  return add_neighbours(add_pairs(blocks(0), blocks(2)), add_pairs(blocks(1), blocks(3)));
 #endif
 }
 
-// Computes kCount such sums with the same bits. Wide vectors process two of them per instruction.
-template <int kCount>
-HWY_INLINE void sums_of_lanes(const Lanes16 (&lanes)[kCount], float (&sums)[kCount]) {
-  int k = 0;
-#if HWY_TARGET != HWY_SCALAR
-  if constexpr (F32::kLanes >= 8) {
-#pragma GCC unroll 4
-    for (; k + 2 <= kCount; k += 2) {
-      const F32::Tag tag;
-      F32 x = lanes[k].part[0], y = lanes[k + 1].part[0];
-#pragma GCC unroll 2
-      for (int64_t p = 1; p < Lanes16::kParts; ++p) {  // at most one iteration: lane l plus lane l + 8
-        x = x + lanes[k].part[p];
-        y = y + lanes[k + 1].part[p];
-      }
-      auto both = hn::Add(hn::ConcatLowerLower(tag, y.raw, x.raw), hn::ConcatUpperUpper(tag, y.raw, x.raw));
-      if constexpr (hn::MaxLanes(F32::Tag()) == 16) both = hn::Add(both, hn::SwapAdjacentBlocks(both));
-      both = hn::Add(both, hn::Shuffle1032(both));
-      both = hn::Add(both, hn::Shuffle2301(both));
-      const hn::Half<F32::Tag> half;
-      sums[k] = hn::GetLane(both);
-      sums[k + 1] = hn::GetLane(hn::UpperHalf(half, both));
-    }
-  }
-#endif
-#pragma GCC unroll 4
-  for (; k < kCount; ++k) sums[k] = sum_of_lanes(lanes[k]);
+// The same for `count` values, which is rounded up to a multiple of F32::kLanes.
+HWY_INLINE void sums_of_folded(const float* folded, int64_t count, float* sums) {
+  for (int64_t k = 0; k < count; k += F32::kLanes)
+    hn::StoreU(sums_of_folded(folded + k * F32::kLanes).raw, F32::Tag(), sums + k);
 }
 
 }  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

@@ -167,20 +167,23 @@ inline constexpr uintptr_t kStreamAlignment = 64;
 inline constexpr bool kHasStreams = HWY_TARGET != HWY_SCALAR;  // otherwise they are ordinary stores
 
 template <class Storage>
-HWY_INLINE void stream(const F32x2& value, Storage* to) {
+HWY_INLINE void stream_numbers(const F32x2& value, Storage* to) {
 #if HWY_TARGET == HWY_SCALAR
-  store(value, to);
+  store_numbers(value, to);
 #else
-  const F32x2 x = canonical(value);
   if constexpr (std::is_same_v<Storage, float>) {
-    hn::Stream(x.a.raw, F32::Tag(), to);
-    hn::Stream(x.b.raw, F32::Tag(), to + F32::kLanes);
+    hn::Stream(value.a.raw, F32::Tag(), to);
+    hn::Stream(value.b.raw, F32::Tag(), to + F32::kLanes);
   } else if constexpr (std::is_same_v<Storage, Bfloat16>) {
-    hn::Stream(bfloat16_words(x), U32Tag(), reinterpret_cast<uint32_t*>(to));
+    hn::Stream(bfloat16_words(value), U32Tag(), reinterpret_cast<uint32_t*>(to));
   } else {
-    hn::Stream(float16_words(x), U32Tag(), reinterpret_cast<uint32_t*>(to));
+    hn::Stream(float16_words(value), U32Tag(), reinterpret_cast<uint32_t*>(to));
   }
 #endif
+}
+template <class Storage>
+HWY_INLINE void stream(const F32x2& value, Storage* to) {
+  stream_numbers(canonical(value), to);
 }
 
 // ---- Stores in the tensor's order, for a pair that was loaded from a `From`. Float: two consecutive vectors
@@ -200,6 +203,19 @@ HWY_INLINE hn::Vec<U32Tag> bfloat16_words_in_order(const F32x2& value) {
 }
 #endif
 
+// Writes two consecutive vectors that have no NaN.
+template <bool kStreams, class To>
+HWY_INLINE void write_consecutive_numbers(const F32x2& value, To* to) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (kIsInterleaved<To>) {
+    const auto words = bfloat16_words_in_order(value);
+    auto* const to_words = reinterpret_cast<uint32_t*>(to);
+    return kStreams ? hn::Stream(words, U32Tag(), to_words) : hn::StoreU(words, U32Tag(), to_words);
+  }
+#endif
+  kStreams ? stream_numbers(value, to) : store_numbers(value, to);
+}
+
 template <class From, class To>
 HWY_INLINE void store_in_order(const F32x2& value, To* to) {
   if constexpr (kHaveSameOrder<From, To>) {
@@ -210,23 +226,8 @@ HWY_INLINE void store_in_order(const F32x2& value, To* to) {
     store(load(ordered), to);
     store(load(ordered + F32::kLanes), to + F32::kLanes);
   } else {
-#if HWY_TARGET == HWY_SCALAR
-    store(value, to);
-#else
-    hn::StoreU(bfloat16_words_in_order(canonical(value)), U32Tag(), reinterpret_cast<uint32_t*>(to));
-#endif
+    write_consecutive_numbers<false>(canonical(value), to);
   }
-}
-
-// Stores a pair loaded from a `From` that is not interleaved.
-template <class From, class To>
-HWY_INLINE void stream_in_order(const F32x2& value, To* to) {
-  static_assert(!kIsInterleaved<From>);
-#if HWY_TARGET != HWY_SCALAR
-  if constexpr (kIsInterleaved<To>)
-    return hn::Stream(bfloat16_words_in_order(canonical(value)), U32Tag(), reinterpret_cast<uint32_t*>(to));
-#endif
-  stream(value, to);
 }
 
 }  // namespace openaclnn::OPENACLNN_ISA_NAMESPACE

@@ -12,7 +12,7 @@
 //   store(value, to), store_first(value, to, count)      the reverse
 //   store_numbers(pair, to)                              a store that does not check for NaN
 //   stream(pair, to)                                     a non-temporal store
-//   store_in_order<From>, stream_in_order<From>          for a pair loaded from a `From`, which may reorder elements
+//   store_in_order<From>                                 for a pair loaded from a `From`, which may reorder elements
 //   copy_in(from, count, buffer), copy_out(buffer, to, count)    unchanged elements
 //   fetch<V>(from)                                       a prefetch
 #pragma once
@@ -70,6 +70,14 @@ HWY_INLINE F32 multiply_add(F32 a, F32 b, F32 c) {
 #else
   return hn::MulAdd(a.raw, b.raw, c.raw);
 #endif
+}
+
+// Keeps a value that was loaded and is used several times in a register. g++ would load it for each use.
+HWY_INLINE F32 in_register(F32 a) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  __asm__("" : "+v"(a.raw.raw));
+#endif
+  return a;
 }
 
 // Returns the larger one; b if they are equal, and NaN if either is. Instruction sets differ in these cases.

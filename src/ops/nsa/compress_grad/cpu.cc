@@ -1,107 +1,39 @@
-// NsaCompressGrad on the CPU: one pass over the tokens in memory order computes both gradients. Each of the
-// few windows that cover a token adds its weighted row to the token's gradient. Its product with the token is
-// added to a weight's gradient.
+// NsaCompressGrad on the CPU: one pass over the tokens computes both gradients. Each of the few windows that
+// cover a token adds its weighted row to the token's gradient. Its product with the token is added to a
+// weight's gradient.
+//
+// The same windows cover a whole segment of tokens. Their rows are widened once for it and stay in L1.
 #include <algorithm>
 
 #include "base/plan_tensor.h"
 #include "base/storage_types.h"
 #include "base/workspace_part.h"
 #include "cpu/caches.h"
-#include "cpu/lanes16.h"
 #include "cpu/rows.h"
+#include "cpu/scratch.h"
 #include "cpu/threads.h"
 #include "cpu/views.h"
 #include "cpu/zeros.h"
 #include "ops/kernels.h"
 #include "ops/nsa/compress_grad/plan.h"
+#include "ops/nsa/compress_grad/token_gradient_cpu.h"
 #include "ops/nsa/windows_cpu.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
 namespace {
 
-// Columns of a head that are summed together. They are part of the order of additions of weightGrad. The
-// products of a piece are added in 16 lanes, which are added in fp32 (16 + 4 additions at most). That sum is
-// added to the weight's sum in double.
-constexpr int64_t kPieceColumns = 256;
-
 // The distance in bytes to the token that is prefetched.
 constexpr int64_t kTokenBytesAhead = 8192;
 
-// Windows processed together, so that the token's row is loaded once for all of them.
-constexpr int kMostTogether = 4;
-
-// Adds the contributions of kWindows windows to a piece of a token's gradient, and their products with the
-// token to the weights' gradients.
-template <int kWindows, class T>
-struct TokenGradient {
-  F32 weight[kWindows];
-  const T* output_grad[kWindows];
-  double* weight_sum[kWindows];
-  const T* token;
-  const T* ahead;  // a later token's row, to be prefetched
-  T* out;
-  bool streams;            // whether to use non-temporal stores for out
-  float* sums;             // sums of previous windows, and the output if more windows follow
-  bool is_first, is_last;  // whether these are the first and the last windows
-
-  // Processes 16 columns from `c` on: adds weight * output_grad of each window in turn to the sums, and
-  // output_grad * token to the windows' dots.
-  template <class Load>
-  HWY_INLINE Lanes16 add(int64_t c, const Load& load_lanes, Lanes16 sum, Lanes16 (&dots)[kWindows]) const {
-    const Lanes16 x = load_lanes(token + c);
-#pragma GCC unroll 8
-    for (int w = 0; w < kWindows; ++w) {
-      const Lanes16 g = load_lanes(output_grad[w] + c);
-      sum = multiply_add(weight[w], g, sum);
-      dots[w] = multiply_add(g, x, dots[w]);
-    }
-    return sum;
-  }
-
-  // Processes 2 * 16 columns per step, for the common case that these are all the windows of the token.
-  template <class Store>
-  HWY_INLINE int64_t add_all(int64_t columns, const Store& store_sums, Lanes16 (&dots)[kWindows]) const {
-    constexpr int64_t kStep = 2 * Lanes16::kLanes;
-    const auto load_lanes = [](const T* from) { return load<Lanes16>(from); };
-    int64_t c = 0;
-    for (; c + kStep <= columns; c += kStep) {
-      fetch<Lanes16>(ahead + c);
-      fetch<Lanes16>(ahead + c + Lanes16::kLanes);
-      const Lanes16 lower = add(c, load_lanes, Lanes16(), dots);
-      const Lanes16 upper = add(c + Lanes16::kLanes, load_lanes, Lanes16(), dots);
-      store_sums(lower, upper, out + c);
-    }
-    return c;
-  }
-
-  // Inlined, so that pointers and weights stay in registers.
-  static HWY_INLINE void run(const TokenGradient& gradient, int64_t columns) {
-    Lanes16 dots[kWindows];
-    int64_t c = 0;
-    if (gradient.is_first && gradient.is_last) {
-      c = kHasStreams && gradient.streams
-              ? gradient.add_all(
-                    columns, [](const Lanes16& a, const Lanes16& b, T* to) { stream(a, b, to); }, dots)
-              : gradient.add_all(
-                    columns, [](const Lanes16& a, const Lanes16& b, T* to) { store(a, b, to); }, dots);
-    }
-    for (; c < columns; c += Lanes16::kLanes) {
-      const int64_t count = std::min(columns - c, Lanes16::kLanes);
-      const auto load_lanes = [count](const auto* from) { return load_first<Lanes16>(from, count); };
-      const Lanes16 before = gradient.is_first ? Lanes16() : load_lanes(gradient.sums + c);
-      const Lanes16 sum = gradient.add(c, load_lanes, before, dots);
-      if (gradient.is_last) {
-        store_first(sum, gradient.out + c, count);
-      } else {
-        store_first(sum, gradient.sums + c, count);
-      }
-    }
-    float sums_of_dots[kWindows];
-    sums_of_lanes(dots, sums_of_dots);
-#pragma GCC unroll 8
-    for (int w = 0; w < kWindows; ++w) *gradient.weight_sum[w] += static_cast<double>(sums_of_dots[w]);
-  }
+// The scratch memory of a thread. The rows of a segment's windows and the dots of one token stay in L1 together.
+struct alignas(64) SegmentScratch {
+  static constexpr int64_t kColumns = 16 * kPieceColumns;
+  static constexpr int64_t kDots = 64;
+  float output_grad[kColumns];      // [windows, heads, columns]
+  float dots[kDots * F32::kLanes];  // [windows, heads, lanes]
+  float dot_sums[kDots];            // [windows, heads]
+  float partial[kPieceColumns];     // a token's gradient from the first windows
 };
 
 template <class T>
@@ -109,6 +41,7 @@ class CompressGradient {
  public:
   CompressGradient(const NsaCompressGradPlan& plan, const TaskIo& io)
       : plan_(plan),
+        sizes_(plan.sizes),
         in_(plan.input_strides),
         up_(plan.output_grad_strides),
         down_(plan.input_grad_strides),
@@ -117,29 +50,30 @@ class CompressGradient {
         input_grad_(tensor<T>(io, kInputGrad)),
         weight_grad_(tensor<T>(io, kWeightGrad)),
         weights_(workspace_part<float>(io, plan.weights)),
-        weight_sums_(workspace_part<double>(io, plan.weight_sums)) {
-    const int64_t row_bytes = plan.sizes.heads * plan.sizes.columns * static_cast<int64_t>(sizeof(T));
-    tokens_ahead_ = rows_ahead<T>(plan.sizes.heads * plan.sizes.columns, kTokenBytesAhead);
-    is_dense_ = in_.column == 1 && up_.column == 1 && down_.column == 1;
+        weight_sums_(workspace_part<double>(io, plan.weight_sums)),
+        tokens_ahead_(rows_ahead<T>(sizes_.heads * sizes_.columns, kTokenBytesAhead)),
+        most_windows_(std::min(SegmentScratch::kDots,
+                               SegmentScratch::kColumns / std::min(sizes_.columns, kPieceColumns))),
+        is_dense_(in_.column == 1 && up_.column == 1 && down_.column == 1) {
+    const int64_t row_bytes = sizes_.heads * sizes_.columns * static_cast<int64_t>(sizeof(T));
     streams_ = down_.column == 1 && is_line(input_grad_) && is_line_stride(down_.row) &&
-               is_line_stride(down_.head) && is_line_stride(plan.sizes.columns) &&
-               cpu::exceeds_caches(plan.sizes.tokens * row_bytes);
-    widen_weights(plan.sizes.block_size, plan.sizes.heads, tensor<const T>(io, kGradWeight),
-                  plan.weight_strides, weights_);
+               is_line_stride(down_.head) && is_line_stride(sizes_.columns) &&
+               cpu::exceeds_caches(sizes_.tokens * row_bytes);
+    widen_weights(sizes_.block_size, sizes_.heads, tensor<const T>(io, kGradWeight), plan.weight_strides,
+                  weights_);
   }
 
   void run() {
-    const CompressionSizes& sizes = plan_.sizes;
-    const int64_t bytes =
-        (2 * sizes.tokens + sizes.windows) * sizes.heads * sizes.columns * static_cast<int64_t>(sizeof(T));
+    const int64_t bytes = (2 * sizes_.tokens + sizes_.windows) * sizes_.heads * sizes_.columns *
+                          static_cast<int64_t>(sizeof(T));
     // If the stretches alone cannot keep all threads busy, the heads, which are independent, are also
     // distributed.
     const int64_t wanted = (cpu::chunks_for(bytes) + plan_.stretches - 1) / plan_.stretches;
-    const int64_t parts = wanted < sizes.heads ? wanted : sizes.heads;
+    const int64_t parts = wanted < sizes_.heads ? wanted : sizes_.heads;
     cpu::parallel_for(plan_.stretches * parts, [&](int64_t item) {
       const int64_t stretch = item / parts;
-      sum_stretch(stretch, cpu::chunk_range(sizes.tokens, plan_.stretches, stretch, 1),
-                  cpu::chunk_range(sizes.heads, parts, item % parts, 1));
+      sum_stretch(stretch, cpu::chunk_range(sizes_.tokens, plan_.stretches, stretch, 1),
+                  cpu::chunk_range(sizes_.heads, parts, item % parts, 1));
     });
     join_weight_sums();
   }
@@ -157,134 +91,231 @@ class CompressGradient {
     return plan_tensor<Element>(plan_, io, which);
   }
   double* weight_sum(int64_t stretch, int64_t i, int64_t head) const {
-    return weight_sums_ + (stretch * plan_.sizes.block_size + i) * plan_.sizes.heads + head;
+    return weight_sums_ + (stretch * sizes_.block_size + i) * sizes_.heads + head;
   }
 
+  // Consecutive tokens of a stretch that the same windows cover.
+  struct Segment {
+    int64_t stretch;
+    cpu::Range tokens;
+    Cover cover;         // of the first token
+    int64_t last_token;  // of the stretch
+    int64_t windows() const { return cover.last - cover.first + 1; }
+  };
+
+  // The same columns of some consecutive heads.
+  struct Tile {
+    cpu::Range heads;
+    int64_t first_column, columns;
+  };
+
   void sum_stretch(int64_t stretch, cpu::Range tokens, cpu::Range heads) const {
-    const CompressionSizes& sizes = plan_.sizes;
-    for (int64_t i = 0; i < sizes.block_size; ++i) {
+    for (int64_t i = 0; i < sizes_.block_size; ++i) {
       std::memset(weight_sum(stretch, i, heads.begin), 0,
                   static_cast<size_t>(heads.end - heads.begin) * sizeof(double));
     }
     const Sequence* const sequences = plan_items<Sequence>(plan_);
     const auto divide = [](int64_t a, int64_t b) { return a / b; };
-    int64_t sequence = sequence_at_token(sizes, sequences, tokens.begin);
-    Cover cover = cover_of(sizes, sequences, sequence, tokens.begin, divide);
-    for (int64_t token = tokens.begin; token < tokens.end; ++token, ++cover.weight) {
+    SegmentScratch& scratch = cpu::scratch_as<SegmentScratch>();
+    int64_t sequence = sequence_at_token(sizes_, sequences, tokens.begin);
+    Cover cover = cover_of(sizes_, sequences, sequence, tokens.begin, divide);
+    for (int64_t token = tokens.begin; token < tokens.end;) {
       if (token == cover.until) {
-        if (sequence + 1 < sizes.sequences && sequences[sequence + 1].first_token == token) ++sequence;
-        cover = cover_of(sizes, sequences, sequence, token, divide);
+        if (sequence + 1 < sizes_.sequences && sequences[sequence + 1].first_token == token) ++sequence;
+        cover = cover_of(sizes_, sequences, sequence, token, divide);
       }
-      sum_row({stretch, token, std::min(token + tokens_ahead_, tokens.end - 1)}, cover, heads);
+      const int64_t end = std::min(cover.until, tokens.end);
+      sum_segment({stretch, {token, end}, cover, tokens.end - 1}, heads, scratch);
+      cover.weight += end - token;
+      token = end;
     }
     hwy::FlushStream();
   }
 
-  // The position of a token's row.
-  struct Row {
-    int64_t stretch, token;
-    int64_t ahead;  // the token to prefetch
+  void sum_segment(const Segment& segment, cpu::Range heads, SegmentScratch& scratch) const {
+    const int64_t windows = segment.windows();
+    for (int64_t column = 0; column < sizes_.columns; column += kPieceColumns) {
+      const Tile tile = {heads, column, std::min(sizes_.columns - column, kPieceColumns)};
+      if (windows == 0) {
+        write_zeros_to(segment, tile);
+      } else if (!is_dense_ || windows > kMostTogether) {
+        sum_any_windows(segment, tile, scratch);
+      } else {
+        with_grads(segment, tile, scratch, [&](const auto& grads) {
+          switch (windows) {
+            case 1: return sum_tile<1>(segment, tile, grads, scratch);
+            case 2: return sum_tile<2>(segment, tile, grads, scratch);
+            case 3: return sum_tile<3>(segment, tile, grads, scratch);
+            default: return sum_tile<4>(segment, tile, grads, scratch);
+          }
+        });
+      }
+    }
+  }
+
+  // Rows of windows: [windows, heads, columns].
+  template <class Grad>
+  struct Grads {
+    const Grad* first;
+    int64_t row, head;  // elements
   };
 
-  void sum_row(const Row& row, const Cover& cover, cpu::Range heads) const {
-    const int64_t columns = plan_.sizes.columns;
-    if (is_dense_ && columns <= kPieceColumns) {
-      switch (cover.last - cover.first) {
-        case 0: return sum_heads<1>(row, cover, heads);
-        case 1: return sum_heads<2>(row, cover, heads);
-        case 2: return sum_heads<3>(row, cover, heads);
-        case 3: return sum_heads<4>(row, cover, heads);
-        default: break;
-      }
-    }
-    for (int64_t head = heads.begin; head < heads.end; ++head) {
-      for (int64_t column = 0; column < columns; column += kPieceColumns)
-        sum_piece(row, cover, head, {column, std::min(column + kPieceColumns, columns)});
+  // Calls sum(Grads) with the rows of the segment's windows, widened if they fit into the scratch memory.
+  template <class Sum>
+  void with_grads(const Segment& segment, const Tile& tile, SegmentScratch& scratch, const Sum& sum) const {
+    const auto in_place = [&] {
+      return Grads<T>{output_grad_ + at(up_, segment.cover.first, tile), up_.row, up_.head};
+    };
+    if constexpr (std::is_same_v<T, float>) {
+      sum(in_place());
+    } else {
+      const int64_t heads = tile.heads.end - tile.heads.begin;
+      const bool fit = segment.windows() * heads * tile.columns <= SegmentScratch::kColumns;
+      fit ? sum(widen(segment.cover.first, segment.windows(), tile, scratch)) : sum(in_place());
     }
   }
 
-  // The common case: contiguous columns, one piece per head, all windows together.
-  template <int kWindows>
-  void sum_heads(const Row& row, const Cover& cover, cpu::Range heads) const {
-    const CompressionSizes& sizes = plan_.sizes;
-    const auto at = [&](const HeadStrides& s, int64_t index) { return index * s.row + heads.begin * s.head; };
-    TokenGradient<kWindows, T> gradient;
-    gradient.token = input_ + at(in_, row.token);
-    gradient.ahead = input_ + at(in_, row.ahead);
-    gradient.out = input_grad_ + at(down_, row.token);
-    gradient.sums = nullptr;
-    gradient.is_first = gradient.is_last = true;
-    gradient.streams = streams_;
-    const float* weights[kWindows];
-#pragma GCC unroll 4
-    for (int w = 0; w < kWindows; ++w) {
-      const int64_t i = cover.weight - w * sizes.stride;
-      weights[w] = weights_ + i * sizes.heads + heads.begin;
-      gradient.output_grad[w] = output_grad_ + at(up_, cover.first + w);
-      gradient.weight_sum[w] = weight_sum(row.stretch, i, heads.begin);
-    }
-    for (int64_t head = heads.begin; head < heads.end; ++head) {
-#pragma GCC unroll 4
-      for (int w = 0; w < kWindows; ++w) gradient.weight[w] = F32(*weights[w]++);
-      TokenGradient<kWindows, T>::run(gradient, sizes.columns);
-      gradient.token += in_.head;
-      gradient.ahead += in_.head;
-      gradient.out += down_.head;
-#pragma GCC unroll 4
-      for (int w = 0; w < kWindows; ++w) {
-        gradient.output_grad[w] += up_.head;
-        ++gradient.weight_sum[w];
+  // Returns the offset of the tile in a row.
+  static int64_t at(const HeadStrides& s, int64_t row, const Tile& tile) {
+    return row * s.row + tile.heads.begin * s.head + tile.first_column * s.column;
+  }
+
+  // The common case: contiguous columns, all windows together.
+  template <int kWindows, class Grad>
+  void sum_tile(const Segment& segment, const Tile& tile, const Grads<Grad>& grads,
+                SegmentScratch& scratch) const {
+    kHasStreams&& streams_ ? sum_tile<kWindows, true>(segment, tile, grads, scratch)
+                           : sum_tile<kWindows, false>(segment, tile, grads, scratch);
+  }
+
+  template <int kWindows, bool kStreams, class Grad>
+  void sum_tile(const Segment& segment, const Tile& tile, const Grads<Grad>& grads,
+                SegmentScratch& scratch) const {
+    for (int64_t token = segment.tokens.begin; token < segment.tokens.end; ++token) {
+      const int64_t i = segment.cover.weight + token - segment.tokens.begin;
+      TokenGradient<kWindows, T, Grad> gradient;
+      gradient.token = input_ + at(in_, token, tile);
+      gradient.ahead = input_ + at(in_, std::min(token + tokens_ahead_, segment.last_token), tile);
+      gradient.out = input_grad_ + at(down_, token, tile);
+      gradient.output_grad = grads.first;
+      gradient.grads_apart = grads.row;
+      gradient.weight = weights_ + i * sizes_.heads + tile.heads.begin;
+      gradient.weights_apart = -sizes_.stride * sizes_.heads;
+      constexpr int64_t kHeads = SegmentScratch::kDots / kWindows;
+      for (cpu::Range heads = {tile.heads.begin, 0}; heads.begin < tile.heads.end; heads.begin = heads.end) {
+        heads.end = std::min(heads.begin + kHeads, tile.heads.end);
+        const int64_t count = heads.end - heads.begin;
+        gradient.dots = scratch.dots;
+        gradient.dots_apart = count * F32::kLanes;
+        for (int64_t head = 0; head < count; ++head) {
+          gradient.template run<kStreams>(tile.columns);
+          gradient.token += in_.head;
+          gradient.ahead += in_.head;
+          gradient.out += down_.head;
+          gradient.output_grad += grads.head;
+          gradient.weight += 1;
+          gradient.dots += F32::kLanes;
+        }
+        add_to_weight_sums(segment.stretch, i, kWindows, heads, scratch);
       }
     }
   }
 
-  void sum_piece(const Row& row, const Cover& cover, int64_t head, cpu::Range columns) const {
-    const int64_t width = columns.end - columns.begin;
-    const auto at = [&](const HeadStrides& s, int64_t index) {
-      return index * s.row + head * s.head + columns.begin * s.column;
-    };
-    T* const target = input_grad_ + at(down_, row.token);
-    T result_buffer[kPieceColumns];
-    T* const result = scatter_target(target, down_.column, result_buffer);
-    if (cover.last < cover.first) {
-      std::memset(static_cast<void*>(result), 0, static_cast<size_t>(width) * sizeof(T));
-      return scatter(result, target, down_.column, width);
-    }
-    T token_buffer[kPieceColumns];
-    T grad_buffers[kMostTogether][kPieceColumns];
-    float sums[kPieceColumns];
-    int64_t i = cover.weight;
-    const auto meet = [&]<int kWindows>(int64_t window) {
-      TokenGradient<kWindows, T> gradient;
-      gradient.token = gathered(input_ + at(in_, row.token), in_.column, width, token_buffer);
-      gradient.ahead = in_.column == 1 ? input_ + at(in_, row.ahead) : gradient.token;
-      gradient.sums = sums;
-      gradient.out = result;
-      gradient.is_first = window == cover.first;
-      gradient.is_last = window + kWindows > cover.last;
-      gradient.streams = streams_;
-      for (int w = 0; w < kWindows; ++w, i -= plan_.sizes.stride) {
-        gradient.weight[w] = F32(weights_[i * plan_.sizes.heads + head]);
-        gradient.output_grad[w] =
-            gathered(output_grad_ + at(up_, window + w), up_.column, width, grad_buffers[w]);
-        gradient.weight_sum[w] = weight_sum(row.stretch, i, head);
-      }
-      TokenGradient<kWindows, T>::run(gradient, width);
-    };
-    for (int64_t window = cover.first; window <= cover.last; window += kMostTogether) {
-      switch (cover.last - window) {
-        case 0: meet.template operator()<1>(window); break;
-        case 1: meet.template operator()<2>(window); break;
-        case 2: meet.template operator()<3>(window); break;
-        default: meet.template operator()<kMostTogether>(window); break;
+  // Any strides and any number of windows, head by head. If a head of all windows does not fit into the scratch
+  // memory, their rows are widened for each token.
+  void sum_any_windows(const Segment& segment, const Tile& tile, SegmentScratch& scratch) const {
+    const int64_t windows = segment.windows();
+    const int64_t together = std::min(windows, most_windows_);
+    for (int64_t head = tile.heads.begin; head < tile.heads.end; ++head) {
+      const Tile part = {{head, head + 1}, tile.first_column, tile.columns};
+      Grads<float> grads;
+      if (together == windows) grads = widen(segment.cover.first, windows, part, scratch);
+      for (int64_t token = segment.tokens.begin; token < segment.tokens.end; ++token) {
+        for (int64_t first = 0; first < windows; first += together) {
+          const int64_t count = std::min(together, windows - first);
+          if (together < windows) grads = widen(segment.cover.first + first, count, part, scratch);
+          sum_some_windows(segment, part, token, {first, first + count}, grads, scratch);
+        }
       }
     }
-    scatter(result, target, down_.column, width);
+  }
+
+  // The windows [begin, end) of those that cover a token, in the one head of the tile.
+  void sum_some_windows(const Segment& segment, const Tile& tile, int64_t token, cpu::Range windows,
+                        const Grads<float>& grads, SegmentScratch& scratch) const {
+    T token_buffer[kPieceColumns], out_buffer[kPieceColumns];
+    const T* const x = gathered(input_ + at(in_, token, tile), in_.column, tile.columns, token_buffer);
+    T* const to = input_grad_ + at(down_, token, tile);
+    T* const out = scatter_target(to, down_.column, out_buffer);
+    const int64_t i = segment.cover.weight + token - segment.tokens.begin - windows.begin * sizes_.stride;
+    const int64_t count = windows.end - windows.begin;
+    for (int64_t w = 0; w < count; w += kMostTogether) {
+      const auto sum = [&]<int kWindows>() {
+        TokenGradient<kWindows, T, float> gradient;
+        gradient.token = gradient.ahead = x;
+        gradient.out = out;
+        gradient.output_grad = grads.first + w * grads.row;
+        gradient.grads_apart = grads.row;
+        gradient.weight = weights_ + (i - w * sizes_.stride) * sizes_.heads + tile.heads.begin;
+        gradient.weights_apart = -sizes_.stride * sizes_.heads;
+        gradient.dots = scratch.dots + w * F32::kLanes;
+        gradient.dots_apart = F32::kLanes;
+        gradient.run_some(tile.columns, scratch.partial, windows.begin + w == 0,
+                          windows.begin + w + kWindows == segment.windows());
+      };
+      switch (count - w) {
+        case 1: sum.template operator()<1>(); break;
+        case 2: sum.template operator()<2>(); break;
+        case 3: sum.template operator()<3>(); break;
+        default: sum.template operator()<kMostTogether>(); break;
+      }
+    }
+    add_to_weight_sums(segment.stretch, i, count, tile.heads, scratch);
+    if (windows.end == segment.windows()) scatter(out, to, down_.column, tile.columns);
+  }
+
+  Grads<float> widen(int64_t first, int64_t count, const Tile& tile, SegmentScratch& scratch) const {
+    const T* const from = output_grad_ + at(up_, first, tile);
+    const int64_t heads = tile.heads.end - tile.heads.begin;
+    float* to = scratch.output_grad;
+    for (int64_t w = 0; w < count; ++w) {
+      for (int64_t head = 0; head < heads; ++head, to += tile.columns)
+        widen_row(from + w * up_.row + head * up_.head, tile.columns, to);
+    }
+    return {scratch.output_grad, heads * tile.columns, tile.columns};
+  }
+
+  void widen_row(const T* from, int64_t columns, float* to) const {
+    int64_t c = 0;
+    if (up_.column == 1) {
+      for (; c + F32::kLanes <= columns; c += F32::kLanes) store(load(from + c), to + c);
+    }
+    for (; c < columns; ++c) to[c] = to_float(from[c * up_.column]);
+  }
+
+  // Adds the dots of a token to the sums of the weights. The first window multiplies the token by weight i.
+  void add_to_weight_sums(int64_t stretch, int64_t i, int64_t windows, cpu::Range heads,
+                          SegmentScratch& scratch) const {
+    const int64_t count = heads.end - heads.begin;
+    sums_of_folded(scratch.dots, windows * count, scratch.dot_sums);
+    for (int64_t w = 0; w < windows; ++w) {
+      const float* const from = scratch.dot_sums + w * count;
+      double* const to = weight_sum(stretch, i - w * sizes_.stride, heads.begin);
+      for (int64_t head = 0; head < count; ++head) to[head] += static_cast<double>(from[head]);
+    }
+  }
+
+  void write_zeros_to(const Segment& segment, const Tile& tile) const {
+    for (int64_t token = segment.tokens.begin; token < segment.tokens.end; ++token) {
+      for (int64_t head = tile.heads.begin; head < tile.heads.end; ++head) {
+        T* const out = input_grad_ + token * down_.row + head * down_.head + tile.first_column * down_.column;
+        for (int64_t c = 0; c < tile.columns; ++c) out[c * down_.column] = T();
+      }
+    }
   }
 
   void join_weight_sums() const {
-    const CompressionSizes& sizes = plan_.sizes;
-    const int64_t weights = sizes.block_size * sizes.heads;
+    const int64_t weights = sizes_.block_size * sizes_.heads;
     const int64_t chunks = cpu::chunks_for(weights * plan_.stretches * 8);
     cpu::parallel_for(chunks, [&](int64_t chunk) {
       const cpu::Range range = cpu::chunk_range(weights, chunks, chunk, 8);
@@ -292,8 +323,8 @@ class CompressGradient {
         double total = 0;
         for (int64_t stretch = 0; stretch < plan_.stretches; ++stretch)
           total += weight_sums_[stretch * weights + k];
-        T* const target = weight_grad_ + k / sizes.heads * plan_.weight_grad_strides[0] +
-                          k % sizes.heads * plan_.weight_grad_strides[1];
+        T* const target = weight_grad_ + k / sizes_.heads * plan_.weight_grad_strides[0] +
+                          k % sizes_.heads * plan_.weight_grad_strides[1];
         T rounded[F32::kLanes];
         store(F32(static_cast<float>(total)), rounded);
         *target = rounded[0];
@@ -302,6 +333,7 @@ class CompressGradient {
   }
 
   const NsaCompressGradPlan& plan_;
+  const CompressionSizes& sizes_;
   const HeadStrides in_, up_, down_;
   const T* const output_grad_;
   const T* const input_;
@@ -309,9 +341,10 @@ class CompressGradient {
   T* const weight_grad_;
   float* const weights_;
   double* const weight_sums_;
-  int64_t tokens_ahead_;
-  bool is_dense_;  // whether the columns of all tensors are contiguous
-  bool streams_;   // whether inputGrad uses non-temporal stores, in whole lines
+  const int64_t tokens_ahead_;
+  const int64_t most_windows_;  // of which a piece of a head fits into the scratch memory
+  const bool is_dense_;         // whether the columns of all tensors are contiguous
+  bool streams_;                // whether inputGrad uses non-temporal stores, in whole lines
 };
 
 template <class T>
