@@ -86,7 +86,7 @@ HWY_INLINE void write_together(const Lanes16 (&value)[kLanes16Together], Storage
 }
 
 // The sum of all lanes has one order on every instruction set: lane l plus lane l + 8, then distances 4, 2 and
-// 1. fold() adds the lanes that are in different vectors, and sums_of_folded() the rest.
+// 1. fold() adds the lanes that are in different vectors, and the functions below add the rest.
 HWY_INLINE F32 fold(const Lanes16& lanes) {
   F32 part[Lanes16::kParts];
 #pragma GCC unroll 16
@@ -97,6 +97,29 @@ HWY_INLINE F32 fold(const Lanes16& lanes) {
     for (int64_t p = 0; p < half; ++p) part[p] = part[p] + part[p + half];
   }
   return part[0];
+}
+
+#if HWY_TARGET != HWY_SCALAR
+// Adds halves until four lanes are left, then lanes at distance 2, then 1.
+template <class Tag>
+HWY_INLINE float sum_of_vector(Tag tag, hn::Vec<Tag> vector) {
+  if constexpr (hn::MaxLanes(tag) == 4) {
+    const auto pairs = hn::Add(vector, hn::Shuffle1032(vector));
+    return hn::GetLane(hn::Add(pairs, hn::Shuffle2301(pairs)));
+  } else {
+    const hn::Half<Tag> half;
+    return sum_of_vector(half, hn::Add(hn::LowerHalf(half, vector), hn::UpperHalf(half, vector)));
+  }
+}
+#endif
+
+HWY_INLINE float sum_of_lanes(const Lanes16& lanes) {
+  const F32 folded = fold(lanes);
+#if HWY_TARGET == HWY_SCALAR
+  return hn::GetLane(folded.raw);
+#else
+  return sum_of_vector(F32::Tag(), folded.raw);
+#endif
 }
 
 #if HWY_TARGET != HWY_SCALAR

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cfenv>
@@ -106,6 +107,7 @@ struct Level {
   void (*narrow_f32)(Narrowing, const float*, float*, int64_t);
   std::vector<void (*)(const Float16*, float*, int64_t)> widen_f16;
   std::vector<void (*)(const Bfloat16*, float*, int64_t)> widen_bf16;
+  std::vector<void (*)(const float*, int64_t, float*)> sum_lanes;
 };
 
 const Level kLevels[] = {
@@ -114,20 +116,23 @@ const Level kLevels[] = {
      isa_baseline::narrow,
      isa_baseline::narrow,
      {isa_baseline::widen_all, isa_baseline::widen_pairs},
-     {isa_baseline::widen_all, isa_baseline::widen_pairs}},
+     {isa_baseline::widen_all, isa_baseline::widen_pairs},
+     {isa_baseline::sum_lanes, isa_baseline::sum_lanes_together}},
 #if defined(__x86_64__)
     {cpu::Isa::avx2,
      isa_avx2::narrow,
      isa_avx2::narrow,
      isa_avx2::narrow,
      {isa_avx2::widen_all, isa_avx2::widen_pairs},
-     {isa_avx2::widen_all, isa_avx2::widen_pairs}},
+     {isa_avx2::widen_all, isa_avx2::widen_pairs},
+     {isa_avx2::sum_lanes, isa_avx2::sum_lanes_together}},
     {cpu::Isa::avx512,
      isa_avx512::narrow,
      isa_avx512::narrow,
      isa_avx512::narrow,
      {isa_avx512::widen_all, isa_avx512::widen_pairs},
-     {isa_avx512::widen_all, isa_avx512::widen_pairs}},
+     {isa_avx512::widen_all, isa_avx512::widen_pairs},
+     {isa_avx512::sum_lanes, isa_avx512::sum_lanes_together}},
 #endif
 };
 
@@ -168,6 +173,27 @@ void expect_same_narrowings(void (*narrow)(Narrowing, const float*, Storage*, in
 TEST_P(VectorConversions, NarrowLikeScalarCode) {
   expect_same_narrowings<Float16>(GetParam().narrow_f16);
   expect_same_narrowings<Bfloat16>(GetParam().narrow_bf16);
+}
+
+// The order of additions that the operators promise: lane l plus lane l + 8, then distances 4, 2 and 1.
+TEST_P(VectorConversions, SumLanesInOneOrder) {
+  constexpr size_t kGroups = 37, kLanes = 16;
+  Random random(openaclnn_test::test_seed());
+  std::vector<float> lanes;
+  for (size_t i = 0; i < kGroups * kLanes; ++i)
+    lanes.push_back(static_cast<float>(random.uniform(-1, 1) * std::ldexp(1.0, static_cast<int>(i % 24))));
+  for (const auto& sum_lanes : GetParam().sum_lanes) {
+    std::vector<float> sums((kGroups + kLanes - 1) / kLanes * kLanes);
+    sum_lanes(lanes.data(), kGroups, sums.data());
+    for (size_t k = 0; k < kGroups; ++k) {
+      std::array<float, kLanes> expected;
+      std::copy_n(lanes.begin() + static_cast<std::ptrdiff_t>(k * kLanes), kLanes, expected.begin());
+      for (size_t distance = kLanes / 2; distance > 0; distance /= 2) {
+        for (size_t l = 0; l < distance; ++l) expected[l] += expected[l + distance];
+      }
+      ASSERT_EQ(sums[k], expected[0]) << "group " << k;
+    }
+  }
 }
 
 TEST_P(VectorConversions, StoreOneNaNAndKeepTheRest) {

@@ -1,6 +1,8 @@
 // Conversions of whole vectors and a remainder, as in kernels; compiled once per instruction set.
 #include "vector_conversions.h"
 
+#include <vector>
+
 #include "cpu/lanes16.h"
 #include "cpu/pairs.h"
 
@@ -18,6 +20,19 @@ F32x2 pair_of(const float* from) {
     odd[k] = from[2 * k + 1];
   }
   return {load(even), load(odd)};
+}
+
+// Returns the number of elements that were written: all whole steps.
+template <bool kStreams, class Out>
+int64_t write_lanes16(const float* from, Out* to, int64_t count) {
+  constexpr int64_t kStep = kLanes16Together * Lanes16::kLanes;
+  int64_t i = 0;
+  for (; i + kStep <= count; i += kStep) {
+    Lanes16 values[kLanes16Together];
+    for (int64_t k = 0; k < kLanes16Together; ++k) values[k] = load<Lanes16>(from + i + k * Lanes16::kLanes);
+    write_together<kStreams>(values, to + i);
+  }
+  return i;
 }
 
 template <class Out>
@@ -41,14 +56,8 @@ void narrow_by(Narrowing way, const float* from, Out* to, int64_t count) {
     case Narrowing::lanes16:
       for (; i + Lanes16::kLanes <= count; i += Lanes16::kLanes) store(load<Lanes16>(from + i), to + i);
       break;
-    case Narrowing::two_lanes16:
-      for (; i + 2 * Lanes16::kLanes <= count; i += 2 * Lanes16::kLanes)
-        store(load<Lanes16>(from + i), load<Lanes16>(from + i + Lanes16::kLanes), to + i);
-      break;
-    case Narrowing::streamed_lanes16:
-      for (; i + 2 * Lanes16::kLanes <= count; i += 2 * Lanes16::kLanes)
-        stream(load<Lanes16>(from + i), load<Lanes16>(from + i + Lanes16::kLanes), to + i);
-      break;
+    case Narrowing::two_lanes16: i = write_lanes16<false>(from, to, count); break;
+    case Narrowing::streamed_lanes16: i = write_lanes16<true>(from, to, count); break;
   }
   for (; i + F32::kLanes <= count; i += F32::kLanes) store(load(from + i), to + i);
   if (i < count) store_first(load_first(from + i, count - i), to + i, count - i);
@@ -74,6 +83,18 @@ void widen_in_order(const In* from, float* to, int64_t count) {
 void multiply_add_all(const float* a, const float* b, const float* c, float* out, int64_t count) {
   for (int64_t i = 0; i + F32::kLanes <= count; i += F32::kLanes)
     store(multiply_add(load(a + i), load(b + i), load(c + i)), out + i);
+}
+
+void sum_lanes(const float* lanes, int64_t count, float* sums) {
+  for (int64_t k = 0; k < count; ++k) sums[k] = sum_of_lanes(load<Lanes16>(lanes + k * Lanes16::kLanes));
+}
+void sum_lanes_together(const float* lanes, int64_t count, float* sums) {
+  std::vector<float> folded(static_cast<size_t>((count + 15) / 16 * 16 * F32::kLanes));
+  for (int64_t k = 0; k < count; ++k) {
+    const F32 value = fold(load<Lanes16>(lanes + k * Lanes16::kLanes));
+    hn::StoreU(value.raw, F32::Tag(), folded.data() + k * F32::kLanes);
+  }
+  sums_of_folded(folded.data(), count, sums);
 }
 
 void narrow(Narrowing way, const float* from, Float16* to, int64_t count) { narrow_by(way, from, to, count); }

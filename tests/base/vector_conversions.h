@@ -1,5 +1,5 @@
-// The vector conversions of cpu/simd.h, pairs.h and lanes16.h, and the fused multiply-add, as plain
-// functions, one set per instruction set, for their tests.
+// The vector conversions of cpu/simd.h, pairs.h and lanes16.h, the fused multiply-add and sums of lanes, as
+// plain functions, one set per instruction set, for their tests.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@ inline constexpr Narrowing kNarrowings[] = {Narrowing::vectors,        Narrowing
 
 }  // namespace openaclnn
 
+// sum_lanes: the sums of `count` times 16 floats. Together: count is rounded up to a multiple of 16.
 #define OPENACLNN_VECTOR_CONVERSIONS(isa)                                                           \
   namespace openaclnn::isa {                                                                        \
   void narrow(Narrowing way, const float* from, Float16* to, int64_t count);                        \
@@ -27,6 +28,8 @@ inline constexpr Narrowing kNarrowings[] = {Narrowing::vectors,        Narrowing
   void widen_pairs(const Float16* from, float* to, int64_t count);                                  \
   void widen_pairs(const Bfloat16* from, float* to, int64_t count);                                 \
   void multiply_add_all(const float* a, const float* b, const float* c, float* out, int64_t count); \
+  void sum_lanes(const float* lanes, int64_t count, float* sums);                                   \
+  void sum_lanes_together(const float* lanes, int64_t count, float* sums);                          \
   }
 
 OPENACLNN_VECTOR_CONVERSIONS(isa_baseline)

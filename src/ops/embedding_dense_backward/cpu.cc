@@ -114,13 +114,25 @@ int64_t write_rows(const TableGradient<In, Out>& table, int64_t chunks, int64_t 
   return hot_count.load() < kMostHotRows ? hot_count.load() : kMostHotRows;
 }
 
+// Returns the parts into which each of `count` rows is divided: as few as keep all threads busy, because memory
+// is fastest when rows are read whole.
+inline int64_t parts_of_hot_rows(int64_t count, int64_t most_parts) {
+  const int64_t threads = cpu::num_threads();
+  const auto is_even = [&](int64_t parts) {
+    const int64_t rounds = ceil_div(count * parts, threads);
+    return 5 * count * parts >= 4 * rounds * threads;  // four fifths of the threads' time
+  };
+  int64_t parts = 1;
+  while (parts < most_parts && !is_even(parts)) ++parts;
+  return parts;
+}
+
 // Distributes the columns of the few rows with very many terms.
 template <class In, class Out>
 void write_hot_rows(const TableGradient<In, Out>& table, const int64_t* hot_rows, int64_t count) {
   constexpr int64_t kLeastColumns = 64;  // narrower parts of rows would not be read at full speed
   const int64_t columns = table.plan.columns;
-  const int64_t wanted = (2 * cpu::num_threads() + count - 1) / count;
-  const int64_t pieces = std::clamp<int64_t>(columns / kLeastColumns, 1, wanted);
+  const int64_t pieces = parts_of_hot_rows(count, std::max<int64_t>(columns / kLeastColumns, 1));
   cpu::parallel_for(count * pieces, [&](int64_t item) {
     RowAccumulators& accumulators = cpu::scratch_as<RowAccumulators>();
     const int64_t row = hot_rows[item / pieces];
