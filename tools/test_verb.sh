@@ -157,7 +157,7 @@ verb_test() {
       --only=?*) only=${argument#--only=} ;;
       --minutes=*)
         minutes=${argument#--minutes=}
-        [[ $minutes =~ ^-?[0-9]{1,6}$ ]] || fail 2 "--minutes is '$minutes'; accepted is a whole number"
+        [[ $minutes =~ ^(0|-?[1-9][0-9]{0,5})$ ]] || fail 2 "--minutes is '$minutes'; accepted is a whole number"
         ;;
       -*) fail 2 "unknown option '$argument' of test; accepted: --all, --rest, --only=NAME and --minutes=N" ;;
       *) presets+=("$argument") ;;

@@ -54,6 +54,7 @@ class CompressGradient {
         tokens_ahead_(rows_ahead<T>(sizes_.heads * sizes_.columns, kTokenBytesAhead)),
         most_windows_(std::min(SegmentScratch::kDots,
                                SegmentScratch::kColumns / std::min(sizes_.columns, kPieceColumns))),
+        weights_apart_(sizes_.stride < sizes_.block_size ? -sizes_.stride * sizes_.heads : 0),
         is_dense_(in_.column == 1 && up_.column == 1 && down_.column == 1) {
     const int64_t row_bytes = sizes_.heads * sizes_.columns * static_cast<int64_t>(sizeof(T));
     streams_ = down_.column == 1 && is_line(input_grad_) && is_line_stride(down_.row) &&
@@ -200,7 +201,7 @@ class CompressGradient {
       gradient.output_grad = grads.first;
       gradient.grads_apart = grads.row;
       gradient.weight = weights_ + i * sizes_.heads + tile.heads.begin;
-      gradient.weights_apart = -sizes_.stride * sizes_.heads;
+      gradient.weights_apart = weights_apart_;
       constexpr int64_t kHeads = SegmentScratch::kDots / kWindows;
       for (cpu::Range heads = {tile.heads.begin, 0}; heads.begin < tile.heads.end; heads.begin = heads.end) {
         heads.end = std::min(heads.begin + kHeads, tile.heads.end);
@@ -257,7 +258,7 @@ class CompressGradient {
         gradient.output_grad = grads.first + w * grads.row;
         gradient.grads_apart = grads.row;
         gradient.weight = weights_ + (i - w * sizes_.stride) * sizes_.heads + tile.heads.begin;
-        gradient.weights_apart = -sizes_.stride * sizes_.heads;
+        gradient.weights_apart = weights_apart_;
         gradient.dots = scratch.dots + w * F32::kLanes;
         gradient.dots_apart = F32::kLanes;
         gradient.run_some(tile.columns, scratch.partial, windows.begin + w == 0,
@@ -343,8 +344,11 @@ class CompressGradient {
   double* const weight_sums_;
   const int64_t tokens_ahead_;
   const int64_t most_windows_;  // of which a piece of a head fits into the scratch memory
-  const bool is_dense_;         // whether the columns of all tensors are contiguous
-  bool streams_;                // whether inputGrad uses non-temporal stores, in whole lines
+  // From the weight of a window to that of the next one. If windows don't overlap, there is none, and the
+  // product with the stride may overflow.
+  const int64_t weights_apart_;
+  const bool is_dense_;  // whether the columns of all tensors are contiguous
+  bool streams_;         // whether inputGrad uses non-temporal stores, in whole lines
 };
 
 template <class T>

@@ -113,7 +113,8 @@ TEST(NsaCompressGradValues, EverySize) {
       ASSERT_NO_FATAL_FAILURE(run_and_compare(windows, call));
     }
     // 1 to 9 windows cover a token; then adjacent windows, and windows that leave tokens out.
-    for (const int64_t stride : {1, 2, 3, 4, 5, 8, 9, 10, 40}) {
+    for (const int64_t stride :
+         std::initializer_list<int64_t>{1, 2, 3, 4, 5, 8, 9, 10, 40, int64_t{1} << 62}) {
       const WindowAttributes windows = {9, stride, {50, 8, 9, 33}, 1};
       CaseCall call = call_of(dtype, {103, 2, 19}, windows);
       SCOPED_TRACE(stride);
