@@ -5,8 +5,9 @@
 // fp32 from left to right. Superblock sums are added from left to right in fp64, and the total is rounded
 // once to fp32. Long sums stay accurate, and all machines compute the same bits.
 //
-// For speed, wide rows are read linearly and narrow rows in small groups. Both are processed in tiles of up
-// to kTileColumns columns whose accumulators stay in L1, and later rows are prefetched.
+// For speed, rows are processed in tiles of up to kTileColumns columns whose accumulators stay in L1. Which
+// rows are read together, and whether later ones are prefetched, depends on the instruction set: see
+// kReadsStreams.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +16,8 @@
 
 #include "base/checked.h"
 #include "base/sum_order.h"
+#include "cpu/add_rows.h"
 #include "cpu/pairs.h"
-#include "cpu/prefetch.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
@@ -37,111 +38,6 @@ struct alignas(64) RowAccumulators {
   double total[kTileColumns];
 };
 
-// The rows of one sum. start(k) returns the address of row k. The first `count` rows are summed. Rows up to
-// `known` are what the thread reads next, and are only prefetched.
-template <class RowStart>
-struct Rows {
-  int64_t count, known;
-  RowStart start;
-};
-template <class RowStart>
-Rows(int64_t, int64_t, RowStart) -> Rows<RowStart>;
-
-// Calls visit(slot, column) for each pair of vectors of a row. `slot` counts in whole pairs. The last pair is
-// shifted back to end with the row, so that nothing beyond it is accessed. Some columns are then computed
-// twice, with the same result.
-template <class Visit>
-HWY_INLINE void for_each_pair(int64_t columns, const Visit& visit) {
-  int64_t c = 0;
-  for (; c + F32x2::kLanes <= columns; c += F32x2::kLanes) visit(c, c);
-  if (c < columns) visit(c, columns - F32x2::kLanes);
-}
-
-// As many pairs of an In as four lines hold, or fit into registers.
-template <class In>
-using Strip = PairStrip<std::clamp<int>(4 * kLineBytes / (F32x2::kLanes * sizeof(In)), 1, 4)>;
-
-// Calls visit(strip, slot, column) for strips of V as far as they fit, and then for single pairs, like
-// for_each_pair(). `strip` is +0.
-template <class V, class Visit>
-HWY_INLINE void for_each_strip(int64_t columns, const Visit& visit) {
-  int64_t c = 0;
-  for (; c + V::kLanes <= columns; c += V::kLanes) visit(V(), c, c);
-  for (; c + F32x2::kLanes <= columns; c += F32x2::kLanes) visit(F32x2(), c, c);
-  if (c < columns) visit(F32x2(), c, columns - F32x2::kLanes);
-}
-
-// Returns the number of accumulators that for_each_pair and for_each_strip need for so many columns.
-inline int64_t slots_for(int64_t columns) {
-  return (columns + F32x2::kLanes - 1) / F32x2::kLanes * F32x2::kLanes;
-}
-
-// The distance in bytes between what is read and what is prefetched.
-inline constexpr int64_t kBytesAhead = 4096;
-
-// A distance in bytes as rows of so many columns, at least one row.
-template <class In>
-inline int64_t rows_ahead(int64_t columns, int64_t bytes) {
-  return std::max<int64_t>(bytes / (columns * static_cast<int64_t>(sizeof(In))), 1);
-}
-
-// kRows consecutive rows of so many columns, and the rows to prefetch while reading them (cpu/prefetch.h).
-template <int kRows, class In>
-struct RowGroup {
-  const In* row[kRows];
-  const In* near[kRows];
-  const In* far[kRows];
-  // Whether each row begins where the previous one ends. The hardware prefetches such rows itself, and helped
-  // too much it becomes slower: prefetching every line, or into L1, cost up to half of the speed (Zen 4).
-  bool is_linear;
-
-  template <class RowStart>
-  RowGroup(const Rows<RowStart>& rows, int64_t first, int64_t columns) : is_linear(true) {
-    const int64_t row_bytes = columns * static_cast<int64_t>(sizeof(In));
-    const int64_t near_rows = rows_before(kNearBytes, row_bytes),
-                  far_rows = rows_before(kFarBytes, row_bytes);
-    for (int k = 0; k < kRows; ++k) {
-      const int64_t at = first + k;
-      row[k] = rows.start(at);
-      near[k] = rows.start(std::min(at + near_rows, rows.known - 1));
-      far[k] = rows.start(std::min(at + far_rows, rows.known - 1));
-      is_linear = is_linear && (at + 1 >= rows.known || rows.start(at + 1) == row[k] + columns);
-    }
-  }
-
-  // kInCaches: whether the rows are probably in the caches, where fetches into L1 cost more than they save.
-  template <bool kIsLinear, bool kInCaches = false, class V>
-  HWY_INLINE V add_to(V sum, int64_t column) const {
-#pragma GCC unroll 8
-    for (int k = 0; k < kRows; ++k) {
-      if (!kIsLinear) {
-        fetch<V>(far[k] + column);
-        if (!kInCaches) fetch_near<V>(near[k] + column);
-      } else if (kRows == 1) {
-        fetch<V>(row[k] + column + kBytesAhead / static_cast<int64_t>(sizeof(In)), 2 * kLineBytes);
-      }
-      sum = sum + load<V>(row[k] + column);
-    }
-    return sum;
-  }
-};
-
-// Sets accumulators[slot] = (first ? +0 : accumulators[slot]) + the rows of the group, from left to right.
-template <int kRows, class In>
-inline void add_group(float* accumulators, const RowGroup<kRows, In>& group, int64_t columns, bool first) {
-  const auto add = [&]<bool kIsLinear, bool kIsFirst>() {
-    for_each_strip<Strip<In>>(columns, [&]<class V>(const V& zero, int64_t slot, int64_t column) {
-      const V before = kIsFirst ? zero : load<V>(accumulators + slot);
-      store_numbers(group.template add_to<kIsLinear>(before, column), accumulators + slot);
-    });
-  };
-  if (group.is_linear) {
-    first ? add.template operator()<true, true>() : add.template operator()<true, false>();
-  } else {
-    first ? add.template operator()<false, true>() : add.template operator()<false, false>();
-  }
-}
-
 // Adds block sums to superblocks and totals. `block` holds the sum of the terms up to term `end` - 1, the
 // last of a block or of all `terms`. It is added to the superblock, and a complete superblock is added to the
 // total. After the last call the fp32 sums are in `superblock`. A sum of one block needs no call and is in
@@ -161,15 +57,21 @@ inline void join_term_block(int64_t end, int64_t terms, int64_t slots, const flo
 
 // Sums `terms` >= 1 terms into `slots` accumulators and returns the location of the fp32 sums.
 // add_term_block(block, begin, end) sets the accumulators of a block to +0 plus its terms [begin, end), in
-// ascending order.
-template <class AddBlock>
+// ascending order. With kBlocks > 1 it is given so many complete blocks at a time, as far as they go, whose
+// accumulators follow each other.
+template <int kBlocks = 1, class AddBlock>
 inline const float* sum_term_blocks(int64_t terms, const AddBlock& add_term_block, int64_t slots,
                                     RowAccumulators& accumulators) {
   auto& [block, superblock, total] = accumulators;
-  for (int64_t begin = 0; begin < terms; begin += kBlockTerms) {
-    const int64_t end = begin + kBlockTerms < terms ? begin + kBlockTerms : terms;
-    add_term_block(block, begin, end);
-    if (terms > kBlockTerms) join_term_block(end, terms, slots, block, superblock, total);
+  for (int64_t begin = 0; begin < terms;) {
+    const int blocks = begin + kBlocks * kBlockTerms <= terms ? kBlocks : 1;
+    const int64_t last = begin + blocks * kBlockTerms;
+    add_term_block(block, begin, std::min(last, terms));
+    for (int b = 0; b < blocks; ++b, begin += kBlockTerms) {
+      if (terms > kBlockTerms)
+        join_term_block(std::min(begin + kBlockTerms, terms), terms, slots, block + b * slots, superblock,
+                        total);
+    }
   }
   return terms > kBlockTerms ? superblock : block;
 }
@@ -231,17 +133,10 @@ inline void sum_few_rows(const Rows<RowStart>& rows, int64_t columns, const SumT
   });
 }
 
-// Sums one or more contiguous rows of F32x2::kLanes <= columns <= kTileColumns.
-template <class In, class Out, class RowStart>
-inline void sum_rows(const Rows<RowStart>& rows, int64_t columns, RowAccumulators& accumulators,
-                     const SumTarget<Out>& target) {
-  switch (rows.count) {
-    case 1: return sum_few_rows<1, In>(rows, columns, target);
-    case 2: return sum_few_rows<2, In>(rows, columns, target);
-    case 3: return sum_few_rows<3, In>(rows, columns, target);
-    case 4: return sum_few_rows<4, In>(rows, columns, target);
-    default: break;
-  }
+// Sums more than four rows one after the other, or a few of them together if they are narrow.
+template <class In, class RowStart>
+inline const float* sum_linear_rows(const Rows<RowStart>& rows, int64_t columns,
+                                    RowAccumulators& accumulators) {
   // Narrow rows are processed in groups, which saves loads and stores of accumulators. Wide rows are
   // processed one by one, because memory is fastest when read in one stream.
   constexpr int kTogether = 4;
@@ -254,7 +149,43 @@ inline void sum_rows(const Rows<RowStart>& rows, int64_t columns, RowAccumulator
       add_group(block, RowGroup<kTogether, In>(rows, k, columns), columns, k == begin);
     for (; k < end; ++k) add_group(block, RowGroup<1, In>(rows, k, columns), columns, k == begin);
   };
-  const float* const sums = sum_term_blocks(rows.count, add_term_block, slots_for(columns), accumulators);
+  return sum_term_blocks(rows.count, add_term_block, slots_for(columns), accumulators);
+}
+
+// Sums more than four rows as several streams (kReadsStreams).
+template <class In, class RowStart>
+inline const float* sum_streams(const Rows<RowStart>& rows, int64_t columns, RowAccumulators& accumulators) {
+  const int64_t slots = slots_for(columns);
+  const bool fills_pages = std::abs(rows.distance) >= kPageBytes / static_cast<int64_t>(sizeof(In));
+  if (fills_pages || kBlockStreams * slots > kTileColumns) {
+    const auto add_term_block = [&](float* block, int64_t begin, int64_t end) {
+      add_rows_together<kRowStreams>(rows, begin, end, columns, block);
+    };
+    return sum_term_blocks(rows.count, add_term_block, slots, accumulators);
+  }
+  const auto add_term_blocks = [&](float* blocks, int64_t begin, int64_t end) {
+    if (end - begin <= kBlockTerms) return add_rows_together<1>(rows, begin, end, columns, blocks);
+    if (columns <= 2 * F32x2::kLanes)
+      return add_narrow_blocks_together<kBlockStreams>(rows, begin, columns, blocks);
+    add_blocks_together<kBlockStreams>(rows, begin, columns, blocks);
+  };
+  return sum_term_blocks<kBlockStreams>(rows.count, add_term_blocks, slots, accumulators);
+}
+
+// Sums one or more contiguous rows of F32x2::kLanes <= columns <= kTileColumns.
+template <class In, class Out, class RowStart>
+inline void sum_rows(const Rows<RowStart>& rows, int64_t columns, RowAccumulators& accumulators,
+                     const SumTarget<Out>& target) {
+  switch (rows.count) {
+    case 1: return sum_few_rows<1, In>(rows, columns, target);
+    case 2: return sum_few_rows<2, In>(rows, columns, target);
+    case 3: return sum_few_rows<3, In>(rows, columns, target);
+    case 4: return sum_few_rows<4, In>(rows, columns, target);
+    default: break;
+  }
+  const float* const sums = kReadsStreams && rows.distance != 0
+                                ? sum_streams<In>(rows, columns, accumulators)
+                                : sum_linear_rows<In>(rows, columns, accumulators);
   with_streaming<In>(target, columns, [&](auto streams) {
     for_each_pair(columns, [&](int64_t slot, int64_t column) {
       write_pair<In, streams()>(target, load<F32x2>(sums + slot), column);

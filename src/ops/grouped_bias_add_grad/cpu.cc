@@ -95,7 +95,7 @@ struct BiasGradient {
       const int64_t width = plan.columns - first < most ? plan.columns - first : most;
       const T* const first_row = row(group, begin) + first * plan.column_stride;
       const Rows rows{end - begin, readable_rows(group, begin),
-                      [&](int64_t k) { return first_row + k * plan.row_stride; }};
+                      [&](int64_t k) { return first_row + k * plan.row_stride; }, plan.row_stride};
       const auto sum = [&]<class Out>(Out* target, int64_t target_stride) {
         sum_strided_rows<T>(rows, plan.column_stride, width, accumulators,
                             SumTarget<Out>{target, F32(1.0f), false}, target_stride);

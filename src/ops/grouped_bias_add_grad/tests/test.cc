@@ -140,7 +140,7 @@ TEST(GroupedBiasValues, EverySizeHasThePrescribedBits) {
                                     127, 129, 511, 512, 513, 0, 1024, 1025, 1537};
   const std::vector<int64_t> few = {0, 1, 8, 9, 65, 513};
   for (const aclDataType dtype : kFloatDtypes) {
-    for (const int64_t columns : {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 511, 512, 513, 1025}) {
+    for (const int64_t columns : {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 511, 512, 513, 1025}) {
       const std::vector<int64_t>& sizes = columns < 100 ? all : few;  // the reference is slow
       CaseCall call = call_of(dtype, columns % 2 == 0 ? kEnds : kSizes, {sizes, columns, columns % 3},
                               columns % 4 < 2 ? ACL_INT32 : ACL_INT64);

@@ -2,6 +2,7 @@
 // windows that cover it. The accumulators of these windows stay in L1, and in registers while a few tokens are
 // added. Every window's sum has the library's order of additions (cpu/rows.h).
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/checked.h"
 #include "base/plan_tensor.h"
@@ -23,51 +24,79 @@ namespace {
 constexpr int64_t kMostOpen = 8;
 // The number of open windows to which a row is added together, so that it is converted only once.
 constexpr int kWindowsTogether = 4;
-// Tokens added together, whose sums stay in registers. Memory is fastest when read in one stream, token by
-// token, and one window has few sums to load and store. With more windows these take longer than memory
-// accesses, and tokens share them. The hardware does not prefetch so many rows, so the kernel does.
-constexpr int64_t kTokensTogether = 8;
-constexpr int64_t kBytesPrefetched = int64_t{64} << 10;
+// Tokens added together, whose sums stay in registers. With AVX-512, memory is fastest when read token by
+// token, which is enough for the few sums of one window. Without, see kReadsStreams (cpu/add_rows.h).
+constexpr int kTokensTogether = kReadsStreams ? 4 : 8;
+constexpr bool kUnrollsTokens = kReadsStreams;  // twice as fast in the caches (Zen 3)
+template <int kWindows>
+constexpr bool kAddsTogether = kReadsStreams || kWindows > 1;
+
+// The hardware doesn't prefetch so many rows together, so the kernel does: the same columns of later tokens, or
+// what follows in memory if several tokens share a page.
+template <int kWindows>
+constexpr bool kPrefetches = kReadsStreams || kWindows > 1;
+constexpr int64_t kTokenBytesPrefetched = int64_t{64} << 10;
+constexpr int64_t kLinearBytesPrefetched = int64_t{16} << 10;
+
 // Pairs of vectors whose sums stay in registers: as many as fit beside those of a token.
 template <int kWindows>
 constexpr int kPairsTogether = std::max(1, (F32::kLanes == 8 ? 4 : 8) / std::max(kWindows, 2));
 
-// Adds consecutive tokens to kWindows windows that cover them all, in one head with contiguous columns.
+// The address to prefetch for the first column of the first token, and its distances for later ones.
+template <class T>
+struct Prefetched {
+  const T* first;
+  int64_t column, row;  // elements
+};
+
+// Adds consecutive tokens to kWindows windows that cover them all, in one head with contiguous columns. A
+// complete segment has kTokensTogether tokens.
 template <int kWindows, class T>
 struct Segment {
   const T* tokens;
-  int64_t row;          // elements between tokens
-  int64_t ahead;        // elements to what is prefetched if there are several windows
-  int64_t count;        // of tokens
-  int64_t weight_step;  // from one token's weight to the next one's
-  const float* weights[kWindows];
+  int64_t row;    // elements between tokens
+  int64_t count;  // of tokens
+  Prefetched<T> prefetched;
+  const float* weights[kWindows];  // of all tokens
   float* accumulators[kWindows];
   bool is_first[kWindows];  // whether the first token is the first of a block of terms
 
   // Sets accumulators = (is_first ? +0 : accumulators) + weight * token, token by token.
-  template <int kPairs>
+  template <bool kIsComplete, bool kSomeFirst, int kPairs>
   HWY_INLINE void add(int64_t slot, int64_t column) const {
     F32x2 sum[kWindows][kPairs];
 #pragma GCC unroll 8
     for (int w = 0; w < kWindows; ++w) {
 #pragma GCC unroll 8
-      for (int p = 0; p < kPairs; ++p)
-        sum[w][p] = is_first[w] ? F32x2() : load<F32x2>(accumulators[w] + slot + p * F32x2::kLanes);
+      for (int p = 0; p < kPairs; ++p) {
+        sum[w][p] =
+            kSomeFirst && is_first[w] ? F32x2() : load<F32x2>(accumulators[w] + slot + p * F32x2::kLanes);
+      }
     }
     const T* from = tokens + column;
-    for (int64_t r = 0; r < count; ++r, from += row) {
+    const T* ahead = prefetched.first + column * prefetched.column;
+    const auto add_token = [&](int64_t r) {
+      if (kPrefetches<kWindows>) {
+#pragma GCC unroll 8
+        for (int p = 0; p < kPairs; ++p) fetch<F32x2>(ahead + p * F32x2::kLanes);
+      }
       F32x2 x[kPairs];
 #pragma GCC unroll 8
-      for (int p = 0; p < kPairs; ++p) {
-        if (kWindows > 1) fetch<F32x2>(from + ahead + p * F32x2::kLanes);
-        x[p] = load<F32x2>(from + p * F32x2::kLanes);
-      }
+      for (int p = 0; p < kPairs; ++p) x[p] = load<F32x2>(from + p * F32x2::kLanes);
 #pragma GCC unroll 8
       for (int w = 0; w < kWindows; ++w) {
-        const F32 weight(weights[w][r * weight_step]);
+        const F32 weight(weights[w][r]);
 #pragma GCC unroll 8
         for (int p = 0; p < kPairs; ++p) sum[w][p] = multiply_add(weight, x[p], sum[w][p]);
       }
+      from += row;
+      ahead += prefetched.row;
+    };
+    if constexpr (kIsComplete) {
+#pragma GCC unroll 8
+      for (int64_t r = 0; r < kTokensTogether; ++r) add_token(r);
+    } else {
+      for (int64_t r = 0; r < count; ++r) add_token(r);
     }
 #pragma GCC unroll 8
     for (int w = 0; w < kWindows; ++w) {
@@ -77,27 +106,29 @@ struct Segment {
   }
 
   // Returns the first column that is left.
-  template <int kPairs>
+  template <bool kIsComplete, bool kSomeFirst, int kPairs>
   HWY_INLINE int64_t add_strips(int64_t c, int64_t columns) const {
     constexpr int64_t kStep = kPairs * F32x2::kLanes;
-    for (; c + kStep <= columns; c += kStep) add<kPairs>(c, c);
+    for (; c + kStep <= columns; c += kStep) add<kIsComplete, kSomeFirst, kPairs>(c, c);
     return c;
   }
 
   // Adds all columns, at least a pair of vectors. The last pair ends with the row, as in for_each_pair().
+  template <bool kIsComplete, bool kSomeFirst>
   HWY_INLINE void add_all(int64_t columns) const {
     constexpr int kPairs = kPairsTogether<kWindows>;
-    int64_t c = add_strips<kPairs>(0, columns);
-    if constexpr (kPairs > 2) c = add_strips<2>(c, columns);
-    c = add_strips<1>(c, columns);
-    if (c < columns) add<1>(c, columns - F32x2::kLanes);
+    int64_t c = add_strips<kIsComplete, kSomeFirst, kPairs>(0, columns);
+    if constexpr (kPairs > 2) c = add_strips<kIsComplete, kSomeFirst, 2>(c, columns);
+    c = add_strips<kIsComplete, kSomeFirst, 1>(c, columns);
+    if (c < columns) add<kIsComplete, kSomeFirst, 1>(c, columns - F32x2::kLanes);
   }
 };
 
 // Accumulators of the open windows, in the scratch memory of a thread. block[] is used for every token and
 // stays in L1.
 struct alignas(64) OpenWindows {
-  static constexpr int64_t kColumns = 6144;
+  // Whole pages of tokens for four windows, or as much of L1 as is best (Zen 4).
+  static constexpr int64_t kColumns = kReadsStreams ? 8192 : 6144;
   float block[kColumns];
   float superblock[kColumns];
   double total[kColumns];
@@ -149,10 +180,11 @@ class Compression {
         overlapping_(overlapping_windows(sizes_)),
         tiles_(sizes_, std::min(overlapping_, kMostOpen)),
         reads_in_place_(in_.column == 1 && (sizes_.columns - 1) % tiles_.columns_each + 1 >= F32x2::kLanes),
-        tokens_ahead_(std::clamp(rows_ahead<T>(sizes_.heads * sizes_.columns, kBytesPrefetched),
-                                 kTokensTogether, 2 * kTokensTogether)) {
-    widen_weights(sizes_.block_size, sizes_.heads, plan_tensor<const T>(plan, io, kCompressWeight),
-                  plan.weight_strides, weights_);
+        shares_pages_(kReadsStreams && std::abs(in_.row) < kPageBytes / kBytes),
+        tokens_ahead_(
+            std::clamp<int64_t>(rows_ahead<T>(sizes_.heads * sizes_.columns, kTokenBytesPrefetched), 8, 16)) {
+    widen_weights(sizes_.heads, sizes_.block_size, plan_tensor<const T>(plan, io, kCompressWeight),
+                  {plan.weight_strides[1], plan.weight_strides[0]}, weights_);
   }
 
   void run() const {
@@ -216,6 +248,9 @@ class Compression {
     }
   }
 
+  // Returns the address of the weight of term i, followed by those of later terms.
+  const float* weight(int64_t i, int64_t head) const { return weights_ + head * sizes_.block_size + i; }
+
   // Returns the offset of a window's accumulators for one head of the tile.
   int64_t slot_of(int64_t window, int64_t head, const Tile& tile) const {
     return (window % std::min(overlapping_, kMostOpen) * tile.heads + head) * slots_for(tile.columns);
@@ -229,7 +264,7 @@ class Compression {
         add_gathered<kWindows>(tile, tokens.begin, window, i, open);
       return;
     }
-    constexpr int64_t kTogether = kWindows == 1 ? 1 : kTokensTogether;
+    constexpr int64_t kTogether = kAddsTogether<kWindows> ? kTokensTogether : 1;
     for (; tokens.begin < tokens.end; tokens.begin += kTogether, i += kTogether) {
       const int64_t end = std::min(tokens.begin + kTogether, tokens.end);
       add_segment<kWindows>(tile, {tokens.begin, end}, window, i, open);
@@ -240,21 +275,43 @@ class Compression {
   void add_segment(const Tile& tile, cpu::Range tokens, int64_t window, int64_t i, OpenWindows& open) const {
     Segment<kWindows, T> segment;
     segment.row = in_.row;
-    segment.ahead = tokens_ahead_ * in_.row;
     segment.count = tokens.end - tokens.begin;
-    segment.weight_step = sizes_.heads;
+    bool some_first = false;
+    for (int w = 0; w < kWindows; ++w) {
+      segment.is_first[w] = (i - w * sizes_.stride) % kBlockTerms == 0;
+      some_first = some_first || segment.is_first[w];
+    }
     for (int64_t h = 0; h < tile.heads; ++h) {
       const int64_t head = tile.first_head + h;
       segment.tokens = input_ + tokens.begin * in_.row + head * in_.head + tile.first_column;
+      segment.prefetched = prefetched<kWindows>(segment.tokens, tokens.begin, head);
 #pragma GCC unroll 8
       for (int w = 0; w < kWindows; ++w) {
-        const int64_t first_term = i - w * sizes_.stride;
         segment.accumulators[w] = open.block + slot_of(window + w, h, tile);
-        segment.is_first[w] = first_term % kBlockTerms == 0;
-        segment.weights[w] = weights_ + first_term * sizes_.heads + head;
+        segment.weights[w] = weight(i - w * sizes_.stride, head);
       }
-      segment.add_all(tile.columns);
+      add_head(segment, some_first, tile.columns);
     }
+  }
+
+  template <int kWindows>
+  static void add_head(const Segment<kWindows, T>& segment, bool some_first, int64_t columns) {
+    if constexpr (kUnrollsTokens) {
+      if (segment.count == kTokensTogether)
+        return some_first ? segment.template add_all<true, true>(columns)
+                          : segment.template add_all<true, false>(columns);
+    }
+    segment.template add_all<false, true>(columns);
+  }
+
+  template <int kWindows>
+  Prefetched<T> prefetched(const T* tokens, int64_t token, int64_t head) const {
+    if (shares_pages_) {
+      const T* const first = input_ + token * in_.row + head * in_.head * kTokensTogether;
+      return {first + kLinearBytesPrefetched / kBytes, kTokensTogether, kLineBytes / kBytes};
+    }
+    if (kWindows == 1) return {tokens, 1, in_.row};  // the hardware is faster
+    return {tokens + tokens_ahead_ * in_.row, 1, in_.row};
   }
 
   // One token whose columns are not contiguous, or fewer than a pair of vectors.
@@ -270,7 +327,7 @@ class Compression {
         const int64_t term = i - w * sizes_.stride;
         update.accumulators[w] = open.block + slot_of(window + w, h, tile);
         update.is_first[w] = term % kBlockTerms == 0;
-        update.weight[w][0] = F32(weights_[term * sizes_.heads + head]);
+        update.weight[w][0] = F32(*weight(term, head));
       }
       update.add_gathered_row(tile.columns, in_.column);
     }
@@ -296,15 +353,18 @@ class Compression {
     }
   }
 
+  static constexpr int64_t kBytes = sizeof(T);
+
   const NsaCompressPlan& plan_;
   const CompressionSizes& sizes_;
   const HeadStrides in_, out_;
   const T* const input_;
   T* const output_;
-  float* const weights_;
+  float* const weights_;       // [N, L]
   const int64_t overlapping_;  // windows that may cover one token
   const Tiles tiles_;
   const bool reads_in_place_;
+  const bool shares_pages_;     // whether several tokens are read from one page, where that matters
   const int64_t tokens_ahead_;  // the distance to the token that is prefetched
 };
 

@@ -19,7 +19,7 @@ struct NsaCompressPlan {
   std::array<int64_t, 3> input_strides, output_strides;  // elements
   std::array<int64_t, 2> weight_strides;                 // elements
   std::array<int64_t, kCompressParameters> offsets;      // elements
-  int64_t weights;    // float[L, N] in the workspace, on a CPU: the widened weights
+  int64_t weights;    // float[N, L] in the workspace, on a CPU: the widened weights
   int64_t sequences;  // Sequence[sizes.sequences] in the workspace, on a GPU
 };
 
