@@ -135,9 +135,14 @@ def peers_line(workers):
     return workers.peers or (f"none, {workers.no_peers_reason}" if workers.no_peers_reason else "")
 
 
+def measures_latency(options):
+    """Returns whether the run ends with the latencies: not for a part of the workloads or another build."""
+    return not (options.filter or options.quick or options.growth or options.library != LIBRARY)
+
+
 def latency_lines(options):
-    """Returns the latencies, and whether their goal is met. Returns nothing for a part of the workloads or another build."""
-    if options.filter or options.quick or options.library != LIBRARY:
+    """Returns the latencies, if they are measured, and whether their goal is met."""
+    if not measures_latency(options):
         return [], True
     show_progress("latency of tiny calls")
     found = latency.report(latency.program_beside(options.library))
@@ -244,6 +249,8 @@ def main(arguments):
         return 0
     workers = processes.Workers(options)
     try:
+        if measures_latency(options):
+            latency.require(latency.program_beside(options.library))
         run = run_growth if options.growth else run_goals if options.goals or options.publish else run_table
         return run(options, workloads, workers)
     except (OSError, ValueError, ImportError, NotQuiet, processes.WorkerDied) as error:

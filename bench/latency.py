@@ -13,6 +13,12 @@ def program_beside(library):
     return pathlib.Path(library).resolve().parent.parent / "bin" / "openaclnn_latency"
 
 
+def require(program):
+    """Raises ValueError if the program is not built. It runs last, and without it a whole run would be lost."""
+    if not program.is_file():
+        raise ValueError(f"{program} is not built: use ./dev bench, or build target openaclnn_latency")
+
+
 def measure(program):
     """Returns the lines of the table, and the figures by name. Raises OSError or ValueError if there are none."""
     done = subprocess.run([str(program)], capture_output=True, text=True, check=False)

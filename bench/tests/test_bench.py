@@ -136,6 +136,12 @@ class Latency(unittest.TestCase):
                 self.assertIn("us of a tiny call beside", lines)
                 self.assertRegex(lines[-1], f"^free while computing: .* frees 64 MiB.*: {'met' if met else 'missed'}$")
 
+    def test_a_missing_program_is_named_with_its_target(self):
+        with tempfile.TemporaryDirectory() as folder:
+            latency.require(self.program(folder, 1))
+            with self.assertRaisesRegex(ValueError, "/none is not built: .* target openaclnn_latency"):
+                latency.require(pathlib.Path(folder) / "none")
+
     def test_a_program_that_fails_gives_no_verdict(self):
         with tempfile.TemporaryDirectory() as folder:
             with self.assertRaisesRegex(ValueError, "gave no latencies"):
@@ -193,6 +199,14 @@ class CommandLine(unittest.TestCase):
         self.assertRegex(text, r"ApplyFusedEmaAdam; reference: 5 reads, 4 writes in place")
         self.assertRegex(text, rf"ApplyFusedEmaAdam/f32/memory +1 +{self.isa} +10\.\d ms .* 0\.9\d")
         self.assertRegex(text, r"Overhead/f32/phase1 .* 40\d ns")
+
+    def test_a_missing_latency_program_is_refused_before_anything_is_measured(self):
+        with mock.patch.object(bench, "LIBRARY", MOCK), mock.patch.object(latency, "program_beside", lambda library: self.folder / "none"):
+            for arguments in ([], ["--goals"]):
+                status, text = self.run_bench(*arguments)
+                self.assertEqual(status, 2, text)
+                self.assertRegex(text, "none is not built")
+                self.assertNotIn("ApplyFusedEmaAdam", text)
 
     def test_the_report_names_the_regime_of_its_rounds(self):
         self.assertRegex(self.run_bench()[1], r"\n *regime fast: \d+ cores read \d+ GB/s(.|\n)*ApplyFusedEmaAdam/f32/memory .*\] fast 4\n")
