@@ -156,8 +156,7 @@ inline const float* sum_linear_rows(const Rows<RowStart>& rows, int64_t columns,
 template <class In, class RowStart>
 inline const float* sum_streams(const Rows<RowStart>& rows, int64_t columns, RowAccumulators& accumulators) {
   const int64_t slots = slots_for(columns);
-  const bool fills_pages = std::abs(rows.distance) >= kPageBytes / static_cast<int64_t>(sizeof(In));
-  if (fills_pages || kBlockStreams * slots > kTileColumns) {
+  if (!share_pages<In>(rows.distance) || kBlockStreams * slots > kTileColumns) {
     const auto add_term_block = [&](float* block, int64_t begin, int64_t end) {
       add_rows_together<kRowStreams>(rows, begin, end, columns, block);
     };
