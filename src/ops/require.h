@@ -18,8 +18,15 @@ namespace openaclnn {
 inline constexpr aclFormat kPlain[] = {ACL_FORMAT_UNDEFINED, ACL_FORMAT_NCHW, ACL_FORMAT_NHWC,
                                        ACL_FORMAT_ND,        ACL_FORMAT_HWCN, ACL_FORMAT_NDHWC,
                                        ACL_FORMAT_NCDHW,     ACL_FORMAT_NC,   ACL_FORMAT_NCL};
+// Bit k is set if the format with the number k - 1 is plain.
+inline constexpr uint64_t kPlainBits = [] {
+  uint64_t bits = 0;
+  for (const aclFormat format : kPlain) bits |= uint64_t{1} << (static_cast<int>(format) + 1);
+  return bits;
+}();
 constexpr bool is_plain(aclFormat format) {
-  return std::find(std::begin(kPlain), std::end(kPlain), format) != std::end(kPlain);
+  const unsigned bit = static_cast<unsigned>(format) + 1;
+  return bit < 64 && (kPlainBits >> bit & 1) != 0;
 }
 
 // The failures of the checks below. Every call runs dozens of checks, so these are short and inline, and the

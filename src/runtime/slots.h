@@ -8,8 +8,7 @@
 
 namespace openaclnn {
 
-// Chunk 0 has kFirst elements, chunk 1 as many, and each further chunk twice as many as the one before. Never
-// destroyed.
+// Chunk 0 has kFirst elements, and each further chunk twice as many as the one before. Never destroyed.
 template <class T, uint64_t kMost>
 class Slots {
  public:
@@ -43,11 +42,13 @@ class Slots {
     uint64_t chunk_size;
     uint64_t element;
   };
+  // Chunk k starts at index kFirst * (2^k - 1), so the highest bit of index + kFirst selects the chunk, and the
+  // other bits are the element. A call looks up dozens of handles, and this takes no branch.
   static Place place_of(uint64_t index) {
-    const auto chunk = static_cast<size_t>(std::bit_width(index / kFirst));
-    if (chunk == 0) return {0, kFirst, index};
-    const uint64_t begin = kFirst << (chunk - 1);
-    return {chunk, begin, index - begin};
+    const uint64_t shifted = index + kFirst;
+    const int highest = 63 ^ __builtin_clzll(shifted);  // one instruction; std::bit_width() also handles 0
+    const uint64_t chunk_size = uint64_t{1} << highest;
+    return {static_cast<size_t>(highest - std::countr_zero(kFirst)), chunk_size, shifted - chunk_size};
   }
 
   std::array<std::atomic<T*>, std::bit_width(kMost / kFirst)> chunks_ = {};

@@ -148,7 +148,7 @@ TEST(Slots, KeepTheirPlaces) {
     ASSERT_EQ(slots.find(k), places[k]);
     ASSERT_EQ(slots[k], k + 1);
   }
-  for (uint64_t k = 0; k < 1024; k = k < 16 ? 16 : 2 * k) delete[] & slots[k];  // the chunks
+  for (uint64_t k = 0; k < 1024; k = 2 * k + 16) delete[] & slots[k];  // the chunks
 }
 
 }  // namespace
