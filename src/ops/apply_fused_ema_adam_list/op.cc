@@ -168,8 +168,7 @@ Status check(const Index& index) {
   if constexpr (kStage == std::size(kStages)) {
     return {};
   } else {
-    if constexpr (kStages[kStage].check_index != nullptr)
-      OPENACLNN_TRY(kStages[kStage].check_index(index));
+    if constexpr (kStages[kStage].check_index != nullptr) OPENACLNN_TRY(kStages[kStage].check_index(index));
     return check<kStage + 1>(index);
   }
 }
