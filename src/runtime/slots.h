@@ -1,6 +1,7 @@
 // Slots: a growing array whose elements never move, so that threads find one without a lock.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -8,7 +9,8 @@
 
 namespace openaclnn {
 
-// Chunk 0 has kFirst elements, and each further chunk twice as many as the one before. Never destroyed.
+// Chunk 0 has kFirst elements, and each further chunk twice as many as the one before. The last one has what is
+// left. Never destroyed.
 template <class T, uint64_t kMost>
 class Slots {
  public:
@@ -18,8 +20,10 @@ class Slots {
   T& append() {
     const Place place = place_of(size_);
     std::atomic<T*>& chunk = chunks_[place.chunk];
-    if (chunk.load(std::memory_order_relaxed) == nullptr)
-      chunk.store(new T[place.chunk_size](), std::memory_order_release);
+    if (chunk.load(std::memory_order_relaxed) == nullptr) {
+      const uint64_t begin = place.chunk_size - kFirst;
+      chunk.store(new T[std::min(place.chunk_size, kMost - begin)](), std::memory_order_release);
+    }
     ++size_;
     return chunk.load(std::memory_order_relaxed)[place.element];
   }
