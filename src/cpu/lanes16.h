@@ -1,5 +1,9 @@
 // Vectors of sixteen floats on every instruction set, for sums whose order of additions determines the
 // result's bits. This order must not depend on the vector width.
+//
+// Vectors of four or eight lanes hold bfloat16 as pairs of even and odd elements (cpu/pairs.h). Elementwise
+// arithmetic works in either order. Stores to the type that was loaded, and fold() of that type, restore the
+// order of memory.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +22,11 @@ struct Lanes16 {
   template <class Storage>
   static Lanes16 load(const Storage* from);
 };
+
+// Whether elements of T are held as pairs. A pair of larger vectors has more than sixteen lanes.
+template <class T>
+inline constexpr bool kLanes16ArePairs =
+    kIsInterleaved<T>&& F32::kLanes > 1 && F32x2::kLanes <= Lanes16::kLanes;
 
 // Unroll factor of loops over the parts. Vectors stay in registers only if loops are unrolled. Sixteen single
 // floats stay a loop: their conversions to and from 16 bits branch. Unrolled, one kernel took 62 s instead of
@@ -47,21 +56,36 @@ HWY_INLINE Lanes16 in_registers(Lanes16 value) {
 template <class Storage>
 HWY_INLINE Lanes16 Lanes16::load(const Storage* from) {
   Lanes16 value;
+  if constexpr (kLanes16ArePairs<Storage>) {
 #pragma GCC unroll kUnrolledParts
-  for (int64_t p = 0; p < Lanes16::kParts; ++p) value.part[p] = F32::load(from + p * F32::kLanes);
+    for (int64_t p = 0; p < Lanes16::kParts; p += 2) {
+      const F32x2 pair = F32x2::load(from + p * F32::kLanes);
+      value.part[p] = pair.a;
+      value.part[p + 1] = pair.b;
+    }
+  } else {
+#pragma GCC unroll kUnrolledParts
+    for (int64_t p = 0; p < Lanes16::kParts; ++p) value.part[p] = F32::load(from + p * F32::kLanes);
+  }
   return value;
 }
 template <class Storage>
 HWY_INLINE void store(const Lanes16& value, Storage* to) {
+  if constexpr (kLanes16ArePairs<Storage>) {
 #pragma GCC unroll kUnrolledParts
-  for (int64_t p = 0; p < Lanes16::kParts; ++p) store(value.part[p], to + p * F32::kLanes);
+    for (int64_t p = 0; p < Lanes16::kParts; p += 2)
+      store(F32x2{value.part[p], value.part[p + 1]}, to + p * F32::kLanes);
+  } else {
+#pragma GCC unroll kUnrolledParts
+    for (int64_t p = 0; p < Lanes16::kParts; ++p) store(value.part[p], to + p * F32::kLanes);
+  }
 }
 
 // As many as fill a vector of 16-bit elements.
 inline constexpr int kLanes16Together = F32::kLanes == 16 ? 2 : 1;
 
-// Writes kLanes16Together consecutive ones. With non-temporal stores, their addresses are aligned to the size
-// of a vector.
+// Writes kLanes16Together consecutive ones, which were loaded from the same type. With non-temporal stores,
+// their addresses are aligned to the size of a vector.
 template <bool kStreams, class Storage>
 HWY_INLINE void write_together(const Lanes16 (&value)[kLanes16Together], Storage* to) {
 #if HWY_TARGET == HWY_SCALAR
@@ -81,44 +105,13 @@ HWY_INLINE void write_together(const Lanes16 (&value)[kLanes16Together], Storage
     for (int64_t k = 0; k < kPairs; ++k) pair[k] = canonical(pair[k]);
   }
 #pragma GCC unroll 8
-  for (int64_t k = 0; k < kPairs; ++k) write_consecutive_numbers<kStreams>(pair[k], to + k * F32x2::kLanes);
-#endif
-}
-
-// The sum of all lanes has one order on every instruction set: lane l plus lane l + 8, then distances 4, 2 and
-// 1. fold() adds the lanes that are in different vectors, and the functions below add the rest.
-HWY_INLINE F32 fold(const Lanes16& lanes) {
-  F32 part[Lanes16::kParts];
-#pragma GCC unroll 16
-  for (int64_t p = 0; p < Lanes16::kParts; ++p) part[p] = lanes.part[p];
-#pragma GCC unroll 8
-  for (int64_t half = Lanes16::kParts / 2; half > 0; half /= 2) {
-#pragma GCC unroll 8
-    for (int64_t p = 0; p < half; ++p) part[p] = part[p] + part[p + half];
+  for (int64_t k = 0; k < kPairs; ++k) {
+    if constexpr (kLanes16ArePairs<Storage>) {
+      write_numbers<kStreams>(pair[k], to + k * F32x2::kLanes);
+    } else {
+      write_consecutive_numbers<kStreams>(pair[k], to + k * F32x2::kLanes);
+    }
   }
-  return part[0];
-}
-
-#if HWY_TARGET != HWY_SCALAR
-// Adds halves until four lanes are left, then lanes at distance 2, then 1.
-template <class Tag>
-HWY_INLINE float sum_of_vector(Tag tag, hn::Vec<Tag> vector) {
-  if constexpr (hn::MaxLanes(tag) == 4) {
-    const auto pairs = hn::Add(vector, hn::Shuffle1032(vector));
-    return hn::GetLane(hn::Add(pairs, hn::Shuffle2301(pairs)));
-  } else {
-    const hn::Half<Tag> half;
-    return sum_of_vector(half, hn::Add(hn::LowerHalf(half, vector), hn::UpperHalf(half, vector)));
-  }
-}
-#endif
-
-HWY_INLINE float sum_of_lanes(const Lanes16& lanes) {
-  const F32 folded = fold(lanes);
-#if HWY_TARGET == HWY_SCALAR
-  return hn::GetLane(folded.raw);
-#else
-  return sum_of_vector(F32::Tag(), folded.raw);
 #endif
 }
 
@@ -141,7 +134,60 @@ HWY_INLINE F32 add_pairs(F32 x, F32 y) {
 HWY_INLINE F32 add_neighbours(F32 x, F32 y) {
   return hn::Add(hn::OddEven(y.raw, x.raw), hn::Shuffle2301(hn::OddEven(x.raw, y.raw)));
 }
+
+// Adds the first and the second half of a pair of even and odd elements, in the order of the elements.
+HWY_INLINE F32 add_halves_of_pair(F32 even, F32 odd) {
+  const F32::Tag tag;
+  const F32 first(hn::InterleaveLower(tag, even.raw, odd.raw));
+  const F32 second(hn::InterleaveUpper(tag, even.raw, odd.raw));
+  // With eight lanes, either of them has parts of both halves.
+  return F32::kLanes == 8 ? add_halves(first, second) : first + second;
+}
 #endif
+
+// The sum of all lanes has one order on every instruction set: lane l plus lane l + 8, then distances 4, 2 and
+// 1. fold() adds the lanes that are in different vectors, and the functions below add the rest. T is the type
+// that the lanes were loaded from.
+template <class T>
+HWY_INLINE F32 fold(const Lanes16& lanes) {
+  F32 part[Lanes16::kParts];
+#pragma GCC unroll 16
+  for (int64_t p = 0; p < Lanes16::kParts; ++p) part[p] = lanes.part[p];
+  constexpr int64_t kLeft = kLanes16ArePairs<T> ? 2 : 1;
+#pragma GCC unroll 8
+  for (int64_t left = Lanes16::kParts / 2; left >= kLeft; left /= 2) {
+#pragma GCC unroll 8
+    for (int64_t p = 0; p < left; ++p) part[p] = part[p] + part[p + left];
+  }
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (kLanes16ArePairs<T>) return add_halves_of_pair(part[0], part[1]);
+#endif
+  return part[0];
+}
+
+#if HWY_TARGET != HWY_SCALAR
+// Adds halves until four lanes are left, then lanes at distance 2, then 1.
+template <class Tag>
+HWY_INLINE float sum_of_vector(Tag tag, hn::Vec<Tag> vector) {
+  if constexpr (hn::MaxLanes(tag) == 4) {
+    const auto pairs = hn::Add(vector, hn::Shuffle1032(vector));
+    return hn::GetLane(hn::Add(pairs, hn::Shuffle2301(pairs)));
+  } else {
+    const hn::Half<Tag> half;
+    return sum_of_vector(half, hn::Add(hn::LowerHalf(half, vector), hn::UpperHalf(half, vector)));
+  }
+}
+#endif
+
+template <class T>
+HWY_INLINE float sum_of_lanes(const Lanes16& lanes) {
+  const F32 folded = fold<T>(lanes);
+#if HWY_TARGET == HWY_SCALAR
+  return hn::GetLane(folded.raw);
+#else
+  return sum_of_vector(F32::Tag(), folded.raw);
+#endif
+}
 
 // Returns the sums of F32::kLanes folded values that follow each other in memory. Adding vectors that hold parts
 // of several sums takes a third of the instructions.

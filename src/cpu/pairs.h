@@ -203,6 +203,12 @@ HWY_INLINE hn::Vec<U32Tag> bfloat16_words_in_order(const F32x2& value) {
 }
 #endif
 
+// Writes a pair that was loaded from a To and has no NaN.
+template <bool kStreams, class To>
+HWY_INLINE void write_numbers(const F32x2& value, To* to) {
+  kStreams ? stream_numbers(value, to) : store_numbers(value, to);
+}
+
 // Writes two consecutive vectors that have no NaN.
 template <bool kStreams, class To>
 HWY_INLINE void write_consecutive_numbers(const F32x2& value, To* to) {
@@ -213,7 +219,7 @@ HWY_INLINE void write_consecutive_numbers(const F32x2& value, To* to) {
     return kStreams ? hn::Stream(words, U32Tag(), to_words) : hn::StoreU(words, U32Tag(), to_words);
   }
 #endif
-  kStreams ? stream_numbers(value, to) : store_numbers(value, to);
+  write_numbers<kStreams>(value, to);
 }
 
 template <class From, class To>

@@ -18,6 +18,7 @@ inline constexpr Narrowing kNarrowings[] = {Narrowing::vectors,        Narrowing
 }  // namespace openaclnn
 
 // sum_lanes: the sums of `count` times 16 floats. Together: count is rounded up to a multiple of 16.
+// of_bfloat16: the same with lanes in the order in which bfloat16 is loaded.
 #define OPENACLNN_VECTOR_CONVERSIONS(isa)                                                           \
   namespace openaclnn::isa {                                                                        \
   void narrow(Narrowing way, const float* from, Float16* to, int64_t count);                        \
@@ -27,9 +28,12 @@ inline constexpr Narrowing kNarrowings[] = {Narrowing::vectors,        Narrowing
   void widen_all(const Bfloat16* from, float* to, int64_t count);                                   \
   void widen_pairs(const Float16* from, float* to, int64_t count);                                  \
   void widen_pairs(const Bfloat16* from, float* to, int64_t count);                                 \
+  void widen_lanes(const Float16* from, float* to, int64_t count);                                  \
+  void widen_lanes(const Bfloat16* from, float* to, int64_t count);                                 \
   void multiply_add_all(const float* a, const float* b, const float* c, float* out, int64_t count); \
   void sum_lanes(const float* lanes, int64_t count, float* sums);                                   \
   void sum_lanes_together(const float* lanes, int64_t count, float* sums);                          \
+  void sum_lanes_of_bfloat16(const float* lanes, int64_t count, float* sums);                       \
   }
 
 OPENACLNN_VECTOR_CONVERSIONS(isa_baseline)

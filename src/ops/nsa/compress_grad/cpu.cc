@@ -52,8 +52,9 @@ class CompressGradient {
         weights_(workspace_part<float>(io, plan.weights)),
         weight_sums_(workspace_part<double>(io, plan.weight_sums)),
         tokens_ahead_(rows_ahead<T>(sizes_.heads * sizes_.columns, kTokenBytesAhead)),
-        most_windows_(std::min(SegmentScratch::kDots,
-                               SegmentScratch::kColumns / std::min(sizes_.columns, kPieceColumns))),
+        most_windows_(
+            std::min(SegmentScratch::kDots,
+                     SegmentScratch::kColumns / widened_columns(std::min(sizes_.columns, kPieceColumns)))),
         weights_apart_(sizes_.stride < sizes_.block_size ? -sizes_.stride * sizes_.heads : 0),
         is_dense_(in_.column == 1 && up_.column == 1 && down_.column == 1) {
     const int64_t row_bytes = sizes_.heads * sizes_.columns * static_cast<int64_t>(sizeof(T));
@@ -171,7 +172,7 @@ class CompressGradient {
       sum(in_place());
     } else {
       const int64_t heads = tile.heads.end - tile.heads.begin;
-      const bool fit = segment.windows() * heads * tile.columns <= SegmentScratch::kColumns;
+      const bool fit = segment.windows() * heads * widened_columns(tile.columns) <= SegmentScratch::kColumns;
       fit ? sum(widen(segment.cover.first, segment.windows(), tile, scratch)) : sum(in_place());
     }
   }
@@ -278,20 +279,13 @@ class CompressGradient {
   Grads<float> widen(int64_t first, int64_t count, const Tile& tile, SegmentScratch& scratch) const {
     const T* const from = output_grad_ + at(up_, first, tile);
     const int64_t heads = tile.heads.end - tile.heads.begin;
+    const int64_t each = widened_columns(tile.columns);
     float* to = scratch.output_grad;
     for (int64_t w = 0; w < count; ++w) {
-      for (int64_t head = 0; head < heads; ++head, to += tile.columns)
-        widen_row(from + w * up_.row + head * up_.head, tile.columns, to);
+      for (int64_t head = 0; head < heads; ++head, to += each)
+        widen_grads(from + w * up_.row + head * up_.head, up_.column, tile.columns, to);
     }
-    return {scratch.output_grad, heads * tile.columns, tile.columns};
-  }
-
-  void widen_row(const T* from, int64_t columns, float* to) const {
-    int64_t c = 0;
-    if (up_.column == 1) {
-      for (; c + F32::kLanes <= columns; c += F32::kLanes) store(load(from + c), to + c);
-    }
-    for (; c < columns; ++c) to[c] = to_float(from[c * up_.column]);
+    return {scratch.output_grad, heads * each, each};
   }
 
   // Adds the dots of a token to the sums of the weights. The first window multiplies the token by weight i.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "cpu/lanes16.h"
 
@@ -16,8 +17,29 @@ inline constexpr int64_t kPieceColumns = 256;
 // Windows processed together, so that the token's row is loaded once for all of them.
 inline constexpr int kMostTogether = 4;
 
+// Floats in the scratch memory for so many columns of a window, see widen_grads().
+inline int64_t widened_columns(int64_t columns) {
+  return (columns + Lanes16::kLanes - 1) / Lanes16::kLanes * Lanes16::kLanes;
+}
+
+// Widens columns of a window once, for all tokens that it covers. They have the order of Lanes16 of T, and are
+// followed by +0 up to whole lanes.
+template <class T>
+inline void widen_grads(const T* from, int64_t stride, int64_t columns, float* to) {
+  int64_t c = 0;
+  if (stride == 1) {
+    for (; c + Lanes16::kLanes <= columns; c += Lanes16::kLanes) store(load<Lanes16>(from + c), to + c);
+  }
+  for (; c < columns; c += Lanes16::kLanes) {
+    T gathered[Lanes16::kLanes] = {};
+    const int64_t count = std::min(columns - c, Lanes16::kLanes);
+    for (int64_t k = 0; k < count; ++k) gathered[k] = from[(c + k) * stride];
+    store(load<Lanes16>(gathered), to + c);
+  }
+}
+
 // A piece of a token's gradient, and its products with kWindows windows. Windows are `grads_apart` elements
-// apart, and so on.
+// apart, and so on. A Grad other than T is float, the result of widen_grads().
 template <int kWindows, class T, class Grad>
 struct TokenGradient {
   const T* token;
@@ -30,14 +52,13 @@ struct TokenGradient {
   float* dots;  // a folded vector of each window
   int64_t dots_apart;
 
-  // Processes 16 columns from `c` on: adds weight * output_grad of each window in turn to the sum, and
+  // Processes up to 16 columns from `c` on: adds weight * output_grad of each window in turn to the sum, and
   // output_grad * token to the windows' lanes. Weights are loaded anew, which leaves registers to the lanes.
-  template <class Load>
-  HWY_INLINE Lanes16 add(int64_t c, const Load& load_lanes, Lanes16 sum, Lanes16 (&lanes)[kWindows]) const {
-    const Lanes16 x = in_registers(load_lanes(token + c));
+  HWY_INLINE Lanes16 add(int64_t c, int64_t count, Lanes16 sum, Lanes16 (&lanes)[kWindows]) const {
+    const Lanes16 x = in_registers(load_columns(token + c, count));
 #pragma GCC unroll 8
     for (int w = 0; w < kWindows; ++w) {
-      const Lanes16 g = in_registers(load_lanes(output_grad + w * grads_apart + c));
+      const Lanes16 g = in_registers(load_columns(output_grad + w * grads_apart + c, count));
       sum = multiply_add(F32(weight[w * weights_apart]), g, sum);
       lanes[w] = multiply_add(g, x, lanes[w]);
     }
@@ -51,44 +72,45 @@ struct TokenGradient {
     Lanes16 lanes[kWindows];
     int64_t c = 0;
     for (; c + kStep <= columns; c += kStep) {
-      const auto load_lanes = [](const auto* from) { return load<Lanes16>(from); };
       Lanes16 sums[kLanes16Together];
 #pragma GCC unroll 2
       for (int64_t k = 0; k < kLanes16Together; ++k) {
         fetch<Lanes16>(ahead + c + k * Lanes16::kLanes);
-        sums[k] = add(c + k * Lanes16::kLanes, load_lanes, Lanes16(), lanes);
+        sums[k] = add(c + k * Lanes16::kLanes, Lanes16::kLanes, Lanes16(), lanes);
       }
       write_together<kStreams>(sums, out + c);
     }
     for (; c < columns; c += Lanes16::kLanes) {
       const int64_t count = std::min(columns - c, Lanes16::kLanes);
-      const auto load_lanes = [count](const auto* from) { return load_first<Lanes16>(from, count); };
-      store_first(add(c, load_lanes, Lanes16(), lanes), out + c, count);
+      store_columns(add(c, count, Lanes16(), lanes), out + c, count);
     }
     store_lanes(lanes);
   }
 
-  // For some windows of a token. `partial` holds the sums of the previous ones.
+  // For some windows of a token. `partial` holds the sums of the previous ones, as whole lanes.
   void run_some(int64_t columns, float* partial, bool is_first, bool is_last) const {
     Lanes16 lanes[kWindows];
-    int64_t c = 0;
-    for (; c + Lanes16::kLanes <= columns; c += Lanes16::kLanes) {
-      const auto load_lanes = [](const auto* from) { return load<Lanes16>(from); };
-      const Lanes16 sum = add(c, load_lanes, is_first ? Lanes16() : load_lanes(partial + c), lanes);
-      is_last ? store(sum, out + c) : store(sum, partial + c);
-    }
-    if (c < columns) {
-      const int64_t count = columns - c;
-      const auto load_lanes = [count](const auto* from) { return load_first<Lanes16>(from, count); };
-      const Lanes16 sum = add(c, load_lanes, is_first ? Lanes16() : load_lanes(partial + c), lanes);
-      is_last ? store_first(sum, out + c, count) : store_first(sum, partial + c, count);
+    for (int64_t c = 0; c < columns; c += Lanes16::kLanes) {
+      const int64_t count = std::min(columns - c, Lanes16::kLanes);
+      const Lanes16 sum = add(c, count, is_first ? Lanes16() : load<Lanes16>(partial + c), lanes);
+      is_last ? store_columns(sum, out + c, count) : store(sum, partial + c);
     }
     store_lanes(lanes);
+  }
+
+  // Widened windows are whole lanes.
+  template <class Element>
+  static HWY_INLINE Lanes16 load_columns(const Element* from, int64_t count) {
+    const bool is_whole = count == Lanes16::kLanes || !std::is_same_v<Element, T>;
+    return is_whole ? load<Lanes16>(from) : load_first<Lanes16>(from, count);
+  }
+  static HWY_INLINE void store_columns(const Lanes16& value, T* to, int64_t count) {
+    count == Lanes16::kLanes ? store(value, to) : store_first(value, to, count);
   }
 
   HWY_INLINE void store_lanes(const Lanes16 (&lanes)[kWindows]) const {
 #pragma GCC unroll 8
-    for (int w = 0; w < kWindows; ++w) hn::StoreU(fold(lanes[w]).raw, F32::Tag(), dots + w * dots_apart);
+    for (int w = 0; w < kWindows; ++w) hn::StoreU(fold<T>(lanes[w]).raw, F32::Tag(), dots + w * dots_apart);
   }
 };
 
