@@ -77,7 +77,7 @@ void exp2_rows(float* values, int64_t rows, int64_t columns, float* sums) {
       add(power, sum);
       for (int64_t k = 0; k < count; ++k) values[column + k] = rest[k];
     }
-    if (sums != nullptr) sums[row] = sum_of_lanes(sum);
+    if (sums != nullptr) sums[row] = sum_of_lanes<float>(sum);
   }
 }
 
