@@ -387,6 +387,9 @@ ACL_FUNC_VISIBILITY aclError aclrtDestroyStreamForce(aclrtStream stream);
 /**
  * Waits until a stream is empty. Results of its tasks are valid on the host only after this.
  *
+ * When the process ends, tasks that have not started are dropped. Destructors of static objects and atexit
+ * handlers that synchronise after that get 507035 once, with a message.
+ *
  * @param stream a live stream, or NULL for the default stream.
  * @return 0; 107002 no current context; 107017 stream is not live; 507035 a task found a FAULT: returned
  *         once. The error message names the operator, the position and the value. Later tasks of the stream
@@ -704,8 +707,8 @@ ACL_FUNC_VISIBILITY const char* aclGetRecentErrMsg(void);
  * Returns and clears this thread's last error.
  *
  * @param level ACL_RT_THREAD_LEVEL.
- * @return the last nonzero code that a function returned on this thread, or 0; 100000 level has another
- *         value.
+ * @return the last nonzero code that a function of this header returned on this thread, or 0; 100000 level
+ *         has another value. Codes of aclnn functions don't count.
  */
 ACL_FUNC_VISIBILITY aclError aclrtGetLastError(aclrtLastErrLevel level);
 

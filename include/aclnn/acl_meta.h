@@ -9,7 +9,7 @@
  * destroyed object, or of another kind of object, gives 161002. Threads: every function may be called from
  * any thread. Concurrent calls on one object are serialised.
  *
- * Codes: 0; 161001 a required pointer is NULL; 161002 a handle is stale or of another kind; 207001 out of
+ * Codes: 0; 161001 a required pointer is NULL; 161002 a handle is stale or of another kind; 561101 out of
  * memory. openaclnn/status.h names the codes. Every failure, including a create function that returns NULL,
  * adds an error message (aclGetRecentErrMsg in acl/acl_rt.h).
  */
@@ -169,7 +169,7 @@ ACL_FUNC_VISIBILITY aclnnStatus aclDestroyScalarList(const aclScalarList* array)
  * @param viewDims receives a new array, never NULL on success, even for rank 0. The caller owns it and frees
  *         it with delete[].
  * @param viewDimsNum receives the rank.
- * @return 0; 161001 a pointer is NULL; 161002 tensor is stale; 207001 out of memory.
+ * @return 0; 161001 a pointer is NULL; 161002 tensor is stale; 561101 out of memory.
  */
 ACL_FUNC_VISIBILITY aclnnStatus aclGetViewShape(const aclTensor* tensor, int64_t** viewDims,
                                                 uint64_t* viewDimsNum);
@@ -274,7 +274,7 @@ ACL_FUNC_VISIBILITY aclnnStatus aclGetScalarListSize(const aclScalarList* scalar
  * @param viewDims, viewDimsNum, dataType, stride, offset, format, storageDims, storageDimsNum, tensorDataAddr
  *         as in aclCreateTensor.
  * @return 0; 161001 tensor is NULL, or a dims pointer is NULL with a count > 0; 161002 tensor is stale, or a
- *         count is above 64; 207001 out of memory. On failure the tensor does not change.
+ *         count is above 64; 561101 out of memory. On failure the tensor does not change.
  */
 ACL_FUNC_VISIBILITY aclnnStatus aclInitTensor(aclTensor* tensor, const int64_t* viewDims,
                                               uint64_t viewDimsNum, aclDataType dataType,

@@ -14,8 +14,8 @@
  * Source: the compression of keys and values in native sparse attention, with the weighted sum as the learned
  * map.
  *
- * Arithmetic: the products are rounded to float and added in ascending i. Blocks of 64 products are added in
- * float from left to right, starting at 0. The sums of 8 blocks are added the same way. These superblock sums
+ * Arithmetic: each product is added by one fused multiply-add, in ascending i. Blocks of 64 products are added
+ * in float from left to right, starting at 0. The sums of 8 blocks are added the same way. These superblock sums
  * are added in double from left to right, rounded to float and then to the dtype of output, to nearest even.
  * Every NaN is stored as the canonical quiet NaN. The bits are the same on every device and for any number of
  * threads. The bits of a window depend on its own tokens only.
@@ -40,8 +40,8 @@ extern "C" {
  * @param weight [L, N] with L at least 1, of input's dtype.
  * @param actSeqLenOptional the sequences, in host memory; copied. A sequence may be empty (a leading 0 among
  *         prefix sums changes nothing). Tokens after the last sequence belong to no window. NULL or empty: B
- *         batches of equal length, where B is the smallest number that divides T and gives J windows. One
- *         sequence takes precedence. If several B fit the shapes, pass the lengths; strict mode rejects the
+ *         batches of equal length, where B is the smallest number up to 2^20 that divides T and gives J
+ *         windows. One sequence takes precedence. If several B fit the shapes, pass the lengths; strict mode rejects the
  *         call otherwise.
  * @param layoutOptional NULL or "TND".
  * @param compressBlockSize L, the number of tokens in a window.

@@ -9,8 +9,8 @@
  *
  * Source: the derivatives of output[j, n, :] = sum over i of weight[i, n] * input[t0(j) + i, n, :].
  *
- * Arithmetic: the products are rounded to float. Those of inputGrad are added in float in ascending j,
- * starting at 0. The order of additions of weightGrad depends only on shapes and lengths. Each product takes
+ * Arithmetic: each product is added by one fused multiply-add in float. Those of inputGrad are added in
+ * ascending j, starting at 0. The order of additions of weightGrad depends only on shapes and lengths. Each product takes
  * part in at most 256 additions in float, then in double. A last rounding to nearest even gives the dtype;
  * every NaN is stored as the canonical quiet NaN. The bits do not depend on threads or instruction sets. The
  * bits of inputGrad are the same on every device and depend on the token's own windows only. Those of

@@ -14,7 +14,7 @@ import sys
 import openaclnn
 from openaclnn import _native, _pages
 
-_OF_THE_PROGRAM = ("bench", "check", "compat-check", "demo", "run", "trace")
+_OF_THE_PROGRAM = ("bench", "check", "compat-check", "completion", "demo", "golden", "judge", "man", "run", "trace")
 
 
 def _table(rows: list[tuple[str, ...]]) -> None:

@@ -19,6 +19,8 @@ def test_swap_ema():
     train(network, optimizer)
     before = copy.deepcopy(network.state_dict())
     averages = optimizer.ema_state_dict(network)
+    with pytest.raises(ValueError, match="without any parameter of this optimizer"):
+        optimizer.ema_state_dict(copy.deepcopy(network))
     with optimizer.swap_ema():
         for name, value in network.state_dict().items():
             assert torch.equal(value, averages[name])

@@ -168,6 +168,7 @@ class Scheduler final : public ForkGuarded {
   WaitResult wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& queue, const Deadline& deadline,
                         uint64_t awaited, Done done);
   void drop_items(const Lock& lock, CpuQueue& queue);
+  static void report_dropped(const Lock& lock, const CpuQueue& queue);
   static int& tasks_on_this_thread();  // running on this thread
   void arm_exit_handler(const Lock& lock);
   void at_exit();

@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <string>
 
 #include "base/cancellation.h"
 #include "cpu/scheduler.h"
 #include "cpu/threads.h"
+#include "runtime/task_fault.h"
 
 namespace openaclnn::cpu {
 
@@ -61,6 +63,20 @@ void Scheduler::after_fork_in_child() {
   }
 }
 
+// Reports the queue's tasks that have not started as faults, for callers that still wait for their results.
+void Scheduler::report_dropped(const Lock&, const CpuQueue& queue) {
+  const auto describe = [](const Fault&) -> std::string {
+    return "did not run, because the process ended first; synchronise the stream before main() returns or "
+           "exit() is called";
+  };
+  const size_t first = queue.state_ == CpuQueue::State::running ? 1 : 0;
+  for (size_t k = first; k < queue.items_.size(); ++k) {
+    const CpuQueue::Item& item = queue.items_[k];
+    if (item.kind == CpuQueue::Kind::task)
+      record_fault(item.task, item.number, *queue.fault_cell, describe, Fault());
+  }
+}
+
 // Drops tasks that have not started and waits for running ones, so that the caller's static destructors may
 // free tensor memory. Tasks that such destructors enqueue run on the enqueueing thread.
 void Scheduler::at_exit() {
@@ -70,7 +86,10 @@ void Scheduler::at_exit() {
   abandon_worker_pool();
   // Locks weak references one by one, because nothing here may allocate.
   for (size_t k = 0; k < queues_.size(); ++k) {
-    if (const std::shared_ptr<CpuQueue> queue = queues_[k].lock()) drop_items(lock, *queue);
+    if (const std::shared_ptr<CpuQueue> queue = queues_[k].lock()) {
+      report_dropped(lock, *queue);
+      drop_items(lock, *queue);
+    }
   }
   const CancellationHold no_cancellation;
   // A task of this thread, which exit() ended midway, cannot be waited for.

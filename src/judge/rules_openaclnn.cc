@@ -41,7 +41,10 @@ Verdict judge_openaclnn(const Pair& pair, const Settings&) {
     judgement.require_zero("wrong elements", static_cast<double>(count_different(pair)));
     return judgement.finish();
   }
-  if (pair.bound.empty()) return skipped(kName, "the rule openaclnn needs the bound of openaclnn's golden");
+  if (pair.bound.empty())
+    return skipped(
+        kName,
+        "the rule openaclnn needs bounds: give --bound FILE, or another rule, such as --rule assert-close");
   if (static_cast<int64_t>(pair.bound.size()) != pair.device.numel())
     return failed(kName, "the golden has another number of bounds than of elements");
   const double largest = largest_finite(pair.device.dtype);

@@ -50,7 +50,7 @@ Result<void*> create_stream_over(const MakeQueue& make_queue) {
   // If another thread has destroyed the context, nothing else would destroy this stream.
   if (stream.ok() && current.context->ended.load()) {
     (void)StreamTable::instance().remove(*stream);
-    return stale_context(current.handle);
+    return no_context();
   }
   return stream;
 }

@@ -10,12 +10,16 @@ namespace openaclnn {
 // needs no operator name, because the error message of the caller's function starts with it. A synchronising
 // call reports the latter by name.
 inline void record_fault(const Task& task, uint64_t number, FaultCell& cell_of_stream,
-                         const Fault& fault) noexcept {
+                         DescribeFunction describe, const Fault& fault) noexcept {
   if (task.report != nullptr) {
-    task.report->record(number, "", task.describe, fault);
+    task.report->record(number, "", describe, fault);
   } else {
-    cell_of_stream.record(number, task.name, task.describe, fault);
+    cell_of_stream.record(number, task.name, describe, fault);
   }
+}
+inline void record_fault(const Task& task, uint64_t number, FaultCell& cell_of_stream,
+                         const Fault& fault) noexcept {
+  record_fault(task, number, cell_of_stream, task.describe, fault);
 }
 
 }  // namespace openaclnn

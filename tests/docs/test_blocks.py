@@ -58,6 +58,7 @@ def make_needed(name, folder):
         settings = (installed / "cann_cmake" / "CMakeLists.txt").read_text().replace("host_program ", "my_program ")
         (folder / name).mkdir(exist_ok=True)
         (folder / name / "CMakeLists.txt").write_text(settings)
+        shutil.copy(installed / "host_program.cc", folder / name / "my_program.cc")
     elif name == "Makefile":  # of a CANN sample
         shutil.copy(installed / "cann_sample" / "Makefile", folder)
     elif name in ("my_program.cc", "ported.cc"):

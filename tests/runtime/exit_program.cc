@@ -136,6 +136,28 @@ void queued_work_on_later_statics() {
     CHECK(aclrtMemsetAsync(later.memory.data(), 32 << 20, k, 32 << 20, stream) == 0);
 }
 
+// Synchronises after its tasks were dropped, which must not look like success.
+struct LateReader {
+  aclrtStream stream = nullptr;
+  std::vector<char> memory;
+  ~LateReader() {
+    if (stream == nullptr) return;
+    const int code = aclrtSynchronizeStream(stream);
+    const bool complete = memory.back() == 99;  // all tasks ran before the process ended
+    CHECK(code == (complete ? 0 : 507035));
+    const char* message = aclGetRecentErrMsg();
+    CHECK(complete || std::strstr(message, "did not run, because the process ended first") != nullptr);
+    CHECK(aclrtSynchronizeStream(stream) == 0);  // reported once
+  }
+};
+LateReader late_reader;
+void late_synchronize() {
+  late_reader.stream = set_up();
+  late_reader.memory.resize(32 << 20);
+  for (int k = 0; k < 100; ++k)
+    CHECK(aclrtMemsetAsync(late_reader.memory.data(), 32 << 20, k, 32 << 20, late_reader.stream) == 0);
+}
+
 void static_destructors() {
   (void)set_up();
   at_static_destruction.fill();
@@ -233,6 +255,7 @@ struct Mode {
 constexpr Mode kModes[] = {{"queued_work", queued_work},
                            {"queued_work_on_statics", queued_work_on_statics},
                            {"queued_work_on_later_statics", queued_work_on_later_statics},
+                           {"late_synchronize", late_synchronize},
                            {"static_destructors", static_destructors},
                            {"atexit_handlers", atexit_handlers},
                            {"after_finalize", after_finalize},

@@ -106,8 +106,14 @@ class KeepsAverages(torch.optim.Optimizer):
 
     def ema_state_dict(self, model: torch.nn.Module) -> dict[str, Any]:
         """Returns model.state_dict() with the averages instead of the parameters, in the averages' dtype. Tied parameters
-        appear under each of their names. Buffers are the model's."""
+        appear under each of their names. Buffers, and parameters that this optimizer doesn't update, are the model's.
+
+        ValueError: the optimizer updates no parameter of the model, for example because it is a copy.
+        """
         averages = dict(self._averages())
+        if all(parameter not in averages for _, parameter in _named_parameters(model)):
+            raise ValueError(f"model is a {type(model).__name__} without any parameter of this optimizer; pass the model that "
+                             "the optimizer updates, not a copy")
         result: dict[str, Any] = model.state_dict()
         for name, parameter in _named_parameters(model):
             if parameter in averages:

@@ -16,6 +16,7 @@ namespace openaclnn {
 namespace {
 
 constexpr aclDataType kIndexDtypes[] = {ACL_INT32, ACL_INT64};
+constexpr uint32_t kMostIndexDims = kMaxRank - 1;
 
 std::string describe_fault(const Fault& fault) {
   return text("indices[", fault.position, "] = ", fault.value, " is outside [0, ", fault.limit, "); ",
@@ -41,8 +42,12 @@ Status check(const EmbeddingArgs& args, const PlanContext&) {
   OPENACLNN_TRY(require_same_dtype(out, weight));
   OPENACLNN_TRY(require_extents({&weight, &indices, &out}));
   OPENACLNN_TRY(require_rank(weight, 2));
+  if (indices.rank > kMostIndexDims) [[unlikely]] {
+    return {ACLNN_ERR_PARAM_INVALID, text("indices has rank ", indices.rank, "; at most ", kMostIndexDims,
+                                          " is accepted, because out has one dim more")};
+  }
   OPENACLNN_TRY(require_rank(out, indices.rank + 1));
-  std::array<int64_t, kMaxRank> expected = {};  // out's rank is at most kMaxRank, so indices' is below
+  std::array<int64_t, kMaxRank> expected = {};
   std::copy_n(indices.view.dims, indices.rank, expected.begin());
   expected[indices.rank] = weight.view.dims[1];
   OPENACLNN_TRY(require_shape(out, {expected.data(), indices.rank + 1},

@@ -19,6 +19,7 @@ inline std::string refusal(const CallArguments& a) {
   if (!has_dtype(indices)) return says_dtype(indices);
   if (out.dtype != weight.dtype) return says_dtype(out);
   if (weight.dims.size() != 2) return says_shape(weight);
+  if (indices.dims.size() == 8) return "indices has rank 8";
   return out.dims == embedding_out_shape(indices.dims, weight.dims[1]) ? "" : says_shape(out);
 }
 
