@@ -25,8 +25,8 @@ struct Lanes16 {
 
 // Whether elements of T are held as pairs. A pair of larger vectors has more than sixteen lanes.
 template <class T>
-inline constexpr bool kLanes16ArePairs =
-    kIsInterleaved<T>&& F32::kLanes > 1 && F32x2::kLanes <= Lanes16::kLanes;
+inline constexpr bool kLanes16ArePairs = (F32::kLanes > 1) &&
+                                         (F32x2::kLanes <= Lanes16::kLanes) && kIsInterleaved<T>;
 
 // Unroll factor of loops over the parts. Vectors stay in registers only if loops are unrolled. Sixteen single
 // floats stay a loop: their conversions to and from 16 bits branch. Unrolled, one kernel took 62 s instead of

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/checked.h"
 #include "cpu/lanes16.h"
+#include "cpu/views.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
@@ -19,22 +21,19 @@ inline constexpr int kMostTogether = 4;
 
 // Floats in the scratch memory for so many columns of a window, see widen_grads().
 inline int64_t widened_columns(int64_t columns) {
-  return (columns + Lanes16::kLanes - 1) / Lanes16::kLanes * Lanes16::kLanes;
+  return ceil_div(columns, Lanes16::kLanes) * Lanes16::kLanes;
 }
 
 // Widens columns of a window once, for all tokens that it covers. They have the order of Lanes16 of T, and are
 // followed by +0 up to whole lanes.
 template <class T>
 inline void widen_grads(const T* from, int64_t stride, int64_t columns, float* to) {
-  int64_t c = 0;
-  if (stride == 1) {
-    for (; c + Lanes16::kLanes <= columns; c += Lanes16::kLanes) store(load<Lanes16>(from + c), to + c);
-  }
-  for (; c < columns; c += Lanes16::kLanes) {
-    T gathered[Lanes16::kLanes] = {};
+  for (int64_t c = 0; c < columns; c += Lanes16::kLanes) {
     const int64_t count = std::min(columns - c, Lanes16::kLanes);
-    for (int64_t k = 0; k < count; ++k) gathered[k] = from[(c + k) * stride];
-    store(load<Lanes16>(gathered), to + c);
+    T buffer[Lanes16::kLanes];
+    const T* const next = gathered(from + c * stride, stride, count, buffer);
+    const Lanes16 lanes = count == Lanes16::kLanes ? load<Lanes16>(next) : load_first<Lanes16>(next, count);
+    store(lanes, to + c);
   }
 }
 
