@@ -127,6 +127,8 @@ inline void add_group(float* accumulators, const RowGroup<kRows, In>& group, int
 inline constexpr bool kReadsStreams = HWY_TARGET == HWY_AVX2;
 inline constexpr int kRowStreams = 8;    // rows, if they are a page or more apart
 inline constexpr int kBlockStreams = 4;  // otherwise blocks of terms
+// Consecutive blocks of a stream. The hardware prefetches more of a stream that is longer than a page.
+inline constexpr int kStreamBlocks = 2;
 
 // Returns whether rows so many elements apart share pages of memory. Any distance is valid.
 template <class T>
@@ -153,18 +155,20 @@ inline void add_rows_together(const Rows<RowStart>& rows, int64_t begin, int64_t
   for (; k < end; ++k) add.template operator()<1>(k);
 }
 
-// Sets blocks[b * slots_for(columns) + slot] to +0 plus the rows of block b, from left to right, for kBlocks
-// complete blocks of terms from row `begin` on.
-template <int kBlocks, class RowStart>
-inline void add_blocks_together(const Rows<RowStart>& rows, int64_t begin, int64_t columns, float* blocks) {
-  const int64_t slots = slots_for(columns);
+// Sets blocks[b * slots_for(columns) + slot] to +0 plus the rows of block b, from left to right, for kBlockStreams
+// complete blocks of terms: b = 0, `apart`, 2 * `apart` and so on. Block 0 begins at row `begin`.
+template <class RowStart>
+inline void add_blocks_together(const Rows<RowStart>& rows, int64_t begin, int64_t apart, int64_t columns,
+                                float* blocks) {
+  const int64_t slots_apart = apart * slots_for(columns);
+  const int64_t terms_apart = apart * kBlockTerms * rows.distance;
   const auto add = [&]<bool kIsFirst>(const auto* row) {
     for_each_pair(columns, [&](int64_t slot, int64_t column) {
 #pragma GCC unroll 8
-      for (int b = 0; b < kBlocks; ++b) {
-        float* const sum = blocks + b * slots + slot;
+      for (int s = 0; s < kBlockStreams; ++s) {
+        float* const sum = blocks + s * slots_apart + slot;
         const F32x2 before = kIsFirst ? F32x2() : load<F32x2>(sum);
-        store_numbers(before + load<F32x2>(row + b * kBlockTerms * rows.distance + column), sum);
+        store_numbers(before + load<F32x2>(row + s * terms_apart + column), sum);
       }
     });
   };
@@ -173,24 +177,25 @@ inline void add_blocks_together(const Rows<RowStart>& rows, int64_t begin, int64
 }
 
 // The same for rows of one or two pairs, whose sums stay in registers.
-template <int kBlocks, class RowStart>
-inline void add_narrow_blocks_together(const Rows<RowStart>& rows, int64_t begin, int64_t columns,
-                                       float* blocks) {
+template <class RowStart>
+inline void add_narrow_blocks_together(const Rows<RowStart>& rows, int64_t begin, int64_t apart,
+                                       int64_t columns, float* blocks) {
   const int64_t last_pair = columns - F32x2::kLanes;
+  const int64_t terms_apart = apart * kBlockTerms * rows.distance;
   const auto* row = rows.start(begin);
-  PairStrip<2> sums[kBlocks];
+  PairStrip<2> sums[kBlockStreams];
   for (int64_t k = 0; k < kBlockTerms; ++k, row += rows.distance) {
 #pragma GCC unroll 8
-    for (int b = 0; b < kBlocks; ++b) {
-      const auto* const from = row + b * kBlockTerms * rows.distance;
-      sums[b].pair[0] = sums[b].pair[0] + load<F32x2>(from);
-      sums[b].pair[1] = sums[b].pair[1] + load<F32x2>(from + last_pair);
+    for (int s = 0; s < kBlockStreams; ++s) {
+      const auto* const from = row + s * terms_apart;
+      sums[s].pair[0] = sums[s].pair[0] + load<F32x2>(from);
+      sums[s].pair[1] = sums[s].pair[1] + load<F32x2>(from + last_pair);
     }
   }
-  for (int b = 0; b < kBlocks; ++b) {
-    float* const to = blocks + b * slots_for(columns);
-    store_numbers(sums[b].pair[0], to);
-    if (last_pair > 0) store_numbers(sums[b].pair[1], to + F32x2::kLanes);
+  for (int s = 0; s < kBlockStreams; ++s) {
+    float* const to = blocks + s * apart * slots_for(columns);
+    store_numbers(sums[s].pair[0], to);
+    if (last_pair > 0) store_numbers(sums[s].pair[1], to + F32x2::kLanes);
   }
 }
 

@@ -57,14 +57,15 @@ inline void join_term_block(int64_t end, int64_t terms, int64_t slots, const flo
 
 // Sums `terms` >= 1 terms into `slots` accumulators and returns the location of the fp32 sums.
 // add_term_block(block, begin, end) sets the accumulators of a block to +0 plus its terms [begin, end), in
-// ascending order. With kBlocks > 1 it is given so many complete blocks at a time, as far as they go, whose
-// accumulators follow each other.
+// ascending order. It is given kBlocks complete blocks at a time as far as they go, then half as many, and so
+// on. Their accumulators follow each other.
 template <int kBlocks = 1, class AddBlock>
 inline const float* sum_term_blocks(int64_t terms, const AddBlock& add_term_block, int64_t slots,
                                     RowAccumulators& accumulators) {
   auto& [block, superblock, total] = accumulators;
   for (int64_t begin = 0; begin < terms;) {
-    const int blocks = begin + kBlocks * kBlockTerms <= terms ? kBlocks : 1;
+    int blocks = kBlocks;
+    while (blocks > 1 && begin + blocks * kBlockTerms > terms) blocks /= 2;
     const int64_t last = begin + blocks * kBlockTerms;
     add_term_block(block, begin, std::min(last, terms));
     for (int b = 0; b < blocks; ++b, begin += kBlockTerms) {
@@ -162,13 +163,22 @@ inline const float* sum_streams(const Rows<RowStart>& rows, int64_t columns, Row
     };
     return sum_term_blocks(rows.count, add_term_block, slots, accumulators);
   }
-  const auto add_term_blocks = [&](float* blocks, int64_t begin, int64_t end) {
-    if (end - begin <= kBlockTerms) return add_rows_together<1>(rows, begin, end, columns, blocks);
-    if (columns <= 2 * F32x2::kLanes)
-      return add_narrow_blocks_together<kBlockStreams>(rows, begin, columns, blocks);
-    add_blocks_together<kBlockStreams>(rows, begin, columns, blocks);
+  const auto add_streams = [&](float* blocks, int64_t begin, int64_t apart) {
+    columns <= 2 * F32x2::kLanes ? add_narrow_blocks_together(rows, begin, apart, columns, blocks)
+                                 : add_blocks_together(rows, begin, apart, columns, blocks);
   };
-  return sum_term_blocks<kBlockStreams>(rows.count, add_term_blocks, slots, accumulators);
+  const auto add_term_blocks = [&](float* blocks, int64_t begin, int64_t end) {
+    const int64_t count = ceil_div(end - begin, kBlockTerms);
+    const int64_t apart = count / kBlockStreams;  // blocks of each stream
+    for (int64_t b = 0; b < apart; ++b) add_streams(blocks + b * slots, begin + b * kBlockTerms, apart);
+    for (int64_t b = apart * kBlockStreams; b < count; ++b) {
+      const int64_t first = begin + b * kBlockTerms;
+      add_rows_together<1>(rows, first, std::min(first + kBlockTerms, end), columns, blocks + b * slots);
+    }
+  };
+  if (kStreamBlocks * kBlockStreams * slots > kTileColumns)
+    return sum_term_blocks<kBlockStreams>(rows.count, add_term_blocks, slots, accumulators);
+  return sum_term_blocks<kStreamBlocks * kBlockStreams>(rows.count, add_term_blocks, slots, accumulators);
 }
 
 // Sums one or more contiguous rows of F32x2::kLanes <= columns <= kTileColumns.

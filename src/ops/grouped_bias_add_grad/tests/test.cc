@@ -136,9 +136,9 @@ TEST(GroupedBiasVectors, TiesAndSpecialValues) {
 
 // Sizes around every boundary of the order of additions, of vectors and of tiles of columns.
 TEST(GroupedBiasValues, EverySizeHasThePrescribedBits) {
-  const std::vector<int64_t> all = {0,   1,   2,   7,   8,   9, 63,   64,   65,  0,
-                                    127, 129, 511, 512, 513, 0, 1024, 1025, 1537};
-  const std::vector<int64_t> few = {0, 1, 8, 9, 65, 513};
+  const std::vector<int64_t> all = {0,   1,   2,   7,   8,   9,   63, 64,   65,   0,   127,
+                                    129, 300, 450, 511, 512, 513, 0,  1024, 1025, 1537};
+  const std::vector<int64_t> few = {0, 1, 8, 9, 65, 450, 513};
   for (const aclDataType dtype : kFloatDtypes) {
     for (const int64_t columns : {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 511, 512, 513, 1025}) {
       const std::vector<int64_t>& sizes = columns < 100 ? all : few;  // the reference is slow

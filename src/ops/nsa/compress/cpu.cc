@@ -2,7 +2,6 @@
 // windows that cover it. The accumulators of these windows stay in L1, and in registers while a few tokens are
 // added. Every window's sum has the library's order of additions (cpu/rows.h).
 #include <algorithm>
-#include <type_traits>
 
 #include "base/checked.h"
 #include "base/plan_tensor.h"
@@ -14,6 +13,7 @@
 #include "cpu/threads.h"
 #include "ops/kernels.h"
 #include "ops/nsa/compress/plan.h"
+#include "ops/nsa/compress/segment_cpu.h"
 #include "ops/nsa/windows_cpu.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
@@ -22,108 +22,6 @@ namespace {
 
 // The number of windows summed in one pass. If more overlap, further passes over the tokens sum the others.
 constexpr int64_t kMostOpen = 8;
-// The number of open windows to which a row is added together, so that it is converted only once.
-constexpr int kWindowsTogether = 4;
-// Tokens added together, whose sums stay in registers. With AVX-512, memory is fastest when read token by
-// token, which is enough for the few sums of one window. Without, see kReadsStreams (cpu/add_rows.h).
-constexpr int kTokensTogether = kReadsStreams ? 4 : 8;
-constexpr bool kUnrollsTokens = kReadsStreams;  // twice as fast in the caches (Zen 3)
-template <int kWindows>
-constexpr bool kAddsTogether = kReadsStreams || kWindows > 1;
-
-// The hardware doesn't prefetch so many rows together, so the kernel does: the same columns of later tokens, or
-// what follows in memory if several tokens share a page.
-template <int kWindows>
-constexpr bool kPrefetches = kReadsStreams || kWindows > 1;
-constexpr int64_t kTokenBytesPrefetched = int64_t{64} << 10;
-constexpr int64_t kLinearBytesPrefetched = int64_t{16} << 10;
-
-// Pairs of vectors whose sums stay in registers: as many as fit beside those of a token.
-template <int kWindows>
-constexpr int kPairsTogether = std::max(1, (F32::kLanes == 8 ? 4 : 8) / std::max(kWindows, 2));
-
-// The address to prefetch for the first column of the first token, and its distances for later ones.
-template <class T>
-struct Prefetched {
-  const T* first;
-  int64_t column, row;  // elements
-};
-
-// Adds consecutive tokens to kWindows windows that cover them all, in one head with contiguous columns. A
-// complete segment has kTokensTogether tokens.
-template <int kWindows, class T>
-struct Segment {
-  const T* tokens;
-  int64_t row;    // elements between tokens
-  int64_t count;  // of tokens
-  Prefetched<T> prefetched;
-  const float* weights[kWindows];  // of all tokens
-  float* accumulators[kWindows];
-  bool is_first[kWindows];  // whether the first token is the first of a block of terms
-
-  // Sets accumulators = (is_first ? +0 : accumulators) + weight * token, token by token.
-  template <bool kIsComplete, bool kSomeFirst, int kPairs>
-  HWY_INLINE void add(int64_t slot, int64_t column) const {
-    F32x2 sum[kWindows][kPairs];
-#pragma GCC unroll 8
-    for (int w = 0; w < kWindows; ++w) {
-#pragma GCC unroll 8
-      for (int p = 0; p < kPairs; ++p) {
-        sum[w][p] =
-            kSomeFirst && is_first[w] ? F32x2() : load<F32x2>(accumulators[w] + slot + p * F32x2::kLanes);
-      }
-    }
-    const T* from = tokens + column;
-    const T* ahead = prefetched.first + column * prefetched.column;
-    const auto add_token = [&](int64_t r) {
-      if (kPrefetches<kWindows>) {
-#pragma GCC unroll 8
-        for (int p = 0; p < kPairs; ++p) fetch<F32x2>(ahead + p * F32x2::kLanes);
-      }
-      F32x2 x[kPairs];
-#pragma GCC unroll 8
-      for (int p = 0; p < kPairs; ++p) x[p] = load<F32x2>(from + p * F32x2::kLanes);
-#pragma GCC unroll 8
-      for (int w = 0; w < kWindows; ++w) {
-        const F32 weight(weights[w][r]);
-#pragma GCC unroll 8
-        for (int p = 0; p < kPairs; ++p) sum[w][p] = multiply_add(weight, x[p], sum[w][p]);
-      }
-      from += row;
-      ahead += prefetched.row;
-    };
-    if constexpr (kIsComplete) {
-#pragma GCC unroll 8
-      for (int64_t r = 0; r < kTokensTogether; ++r) add_token(r);
-    } else {
-      for (int64_t r = 0; r < count; ++r) add_token(r);
-    }
-#pragma GCC unroll 8
-    for (int w = 0; w < kWindows; ++w) {
-#pragma GCC unroll 8
-      for (int p = 0; p < kPairs; ++p) store_numbers(sum[w][p], accumulators[w] + slot + p * F32x2::kLanes);
-    }
-  }
-
-  // Returns the first column that is left.
-  template <bool kIsComplete, bool kSomeFirst, int kPairs>
-  HWY_INLINE int64_t add_strips(int64_t c, int64_t columns) const {
-    constexpr int64_t kStep = kPairs * F32x2::kLanes;
-    for (; c + kStep <= columns; c += kStep) add<kIsComplete, kSomeFirst, kPairs>(c, c);
-    return c;
-  }
-
-  // Adds all columns, at least a pair of vectors. The last pair ends with the row, as in for_each_pair().
-  template <bool kIsComplete, bool kSomeFirst>
-  HWY_INLINE void add_all(int64_t columns) const {
-    constexpr int kPairs = kPairsTogether<kWindows>;
-    int64_t c = add_strips<kIsComplete, kSomeFirst, kPairs>(0, columns);
-    if constexpr (kPairs > 2) c = add_strips<kIsComplete, kSomeFirst, 2>(c, columns);
-    c = add_strips<kIsComplete, kSomeFirst, 1>(c, columns);
-    if (c < columns) add<kIsComplete, kSomeFirst, 1>(c, columns - F32x2::kLanes);
-  }
-};
-
 // Accumulators of the open windows, in the scratch memory of a thread. block[] is used for every token and
 // stays in L1.
 struct alignas(64) OpenWindows {
@@ -210,12 +108,28 @@ class Compression {
       const int64_t at = sequence_of_window(sizes_, sequences, windows.begin);
       int64_t end = std::min(sequences[at].first_window + sequences[at].windows, windows.end);
       if (overlapping_ > kMostOpen) end = std::min(end, windows.begin + kMostOpen);
-      walk(sequences[at], {windows.begin, end}, tile, open);
-      windows.begin = end;
+      windows.begin = sum_first_windows(sequences[at], {windows.begin, end}, tile, open);
     }
   }
 
-  // Sums the windows of the range, all of one sequence, in one pass over their tokens.
+  // Sums windows from the beginning of the range, all of one sequence, and returns the first that is left.
+  int64_t sum_first_windows(const Sequence& sequence, cpu::Range windows, const Tile& tile,
+                            OpenWindows& open) const {
+    if constexpr (kStreamsNarrowTokens<T>) {
+      const int64_t length = (windows.end - windows.begin) / kTokenStreams;
+      if (shares_pages_ && reads_in_place_ && overlapping_ <= kMostStreamWindows &&
+          length >= kLeastStreamLength && kTokenStreams * stream_slots(tile) <= OpenWindows::kColumns) {
+        walk<kTokenStreams>(sequence, {windows.begin, windows.begin + length}, tile, open);
+        return windows.begin + kTokenStreams * length;
+      }
+    }
+    walk<1>(sequence, windows, tile, open);
+    return windows.end;
+  }
+
+  // Sums the windows of kStreams ranges in one pass over their tokens: `windows` and the ranges of as many
+  // windows behind it, all of one sequence.
+  template <int kStreams>
   void walk(const Sequence& sequence, cpu::Range windows, const Tile& tile, OpenWindows& open) const {
     const auto first_token = [&](int64_t window) { return first_token_of(sizes_, sequence, window); };
     int64_t oldest = windows.begin;  // the oldest open window
@@ -232,7 +146,12 @@ class Compression {
       }
       for (int64_t window = oldest; window < newest; window += kWindowsTogether) {
         const auto add = [&]<int kWindows>() {
-          add_tokens<kWindows>(tile, {token, end}, window, token - first_token(window), open);
+          const int64_t i = token - first_token(window);
+          if constexpr (kStreams == 1) {
+            add_tokens<kWindows>(tile, {token, end}, window, i, open);
+          } else if constexpr (kWindows <= kMostStreamWindows) {
+            add_streams<kWindows>(tile, {token, end}, window, i, windows.end - windows.begin, open);
+          }
         };
         switch (newest - window) {
           case 1: add.template operator()<1>(); break;
@@ -243,8 +162,12 @@ class Compression {
       }
       token = end;
       for (int64_t window = oldest; window < newest; ++window)
-        close_partial_sum(token - first_token(window), window, tile, open);
-      if (token == first_token(oldest) + sizes_.block_size) write(oldest++, tile, open);
+        close_partial_sums<kStreams>(token - first_token(window), window, tile, open);
+      if (token != first_token(oldest) + sizes_.block_size) continue;
+      for (int s = 0; s < kStreams; ++s)
+        write(oldest + s * (windows.end - windows.begin), slot_of(oldest, 0, tile) + s * stream_slots(tile),
+              tile, open);
+      ++oldest;
     }
   }
 
@@ -254,6 +177,11 @@ class Compression {
   // Returns the offset of a window's accumulators for one head of the tile.
   int64_t slot_of(int64_t window, int64_t head, const Tile& tile) const {
     return (window % std::min(overlapping_, kMostOpen) * tile.heads + head) * slots_for(tile.columns);
+  }
+
+  // Returns the number of accumulators of a stream of tokens.
+  int64_t stream_slots(const Tile& tile) const {
+    return std::min(overlapping_, kMostOpen) * tile.heads * slots_for(tile.columns);
   }
 
   // Adds the tokens to kWindows windows from `window` on. The first token is term i of that window.
@@ -294,6 +222,33 @@ class Compression {
     }
   }
 
+  // Adds the tokens to kWindows windows from `window` on, and those of each further stream to its windows, which
+  // are numbered `windows_apart` more.
+  template <int kWindows>
+  void add_streams(const Tile& tile, cpu::Range tokens, int64_t window, int64_t i, int64_t windows_apart,
+                   OpenWindows& open) const {
+    StreamStep<kWindows, T> step;
+    step.tokens_apart = windows_apart * sizes_.stride * in_.row;
+    step.slots_apart = stream_slots(tile);
+    for (; tokens.begin < tokens.end; ++tokens.begin, ++i) {
+      bool some_first = false;
+      for (int w = 0; w < kWindows; ++w) {
+        step.is_first[w] = (i - w * sizes_.stride) % kBlockTerms == 0;
+        some_first = some_first || step.is_first[w];
+        step.accumulators[w] = open.block + slot_of(window + w, 0, tile);
+      }
+      step.token = input_ + tokens.begin * in_.row + tile.first_head * in_.head + tile.first_column;
+      for (int64_t h = 0; h < tile.heads; ++h, step.token += in_.head) {
+#pragma GCC unroll 8
+        for (int w = 0; w < kWindows; ++w)
+          step.weight[w] = F32(*weight(i - w * sizes_.stride, tile.first_head + h));
+        some_first ? step.template add_all<true>(tile.columns) : step.template add_all<false>(tile.columns);
+#pragma GCC unroll 8
+        for (int w = 0; w < kWindows; ++w) step.accumulators[w] += slots_for(tile.columns);
+      }
+    }
+  }
+
   template <int kWindows>
   static void add_head(const Segment<kWindows, T>& segment, bool some_first, int64_t columns) {
     if constexpr (kUnrollsTokens) {
@@ -310,8 +265,9 @@ class Compression {
       const T* const first = input_ + token * in_.row + head * in_.head * kTokensTogether;
       return {first + kLinearBytesPrefetched / kBytes, kTokensTogether, kLineBytes / kBytes};
     }
-    // Nothing new for one window: in FLOAT the hardware is a sixth faster, in 16 bits a sixth slower (Zen 3).
-    constexpr bool kIsEnough = kWindows == 1 && (!kReadsStreams || std::is_same_v<T, float>);
+    // Otherwise nothing new is prefetched: with AVX-512 for one window, and with AVX2 in FLOAT, where the
+    // hardware is up to a sixth faster. In 16 bits it is a sixth slower (Zen 3).
+    constexpr bool kIsEnough = kReadsStreams ? std::is_same_v<T, float> : kWindows == 1;
     return {kIsEnough ? tokens : tokens + tokens_ahead_ * in_.row, 1, in_.row};
   }
 
@@ -334,20 +290,23 @@ class Compression {
     }
   }
 
-  // Called after `terms` terms of a window. If they complete a partial sum, adds it to the larger ones.
-  void close_partial_sum(int64_t terms, int64_t window, const Tile& tile, OpenWindows& open) const {
+  // Called after `terms` terms of a window, and of the same window of each further stream. If they complete a
+  // partial sum, adds it to the larger ones.
+  template <int kStreams>
+  void close_partial_sums(int64_t terms, int64_t window, const Tile& tile, OpenWindows& open) const {
     if (sizes_.block_size <= kBlockTerms) return;  // there is only one partial sum
     if (terms % kBlockTerms != 0 && terms != sizes_.block_size) return;
-    const int64_t slot = slot_of(window, 0, tile);
-    join_term_block(terms, sizes_.block_size, tile.heads * slots_for(tile.columns), open.block + slot,
-                    open.superblock + slot, open.total + slot);
+    for (int s = 0; s < kStreams; ++s) {
+      const int64_t slot = slot_of(window, 0, tile) + s * stream_slots(tile);
+      join_term_block(terms, sizes_.block_size, tile.heads * slots_for(tile.columns), open.block + slot,
+                      open.superblock + slot, open.total + slot);
+    }
   }
 
-  void write(int64_t window, const Tile& tile, const OpenWindows& open) const {
-    for (int64_t h = 0; h < tile.heads; ++h) {
-      const int64_t first_slot = slot_of(window, h, tile);
-      const float* const sums =
-          (sizes_.block_size <= kBlockTerms ? open.block : open.superblock) + first_slot;
+  // Writes a window, whose sums begin at `slot`.
+  void write(int64_t window, int64_t slot, const Tile& tile, const OpenWindows& open) const {
+    for (int64_t h = 0; h < tile.heads; ++h, slot += slots_for(tile.columns)) {
+      const float* const sums = (sizes_.block_size <= kBlockTerms ? open.block : open.superblock) + slot;
       T* const to =
           output_ + window * out_.row + (tile.first_head + h) * out_.head + tile.first_column * out_.column;
       write_compressed(sums, to, out_.column, tile.columns, reads_in_place_);

@@ -85,6 +85,29 @@ TEST(NsaCompressValues, EverySizeHasThePrescribedBits) {
   }
 }
 
+// Distant tokens may be added together if tokens are narrow and each sequence has hundreds of windows.
+TEST(NsaCompressValues, HundredsOfWindowsHaveThePrescribedBits) {
+  struct Shapes {
+    int64_t block, stride, windows, heads, columns;
+  };
+  for (const Shapes& shape : {Shapes{16, 16, 530, 1, 16},
+                              {24, 10, 300, 3, 40},
+                              {4, 9, 400, 2, 70},
+                              {128, 64, 300, 1, 33},
+                              {600, 300, 140, 2, 17},
+                              {7, 3, 270, 4, 64},
+                              {4, 2, 131, 9, 100},
+                              {4, 2, 131, 10, 100}}) {
+    const int64_t length = (shape.windows - 1) * shape.stride + shape.block;
+    const WindowAttributes windows = {shape.block, shape.stride, {length + 1, 5, length}, 1};
+    for (const aclDataType dtype : kFloatDtypes) {
+      CaseCall call = call_of(dtype, {2 * length + 6, shape.heads, shape.columns}, windows);
+      SCOPED_TRACE(testing::Message() << "windows of " << shape.block << " every " << shape.stride);
+      ASSERT_NO_FATAL_FAILURE(run_and_compare(windows, call));
+    }
+  }
+}
+
 // A fused sum of such products is +0 or -0, and adding it to a superblock makes it +0.
 TEST(NsaCompressValues, ProductsThatUnderflowGivePlusZero) {
   for (const aclDataType dtype : kUnderflowDtypes) {
