@@ -205,20 +205,25 @@ class Compression {
     segment.row = in_.row;
     segment.count = tokens.end - tokens.begin;
     bool some_first = false;
+#pragma GCC unroll 8
     for (int w = 0; w < kWindows; ++w) {
       segment.is_first[w] = (i - w * sizes_.stride) % kBlockTerms == 0;
       some_first = some_first || segment.is_first[w];
+      segment.accumulators[w] = open.block + slot_of(window + w, 0, tile);
+      segment.weights[w] = weight(i - w * sizes_.stride, tile.first_head);
     }
-    for (int64_t h = 0; h < tile.heads; ++h) {
-      const int64_t head = tile.first_head + h;
-      segment.tokens = input_ + tokens.begin * in_.row + head * in_.head + tile.first_column;
+    segment.tokens = input_ + tokens.begin * in_.row + tile.first_head * in_.head + tile.first_column;
+    const int64_t columns = tile.columns, slots = slots_for(columns),
+                  last_head = tile.first_head + tile.heads;
+    for (int64_t head = tile.first_head; head < last_head; ++head) {
       segment.prefetched = prefetched<kWindows>(segment.tokens, tokens.begin, head);
+      add_head(segment, some_first, columns);
+      segment.tokens += in_.head;
 #pragma GCC unroll 8
       for (int w = 0; w < kWindows; ++w) {
-        segment.accumulators[w] = open.block + slot_of(window + w, h, tile);
-        segment.weights[w] = weight(i - w * sizes_.stride, head);
+        segment.accumulators[w] += slots;
+        segment.weights[w] += sizes_.block_size;
       }
-      add_head(segment, some_first, tile.columns);
     }
   }
 
