@@ -5,6 +5,7 @@ import datetime
 import pathlib
 import re
 import sys
+import time
 
 import against
 import figures
@@ -102,14 +103,23 @@ def chosen(options):
     return [w for w in workloads if (options.filter is None or options.filter.search(w.name)) and (options.growth or w.size != growth.SIZE)]
 
 
+def time_left(start, done, total):
+    """Returns words for the time that the other measurements take if they are like those that are done."""
+    if done == 0:
+        return ""
+    minutes = (time.monotonic() - start) / done * (total - done) / 60
+    return f", about {max(round(minutes), 1)} min left"
+
+
 def measure(options, workloads, workers):
     """Returns the condensed records of all workloads in all configurations, and the regimes of the run."""
     configurations = [(isa, threads) for isa in options.isa for threads in options.threads]
-    records, total = [], len(workloads) * len(configurations)
+    records, total, start = [], len(workloads) * len(configurations), time.monotonic()
+    print(f"{total} measurements of {options.rounds} rounds; --filter REGEX, --quick and --no-peers take less time", file=sys.stderr, flush=True)
     for isa, threads in configurations:
         with_peers = options.peers and isa == options.isa[0]
         for workload in workloads:
-            show_progress(f"{len(records) + 1}/{total}  {workload.name}, {isa}, {threads} threads")
+            show_progress(f"{len(records) + 1}/{total}  {workload.name}, {isa}, {threads} threads{time_left(start, len(records), total)}")
             records += workers.measure([workload.name], isa, threads, options.rounds, with_peers)
         workers.close()
     show_progress("")

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <type_traits>
 
+#include "files/tensor_file.h"
 #include "program.h"
 
 namespace openaclnn_cli {
@@ -33,6 +34,11 @@ std::string result_names(const Description& description) {
     if (parameter.is_result()) names += (names.empty() ? "" : ", ") + result_name(parameter);
   }
   return names;
+}
+
+std::string tensor_forms() {
+  return fmt::format("A tensor is {}, or integers such as 3,1,4, which become INT64.",
+                     openaclnn_files::kTensorFiles);
 }
 
 namespace {

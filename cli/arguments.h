@@ -23,6 +23,9 @@ std::string result_name(const openaclnn_verify::Parameter& parameter);
 // Returns the names of all results: "var, m, v".
 std::string result_names(const openaclnn_verify::Description& description);
 
+// Returns a line of help on the values of options for tensors.
+std::string tensor_forms();
+
 // Adds an option for every parameter except outputs. `given` must live as long as the command.
 void add_argument_options(CLI::App& command, const openaclnn_verify::Description& description,
                           GivenOptions& given);

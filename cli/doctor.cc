@@ -87,8 +87,8 @@ std::string instruction_sets(const json& library) {
 
 void print_report(const json& report) {
   const json &library = report["library"], &machine = report["machine"];
-  line("openaclnn", fmt::format("{}, {}", library["version"].get<std::string>(),
-                                report["libraryPath"].get<std::string>()));
+  line("library", fmt::format("{}, {}", library["version"].get<std::string>(),
+                              report["libraryPath"].get<std::string>()));
   line("devices",
        fmt::format("{} ({})", library["devices"].get<int>(), library["platform"].get<std::string>()));
   line("cpu", machine["cpu"].get<std::string>());

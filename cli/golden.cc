@@ -93,6 +93,12 @@ std::vector<std::string> save_golden(const std::vector<GoldenSummary>& summaries
     tensors.push_back(
         saved_tensor(summary.name + ".ours", golden.dtype, golden.dims, summary.ours.data.get()));
   }
+  if (out.ends_with(".npy")) {
+    throw BadInput(
+        fmt::format("--out is '{}'; it must be a folder, which gets several .npy files, or a file "
+                    "whose name ends with .safetensors",
+                    out));
+  }
   std::vector<TensorOutput> outputs;
   if (out.ends_with(".safetensors")) {
     outputs.push_back({out, std::move(tensors)});
@@ -164,10 +170,10 @@ int golden(const Description& description, const GoldenOptions& options) {
 
 void add_golden_of(Program& program, CLI::App& parent, const Description& description) {
   const auto options = std::make_shared<GoldenOptions>();
-  CLI::App* const command = add_command(program, parent, description.name(),
-                                        fmt::format("Compute the exact results of {}", description.name()),
-                                        fmt::format("Results: {}.", result_names(description)),
-                                        [&description, options] { return golden(description, *options); });
+  CLI::App* const command = add_command(
+      program, parent, description.name(), fmt::format("Compute the exact results of {}", description.name()),
+      fmt::format("{}\nResults: {}.", tensor_forms(), result_names(description)),
+      [&description, options] { return golden(description, *options); });
   command->alias("aclnn" + description.name());
   add_argument_options(*command, description, options->given);
   command

@@ -271,7 +271,7 @@ void add_judge_of(Program& program, CLI::App& parent, const Description& descrip
   const auto judging = std::make_shared<OperatorJudging>();
   CLI::App* const command =
       add_command(program, parent, description.name(), fmt::format("Judge results of {}", description.name()),
-                  fmt::format("Results: {}.", result_names(description)),
+                  fmt::format("{}\nResults: {}.", tensor_forms(), result_names(description)),
                   [&description, judging] { return judge_operator(description, *judging); });
   command->alias("aclnn" + description.name());
   add_argument_options(*command, description, judging->given);

@@ -51,6 +51,8 @@ std::string message_of(const CLI::ParseError& error, const Program& program) {
                            what.ends_with(" missing") && what.find(": ") != std::string::npos;
   if (lacks_value)
     return fmt::format("{} requires a value; {} describes it", what.substr(0, what.find(": ")), help);
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && what.starts_with("--"))
+    return fmt::format("{} takes one value; {} describes it", what.substr(0, what.find(": ")), help);
   return what;
 }
 

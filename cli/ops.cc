@@ -113,8 +113,10 @@ json as_json(const Room& room) {
 void print_matrix() {
   Table table({"operator", "device", "dtypes"});
   for (const Room& room : rooms()) {
-    const Description& function = *functions_of(room).front();
-    table.add({room.function, words(kDevices), words(names_of(function.dtypes_of(function.parameters[0])))});
+    for (const Description* function : functions_of(room)) {
+      table.add({function->function, words(kDevices),
+                 words(names_of(function->dtypes_of(function->parameters[0])))});
+    }
   }
   table.print();
   fmt::print("\n`openaclnn ops NAME` prints the reference page of an operator.\n");

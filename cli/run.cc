@@ -112,8 +112,8 @@ void add_operator(Program& program, CLI::App& parent, const Description& descrip
   const auto options = std::make_shared<RunOptions>();
   CLI::App* const command = add_command(
       program, parent, description.name(), fmt::format("Run {} on tensors from files", description.name()),
-      fmt::format("Results: {}. `openaclnn ops {}` prints the reference page.", result_names(description),
-                  description.name()),
+      fmt::format("{}\nResults: {}. `openaclnn ops {}` prints the reference page.", tensor_forms(),
+                  result_names(description), description.name()),
       [&description, options] { return run(description, *options); });
   command->alias("aclnn" + description.name());
   add_argument_options(*command, description, options->given);
@@ -130,13 +130,14 @@ void add_operator(Program& program, CLI::App& parent, const Description& descrip
 
 void add_run(Program& program) {
   CLI::App* const command = add_command(
-      program, "run", "Run one operator on tensors from .npy and .safetensors files",
-      "Example: openaclnn run Embedding --weight model.safetensors:wte.weight --indices ids.npy --out "
-      "rows.npy\n"
-      "A tensor is FILE.npy, FILE.safetensors:NAME, or integers such as 3,1,4, which become INT64.\n"
-      "BF16 in .npy files has dtype V2, as in files from ml_dtypes.\n"
-      "If the call fails, no file is written. Existing files are replaced only by complete results.\n"
-      "The exit code is 1 if the operator finds bad data, such as an index out of range.",
+      program, "run", "Run one operator on tensors from files",
+      std::string(
+          "Example: openaclnn run Embedding --weight model.safetensors:wte.weight --indices ids.npy --out "
+          "rows.npy\n") +
+          tensor_forms() +
+          "\nBF16 in .npy files has dtype V2, as in files from ml_dtypes.\n"
+          "If the call fails, no file is written. Existing files are replaced only by complete results.\n"
+          "The exit code is 1 if the operator finds bad data, such as an index out of range.",
       [] { return static_cast<int>(kFine); });
   command->require_subcommand(1);
   for (const Description& description : openaclnn_verify::descriptions())

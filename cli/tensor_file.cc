@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 #include "acl/acl.h"
 #include "base/dtype.h"
@@ -76,6 +77,11 @@ bool read_numbers(const std::string& text, LoadedTensor& loaded) {
   return true;
 }
 
+// Returns whether the text looks like numbers rather than the name of a file.
+bool looks_like_numbers(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789.,+-eE ") == std::string::npos;
+}
+
 void write_tensors(NewFile& file, const TensorOutput& output) {
   std::vector<StoredTensor> headers;
   for (const LoadedTensor& tensor : output.tensors) headers.push_back(tensor.header);
@@ -128,6 +134,9 @@ LoadedTensor make_tensor(aclDataType dtype, const std::vector<int64_t>& dims) {
 LoadedTensor load_tensor(const std::string& source) {
   LoadedTensor loaded;
   if (read_numbers(source, loaded)) return loaded;
+  if (looks_like_numbers(source))
+    throw BadInput(
+        fmt::format("{}: numbers must be 64-bit integers such as 3,1,4; others come from a file", source));
   try {
     return load_file(openaclnn_files::split_source(source));
   } catch (const BadInput& error) {
@@ -144,6 +153,10 @@ void require_writable(const TensorOutput& output) {
         "{}: a .npy file holds one result, but there are {}; use .safetensors, or --out NAME=FILE",
         output.path, output.tensors.size()));
   }
+  const std::filesystem::path folder = std::filesystem::path(output.path).parent_path();
+  std::error_code error;
+  if (!folder.empty() && !std::filesystem::is_directory(folder, error))
+    throw BadInput(fmt::format("{}: there is no folder {}", output.path, folder.string()));
   for (const LoadedTensor& tensor : output.tensors) {
     if (is_safetensors(output.path) && !openaclnn_files::has_safetensors_name(tensor.header.dtype))
       throw BadInput(fmt::format("{}: .safetensors files don't support dtype {}; use .npy", output.path,

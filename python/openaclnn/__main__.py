@@ -23,9 +23,9 @@ def _table(rows: list[tuple[str, ...]]) -> None:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
 
 
-def _near(word: str, names: list[str]) -> str:
+def _near(word: str, names: list[str], command: str) -> str:
     nearest = difflib.get_close_matches(word, names, 1)
-    return f"; did you mean {nearest[0]}?" if nearest else ""
+    return f"; did you mean {nearest[0]}?" if nearest else f"; `python -m openaclnn {command}` lists the accepted names"
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
@@ -49,7 +49,7 @@ def _explain(arguments: argparse.Namespace) -> int:
             print(f"{word} without a published name\n  means:   not returned by openaclnn; codes from {first} to {last} belong to "
                   f"{meaning}")
             return 0
-    print(f"'{word}' isn't a status code{_near(word, [name for _, name, _, _ in codes])}", file=sys.stderr)
+    print(f"'{word}' isn't a status code{_near(word, [name for _, name, _, _ in codes], 'explain')}", file=sys.stderr)
     return 2
 
 
@@ -70,7 +70,7 @@ def _ops(arguments: argparse.Namespace) -> int:
                 function = getattr(openaclnn, python.partition(".")[2])
                 print(f"Python: {python}\n\n{inspect.getdoc(function)}")
             return 0
-    print(f"unknown operator '{arguments.name}'{_near(arguments.name, [c_function for c_function, *_ in operators])}",
+    print(f"unknown operator '{arguments.name}'{_near(arguments.name, [c_function for c_function, *_ in operators], 'ops')}",
           file=sys.stderr)
     return 2
 

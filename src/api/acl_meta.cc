@@ -19,11 +19,10 @@ Status missing(const char* name) {
   return {ACLNN_ERR_PARAM_NULLPTR, text(name, " is NULL; a valid address or handle is required")};
 }
 
-Status stale(const char* name) {
-  return {
-      ACLNN_ERR_PARAM_INVALID,
-      text(name,
-           " is not live: it was destroyed, is of another kind, or was never returned by a create function")};
+Status stale(const char* name, const void* handle) {
+  return {ACLNN_ERR_PARAM_INVALID,
+          text(name, " is not live (", address_text(handle),
+               "): it was destroyed, is of another kind, or was never returned by a create function")};
 }
 
 Result<void*> registered(void* handle) {
@@ -59,7 +58,7 @@ Result<void*> create_list(const Element* const* value, uint64_t size) {
   for (uint64_t k = 0; k < size; ++k) {
     const auto named = [k] { return text("value[", k, "]"); };
     if (value[k] == nullptr) return missing(named().c_str());
-    if (!ElementTable::instance().with(value[k], [](const auto&) {})) return stale(named().c_str());
+    if (!ElementTable::instance().with(value[k], [](const auto&) {})) return stale(named().c_str(), value[k]);
     list->elements.push_back(value[k]);
   }
   return registered(ListTable::instance().insert(std::move(list)));
@@ -70,7 +69,7 @@ template <class Table>
 aclnnStatus destroy(const char* function, const char* name, const void* handle) {
   return guard(function, kMetaWall, [&]() -> Status {
     if (handle == nullptr || Table::instance().remove(handle) != nullptr) return {};
-    return stale(name);
+    return stale(name, handle);
   });
 }
 
@@ -79,7 +78,7 @@ aclnnStatus destroy_list(const char* function, const char* name, const void* han
   return guard(function, kMetaWall, [&]() -> Status {
     if (handle == nullptr) return {};
     const auto list = ListTable::instance().remove(handle);
-    if (list == nullptr) return stale(name);
+    if (list == nullptr) return stale(name, handle);
     for (const void* element : list->elements) (void)ElementTable::instance().remove(element);
     return {};
   });
@@ -93,7 +92,7 @@ aclnnStatus with_object(const char* function, const char* name, const void* hand
     if (handle == nullptr) return missing(name);
     if (out == nullptr) return missing(out_name);
     const auto object = Table::instance().find(handle);
-    if (object == nullptr) return stale(name);
+    if (object == nullptr) return stale(name, handle);
     read(*object);
     return {};
   });
@@ -108,7 +107,7 @@ aclnnStatus deliver_dims(const char* function, const aclTensor* tensor, const ch
     if (dims == nullptr) return missing(name);
     if (count == nullptr) return missing(count_name);
     const auto object = TensorTable::instance().find(tensor);
-    if (object == nullptr) return stale("tensor");
+    if (object == nullptr) return stale("tensor", tensor);
     const std::span<const int64_t> values = ((*object).*part)();
     auto* copy = new int64_t[values.size()];
     std::copy(values.begin(), values.end(), copy);
@@ -124,7 +123,7 @@ Status replace_tensor(aclTensor* tensor, Make&& make) {
   if (tensor == nullptr) return missing("tensor");
   while (true) {
     const std::shared_ptr<const Tensor> old = TensorTable::instance().find(tensor);
-    if (old == nullptr) return stale("tensor");
+    if (old == nullptr) return stale("tensor", tensor);
     OPENACLNN_TRY_ASSIGN(made, make(*old));
     if (exchange_tensor(tensor, old, made)) return {};
   }

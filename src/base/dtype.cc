@@ -63,7 +63,7 @@ const DtypeInfo* find_dtype(aclDataType dtype) {
 
 std::string dtype_name(aclDataType dtype) {
   const DtypeInfo* info = find_dtype(dtype);
-  return info != nullptr ? info->name : "dtype " + std::to_string(static_cast<int>(dtype));
+  return info != nullptr ? info->name : std::to_string(static_cast<int>(dtype)) + " (not an aclDataType)";
 }
 
 }  // namespace openaclnn

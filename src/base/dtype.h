@@ -34,7 +34,7 @@ inline size_t dtype_size(aclDataType dtype) {
   return row < kDtypeValues ? kDtypeSizes[row] : 0;
 }
 
-// "ACL_FLOAT", or "dtype 1234" for a value outside the enum.
+// "ACL_FLOAT", or "1234 (not an aclDataType)" for a value outside the enum.
 std::string dtype_name(aclDataType dtype);
 
 }  // namespace openaclnn

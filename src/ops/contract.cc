@@ -15,9 +15,9 @@ Status not_given(const char* name) {
   return {ACLNN_ERR_PARAM_NULLPTR, text(name, " is NULL; a tensor is required")};
 }
 
-Status not_live(const char* name) {
-  return {ACLNN_ERR_PARAM_INVALID,
-          text(name, " is not a live tensor: it was destroyed, or is another kind of handle")};
+Status not_live(const NamedTensor& tensor) {
+  return {ACLNN_ERR_PARAM_INVALID, text(tensor.name, " is not a live tensor (", address_text(tensor.handle),
+                                        "): it was destroyed, or is another kind of handle")};
 }
 
 Status look_up(const char* name, const aclIntArray* handle, IntArray& array) {
@@ -25,8 +25,8 @@ Status look_up(const char* name, const aclIntArray* handle, IntArray& array) {
   if (handle == nullptr) return {};
   array = IntArrayTable::instance().find(handle);
   if (array != nullptr) return {};
-  return {ACLNN_ERR_PARAM_INVALID,
-          text(name, " is not a live aclIntArray: it was destroyed, or is another kind of handle")};
+  return {ACLNN_ERR_PARAM_INVALID, text(name, " is not a live aclIntArray (", address_text(handle),
+                                        "): it was destroyed, or is another kind of handle")};
 }
 
 Parameter parameter(const Argument& argument, Role role) {

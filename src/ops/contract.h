@@ -61,7 +61,7 @@ struct NamedTensor {
 
 // The failures of the two functions below, which every call uses for each tensor: they are short and inline.
 [[gnu::cold]] Status not_given(const char* name);
-[[gnu::cold]] Status not_live(const char* name);
+[[gnu::cold]] Status not_live(const NamedTensor& tensor);
 
 // Checks that no required tensor is NULL.
 inline Status require_given(std::initializer_list<NamedTensor> tensors) {
@@ -81,7 +81,7 @@ inline Status look_up(const NamedTensor& tensor, Argument& argument) {
   TensorDescription& description = argument;
   if (TensorTable::instance().read(tensor.handle, description)) [[likely]]
     return {};
-  return not_live(tensor.name);
+  return not_live(tensor);
 }
 
 // The same for a host array. NULL leaves `array` empty.

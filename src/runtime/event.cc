@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "base/text.h"
 #include "runtime/context.h"
 #include "runtime/stream.h"
 
@@ -11,9 +12,9 @@ namespace openaclnn {
 
 namespace {
 
-Status stale_event(const char* name) {
-  return {ACL_ERROR_RT_INVALID_HANDLE,
-          std::string(name) + " is not a live event; pass one that aclrtCreateEvent returned"};
+Status stale_event(const char* name, const void* handle) {
+  return {ACL_ERROR_RT_INVALID_HANDLE, text(name, " is not a live event (", address_text(handle),
+                                            "); pass one that aclrtCreateEvent returned")};
 }
 
 Status closed_stream() { return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being destroyed"}; }
@@ -23,7 +24,7 @@ Result<Event> look_up(const char* name, void* handle) {
   OPENACLNN_TRY(current_context().status());
   Event copy;
   if (!EventTable::instance().with(handle, [&](std::shared_ptr<Event>& event) { copy = *event; }))
-    return stale_event(name);
+    return stale_event(name, handle);
   return copy;
 }
 
@@ -52,7 +53,7 @@ Result<void*> create_event(bool timed) {
 }
 
 Status destroy_event(void* event) {
-  return EventTable::instance().remove(event) != nullptr ? Status() : stale_event("event");
+  return EventTable::instance().remove(event) != nullptr ? Status() : stale_event("event", event);
 }
 
 Status record_event(void* handle, aclrtStream stream) {
@@ -63,7 +64,7 @@ Status record_event(void* handle, aclrtStream stream) {
   if (marker == nullptr) return closed_stream();
   const bool live =
       EventTable::instance().with(handle, [&](std::shared_ptr<Event>& event) { event->latest = marker; });
-  return live ? Status() : stale_event("event");
+  return live ? Status() : stale_event("event", handle);
 }
 
 Status reset_event(void* handle, aclrtStream stream) {

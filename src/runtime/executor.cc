@@ -124,7 +124,8 @@ Status set_tensor_address(aclOpExecutor* executor, ParameterSet set, size_t inde
   if (object == nullptr) return stale_executor(executor);
   std::shared_ptr<const Tensor> described = TensorTable::instance().find(tensor);
   if (described == nullptr) {
-    return {ACLNN_ERR_PARAM_INVALID, "tensor is not live; pass a tensor that aclCreateTensor returned"};
+    return {ACLNN_ERR_PARAM_INVALID, text("tensor is not live (", address_text(tensor),
+                                          "); pass a tensor that aclCreateTensor returned")};
   }
   OPENACLNN_TRY_ASSIGN(at, parameter_at(*object->call, set, "index", index));
   if (object->call->parameters[at].is_list) return wrong_kind(object->call->parameters[at], "index", index);
@@ -142,7 +143,8 @@ Status set_element_address(aclOpExecutor* executor, ParameterSet set, size_t ind
   if (object == nullptr) return stale_executor(executor);
   const std::shared_ptr<const HandleList> tensors = TensorListTable::instance().find(list);
   if (tensors == nullptr) {
-    return {ACLNN_ERR_PARAM_INVALID, "tensors is not live; pass a list that aclCreateTensorList returned"};
+    return {ACLNN_ERR_PARAM_INVALID, text("tensors is not live (", address_text(list),
+                                          "); pass a list that aclCreateTensorList returned")};
   }
   const Call& call = *object->call;
   if (!call.has_lists()) {
@@ -160,7 +162,8 @@ Status set_element_address(aclOpExecutor* executor, ParameterSet set, size_t ind
   const auto* const tensor = static_cast<const aclTensor*>(tensors->elements[element]);
   std::shared_ptr<const Tensor> described = TensorTable::instance().find(tensor);
   if (described == nullptr)
-    return {ACLNN_ERR_PARAM_INVALID, text("tensors[", element, "] is not live: it was destroyed")};
+    return {ACLNN_ERR_PARAM_INVALID,
+            text("tensors[", element, "] is not live (", address_text(tensor), "): it was destroyed")};
   return set_both(executor, tensor, std::move(described), address, [&](Executor& live) {
     live.element_data[parameter.first_element + element] = address;
     live.lists = nullptr;

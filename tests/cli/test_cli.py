@@ -273,8 +273,13 @@ class RunTest(CliTest):
 
     def test_an_output_that_cannot_be_written(self):
         self.write_table()
-        done = self.run_cli("run", "Embedding", "--weight", "table.npy", "--indices", "0", "--out", "no/folder/o.npy", code=1)
-        self.assertRegex(done.stderr, r"\Aopenaclnn: no/folder/o.npy[^\n]+\n\Z")
+        run = ["run", "Embedding", "--weight", "table.npy", "--indices", "0", "--out"]
+        self.assertEqual(self.run_cli(*run, "no/folder/o.npy", code=2).stderr, "openaclnn: no/folder/o.npy: there is no folder no/folder\n")
+        (self.folder / "full.npy").mkdir()
+        self.assertRegex(self.run_cli(*run, "full.npy", code=1).stderr, r"\Aopenaclnn: full.npy[^\n]+\n\Z")
+        for words, message in {("--weight", "--indices", "0"): "--weight takes one value", ("--weight", "table.npy", "--indices", "1.5"):
+                               "--indices 1.5: numbers must be 64-bit integers"}.items():
+            self.assertIn(message, self.run_cli("run", "Embedding", *words, code=2).stderr)
 
 
 class CheckTest(CliTest):

@@ -107,7 +107,7 @@ STATED_VERSION = {  # file: the pattern of each place where it states the versio
     "CITATION.cff": r"^version: (.*)$",
     "CHANGELOG.md": r"\A(?:(?!^## ).*\n)*## \[(.*?)\]",  # its newest entry
     "docs/faq.md": r"\b[Vv]ersion (\d+\.\d+\.\d+)",
-    "docs/installation.md": r"^openaclnn    (\S+), ",
+    "docs/installation.md": r"^library      (\S+), ",
     "docs/why.md": r"\b[Vv]ersion (\d+\.\d+\.\d+)",
 }
 

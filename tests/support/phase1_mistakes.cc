@@ -43,7 +43,7 @@ void add_bad_handles(const CallArguments& call, std::vector<Mistake>& list) {
     for (const auto& [state, rule] : kStates) {
       list.push_back(of_tensor(kHandleRule, rule, {Part::handle, k},
                                [state = state](TensorArgument& t) { t.handle = state; },
-                               {call.tensors[k].name + " is not a live tensor"}));
+                               {call.tensors[k].name + " is not a live tensor (0x"}));
     }
   }
 }

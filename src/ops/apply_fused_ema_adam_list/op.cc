@@ -60,7 +60,8 @@ Status look_up(const char* name, const aclTensorList* handle, std::shared_ptr<co
   if (handle == nullptr) return {};
   list = TensorListTable::instance().find(handle);
   if (list != nullptr) return {};
-  return invalid(text(name, " is not a live tensor list: it was destroyed, or is another kind of handle"));
+  return invalid(text(name, " is not a live tensor list (", address_text(handle),
+                      "): it was destroyed, or is another kind of handle"));
 }
 
 Status require_equal_lengths(const EmaAdamListArgs& args) {

@@ -96,7 +96,7 @@ inline void add_list_mistakes(std::vector<Mistake>& mistakes) {
           bad_list(kRequiredRule, "list NULL", k, kListNull, {name + " is NULL; a tensor list"}));
     for (const ListState state : {kListStale, kListForeign, kListOtherKind})
       mistakes.push_back(
-          bad_list(kHandleRule, "list not live", k, state, {name + " is not a live tensor list"}));
+          bad_list(kHandleRule, "list not live", k, state, {name + " is not a live tensor list (0x"}));
   }
   for (size_t k = 0; k < kMostLists; ++k) {
     const std::string sentence = k == kGrad ? "varRefs has 1 tensors but grads has 2"
