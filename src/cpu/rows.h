@@ -153,6 +153,15 @@ inline const float* sum_linear_rows(const Rows<RowStart>& rows, int64_t columns,
   return sum_term_blocks(rows.count, add_term_block, slots_for(columns), accumulators);
 }
 
+// Returns whether each row begins where the previous one ends, as if one index has all positions of a batch.
+template <class RowStart>
+inline bool follow_each_other(const Rows<RowStart>& rows, int64_t columns) {
+  for (int64_t k = 1; k < rows.count; ++k) {
+    if (rows.start(k) != rows.start(k - 1) + columns) return false;
+  }
+  return true;
+}
+
 // Sums more than four rows as several streams (kReadsStreams).
 template <class In, class RowStart>
 inline const float* sum_streams(const Rows<RowStart>& rows, int64_t columns, RowAccumulators& accumulators) {
@@ -192,9 +201,12 @@ inline void sum_rows(const Rows<RowStart>& rows, int64_t columns, RowAccumulator
     case 4: return sum_few_rows<4, In>(rows, columns, target);
     default: break;
   }
-  const float* const sums = kReadsStreams && rows.distance != 0
-                                ? sum_streams<In>(rows, columns, accumulators)
-                                : sum_linear_rows<In>(rows, columns, accumulators);
+  const int64_t distance =
+      kReadsStreams && rows.distance == 0 && follow_each_other(rows, columns) ? columns : rows.distance;
+  const float* const sums =
+      kReadsStreams && distance != 0
+          ? sum_streams<In>(Rows{rows.count, rows.known, rows.start, distance}, columns, accumulators)
+          : sum_linear_rows<In>(rows, columns, accumulators);
   with_streaming<In>(target, columns, [&](auto streams) {
     for_each_pair(columns, [&](int64_t slot, int64_t column) {
       write_pair<In, streams()>(target, load<F32x2>(sums + slot), column);

@@ -232,6 +232,22 @@ TEST(EmbeddingBackwardBits, EveryNanIsTheCanonicalOne) {
   }
 }
 
+// All positions have one index, so that the rows of its sum follow each other in memory.
+TEST(EmbeddingBackwardBits, AreThePrescribedOnesIfRowsFollowEachOther) {
+  SCOPED_TRACE(seed_text());
+  Random random(test_seed());
+  for (const DtypePair& dtypes : dtype_pairs()) {
+    for (const int64_t columns : {16, 33, 100, 520, 1030}) {
+      for (const int64_t terms : {5, 64, 130, 300, 500, 1100}) {
+        BackwardCall call(dtypes, ACL_INT64, {terms}, columns, {.table_rows = 1});
+        call.fill(random);
+        ASSERT_TRUE(call.run_and_compare())
+            << dtypes << ", " << terms << " rows of " << columns << " columns";
+      }
+    }
+  }
+}
+
 // A row's bits depend on its own terms: the same terms among others, at other positions and in another row
 // give the same bits.
 TEST(EmbeddingBackwardBits, DependOnTheTermsOfTheRowOnly) {
