@@ -93,12 +93,6 @@ std::vector<std::string> save_golden(const std::vector<GoldenSummary>& summaries
     tensors.push_back(
         saved_tensor(summary.name + ".ours", golden.dtype, golden.dims, summary.ours.data.get()));
   }
-  if (out.ends_with(".npy")) {
-    throw BadInput(
-        fmt::format("--out is '{}'; it must be a folder, which gets several .npy files, or a file "
-                    "whose name ends with .safetensors",
-                    out));
-  }
   std::vector<TensorOutput> outputs;
   if (out.ends_with(".safetensors")) {
     outputs.push_back({out, std::move(tensors)});
@@ -150,6 +144,12 @@ void print_golden(const Description& description, const std::vector<GoldenSummar
 }
 
 int golden(const Description& description, const GoldenOptions& options) {
+  if (options.out.ends_with(".npy")) {
+    throw BadInput(
+        fmt::format("--out is '{}'; it must be a folder, which gets several .npy files, or a file "
+                    "whose name ends with .safetensors",
+                    options.out));
+  }
   const openaclnn_judge::Call call = call_of(description, read_arguments(description, options.given));
   try {
     const auto start = std::chrono::steady_clock::now();

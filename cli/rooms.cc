@@ -63,7 +63,9 @@ const Room& find_room(const std::string& word) {
   // Versions of a function, such as ApplyAdamWV2, share a room.
   for (const openaclnn_verify::Description& description : openaclnn_verify::descriptions()) {
     const auto has_it = [&](const Room& room) { return room.folder == description.room; };
-    if (simplified(description.name()) == simplified(word)) return *std::ranges::find_if(rooms(), has_it);
+    for (const std::string& name : {description.name(), description.function}) {
+      if (simplified(name) == simplified(word)) return *std::ranges::find_if(rooms(), has_it);
+    }
   }
   const std::string nearest = openaclnn::did_you_mean(without_aclnn(word), names);
   throw BadInput(

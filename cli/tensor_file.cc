@@ -79,7 +79,8 @@ bool read_numbers(const std::string& text, LoadedTensor& loaded) {
 
 // Returns whether the text looks like numbers rather than the name of a file.
 bool looks_like_numbers(const std::string& text) {
-  return !text.empty() && text.find_first_not_of("0123456789.,+-eE ") == std::string::npos;
+  return text.find_first_of("0123456789") != std::string::npos &&
+         text.find_first_not_of("0123456789.,+-eE ") == std::string::npos;
 }
 
 void write_tensors(NewFile& file, const TensorOutput& output) {
@@ -155,8 +156,12 @@ void require_writable(const TensorOutput& output) {
   }
   const std::filesystem::path folder = std::filesystem::path(output.path).parent_path();
   std::error_code error;
-  if (!folder.empty() && !std::filesystem::is_directory(folder, error))
+  const auto kind = std::filesystem::status(folder.empty() ? "." : folder, error).type();
+  if (kind == std::filesystem::file_type::not_found)
     throw BadInput(fmt::format("{}: there is no folder {}", output.path, folder.string()));
+  if (kind != std::filesystem::file_type::directory)
+    throw BadInput(fmt::format("{}: {} {}", output.path, folder.string(),
+                               error ? "can't be searched: " + error.message() : "isn't a folder"));
   for (const LoadedTensor& tensor : output.tensors) {
     if (is_safetensors(output.path) && !openaclnn_files::has_safetensors_name(tensor.header.dtype))
       throw BadInput(fmt::format("{}: .safetensors files don't support dtype {}; use .npy", output.path,

@@ -127,7 +127,7 @@ inline void add_group(float* accumulators, const RowGroup<kRows, In>& group, int
 inline constexpr bool kReadsStreams = HWY_TARGET == HWY_AVX2;
 inline constexpr int kRowStreams = 8;    // rows, if they are a page or more apart
 inline constexpr int kBlockStreams = 4;  // otherwise blocks of terms
-// Consecutive blocks of a stream. The hardware prefetches more of a stream that is longer than a page.
+// Consecutive blocks of a stream. The hardware prefetches more of a stream that lasts a page or more.
 inline constexpr int kStreamBlocks = 2;
 
 // Returns whether rows so many elements apart share pages of memory. Any distance is valid.

@@ -84,6 +84,10 @@ class PythonTest(CliTest):
 class OpsTest(CliTest):
     def test_matrix_and_pages(self):
         text = self.run_cli("ops").stdout
+        listed = re.findall(r"^((?:open)?aclnn\w+) ", text, re.M)
+        self.assertIn("aclnnApplyAdamWV2", listed)
+        for name in listed:
+            self.run_cli("ops", name)
         for name in OPERATORS:
             self.assertRegex(text, rf"(?m)nn{name.removesuffix('V2')} .*FLOAT, FLOAT16, BF16")
             printed = self.run_cli("ops", name).stdout
@@ -274,6 +278,7 @@ class RunTest(CliTest):
     def test_an_output_that_cannot_be_written(self):
         self.write_table()
         run = ["run", "Embedding", "--weight", "table.npy", "--indices", "0", "--out"]
+        self.assertEqual(self.run_cli(*run, "table.npy/o.npy", code=2).stderr, "openaclnn: table.npy/o.npy: table.npy isn't a folder\n")
         self.assertEqual(self.run_cli(*run, "no/folder/o.npy", code=2).stderr, "openaclnn: no/folder/o.npy: there is no folder no/folder\n")
         (self.folder / "full.npy").mkdir()
         self.assertRegex(self.run_cli(*run, "full.npy", code=1).stderr, r"\Aopenaclnn: full.npy[^\n]+\n\Z")

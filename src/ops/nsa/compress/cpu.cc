@@ -212,13 +212,12 @@ class Compression {
       segment.accumulators[w] = open.block + slot_of(window + w, 0, tile);
       segment.weights[w] = weight(i - w * sizes_.stride, tile.first_head);
     }
-    segment.tokens = input_ + tokens.begin * in_.row + tile.first_head * in_.head + tile.first_column;
-    const int64_t columns = tile.columns, slots = slots_for(columns),
-                  last_head = tile.first_head + tile.heads;
-    for (int64_t head = tile.first_head; head < last_head; ++head) {
-      segment.prefetched = prefetched<kWindows>(segment.tokens, tokens.begin, head);
+    const T* const first = input_ + tokens.begin * in_.row + tile.first_head * in_.head + tile.first_column;
+    const int64_t columns = tile.columns, slots = slots_for(columns), heads = tile.heads;
+    for (int64_t h = 0; h < heads; ++h) {
+      segment.tokens = first + h * in_.head;  // the stride of a single head may be anything
+      segment.prefetched = prefetched<kWindows>(segment.tokens, tokens.begin, tile.first_head + h);
       add_head(segment, some_first, columns);
-      segment.tokens += in_.head;
 #pragma GCC unroll 8
       for (int w = 0; w < kWindows; ++w) {
         segment.accumulators[w] += slots;
@@ -242,8 +241,9 @@ class Compression {
         some_first = some_first || step.is_first[w];
         step.accumulators[w] = open.block + slot_of(window + w, 0, tile);
       }
-      step.token = input_ + tokens.begin * in_.row + tile.first_head * in_.head + tile.first_column;
-      for (int64_t h = 0; h < tile.heads; ++h, step.token += in_.head) {
+      const T* const first = input_ + tokens.begin * in_.row + tile.first_head * in_.head + tile.first_column;
+      for (int64_t h = 0; h < tile.heads; ++h) {
+        step.token = first + h * in_.head;  // the stride of a single head may be anything
 #pragma GCC unroll 8
         for (int w = 0; w < kWindows; ++w)
           step.weight[w] = F32(*weight(i - w * sizes_.stride, tile.first_head + h));

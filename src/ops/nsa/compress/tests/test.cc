@@ -108,6 +108,23 @@ TEST(NsaCompressValues, HundredsOfWindowsHaveThePrescribedBits) {
   }
 }
 
+// The stride of a dim of size 1 doesn't matter, and the kernel must not form an address with it.
+TEST(NsaCompressValues, TheStrideOfASingleHeadMayBeAnything) {
+  for (const aclDataType dtype : kFloatDtypes) {
+    for (const int64_t tokens : {40, 500}) {
+      const WindowAttributes windows = {4, 2, {tokens}, 1};
+      CaseCall call = call_of(dtype, {tokens, 1, 16}, windows);
+      const HostTensor packed = call[kCompressInput];  // shares its memory
+      for (const int64_t stride : {int64_t{1} << 61, -(int64_t{1} << 61)}) {
+        call.replace(kCompressInput,
+                     HostTensor(dtype, {tokens, 1, 16}, View{{16, stride, 1}, 0}, packed, packed.data()));
+        SCOPED_TRACE(stride);
+        ASSERT_NO_FATAL_FAILURE(run_and_compare(windows, call));
+      }
+    }
+  }
+}
+
 // A fused sum of such products is +0 or -0, and adding it to a superblock makes it +0.
 TEST(NsaCompressValues, ProductsThatUnderflowGivePlusZero) {
   for (const aclDataType dtype : kUnderflowDtypes) {
