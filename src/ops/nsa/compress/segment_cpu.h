@@ -117,10 +117,10 @@ struct Segment {
 // time. The trick: distant tokens are added together, each to windows of its own. Memory then delivers
 // several streams. In 16 bits this needs too many instructions: every token loads and stores its sums.
 template <class T>
-inline constexpr bool kStreamsNarrowTokens = kReadsStreams&& std::is_same_v<T, float>;
+inline constexpr bool kStreamsNarrowTokens = kReadsStreams && (std::is_same_v<T, float>);
 inline constexpr int kTokenStreams = 4;
 inline constexpr int64_t kMostStreamWindows = 2;   // windows that cover a token; with more it is slower
-inline constexpr int64_t kLeastStreamLength = 32;  // windows; each stream reads the tokens at its start twice
+inline constexpr int64_t kLeastStreamLength = 32;  // windows; two streams read the tokens where they meet
 
 // Adds one token of each stream to kWindows windows of that stream, in one head with contiguous columns. All
 // streams are at the same term of their windows.
