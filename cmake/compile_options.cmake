@@ -7,6 +7,18 @@ target_compile_options(openaclnn_flags INTERFACE
   "$<$<CXX_COMPILER_ID:GNU>:SHELL:--param ggc-min-expand=300 --param ggc-min-heapsize=400000>"
   $<$<BOOL:${OPENACLNN_WERROR}>:-Werror>
   -ffp-contract=off -fno-strict-aliasing)
+# By itself, g++ clears and copies structures of 33 to 8192 bytes with `rep stos` and `rep movs`, which take dozens of cycles to start.
+# A call clears and copies a dozen of them. It takes a tenth less time with loops of vectors (Zen 3).
+include(CheckCXXCompilerFlag)
+set(CMAKE_REQUIRED_FLAGS -Werror) # clang only warns of flags that it doesn't know
+foreach(function memset memcpy)
+  set(strategy -m${function}-strategy=vector_loop:512:noalign,libcall:-1:noalign)
+  check_cxx_compiler_flag(${strategy} OPENACLNN_HAS_${function}_STRATEGY)
+  if(OPENACLNN_HAS_${function}_STRATEGY)
+    target_compile_options(openaclnn_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${strategy}>)
+  endif()
+endforeach()
+unset(CMAKE_REQUIRED_FLAGS)
 # A shared library of clang finds the sanitizers' functions in the program only.
 if(NOT (OPENACLNN_SANITIZE AND CMAKE_CXX_COMPILER_ID MATCHES Clang))
   target_link_options(openaclnn_flags INTERFACE -Wl,--no-undefined)
@@ -24,7 +36,6 @@ endif()
 
 # These flags make an error of the library's own harder to exploit, and give the same bits in every folder. Sanitizers watch more closely and
 # know their own stack; counters of coverage are found by the paths of sources. tools/check_hardening looks for the effects.
-include(CheckCXXCompilerFlag)
 add_library(openaclnn_hardening INTERFACE)
 if(NOT OPENACLNN_SANITIZE AND NOT OPENACLNN_COVERAGE)
   set(CMAKE_REQUIRED_FLAGS -Werror) # clang only warns of flags that are another processor's
