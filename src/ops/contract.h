@@ -154,9 +154,11 @@ inline aclnnStatus phase2(const char* function, const Operator& op, void* worksp
 // How a call uses a parameter.
 enum class Role { input, output, reference };
 
-Parameter parameter(const Argument& argument, Role role);
-// The first element of an input of any shape.
-Parameter number_parameter(const Argument& argument);
+// Adds a tensor argument to the parameters of a call, and what accessing it costs to the call's work. Empty
+// tensors are never accessed. The reference is valid until the next parameter is added.
+Parameter& add_tensor(Call& call, const Argument& argument, Role role, bool is_accessed = true);
+// The same for the first element of an input of any shape: the number at data + offset.
+Parameter& add_number(Call& call, const Argument& argument, bool is_accessed = true);
 
 // Plans are shared by the executor and its queued tasks, and are passed to the CUDA plugin.
 template <class Plan>

@@ -6,13 +6,9 @@
 
 namespace openaclnn {
 
-int Call::add(const Parameter& parameter) {
+Parameter& Call::append() {
   if (parameters.empty()) parameters.reserve(kMaxParameters);
-  Parameter& added = parameters.emplace_back(parameter);
-  if (added.is_accessed && !added.is_list) {
-    work_bytes += static_cast<double>(added.data_bytes) * (added.is_input && added.is_output ? 2 : 1);
-  }
-  return static_cast<int>(parameters.size()) - 1;
+  return parameters.emplace_back();
 }
 
 const Parameter* Call::find(std::string_view argument) const {

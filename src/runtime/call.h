@@ -47,15 +47,17 @@ struct Call {
   RecycledVector<Parameter> parameters;  // see has_places()
   ListElements elements;                 // of all list parameters
   uint64_t workspace_bytes = 0;
-  // Cost of the task as bytes of memory traffic; a small task may run at once. Call::add() counts every
+  // Cost of the task as bytes of memory traffic; a small task may run at once. add_tensor() counts every
   // element that the task accesses. Operators for which this is far off set their own number.
   double work_bytes = 0;
   bool nothing_to_do = false;
   std::shared_ptr<const void> plan;          // of the operator's own type; trivially copyable
   std::shared_ptr<const CallRecord> record;  // nullptr unless calls are recorded
 
-  // Returns the position of the parameter.
-  int add(const Parameter& parameter);
+  // Appends a parameter with default values, for the caller to fill. The reference is valid until the next call.
+  Parameter& append();
+  // Returns the position of a parameter of this call.
+  int index_of(const Parameter& parameter) const { return static_cast<int>(&parameter - parameters.data()); }
   // Returns the parameter of an argument, or nullptr if it was NULL.
   const Parameter* find(std::string_view argument) const;
   ptrdiff_t written_tensors() const {

@@ -22,7 +22,7 @@ Result<Call> make_call(const Parts& parts) {
   Parameter parameter;
   parameter.name = "x";
   const auto add = [&](int count) {
-    for (int k = 0; k < count; ++k) call.add(parameter);
+    for (int k = 0; k < count; ++k) call.append() = parameter;
   };
   parameter.is_input = true;
   add(parts.inputs);

@@ -126,9 +126,10 @@ Result<Call> plan(const AdamWArgs& args, const PlanContext&) {
 
   const auto add = [&](const Argument& argument, AdamWOperand operand) -> Status {
     if (!argument.is_given) return {};
-    Parameter made = parameter(argument, is_written(args, operand) ? Role::reference : Role::input);
-    made.is_accessed = !call.nothing_to_do && (operand != kAdamWMaximum || args.amsgrad);
-    const AdamWNumberPlace place = {call.add(made), made.view.offset};
+    const Parameter& made =
+        add_tensor(call, argument, is_written(args, operand) ? Role::reference : Role::input,
+                   !call.nothing_to_do && (operand != kAdamWMaximum || args.amsgrad));
+    const AdamWNumberPlace place = {call.index_of(made), made.view.offset};
     if (operand != kAdamWOperands) {
       OPENACLNN_TRY(require_kernel_for(argument, kFloatTypes));
       plan.parameters[operand] = place.parameter;

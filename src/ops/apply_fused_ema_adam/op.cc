@@ -57,15 +57,12 @@ Result<Call> plan(const EmaAdamArgs& args, const PlanContext&) {
   call.op = &apply_fused_ema_adam_operator();
   call.nothing_to_do = args.grad.view.is_empty();
 
-  Parameter grad = parameter(args.grad, Role::input);
+  Parameter& grad = add_tensor(call, args.grad, Role::input);
   grad.may_equal_output = true;  // all inputs of an element are read before any output is written
-  call.add(grad);
   for (const Argument* state : {&args.var, &args.m, &args.v, &args.s})
-    call.add(parameter(*state, Role::reference));
+    add_tensor(call, *state, Role::reference);
   // For any shape, step is one number: the 8 bytes at data + offset * 8.
-  Parameter step = number_parameter(args.step);
-  step.is_accessed = args.attributes.bias_correction && !call.nothing_to_do;
-  call.add(step);
+  add_number(call, args.step, args.attributes.bias_correction && !call.nothing_to_do);
 
   const auto plan = make_recycled<EmaAdamPlan>();
   plan->attributes = args.attributes;

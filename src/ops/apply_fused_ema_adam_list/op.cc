@@ -257,10 +257,10 @@ class Planner {
     call_.op = &apply_fused_ema_adam_list_operator();
     call_.nothing_to_do = items_.empty();
     for (size_t k = 0; k < kEmaLists; ++k) {
-      if (args_.lists[k] != nullptr) call_.add(list_parameter(k));
+      if (args_.lists[k] != nullptr) add_list(k);
     }
     for (size_t k = 0; k < kEmaListTensors; ++k) {
-      plan_.parameters[k] = args_.tensors[k].is_given ? call_.add(number(k)) : kNotGiven;
+      plan_.parameters[k] = args_.tensors[k].is_given ? add_number(k) : kNotGiven;
       plan_.offsets[k] = args_.tensors[k].view.offset;
     }
     call_.work_bytes = static_cast<double>(plan_.traffic_bytes);
@@ -279,8 +279,8 @@ class Planner {
   }
 
  private:
-  Parameter list_parameter(size_t list) const {
-    Parameter made;
+  void add_list(size_t list) {
+    Parameter& made = call_.append();
     made.name = kListNames[list];
     made.is_input = list != kEmaListCopy;
     made.is_output = list != kEmaListGrad;
@@ -289,13 +289,11 @@ class Planner {
     made.is_list = true;
     made.first_element = list * args_.length();
     made.element_count = args_.length();
-    return made;
   }
 
-  Parameter number(size_t which) const {
-    Parameter made = number_parameter(args_.tensors[which]);
-    made.is_accessed = !items_.empty() && (which != kEmaListStep || args_.attributes.bias_correction);
-    return made;
+  int add_number(size_t which) {
+    const bool is_accessed = !items_.empty() && (which != kEmaListStep || args_.attributes.bias_correction);
+    return call_.index_of(openaclnn::add_number(call_, args_.tensors[which], is_accessed));
   }
 
   const EmaAdamListArgs& args_;

@@ -141,9 +141,7 @@ Result<Call> plan(const EmbeddingBackwardArgs& args, const PlanContext& context)
   call.nothing_to_do = out.view.is_empty();
   for (const auto& [argument, role] :
        {std::pair(&grad, Role::input), {&indices, Role::input}, {&out, Role::output}}) {
-    Parameter made = parameter(*argument, role);
-    made.is_accessed = made.is_accessed && !call.nothing_to_do;
-    call.add(made);
+    add_tensor(call, *argument, role, !call.nothing_to_do);
   }
 
   EmbeddingBackwardPlan plan = {};

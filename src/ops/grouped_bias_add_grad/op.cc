@@ -117,10 +117,8 @@ Result<Call> plan(const GroupedBiasArgs& args, const PlanContext& context) {
   call.nothing_to_do = out.view.is_empty();
   GroupedBiasPlan plan = {};
 
-  const auto add = [&](const Argument& argument, Role role, bool accessed) {
-    Parameter made = parameter(argument, role);
-    made.is_accessed = made.is_accessed && accessed && !call.nothing_to_do;
-    return call.add(made);
+  const auto add = [&](const Argument& argument, Role role, bool is_accessed) {
+    return call.index_of(add_tensor(call, argument, role, is_accessed && !call.nothing_to_do));
   };
   const bool has_rows = !grad_y.view.is_empty();
   plan.parameters[kGroupedGradY] = add(grad_y, Role::input, true);

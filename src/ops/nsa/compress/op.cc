@@ -84,9 +84,7 @@ Result<Call> plan(const CompressionArgs& args, std::span<const Sequence> sequenc
   for (const auto& [argument, role] : {std::pair(&args.tokens, Role::input),
                                        {&args.weight, Role::input},
                                        {&args.compressed, Role::output}}) {
-    Parameter made = parameter(*argument, role);
-    made.is_accessed = made.is_accessed && !call.nothing_to_do;
-    call.add(made);
+    add_tensor(call, *argument, role, !call.nothing_to_do);
   }
   call.work_bytes = std::max(call.work_bytes, work_bytes(args));
   NsaCompressPlan plan = {};

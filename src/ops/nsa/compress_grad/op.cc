@@ -101,9 +101,7 @@ Result<Call> plan(const CompressionGradArgs& args, std::span<const Sequence> seq
                                        {&forward.weight, Role::input},
                                        {&input_grad, Role::output},
                                        {&weight_grad, Role::output}}) {
-    Parameter made = parameter(*argument, role);
-    made.is_accessed = made.is_accessed && (role == Role::output || !only_zeros);
-    call.add(made);
+    add_tensor(call, *argument, role, role == Role::output || !only_zeros);
   }
   call.work_bytes = std::max(call.work_bytes, work_bytes(forward));
   NsaCompressGradPlan plan = {};

@@ -228,10 +228,9 @@ Result<Call> plan(const CacheCompressionArgs& args, const PlanContext& context) 
   call.nothing_to_do = blocks.empty();
   CacheCompressionPlan plan = {};
   const auto add = [&](CacheTensor which, const Argument& argument, Role role) {
-    Parameter made = parameter(argument, role);
-    made.is_accessed = made.is_accessed && !call.nothing_to_do;
+    const Parameter& made = add_tensor(call, argument, role, !call.nothing_to_do);
     plan.offsets[which] = made.view.offset;
-    plan.parameters[which] = call.add(made);
+    plan.parameters[which] = call.index_of(made);
   };
   add(kCacheInput, args.input, Role::input);
   add(kCacheWeight, args.weight, Role::input);
