@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "cpu/simd.h"
 
@@ -135,25 +136,31 @@ HWY_INLINE void store(const F32x2& value, Storage* to) {
 
 // Consecutive pairs that are loaded together, before anything is computed. Memory is fastest when a kernel
 // reads a few whole lines in a row (measured on Zen 4).
+//
+// Made pair by pair, without a loop: g++ would call a function that fills an array in memory, for each strip.
 template <int kPairs>
 struct PairStrip {
   static constexpr int64_t kLanes = kPairs * F32x2::kLanes;
   F32x2 pair[kPairs];
 
+  HWY_INLINE PairStrip() : PairStrip([](int) { return F32x2(); }) {}
+  // Pair p is make(p).
+  template <class Make>
+  HWY_INLINE explicit PairStrip(const Make& make)
+      : PairStrip(make, std::make_integer_sequence<int, kPairs>()) {}
+
   template <class Storage>
   static HWY_INLINE PairStrip load(const Storage* from) {
-    PairStrip strip;
-#pragma GCC unroll 8
-    for (int p = 0; p < kPairs; ++p) strip.pair[p] = F32x2::load(from + p * F32x2::kLanes);
-    return strip;
+    return PairStrip([from](int p) { return F32x2::load(from + p * F32x2::kLanes); });
   }
+
+ private:
+  template <class Make, int... p>
+  HWY_INLINE PairStrip(const Make& make, std::integer_sequence<int, p...>) : pair{make(p)...} {}
 };
 template <int kPairs>
 HWY_INLINE PairStrip<kPairs> operator+(const PairStrip<kPairs>& x, const PairStrip<kPairs>& y) {
-  PairStrip<kPairs> sum;
-#pragma GCC unroll 8
-  for (int p = 0; p < kPairs; ++p) sum.pair[p] = x.pair[p] + y.pair[p];
-  return sum;
+  return PairStrip<kPairs>([&](int p) { return x.pair[p] + y.pair[p]; });
 }
 template <int kPairs>
 HWY_INLINE void store_numbers(const PairStrip<kPairs>& strip, float* to) {

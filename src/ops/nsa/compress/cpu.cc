@@ -254,8 +254,9 @@ class Compression {
     }
   }
 
+  // Inlined, so that the segment has no address: stores to accumulators can't change it, and it stays in registers.
   template <int kWindows>
-  static void add_head(const Segment<kWindows, T>& segment, bool some_first, int64_t columns) {
+  static HWY_INLINE void add_head(const Segment<kWindows, T>& segment, bool some_first, int64_t columns) {
     if constexpr (kUnrollsTokens) {
       if (segment.count == kTokensTogether)
         return some_first ? segment.template add_all<true, true>(columns)
