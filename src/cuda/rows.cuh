@@ -59,13 +59,6 @@ __device__ __forceinline__ TermSuperblock find_superblock(const TermGroups& grou
   return {group, superblock_begin, superblock_end, end - begin <= kSuperblockTerms};
 }
 
-// Returns the slot for the sum of a superblock of a long group. Full superblocks use even slots. Incomplete
-// ones, at most one per group, use odd slots. Slots are unique: full superblocks start at least
-// kSuperblockTerms terms apart, and so do incomplete ones at the end of long groups.
-__device__ __forceinline__ int64_t slot_of(int64_t begin, int64_t end) {
-  return 2 * (begin / kSuperblockTerms) + (end - begin < kSuperblockTerms ? 1 : 0);
-}
-
 // Returns a number for a group of more than one superblock, which no other such group has: they start at least
 // kSuperblockTerms terms apart.
 __device__ __forceinline__ int64_t number_of_long_group(int64_t begin) {
@@ -172,7 +165,8 @@ __device__ __forceinline__ void write_sums(const SumTargets<Out>& targets, const
                                            const ThreadStrips<kStrips>& strips,
                                            float (&sums)[kStrips][kCount]) {
   if (!superblock.is_whole) {
-    float* const to = targets.superblock_sums + slot_of(superblock.begin, superblock.end) * targets.columns;
+    float* const to =
+        targets.superblock_sums + superblock_slot(superblock.begin, superblock.end) * targets.columns;
 #pragma unroll
     for (int s = 0; s < kStrips; ++s) {
       if (s < strips.strips) store_pack(sums[s], to + strips.column(s));
@@ -222,7 +216,7 @@ __device__ __forceinline__ void join_superblocks(const SumTargets<Out>& targets,
         // branch around each load.
         const int64_t own = term + k * kSuperblockTerms < end ? term + k * kSuperblockTerms : term;
         const int64_t own_end = own + kSuperblockTerms < end ? own + kSuperblockTerms : end;
-        sums[k] = __ldcg(targets.superblock_sums + slot_of(own, own_end) * targets.columns + column);
+        sums[k] = __ldcg(targets.superblock_sums + superblock_slot(own, own_end) * targets.columns + column);
       }
 #pragma unroll
       for (int k = 0; k < kTogether; ++k) {

@@ -1,5 +1,5 @@
 // EmbeddingDenseBackward on the CPU: sorts the positions by row. One thread owns each output row and adds the
-// row's terms in ascending position. Rows with very many terms are split by columns instead. Tables of a few
+// row's terms in ascending position. Threads share the terms of rows that have very many. Tables of a few
 // columns need no sort.
 #include <algorithm>
 #include <atomic>
@@ -11,6 +11,7 @@
 #include "cpu/caches.h"
 #include "cpu/rows.h"
 #include "cpu/scratch.h"
+#include "cpu/superblocks.h"
 #include "cpu/zeros.h"
 #include "ops/embedding_dense_backward/direct.h"
 #include "ops/embedding_dense_backward/sort.h"
@@ -27,7 +28,8 @@ struct TableGradient {
   const In* grad;
   Out* out;
   SortedPositions sorted;
-  bool streams;  // whether the table is larger than the caches
+  SuperblockSums superblocks;  // of hot rows
+  bool streams;                // whether the table is larger than the caches
 
   const In* row_at(int64_t position) const {
     if (plan.grad_row_nest.rank <= 1) return grad + position * plan.grad_row_nest.strides[0][0];
@@ -40,21 +42,38 @@ struct TableGradient {
     return F32(plan.scale_by_frequency ? 1.0f / static_cast<float>(terms) : 1.0f);
   }
 
-  // Writes columns [columns.begin, columns.end) of one output row from the entries [first, last), at least
-  // one.
-  void write_row(int64_t row, int64_t first, int64_t last, cpu::Range columns,
-                 RowAccumulators& accumulators) const {
-    const int64_t terms = last - first;
-    const int64_t most = tile_columns(columns.end - columns.begin);
-    for (int64_t begin = columns.begin; begin < columns.end; begin += most) {
-      const int64_t end = std::min(begin + most, columns.end);
+  // Sums the entries [first, last), at least one, tile by tile. target_of(column) returns the target of the
+  // columns from `column` on.
+  template <class TargetOf>
+  void sum_entries(int64_t first, int64_t last, RowAccumulators& accumulators, const TargetOf& target_of,
+                   int64_t target_stride) const {
+    const int64_t most = tile_columns(plan.columns);
+    for (int64_t begin = 0; begin < plan.columns; begin += most) {
       const int64_t offset = begin * plan.grad_column_stride;
-      // Prefetches the rows of the next entries while this row is summed.
-      const Rows rows{terms, sorted.count - first, [&](int64_t k) { return grad_row(first + k) + offset; }};
-      Out* const target = out + row * plan.out_row_stride + begin * plan.out_column_stride;
-      sum_strided_rows<In>(rows, plan.grad_column_stride, end - begin, accumulators,
-                           SumTarget<Out>{target, scale(terms), streams}, plan.out_column_stride);
+      // Prefetches the rows of the next entries while these are summed.
+      const Rows rows{last - first, sorted.count - first,
+                      [&](int64_t k) { return grad_row(first + k) + offset; }};
+      sum_strided_rows<In>(rows, plan.grad_column_stride, std::min(most, plan.columns - begin), accumulators,
+                           target_of(begin), target_stride);
     }
+  }
+
+  // Returns where columns from `column` on of the sum of a row are written.
+  SumTarget<Out> target(int64_t row, int64_t terms, int64_t column) const {
+    return {out + row * plan.out_row_stride + column * plan.out_column_stride, scale(terms), streams};
+  }
+
+  // Writes one output row from the entries [first, last), at least one.
+  void write_row(int64_t row, int64_t first, int64_t last, RowAccumulators& accumulators) const {
+    const auto target_of = [&](int64_t column) { return target(row, last - first, column); };
+    sum_entries(first, last, accumulators, target_of, plan.out_column_stride);
+  }
+
+  // Sums the superblock of entries [first, last) of a hot row.
+  void sum_superblock(int64_t first, int64_t last, RowAccumulators& accumulators) const {
+    float* const sums = superblocks.of(first, last);
+    const auto target_of = [&](int64_t column) { return SumTarget<float>{sums + column, F32(1.0f), false}; };
+    sum_entries(first, last, accumulators, target_of, 1);
   }
 
   // Writes rows without indices.
@@ -104,7 +123,7 @@ int64_t write_rows(const TableGradient<In, Out>& table, int64_t chunks, int64_t 
       if (slot < kMostHotRows) {
         hot_rows[slot] = row;
       } else {
-        table.write_row(row, entry, end, {0, table.plan.columns}, accumulators);
+        table.write_row(row, entry, end, accumulators);
       }
       entry = end;
       ++row;
@@ -114,30 +133,40 @@ int64_t write_rows(const TableGradient<In, Out>& table, int64_t chunks, int64_t 
   return hot_count.load() < kMostHotRows ? hot_count.load() : kMostHotRows;
 }
 
-// Returns the parts into which each of `count` rows is divided: as few as keep all threads busy, because memory
-// is fastest when rows are read whole.
-inline int64_t parts_of_hot_rows(int64_t count, int64_t most_parts) {
-  const int64_t threads = cpu::num_threads();
-  const auto is_even = [&](int64_t parts) {
-    const int64_t rounds = ceil_div(count * parts, threads);
-    return 5 * count * parts >= 4 * rounds * threads;  // four fifths of the threads' time
-  };
-  int64_t parts = 1;
-  while (parts < most_parts && !is_even(parts)) ++parts;
-  return parts;
-}
-
-// Distributes the columns of the few rows with very many terms.
+// The threads share the superblocks of the few rows with very many terms.
 template <class In, class Out>
 void write_hot_rows(const TableGradient<In, Out>& table, const int64_t* hot_rows, int64_t count) {
-  constexpr int64_t kLeastColumns = 64;  // narrower parts of rows would not be read at full speed
-  const int64_t columns = table.plan.columns;
-  const int64_t pieces = parts_of_hot_rows(count, std::max<int64_t>(columns / kLeastColumns, 1));
-  cpu::parallel_for(count * pieces, [&](int64_t item) {
+  const auto entries_of = [&](int64_t k) -> cpu::Range {
+    return {first_entry_of(table.sorted, hot_rows[k]), first_entry_of(table.sorted, hot_rows[k] + 1)};
+  };
+  int64_t terms = 0, superblocks = 0;
+  for (int64_t k = 0; k < count; ++k) {
+    const cpu::Range entries = entries_of(k);
+    terms += entries.end - entries.begin;
+    superblocks += ceil_div(entries.end - entries.begin, kSuperblockTerms);
+  }
+  const int64_t bytes = terms * table.plan.columns * static_cast<int64_t>(sizeof(In));
+  const int64_t chunks = std::min(cpu::chunks_for(bytes), superblocks);
+  cpu::parallel_for(chunks, [&](int64_t chunk) {
     RowAccumulators& accumulators = cpu::scratch_as<RowAccumulators>();
-    const int64_t row = hot_rows[item / pieces];
-    table.write_row(row, first_entry_of(table.sorted, row), first_entry_of(table.sorted, row + 1),
-                    cpu::chunk_range(columns, pieces, item % pieces, kLeastColumns), accumulators);
+    const cpu::Range own = cpu::chunk_range(superblocks, chunks, chunk, 1);
+    int64_t before = 0;  // superblocks of earlier rows
+    for (int64_t k = 0; k < count && before < own.end; ++k) {
+      const cpu::Range entries = entries_of(k);
+      const int64_t of_row = ceil_div(entries.end - entries.begin, kSuperblockTerms);
+      const int64_t last = std::min(own.end - before, of_row);
+      for (int64_t n = std::max<int64_t>(own.begin - before, 0); n < last; ++n) {
+        const int64_t first = entries.begin + n * kSuperblockTerms;
+        table.sum_superblock(first, std::min(first + kSuperblockTerms, entries.end), accumulators);
+      }
+      before += of_row;
+    }
+  });
+  for_each_long_sum(count, table.plan.columns, [&](int64_t k, int64_t first, int64_t width) {
+    const cpu::Range entries = entries_of(k);
+    table.superblocks.join(entries, first, width,
+                           table.target(hot_rows[k], entries.end - entries.begin, first),
+                           table.plan.out_column_stride);
     hwy::FlushStream();
   });
 }
@@ -213,7 +242,11 @@ Fault run_with_words(const EmbeddingBackwardPlan& plan, const TaskIo& io) {
       using In = decltype(grad_type);
       using Out = decltype(out_type);
       const TableGradient<In, Out> table{
-          plan, plan_tensor<const In>(plan, io, kGradRows), plan_tensor<Out>(plan, io, kGradTable), sorted,
+          plan,
+          plan_tensor<const In>(plan, io, kGradRows),
+          plan_tensor<Out>(plan, io, kGradTable),
+          sorted,
+          {workspace_part<float>(io, plan.scratch.superblock_sums), plan.columns},
           cpu::exceeds_caches(plan.table_rows * plan.columns * static_cast<int64_t>(sizeof(Out)))};
       if (plan.scratch.direct) return write_table_directly<Word>(table, io);
       write_table(table, plan.positions > 0 ? workspace_part<int64_t>(io, plan.scratch.hot_rows) : nullptr);

@@ -70,6 +70,7 @@ Result<uint64_t> lay_out(EmbeddingBackwardScratch& scratch, int64_t positions, i
   scratch.entries[1] = layout.reserve(scratch.passes > 1 ? entry_bytes : Checked(0));
   scratch.histograms = layout.reserve(Checked(scratch.blocks) * (int64_t{8} << scratch.digit_bits));
   scratch.hot_rows = layout.reserve(kMostHotRows * 8);
+  scratch.superblock_sums = layout.reserve(Checked(superblock_slots(positions)) * columns * 4);
   return layout.bytes(positions, " indices");
 }
 
@@ -90,9 +91,7 @@ Result<uint64_t> lay_out(EmbeddingBackwardGpuScratch& scratch, int64_t positions
   scratch.ends = layout.reserve(Checked(positions) * 8);
   scratch.rows = layout.reserve(Checked(positions) * 8);
   scratch.out_rows = layout.reserve(Checked(positions) * 8);
-  const int64_t slots =
-      positions > kSuperblockTerms ? 2 * (positions / kSuperblockTerms + 1) : 0;  // cuda/rows.cuh
-  scratch.superblock_sums = layout.reserve(Checked(slots) * columns * 4);
+  scratch.superblock_sums = layout.reserve(Checked(superblock_slots(positions)) * columns * 4);
   scratch.scans = layout.reserve(kMostScanBlocks * kFaultScanBytes);
   scratch.faults = layout.reserve(8);
   return layout.bytes(positions, " indices");

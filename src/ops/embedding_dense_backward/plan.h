@@ -29,13 +29,14 @@ struct EmbeddingBackwardScratch {
   int64_t blocks;  // stretches of positions that are counted and scattered independently
   int digit_bits;  // per pass of the radix sort
   int passes;
-  int64_t keys;        // Word[N]: the row of each position, or the sentinel
-  int64_t entries[2];  // Entry[N] each; the second exists if there is more than one pass
-  int64_t histograms;  // int64[blocks][digits]
-  int64_t hot_rows;    // int64[kMostHotRows]
-  bool direct;         // if set, the following replace all parts but the keys:
-  int64_t terms;       // Word[V]
-  int64_t sums;        // DirectSum[V][D]
+  int64_t keys;             // Word[N]: the row of each position, or the sentinel
+  int64_t entries[2];       // Entry[N] each; the second exists if there is more than one pass
+  int64_t histograms;       // int64[blocks][digits]
+  int64_t hot_rows;         // int64[kMostHotRows]
+  int64_t superblock_sums;  // float[superblock_slots(N)][D], of hot rows
+  bool direct;              // if set, the following replace all parts but the keys:
+  int64_t terms;            // Word[V]
+  int64_t sums;             // DirectSum[V][D]
 };
 
 inline constexpr int64_t kMostHotRows = 1024;
@@ -54,7 +55,7 @@ struct EmbeddingBackwardGpuScratch {
   int64_t ends;             // int64[N]: number of terms up to the end of each sorted position's group
   int64_t rows;             // int64[N]: locations of the terms
   int64_t out_rows;         // int64[N]: rows of the table
-  int64_t superblock_sums;  // float[slots][D], of rows of more than kSuperblockTerms terms
+  int64_t superblock_sums;  // float[superblock_slots(N)][D]
   int64_t scans;            // faults that blocks found
   int64_t faults;           // int64: number of faulty indices
 };

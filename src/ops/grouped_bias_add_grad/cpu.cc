@@ -7,6 +7,7 @@
 #include "base/workspace_part.h"
 #include "cpu/rows.h"
 #include "cpu/scratch.h"
+#include "cpu/superblocks.h"
 #include "cpu/threads.h"
 #include "cpu/zeros.h"
 #include "ops/grouped_bias_add_grad/plan.h"
@@ -67,7 +68,7 @@ struct BiasGradient {
   const Groups& groups;
   const T* grad;
   T* out;
-  float* superblock_sums;
+  SuperblockSums superblocks;
 
   const T* row(int64_t group, int64_t row) const {
     const int64_t in_group = plan.has_group_index ? row : row - group * plan.rows_per_group;
@@ -77,13 +78,6 @@ struct BiasGradient {
   // Returns the number of rows from `begin` on at distance row_stride, in any group.
   int64_t readable_rows(int64_t group, int64_t begin) const {
     return (plan.has_group_index ? plan.rows : groups.end(group)) - begin;
-  }
-
-  // Returns the slot for the sum of the superblock of rows [begin, end) of a long group. Full superblocks use
-  // even slots. Incomplete ones, at most one per group, use odd slots.
-  float* superblock_sum(int64_t begin, int64_t end) const {
-    const int64_t slot = 2 * (begin / kSuperblockTerms) + (end - begin < kSuperblockTerms ? 1 : 0);
-    return superblock_sums + slot * plan.columns;
   }
 
   // Sums the rows [begin, end) of a group: into out if they are the whole group, otherwise into the
@@ -103,27 +97,16 @@ struct BiasGradient {
       if (whole) {
         sum(out + group * plan.out_row_stride + first * plan.out_column_stride, plan.out_column_stride);
       } else {
-        sum(superblock_sum(begin, end) + first, 1);
+        sum(superblocks.of(begin, end) + first, 1);
       }
     }
   }
 
-  // Adds the superblock sums of columns [first, first + width) of a long group, in double from left to right.
-  void join_superblocks(int64_t group, int64_t first, int64_t width, RowAccumulators& accumulators) const {
-    double* const total = accumulators.total;
-    for (int64_t c = 0; c < width; ++c) total[c] = 0;
-    for (int64_t begin = groups.begin(group); begin < groups.end(group); begin += kSuperblockTerms) {
-      const int64_t end =
-          begin + kSuperblockTerms < groups.end(group) ? begin + kSuperblockTerms : groups.end(group);
-      const float* const sums = superblock_sum(begin, end) + first;
-      for (int64_t c = 0; c < width; ++c) total[c] += static_cast<double>(sums[c]);
-    }
-    float* const rounded = accumulators.superblock;
-    for (int64_t c = 0; c < width; ++c) rounded[c] = static_cast<float>(total[c]);
-    const Rows the_row{int64_t{1}, int64_t{1}, [&](int64_t) -> const float* { return rounded; }};
+  // Adds the superblock sums of columns [first, first + width) of a long group.
+  void join_superblocks(int64_t group, int64_t first, int64_t width) const {
     T* const target = out + group * plan.out_row_stride + first * plan.out_column_stride;
-    sum_strided_rows<float>(the_row, 1, width, accumulators, SumTarget<T>{target, F32(1.0f), false},
-                            plan.out_column_stride);
+    superblocks.join({groups.begin(group), groups.end(group)}, first, width,
+                     SumTarget<T>{target, F32(1.0f), false}, plan.out_column_stride);
   }
 };
 
@@ -180,13 +163,8 @@ void sum_groups(const BiasGradient<T>& bias, const Groups& groups, int64_t* long
   for (int64_t group = 0; group < plan.groups; ++group) {
     if (superblocks_of(groups, group) > 1) long_groups[long_count++] = group;
   }
-  const int64_t most = tile_columns(plan.columns);
-  const int64_t tiles = (plan.columns + most - 1) / most;
-  cpu::parallel_for(long_count * tiles, [&](int64_t item) {
-    RowAccumulators& accumulators = cpu::scratch_as<RowAccumulators>();
-    const int64_t first = item % tiles * most;
-    const int64_t left = plan.columns - first;
-    bias.join_superblocks(long_groups[item / tiles], first, left < most ? left : most, accumulators);
+  for_each_long_sum(long_count, plan.columns, [&](int64_t k, int64_t first, int64_t width) {
+    bias.join_superblocks(long_groups[k], first, width);
   });
 }
 
@@ -213,8 +191,8 @@ Fault run(const GroupedBiasPlan& plan, const TaskIo& io) {
   }
   const Groups groups = {plan, ends};
   const T* const grad = plan_tensor<const T>(plan, io, kGroupedGradY);
-  float* const superblock_sums = workspace_part<float>(io, plan.scratch.superblock_sums);
-  sum_groups(BiasGradient<T>{plan, groups, grad, out, superblock_sums}, groups,
+  const SuperblockSums superblocks = {workspace_part<float>(io, plan.scratch.superblock_sums), plan.columns};
+  sum_groups(BiasGradient<T>{plan, groups, grad, out, superblocks}, groups,
              workspace_part<int64_t>(io, plan.scratch.long_groups));
   return {};
 }

@@ -62,10 +62,8 @@ Result<uint64_t> lay_out(GroupedBiasPlan& plan, bool on_gpu) {
   scratch.faults = layout.reserve(plan.has_group_index && on_gpu ? 8 : 0);
   const int64_t longest_group = plan.has_group_index ? plan.rows : plan.rows_per_group;
   if (longest_group > kSuperblockTerms) {
-    // Full superblocks start at least kSuperblockTerms rows apart, and so do incomplete ones at the end of
-    // long groups. Two slots per kSuperblockTerms rows therefore suffice (superblock_sum() in cpu.cc).
     const int64_t stretches = plan.rows / kSuperblockTerms + 1;
-    scratch.superblock_slots = 2 * stretches;
+    scratch.superblock_slots = superblock_slots(plan.rows);
     scratch.long_groups = layout.reserve(on_gpu ? Checked(0) : Checked(stretches) * 8);
     scratch.superblock_sums = layout.reserve(Checked(scratch.superblock_slots) * plan.columns * 4);
     scratch.arrivals = layout.reserve(

@@ -67,7 +67,7 @@ TEST(EmbeddingBackwardSort, WideWordsGiveTheSameBits) {
     wide.scratch.wide = true;
     for (int64_t* part :
          {&wide.scratch.keys, &wide.scratch.entries[0], &wide.scratch.entries[1], &wide.scratch.histograms,
-          &wide.scratch.hot_rows, &wide.scratch.terms, &wide.scratch.sums}) {
+          &wide.scratch.hot_rows, &wide.scratch.superblock_sums, &wide.scratch.terms, &wide.scratch.sums}) {
       *part *= 2;  // no part more than doubles
     }
     ASSERT_EQ(run(wide, 2 * call->workspace_bytes, data), run(narrow, call->workspace_bytes, data))
