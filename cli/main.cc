@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <exception>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 
 #include "program.h"
@@ -53,6 +54,14 @@ std::string message_of(const CLI::ParseError& error, const Program& program) {
     return fmt::format("{} requires a value; {} describes it", what.substr(0, what.find(": ")), help);
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && what.starts_with("--"))
     return fmt::format("{} takes one value; {} describes it", what.substr(0, what.find(": ")), help);
+  constexpr std::string_view kMost = ": At Most ", kReceived = " required but received ";
+  const size_t most = what.find(kMost), received = what.find(kReceived);
+  if (most != std::string::npos && received != std::string::npos) {
+    const size_t count = most + kMost.size();
+    return fmt::format("`{}` takes at most {} {}, but {} were given; {} describes them", spoken_name(command),
+                       what.substr(count, received - count), what.substr(0, most),
+                       what.substr(received + kReceived.size()), help);
+  }
   return what;
 }
 

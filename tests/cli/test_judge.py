@@ -95,6 +95,7 @@ class JudgePair(CliTest):
         self.refuse("judge", "right.npy", "golden.npy", "--bound", "long.npy", contains="must have the shape of right.npy")
         self.refuse("judge", "right.npy", contains="isn't a folder")
         self.refuse("judge", "nothing", contains="nothing does not exist")
+        self.refuse("judge", "a", "b", "c", contains="`openaclnn judge` takes at most 2 sources, but 3 were given; `openaclnn judge --help`")
         self.refuse("judge", contains="requires a dump folder")
         self.refuse("judge", "Embeding", contains="Embeding")
 
