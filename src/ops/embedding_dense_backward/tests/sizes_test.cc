@@ -137,7 +137,7 @@ TEST(EmbeddingBackwardSizes, ManyPositionsInSmallTables) {
   }
 }
 
-// Rows with so many terms that threads share their columns. Neighbouring rows of grad overlap in memory: row
+// Rows with so many terms that threads share their superblocks. Neighbouring rows of grad overlap in memory: row
 // n starts at element n, so that the test needs little memory.
 void check_hot_rows(DtypePair dtypes, int64_t positions, int64_t columns, int64_t hot_rows,
                     int64_t table_rows, bool scale) {
@@ -180,6 +180,23 @@ TEST(EmbeddingBackwardHotRows, OneRowGetsEverything) {
 TEST(EmbeddingBackwardHotRows, SomeRowsAmongMany) {
   for (const DtypePair& dtypes : dtype_pairs()) {
     for (const int64_t columns : {1, 63, 130}) check_hot_rows(dtypes, 12000, columns, 3, 40, columns != 63);
+  }
+}
+
+// The sums of superblocks are joined in pieces of columns, and written with the strides of the table. The second
+// width has two tiles.
+TEST(EmbeddingBackwardHotRows, HaveAnyLayout) {
+  SCOPED_TRACE(seed_text());
+  Random random(test_seed());
+  for (const Layout layout : kOutputLayouts) {
+    for (const int64_t columns : {70, 4100}) {
+      const std::vector<int64_t> counts = {600, 0, 1100};
+      BackwardCall call({ACL_FLOAT16, ACL_BF16}, ACL_INT64, {sum_of(counts)}, columns,
+                        {.table_rows = std::ssize(counts), .scale = true},
+                        {.grad = kInputLayouts[random.below(std::size(kInputLayouts))], .out = layout});
+      fill_with_counts(call, counts, random);
+      ASSERT_TRUE(call.run_and_compare()) << columns << " columns, out " << layout_name(layout);
+    }
   }
 }
 
