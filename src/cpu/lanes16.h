@@ -81,6 +81,13 @@ HWY_INLINE void store(const Lanes16& value, Storage* to) {
   }
 }
 
+// Stores the parts as they are. NaN keeps its bits.
+HWY_INLINE void store_numbers(const Lanes16& value, float* to) {
+#pragma GCC unroll kUnrolledParts
+  for (int64_t p = 0; p < Lanes16::kParts; ++p)
+    hn::StoreU(value.part[p].raw, F32::Tag(), to + p * F32::kLanes);
+}
+
 // As many as fill a vector of 16-bit elements.
 inline constexpr int kLanes16Together = F32::kLanes == 16 ? 2 : 1;
 

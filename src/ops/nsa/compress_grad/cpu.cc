@@ -17,6 +17,7 @@
 #include "ops/kernels.h"
 #include "ops/nsa/compress_grad/plan.h"
 #include "ops/nsa/compress_grad/token_gradient_cpu.h"
+#include "ops/nsa/compress_grad/weights_cpu.h"
 #include "ops/nsa/windows_cpu.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
@@ -26,13 +27,14 @@ namespace {
 // The distance in bytes to the token that is prefetched.
 constexpr int64_t kTokenBytesAhead = 8192;
 
-// The scratch memory of a thread. The rows of a segment's windows and the dots of one token stay in L1 together.
+// The scratch memory of a thread. The rows of a segment's windows and the dots of some tokens stay in L1
+// together.
 struct alignas(64) SegmentScratch {
   static constexpr int64_t kColumns = 16 * kPieceColumns;
   static constexpr int64_t kDots = 64;
   float output_grad[kColumns];      // [windows, heads, columns]
-  float dots[kDots * F32::kLanes];  // [windows, heads, lanes]
-  float dot_sums[kDots];            // [windows, heads]
+  float dots[kDots * F32::kLanes];  // [windows, tokens, heads, lanes]
+  float dot_sums[kDots];            // [windows, tokens, heads]
   float partial[kPieceColumns];     // a token's gradient from the first windows
 };
 
@@ -49,20 +51,18 @@ class CompressGradient {
         input_(tensor<const T>(io, kGradInput)),
         input_grad_(tensor<T>(io, kInputGrad)),
         weight_grad_(tensor<T>(io, kWeightGrad)),
-        weights_(workspace_part<float>(io, plan.weights)),
-        weight_sums_(workspace_part<double>(io, plan.weight_sums)),
+        weights_(sizes_, workspace_part<float>(io, plan.weights)),
+        weight_sums_(plan, workspace_part<double>(io, plan.weight_sums)),
         tokens_ahead_(rows_ahead<T>(sizes_.heads * sizes_.columns, kTokenBytesAhead)),
         most_windows_(
             std::min(SegmentScratch::kDots,
                      SegmentScratch::kColumns / widened_columns(std::min(sizes_.columns, kPieceColumns)))),
-        weights_apart_(sizes_.stride < sizes_.block_size ? -sizes_.stride * sizes_.heads : 0),
         is_dense_(in_.column == 1 && up_.column == 1 && down_.column == 1) {
     const int64_t row_bytes = sizes_.heads * sizes_.columns * static_cast<int64_t>(sizeof(T));
     streams_ = down_.column == 1 && is_line(input_grad_) && is_line_stride(down_.row) &&
                is_line_stride(down_.head) && is_line_stride(sizes_.columns) &&
                cpu::exceeds_caches(sizes_.tokens * row_bytes);
-    widen_weights(sizes_.block_size, sizes_.heads, tensor<const T>(io, kGradWeight), plan.weight_strides,
-                  weights_);
+    weights_.widen(tensor<const T>(io, kGradWeight), plan.weight_strides);
   }
 
   void run() {
@@ -77,7 +77,7 @@ class CompressGradient {
       sum_stretch(stretch, cpu::chunk_range(sizes_.tokens, plan_.stretches, stretch, 1),
                   cpu::chunk_range(sizes_.heads, parts, item % parts, 1));
     });
-    join_weight_sums();
+    weight_sums_.write_totals(weight_grad_, plan_.weight_grad_strides);
   }
 
  private:
@@ -92,11 +92,8 @@ class CompressGradient {
   Element* tensor(const TaskIo& io, NsaCompressGradParameter which) const {
     return plan_tensor<Element>(plan_, io, which);
   }
-  double* weight_sum(int64_t stretch, int64_t i, int64_t head) const {
-    return weight_sums_ + (stretch * sizes_.block_size + i) * sizes_.heads + head;
-  }
 
-  // Consecutive tokens of a stretch that the same windows cover.
+  // Consecutive tokens of a stretch that the same windows cover, and whose weights follow each other.
   struct Segment {
     int64_t stretch;
     cpu::Range tokens;
@@ -112,10 +109,7 @@ class CompressGradient {
   };
 
   void sum_stretch(int64_t stretch, cpu::Range tokens, cpu::Range heads) const {
-    for (int64_t i = 0; i < sizes_.block_size; ++i) {
-      std::memset(weight_sum(stretch, i, heads.begin), 0,
-                  static_cast<size_t>(heads.end - heads.begin) * sizeof(double));
-    }
+    weight_sums_.clear(stretch, heads);
     const Sequence* const sequences = plan_items<Sequence>(plan_);
     const auto divide = [](int64_t a, int64_t b) { return a / b; };
     SegmentScratch& scratch = cpu::scratch_as<SegmentScratch>();
@@ -126,7 +120,8 @@ class CompressGradient {
         if (sequence + 1 < sizes_.sequences && sequences[sequence + 1].first_token == token) ++sequence;
         cover = cover_of(sizes_, sequences, sequence, token, divide);
       }
-      const int64_t end = std::min(cover.until, tokens.end);
+      int64_t end = std::min(cover.until, tokens.end);
+      if (cover.first <= cover.last) end = token + std::min(end - token, weights_.tokens_from(cover.weight));
       sum_segment({stretch, {token, end}, cover, tokens.end - 1}, heads, scratch);
       cover.weight += end - token;
       token = end;
@@ -191,34 +186,50 @@ class CompressGradient {
   }
 
   template <int kWindows, bool kStreams, class Grad>
-  void sum_tile(const Segment& segment, const Tile& tile, const Grads<Grad>& grads,
-                SegmentScratch& scratch) const {
-    for (int64_t token = segment.tokens.begin; token < segment.tokens.end; ++token) {
-      const int64_t i = segment.cover.weight + token - segment.tokens.begin;
-      TokenGradient<kWindows, T, Grad> gradient;
-      gradient.token = input_ + at(in_, token, tile);
-      gradient.ahead = input_ + at(in_, std::min(token + tokens_ahead_, segment.last_token), tile);
-      gradient.out = input_grad_ + at(down_, token, tile);
-      gradient.output_grad = grads.first;
-      gradient.grads_apart = grads.row;
-      gradient.weight = weights_ + i * sizes_.heads + tile.heads.begin;
-      gradient.weights_apart = weights_apart_;
-      constexpr int64_t kHeads = SegmentScratch::kDots / kWindows;
-      for (cpu::Range heads = {tile.heads.begin, 0}; heads.begin < tile.heads.end; heads.begin = heads.end) {
-        heads.end = std::min(heads.begin + kHeads, tile.heads.end);
-        const int64_t count = heads.end - heads.begin;
+  HWY_NOINLINE void sum_tile(const Segment& segment, const Tile& tile, const Grads<Grad>& grads,
+                             SegmentScratch& scratch) const {
+    // Copies of members, which any store could change for all that the compiler knows.
+    const HeadStrides in = in_, down = down_;
+    const int64_t head_weights = weights_.of_head(), token_weights = weights_.of_token();
+    const float* const weights = weights_.of(segment.cover.weight) + tile.heads.begin * head_weights;
+    const int64_t tile_heads = tile.heads.end - tile.heads.begin;
+    const bool heads_follow =
+        in.head == tile.columns && down.head == tile.columns && grads.head == tile.columns;
+    constexpr int64_t kMostDots = SegmentScratch::kDots / kWindows;  // of a window
+    const int64_t batch = std::max<int64_t>(1, kMostDots / tile_heads);
+    TokenGradient<kWindows, T, Grad> gradient;
+    gradient.grads_apart = grads.row;
+    gradient.head_weights = head_weights;
+    const T* const input = input_ + at(in, segment.tokens.begin, tile);
+    T* const input_grad = input_grad_ + at(down, segment.tokens.begin, tile);
+    const int64_t ahead = tokens_ahead_, last = segment.last_token - segment.tokens.begin;
+    const int64_t end = segment.tokens.end - segment.tokens.begin;
+    for (int64_t token = 0, count; token < end; token += count) {
+      count = std::min(batch, end - token);
+      for (int64_t head = 0; head < tile_heads; head += kMostDots) {
+        const int64_t heads = std::min(tile_heads - head, kMostDots);
+        const int64_t together = heads_follow ? heads : 1;
         gradient.dots = scratch.dots;
-        gradient.dots_apart = count * F32::kLanes;
-        for (int64_t head = 0; head < count; ++head) {
-          gradient.template run<kStreams>(tile.columns);
-          gradient.token += in_.head;
-          gradient.ahead += in_.head;
-          gradient.out += down_.head;
-          gradient.output_grad += grads.head;
-          gradient.weight += 1;
-          gradient.dots += F32::kLanes;
+        gradient.dots_apart = count * heads * F32::kLanes;
+        for (int64_t k = token; k < token + count; ++k) {
+          gradient.token = input + k * in.row + head * in.head;
+          gradient.ahead = gradient.token + std::min(ahead, last - k) * in.row;
+          gradient.out = input_grad + k * down.row + head * down.head;
+          gradient.output_grad = grads.first + head * grads.head;
+          gradient.weights = weights + k * token_weights + head * head_weights;
+          for (int64_t n = 0; n < heads; n += together) {
+            gradient.template run<kStreams>(together, tile.columns);
+            gradient.token += in.head;
+            gradient.ahead += in.head;
+            gradient.out += down.head;
+            gradient.output_grad += grads.head;
+            gradient.weights += head_weights;
+            gradient.dots += together * F32::kLanes;
+          }
         }
-        add_to_weight_sums(segment.stretch, i, kWindows, heads, scratch);
+        const int64_t first_head = tile.heads.begin + head;
+        add_to_weight_sums(segment, segment.cover.weight + token, kWindows, count,
+                           {first_head, first_head + heads}, scratch);
       }
     }
   }
@@ -249,7 +260,10 @@ class CompressGradient {
     const T* const x = gathered(input_ + at(in_, token, tile), in_.column, tile.columns, token_buffer);
     T* const to = input_grad_ + at(down_, token, tile);
     T* const out = scatter_target(to, down_.column, out_buffer);
-    const int64_t i = segment.cover.weight + token - segment.tokens.begin - windows.begin * sizes_.stride;
+    const int64_t k = token - segment.tokens.begin;
+    const int64_t i = segment.cover.weight + k - windows.begin * sizes_.stride;
+    const float* const weights =
+        weights_.of(segment.cover.weight + k) + tile.heads.begin * weights_.of_head() + windows.begin;
     const int64_t count = windows.end - windows.begin;
     for (int64_t w = 0; w < count; w += kMostTogether) {
       const auto sum = [&]<int kWindows>() {
@@ -258,8 +272,7 @@ class CompressGradient {
         gradient.out = out;
         gradient.output_grad = grads.first + w * grads.row;
         gradient.grads_apart = grads.row;
-        gradient.weight = weights_ + (i - w * sizes_.stride) * sizes_.heads + tile.heads.begin;
-        gradient.weights_apart = weights_apart_;
+        gradient.weights = weights + w;
         gradient.dots = scratch.dots + w * F32::kLanes;
         gradient.dots_apart = F32::kLanes;
         gradient.run_some(tile.columns, scratch.partial, windows.begin + w == 0,
@@ -272,7 +285,7 @@ class CompressGradient {
         default: sum.template operator()<kMostTogether>(); break;
       }
     }
-    add_to_weight_sums(segment.stretch, i, count, tile.heads, scratch);
+    add_to_weight_sums(segment, i, count, 1, tile.heads, scratch);
     if (windows.end == segment.windows()) scatter(out, to, down_.column, tile.columns);
   }
 
@@ -288,16 +301,11 @@ class CompressGradient {
     return {scratch.output_grad, heads * each, each};
   }
 
-  // Adds the dots of a token to the sums of the weights. The first window multiplies the token by weight i.
-  void add_to_weight_sums(int64_t stretch, int64_t i, int64_t windows, cpu::Range heads,
-                          SegmentScratch& scratch) const {
-    const int64_t count = heads.end - heads.begin;
-    sums_of_folded(scratch.dots, windows * count, scratch.dot_sums);
-    for (int64_t w = 0; w < windows; ++w) {
-      const float* const from = scratch.dot_sums + w * count;
-      double* const to = weight_sum(stretch, i - w * sizes_.stride, heads.begin);
-      for (int64_t head = 0; head < count; ++head) to[head] += static_cast<double>(from[head]);
-    }
+  // Sums the dots of consecutive tokens, [windows, tokens, heads, lanes], and adds them to the sums of the weights.
+  void add_to_weight_sums(const Segment& segment, int64_t i, int64_t windows, int64_t tokens,
+                          cpu::Range heads, SegmentScratch& scratch) const {
+    sums_of_folded(scratch.dots, windows * tokens * (heads.end - heads.begin), scratch.dot_sums);
+    weight_sums_.add(segment.stretch, i, windows, tokens, heads, scratch.dot_sums);
   }
 
   void write_zeros_to(const Segment& segment, const Tile& tile) const {
@@ -309,24 +317,6 @@ class CompressGradient {
     }
   }
 
-  void join_weight_sums() const {
-    const int64_t weights = sizes_.block_size * sizes_.heads;
-    const int64_t chunks = cpu::chunks_for(weights * plan_.stretches * 8);
-    cpu::parallel_for(chunks, [&](int64_t chunk) {
-      const cpu::Range range = cpu::chunk_range(weights, chunks, chunk, 8);
-      for (int64_t k = range.begin; k < range.end; ++k) {
-        double total = 0;
-        for (int64_t stretch = 0; stretch < plan_.stretches; ++stretch)
-          total += weight_sums_[stretch * weights + k];
-        T* const target = weight_grad_ + k / sizes_.heads * plan_.weight_grad_strides[0] +
-                          k % sizes_.heads * plan_.weight_grad_strides[1];
-        T rounded[F32::kLanes];
-        store(F32(static_cast<float>(total)), rounded);
-        *target = rounded[0];
-      }
-    });
-  }
-
   const NsaCompressGradPlan& plan_;
   const CompressionSizes& sizes_;
   const HeadStrides in_, up_, down_;
@@ -334,15 +324,12 @@ class CompressGradient {
   const T* const input_;
   T* const input_grad_;
   T* const weight_grad_;
-  float* const weights_;
-  double* const weight_sums_;
+  const WindowWeights weights_;
+  const WeightSums weight_sums_;
   const int64_t tokens_ahead_;
   const int64_t most_windows_;  // of which a piece of a head fits into the scratch memory
-  // From the weight of a window to that of the next one. If windows don't overlap, there is none, and the
-  // product with the stride may overflow.
-  const int64_t weights_apart_;
-  const bool is_dense_;  // whether the columns of all tensors are contiguous
-  bool streams_;         // whether inputGrad uses non-temporal stores, in whole lines
+  const bool is_dense_;         // whether the columns of all tensors are contiguous
+  bool streams_;                // whether inputGrad uses non-temporal stores, in whole lines
 };
 
 template <class T>

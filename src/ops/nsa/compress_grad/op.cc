@@ -127,7 +127,8 @@ Result<Call> plan(const CompressionGradArgs& args, std::span<const Sequence> seq
       plan.sequences = layout.reserve(Checked(plan.sizes.sequences) * sizeof(Sequence));
     } else {
       plan.stretches = count_stretches(plan.sizes);
-      plan.weights = layout.reserve(weights * 4);
+      plan.weights = layout.reserve(Checked(weight_phases(plan.sizes)) * plan.sizes.heads *
+                                    most_windows_of_token(plan.sizes) * 4);
     }
     plan.weight_sums = layout.reserve(weights * 8 * plan.stretches);
     OPENACLNN_TRY_ASSIGN(workspace_bytes,

@@ -1,10 +1,12 @@
 // NsaCompressGrad: the plan that kernels of all devices read.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
 #include "acl/acl_base.h"
+#include "base/checked.h"
 #include "base/loop_nest.h"
 #include "ops/nsa/plan.h"
 
@@ -20,6 +22,15 @@ enum NsaCompressGradParameter {
   kCompressGradParameters
 };
 
+// How many windows cover a token, if all of them exist.
+inline int64_t most_windows_of_token(const CompressionSizes& sizes) {
+  return ceil_div(sizes.block_size, sizes.stride);
+}
+// Tokens of a window before the next one begins.
+inline int64_t weight_phases(const CompressionSizes& sizes) {
+  return std::min(sizes.block_size, sizes.stride);
+}
+
 // Followed by its sequences (plan_items).
 struct NsaCompressGradPlan {
   aclDataType dtype;
@@ -33,7 +44,7 @@ struct NsaCompressGradPlan {
   // additions, so their number depends only on shapes.
   int64_t stretches;
   int64_t windows_of_stretch;  // on a GPU, where stretches consist of windows
-  int64_t weights;             // float[L, N] in the workspace, on a CPU: the widened weights
+  int64_t weights;             // float[weight_phases, N, most_windows_of_token] in the workspace, on a CPU
   int64_t sequences;           // Sequence[sizes.sequences] in the workspace, on a GPU
   int64_t weight_sums;         // double[stretches, L, N] in the workspace; on a GPU [stretches, N, L]
 };

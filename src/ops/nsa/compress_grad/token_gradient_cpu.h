@@ -33,7 +33,7 @@ inline void widen_grads(const T* from, int64_t stride, int64_t columns, float* t
     T buffer[Lanes16::kLanes];
     const T* const next = gathered(from + c * stride, stride, count, buffer);
     const Lanes16 lanes = count == Lanes16::kLanes ? load<Lanes16>(next) : load_first<Lanes16>(next, count);
-    store(lanes, to + c);
+    store_numbers(lanes, to + c);
   }
 }
 
@@ -46,44 +46,51 @@ struct TokenGradient {
   T* out;
   const Grad* output_grad;
   int64_t grads_apart;
-  const float* weight;
-  int64_t weights_apart;
-  float* dots;  // a folded vector of each window
+  const float* weights;  // of the windows, which follow each other
+  int64_t head_weights;  // from a head's weights to the next head's
+  float* dots;           // a folded vector of each window and head
   int64_t dots_apart;
 
   // Processes up to 16 columns from `c` on: adds weight * output_grad of each window in turn to the sum, and
   // output_grad * token to the windows' lanes. Weights are loaded anew, which leaves registers to the lanes.
-  HWY_INLINE Lanes16 add(int64_t c, int64_t count, Lanes16 sum, Lanes16 (&lanes)[kWindows]) const {
+  HWY_INLINE Lanes16 add(const float* weight, int64_t c, int64_t count, Lanes16 sum,
+                         Lanes16 (&lanes)[kWindows]) const {
     const Lanes16 x = in_registers(load_columns(token + c, count));
 #pragma GCC unroll 8
     for (int w = 0; w < kWindows; ++w) {
       const Lanes16 g = in_registers(load_columns(output_grad + w * grads_apart + c, count));
-      sum = multiply_add(F32(weight[w * weights_apart]), g, sum);
+      sum = multiply_add(F32(weight[w]), g, sum);
       lanes[w] = multiply_add(g, x, lanes[w]);
     }
     return sum;
   }
 
-  // For all windows of a token. Inlined, so that pointers and lanes stay in registers.
+  // For all windows of a token, in `heads` heads whose columns follow each other in all rows. Inlined, so that
+  // pointers and lanes stay in registers. One index for all rows leaves little to do from head to head.
   template <bool kStreams>
-  HWY_INLINE void run(int64_t columns) const {
+  HWY_INLINE void run(int64_t heads, int64_t columns) const {
     constexpr int64_t kStep = kLanes16Together * Lanes16::kLanes;
-    Lanes16 lanes[kWindows];
     int64_t c = 0;
-    for (; c + kStep <= columns; c += kStep) {
-      Lanes16 sums[kLanes16Together];
+    for (int64_t head = 0; head < heads; ++head) {
+      const float* const weight = weights + head * head_weights;
+      Lanes16 lanes[kWindows];
+      const int64_t end = c + columns;
+      for (const int64_t whole = c + columns / kStep * kStep; c < whole; c += kStep) {
+        Lanes16 sums[kLanes16Together];
 #pragma GCC unroll 2
-      for (int64_t k = 0; k < kLanes16Together; ++k) {
-        fetch<Lanes16>(ahead + c + k * Lanes16::kLanes);
-        sums[k] = add(c + k * Lanes16::kLanes, Lanes16::kLanes, Lanes16(), lanes);
+        for (int64_t k = 0; k < kLanes16Together; ++k) {
+          fetch<Lanes16>(ahead + c + k * Lanes16::kLanes);
+          sums[k] = add(weight, c + k * Lanes16::kLanes, Lanes16::kLanes, Lanes16(), lanes);
+        }
+        write_together<kStreams>(sums, out + c);
       }
-      write_together<kStreams>(sums, out + c);
+      for (; c < end; c += Lanes16::kLanes) {
+        const int64_t count = std::min(end - c, Lanes16::kLanes);
+        store_columns(add(weight, c, count, Lanes16(), lanes), out + c, count);
+      }
+      c = end;
+      store_lanes(lanes, dots + head * F32::kLanes);
     }
-    for (; c < columns; c += Lanes16::kLanes) {
-      const int64_t count = std::min(columns - c, Lanes16::kLanes);
-      store_columns(add(c, count, Lanes16(), lanes), out + c, count);
-    }
-    store_lanes(lanes);
   }
 
   // For some windows of a token. `partial` holds the sums of the previous ones, as whole lanes.
@@ -91,10 +98,10 @@ struct TokenGradient {
     Lanes16 lanes[kWindows];
     for (int64_t c = 0; c < columns; c += Lanes16::kLanes) {
       const int64_t count = std::min(columns - c, Lanes16::kLanes);
-      const Lanes16 sum = add(c, count, is_first ? Lanes16() : load<Lanes16>(partial + c), lanes);
+      const Lanes16 sum = add(weights, c, count, is_first ? Lanes16() : load<Lanes16>(partial + c), lanes);
       is_last ? store_columns(sum, out + c, count) : store(sum, partial + c);
     }
-    store_lanes(lanes);
+    store_lanes(lanes, dots);
   }
 
   // Widened windows are whole lanes.
@@ -107,9 +114,9 @@ struct TokenGradient {
     count == Lanes16::kLanes ? store(value, to) : store_first(value, to, count);
   }
 
-  HWY_INLINE void store_lanes(const Lanes16 (&lanes)[kWindows]) const {
+  HWY_INLINE void store_lanes(const Lanes16 (&lanes)[kWindows], float* to) const {
 #pragma GCC unroll 8
-    for (int w = 0; w < kWindows; ++w) hn::StoreU(fold<T>(lanes[w]).raw, F32::Tag(), dots + w * dots_apart);
+    for (int w = 0; w < kWindows; ++w) hn::StoreU(fold<T>(lanes[w]).raw, F32::Tag(), to + w * dots_apart);
   }
 };
 
