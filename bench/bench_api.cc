@@ -82,12 +82,13 @@ BENCH_API void* bench_open(int workload) {
   return new Bench{entry.open(entry.description)};
 }
 
-// Returns the seconds of `calls` back-to-back calls. Contestant 0 is openaclnn, 1 the reference. Negative:
-// it does not exist.
+// Returns the seconds of `calls` back-to-back calls. Contestant 0 is openaclnn, 1 the reference, 2 the
+// reference with arithmetic. Negative: it does not exist.
 BENCH_API double bench_run(void* bench, int contestant, int calls) {
   Bench& opened = *static_cast<Bench*>(bench);
   if (contestant == 0) return opened.workload->run(calls);
-  return contestant == 1 ? opened.workload->run_reference(opened.team, calls) : -1;
+  if (contestant == 1) return opened.workload->run_reference(opened.team, calls);
+  return contestant == 2 ? opened.workload->run_arithmetic(opened.team, calls) : -1;
 }
 
 // Returns the memory of one of the workload's tensors, or NULL if it has none of that name.

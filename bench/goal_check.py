@@ -60,6 +60,12 @@ class Measurements:
                             lambda: self.workers.measure([name], isa, threads, self.rounds, with_peers))
         return summary.condensed(found, self.regimes)
 
+    def with_arithmetic(self, name, isa, threads):
+        """Returns the condensed record of one workload beside the reference with arithmetic."""
+        found, = self._once(("arithmetic", name, isa, threads), f"{name}, {isa}, {threads} threads, arithmetic alone",
+                            lambda: self.workers.measure([name], isa, threads, self.rounds, arithmetic=True))
+        return summary.condensed(found, self.regimes)
+
     def together(self, names, isa, threads):
         """Returns the records of workloads measured in the same rounds."""
         return self._once((names, isa, threads), f"{' and '.join(names)}, {isa}, {threads} threads",

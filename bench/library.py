@@ -5,7 +5,7 @@ import dataclasses
 import json
 
 ELEMENT_BYTES = {"f32": 4, "f16": 2, "bf16": 2, "i32": 4, "i64": 8}
-OURS, REFERENCE = 0, 1  # numbers of the contestants that the library holds
+OURS, REFERENCE, ARITHMETIC = 0, 1, 2  # numbers of the contestants that the library holds
 
 
 @dataclasses.dataclass(frozen=True)

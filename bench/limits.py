@@ -1,7 +1,8 @@
 # Measures what limits a goal that is missed.
-"""A limit explains a miss and never changes a verdict. There are three kinds:
+"""A limit explains a miss and never changes a verdict. There are four kinds:
 
-    ratio     the operator's speed with its data in a cache, where memory costs nothing, as a share of the reference's speed in memory
+    ratio     the reference with the arithmetic that no kernel can leave out, as a share of the reference's speed
+              if there is no such arithmetic: the operator's speed with its data in a cache, as a share of the reference's speed in memory
     speed-up  how many times as fast as the peer the reference traffic is: no kernel that moves these bytes is faster
     scaling   how much the reference itself gains from the second thread
 """
@@ -39,7 +40,19 @@ def speed_in_cache(workload, isa, data):
     return max(found, key=lambda pair: pair[0], default=(0.0, None))
 
 
-def of_ratio(goal, record, isa, data):
+def of_arithmetic(goal, record, isa, data):
+    record = data.with_arithmetic(record["workload"]["name"], isa, goal.threads)
+    alone, reference = (summary.contestants_of(record, kind) for kind in ("arithmetic", "reference"))
+    if not alone or not reference:
+        return None
+    times = [summary.figure(found[0], "ratio", goal.regime) for found in (alone, reference)]
+    if None in times:
+        return None
+    speeds = [record["workload"]["bytes"] / summary.figure(found[0], "seconds", goal.regime) for found in (alone, reference)]
+    return Limit(times[1] / times[0], f"{report.rate(speeds[0])} GB/s with arithmetic alone, reference {report.rate(speeds[1])} GB/s")
+
+
+def of_cache(goal, record, isa, data):
     workload = next(w for w in data.workloads if w.name == record["workload"]["name"])
     speed, cached = speed_in_cache(workload, isa, data)
     reference = summary.contestants_of(record, "reference")
@@ -68,7 +81,7 @@ def of_scaling(records):
 
 
 def measure(verdict, data, isa):
-    """Returns the limit of the worst workload of a missed goal, or None if none of the three kinds applies."""
+    """Returns the limit of the worst workload of a missed goal, or None if no kind applies."""
     goal, name = verdict.goal, verdict.workload
     if goal.measure == "scaling":
         return of_scaling(data.scaling(name, isa))
@@ -77,7 +90,9 @@ def measure(verdict, data, isa):
     record = data.single(name, isa, goal.threads, goal.measure == "speed-up")
     if goal.measure == "speed-up":
         return of_speed_up(goal, record)
-    return of_ratio(goal, record, isa, data) if goal.operator != "ApplyFusedEmaAdamList" else None
+    if goal.operator == "ApplyFusedEmaAdamList":
+        return None
+    return of_arithmetic(goal, record, isa, data) or of_cache(goal, record, isa, data)
 
 
 def explains(limit, goal, measured):

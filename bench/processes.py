@@ -29,10 +29,11 @@ class Worker:
         ready = self._answer()
         self.peers, self.no_peers_reason = ready["peers"], ready["reason"]
 
-    def measure(self, names, rounds, with_peers=False):
+    def measure(self, names, rounds, with_peers=False, arithmetic=False):
         """Returns the records of workloads that share their rounds. A worker's rejection becomes a failed record."""
+        request = {"workloads": names, "rounds": rounds, "peers": with_peers, "arithmetic": arithmetic}
         try:
-            self.process.stdin.write(json.dumps({"workloads": names, "rounds": rounds, "peers": with_peers}) + "\n")
+            self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
         except BrokenPipeError:
             pass  # _answer says how the worker ended
@@ -73,11 +74,11 @@ class Workers:
                 self.peers, self.no_peers_reason = worker.peers or "", worker.no_peers_reason
         return self.running[key]
 
-    def measure(self, names, isa, threads, rounds, with_peers=False):
+    def measure(self, names, isa, threads, rounds, with_peers=False, arithmetic=False):
         """As Worker.measure. A crash becomes failed records, and the next request gets a new worker."""
         with_peers = with_peers and self.options.peers
         try:
-            records = self.worker(isa, threads, with_peers).measure(names, rounds, with_peers)
+            records = self.worker(isa, threads, with_peers).measure(names, rounds, with_peers, arithmetic)
             self._count(records)
             return records
         except WorkerDied as death:

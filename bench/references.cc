@@ -1,7 +1,10 @@
 // The reference traffic of each kind of operator.
 #include "references.h"
 
+#include <bit>
 #include <utility>
+
+#include "arithmetic.h"
 
 namespace openaclnn_bench {
 
@@ -12,6 +15,7 @@ class Seen {
  public:
   explicit Seen(const Team& team) : sums_(static_cast<size_t>(team.threads()) * kApart) {}
   uint64_t& of(int thread) { return sums_[static_cast<size_t>(thread) * kApart]; }
+  void add(int thread, float value) { of(thread) += std::bit_cast<uint32_t>(value); }
 
  private:
   static constexpr size_t kApart = 8;
@@ -53,6 +57,48 @@ double run_read_and_copy(Team& team, int calls, const Tensor& input, const Tenso
     const Part out = part_of(to.bytes(), thread, team.threads());
     seen.of(thread) += traffic_kernels().read(input.data() + in.begin, in.bytes);
     traffic_kernels().copy(from.data() + out.begin, to.data() + out.begin, out.bytes);
+  });
+}
+
+double run_arithmetic_update(Team& team, int calls, aclDataType dtype, const Tensor& grad,
+                             const std::vector<const Tensor*>& states) {
+  return team.run(calls, [&](int thread) {
+    const Part part = part_of(grad.bytes(), thread, team.threads());
+    void* parts[4];
+    for (size_t k = 0; k < states.size(); ++k) parts[k] = states[k]->data() + part.begin;
+    arithmetic_kernels().update(dtype, grad.data() + part.begin, std::span(parts).first(states.size()),
+                                part.bytes);
+  });
+}
+
+double run_arithmetic_sum(Team& team, int calls, aclDataType dtype, const Tensor& input) {
+  Seen seen(team);
+  return team.run(calls, [&](int thread) {
+    const Part part = part_of(input.bytes(), thread, team.threads());
+    seen.add(thread, arithmetic_kernels().sum(dtype, input.data() + part.begin, part.bytes));
+  });
+}
+
+double run_arithmetic_compress(Team& team, int calls, aclDataType dtype, int windows, const Tensor& input,
+                               const Tensor& to) {
+  Seen seen(team);
+  return team.run(calls, [&](int thread) {
+    const Part in = part_of(input.bytes(), thread, team.threads());
+    const Part out = part_of(to.bytes(), thread, team.threads());
+    seen.add(thread, arithmetic_kernels().compress(dtype, windows, input.data() + in.begin, in.bytes));
+    traffic_kernels().copy(input.data() + out.begin, to.data() + out.begin, out.bytes);
+  });
+}
+
+double run_arithmetic_compress_grad(Team& team, int calls, aclDataType dtype, int windows,
+                                    const Tensor& read_alone, const Tensor& input, const Tensor& to) {
+  Seen seen(team);
+  return team.run(calls, [&](int thread) {
+    const Part alone = part_of(read_alone.bytes(), thread, team.threads());
+    const Part part = part_of(input.bytes(), thread, team.threads());
+    seen.of(thread) += traffic_kernels().read(read_alone.data() + alone.begin, alone.bytes);
+    seen.add(thread, arithmetic_kernels().compress_grad(dtype, windows, input.data() + part.begin,
+                                                        to.data() + part.begin, part.bytes));
   });
 }
 

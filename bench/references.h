@@ -19,6 +19,15 @@ double run_read(Team& team, int calls, const Tensor& input);
 // Also writes the first bytes of `from` to all of `to`.
 double run_read_and_copy(Team& team, int calls, const Tensor& input, const Tensor& from, const Tensor& to);
 
+// The same with arithmetic, see arithmetic.h.
+double run_arithmetic_update(Team& team, int calls, aclDataType dtype, const Tensor& grad,
+                             const std::vector<const Tensor*>& states);
+double run_arithmetic_sum(Team& team, int calls, aclDataType dtype, const Tensor& input);
+double run_arithmetic_compress(Team& team, int calls, aclDataType dtype, int windows, const Tensor& input,
+                               const Tensor& to);
+double run_arithmetic_compress_grad(Team& team, int calls, aclDataType dtype, int windows,
+                                    const Tensor& read_alone, const Tensor& input, const Tensor& to);
+
 // Each row of the target is the sum of rows of the source: the terms of all rows in order, and the start of
 // each row's terms.
 struct RowTerms {

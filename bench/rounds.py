@@ -18,7 +18,7 @@ DISTURBED = 0.02  # a measurement in which a thread had to wait for a core for m
 class Contestant:
     """A contestant: run(calls) returns the seconds of this number of calls."""
     name: str
-    kind: str  # ours, reference or peer
+    kind: str  # ours, reference, arithmetic or peer
     run: typing.Callable[[int], float]
     calls: int = 1
     every: int = 1  # joins the rounds whose number is a multiple

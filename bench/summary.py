@@ -3,7 +3,7 @@
 
     {"workload": {name, operator, dtype, size, variant, shape, bytes, reference}, "isa": "avx512", "threads": 2,
      "probes": [[before, after] of each round: see regimes.py],
-     "contestants": [{"name", "kind": "ours" | "reference" | "peer", "seconds": [one call, per round],
+     "contestants": [{"name", "kind": "ours" | "reference" | "arithmetic" | "peer", "seconds": [one call, per round],
                       "calls": per measurement, "disturbed": measurements in which others used the cores,
                       of peers also "difference": relative, "inexact": whether that is much}],
      "skipped": [{"name", "reason"}]}            or, instead of the last two, "failed": "why"

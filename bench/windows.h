@@ -18,6 +18,16 @@ struct CompressionSize {
   }
 };
 
+// How many windows cover a token of a workload with such a shape.
+inline int most_windows(const WorkloadDescription& description) {
+  int64_t block = 1, stride = 1;
+  for (const auto& [name, value] : description.shape) {
+    if (name == "block") block = value;
+    if (name == "stride") stride = value;
+  }
+  return static_cast<int>((block + stride - 1) / stride);
+}
+
 inline std::vector<CompressionSize> compression_sizes(const FloatType& type) {
   const int64_t wide = type.wide();
   std::vector<CompressionSize> sizes = {{"L1", "32_16", 64, 1, 64 * wide, 32, 16},

@@ -1,7 +1,8 @@
 # The process that measures: one for each instruction set and number of threads, which the library reads only once.
 """usage: worker.py LIBRARY THREADS [--peers]
 
-It answers requests, one JSON object a line. The reply to {"workloads": [names], "rounds": n, "peers": bool} is {"records": [...]}, or {"error": why}.
+It answers requests, one JSON object a line. The reply to {"workloads": [names], "rounds": n, "peers": bool, "arithmetic": bool} is
+{"records": [...]}, or {"error": why}.
 The workloads of one request share their rounds, so that they can be compared. bench.py starts workers and sets their environment.
 """
 import contextlib
@@ -34,11 +35,13 @@ def load_peers(threads):
     return peers_torch, ""
 
 
-def own_contestants(opened):
-    """Returns the operator and, if the shape has one, the reference."""
+def own_contestants(opened, arithmetic):
+    """Returns the operator and, if the shape has them, the reference and, if wanted, the reference with arithmetic."""
     found = [rounds.Contestant("openaclnn", "ours", lambda calls: opened.run(library.OURS, calls))]
     if opened.has(library.REFERENCE):
         found.append(rounds.Contestant("reference", "reference", lambda calls: opened.run(library.REFERENCE, calls)))
+    if arithmetic and opened.has(library.ARITHMETIC):
+        found.append(rounds.Contestant("arithmetic", "arithmetic", lambda calls: opened.run(library.ARITHMETIC, calls)))
     return found
 
 
@@ -49,7 +52,7 @@ def measure(lib, request, peers):
         for name in request["workloads"]:
             opened = stack.enter_context(lib.open(name))
             record = {"workload": opened.workload.summary(), "skipped": []}
-            contestants = own_contestants(opened)
+            contestants = own_contestants(opened, request.get("arithmetic"))
             if peers is not None and request.get("peers"):
                 found, record["skipped"] = peers.contestants(opened)
                 contestants += found

@@ -48,6 +48,7 @@ class Tensor {
   std::byte* data() const { return memory_.data(); }
   int64_t bytes() const { return memory_.bytes(); }
   int64_t numel() const { return numel_; }
+  aclDataType dtype() const { return dtype_; }
 
   // Whole numbers instead of those of the case; only INT32 and INT64.
   void fill_integers(std::span<const int64_t> values);
@@ -81,6 +82,8 @@ class Workload {
   // Runs the reference's loads and stores `calls` times on the team; returns the seconds. Negative: there
   // is no reference.
   virtual double run_reference(Team&, int) { return -1; }
+  // The same with the arithmetic that no kernel can leave out (arithmetic.h).
+  virtual double run_arithmetic(Team&, int) { return -1; }
   double run(int calls);  // `calls` times call(); seconds
 
   std::vector<Tensor>& tensors() { return tensors_; }

@@ -23,8 +23,9 @@ class FakeWorkers:
 
     def __init__(self, seconds):
         self.seconds, self.asked, self.probes = seconds, [], []
+        self.arithmetic = None  # how many times as long as ours; None: the workloads have no arithmetic
 
-    def measure(self, names, isa, threads, number, with_peers=False):
+    def measure(self, names, isa, threads, number, with_peers=False, arithmetic=False):
         self.asked.append((tuple(names), isa, threads, with_peers))
         found = []
         for name in names:
@@ -35,6 +36,8 @@ class FakeWorkers:
             peers = [("peer one", [3 * ours] * number)] if with_peers else []
             found.append(record(name, [ours] * number, [0.9 * ours] * number, peers, isa, threads))
             found[-1]["probes"] = self.probes[:number]
+            if arithmetic and self.arithmetic is not None:
+                found[-1]["contestants"].append({"name": "arithmetic", "kind": "arithmetic", "calls": 1, "seconds": [self.arithmetic * ours] * number})
         return found
 
     def close(self):

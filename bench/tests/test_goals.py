@@ -188,6 +188,14 @@ class Goals(unittest.TestCase):
             self.assertFalse(verdict.explained)
             self.assertIn("its limit is", goal_check.line_of(verdict)[-1])
 
+    def test_arithmetic_alone_goes_before_the_speed_in_cache(self):
+        for times, explained in ((0.95, True), (0.89, False), (0.7, False)):  # the reference has 0.9, so the limits are 0.95, 1.01 and 1.29
+            self.workers.arithmetic = times
+            verdict = self.limited(0.95)
+            self.assertAlmostEqual(verdict.limit.value, 0.9 / times)
+            self.assertEqual((verdict.met, verdict.explained), (False, explained))
+            self.assertRegex(goal_check.line_of(verdict)[-1], r"limit(:| is) \d\.\d\d \(.* GB/s with arithmetic alone, reference 8\.9 GB/s\)$")
+
     def test_a_peer_near_the_reference_explains_a_small_factor(self):
         verdict = self.limited_by_peer(3.5)  # the peer takes 3 times as long, the reference 0.9 times
         self.assertAlmostEqual(verdict.limit.value, 3 / 0.9)

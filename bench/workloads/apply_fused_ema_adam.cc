@@ -17,6 +17,10 @@ class EmaAdam final : public Workload {
   double run_reference(Team& team, int calls) override {
     return run_update(team, calls, tensor(kGrad), {&tensor(kVar), &tensor(kM), &tensor(kV), &tensor(kS)});
   }
+  double run_arithmetic(Team& team, int calls) override {
+    return run_arithmetic_update(team, calls, tensor(kGrad).dtype(), tensor(kGrad),
+                                 {&tensor(kVar), &tensor(kM), &tensor(kV), &tensor(kS)});
+  }
 };
 
 }  // namespace

@@ -14,6 +14,10 @@ class GroupedBias final : public Workload {
   double run_reference(Team& team, int calls) override {
     return run_read(team, calls, tensor(openaclnn_verify::kBiasGradY));
   }
+  double run_arithmetic(Team& team, int calls) override {
+    const Tensor& rows = tensor(openaclnn_verify::kBiasGradY);
+    return run_arithmetic_sum(team, calls, rows.dtype(), rows);
+  }
 };
 
 // `groups` groups of `rows` rows together.

@@ -11,11 +11,19 @@ using openaclnn_verify::kCompressInput, openaclnn_verify::kCompressOutput;
 
 class NsaCompress final : public Workload {
  public:
-  using Workload::Workload;
+  explicit NsaCompress(const WorkloadDescription& description)
+      : Workload(description), windows_(most_windows(description)) {}
   double run_reference(Team& team, int calls) override {
     return run_read_and_copy(team, calls, tensor(kCompressInput), tensor(kCompressInput),
                              tensor(kCompressOutput));
   }
+  double run_arithmetic(Team& team, int calls) override {
+    return run_arithmetic_compress(team, calls, tensor(kCompressInput).dtype(), windows_,
+                                   tensor(kCompressInput), tensor(kCompressOutput));
+  }
+
+ private:
+  const int windows_;
 };
 
 }  // namespace

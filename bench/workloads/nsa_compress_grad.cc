@@ -11,10 +11,18 @@ using openaclnn_verify::kCgInput, openaclnn_verify::kCgInputGrad, openaclnn_veri
 
 class NsaCompressGrad final : public Workload {
  public:
-  using Workload::Workload;
+  explicit NsaCompressGrad(const WorkloadDescription& description)
+      : Workload(description), windows_(most_windows(description)) {}
   double run_reference(Team& team, int calls) override {
     return run_read_and_copy(team, calls, tensor(kCgOutputGrad), tensor(kCgInput), tensor(kCgInputGrad));
   }
+  double run_arithmetic(Team& team, int calls) override {
+    return run_arithmetic_compress_grad(team, calls, tensor(kCgInput).dtype(), windows_,
+                                        tensor(kCgOutputGrad), tensor(kCgInput), tensor(kCgInputGrad));
+  }
+
+ private:
+  const int windows_;
 };
 
 }  // namespace
