@@ -2,7 +2,8 @@
 // kernel of the operator can leave out. They know no windows, groups or special values. So their speed
 // limits the operator where arithmetic, not memory, is the limit.
 //
-// Compiled once per instruction set, like the kernels that they are compared with. Arrays consist of whole 64-byte lines.
+// Compiled once per instruction set, like the kernels that they are compared with. Arrays consist of whole
+// 64-byte lines.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ struct ArithmeticKernels {
   // Token compression: multiplies each element by the weights of so many windows, and adds the products to
   // registers.
   float (*compress)(aclDataType dtype, int windows, const void* from, int64_t bytes);
-  // Its gradient: rows of so many windows, in L1, are multiplied by a weight and summed, and multiplied by the
-  // element. The sums are rounded and written with streaming stores.
+  // Its gradient. The rows of so many windows are in L1. Their elements times a weight are summed, rounded and
+  // written with streaming stores. Their elements times those that are read are added to registers.
   float (*compress_grad)(aclDataType dtype, int windows, const void* from, void* to, int64_t bytes);
   // Optimizers: every state x becomes a * x + b * gradient, without the division and the root.
   void (*update)(aclDataType dtype, const void* grad, std::span<void* const> states, int64_t bytes);

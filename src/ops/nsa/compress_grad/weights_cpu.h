@@ -47,7 +47,7 @@ class WindowWeights {
   int64_t of_head() const { return windows_; }
   int64_t of_token() const { return heads_ * windows_; }
 
-  // How many tokens follow token i of a window before their weights start anew, token i included.
+  // How many tokens, from token i of a window on, have weights that follow each other.
   int64_t tokens_from(int64_t i) const { return stride_ - i % stride_; }
 
  private:
