@@ -206,6 +206,22 @@ class Gpu(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn(": FAILED (exit code 1), python.log\n```\n", output)
 
+    def test_offloaded_state(self):
+        self.carry()
+        self.stub("modules/torch.py", "class cuda:\n    is_available = staticmethod(lambda: True)\n")
+        self.stub("build/cuda/python/openaclnn/__init__.py", "")
+        self.stub("python/tests/gpu_offload.py", "import os\nprint('same bits', os.environ['OPENACLNN_DEVICE'])\n")
+        self.stub("bench/gpu/offload.py", "print('| 16384 | no step |')\n")
+        code, output = self.gpu("--only", "offload")
+        self.assertEqual(code, 0, output)
+        self.assertIn("bits of offloaded state: passed", output)
+        self.assertIn("| 16384 | no step |\n", output)
+        self.assertIn("same bits cuda\n", self.log("python"))
+        self.stub("python/tests/gpu_offload.py", "raise SystemExit('OTHER BITS')\n")
+        code, output = self.gpu("--only", "offload")
+        self.assertEqual(code, 1)
+        self.assertIn("bits of offloaded state: FAILED (exit code 1), python.log\n```\nOTHER BITS\n", output)
+
     def test_a_package_for_another_python_is_no_failure(self):
         self.carry()
         self.stub("modules/cupy.py", "class zeros:\n    __init__ = get = lambda *arguments: None\n")

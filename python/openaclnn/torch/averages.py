@@ -37,8 +37,12 @@ class KeepsAverages(torch.optim.Optimizer):
             raise RuntimeError(f"{what} between store() and restore(), as inside swap_ema(), would lose the parameters that are "
                                "stored; restore() first")
 
+    def _settle(self) -> None:
+        """Waits until state that is not on the parameters' device can be read."""
+
     def _averages(self) -> Iterator[tuple[Tensor, Tensor]]:
         """Yields pairs of a parameter and its average. A parameter that never had a gradient is its own average."""
+        self._settle()
         for group in self.param_groups:
             for parameter in group["params"]:
                 yield parameter, self.state[parameter].get("ema_params", parameter) if parameter in self.state else parameter
@@ -141,6 +145,7 @@ class KeepsAverages(torch.optim.Optimizer):
         count = None if updates is None else int(updates)
         if count is not None and count < 0:
             raise ValueError(f"updates is {count}; it must not be negative")
+        self._settle()
         known = dict(self._matched(averages, model))
         for group in self.param_groups:
             for n, parameter in enumerate(group["params"]):

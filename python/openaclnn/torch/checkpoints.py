@@ -8,7 +8,7 @@ from itertools import chain
 
 import torch
 
-from openaclnn.torch import options, warm_up
+from openaclnn.torch import offload, options, warm_up
 
 STATE = ("exp_avg", "exp_avg_sq", "ema_params")
 
@@ -26,7 +26,7 @@ def load(optimizer, state_dict, load_as_torch):
     def complete(_, given):
         nonlocal taken
         taken = {**given, **completed(optimizer, given)}
-        return taken
+        return _without_offloaded(optimizer, taken)
 
     def restore_precision(_):
         _copy_state(optimizer, taken)
@@ -55,7 +55,7 @@ def completed(optimizer, state_dict):
     for n, (saved, group) in enumerate(zip(groups, optimizer.param_groups)):
         own = {name: group[name] for name in optimizer.defaults if name != "ema_updates"}
         # These options say how steps run, not what they compute.
-        how = {name: group[name] for name in ("capturable", "differentiable", "foreach", "fused")}
+        how = {name: group[name] for name in ("capturable", "differentiable", "foreach", "fused", "offload")}
         groups[n] = complete = {**own, **saved, **how}
         options.require_group({**complete, "params": group["params"]}, type(optimizer).__name__)
         step = complete.pop("step", None)
@@ -70,6 +70,17 @@ def completed(optimizer, state_dict):
     return {"state": states, "param_groups": groups}
 
 
+def _without_offloaded(optimizer, state_dict):
+    """Returns a state dict without the tensors that torch.optim would copy to a GPU, which may not have the memory."""
+    states = dict(state_dict["state"])
+    for saved, group in zip(state_dict["param_groups"], optimizer.param_groups):
+        names = offload.offloaded(group)
+        for key in saved["params"] if names else ():
+            if key in states:
+                states[key] = {name: value for name, value in states[key].items() if name not in names}
+    return {**state_dict, "state": states}
+
+
 def _copy_state(optimizer, state_dict):
     saved = chain.from_iterable(group["params"] for group in state_dict["param_groups"])
     present = ((parameter, group) for group in optimizer.param_groups for parameter in group["params"])
@@ -80,7 +91,8 @@ def _copy_state(optimizer, state_dict):
         for name in STATE:
             if values.get(name) is not None:
                 dtype = options.state_dtype(parameter, group)
-                optimizer.state[parameter][name] = values[name].detach().to(device=parameter.device, dtype=dtype, copy=True)
+                device = "cpu" if name in offload.offloaded(group) else parameter.device
+                optimizer.state[parameter][name] = values[name].detach().to(device=device, dtype=dtype, copy=True)
 
 
 def exchangeable(state_dict):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, TypeVar, overload
 import torch
 
 from openaclnn import _native, errors
-from openaclnn.torch import averages, checkpoints, options, versions, warm_up
+from openaclnn.torch import backward_steps, checkpoints, options, versions, warm_up
+from openaclnn.torch import offload as offloading
 from openaclnn.torch.repeated_steps import RepeatedSteps
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _tensors_of = itemgetter(*checkpoints.STATE)
 _Loss = TypeVar("_Loss")
 
 
-class FusedEmaAdamW(averages.KeepsAverages):
+class FusedEmaAdamW(backward_steps.StepsInBackward):
     """AdamW that also keeps an exponential moving average of every parameter, in one pass over memory.
 
     The update is openaclnn.apply_fused_ema_adam_ for all parameters of a group in one call.
@@ -46,6 +47,9 @@ class FusedEmaAdamW(averages.KeepsAverages):
     state_dtype : dtype of moments and average. None, torch.float32: float32, also for 16-bit parameters. "parameter", or the
     16-bit dtype of the group's parameters: that dtype, which needs less memory; but a 16-bit average with a decay near 1 does
     not change.
+    offload : "state": moments and averages of parameters on a GPU are in pinned memory of the host, and a step copies pieces of them
+        to the GPU and back. "average": only averages are there. step_in_backward() hides these copies behind the backward pass.
+        Results have the same bits. Not with capturable or in torch.compile. None: state is where the parameter is.
 
     State of a parameter: "step", "exp_avg", "exp_avg_sq", as in torch.optim.AdamW, and "ema_params". A state dict of
     torch.optim.AdamW can be loaded (averages then start at the parameters), and AdamW can load this one's.
@@ -65,11 +69,11 @@ class FusedEmaAdamW(averages.KeepsAverages):
                  eps: float = 1e-8, weight_decay: float = 1e-2, ema_decay: float = 0.9999, amsgrad: bool = False, *,
                  maximize: bool = False, foreach: bool | None = None, capturable: bool = False, ema_warmup: bool = True,
                  bias_correction: bool = True, state_dtype: torch.dtype | str | None = None, fused: bool | None = None,
-                 differentiable: bool = False, amp_scaling: bool | None = None) -> None:
+                 differentiable: bool = False, amp_scaling: bool | None = None, offload: str | None = None) -> None:
         defaults: dict[str, Any] = dict(
             lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, ema_decay=ema_decay, amsgrad=amsgrad, maximize=maximize,
             foreach=foreach, capturable=capturable, ema_warmup=ema_warmup, bias_correction=bias_correction,
-            state_dtype=state_dtype, ema_updates=0,
+            state_dtype=state_dtype, offload=offload, ema_updates=0,
             # torch.optim.AdamW expects these values in a state dict that it loads
             differentiable=differentiable, fused=fused)
         options.require_numbers(defaults)
@@ -77,6 +81,7 @@ class FusedEmaAdamW(averages.KeepsAverages):
         # share. The counter also shows whether an id was given to another parameter.
         self._stepped_with: dict[int, tuple[Any, Any]] = {}
         self._repeated: list[RepeatedSteps] = []  # one for each group
+        self._offloaded = offloading.OffloadedState()
         # GradScaler and trainers read this: whether step() divides the gradients by the scale.
         self._step_supports_amp_scaling = capturable if amp_scaling is None else amp_scaling
         super().__init__(params, defaults)
@@ -92,11 +97,12 @@ class FusedEmaAdamW(averages.KeepsAverages):
 
     def __getstate__(self) -> dict[str, Any]:
         self._require_own_parameters("a copy of the optimizer or a pickle")
+        self._settle()
         return {**super().__getstate__(), "_step_supports_amp_scaling": self._step_supports_amp_scaling}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._swapped, self._stepped_with, self._repeated = None, {}, []
+        self._swapped, self._stepped_with, self._repeated, self._offloaded = None, {}, [], offloading.OffloadedState()
         for group in self.param_groups:
             for name, value in self.defaults.items():
                 group.setdefault(name, value)
@@ -119,6 +125,8 @@ class FusedEmaAdamW(averages.KeepsAverages):
         """
         if self._swapped is not None:
             raise RuntimeError("step() inside swap_ema(): the parameters are the averages now")
+        if self._is_in_backward:
+            raise RuntimeError("step() inside step_in_backward(), whose end takes the step; call it in a loop without that block")
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -147,6 +155,7 @@ class FusedEmaAdamW(averages.KeepsAverages):
         finally:
             for steps in repeated:
                 steps.release()
+            self._offloaded.begun.clear()
         return loss
 
     def _repeated_steps(self):
@@ -167,7 +176,10 @@ class FusedEmaAdamW(averages.KeepsAverages):
         if steps is not None and steps.find(group, self.state, scale):
             return None, None
         parameters = group["params"]
-        pairs = [pair for pair in zip(parameters, [parameter.grad for parameter in parameters]) if pair[1] is not None]
+        grads = [parameter.grad for parameter in parameters]
+        if self._offloaded.begun:  # gradients whose update began may have been deleted since
+            grads = [self._offloaded.begun.get(parameter, (grad,))[0] for parameter, grad in zip(parameters, grads)]
+        pairs = [pair for pair in zip(parameters, grads) if pair[1] is not None]
         for _, grad in pairs:
             if grad.is_sparse:
                 raise RuntimeError(f"gradients are sparse; {type(self).__name__} needs dense ones")
@@ -175,6 +187,9 @@ class FusedEmaAdamW(averages.KeepsAverages):
 
     def _step_group(self, group, parameters, grads, scale, found_inf, steps):
         states = self._states_of(parameters, group)  # first, because it may find averages of another program
+        if group["offload"]:
+            self._step_offloaded(group, parameters, grads, states, scale)
+            return
         numbers = self._numbers(group)
         if group["maximize"]:
             scale = -1.0 if scale is None else -scale
@@ -186,10 +201,26 @@ class FusedEmaAdamW(averages.KeepsAverages):
             self._count_up([state["step"] for state in states], found_inf)
         steps.accept(counters)
 
+    def _offloaded_update(self, group, parameters, states, scale):
+        if group["maximize"]:
+            scale = -1.0 if scale is None else -scale
+        counts = {parameter: int(state["step"].item()) + 1 for parameter, state in zip(parameters, states)}
+        return offloading.Update(self._numbers(group), scale, counts)
+
+    def _step_offloaded(self, group, parameters, grads, states, scale):
+        """Takes the step of a group, except for parameters that a backward pass has updated."""
+        begun = self._offloaded.begun
+        update = self._offloaded_update(group, parameters, states, scale)
+        given = {parameter: (grad, state, update) for parameter, grad, state in zip(parameters, grads, states) if parameter not in begun}
+        self._offloaded.run(given)
+        versions.count_up([state["step"] for state in states])
+
     # torch.compile runs the following two methods once, and one operator in each step. _init_group has the name and the form
     # of arguments of torch.optim's method that the compiler calls instead of tracing it.
 
     def _trace_group(self, group, scale, found_inf):
+        if group["offload"]:
+            raise RuntimeError("a compiled step cannot use offloaded state; pass offload=None, or don't compile the step")
         if found_inf is not None and group["ema_warmup"]:
             raise RuntimeError("a compiled step cannot read found_inf, so its warm-up would count steps that the gradient scaler "
                                "skips; pass ema_warmup=False, amp_scaling=False, or don't compile the step")
@@ -273,6 +304,8 @@ class FusedEmaAdamW(averages.KeepsAverages):
             known = self._stepped_with.get(id(parameter))
             if known is None or known[0] is not state.get("step"):
                 self._complete(state, parameter, group)
+            elif group["offload"] and not self._offloaded.is_placed(state, parameter):
+                self._complete(state, parameter, group)
         return states
 
     def _complete(self, state, parameter, group):
@@ -293,6 +326,8 @@ class FusedEmaAdamW(averages.KeepsAverages):
         for name in checkpoints.STATE:
             if state[name].dtype != dtype:
                 state[name] = state[name].to(dtype)
+        if group["offload"]:
+            self._offloaded.place(group, state, parameter, dtype)
         self._stepped_with[id(parameter)] = state["step"], count
 
     def _read_counters(self):
@@ -314,6 +349,7 @@ class FusedEmaAdamW(averages.KeepsAverages):
         RuntimeError: the parameters are swapped for their averages, so that the model's state dict would not match.
         """
         self._require_own_parameters("state_dict()")
+        self._settle()
         saved: dict[str, Any] = super().state_dict()
         return checkpoints.exchangeable(saved) if any(group["capturable"] for group in saved["param_groups"]) else saved
 
@@ -330,6 +366,7 @@ class FusedEmaAdamW(averages.KeepsAverages):
         the checkpoint has none.
         """
         self._require_own_parameters("load_state_dict()")
+        self._settle()
         checkpoints.load(self, state_dict, super().load_state_dict)
         self._stepped_with.clear()
         self._read_counters()
@@ -344,7 +381,7 @@ class FusedEmaAdam(FusedEmaAdamW):
                  eps: float = 1e-8, weight_decay: float = 0.0, ema_decay: float = 0.9999, amsgrad: bool = False, *,
                  maximize: bool = False, foreach: bool | None = None, capturable: bool = False, ema_warmup: bool = True,
                  bias_correction: bool = True, state_dtype: torch.dtype | str | None = None, fused: bool | None = None,
-                 differentiable: bool = False, amp_scaling: bool | None = None) -> None:
+                 differentiable: bool = False, amp_scaling: bool | None = None, offload: str | None = None) -> None:
         super().__init__(params, lr, betas, eps, weight_decay, ema_decay, amsgrad, maximize=maximize, foreach=foreach,
                          capturable=capturable, ema_warmup=ema_warmup, bias_correction=bias_correction, state_dtype=state_dtype,
-                         fused=fused, differentiable=differentiable, amp_scaling=amp_scaling)
+                         fused=fused, differentiable=differentiable, amp_scaling=amp_scaling, offload=offload)

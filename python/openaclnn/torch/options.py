@@ -6,7 +6,7 @@ import warnings
 
 import torch
 
-from openaclnn.torch import kernels
+from openaclnn.torch import kernels, versions
 
 _is_warned_about_frozen_averages = False
 
@@ -44,6 +44,10 @@ def require_group(group, name):
                          "without either")
     if group["capturable"] and group["ema_warmup"]:
         raise ValueError("capturable=True needs ema_warmup=False: the warm-up is computed by Python in every step")
+    if group["offload"] not in (None, "average", "state"):
+        raise ValueError(f'offload is {group["offload"]!r}; it must be None, "average" or "state"')
+    if group["offload"] and group["capturable"]:
+        raise ValueError("offload and capturable=True exclude each other: a step with offloaded state is not captured into a graph")
     chosen = group["state_dtype"]
     if chosen not in (None, "parameter", *kernels.FLOATS):
         raise ValueError(f'state_dtype is {chosen!r}; it must be None, "parameter", torch.float32, or the 16-bit dtype of the '
@@ -54,6 +58,8 @@ def require_group(group, name):
         if state_dtype(parameter, group) not in (torch.float32, parameter.dtype):
             raise TypeError(f"state_dtype is {chosen}, but a parameter is {parameter.dtype}; it must be torch.float32 or the "
                             "parameter's")
+        if group["offload"]:
+            _require_offloadable(parameter)
     if group["ema_decay"] >= 0.99 and any(state_dtype(parameter, group) != torch.float32 for parameter in group["params"]):
         _warn_about_frozen_averages(group["ema_decay"])
 
@@ -64,3 +70,11 @@ def _warn_about_frozen_averages(decay):
         _is_warned_about_frozen_averages = True
         warnings.warn(f"an average in 16 bits with decay {decay} doesn't change: its steps are smaller than half a step of the "
                       "format; state_dtype=None keeps it in float32", stacklevel=5)
+
+
+def _require_offloadable(parameter):
+    if versions.is_dtensor(parameter):
+        raise TypeError("offload needs parameters that are not sharded; FSDP2 offloads shards itself (CPUOffloadPolicy)")
+    if torch.empty_like(parameter, device="meta").stride() != parameter.stride():
+        raise ValueError(f"offload needs parameters without gaps or overlaps in memory; one of shape {list(parameter.shape)} has the "
+                         f"strides {list(parameter.stride())}")

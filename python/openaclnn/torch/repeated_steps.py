@@ -20,7 +20,7 @@ class RepeatedSteps:
     def find(self, group, states, scale):
         """Finds the tensors of a step. Returns False if only the general step can run it: the first one, or one with other
         counters, options or kinds of tensors."""
-        if scale is not None or group["maximize"] or group["capturable"] or group["foreach"] is False:
+        if scale is not None or group["maximize"] or group["capturable"] or group["foreach"] is False or group["offload"]:
             return False
         return _native.find_ema_adam_step(self._steps, group["params"], states)
 

@@ -1,0 +1,80 @@
+# Steps of an optimizer during the backward pass: parameters are updated as soon as their gradients are complete.
+"""The part of FusedEmaAdamW that needs offloaded state: without it, a step after the backward pass takes no longer."""
+from __future__ import annotations
+
+import contextlib
+import functools
+from typing import Any, Iterator, TypeVar
+
+import torch
+
+from openaclnn.torch import averages, offload, versions
+
+_Self = TypeVar("_Self", bound="StepsInBackward")
+
+
+class StepsInBackward(averages.KeepsAverages):
+    """An optimizer whose state can be offloaded."""
+
+    _offloaded: offload.OffloadedState
+    _is_in_backward = False
+
+    def _offloaded_update(self, group: dict[str, Any], parameters: Any, states: Any, scale: Any) -> offload.Update:
+        raise NotImplementedError
+
+    def _settle(self) -> None:
+        self._offloaded.settle()
+
+    @contextlib.contextmanager
+    def step_in_backward(self: _Self) -> Iterator[_Self]:
+        """Use it as `with optimizer.step_in_backward(): loss.backward()`. Parameters are updated as soon as their gradients are
+        complete, beside the rest of the backward pass. The end of the block takes the step for the others, and step() must not
+        be called. Results have the same bits as with step().
+
+        Only the last backward pass of a step may run inside, because a gradient must be complete when it comes. Gradients can
+        be neither clipped nor divided by a gradient scaler. If the backward pass fails, parameters whose gradients were complete
+        are updated and counted, and others keep their values.
+
+        RuntimeError: a group has offload=None, a gradient comes twice, or the parameters are swapped for their averages.
+        """
+        versions.require((2, 1), "step_in_backward()")
+        if self._swapped is not None or self._is_in_backward:
+            raise RuntimeError(f"step_in_backward() inside {'swap_ema()' if self._swapped is not None else 'step_in_backward()'}; "
+                               "close that block before")
+        for group in self.param_groups:
+            if not group["offload"]:
+                raise RuntimeError('step_in_backward() needs offload="average" or "state" for every group of parameters')
+        with contextlib.ExitStack() as hooks:
+            for group in self.param_groups:
+                parameters = [parameter for parameter in group["params"] if parameter.requires_grad]
+                states = self._states_of(parameters, group)
+                update = self._offloaded_update(group, parameters, states, None)
+                self._offloaded.expect(dict.fromkeys(parameters))
+                for parameter, state in zip(parameters, states):
+                    hook = functools.partial(self._accept, state=state, update=update)
+                    hooks.callback(parameter.register_post_accumulate_grad_hook(hook).remove)
+            self._is_in_backward = True
+            try:
+                yield self
+            except BaseException:
+                self._offloaded.flush()
+                self._count_begun()
+                raise
+            finally:
+                self._is_in_backward = False
+        self._offloaded.flush()
+        self.step()
+
+    @torch.no_grad()
+    def _accept(self, parameter: Any, state: Any, update: Any) -> None:
+        if parameter.grad.is_sparse:
+            raise RuntimeError(f"gradients are sparse; {type(self).__name__} needs dense ones")
+        self._offloaded.accept(parameter, state, update)
+
+    def _count_begun(self) -> None:
+        begun = self._offloaded.begun
+        if begun:
+            versions.count_up([state["step"] for _, state, _ in begun.values()])
+            for group in self.param_groups:
+                group["ema_updates"] += 1
+        begun.clear()
