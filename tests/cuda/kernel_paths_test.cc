@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 #include "kernels.h"
 #include "ops/embedding_dense_backward/verify/cases.h"
@@ -84,6 +86,71 @@ std::vector<Case> walks(aclDataType dtype) {
 TEST(KernelsOfCompressGrad, WalkSegmentsOfAnyShape) {
   for (const aclDataType dtype : kFloatDtypes) {
     for (const Case& c : walks(dtype)) expect_gradients(c);
+  }
+}
+
+// What decides how the tokens' gradients are summed: windows over a token (one to four, or more), whether the
+// stride divides them, the packs and heads of a block, and the weights that fit into shared memory. Sequences
+// without windows, tokens before and behind all windows, and a last block of few tokens.
+struct FewWindows {
+  Shape input_dims;
+  WindowAttributes attributes;
+};
+const FewWindows kFewWindows[] = {
+    {{100, 2, 128}, {16, 16, {100}, 1}},                // one or two warps to a token
+    {{100, 16, 128}, {32, 16, {}, 0, false}},           // whole blocks
+    {{197, 16, 128}, {64, 16, {9, 70, 66, 3, 40}, 1}},  // sequences without windows
+    {{135, 5, 136}, {48, 16, {61, 59}, 0}},             // blocks that share a head, and a part of a block
+    {{135, 5, 136}, {64, 16, {61, 69}, 0}},
+    {{135, 5, 136}, {80, 16, {135}, 0}},   // five windows
+    {{70, 5, 136}, {28, 7, {28, 41}, 1}},  // segments of a few tokens and a rest
+    {{70, 33, 16}, {9, 3, {4, 9, 10, 40}, 1}},
+    {{40, 20, 24}, {4, 1, {5, 35}, 0}},  // segments of one token
+    {{40, 20, 24}, {3, 1, {40}, 0}},
+    {{40, 20, 24}, {2, 1, {}, 0, false}},
+    {{40, 20, 24}, {5, 1, {40}, 0}},  // five windows
+    {{15, 9, 64}, {5, 5, {15}, 0}},   // fewer tokens than a block has
+    {{60, 9, 64}, {40, 20, {60}, 0}},
+    {{60, 9, 64}, {41, 20, {60}, 0}},           // a stride that does not divide the block size
+    {{50, 100, 8}, {6, 3, {6, 24, 20}, 0}},     // nearly as many weights as fit in 16 bits, ...
+    {{50, 100, 8}, {8, 4, {50}, 0}},            // ... and more
+    {{400, 4, 128}, {304, 152, {}, 0, false}},  // the same in fp32
+    {{400, 4, 128}, {340, 170, {}, 0, false}},
+};
+
+std::vector<Case> few_windows(aclDataType dtype) {
+  std::vector<Case> cases;
+  for (const auto& [dims, a] : kFewWindows) {
+    const std::string name = std::string(dtype_name(dtype)) + " of " + std::to_string(a.block_size) +
+                             " every " + std::to_string(a.stride) + ", heads " + std::to_string(dims[1]);
+    cases.push_back(compress_grad_case(dtype, dims, a, Layout::contiguous, name));
+  }
+  return cases;
+}
+
+TEST(KernelsOfCompressGrad, SumFewWindowsOfAnyShape) {
+  for (const aclDataType dtype : kFloatDtypes) {
+    for (const Case& c : few_windows(dtype)) {
+      expect_gradients(c);
+      set_reversed_schedule(true);  // difference() reverses it for other addresses, which are not packed
+      const KernelRun reversed = run_kernel(c, {.platform = PlatformKind::cuda});
+      set_reversed_schedule(false);
+      ASSERT_EQ(difference(c, run_kernel(c, {}), reversed), "") << c.name;
+    }
+  }
+}
+
+// A window that does not exist, and a weight behind a window's last, are not multiplied by anything.
+TEST(KernelsOfCompressGrad, KeepInfiniteWeightsInTheirWindows) {
+  const Spoil spoil = [](const Case&, std::vector<HostTensor>& tensors) {
+    constexpr double kValues[] = {INFINITY, NAN, -0.0, -INFINITY, 0.0};
+    for (const auto& [which, every] : {std::pair(kCgOutputGrad, 101), {kCgWeight, 7}}) {
+      for (int64_t i = 0; i < tensors[which].numel(); i += every)
+        tensors[which].set(i, kValues[i / every % std::ssize(kValues)]);
+    }
+  };
+  for (const aclDataType dtype : kFloatDtypes) {
+    for (const Case& c : few_windows(dtype)) ASSERT_EQ(difference(c, CheckMode::report, spoil), "") << c.name;
   }
 }
 
