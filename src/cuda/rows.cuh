@@ -227,6 +227,19 @@ __device__ __forceinline__ void join_superblocks(const SumTargets<Out>& targets,
   }
 }
 
+// Counts a superblock of a long group whose sums of a strip are complete. Returns whether it was the last one of
+// the group.
+template <class Out>
+__device__ __forceinline__ bool count_superblock(const SumTargets<Out>& targets, int64_t group, int64_t strip,
+                                                 int64_t strips) {
+  const int64_t begin = targets.groups.begin(group);
+  const int64_t needed = (targets.groups.end(group) - begin + kSuperblockTerms - 1) / kSuperblockTerms;
+  unsigned* const arrivals = targets.arrivals + number_of_long_group(begin) * strips + strip;
+  const bool is_last = atomicAdd(arrivals, 1u) + 1 == static_cast<unsigned>(needed);
+  __threadfence();  // the count before the sums of others
+  return is_last;
+}
+
 // Counts the superblocks of a strip that a block has completed, those of `mask`, and returns the mask of those
 // that were the last of their groups. All threads of the block must call it.
 template <class Out>
@@ -237,15 +250,8 @@ __device__ __forceinline__ unsigned find_completed(const SumTargets<Out>& target
   __threadfence();  // the sums before the count
   __syncthreads();
   if (threadIdx.x < kWarp) {
-    bool is_last = false;
-    if ((mask >> threadIdx.x & 1) != 0) {
-      const int64_t group = superblocks[threadIdx.x].group;
-      const int64_t begin = targets.groups.begin(group);
-      const int64_t needed = (targets.groups.end(group) - begin + kSuperblockTerms - 1) / kSuperblockTerms;
-      unsigned* const arrivals = targets.arrivals + number_of_long_group(begin) * strips + strip;
-      is_last = atomicAdd(arrivals, 1u) + 1 == static_cast<unsigned>(needed);
-      __threadfence();  // the count before the sums of others
-    }
+    const bool is_last = (mask >> threadIdx.x & 1) != 0 &&
+                         count_superblock(targets, superblocks[threadIdx.x].group, strip, strips);
     const unsigned found = __ballot_sync(kAllLanes, is_last);
     if (threadIdx.x == 0) completed = found;
   }

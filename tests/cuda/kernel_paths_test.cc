@@ -44,6 +44,78 @@ TEST(KernelsOfGroupedBias, JoinFewAndManyChunks) {
   }
 }
 
+// Persistent blocks sum rows of one strip and more, if groups have a block of terms on average. With one
+// multiprocessor, two blocks take all units: most of them from the counter.
+struct UnitShape {
+  const char* name;
+  BiasShape shape;
+};
+
+std::vector<int64_t> repeated(int64_t count, int64_t size) {
+  return std::vector<int64_t>(static_cast<size_t>(count), size);
+}
+
+// More superblocks than threads in the first 256 groups, and more groups.
+std::vector<int64_t> many_sizes() {
+  std::vector<int64_t> sizes = repeated(255, 65);
+  for (const int64_t size : {1025, 3, 0, 700, 64}) sizes.push_back(size);
+  return sizes;
+}
+
+std::vector<UnitShape> unit_shapes() {
+  return {{"equal groups", {repeated(4, 600), 512}},
+          {"groups of one superblock", {repeated(4, 512), 256}},
+          {"one large group", {{3, 9300, 1}, 264}},
+          {"empty groups", {{0, 0, 700, 0, 65, 0, 0, 64, 1100, 0}, 512}},
+          {"empty groups alone", {repeated(17, 0), 256, 1500}},
+          {"short groups", {bias_sizes(33, 64, 5), 520, 1200}},
+          {"groups of many sizes", {{1, 64, 65, 128, 129, 511, 512, 513, 576, 1024, 1025}, 776}},
+          {"many groups", {many_sizes(), 256}},
+          {"an incomplete strip", {{900, 7, 513}, 1288}},
+          {"rows that are not packed", {{900, 7, 513}, 1289}},
+          {"rows of less than a strip", {{900, 7, 513}, 120}},
+          {"groups that are too short", {bias_sizes(40, 100, 7), 512}}};
+}
+
+// ThreadSanitizer compares every access with those of 255 other threads, so it gets one dtype of each shape.
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kEveryDtype = false;
+#else
+constexpr bool kEveryDtype = true;
+#endif
+
+TEST(KernelsOfGroupedBias, SumUnitsOfAnyGroups) {
+  size_t turn = 0;
+  for (const UnitShape& unit : unit_shapes()) {
+    ++turn;
+    for (size_t k = 0; k < std::size(kFloatDtypes); ++k) {
+      if (!kEveryDtype && turn % std::size(kFloatDtypes) != k) continue;
+      const aclDataType dtype = kFloatDtypes[k];
+      const int64_t index_type = static_cast<int64_t>((turn + k) % 2);
+      const Case c = bias_case(dtype, index_type == 0 ? ACL_INT64 : ACL_INT32,
+                               {.grouped = true, .index_type = index_type}, unit.shape, Layout::contiguous,
+                               dtype_name(dtype) + std::string(" of ") + unit.name);
+      ASSERT_EQ(difference(c, CheckMode::report), "") << c.name;
+    }
+  }
+}
+
+// The least and greatest numbers as the first group, and in the first and the second round of groups.
+TEST(KernelsOfGroupedBias, SumNoUnitsAfterFaults) {
+  for (const int64_t index_type : {0, 1}) {
+    const Case c = bias_case(ACL_FLOAT, ACL_INT64, {.grouped = true, .index_type = index_type},
+                             {many_sizes(), 128}, Layout::contiguous, "with faults");
+    for (const int64_t faulty : {0, 200, 258}) {
+      for (const int64_t entry : {INT64_MIN, INT64_MAX}) {
+        const Spoil spoil = [=](const Case&, std::vector<HostTensor>& tensors) {
+          tensors[kBiasGroups].set_bits(faulty, static_cast<uint64_t>(entry));
+        };
+        ASSERT_EQ(difference(c, CheckMode::report, spoil), "") << c.name << ", " << faulty << ", " << entry;
+      }
+    }
+  }
+}
+
 void expect_gradients(const Case& c) {
   ASSERT_EQ(difference(c, CheckMode::report), "") << c.name;
   const KernelRun run = run_kernel(c, {.platform = PlatformKind::cuda});

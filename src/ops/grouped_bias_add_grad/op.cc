@@ -54,12 +54,23 @@ Status check_limits(const GroupedBiasArgs& args, const PlanContext& context) {
                kMostVendorGroups)};
 }
 
+// A list of superblocks makes sums of rows faster, unless groups are short: each has to be found again for each
+// strip of columns.
+bool lists_superblocks(const GroupedBiasPlan& plan) {
+  return plan.has_group_index && plan.rows / kBlockTerms >= plan.groups;
+}
+
 // Lays out the workspace and returns its size.
 Result<uint64_t> lay_out(GroupedBiasPlan& plan, bool on_gpu) {
   WorkspaceLayout layout;
   GroupedBiasScratch& scratch = plan.scratch;
   scratch.ends = layout.reserve(plan.has_group_index ? Checked(plan.groups) * 8 : Checked(0));
   scratch.faults = layout.reserve(plan.has_group_index && on_gpu ? 8 : 0);
+  if (on_gpu && lists_superblocks(plan)) {
+    scratch.listed_superblocks = plan.rows / kSuperblockTerms + plan.groups;
+    scratch.superblocks = layout.reserve(Checked(scratch.listed_superblocks) * kListedSuperblockBytes);
+    scratch.unit_counts = layout.reserve(kCacheLineBytes);
+  }
   const int64_t longest_group = plan.has_group_index ? plan.rows : plan.rows_per_group;
   if (longest_group > kSuperblockTerms) {
     const int64_t stretches = plan.rows / kSuperblockTerms + 1;

@@ -14,6 +14,8 @@ enum GroupIndexType : int64_t { kGroupEnds = 0, kGroupSizes = 1 };
 
 enum GroupedBiasTensor { kGroupedGradY, kGroupedIndex, kGroupedOut, kGroupedBiasTensors };
 
+inline constexpr int64_t kListedSuperblockBytes = 32;
+
 // Offsets of the parts of the workspace (WorkspaceLayout). Their sizes depend only on shapes.
 struct GroupedBiasScratch {
   int64_t ends;             // int64[G]: e(j), checked, if groupIdx is given
@@ -22,6 +24,9 @@ struct GroupedBiasScratch {
   int64_t superblock_sums;  // float[superblock_slots, H]
   int64_t arrivals;         // unsigned, on a GPU: counters of complete superblocks (cuda/rows.cuh)
   int64_t superblock_slots;
+  int64_t superblocks;  // on a GPU: a SuperblockList (cuda/row_units.cuh) of so many entries, and its counts
+  int64_t listed_superblocks;
+  int64_t unit_counts;
 };
 
 struct GroupedBiasPlan {

@@ -95,6 +95,7 @@ inline std::vector<Case> grouped_bias_add_grad_cases() {
     add("many equal groups", kEqual, {std::vector<int64_t>(900, 3), 131});
     add("wide rows", kEnds, {{20, 1, 30}, 5003});
     add("rows in tiles", kEnds, {{3, 70, 600}, 9001});
+    add("rows of several strips", kSizes, {{0, 1300, 64, 65, 3, 0, 700, 1}, 264});
     add("wide rotated views", kEnds, {{3, 70, 9}, 2603}, ACL_INT64, Layout::mixed);
     add("one column", kEnds, {{1, 64, 65, 513, 4000}, 1}, ACL_INT32);
     add("padded rows", kSizes, {bias_sizes(30, 100, 3), 201}, ACL_INT32, Layout::padded);
