@@ -77,8 +77,8 @@ std::vector<UnitShape> unit_shapes() {
           {"groups that are too short", {bias_sizes(40, 100, 7), 512}}};
 }
 
-// ThreadSanitizer compares every access with those of 255 other threads, so it gets one dtype of each shape.
-#if defined(__SANITIZE_THREAD__)
+// Sanitizers take many times as long, so they get one dtype of each shape.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr bool kEveryDtype = false;
 #else
 constexpr bool kEveryDtype = true;
