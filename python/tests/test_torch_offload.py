@@ -1,13 +1,12 @@
 # Tests optimizers whose state is in the host's memory: the same bits, in any legal order of the streams, and all that moves state.
 import contextlib
 import copy
-import itertools
 import pickle
-import random
 
 import pytest
 
 from conftest import needs_newer_torch, needs_torch, torch
+from later_link import LaterLink, LinkWithFreedMemory
 from training import model, train
 
 if torch is not None:
@@ -16,54 +15,6 @@ if torch is not None:
 pytestmark = needs_torch
 OFFLOADS = ["average", "state"]
 OPTIONS = dict(lr=0.01, weight_decay=0.1, ema_decay=0.9)
-
-
-class LaterLink:
-    """A GPU in the host's memory whose streams run their functions as late as permitted, in a random legal order. An update that
-    does not wait for what it needs therefore reads or writes too early."""
-
-    is_remote = True
-    inward, updates, outward = "inward", "updates", "outward"
-    random = random.Random(7)
-
-    def __init__(self, device):
-        self.waiting = {name: [] for name in (self.inward, self.updates, self.outward)}  # (number, events before, function)
-        self.done, self.numbers = set(), itertools.count()
-        self.moment = None  # the last one of now(): work of the caller, such as gradients, cannot be late here
-
-    def enqueue(self, stream, after, function, *arguments):
-        assert stream != self.updates or self.moment in after, "an update does not wait for its gradients"
-        number = next(self.numbers)
-        self.waiting[stream].append((number, tuple(after), lambda: function(*arguments)))
-        return number
-
-    def now(self):
-        self.run(lambda: self.random.random() < 0.5)
-        self.moment = next(self.numbers)
-        self.done.add(self.moment)
-        return self.moment
-
-    def run(self, stops):
-        """Runs functions until a condition holds or nothing is left."""
-        while not stops():
-            able = [queue for queue in self.waiting.values() if queue and all(event in self.done for event in queue[0][1])]
-            if not able:
-                assert not any(self.waiting.values()), "streams wait for each other"
-                return
-            number, _, function = self.random.choice(able).pop(0)
-            function()
-            self.done.add(number)
-
-    def wait(self, event):
-        self.run(lambda: event in self.done)
-
-    join = wait
-
-    def host_rows(self, rows, columns, dtype):
-        return torch.zeros(rows, columns, dtype=dtype)
-
-    def buffer(self, count):
-        return torch.full((count,), 0x7F, dtype=torch.uint8)  # NaN, where nothing was copied
 
 
 @pytest.fixture(params=["host", "emulated GPU"])
@@ -238,6 +189,113 @@ def test_a_group_that_joins_later(links):
     require_same_bits(offloaded, resident, ours, theirs)
 
 
+def test_new_memory_of_a_gpu_waits_for_its_earlier_use(monkeypatch):
+    monkeypatch.setattr(offload, "make_link", LinkWithFreedMemory)
+    for _ in range(50):
+        parameter = torch.nn.Parameter(torch.ones(500))
+        optimizer = FusedEmaAdamW([parameter], offload="state")
+        parameter.grad = torch.ones(500)
+        optimizer.step()
+        optimizer.state_dict()
+        assert LinkWithFreedMemory.made[-1].read == [6144]
+
+
+@needs_newer_torch(2, 1)
+def test_gradients_of_a_bucket_come_from_several_streams(monkeypatch):
+    links = []
+    monkeypatch.setattr(offload, "make_link", lambda device: links.append(LaterLink(device)) or links[-1])
+    for _ in range(50):
+        own = [torch.nn.Parameter(torch.ones(8)) for _ in range(2)]
+        optimizer = FusedEmaAdamW(own, offload="state", lr=0.1)
+        with optimizer.step_in_backward():
+            for n, parameter in enumerate(own):
+                links[-1].caller = f"caller {n}"
+                for _ in range(20 * (1 - n)):  # the first stream is late
+                    links[-1].add_to_caller(lambda: None)
+                parameter.grad = torch.full((8,), float("nan"))
+                links[-1].add_to_caller(lambda grad=parameter.grad: grad.fill_(1.0))
+                next(iter(parameter._post_accumulate_grad_hooks.values()))(parameter)
+        optimizer.state_dict()
+        assert not any(parameter.isnan().any() for parameter in own)
+
+
+@pytest.mark.parametrize("state", OFFLOADS)
+def test_parameters_whose_strides_change(links, state):
+    def made():
+        torch.manual_seed(4)
+        return torch.nn.Conv2d(3, 4, 5)
+
+    ours, theirs = made(), made()
+    offloaded, resident = FusedEmaAdamW(ours.parameters(), offload=state, **OPTIONS), FusedEmaAdamW(theirs.parameters(), **OPTIONS)
+    for step in range(4):
+        for network, optimizer in ((ours, offloaded), (theirs, resident)):
+            network(torch.arange(300.0).reshape(1, 3, 10, 10).sin()).square().sum().backward()
+            optimizer.step(), optimizer.zero_grad()
+            network.to(memory_format=torch.channels_last if step % 2 == 0 else torch.contiguous_format)
+    require_same_bits(offloaded, resident, ours, theirs)
+    memory = torch.ones(4, 8)
+    ours.weight.data = memory[:, :3].as_strided((4, 3, 5, 5), (8, 1, 0, 0))
+    ours.weight.grad = torch.ones(4, 3, 5, 5)
+    with pytest.raises(ValueError, match="without gaps or overlaps"):
+        offloaded.step()
+    assert torch.equal(memory, torch.ones(4, 8))
+
+
+def test_a_parameter_that_moves_to_another_group(links):
+    def made(state):
+        own = [torch.nn.Parameter(torch.ones(4)) for _ in range(3)]
+        optimizer = FusedEmaAdamW([dict(params=own[:2], lr=0.1), dict(params=own[2:], lr=0.2)], offload=state, weight_decay=0)
+        for step in range(2):
+            for parameter in own:
+                parameter.grad = torch.ones(4)
+            optimizer.step()
+            if step == 0:
+                optimizer.param_groups[1]["params"].append(optimizer.param_groups[0]["params"].pop())
+        return own
+
+    assert all(torch.equal(a, b) for a, b in zip(made("state"), made(None)))
+
+
+def test_a_step_with_an_error_updates_nothing(links):
+    own = [torch.nn.Parameter(torch.ones(4)) for _ in range(2)]
+    optimizer = FusedEmaAdamW(own, offload="state")
+    own[0].grad = torch.ones(4)
+    own[1].data, own[1].grad = torch.ones(4), torch.ones(4)
+    own[1].data = torch.ones(5)
+    with pytest.raises(ValueError, match=r"a gradient has shape \[4\], but its parameter has \[5\]"):
+        optimizer.step()
+    assert torch.equal(own[0], torch.ones(4)) and all(int(optimizer.state[parameter]["step"]) == 0 for parameter in own)
+
+
+@needs_newer_torch(2, 1)
+def test_errors_at_the_end_of_a_block_count_what_was_updated(links):
+    own = [torch.nn.Parameter(torch.ones(4)) for _ in range(2)]
+    optimizer = FusedEmaAdamW(own, offload="state", weight_decay=0)
+    handle = optimizer.register_step_pre_hook(lambda *arguments: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        with optimizer.step_in_backward():
+            own[0].sum().backward()
+    handle.remove()
+    assert own[0][0] < 1 and [int(optimizer.state[parameter]["step"]) for parameter in own] == [1, 0]
+    before = own[0].detach().clone()
+    own[0].grad = torch.ones(4)
+    optimizer.step()
+    assert not torch.equal(own[0], before) and int(optimizer.state[own[0]]["step"]) == 2
+
+
+@needs_newer_torch(2, 1)
+def test_a_warm_up_survives_a_block_without_gradients(links):
+    parameter = torch.nn.Parameter(torch.ones(4))
+    optimizer = FusedEmaAdamW([parameter], offload="state")
+    with pytest.raises(ZeroDivisionError):
+        with optimizer.step_in_backward():
+            1 / 0
+    optimizer.load_state_dict(optimizer.state_dict())
+    parameter.grad = torch.ones(4)
+    optimizer.step()
+    assert optimizer.param_groups[0]["ema_updates"] == 1
+
+
 @needs_newer_torch(2, 1)
 def test_a_backward_pass_that_fails_leaves_whole_parameters(links):
     ours = large_model()
@@ -255,7 +313,7 @@ def test_a_backward_pass_that_fails_leaves_whole_parameters(links):
 
 
 @needs_newer_torch(2, 1)
-def test_misuse_has_a_sentence():
+def test_misuse_has_a_sentence(monkeypatch):
     network = model()
     plain, optimizer = FusedEmaAdamW(network.parameters()), FusedEmaAdamW(network.parameters(), offload="state")
     with pytest.raises(RuntimeError, match="needs offload="):
@@ -269,6 +327,20 @@ def test_misuse_has_a_sentence():
     with pytest.raises(RuntimeError, match=r"step\(\) inside step_in_backward"):
         with optimizer.step_in_backward():
             optimizer.step()
+    for use in (optimizer.state_dict, optimizer.store, lambda: copy.deepcopy(optimizer), lambda: optimizer.load_state_dict({})):
+        with pytest.raises(RuntimeError, match="has updated only some parameters"):
+            with optimizer.step_in_backward():
+                use()
+    removed = single.register_post_accumulate_grad_hook(lambda parameter: setattr(parameter, "grad", None))
+    with pytest.raises(RuntimeError, match="another hook removed a gradient"):
+        with FusedEmaAdamW([single], offload="state").step_in_backward():
+            single.sum().backward()
+    removed.remove()
+    with monkeypatch.context() as distributed:
+        distributed.setattr(offload.versions, "processes", lambda: 2)
+        with pytest.raises(RuntimeError, match="in a group of 2 processes: a gradient comes before"):
+            with optimizer.step_in_backward():
+                pass
     with pytest.raises(RuntimeError, match="inside swap_ema"):
         with optimizer.swap_ema(), optimizer.step_in_backward():
             pass

@@ -9,7 +9,7 @@ import threading
 import torch
 
 from openaclnn import _native
-from openaclnn.torch import host_memory, versions
+from openaclnn.torch import host_memory, kernels, versions
 
 AVERAGE, STATE = "average", "state"  # values of the option "offload", besides None
 NAMES = ("exp_avg", "exp_avg_sq", "ema_params")
@@ -24,6 +24,18 @@ ALIGNMENT = 64  # elements, so that the kernels can always read vectors
 def offloaded(group):
     """Returns the names of the state of a group that is in the host's memory."""
     return {None: (), AVERAGE: NAMES[2:], STATE: NAMES}[group["offload"]]
+
+
+def require_dense(parameter):
+    """Raises ValueError for a parameter whose elements don't fill its memory, because buckets take them by their addresses."""
+    if torch.empty_like(parameter, device="meta").stride() != parameter.stride():
+        raise ValueError(f"offload needs parameters without gaps or overlaps in memory; one of shape {list(parameter.shape)} has the "
+                         f"strides {list(parameter.stride())}")
+
+
+def _same_order(a, b):
+    """Returns whether two tensors have their elements in the same order of addresses."""
+    return a.shape == b.shape and all(n == 1 or s == t for n, s, t in zip(a.shape, a.stride(), b.stride()))
 
 
 def elements(tensor, begin, end):
@@ -41,6 +53,7 @@ class GpuLink:
         self.inward, self.outward = torch.cuda.Stream(device), torch.cuda.Stream(device)
         # With the same priority, an update would wait until the running kernel of the backward pass has no blocks left to start.
         self.updates = torch.cuda.Stream(device, priority=-1)
+        self._callers = set()  # streams that gradients came from since the last join
 
     def enqueue(self, stream, after, function, *arguments):
         """Runs a function on a stream after some events. Returns the event of its end."""
@@ -52,11 +65,15 @@ class GpuLink:
 
     def now(self):
         """Returns the event of all work of the caller's stream up to here."""
-        return torch.cuda.current_stream(self.device).record_event()
+        stream = torch.cuda.current_stream(self.device)
+        self._callers.add(stream)
+        return stream.record_event()
 
     def join(self, event):
-        """Delays later work of the caller's stream until an event."""
-        torch.cuda.current_stream(self.device).wait_event(event)
+        """Delays later work of the caller's streams until an event."""
+        for stream in self._callers | {torch.cuda.current_stream(self.device)}:
+            stream.wait_event(event)
+        self._callers.clear()
 
     def wait(self, event):
         """Returns after an event."""
@@ -76,7 +93,7 @@ class HostLink:
 
     @staticmethod
     def host_rows(rows, columns, dtype):
-        return torch.empty(rows, columns, dtype=dtype)
+        return torch.zeros(rows, columns, dtype=dtype)
 
 
 def make_link(device):
@@ -91,6 +108,7 @@ class Bucket:
         self.pieces = []  # (parameter, first and last element in it, first element in the bucket)
         self.stored = None  # the event after which the host has the last update
         self.missing = 0  # parameters without a gradient yet, during a backward pass
+        self.ready = []  # events of the gradients that came
 
 
 class Arena:
@@ -136,6 +154,8 @@ class Slot:
             if self.free is not None:
                 self.link.wait(self.free)
             self.memory = self.link.buffer(count)
+            # The allocator may return memory that was freed, but that earlier work of the caller's stream still uses.
+            self.free = self.link.now()
         return self.memory[:count].view(like.dtype).view(like.shape)
 
 
@@ -145,9 +165,13 @@ def _copy(to, source):
         row.copy_(source_row, non_blocking=True)
 
 
-def _ordered_as(parameter, grad):
-    """Returns a gradient whose elements are in the order of the parameter's."""
-    return grad if grad.stride() == parameter.stride() else torch.empty_like(parameter, dtype=grad.dtype).copy_(grad)
+def ordered(grad, parameter):
+    """Returns a gradient whose elements are in the order of the parameter's, and checks it before anything is written."""
+    if grad.dtype not in kernels.FLOATS:
+        raise TypeError(f"a gradient is {grad.dtype}; it must be float32, float16 or bfloat16")
+    if grad.shape != parameter.shape:
+        raise ValueError(f"a gradient has shape {list(grad.shape)}, but its parameter has {list(parameter.shape)}; they must be equal")
+    return grad if _same_order(grad, parameter) else torch.empty_like(parameter, dtype=grad.dtype).copy_(grad)
 
 
 class Update:
@@ -157,19 +181,19 @@ class Update:
         self.numbers, self.scale, self.counts = numbers, scale, counts
 
 
-def _update(rows, names, pieces, grads, given):
+def _update(rows, names, pieces, given):
     """Runs the native call for pieces of one bucket, whose rows are where the parameters are. Parameters that took other
-    numbers of steps need calls of their own."""
+    numbers of steps, or moved to another group, need calls of their own."""
     lists_of = {}
     for parameter, first, last, at in pieces:
-        _, state, update = given[parameter]
+        grad, state, update = given[parameter]
         moved = {name: row[at:at + last - first] for name, row in zip(names, rows)}
-        lists = lists_of.setdefault(update.counts[parameter], ([], [], [], [], []))
-        lists[0].append(elements(grads[parameter], first, last))
+        lists = lists_of.setdefault((update, update.counts[parameter]), ([], [], [], [], []))
+        lists[0].append(elements(grad, first, last))
         lists[1].append(elements(parameter, first, last))
         for values, name in zip(lists[2:], NAMES):
             values.append(moved[name] if name in moved else elements(state[name], first, last))
-    for count, lists in lists_of.items():
+    for (update, count), lists in lists_of.items():
         _native.apply_fused_ema_adam_(*lists, count, *update.numbers, grad_scale=update.scale)
         versions.increment_versions(lists[1])
 
@@ -184,6 +208,7 @@ class OffloadedState:
         self._used = []  # gradients that updates may still read
         self._updated = {}  # for each link the event of the last update
         self.begun = {}  # parameters whose gradients came inside step_in_backward()
+        self._is_open = False  # whether they may come
 
     # ---- where state is
 
@@ -191,7 +216,7 @@ class OffloadedState:
         """Moves the offloaded state of a parameter to its memory, in which it then stays."""
         names = offloaded(group)
         arena = self._arena_of.get(parameter)
-        if arena is None or arena.names != names or arena.rows.dtype != dtype:
+        if not self._suits(arena, parameter, names) or arena.rows.dtype != dtype:
             self._make_arenas(group, parameter, names, dtype)
             arena = self._arena_of[parameter]
         for name, tensor in arena.tensors[parameter].items():
@@ -200,24 +225,34 @@ class OffloadedState:
                 tensor.copy_(state[name])
                 state[name] = tensor
         for name in NAMES:
-            if name not in names and state[name].stride() != parameter.stride():
+            if name not in names and not _same_order(state[name], parameter):
                 state[name] = torch.empty_like(parameter, dtype=dtype).copy_(state[name])
 
-    def is_placed(self, state, parameter):
+    def is_placed(self, group, state, parameter):
+        """Returns whether the state is where place() moves it. Programs may replace state, and parameters their memory."""
         arena = self._arena_of.get(parameter)
-        return arena is not None and all(state[name] is tensor for name, tensor in arena.tensors[parameter].items())
+        if not self._suits(arena, parameter, offloaded(group)):
+            return False
+        own = arena.tensors[parameter]
+        return all(state[name] is own[name] if name in own else _same_order(state[name], parameter) for name in NAMES)
+
+    @staticmethod
+    def _suits(arena, parameter, names):
+        return arena is not None and arena.names == names and _same_order(next(iter(arena.tensors[parameter].values())), parameter)
 
     def _make_arenas(self, group, parameter, names, dtype):
         """Makes the memory of a parameter, and that of all others of the group that will need the same."""
         def is_alike(other):
-            known = self._arena_of.get(other)
-            return (other.device, other.dtype) == (parameter.device, parameter.dtype) and (known is None or known.names != names)
+            return (other.device, other.dtype) == (parameter.device, parameter.dtype) and not self._suits(self._arena_of.get(other), other, names)
 
+        self.settle()
         alike = [other for other in group["params"] if other is parameter or (other.requires_grad and is_alike(other))]
-        link = self._link(parameter.device)
-        arena = Arena(link, names, dtype, alike)
+        for other in alike:
+            require_dense(other)
+        arena = Arena(self._link(parameter.device), names, dtype, alike)
         self._arena_of.update((other, arena) for other in alike)
-        self._arenas.append(arena)
+        used = set(self._arena_of.values())
+        self._arenas = [other for other in [*self._arenas, arena] if other in used]
 
     def _link(self, device):
         if device not in self._links:
@@ -228,9 +263,11 @@ class OffloadedState:
 
     def run(self, given):
         """Updates parameters. Returns at once; the caller's stream waits."""
-        for bucket in self._buckets_of(given):
-            self._launch(bucket, given)
-        self.join()
+        try:
+            for bucket in self._buckets_of(given):
+                self._launch(bucket, given)
+        finally:
+            self.join()
 
     def join(self):
         """Lets the caller's streams wait for all updates that were begun. Gradients may change afterwards."""
@@ -257,18 +294,22 @@ class OffloadedState:
         """Updates those pieces of a bucket whose parameters are given."""
         arena = bucket.arena
         link, host = arena.link, arena.rows[:, bucket.begin:bucket.end]
-        pieces = [piece for piece in bucket.pieces if piece[0] in given]
-        grads = {parameter: _ordered_as(parameter, given[parameter][0]) for parameter, *_ in pieces}
-        self._used.append(grads)
+        pieces = self._pieces_of(bucket, given)
         if not link.is_remote:
-            _update(host, arena.names, pieces, grads, given)
+            _update(host, arena.names, pieces, given)
             return
+        self._used += (given[parameter][0] for parameter, *_ in pieces)
         slot = self._next_slot(link)
         rows = slot.rows(host)
         loaded = link.enqueue(link.inward, [event for event in (slot.free, bucket.stored) if event is not None], _copy, rows, host)
-        updated = link.enqueue(link.updates, [link.now(), loaded], _update, rows, arena.names, pieces, grads, given)
+        ready, bucket.ready = [link.now(), *bucket.ready, loaded], []
+        updated = link.enqueue(link.updates, ready, _update, rows, arena.names, pieces, given)
         slot.free = bucket.stored = link.enqueue(link.outward, [updated], _copy, host, rows)
         self._updated[link] = updated
+
+    def _pieces_of(self, bucket, parameters):
+        """Returns the pieces of some parameters. Others may have left the bucket's arena."""
+        return [piece for piece in bucket.pieces if piece[0] in parameters and self._arena_of[piece[0]] is bucket.arena]
 
     def _next_slot(self, link):
         """Returns the slot that will be free first."""
@@ -283,24 +324,34 @@ class OffloadedState:
     def expect(self, parameters):
         """Counts the gradients that each bucket waits for."""
         for bucket in self._buckets_of(parameters):
-            bucket.missing = sum(piece[0] in parameters for piece in bucket.pieces)
+            bucket.missing, bucket.ready = len(self._pieces_of(bucket, parameters)), []
+        self._is_open = True
 
     def accept(self, parameter, state, update):
         """Takes the gradient of a parameter, which is complete, and updates the buckets for which it was the last one."""
         with self._lock:
+            if not self._is_open:  # a backward pass of another GPU failed
+                return
             if parameter in self.begun:
                 raise RuntimeError("a parameter got a second gradient inside step_in_backward(), after its update had begun; only "
                                    "the last backward pass of a step may run inside")
-            self.begun[parameter] = (parameter.grad, state, update)
-            for bucket in self._arena_of[parameter].buckets_of[parameter]:
+            self.begun[parameter] = (ordered(parameter.grad, parameter), state, update)
+            arena = self._arena_of[parameter]
+            ready = arena.link.now() if arena.link.is_remote else None
+            for bucket in arena.buckets_of[parameter]:
                 bucket.missing -= 1
+                bucket.ready.append(ready)
                 if bucket.missing == 0:
                     self._launch(bucket, self.begun)
 
     def flush(self):
-        """Updates the buckets that still wait for gradients, with those that came."""
-        for bucket in self._buckets_of(self.begun):
-            if bucket.missing > 0:
-                bucket.missing = 0
-                self._launch(bucket, self.begun)
-        self.join()
+        """Updates the buckets that still wait for gradients, with those that came. Later ones are ignored."""
+        with self._lock:
+            self._is_open = False
+            try:
+                for bucket in self._buckets_of(self.begun):
+                    if bucket.missing > 0:
+                        bucket.missing = 0
+                        self._launch(bucket, self.begun)
+            finally:
+                self.join()

@@ -155,7 +155,7 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
         finally:
             for steps in repeated:
                 steps.release()
-            self._offloaded.begun.clear()
+        self._offloaded.begun.clear()
         return loss
 
     def _repeated_steps(self):
@@ -211,9 +211,11 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
         """Takes the step of a group, except for parameters that a backward pass has updated."""
         begun = self._offloaded.begun
         update = self._offloaded_update(group, parameters, states, scale)
-        given = {parameter: (grad, state, update) for parameter, grad, state in zip(parameters, grads, states) if parameter not in begun}
-        self._offloaded.run(given)
+        rest = [(parameter, grad, state) for parameter, grad, state in zip(parameters, grads, states) if parameter not in begun]
+        self._offloaded.run({parameter: (offloading.ordered(grad, parameter), state, update) for parameter, grad, state in rest})
         versions.count_up([state["step"] for state in states])
+        for parameter in parameters:
+            begun.pop(parameter, None)
 
     # torch.compile runs the following two methods once, and one operator in each step. _init_group has the name and the form
     # of arguments of torch.optim's method that the compiler calls instead of tracing it.
@@ -304,14 +306,15 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
             known = self._stepped_with.get(id(parameter))
             if known is None or known[0] is not state.get("step"):
                 self._complete(state, parameter, group)
-            elif group["offload"] and not self._offloaded.is_placed(state, parameter):
+            elif group["offload"] and not self._offloaded.is_placed(group, state, parameter):
                 self._complete(state, parameter, group)
         return states
 
     def _complete(self, state, parameter, group):
         kind = torch.int64 if group["capturable"] else torch.float32
         count = object()  # of a counter that is not read, no other parameter has it
-        if "ema_params" in state and group["ema_updates"] == 0:  # brought from another program: a warm-up would discard it
+        is_brought = "ema_params" in state and ("step" not in state or int(state["step"]) > 0)  # from another program
+        if is_brought and group["ema_updates"] == 0:  # a warm-up would discard it
             group["ema_updates"] = warm_up.updates_until_over(group["ema_decay"])
         if "step" not in state:
             state["step"], count = torch.zeros((), dtype=kind), 0

@@ -6,7 +6,7 @@ import warnings
 
 import torch
 
-from openaclnn.torch import kernels, versions
+from openaclnn.torch import kernels, offload, versions
 
 _is_warned_about_frozen_averages = False
 
@@ -75,6 +75,4 @@ def _warn_about_frozen_averages(decay):
 def _require_offloadable(parameter):
     if versions.is_dtensor(parameter):
         raise TypeError("offload needs parameters that are not sharded; FSDP2 offloads shards itself (CPUOffloadPolicy)")
-    if torch.empty_like(parameter, device="meta").stride() != parameter.stride():
-        raise ValueError(f"offload needs parameters without gaps or overlaps in memory; one of shape {list(parameter.shape)} has the "
-                         f"strides {list(parameter.stride())}")
+    offload.require_dense(parameter)

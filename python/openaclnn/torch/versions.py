@@ -101,6 +101,12 @@ def as_autocast(input, weight, dtypes, dtype=None):
     return tuple(tensor.to(dtype or on) if tensor.dtype in dtypes else tensor for tensor in (input, weight))
 
 
+def processes():
+    """Returns the number of processes of torch.distributed, 1 without it."""
+    is_used = torch.distributed.is_available() and torch.distributed.is_initialized()
+    return torch.distributed.get_world_size() if is_used else 1
+
+
 def is_dtensor(tensor):
     """Returns whether a tensor is sharded over processes (FSDP2, tensor parallelism)."""
     return type(tensor) not in (torch.Tensor, torch.nn.Parameter) and hasattr(tensor, "to_local")
