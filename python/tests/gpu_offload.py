@@ -40,11 +40,29 @@ def results(optimizer, own):
             for value in (parameter, *(optimizer.state[parameter][name] for name in offload.NAMES))]
 
 
+def keeps_memory_of_earlier_work():
+    """New memory for a bucket is freed memory that a late kernel still reads."""
+    own = torch.nn.Parameter(torch.ones(1 << 22, device="cuda"))
+    optimizer = FusedEmaAdamW([own], offload="state", **OPTIONS)
+    own.grad = torch.ones_like(own)
+    optimizer.step()
+    torch.cuda.synchronize()
+    optimizer._offloaded._slots.clear()
+    torch.cuda.empty_cache()
+    ones = torch.ones(3 << 22, device="cuda")
+    torch.cuda._sleep(100_000_000)
+    total = ones.sum()
+    del ones
+    optimizer.step()
+    return total.item() == 3 << 22
+
+
 def main():
     if not torch.cuda.is_available():
         print("gpu_offload: PyTorch sees no GPU", file=sys.stderr)
         return 2
-    failed = False
+    failed = not keeps_memory_of_earlier_work()
+    print(f"memory of earlier work: {'OVERWRITTEN' if failed else 'kept'}", flush=True)
     for dtype, bucket in itertools.product((torch.float32, torch.bfloat16, torch.float16), (1 << 22, 4096)):
         offload.BUCKET_ELEMENTS = bucket
         own = parameters(dtype)
