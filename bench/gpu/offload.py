@@ -1,5 +1,5 @@
 # Measures training with the optimizer's state in the host's memory, beside PyTorch's ways to do it, on one GPU.
-"""usage: offload.py [--tokens N,…] [--blocks N] [--only WORD] [--bucket ELEMENTS]
+"""usage: offload.py [--tokens N,…] [--blocks N] [--only WORD] [--bucket ELEMENTS] [--slots N]
 
 Prints a table: milliseconds of a whole iteration of a model of linear layers, and how many of them the step adds to forward and
 backward. Parameters, gradients and state are float32, and products bfloat16 (autocast). Each iteration begins when the one before

@@ -171,8 +171,9 @@ __device__ __forceinline__ CompleteGroup finish_superblock(const SumTargets<Out>
   return {is_last ? superblock.group : -1, part.strip};
 }
 
-// Sums all groups of the list. Two halves of the shared memory alternate: after the barrier of a unit, one warp still reads its block sums
-// while the others add the next unit. A group that this warp finds complete is joined after the next barrier.
+// Sums all groups of the list. Two halves of the shared memory alternate: after the barrier of a unit, one warp
+// still reads its block sums while the others add the next unit. A group that this warp finds complete is joined
+// after the next barrier.
 template <class Terms, class Out>
 __global__ void __launch_bounds__(kThreads, Terms::kBlocks)
     sum_units(const __grid_constant__ Terms terms, const __grid_constant__ SumTargets<Out> targets,

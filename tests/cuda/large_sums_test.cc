@@ -1,5 +1,5 @@
-// Sums of rows that are large enough for the persistent blocks of a real GPU (cuda/row_units.cuh), which no case of the room
-// is. An oracle adds the rows in the library's order, one by one.
+// Sums of rows that are large enough for the persistent blocks of a real GPU (cuda/row_units.cuh), which no case
+// of the room is. An oracle adds the rows in the library's order, one by one.
 #include <gtest/gtest.h>
 
 #include <vector>

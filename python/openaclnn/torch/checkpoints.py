@@ -10,7 +10,7 @@ import torch
 
 from openaclnn.torch import offload, options, warm_up
 
-STATE = ("exp_avg", "exp_avg_sq", "ema_params")
+STATE = offload.NAMES
 
 
 def load(optimizer, state_dict, load_as_torch):

@@ -11,8 +11,8 @@ import torch
 from openaclnn import _native
 from openaclnn.torch import host_memory, kernels, versions
 
-AVERAGE, STATE = "average", "state"  # values of the option "offload", besides None
 NAMES = ("exp_avg", "exp_avg_sq", "ema_params")
+NAMES_OF = {None: (), "average": NAMES[2:], "state": NAMES}  # the state that each value of the option "offload" moves
 
 BUCKET_ELEMENTS = 1 << 22  # of each kind of state: 16 MiB of float32, a third of a millisecond on the bus
 # Buckets on a GPU at a time. Four keep the bus busy in both directions. More can arrive before their gradients are complete, so that
@@ -23,7 +23,7 @@ ALIGNMENT = 64  # elements, so that the kernels can always read vectors
 
 def offloaded(group):
     """Returns the names of the state of a group that is in the host's memory."""
-    return {None: (), AVERAGE: NAMES[2:], STATE: NAMES}[group["offload"]]
+    return NAMES_OF[group["offload"]]
 
 
 def require_dense(parameter):

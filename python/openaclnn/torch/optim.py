@@ -48,7 +48,7 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
     16-bit dtype of the group's parameters: that dtype, which needs less memory; but a 16-bit average with a decay near 1 does
     not change.
     offload : "state": moments and averages of parameters on a GPU are in pinned memory of the host, and a step copies pieces of them
-        to the GPU and back. "average": only averages are there. step_in_backward() hides these copies behind the backward pass.
+        to the GPU and back. "average": only averages are there. With step_in_backward() these copies run beside the backward pass.
         Results have the same bits. Not with capturable or in torch.compile. None: state is where the parameter is.
 
     State of a parameter: "step", "exp_avg", "exp_avg_sq", as in torch.optim.AdamW, and "ema_params". A state dict of

@@ -44,7 +44,7 @@ def require_group(group, name):
                          "without either")
     if group["capturable"] and group["ema_warmup"]:
         raise ValueError("capturable=True needs ema_warmup=False: the warm-up is computed by Python in every step")
-    if group["offload"] not in (None, "average", "state"):
+    if group["offload"] not in tuple(offload.NAMES_OF):
         raise ValueError(f'offload is {group["offload"]!r}; it must be None, "average" or "state"')
     if group["offload"] and group["capturable"]:
         raise ValueError("offload and capturable=True exclude each other: a step with offloaded state is not captured into a graph")
