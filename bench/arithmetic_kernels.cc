@@ -89,6 +89,7 @@ float compress_grad_rows(const void* from, void* to, int64_t bytes) {
   const float* rows = kRows;
   __asm__("" : "+r"(rows));  // so that their values are not known
   Lanes16 lanes[kWindows];
+  AnyNan nan;
   for (int64_t row = 0; row + kColumns <= elements<T>(bytes); row += kColumns) {
     for (int64_t c = 0; c < kColumns; c += kStep) {
       Lanes16 sums[kLanes16Together];
@@ -104,11 +105,11 @@ float compress_grad_rows(const void* from, void* to, int64_t bytes) {
           lanes[w] = multiply_add(grad, value, lanes[w]);
         }
       }
-      write_together<true>(sums, out + row + c);
+      write_together<true>(sums, out + row + c, nan);
     }
   }
   hwy::FlushStream();
-  float total = 0;
+  float total = nan ? 1 : 0;
   for (int w = 0; w < kWindows; ++w) total += sum_of_lanes<T>(lanes[w]);
   return total;
 }

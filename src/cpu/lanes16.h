@@ -92,31 +92,22 @@ HWY_INLINE void store_numbers(const Lanes16& value, float* to) {
 inline constexpr int kLanes16Together = F32::kLanes == 16 ? 2 : 1;
 
 // Writes kLanes16Together consecutive ones, which were loaded from the same type. With non-temporal stores,
-// their addresses are aligned to the size of a vector.
+// their addresses are aligned to the size of a vector. The result is wrong if `nan` then holds.
 template <bool kStreams, class Storage>
-HWY_INLINE void write_together(const Lanes16 (&value)[kLanes16Together], Storage* to) {
+HWY_INLINE void write_together(const Lanes16 (&value)[kLanes16Together], Storage* to, AnyNan& nan) {
 #if HWY_TARGET == HWY_SCALAR
+  (void)nan;
   store(value[0], to);
 #else
-  constexpr int64_t kPairs = kLanes16Together * Lanes16::kLanes / F32x2::kLanes;
-  F32x2 pair[kPairs];
-  bool nan = false;
 #pragma GCC unroll 8
-  for (int64_t k = 0; k < kPairs; ++k) {
-    const auto part = [&](int64_t p) { return value[p / Lanes16::kParts].part[p % Lanes16::kParts]; };
-    pair[k] = {part(2 * k), part(2 * k + 1)};
-    nan = nan || has_nan(pair[k]);
-  }
-  if (HWY_UNLIKELY(nan)) {
-#pragma GCC unroll 8
-    for (int64_t k = 0; k < kPairs; ++k) pair[k] = canonical(pair[k]);
-  }
-#pragma GCC unroll 8
-  for (int64_t k = 0; k < kPairs; ++k) {
+  for (int64_t p = 0; p < kLanes16Together * Lanes16::kParts; p += 2) {
+    const auto part = [&](int64_t k) { return value[k / Lanes16::kParts].part[k % Lanes16::kParts]; };
+    const F32x2 pair = {part(p), part(p + 1)};
+    nan.add(pair);
     if constexpr (kLanes16ArePairs<Storage>) {
-      write_numbers<kStreams>(pair[k], to + k * F32x2::kLanes);
+      write_numbers<kStreams>(pair, to + p * F32::kLanes);
     } else {
-      write_consecutive_numbers<kStreams>(pair[k], to + k * F32x2::kLanes);
+      write_consecutive_numbers<kStreams>(pair, to + p * F32::kLanes);
     }
   }
 #endif

@@ -33,18 +33,31 @@ HWY_INLINE F32x2 multiply_add(F32 x, const F32x2& y, const F32x2& sum) {
 
 HWY_INLINE F32x2 canonical(const F32x2& x) { return {canonical(x.a), canonical(x.b)}; }
 
-HWY_INLINE bool has_nan(const F32x2& x) {
+// Elements at which either vector has NaN.
+HWY_INLINE hn::Mask<F32::Tag> nans_of(const F32x2& x) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
   // One instruction compares both. Highway tests each vector.
 #if HWY_TARGET == HWY_AVX3
-  return _mm512_cmp_ps_mask(x.a.raw.raw, x.b.raw.raw, _CMP_UNORD_Q) != 0;
+  return {_mm512_cmp_ps_mask(x.a.raw.raw, x.b.raw.raw, _CMP_UNORD_Q)};
 #else
-  return _mm256_movemask_ps(_mm256_cmp_ps(x.a.raw.raw, x.b.raw.raw, _CMP_UNORD_Q)) != 0;
+  return {_mm256_cmp_ps(x.a.raw.raw, x.b.raw.raw, _CMP_UNORD_Q)};
 #endif
 #else
-  return !hn::AllFalse(F32::Tag(), hn::Or(hn::IsNaN(x.a.raw), hn::IsNaN(x.b.raw)));
+  return hn::Or(hn::IsNaN(x.a.raw), hn::IsNaN(x.b.raw));
 #endif
 }
+
+HWY_INLINE bool has_nan(const F32x2& x) { return !hn::AllFalse(F32::Tag(), nans_of(x)); }
+
+// Whether any of many pairs has NaN. A loop that asks only at its end needs fewer instructions.
+class AnyNan {
+ public:
+  HWY_INLINE void add(const F32x2& x) { nans_ = hn::Or(nans_, nans_of(x)); }
+  HWY_INLINE explicit operator bool() const { return !hn::AllFalse(F32::Tag(), nans_); }
+
+ private:
+  hn::Mask<F32::Tag> nans_ = hn::IsNaN(hn::Zero(F32::Tag()));
+};
 
 // Whether loads of one type and stores of another preserve the order of elements.
 template <class T>

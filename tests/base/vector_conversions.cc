@@ -44,7 +44,10 @@ int64_t write_lanes16(const float* from, Out* to, int64_t count) {
     Lanes16 values[kLanes16Together];
     for (int64_t k = 0; k < kLanes16Together; ++k)
       values[k] = lanes16_of<Out>(from + i + k * Lanes16::kLanes);
-    write_together<kStreams>(values, to + i);
+    AnyNan nan;
+    write_together<kStreams>(values, to + i, nan);
+    if (!nan) continue;
+    for (int64_t k = 0; k < kLanes16Together; ++k) store(values[k], to + i + k * Lanes16::kLanes);
   }
   return i;
 }

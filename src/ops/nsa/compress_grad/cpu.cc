@@ -181,11 +181,16 @@ class CompressGradient {
   template <int kWindows, class Grad>
   void sum_tile(const Segment& segment, const Tile& tile, const Grads<Grad>& grads,
                 SegmentScratch& scratch) const {
-    kHasStreams&& streams_ ? sum_tile<kWindows, true>(segment, tile, grads, scratch)
-                           : sum_tile<kWindows, false>(segment, tile, grads, scratch);
+    const auto sum = [&]<bool kStreams>() {
+      constexpr bool kHasVectors = F32::kLanes > 1;
+      const bool has_whole_steps = tile.columns % TokenGradient<kWindows, T, Grad>::kStep == 0;
+      kHasVectors&& has_whole_steps ? sum_tile<kWindows, kStreams, kHasVectors>(segment, tile, grads, scratch)
+                                    : sum_tile<kWindows, kStreams, false>(segment, tile, grads, scratch);
+    };
+    kHasStreams&& streams_ ? sum.template operator()<kHasStreams>() : sum.template operator()<false>();
   }
 
-  template <int kWindows, bool kStreams, class Grad>
+  template <int kWindows, bool kStreams, bool kWholeSteps, class Grad>
   HWY_NOINLINE void sum_tile(const Segment& segment, const Tile& tile, const Grads<Grad>& grads,
                              SegmentScratch& scratch) const {
     // Copies of members, which any store could change for all that the compiler knows.
@@ -218,7 +223,7 @@ class CompressGradient {
           gradient.output_grad = grads.first + head * grads.head;
           gradient.weights = weights + k * token_weights + head * head_weights;
           for (int64_t n = 0; n < heads; n += together) {
-            gradient.template run<kStreams>(together, tile.columns);
+            gradient.template run<kStreams, kWholeSteps>(together, tile.columns);
             gradient.token += in.head;
             gradient.ahead += in.head;
             gradient.out += down.head;

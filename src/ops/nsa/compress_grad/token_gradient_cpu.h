@@ -41,6 +41,11 @@ inline void widen_grads(const T* from, int64_t stride, int64_t columns, float* t
 // apart, and so on. A Grad other than T is float, the result of widen_grads().
 template <int kWindows, class T, class Grad>
 struct TokenGradient {
+  // Columns of a step: with AVX2 a whole line, while the registers suffice.
+  static constexpr int64_t kStep = F32::kLanes == 8 && kWindows <= 2
+                                       ? kLineBytes / static_cast<int64_t>(sizeof(T))
+                                       : kLanes16Together * Lanes16::kLanes;
+
   const T* token;
   const T* ahead;  // what is read later, to be prefetched
   T* out;
@@ -66,31 +71,24 @@ struct TokenGradient {
   }
 
   // For all windows of a token, in `heads` heads whose columns follow each other in all rows. Inlined, so that
-  // pointers and lanes stay in registers. One index for all rows leaves little to do from head to head.
-  template <bool kStreams>
+  // pointers and lanes stay in registers. One index for all rows leaves little to do from head to head, and
+  // less if the columns of a head are whole steps.
+  template <bool kStreams, bool kWholeSteps>
   HWY_INLINE void run(int64_t heads, int64_t columns) const {
-    constexpr int64_t kStep = kLanes16Together * Lanes16::kLanes;
     int64_t c = 0;
+    AnyNan nan;
     for (int64_t head = 0; head < heads; ++head) {
       const float* const weight = weights + head * head_weights;
       Lanes16 lanes[kWindows];
       const int64_t end = c + columns;
-      for (const int64_t whole = c + columns / kStep * kStep; c < whole; c += kStep) {
-        Lanes16 sums[kLanes16Together];
-#pragma GCC unroll 2
-        for (int64_t k = 0; k < kLanes16Together; ++k) {
-          fetch<Lanes16>(ahead + c + k * Lanes16::kLanes);
-          sums[k] = add(weight, c + k * Lanes16::kLanes, Lanes16::kLanes, Lanes16(), lanes);
-        }
-        write_together<kStreams>(sums, out + c);
-      }
-      for (; c < end; c += Lanes16::kLanes) {
-        const int64_t count = std::min(end - c, Lanes16::kLanes);
-        store_columns(add(weight, c, count, Lanes16(), lanes), out + c, count);
-      }
+      const int64_t whole = kWholeSteps ? end : c + columns / kStep * kStep;
+      for (; c < whole; c += kStep) add_step<kStreams>(weight, c, lanes, nan);
+      for (; !kWholeSteps && c < end; c += Lanes16::kLanes)
+        store_columns(add(weight, c, std::min(end - c, Lanes16::kLanes), Lanes16(), lanes), out + c, end - c);
       c = end;
       store_lanes(lanes, dots + head * F32::kLanes);
     }
+    if (HWY_UNLIKELY(nan)) write_anew(heads, columns);
   }
 
   // For some windows of a token. `partial` holds the sums of the previous ones, as whole lanes.
@@ -102,6 +100,31 @@ struct TokenGradient {
       is_last ? store_columns(sum, out + c, count) : store(sum, partial + c);
     }
     store_lanes(lanes, dots);
+  }
+
+  template <bool kStreams>
+  HWY_INLINE void add_step(const float* weight, int64_t c, Lanes16 (&lanes)[kWindows], AnyNan& nan) const {
+#pragma GCC unroll 2
+    for (const int64_t end = c + kStep; c < end; c += kLanes16Together * Lanes16::kLanes) {
+      Lanes16 sums[kLanes16Together];
+#pragma GCC unroll 2
+      for (int64_t k = 0; k < kLanes16Together; ++k) {
+        fetch<Lanes16>(ahead + c + k * Lanes16::kLanes);
+        sums[k] = add(weight, c + k * Lanes16::kLanes, Lanes16::kLanes, Lanes16(), lanes);
+      }
+      write_together<kStreams>(sums, out + c, nan);
+    }
+  }
+
+  // Writes results again, some of which are NaN. This is rare.
+  HWY_NOINLINE void write_anew(int64_t heads, int64_t columns) const {
+    for (int64_t head = 0; head < heads; ++head) {
+      for (int64_t c = 0; c < columns; c += Lanes16::kLanes) {
+        const int64_t at = head * columns + c, count = std::min(columns - c, Lanes16::kLanes);
+        Lanes16 unused[kWindows];
+        store_columns(add(weights + head * head_weights, at, count, Lanes16(), unused), out + at, count);
+      }
+    }
   }
 
   // Widened windows are whole lanes.

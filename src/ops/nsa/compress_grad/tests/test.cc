@@ -142,6 +142,29 @@ TEST(NsaCompressGradValues, LongSumsOfWeightGradStayExact) {
   EXPECT_EQ(call[kCgWeightGrad].get(0), std::ldexp(1 + 0x1p-20, 13 + 9));
 }
 
+// One element of a window is infinite, and half of its weights are zeros: their products are NaN with the sign bit
+// of the processor. All other results are numbers.
+TEST(NsaCompressGradValues, NanOfOneElementIsCanonical) {
+  constexpr int64_t kTokens = 12, kHeads = 3;
+  for (const aclDataType dtype : {ACL_FLOAT, ACL_FLOAT16, ACL_BF16}) {
+    for (const int64_t columns : {64, 50, 300}) {
+      for (const int64_t block : {2, 4, 8, 10}) {  // one to five windows over a token
+        for (const int64_t at : {int64_t{0}, 2 * columns - 1, kHeads * columns / 2}) {
+          const WindowAttributes windows = {block, 2, {kTokens}, 0};
+          CaseCall call = call_of(dtype, {kTokens, kHeads, columns}, windows);
+          call[kCgInput].fill({1, 2, 3});
+          call[kCgOutputGrad].fill({1, -2, 0.5});
+          call[kCgWeight].fill({0, 1});
+          call[kCgOutputGrad].set(at, std::numeric_limits<double>::infinity());
+          ASSERT_TRUE(call.run_cleanly());
+          ASSERT_TRUE(call.has_bits(kCgInputGrad, expected_input_grad(windows, call)))
+              << "element " << at << " of rows of " << columns << ", windows of " << block;
+        }
+      }
+    }
+  }
+}
+
 TEST(NsaCompressGradEmpty, WithoutWindowsBothGradientsAreZero) {
   const auto no_windows = [](int64_t block_size) { return WindowAttributes{block_size, 2, {7, 7, 0}, 1}; };
   const WindowAttributes one_sequence = {4, 1, {}, 0, false};
