@@ -22,8 +22,9 @@ struct ArithmeticKernels {
   // Its gradient. The rows of so many windows are in L1. Their elements times a weight are summed, rounded and
   // written with streaming stores. Their elements times those that are read are added to registers.
   float (*compress_grad)(aclDataType dtype, int windows, const void* from, void* to, int64_t bytes);
-  // Optimizers: every state x becomes a * x + b * gradient, without the division and the root.
-  void (*update)(aclDataType dtype, const void* grad, std::span<void* const> states, int64_t bytes);
+  // ApplyFusedEmaAdam: its formula, with a multiplication in place of the division and no root. The states are
+  // var, m, v and s. They keep their values.
+  void (*ema_adam)(aclDataType dtype, const void* grad, std::span<void* const, 4> states, int64_t bytes);
 };
 inline constexpr int kMostArithmeticWindows = 4;
 

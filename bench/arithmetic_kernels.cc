@@ -121,31 +121,37 @@ float compress_grad(aclDataType dtype, int windows, const void* from, void* to, 
   });
 }
 
-template <class T, size_t kStates>
+template <class T>
 void update_states(const void* grad, void* const* states, int64_t bytes) {
   const T* const g = static_cast<const T*>(grad);
-  const F32 keep(weights[3]), more(weights[0] - 0.5f);  // 1 and 0: the states keep their values
+  T* const state[] = {static_cast<T*>(states[0]), static_cast<T*>(states[1]), static_cast<T*>(states[2]),
+                      static_cast<T*>(states[3])};
+  // 1 and 0, which the compiler doesn't know. The states keep their values.
+  const F32 keep(weights[3]), more(weights[0] - 0.5f);
   for (int64_t i = 0; i < elements<T>(bytes); i += F32x2::kLanes) {
-    const F32x2 change = more * load<F32x2>(g + i);
-#pragma GCC unroll 4
-    for (size_t k = 0; k < kStates; ++k) {
-      T* const state = static_cast<T*>(states[k]) + i;
-      store_numbers(keep * load<F32x2>(state) + change, state);
-    }
+    const F32x2 x = load<F32x2>(g + i);
+    F32x2 var = load<F32x2>(state[0] + i), average = load<F32x2>(state[3] + i);
+    const F32x2 m = more * x + keep * load<F32x2>(state[1] + i);
+    const F32x2 v = more * (x * x) + keep * load<F32x2>(state[2] + i);
+    const F32x2 quotient = (keep * m) * (keep * v + F32x2{keep, keep});
+    var = var + more * (quotient + more * var);
+    average = keep * average + more * var;
+    store_numbers(m, state[1] + i);
+    store_numbers(v, state[2] + i);
+    store_numbers(var, state[0] + i);
+    store_numbers(average, state[3] + i);
   }
 }
 
-void update(aclDataType dtype, const void* grad, std::span<void* const> states, int64_t bytes) {
-  with_float_type(dtype, [&](auto type) {
-    states.size() == 3 ? update_states<decltype(type), 3>(grad, states.data(), bytes)
-                       : update_states<decltype(type), 4>(grad, states.data(), bytes);
-  });
+void ema_adam(aclDataType dtype, const void* grad, std::span<void* const, 4> states, int64_t bytes) {
+  with_float_type(dtype,
+                  [&](auto type) { update_states<decltype(type)>(grad, states.data(), bytes); });
 }
 
 }  // namespace
 
 const ArithmeticKernels& arithmetic() {
-  static constexpr ArithmeticKernels kTable = {sum, compress, compress_grad, update};
+  static constexpr ArithmeticKernels kTable = {sum, compress, compress_grad, ema_adam};
   return kTable;
 }
 

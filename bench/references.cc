@@ -60,14 +60,13 @@ double run_read_and_copy(Team& team, int calls, const Tensor& input, const Tenso
   });
 }
 
-double run_arithmetic_update(Team& team, int calls, aclDataType dtype, const Tensor& grad,
-                             const std::vector<const Tensor*>& states) {
+double run_arithmetic_ema_adam(Team& team, int calls, const Tensor& grad,
+                               const std::array<const Tensor*, 4>& states) {
   return team.run(calls, [&](int thread) {
     const Part part = part_of(grad.bytes(), thread, team.threads());
-    void* parts[4];
+    std::array<void*, 4> parts;
     for (size_t k = 0; k < states.size(); ++k) parts[k] = states[k]->data() + part.begin;
-    arithmetic_kernels().update(dtype, grad.data() + part.begin, std::span(parts).first(states.size()),
-                                part.bytes);
+    arithmetic_kernels().ema_adam(grad.dtype(), grad.data() + part.begin, parts, part.bytes);
   });
 }
 

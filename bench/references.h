@@ -2,6 +2,7 @@
 // function runs it `calls` times on the team and returns the seconds.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -20,8 +21,8 @@ double run_read(Team& team, int calls, const Tensor& input);
 double run_read_and_copy(Team& team, int calls, const Tensor& input, const Tensor& from, const Tensor& to);
 
 // The same with arithmetic, see arithmetic.h.
-double run_arithmetic_update(Team& team, int calls, aclDataType dtype, const Tensor& grad,
-                             const std::vector<const Tensor*>& states);
+double run_arithmetic_ema_adam(Team& team, int calls, const Tensor& grad,
+                               const std::array<const Tensor*, 4>& states);
 double run_arithmetic_sum(Team& team, int calls, aclDataType dtype, const Tensor& input);
 double run_arithmetic_compress(Team& team, int calls, aclDataType dtype, int windows, const Tensor& input,
                                const Tensor& to);

@@ -18,8 +18,8 @@ class EmaAdam final : public Workload {
     return run_update(team, calls, tensor(kGrad), {&tensor(kVar), &tensor(kM), &tensor(kV), &tensor(kS)});
   }
   double run_arithmetic(Team& team, int calls) override {
-    return run_arithmetic_update(team, calls, tensor(kGrad).dtype(), tensor(kGrad),
-                                 {&tensor(kVar), &tensor(kM), &tensor(kV), &tensor(kS)});
+    return run_arithmetic_ema_adam(team, calls, tensor(kGrad),
+                                   {&tensor(kVar), &tensor(kM), &tensor(kV), &tensor(kS)});
   }
 };
 

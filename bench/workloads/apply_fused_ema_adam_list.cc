@@ -5,6 +5,7 @@
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
 #include "openaclnn/apply_fused_ema_adam_list.h"
 #include "ops/apply_fused_ema_adam/verify/cases.h"
+#include "references.h"
 #include "workload.h"
 
 namespace openaclnn_bench {
@@ -44,6 +45,11 @@ class EmaAdamList final : public Workload {
     if (!replays_) require(plan_list(&bytes, &executor));
     require(openaclnnApplyFusedEmaAdamList(nullptr, bytes, executor, nullptr));
     require(aclrtSynchronizeStream(nullptr));
+  }
+
+  // Without calls: the traffic of all updates and their arithmetic.
+  double run_arithmetic(Team& team, int calls) override {
+    return run_arithmetic_ema_adam(team, calls, tensor(0), {&tensor(1), &tensor(2), &tensor(3), &tensor(4)});
   }
 
   // The loop of single calls, both phases each, with one wait at its end.
