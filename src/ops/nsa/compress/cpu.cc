@@ -267,7 +267,9 @@ class Compression {
 
   template <int kWindows>
   Prefetched<T> prefetched(const T* tokens, int64_t token, int64_t head) const {
-    if (shares_pages_) {
+    // Four windows in 16 bits take so long that whole rows are also best fetched in the order of memory (Zen 3).
+    constexpr bool kIsSlow = kReadsStreams && kWindows == kWindowsTogether && sizeof(T) == 2;
+    if (shares_pages_ || (kIsSlow && tiles_.count == 1)) {
       const T* const first = input_ + token * in_.row + head * in_.head * kTokensTogether;
       return {first + kLinearBytesPrefetched / kBytes, kTokensTogether, kLineBytes / kBytes};
     }
