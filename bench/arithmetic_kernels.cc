@@ -144,8 +144,7 @@ void update_states(const void* grad, void* const* states, int64_t bytes) {
 }
 
 void ema_adam(aclDataType dtype, const void* grad, std::span<void* const, 4> states, int64_t bytes) {
-  with_float_type(dtype,
-                  [&](auto type) { update_states<decltype(type)>(grad, states.data(), bytes); });
+  with_float_type(dtype, [&](auto type) { update_states<decltype(type)>(grad, states.data(), bytes); });
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ import summary
 
 NEAR = 0.90  # a value of at least this share of its limit is at the limit
 CACHES = ("L1", "L2", "L3")
-LISTS = "ApplyFusedEmaAdamList"  # its reference is no traffic but the loop of single calls
+LISTS = "ApplyFusedEmaAdamList"  # its reference is the loop of single calls, not traffic
 
 
 @dataclasses.dataclass(frozen=True)
