@@ -12,6 +12,7 @@ import from_python
 import goal_check
 import goals
 import library
+import limits
 import regimes
 import summary
 
@@ -195,6 +196,12 @@ class Goals(unittest.TestCase):
             self.assertAlmostEqual(verdict.limit.value, 0.9 / times)
             self.assertEqual((verdict.met, verdict.explained), (False, explained))
             self.assertRegex(goal_check.line_of(verdict)[-1], r"limit(:| is) \d\.\d\d \(.* GB/s with arithmetic alone, reference 8\.9 GB/s\)$")
+
+    def test_the_limit_of_lists_may_exceed_the_loop_that_they_are_compared_with(self):
+        lists, kernel = (goals.Goal(operator, "ratio", 3.0) for operator in (limits.LISTS, "A"))
+        self.assertTrue(limits.explains(limits.Limit(2.2, "made up"), lists, 2.1))
+        self.assertFalse(limits.explains(limits.Limit(7.0, "made up"), lists, 2.1))
+        self.assertFalse(limits.explains(limits.Limit(2.2, "made up"), kernel, 2.1))
 
     def test_a_peer_near_the_reference_explains_a_small_factor(self):
         verdict = self.limited_by_peer(3.5)  # the peer takes 3 times as long, the reference 0.9 times

@@ -83,8 +83,10 @@ struct TokenGradient {
       const int64_t end = c + columns;
       const int64_t whole = kWholeSteps ? end : c + columns / kStep * kStep;
       for (; c < whole; c += kStep) add_step<kStreams>(weight, c, lanes, nan);
-      for (; !kWholeSteps && c < end; c += Lanes16::kLanes)
-        store_columns(add(weight, c, std::min(end - c, Lanes16::kLanes), Lanes16(), lanes), out + c, end - c);
+      for (; !kWholeSteps && c < end; c += Lanes16::kLanes) {
+        const int64_t count = std::min(end - c, Lanes16::kLanes);
+        store_columns(add(weight, c, count, Lanes16(), lanes), out + c, count);
+      }
       c = end;
       store_lanes(lanes, dots + head * F32::kLanes);
     }
