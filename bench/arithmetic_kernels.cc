@@ -122,29 +122,29 @@ float compress_grad(aclDataType dtype, int windows, const void* from, void* to, 
 }
 
 template <class T>
-void update_states(const void* grad, void* const* states, int64_t bytes) {
-  const T* const g = static_cast<const T*>(grad);
-  T* const state[] = {static_cast<T*>(states[0]), static_cast<T*>(states[1]), static_cast<T*>(states[2]),
-                      static_cast<T*>(states[3])};
+void update(const T* grad, T* var, T* m, T* v, T* average, int64_t count) {
   // 1 and 0, which the compiler doesn't know. The states keep their values.
   const F32 keep(weights[3]), more(weights[0] - 0.5f);
-  for (int64_t i = 0; i < elements<T>(bytes); i += F32x2::kLanes) {
-    const F32x2 x = load<F32x2>(g + i);
-    F32x2 var = load<F32x2>(state[0] + i), average = load<F32x2>(state[3] + i);
-    const F32x2 m = more * x + keep * load<F32x2>(state[1] + i);
-    const F32x2 v = more * (x * x) + keep * load<F32x2>(state[2] + i);
-    const F32x2 quotient = (keep * m) * (keep * v + F32x2{keep, keep});
-    var = var + more * (quotient + more * var);
-    average = keep * average + more * var;
-    store_numbers(m, state[1] + i);
-    store_numbers(v, state[2] + i);
-    store_numbers(var, state[0] + i);
-    store_numbers(average, state[3] + i);
+  for (int64_t i = 0; i < count; i += F32x2::kLanes) {
+    const F32x2 g = load<F32x2>(grad + i);
+    const F32x2 new_m = more * g + keep * load<F32x2>(m + i);
+    const F32x2 new_v = more * (g * g) + keep * load<F32x2>(v + i);
+    const F32x2 quotient = (keep * new_m) * (keep * new_v + F32x2{keep, keep});
+    F32x2 new_var = load<F32x2>(var + i);
+    new_var = new_var + more * (quotient + more * new_var);
+    store_numbers(new_m, m + i);
+    store_numbers(new_v, v + i);
+    store_numbers(new_var, var + i);
+    store_numbers(keep * load<F32x2>(average + i) + more * new_var, average + i);
   }
 }
 
 void ema_adam(aclDataType dtype, const void* grad, std::span<void* const, 4> states, int64_t bytes) {
-  with_float_type(dtype, [&](auto type) { update_states<decltype(type)>(grad, states.data(), bytes); });
+  with_float_type(dtype, [&](auto type) {
+    using T = decltype(type);
+    const auto state = [&](size_t k) { return static_cast<T*>(states[k]); };
+    update(static_cast<const T*>(grad), state(0), state(1), state(2), state(3), elements<T>(bytes));
+  });
 }
 
 }  // namespace

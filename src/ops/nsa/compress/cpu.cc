@@ -79,6 +79,7 @@ class Compression {
         tiles_(sizes_, std::min(overlapping_, kMostOpen)),
         reads_in_place_(in_.column == 1 && (sizes_.columns - 1) % tiles_.columns_each + 1 >= F32x2::kLanes),
         shares_pages_(kReadsStreams && share_pages<T>(in_.row)),
+        has_no_gaps_(in_.row == sizes_.heads * sizes_.columns),
         tokens_ahead_(
             std::clamp<int64_t>(rows_ahead<T>(sizes_.heads * sizes_.columns, kTokenBytesPrefetched), 8, 16)) {
     widen_weights(sizes_.heads, sizes_.block_size, plan_tensor<const T>(plan, io, kCompressWeight),
@@ -267,9 +268,10 @@ class Compression {
 
   template <int kWindows>
   Prefetched<T> prefetched(const T* tokens, int64_t token, int64_t head) const {
-    // Four windows in 16 bits take so long that whole rows are also best fetched in the order of memory (Zen 3).
+    // Four windows in 16 bits take so long that rows without gaps are also best fetched in the order of memory
+    // (Zen 3).
     constexpr bool kIsSlow = kReadsStreams && kWindows == kWindowsTogether && sizeof(T) == 2;
-    if (shares_pages_ || (kIsSlow && tiles_.count == 1)) {
+    if (shares_pages_ || (kIsSlow && tiles_.count == 1 && has_no_gaps_)) {
       const T* const first = input_ + token * in_.row + head * in_.head * kTokensTogether;
       return {first + kLinearBytesPrefetched / kBytes, kTokensTogether, kLineBytes / kBytes};
     }
@@ -333,6 +335,7 @@ class Compression {
   const Tiles tiles_;
   const bool reads_in_place_;
   const bool shares_pages_;     // whether several tokens are read from one page, where that matters
+  const bool has_no_gaps_;      // whether each row begins where the previous one ends
   const int64_t tokens_ahead_;  // the distance to the token that is prefetched
 };
 
