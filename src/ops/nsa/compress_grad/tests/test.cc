@@ -165,6 +165,18 @@ TEST(NsaCompressGradValues, NanOfOneElementIsCanonical) {
   }
 }
 
+// The same in a result larger than the caches, which non-temporal stores write.
+TEST(NsaCompressGradValues, NanOfALargeResultIsCanonical) {
+  constexpr int64_t kTokens = (int64_t{1} << 15) + 64, kColumns = 256;
+  CaseCall call = call_of(ACL_FLOAT, {kTokens, 1, kColumns}, {2, 1, {kTokens}, 0});
+  for (const CompressGradTensor which : {kCgInput, kCgWeight, kCgOutputGrad}) call[which].fill({0});
+  call[kCgOutputGrad].set(100 * kColumns + 5, std::numeric_limits<double>::infinity());
+  ASSERT_TRUE(call.run_cleanly());
+  std::vector<uint64_t> expected(static_cast<size_t>(kTokens * kColumns));
+  for (const int64_t token : {100, 101}) expected[static_cast<size_t>(token * kColumns + 5)] = 0x7fc00000;
+  EXPECT_TRUE(call.has_bits(kCgInputGrad, expected));
+}
+
 TEST(NsaCompressGradEmpty, WithoutWindowsBothGradientsAreZero) {
   const auto no_windows = [](int64_t block_size) { return WindowAttributes{block_size, 2, {7, 7, 0}, 1}; };
   const WindowAttributes one_sequence = {4, 1, {}, 0, false};
