@@ -10,6 +10,7 @@
 #include "openaclnn/openaclnn.h"
 #include "runtime/counter.h"
 #include "runtime/lookup.h"
+#include "support/paths.h"
 #include "support/subprocess.h"
 
 namespace {
@@ -321,7 +322,7 @@ PROCESS_TEST_F(WaitingInProcess, CallsAreRefusedBeforeTheyBecomePartOfTheGraph) 
 TEST(CapturesOf, CallsThatWaitAreRefused) {
   const openaclnn_test::ProcessResult result =
       openaclnn_test::run_suite("Waiting", {{"OPENACLNN_DEVICE", "cuda"},
-                                            {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN},
+                                            {"OPENACLNN_CUDA_PLUGIN", test_paths::fake_plugin},
                                             {"OPENACLNN_BLOCKING", "1"}});
   EXPECT_TRUE(openaclnn_test::ran_and_passed(result)) << result.output;
 }

@@ -18,6 +18,7 @@
 #include "openaclnn/openaclnn.h"
 #include "support/expect.h"
 #include "support/golden_hashes.h"
+#include "support/paths.h"
 #include "support/verify.h"
 #include "verify/device_twin.h"
 #include "verify/number.h"
@@ -31,7 +32,7 @@ namespace {
 // The setting names the folder src/ops for a program that was built in another tree.
 std::map<std::string, std::string> wanted_hashes() {
   const char* const told = std::getenv("OPENACLNN_TEST_GOLDEN");
-  const std::string folder = told != nullptr ? told : OPENACLNN_OPS_FOLDER;
+  const std::string folder = told != nullptr ? told : test_paths::ops_folder;
   std::map<std::string, std::string> hashes = golden_hashes(folder, "golden_hashes_cuda.txt");
   hashes.merge(golden_hashes(folder, "golden_hashes.txt"));  // existing hashes take precedence
   return hashes;

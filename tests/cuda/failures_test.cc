@@ -12,6 +12,7 @@
 #include "cuda/fake_cuda.h"
 #include "runtime/counter.h"
 #include "runtime/lookup.h"
+#include "support/paths.h"
 #include "support/subprocess.h"
 
 static bool is_child = false;
@@ -324,7 +325,7 @@ PROCESS_TEST_F(ExitInProcess, WithQueuedWorkEnds) {
 
 // Suites in the environment of the fake, each in its own process.
 void expect_suite(const std::string& name, std::map<std::string, std::string> more = {}) {
-  more.insert({{"OPENACLNN_DEVICE", "cuda"}, {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN}});
+  more.insert({{"OPENACLNN_DEVICE", "cuda"}, {"OPENACLNN_CUDA_PLUGIN", test_paths::fake_plugin}});
   const openaclnn_test::ProcessResult result = openaclnn_test::run_suite(name, more);
   EXPECT_TRUE(openaclnn_test::ran_and_passed(result)) << result.output;
 }

@@ -9,16 +9,17 @@
 #include <cstdlib>
 
 #include "runtime/runtime_test.h"
+#include "support/paths.h"
 
 namespace cuda_test {
 
 inline const runtime_test::SetEnvironment cuda_device("OPENACLNN_DEVICE", "cuda");
-inline const runtime_test::SetEnvironment cuda_plugin("OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN);
+inline const runtime_test::SetEnvironment cuda_plugin("OPENACLNN_CUDA_PLUGIN", test_paths::fake_plugin);
 
 // A function of the plugin that the library has opened, or will open.
 template <class Function>
 Function* look_up(const char* name) {
-  void* const plugin = dlopen(OPENACLNN_FAKE_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+  void* const plugin = dlopen(test_paths::fake_plugin, RTLD_NOW | RTLD_LOCAL);
   void* const found = plugin != nullptr ? dlsym(plugin, name) : nullptr;
   if (found == nullptr) {
     std::fprintf(stderr, "%s: %s\n", name, dlerror());

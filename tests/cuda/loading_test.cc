@@ -11,6 +11,7 @@
 #include "openaclnn/openaclnn.h"
 #include "runtime/counter.h"
 #include "runtime/runtime_test.h"
+#include "support/paths.h"
 #include "support/subprocess.h"
 
 namespace {
@@ -93,9 +94,9 @@ const Refusal kRefusals[] = {
      "plugin file not found at /nowhere/plugin.so"},
     {"RelativePath", {{"OPENACLNN_CUDA_PLUGIN", "plugin.so"}}, "'plugin.so'; it must be an absolute path"},
     {"NoLibrary", {{"OPENACLNN_CUDA_PLUGIN", "/dev/null"}}, "plugin /dev/null failed to load: "},
-    {"ForeignLibrary", {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_LIBRARY}}, "isn't a CUDA plugin of openaclnn"},
+    {"ForeignLibrary", {{"OPENACLNN_CUDA_PLUGIN", test_paths::library}}, "isn't a CUDA plugin of openaclnn"},
     {"OtherBuild",
-     {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_OLD_PLUGIN}},
+     {{"OPENACLNN_CUDA_PLUGIN", test_paths::old_plugin}},
      "belongs to a different build of openaclnn (0.0.0-old)"},
     {"NoDriver", {{"OPENACLNN_FAKE_CUDA", "driver=0"}}, "no driver: libcuda.so.1"},
     {"OldDriver",
@@ -114,7 +115,7 @@ class Refusals : public testing::TestWithParam<Refusal> {
  protected:
   Variables environment(const char* device) const {
     Variables all = GetParam().environment;
-    all.insert({{"OPENACLNN_DEVICE", device}, {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN}});
+    all.insert({{"OPENACLNN_DEVICE", device}, {"OPENACLNN_CUDA_PLUGIN", test_paths::fake_plugin}});
     return all;
   }
 };
@@ -146,18 +147,18 @@ TEST(Loading, AnInstalledPluginIsFoundInItsFolder) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::path(testing::TempDir()) / ("openaclnn-installed-" + std::to_string(getpid()));
   fs::create_directories(folder / "openaclnn");
-  fs::create_symlink(OPENACLNN_LIBRARY, folder / "libopenaclnn.so.1");
-  fs::create_symlink(OPENACLNN_FAKE_PLUGIN, folder / "openaclnn" / "libopenaclnn_cuda.so");
+  fs::create_symlink(test_paths::library, folder / "libopenaclnn.so.1");
+  fs::create_symlink(test_paths::fake_plugin, folder / "openaclnn" / "libopenaclnn_cuda.so");
   expect_suite("Works", {{"LD_LIBRARY_PATH", folder.string()}, {"ON_FAKE_GPU", "1"}});
   fs::remove_all(folder);
 }
 
 TEST(Loading, AutoTakesAGpuThatAnswers) {
-  expect_suite("Works", {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN}, {"ON_FAKE_GPU", "1"}});
+  expect_suite("Works", {{"OPENACLNN_CUDA_PLUGIN", test_paths::fake_plugin}, {"ON_FAKE_GPU", "1"}});
 }
 
 TEST(Loading, GpusAreDescribed) {
-  expect_suite("Described", {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN},
+  expect_suite("Described", {{"OPENACLNN_CUDA_PLUGIN", test_paths::fake_plugin},
                              {"OPENACLNN_FAKE_CUDA", "devices=2"},
                              {"DESCRIBED",
                               "\"platform\":\"cuda\",\"devices\":2,"
@@ -166,26 +167,27 @@ TEST(Loading, GpusAreDescribed) {
 
 // Device numbers are those of CUDA.
 TEST(Loading, GpusBeforeAnOldOneAreUsed) {
-  expect_suite("Described", {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN},
+  expect_suite("Described", {{"OPENACLNN_CUDA_PLUGIN", test_paths::fake_plugin},
                              {"OPENACLNN_FAKE_CUDA", "devices=3 capability=75 modern=2"},
                              {"DESCRIBED", "\"deviceNames\":[\"emulated GPU 0\",\"emulated GPU 1\"]"}});
 }
 
 TEST(Loading, AGpuWithoutNameIsDescribedByTheReason) {
-  expect_suite("Described", {{"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN},
+  expect_suite("Described", {{"OPENACLNN_CUDA_PLUGIN", test_paths::fake_plugin},
                              {"OPENACLNN_FAKE_CUDA", "fail=cudaGetDeviceProperties:1:1"},
                              {"DESCRIBED", "\"deviceNames\":[\"device 0: cudaErrorInvalidValue"}});
 }
 
 TEST(Loading, CpuDoesNotLookAtThePlugin) {
   expect_suite("Described", {{"OPENACLNN_DEVICE", "cpu"},
-                             {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN},
+                             {"OPENACLNN_CUDA_PLUGIN", test_paths::fake_plugin},
                              {"DESCRIBED", "\"whyNoCuda\":\"disabled by OPENACLNN_DEVICE=cpu\""}});
-  expect_suite("Works", {{"OPENACLNN_DEVICE", "cpu"}, {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN}});
+  expect_suite("Works", {{"OPENACLNN_DEVICE", "cpu"}, {"OPENACLNN_CUDA_PLUGIN", test_paths::fake_plugin}});
 }
 
 TEST(Loading, FirstUseByManyThreads) {
-  expect_suite("FirstUse", {{"OPENACLNN_DEVICE", "cuda"}, {"OPENACLNN_CUDA_PLUGIN", OPENACLNN_FAKE_PLUGIN}});
+  expect_suite("FirstUse",
+               {{"OPENACLNN_DEVICE", "cuda"}, {"OPENACLNN_CUDA_PLUGIN", test_paths::fake_plugin}});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "judge/dump.h"
 #include "judge/dump_folder.h"
+#include "support/paths.h"
 
 namespace {
 
@@ -13,8 +14,6 @@ namespace fs = std::filesystem;
 using namespace openaclnn_judge;
 using namespace openaclnn_test;
 using Json = MsprobeFolder::Json;
-
-constexpr const char* kMsprobeFolder = OPENACLNN_MSPROBE_FOLDER;
 
 // Changes of a valid dump.json, and the error message after the name of the call.
 TEST(MsprobeDumps, WithContradictionsAreRefused) {
@@ -162,7 +161,8 @@ TEST(Dumps, ThatAreMissingAreRefused) {
 // A dump of msprobe with a changed byte is read or refused with one error message.
 TEST(MsprobeDumps, WithAnyChangedByteAreReadOrRefused) {
   const ScratchFolder folder;
-  fs::copy(std::string(kMsprobeFolder) + "/dump/step0/proc1", folder.path(), fs::copy_options::recursive);
+  fs::copy(std::string(test_paths::msprobe_folder) + "/dump/step0/proc1", folder.path(),
+           fs::copy_options::recursive);
   std::ifstream file(folder.path("dump.json"), std::ios::binary);
   const std::string good((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   int refused = 0, changed = 0;

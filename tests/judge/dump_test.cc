@@ -10,6 +10,7 @@
 #include "files/errors.h"
 #include "judge/api_names.h"
 #include "judge/dump_folder.h"
+#include "support/paths.h"
 
 namespace {
 
@@ -19,10 +20,8 @@ using namespace openaclnn_test;
 using openaclnn_verify::Shape;
 using Json = MsprobeFolder::Json;
 
-constexpr const char* kMsprobeFolder = OPENACLNN_MSPROBE_FOLDER;
-
 TEST(MsprobeDumps, OfMsprobeItselfAreRead) {
-  const std::vector<DumpedCall> calls = read_dump(std::string(kMsprobeFolder) + "/dump");
+  const std::vector<DumpedCall> calls = read_dump(std::string(test_paths::msprobe_folder) + "/dump");
   std::vector<std::string> labels;
   std::map<std::string, DumpedCall> by_label;
   for (const DumpedCall& call : calls) {

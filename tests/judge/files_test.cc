@@ -13,6 +13,7 @@
 #include "files/pt.h"
 #include "files/zip.h"
 #include "judge/scratch_folder.h"
+#include "support/paths.h"
 
 namespace {
 
@@ -20,7 +21,7 @@ namespace fs = std::filesystem;
 using namespace openaclnn_files;
 using openaclnn_test::ScratchFolder;
 
-const fs::path kPtFolder = OPENACLNN_PT_FOLDER;
+const fs::path kPtFolder = test_paths::pt_folder;
 
 std::string contents(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);

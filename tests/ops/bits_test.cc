@@ -25,6 +25,7 @@
 #include "cpu/threads.h"
 #include "support/golden_hashes.h"
 #include "support/hostile_fp_state.h"
+#include "support/paths.h"
 #include "support/subprocess.h"
 #include "support/verify.h"
 #include "verify/random.h"
@@ -96,7 +97,7 @@ void add_hashes(std::istream& in, Hashes& hashes) {
 
 Hashes golden() {
   Hashes hashes;
-  for (const auto& [name, hash] : golden_hashes(OPENACLNN_OPS_FOLDER, "golden_hashes.txt"))
+  for (const auto& [name, hash] : golden_hashes(test_paths::ops_folder, "golden_hashes.txt"))
     hashes[name].insert(hash);
   return hashes;
 }
@@ -189,7 +190,7 @@ class Bits : public testing::TestWithParam<int> {
 TEST_P(Bits, DoNotDependOnInstructionSetThreadsAndCallerState) {
   const Hashes wanted_hashes = golden();
   ASSERT_FALSE(wanted_hashes.empty())
-      << "no room below " << OPENACLNN_OPS_FOLDER << " has verify/golden_hashes.txt";
+      << "no room below " << test_paths::ops_folder << " has verify/golden_hashes.txt";
   const char* const wanted = std::getenv("OPENACLNN_TEST_BITS");
   const bool all = wanted != nullptr && std::string(wanted) == "all";
   std::vector<Setting> settings;

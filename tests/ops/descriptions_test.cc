@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "support/paths.h"
 #include "verify/room_cases.h"
 #include "verify/room_descriptions.h"
 
@@ -26,7 +27,7 @@ using openaclnn_verify::Shape;
 TEST(Descriptions, AreOfEveryExportedOperator) {
   const std::string ending = "GetWorkspaceSize";
   std::set<std::string> exported, described;
-  std::ifstream symbols(OPENACLNN_EXPORTED_SYMBOLS);
+  std::ifstream symbols(test_paths::exported_symbols);
   ASSERT_TRUE(symbols);
   for (std::string symbol; std::getline(symbols, symbol);) {
     if (symbol.ends_with(ending)) exported.insert(symbol.substr(0, symbol.size() - ending.size()));

@@ -10,6 +10,7 @@
 
 #include "room_schemas.h"
 #include "support/expect.h"
+#include "support/paths.h"
 #include "support/schema_model.h"
 
 namespace openaclnn_test {
@@ -67,7 +68,7 @@ TEST(Negative, TheModelRefusesWhatTheRoomsList) {
 TEST(Negative, EveryExportedPhase1HasASchema) {
   std::set<std::string> functions;
   for (const Schema& schema : all_schemas()) functions.insert(schema.function);
-  std::ifstream symbols(OPENACLNN_EXPORTED_SYMBOLS);
+  std::ifstream symbols(test_paths::exported_symbols);
   ASSERT_TRUE(symbols);
   int found = 0;
   for (std::string symbol; std::getline(symbols, symbol);) {

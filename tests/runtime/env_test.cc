@@ -2,6 +2,7 @@
 #include <string>
 
 #include "runtime/child_process.h"
+#include "support/paths.h"
 
 namespace {
 
@@ -15,7 +16,7 @@ std::string output_with(const Variables& variables, const std::vector<std::strin
     all.emplace_back(std::string("OPENACLNN_") + name, "");
   }
   all.insert(all.end(), variables.begin(), variables.end());
-  const Finished finished = run_program(ENV_PROGRAM, arguments, all);
+  const Finished finished = run_program(test_paths::env_program, arguments, all);
   expect_success(finished);
   return finished.output;
 }
@@ -103,7 +104,7 @@ TEST(EnvTest, MessagesHaveNoControlCharacters) {
 // The program writes one message to the stderr that a shell sets up; `script` starts it as "$0".
 std::string output_in_shell(const std::string& script) {
   const Finished finished =
-      run_program("/bin/sh", {"-c", script, ENV_PROGRAM}, {{"OPENACLNN_CHECK", "loud"}});
+      run_program("/bin/sh", {"-c", script, test_paths::env_program}, {{"OPENACLNN_CHECK", "loud"}});
   expect_success(finished);
   return finished.output;
 }

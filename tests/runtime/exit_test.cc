@@ -5,6 +5,7 @@
 
 #include "runtime/child_process.h"
 #include "runtime/runtime_test.h"
+#include "support/paths.h"
 
 namespace {
 
@@ -12,7 +13,7 @@ using namespace runtime_test;
 
 std::vector<std::string> modes() {
   std::vector<std::string> names;
-  std::istringstream in(run_program(EXIT_PROGRAM, {}).output);
+  std::istringstream in(run_program(test_paths::exit_program, {}).output);
   for (std::string name; std::getline(in, name);) names.push_back(name);
   return names;
 }
@@ -26,7 +27,8 @@ TEST_P(ExitTest, ExitsWithZeroInTime) {
   const int repeats = kThreadSanitizer ? 1 : 5;
   for (int k = 0; k < repeats; ++k) {
     for (const char* threads : {"1", "4"}) {
-      const Finished finished = run_program(EXIT_PROGRAM, {GetParam()}, {{"OPENACLNN_NUM_THREADS", threads}});
+      const Finished finished =
+          run_program(test_paths::exit_program, {GetParam()}, {{"OPENACLNN_NUM_THREADS", threads}});
       expect_success(finished);
       if (finished.exit_code != 0) return;
     }

@@ -19,6 +19,7 @@
 #include "runtime/gate.h"
 #include "runtime/lookup.h"
 #include "runtime/runtime_test.h"
+#include "support/paths.h"
 
 static bool is_child = false;
 static std::atomic<int> children{0};
@@ -246,8 +247,8 @@ TEST_F(ForkTest, EveryThreadForksWithBusyStreams) {
 // thread's work.
 TEST(ForkAtFirstUse, InTheMiddleOfIt) {
   if (kThreadSanitizer) GTEST_SKIP() << "thread sanitizer keeps locks of its own that vanished threads held";
-  expect_success(run_program(FIRST_USE_PROGRAM, {"blocked"}, {{"OPENACLNN_CHECK", "unknown"}}));
-  expect_success(run_program(FIRST_USE_PROGRAM, {"blocked"}, {{"OPENACLNN_LOG", "info"}}));
+  expect_success(run_program(test_paths::first_use_program, {"blocked"}, {{"OPENACLNN_CHECK", "unknown"}}));
+  expect_success(run_program(test_paths::first_use_program, {"blocked"}, {{"OPENACLNN_LOG", "info"}}));
 }
 
 TEST(ForkAtFirstUse, AtAnyMomentOfIt) {
@@ -255,7 +256,7 @@ TEST(ForkAtFirstUse, AtAnyMomentOfIt) {
   if (kAddressSanitizer)
     GTEST_SKIP() << "address sanitizer's allocator keeps the locks of vanished threads in the child";
   for (int delay = 0; delay < 400'000; delay += 4000) {
-    const Finished finished = run_program(FIRST_USE_PROGRAM, {"race", std::to_string(delay)});
+    const Finished finished = run_program(test_paths::first_use_program, {"race", std::to_string(delay)});
     expect_success(finished);
     if (finished.exit_code != 0) return;
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/handle_doors.h"
+#include "support/paths.h"
 #include "support/verify.h"
 #include "verify/random.h"
 
@@ -185,7 +186,7 @@ TEST_F(HandlesTest, EveryExportedFunctionHasItsDoor) {
                                      "openaclnnReleaseMemory",
                                      "openaclnnReportMissing"};
   for (const Door& door : doors) functions.insert(door.function());
-  std::ifstream symbols(OPENACLNN_EXPORTED_SYMBOLS);
+  std::ifstream symbols(test_paths::exported_symbols);
   ASSERT_TRUE(symbols);
   size_t found = 0;
   for (std::string symbol; std::getline(symbols, symbol); ++found)

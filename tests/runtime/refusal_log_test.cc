@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/child_process.h"
+#include "support/paths.h"
 
 namespace {
 
@@ -13,7 +14,7 @@ using namespace runtime_test;
 
 // Lines of rejected calls that the program writes.
 std::vector<std::string> lines_of(const std::string& mode, const char* level = "info") {
-  const Finished finished = run_program(REFUSAL_LOG_PROGRAM, {mode}, {{"OPENACLNN_LOG", level}});
+  const Finished finished = run_program(test_paths::refusal_log_program, {mode}, {{"OPENACLNN_LOG", level}});
   expect_success(finished);
   std::vector<std::string> lines;
   std::istringstream stream(finished.output);

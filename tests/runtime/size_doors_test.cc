@@ -11,6 +11,7 @@
 #include <string>
 
 #include "runtime/size_doors.h"
+#include "support/paths.h"
 
 namespace {
 
@@ -43,7 +44,7 @@ std::map<std::string, std::string> prototypes() {
   // A declaration starts with a mark and ends at the semicolon.
   const std::regex declaration(R"((?:ACL_FUNC_VISIBILITY|ACLNN_API)\s[^;(]*\b(\w+)\(([^;]*)\);)");
   std::map<std::string, std::string> all;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(OPENACLNN_HEADERS)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(test_paths::headers)) {
     if (entry.path().extension() != ".h") continue;
     std::ifstream file(entry.path());
     const std::string text(std::istreambuf_iterator<char>(file), {});
@@ -61,7 +62,7 @@ TEST_F(SizeDoorsTest, EveryExportedFunctionHasItsDoors) {
   const std::set<std::string> not_in_headers = {"InitHugeMemThreadLocal", "UnInitHugeMemThreadLocal",
                                                 "ReleaseHugeMem"};
   const std::regex size(R"(\b(size_t|uint64_t|int64_t)\s+(\w+))");
-  std::ifstream symbols(OPENACLNN_EXPORTED_SYMBOLS);
+  std::ifstream symbols(test_paths::exported_symbols);
   ASSERT_TRUE(symbols);
   for (std::string symbol; std::getline(symbols, symbol);) {
     const auto found = functions.find(symbol);
