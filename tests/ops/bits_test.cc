@@ -5,6 +5,7 @@
 // The library reads its environment once, so the program runs itself for each instruction set and number of threads:
 //   bits_test --print-hashes            the hashes of all cases under the present environment (and new golden files)
 //   bits_test --print-hashes states     the same for each state of the caller
+//   bits_test --print-hashes cases FILE the cases whose names are the lines of a file
 // OPENACLNN_TEST_BITS=all tries every state with every number of threads, not only with two threads.
 #include <gtest/gtest.h>
 
@@ -70,11 +71,12 @@ bool print_hash(const Case& c, const std::vector<HostTensor>& made, const Caller
 
 // Workers inherit the state of the thread that makes them, so each number of threads starts with another
 // state.
-int print_hashes(bool all_states) {
+int print_hashes(bool all_states, const std::set<std::string>* wanted = nullptr) {
   const int threads = openaclnn::cpu::num_threads();
   std::printf("# %s, %d threads\n", openaclnn::cpu::isa_name(openaclnn::cpu::active_isa()), threads);
   bool good = true;
   for (const Case& c : all_cases()) {
+    if (wanted != nullptr && !wanted->contains(c.name)) continue;
     const std::vector<HostTensor> tensors = make_tensors(c);
     constexpr size_t kStates = std::size(kCallerStates);
     for (size_t k = 0; k < (all_states ? kStates : 1); ++k) {
@@ -234,9 +236,18 @@ TEST(BitsCases, HaveUniqueNames) {
 }  // namespace openaclnn_test
 
 int main(int argc, char** argv) {
-  if (argc > 1 && std::strcmp(argv[1], "--print-hashes") == 0) {
-    return openaclnn_test::print_hashes(argc > 2 && std::strcmp(argv[2], "states") == 0);
+  const auto is = [&](int at, const char* word) { return argc > at && std::strcmp(argv[at], word) == 0; };
+  if (is(1, "--print-hashes") && is(2, "cases")) {
+    std::ifstream file(argc > 3 ? argv[3] : "");
+    std::set<std::string> names;
+    for (std::string line; std::getline(file, line);) names.insert(line);
+    if (names.empty()) {
+      std::fprintf(stderr, "bits_test: %s has no names of cases\n", argc > 3 ? argv[3] : "a missing file");
+      return 2;
+    }
+    return openaclnn_test::print_hashes(false, &names);
   }
+  if (is(1, "--print-hashes")) return openaclnn_test::print_hashes(is(2, "states"));
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -10,6 +10,7 @@ NAMES = [
     "guard",
     "properties",
     "bits",
+    "bits_avx512",
     "bits_arm64",
     "bits_cuda",
     "numerics",
