@@ -98,11 +98,12 @@ uint64_t hash_of_results(const Case& c, const std::vector<HostTensor>& tensors) 
 
 int64_t count_telling(const HostTensor& tensor) {
   const bool is_real = float_format(tensor.dtype()) != nullptr;
+  const HostTensor plain = tensor.copy(Layout::contiguous);
   int64_t telling = 0;
-  for (int64_t i = 0; i < tensor.numel(); ++i) {
-    const std::byte* const element = tensor.element(i);
-    telling += is_real ? std::isfinite(tensor.get(i)) && tensor.get(i) != 0
-                       : std::any_of(element, element + element_bytes(tensor.dtype()),
+  for (int64_t i = 0; i < plain.numel(); ++i) {
+    const std::byte* const element = plain.element(i);
+    telling += is_real ? std::isfinite(plain.get(i)) && plain.get(i) != 0
+                       : std::any_of(element, element + element_bytes(plain.dtype()),
                                      [](std::byte b) { return b != std::byte{0}; });
   }
   return telling;

@@ -134,14 +134,19 @@ void* GuardedBuffer::address_for_library(const void* address) const {
   return twin_->address_of(address);
 }
 
+bool GuardedBuffer::all_canaries(std::span<const std::byte> bytes) {
+  // Each byte equals the one before it: several times faster than a loop.
+  return bytes.empty() || (bytes[0] == std::byte{kCanary} &&
+                           std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
+}
+
 void GuardedBuffer::keep_mappings() { kept_mappings().enabled = true; }
 
 bool GuardedBuffer::margins_intact() const {
   if (!has_canaries_) return true;
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  const auto is_canary = [](std::byte b) { return b == std::byte{kCanary}; };
-  return std::all_of(mapping_ + page, data_, is_canary) &&
-         std::all_of(data_ + bytes_, mapping_ + mapping_bytes_ - page, is_canary);
+  return all_canaries({mapping_ + page, data_}) &&
+         all_canaries({data_ + bytes_, mapping_ + mapping_bytes_ - page});
 }
 
 }  // namespace openaclnn_verify

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "verify/device_twin.h"
 
@@ -40,6 +41,7 @@ class GuardedBuffer {
   // Returns false if a byte of the pages outside the data has changed. Always true for library and sparse
   // memory.
   bool margins_intact() const;
+  static bool all_canaries(std::span<const std::byte> bytes);
 
  private:
   GuardedBuffer(Placement placement, size_t bytes);

@@ -27,14 +27,36 @@ Reach reach_of(const Shape& dims, const View& view) {
   return {lowest, highest - lowest + 1};
 }
 
-// Uses a compile-time size: tests spend most of their time copying elements.
-void copy_element(void* to, const void* from, int64_t bytes) {
+// Elements at equal distances in memory.
+struct Run {
+  std::byte* first;
+  int64_t count;
+  int64_t step;  // in bytes
+};
+
+// The size is known to the compiler: tests spend much of their time copying elements.
+template <size_t kBytes>
+void copy_elements(const Run& to, const Run& from) {
+  std::byte* target = to.first;
+  const std::byte* source = from.first;
+  for (int64_t left = from.count; left > 0; --left) {
+    std::memcpy(target, source, kBytes);
+    target += to.step;
+    source += from.step;
+  }
+}
+
+void copy_elements(const Run& to, const Run& from, int64_t bytes) {
+  if (to.step == bytes && from.step == bytes) {
+    std::memcpy(to.first, from.first, static_cast<size_t>(from.count * bytes));
+    return;
+  }
   switch (bytes) {
-    case 1: std::memcpy(to, from, 1); break;
-    case 2: std::memcpy(to, from, 2); break;
-    case 4: std::memcpy(to, from, 4); break;
-    case 8: std::memcpy(to, from, 8); break;
-    default: std::memcpy(to, from, static_cast<size_t>(bytes));
+    case 1: return copy_elements<1>(to, from);
+    case 2: return copy_elements<2>(to, from);
+    case 4: return copy_elements<4>(to, from);
+    case 8: return copy_elements<8>(to, from);
+    case 16: return copy_elements<16>(to, from);
   }
 }
 
@@ -64,19 +86,17 @@ HostTensor::HostTensor(aclDataType dtype, Shape dims, View view, const HostTenso
       data_(static_cast<std::byte*>(data)) {}
 
 template <class Visit>
-void HostTensor::for_each_element(const Visit& visit) const {
+void HostTensor::for_each_run(const Visit& visit) const {
   if (numel_ == 0) return;
   const size_t rank = dims_.size();
-  const int64_t columns = rank == 0 ? 1 : dims_[rank - 1];
-  const int64_t step = rank == 0 ? 0 : view_.strides[rank - 1];
+  if (is_contiguous_ || rank == 0) return visit(Run{address(view_.offset), numel_, element_bytes_});
+  const int64_t columns = dims_[rank - 1];
+  const int64_t step = view_.strides[rank - 1] * element_bytes_;
   Shape index(rank);
   int64_t row = view_.offset;
   for (int64_t left = numel_; left > 0; left -= columns) {
-    for (int64_t i = 0; i < columns; ++i) {
-      visit(reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(data_) +
-                                         static_cast<uintptr_t>((row + i * step) * element_bytes_)));
-    }
-    for (size_t k = rank < 2 ? 0 : rank - 1; k-- > 0;) {
+    visit(Run{address(row), columns, step});
+    for (size_t k = rank - 1; k-- > 0;) {
       row += view_.strides[k];
       if (++index[k] < dims_[k]) break;
       row -= dims_[k] * view_.strides[k];
@@ -93,39 +113,23 @@ HostTensor HostTensor::alias() const {
 
 HostTensor HostTensor::copy(Layout layout, Placement placement) const {
   HostTensor made(dtype_, dims_, layout, placement);
-  const std::vector<std::byte> elements = all_bytes();
-  const std::byte* next = elements.data();
-  made.for_each_element([&](std::byte* element) {
-    copy_element(element, next, element_bytes_);
-    next += element_bytes_;
+  std::vector<std::byte> elements = all_bytes();
+  std::byte* next = elements.data();
+  made.for_each_run([&](const Run& run) {
+    copy_elements(run, {next, run.count, element_bytes_}, element_bytes_);
+    next += run.count * element_bytes_;
   });
   return made;
 }
 
-std::byte* HostTensor::element(int64_t i) const {
+int64_t HostTensor::position(int64_t i) const {
   int64_t position = view_.offset;
-  if (is_contiguous_) {
-    position += i;
-  } else {
-    for (size_t k = dims_.size(); k-- > 0;) {
-      position += i % dims_[k] * view_.strides[k];
-      i /= dims_[k];
-    }
+  for (size_t k = dims_.size(); k-- > 0;) {
+    position += i % dims_[k] * view_.strides[k];
+    i /= dims_[k];
   }
-  return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(data_) +
-                                      static_cast<uintptr_t>(position * element_bytes_));
+  return position;
 }
-
-uint64_t HostTensor::bits(int64_t i) const {
-  uint64_t bits = 0;
-  copy_element(&bits, element(i), element_bytes_);
-  return bits;
-}
-
-void HostTensor::set_bits(int64_t i, uint64_t bits) { copy_element(element(i), &bits, element_bytes_); }
-
-double HostTensor::get(int64_t i) const { return decode(dtype_, bits(i)); }
-void HostTensor::set(int64_t i, double value) { set_bits(i, encode(dtype_, value)); }
 
 void HostTensor::fill(std::span<const double> values) {
   for (int64_t i = 0; i < numel_; ++i) set(i, values[static_cast<size_t>(i) % values.size()]);
@@ -140,11 +144,18 @@ std::vector<uint64_t> HostTensor::all_bits() const {
 std::vector<std::byte> HostTensor::all_bytes() const {
   std::vector<std::byte> all(static_cast<size_t>(numel_ * element_bytes_));
   std::byte* next = all.data();
-  for_each_element([&](const std::byte* element) {
-    copy_element(next, element, element_bytes_);
-    next += element_bytes_;
+  for_each_run([&](const Run& run) {
+    copy_elements({next, run.count, element_bytes_}, run, element_bytes_);
+    next += run.count * element_bytes_;
   });
   return all;
+}
+
+bool HostTensor::same_elements(const HostTensor& other) const {
+  const std::vector<std::byte> own = all_bytes(), others = other.all_bytes();
+  // The operator == of vectors of bytes compares them one by one.
+  return own.size() == others.size() &&
+         (own.empty() || std::memcmp(own.data(), others.data(), own.size()) == 0);
 }
 
 Descriptor HostTensor::describe_as(const Shape& dims, aclFormat format) const {
@@ -159,20 +170,19 @@ void HostTensor::remember() { remembered_.assign(memory_->data(), memory_->data(
 
 bool HostTensor::unchanged() const {
   return memory_->margins_intact() && remembered_.size() == memory_->size() &&
-         std::equal(remembered_.begin(), remembered_.end(), memory_->data());
+         (remembered_.empty() || std::memcmp(remembered_.data(), memory_->data(), remembered_.size()) == 0);
 }
 
 bool HostTensor::gaps_intact() const {
   // All bytes are elements, so there are no gaps.
   if (memory_->size() == static_cast<size_t>(numel_ * element_bytes_)) return memory_->margins_intact();
-  std::vector<bool> used(memory_->size());
-  for_each_element([&](const std::byte* element) {
-    std::fill_n(used.begin() + (element - memory_->data()), element_bytes_, true);
+  std::vector<std::byte> gaps(memory_->data(), memory_->data() + memory_->size());
+  std::vector<std::byte> canary(static_cast<size_t>(element_bytes_), std::byte{GuardedBuffer::kCanary});
+  for_each_run([&](Run run) {
+    run.first = gaps.data() + (run.first - memory_->data());
+    copy_elements(run, {canary.data(), run.count, 0}, element_bytes_);
   });
-  for (size_t i = 0; i < used.size(); ++i) {
-    if (!used[i] && memory_->data()[i] != std::byte{GuardedBuffer::kCanary}) return false;
-  }
-  return memory_->margins_intact();
+  return GuardedBuffer::all_canaries(gaps) && memory_->margins_intact();
 }
 
 }  // namespace openaclnn_verify

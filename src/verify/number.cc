@@ -1,50 +1,26 @@
-// Converts by scaling and rint: a number is a whole multiple of its quantum.
+// Converts by scaling and rounding to a whole number: a number is a whole multiple of its quantum.
 #include "verify/number.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 namespace openaclnn_verify {
 
 namespace {
 
-constexpr FloatFormat kFloat = {24, -126, 127, 8, 0x1p128};
-constexpr FloatFormat kFloat16 = {11, -14, 15, 5, 0x1p16};
-constexpr FloatFormat kBfloat16 = {8, -126, 127, 8, 0x1p128};
-constexpr FloatFormat kDouble = {53, -1022, 1023, 11, std::numeric_limits<double>::infinity()};
-
-// For positive numbers; uses the exponent field of normal numbers.
-int floor_log2(double magnitude) {
-  const auto field = static_cast<int>(std::bit_cast<uint64_t>(magnitude) >> 52);
-  return field > 0 ? field - 1023 : std::ilogb(magnitude);
-}
-
-// Returns x * 2^exponent. Tests spend much time in this file, and ldexp is several times slower than a
-// product.
-double scale(double x, int exponent) {
-  if (exponent < -1022 || exponent > 1023) return std::ldexp(x, exponent);
-  return x * std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
-}
-
-// Returns the exponent of the quantum of `format` at a nonzero finite magnitude.
+// Returns the exponent of the quantum of `format` at a finite magnitude. The exponent field of a double gives
+// its logarithm, or -1023 for zero and subnormal numbers, which all formats count from their lowest exponent.
 int quantum_exponent(const FloatFormat& format, double magnitude) {
-  return std::max(floor_log2(magnitude), format.min_exponent) - format.precision + 1;
+  const int floor_log2 = static_cast<int>(std::bit_cast<uint64_t>(magnitude) >> 52) - 1023;
+  return std::max(floor_log2, format.min_exponent) - format.precision + 1;
 }
+
+// Rounds a magnitude to a whole number, ties to even: doubles from 2^52 to 2^53 are the whole numbers.
+double to_whole(double magnitude) { return magnitude < 0x1p52 ? magnitude + 0x1p52 - 0x1p52 : magnitude; }
 
 }  // namespace
-
-const FloatFormat* float_format(aclDataType dtype) {
-  switch (dtype) {
-    case ACL_FLOAT: return &kFloat;
-    case ACL_FLOAT16: return &kFloat16;
-    case ACL_BF16: return &kBfloat16;
-    case ACL_DOUBLE: return &kDouble;
-    default: return nullptr;
-  }
-}
 
 const char* dtype_name(aclDataType dtype) {
   switch (dtype) {
@@ -64,54 +40,35 @@ const char* dtype_name(aclDataType dtype) {
   }
 }
 
-int64_t element_bytes(aclDataType dtype) {
-  switch (dtype) {
-    case ACL_BOOL:
-    case ACL_INT8:
-    case ACL_UINT8: return 1;
-    case ACL_FLOAT16:
-    case ACL_BF16:
-    case ACL_INT16:
-    case ACL_UINT16: return 2;
-    case ACL_FLOAT:
-    case ACL_INT32:
-    case ACL_UINT32: return 4;
-    case ACL_DOUBLE:
-    case ACL_INT64:
-    case ACL_UINT64:
-    case ACL_COMPLEX64: return 8;
-    case ACL_COMPLEX128: return 16;
-    default: return 0;
-  }
-}
-
 double round_to(aclDataType dtype, double value) {
   const FloatFormat& format = *float_format(dtype);
-  if (!std::isfinite(value) || value == 0) return value;
-  const int quantum = quantum_exponent(format, std::fabs(value));
-  const double rounded = scale(std::rint(scale(value, -quantum)), quantum);
-  const double infinity = std::numeric_limits<double>::infinity();
-  return std::fabs(rounded) >= format.overflow ? std::copysign(infinity, value) : rounded;
+  const double magnitude = std::fabs(value);
+  if (!std::isfinite(value) || magnitude >= format.overflow) {
+    return std::isnan(value) ? value : std::copysign(std::numeric_limits<double>::infinity(), value);
+  }
+  const int quantum = quantum_exponent(format, magnitude);
+  const double rounded = scale(to_whole(scale(magnitude, -quantum)), quantum);
+  return std::copysign(rounded < format.overflow ? rounded : std::numeric_limits<double>::infinity(), value);
 }
 
 uint64_t encode(aclDataType dtype, double value) {
   if (dtype == ACL_BOOL) return value != 0 ? 1 : 0;
-  const int64_t bytes = element_bytes(dtype);
+  const int64_t width = 8 * element_bytes(dtype);
   const FloatFormat* format = float_format(dtype);
-  const uint64_t mask = bytes >= 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * bytes)) - 1;
-  if (format == nullptr) return static_cast<uint64_t>(static_cast<int64_t>(value)) & mask;
+  if (format == nullptr)
+    return static_cast<uint64_t>(static_cast<int64_t>(value)) & ~uint64_t{0} >> (64 - width);
 
   const int fraction = format->precision - 1;
   const uint64_t infinity = ((uint64_t{1} << format->exponent_bits) - 1) << fraction;
   if (std::isnan(value)) return infinity | uint64_t{1} << (fraction - 1);
-  const uint64_t sign = std::signbit(value) ? uint64_t{1} << (8 * bytes - 1) : 0;
-  const double magnitude = std::fabs(round_to(dtype, value));
-  if (magnitude == 0) return sign;
-  if (std::isinf(magnitude)) return sign | infinity;
+  const uint64_t sign = std::signbit(value) ? uint64_t{1} << (width - 1) : 0;
+  const double magnitude = std::fabs(value);
+  if (magnitude >= format->overflow) return sign | infinity;
   const int quantum = quantum_exponent(*format, magnitude);
-  // In whole quanta; the hidden bit of a normal number increments the exponent field.
-  const uint64_t quanta = static_cast<uint64_t>(scale(magnitude, -quantum));
-  const uint64_t steps = static_cast<uint64_t>(quantum - (format->min_exponent - fraction));
+  // In whole quanta; the hidden bit of a normal number increments the exponent field, and so does rounding up
+  // to the next power of two, even to infinity.
+  const auto quanta = static_cast<uint64_t>(static_cast<int64_t>(to_whole(scale(magnitude, -quantum))));
+  const auto steps = static_cast<uint64_t>(quantum - (format->min_exponent - fraction));
   return sign | (quanta + (steps << fraction));
 }
 
@@ -129,16 +86,15 @@ double decode(aclDataType dtype, uint64_t bits) {
   }
   const int fraction = format->precision - 1;
   const double sign = (bits >> (width - 1) & 1) != 0 ? -1 : 1;
-  const uint64_t field = bits >> fraction & ((uint64_t{1} << format->exponent_bits) - 1);
-  const uint64_t quanta = bits & ((uint64_t{1} << fraction) - 1);
-  if (field == (uint64_t{1} << format->exponent_bits) - 1) {
+  const auto field = static_cast<int>(bits >> fraction & ((uint64_t{1} << format->exponent_bits) - 1));
+  const auto quanta = static_cast<int64_t>(bits & ((uint64_t{1} << fraction) - 1));
+  if (field == (1 << format->exponent_bits) - 1) {
     return quanta != 0 ? std::numeric_limits<double>::quiet_NaN()
                        : sign * std::numeric_limits<double>::infinity();
   }
-  const int lowest = format->min_exponent - fraction;
-  if (field == 0) return sign * scale(static_cast<double>(quanta), lowest);
-  const uint64_t hidden = uint64_t{1} << fraction;
-  return sign * scale(static_cast<double>(quanta + hidden), lowest + static_cast<int>(field) - 1);
+  const int64_t hidden = field > 0 ? int64_t{1} << fraction : 0;
+  const int quantum = format->min_exponent - fraction + std::max(field, 1) - 1;
+  return sign * scale(static_cast<double>(quanta + hidden), quantum);
 }
 
 double largest_finite(aclDataType dtype) {

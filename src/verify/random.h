@@ -1,11 +1,12 @@
 // Deterministic random data: the same numbers on every machine, using only integer arithmetic.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
+
+#include "verify/number.h"
 
 namespace openaclnn_verify {
 
@@ -33,7 +34,7 @@ class Random {
   // Returns a magnitude from 2^low to 2^high, with all powers of two equally likely.
   double magnitude(int low, int high) {
     const int exponent = static_cast<int>(between(low, high - 1));
-    return std::ldexp(uniform(1, 2), exponent);
+    return scale(uniform(1, 2), exponent);
   }
   double signed_magnitude(int low, int high) {
     const double sign = (bits() >> 63) != 0 ? -1 : 1;

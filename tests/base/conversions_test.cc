@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -82,6 +83,50 @@ TEST(Conversions, NarrowingsRoundToNearestEven) {
         << std::hexfloat << x;
     ASSERT_EQ(narrow_bf16(x).bits, openaclnn_test::encode(ACL_BF16, static_cast<double>(x)))
         << std::hexfloat << x;
+  }
+}
+
+// The definition in double, against the processor's conversion from double to float and its doubles.
+TEST(Conversions, TheDefinitionRoundsLikeTheProcessor) {
+  Random random(openaclnn_test::test_seed());
+  std::vector<double> values = {0.0,
+                                -0.0,
+                                0x1p-149,
+                                0x1p-150,
+                                0x1.8p-150,
+                                0x1p-126,
+                                0x1.fffffep127,
+                                0x1.ffffffp127,
+                                0x1.fffffefffffffp127,
+                                0x1p128,
+                                0x1p-1074,
+                                0x1.fffffffffffffp1023,
+                                std::numeric_limits<double>::infinity()};
+  for (int n = 0; n < 1000000; ++n) {
+    // Any double, one in float's range, and one in the middle of two floats or next to it.
+    values.push_back(std::bit_cast<double>(random.bits()));
+    const double near = random.signed_magnitude(-155, 130);
+    values.push_back(near);
+    const uint64_t tie = (std::bit_cast<uint64_t>(near) & ~0x1FFFFFFFu) | 0x10000000u;
+    values.push_back(std::bit_cast<double>(tie + static_cast<uint64_t>(random.between(-1, 1))));
+  }
+  for (const double value : values) {
+    if (std::isnan(value)) continue;
+    const auto rounded = static_cast<float>(value);
+    ASSERT_EQ(openaclnn_test::encode(ACL_FLOAT, value), std::bit_cast<uint32_t>(rounded))
+        << std::hexfloat << value;
+    ASSERT_EQ(std::bit_cast<uint64_t>(openaclnn_test::round_to(ACL_FLOAT, value)),
+              std::bit_cast<uint64_t>(static_cast<double>(rounded)))
+        << std::hexfloat << value;
+    ASSERT_EQ(std::bit_cast<uint64_t>(openaclnn_test::decode(ACL_FLOAT, std::bit_cast<uint32_t>(rounded))),
+              std::bit_cast<uint64_t>(static_cast<double>(rounded)));
+    ASSERT_EQ(openaclnn_test::encode(ACL_DOUBLE, value), std::bit_cast<uint64_t>(value))
+        << std::hexfloat << value;
+    ASSERT_EQ(std::bit_cast<uint64_t>(openaclnn_test::round_to(ACL_DOUBLE, value)),
+              std::bit_cast<uint64_t>(value))
+        << std::hexfloat << value;
+    ASSERT_EQ(std::bit_cast<uint64_t>(openaclnn_test::decode(ACL_DOUBLE, std::bit_cast<uint64_t>(value))),
+              std::bit_cast<uint64_t>(value));
   }
 }
 

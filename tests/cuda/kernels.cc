@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "cpu/scratch.h"
 #include "ops/launches.h"
@@ -81,8 +82,13 @@ bool has_own_order(const TensorCase& tensor) { return tensor.name.starts_with("w
 
 KernelRun run_kernel(const Case& c, const KernelOptions& options) {
   KernelRun run;
-  run.tensors = make_tensors(c, options.placement);
-  if (options.spoil) options.spoil(c, run.tensors);
+  if (options.tensors != nullptr) {
+    for (size_t k = 0; k < options.tensors->size(); ++k)
+      run.tensors.push_back((*options.tensors)[k].copy(c.tensors[k].layout, options.placement));
+  } else {
+    run.tensors = make_tensors(c, options.placement);
+    if (options.spoil) options.spoil(c, run.tensors);
+  }
   for (HostTensor& tensor : run.tensors) tensor.remember();
   const Planned planned = plan_for(options.platform, c, run.tensors);
   run.was_planned = planned.executor != nullptr;
@@ -120,7 +126,7 @@ std::string difference(const Case& c, const KernelRun& cpu, const KernelRun& cud
   if (!same(cpu.fault, cuda.fault))
     return "faults differ: " + text_of(cpu.fault) + " and " + text_of(cuda.fault);
   for (size_t k = 0; k < c.tensors.size(); ++k) {
-    if (has_own_order(c.tensors[k]) || cpu.tensors[k].all_bytes() == cuda.tensors[k].all_bytes()) continue;
+    if (has_own_order(c.tensors[k]) || cpu.tensors[k].same_elements(cuda.tensors[k])) continue;
     int64_t at = 0;
     const int64_t bytes = element_bytes(cpu.tensors[k].dtype());
     while (std::memcmp(cpu.tensors[k].element(at), cuda.tensors[k].element(at), static_cast<size_t>(bytes)) ==
@@ -133,11 +139,13 @@ std::string difference(const Case& c, const KernelRun& cpu, const KernelRun& cud
   return "";
 }
 
-std::string difference(const Case& c, CheckMode check, const Spoil& spoil) {
-  const KernelRun cpu = run_kernel(c, {.check = check, .spoil = spoil});
-  KernelOptions options = {.platform = PlatformKind::cuda, .check = check, .spoil = spoil};
+std::string difference(const Case& c, CheckMode check, const Spoil& spoil, KernelRun* cuda) {
+  std::vector<HostTensor> tensors = make_tensors(c);
+  if (spoil) spoil(c, tensors);
+  const KernelRun cpu = run_kernel(c, {.check = check, .tensors = &tensors});
+  KernelOptions options = {.platform = PlatformKind::cuda, .check = check, .tensors = &tensors};
   set_reversed_schedule(false);
-  const KernelRun forward = run_kernel(c, options);
+  KernelRun forward = run_kernel(c, options);
   if (std::string text = difference(c, cpu, forward); !text.empty()) return text;
 
   set_reversed_schedule(true);
@@ -146,9 +154,10 @@ std::string difference(const Case& c, CheckMode check, const Spoil& spoil) {
   set_reversed_schedule(false);
   if (std::string text = difference(c, cpu, reverse); !text.empty()) return "in reverse " + text;
   for (size_t k = 0; k < c.tensors.size(); ++k) {
-    if (forward.tensors[k].all_bytes() != reverse.tensors[k].all_bytes())
+    if (!forward.tensors[k].same_elements(reverse.tensors[k]))
       return c.tensors[k].name + " depends on the order of threads";
   }
+  if (cuda != nullptr) *cuda = std::move(forward);
   return "";
 }
 

@@ -28,6 +28,7 @@ struct KernelOptions {
   openaclnn::CheckMode check = openaclnn::CheckMode::report;
   Placement placement = Placement::ends_at_guard;
   Spoil spoil = nullptr;
+  const std::vector<HostTensor>* tensors = nullptr;  // copied instead of making and spoiling the case's own
 };
 
 // Runs the kernel of the platform on separate tensors between guard pages, and checks that only outputs
@@ -39,8 +40,9 @@ KernelRun run_kernel(const Case& c, const KernelOptions& options);
 std::string difference(const Case& c, const KernelRun& cpu, const KernelRun& cuda);
 
 // Runs a case on the CPU and on the GPU's replacement, in both orders of threads. Returns an empty text if
-// nothing differs.
-std::string difference(const Case& c, openaclnn::CheckMode check, const Spoil& spoil = nullptr);
+// nothing differs, and then stores the replacement's first run in `cuda`.
+std::string difference(const Case& c, openaclnn::CheckMode check, const Spoil& spoil = nullptr,
+                       KernelRun* cuda = nullptr);
 
 // The GPU's replacement: the emulation of the device language (kernels_on_simt.cc), or the machine that
 // runs PTX (kernels_on_ptx.cc).
