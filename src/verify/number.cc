@@ -55,8 +55,10 @@ uint64_t encode(aclDataType dtype, double value) {
   if (dtype == ACL_BOOL) return value != 0 ? 1 : 0;
   const int64_t width = 8 * element_bytes(dtype);
   const FloatFormat* format = float_format(dtype);
-  if (format == nullptr)
-    return static_cast<uint64_t>(static_cast<int64_t>(value)) & ~uint64_t{0} >> (64 - width);
+  if (format == nullptr) {
+    const uint64_t mask = width >= 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
+    return static_cast<uint64_t>(static_cast<int64_t>(value)) & mask;
+  }
 
   const int fraction = format->precision - 1;
   const uint64_t infinity = ((uint64_t{1} << format->exponent_bits) - 1) << fraction;
