@@ -94,6 +94,23 @@ TEST_F(CopiesTest, PageableSourcesMayBeReusedAtOnce) {
   EXPECT_EQ(to, std::vector<char>(kBytes, 'a'));
 }
 
+// A worker may reach a gate only after it was opened. It must then still see everything that precedes open(),
+// as thread sanitizer judges it.
+TEST_F(CopiesTest, GatesThatOpenedEarlierStillOrderWhatFollows) {
+  std::vector<char> from(64, 'a'), to(64, 'b'), slow(4 << 20);
+  Gate first, later;
+  expect(0, first.enqueue(stream));
+  expect(0, aclrtMemsetAsync(slow.data(), slow.size(), 1, slow.size(), stream));
+  expect(0, later.enqueue(stream));
+  expect(0, aclrtMemcpyAsync(to.data(), 64, from.data(), 64, ACL_MEMCPY_HOST_TO_DEVICE, stream));
+  first.open();
+  EXPECT_EQ(to[0], 'b');
+  later.open();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // the wait's lock would also make it visible
+  expect(0, aclrtSynchronizeStream(stream));
+  EXPECT_EQ(to, from);
+}
+
 // A later copy in stream order must read the result of an earlier task, also in pageable memory.
 TEST_F(CopiesTest, PageableSourcesThatAQueuedTaskWritesAreReadAfterIt) {
   constexpr size_t kBytes = 64 << 20;

@@ -1,7 +1,8 @@
 // A gate holds a stream at a task for exactly as long as a test needs, so that no test depends on timing.
 //
 // The task writes to a protected page. The signal handler blocks the worker thread until the gate opens,
-// makes the page writable and returns. The interrupted instruction then runs again.
+// makes the page writable and returns. The interrupted instruction then runs again. Only the handler makes it
+// writable: so even a thread that comes after open() passes the handler, which orders it behind open().
 #pragma once
 
 #include <semaphore.h>
@@ -58,7 +59,6 @@ class Gate {
 
   void open() {
     if (is_open_.exchange(true)) return;
-    mprotect(page_, kPageBytes, PROT_READ | PROT_WRITE);
     close(pipe_[1]);  // readers of the other end get end-of-file
   }
 
@@ -99,6 +99,7 @@ class Gate {
       while (read(gate->pipe_[0], &unused, 1) > 0) {
       }
       (void)gate->is_open_.load();  // what the opener did before is visible here, also to thread sanitizer
+      mprotect(gate->page_, kPageBytes, PROT_READ | PROT_WRITE);
       return;
     }
     sigaction(SIGSEGV, &previous(), nullptr);  // not ours: the instruction faults again, without a handler
