@@ -196,6 +196,8 @@ verb_test() {
           summary+=("$preset: not run, because the $minutes minutes of --minutes were over")
         elif [ "$preset" = cuda ]; then
           compile_cuda || status=1
+        elif [ "$preset$parts" = pythonrest ]; then
+          test_preset python -- --rest || status=1
         else
           test_preset "$preset" -- || status=1
         fi

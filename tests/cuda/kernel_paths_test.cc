@@ -19,6 +19,19 @@ namespace {
 using openaclnn::CheckMode;
 using openaclnn::PlatformKind;
 
+// Sanitizers take many times as long, so they get one dtype of each shape and one fault of each kind.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr bool kThorough = false;
+#else
+constexpr bool kThorough = true;
+#endif
+
+// The dtypes of the nth shape.
+std::vector<aclDataType> dtypes_of(size_t n) {
+  if (!kThorough) return {kFloatDtypes[n % std::size(kFloatDtypes)]};
+  return {std::begin(kFloatDtypes), std::end(kFloatDtypes)};
+}
+
 // All indices are equal, and rows are wide: the chunks of one sum are distributed over many blocks, each of
 // which also has other rows.
 TEST(KernelsOfEmbeddingBackward, AddOneWideRowInManyBlocks) {
@@ -77,21 +90,12 @@ std::vector<UnitShape> unit_shapes() {
           {"groups that are too short", {bias_sizes(40, 100, 7), 512}}};
 }
 
-// Sanitizers take many times as long, so they get one dtype of each shape and one fault of each kind.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr bool kThorough = false;
-#else
-constexpr bool kThorough = true;
-#endif
-
 TEST(KernelsOfGroupedBias, SumUnitsOfAnyGroups) {
   size_t turn = 0;
+  int64_t calls = 0;
   for (const UnitShape& unit : unit_shapes()) {
-    ++turn;
-    for (size_t k = 0; k < std::size(kFloatDtypes); ++k) {
-      if (!kThorough && turn % std::size(kFloatDtypes) != k) continue;
-      const aclDataType dtype = kFloatDtypes[k];
-      const int64_t index_type = static_cast<int64_t>((turn + k) % 2);
+    for (const aclDataType dtype : dtypes_of(turn++)) {
+      const int64_t index_type = calls++ % 2;
       const Case c = bias_case(dtype, index_type == 0 ? ACL_INT64 : ACL_INT32,
                                {.grouped = true, .index_type = index_type}, unit.shape, Layout::contiguous,
                                dtype_name(dtype) + std::string(" of ") + unit.name);
@@ -143,22 +147,25 @@ const WindowAttributes kWalks[] = {
     {48, 16, {}, 0, false},        {61, 20, {61, 62, 81, 36}, 0},  {70, 9, {69, 70, 101}, 1},
     {40, 3, {43, 44, 40, 100}, 1}, {33, 8, {}, 0, false},          {3, 1, {3, 3, 4, 5, 60, 165}, 1}};
 
-std::vector<Case> walks(aclDataType dtype) {
-  std::vector<Case> cases;
+Case gradient_case(aclDataType dtype, const Shape& input_dims, const WindowAttributes& a) {
+  return compress_grad_case(dtype, input_dims, a, Layout::contiguous,
+                            dtype_name(dtype) + std::string(" of ") + std::to_string(a.block_size) +
+                                " every " + std::to_string(a.stride) + ", heads " +
+                                std::to_string(input_dims[1]));
+}
+
+std::vector<std::pair<WindowAttributes, Shape>> walks() {
+  std::vector<std::pair<WindowAttributes, Shape>> shapes;
   for (const WindowAttributes& a : kWalks) {
-    for (const Shape& input_dims : {Shape{240, 3, 24}, {240, 35, 40}}) {
-      const std::string name = std::string(dtype_name(dtype)) + " of " + std::to_string(a.block_size) +
-                               " every " + std::to_string(a.stride) + ", heads " +
-                               std::to_string(input_dims[1]);
-      cases.push_back(compress_grad_case(dtype, input_dims, a, Layout::contiguous, name));
-    }
+    for (const Shape& input_dims : {Shape{240, 3, 24}, {240, 35, 40}}) shapes.emplace_back(a, input_dims);
   }
-  return cases;
+  return shapes;
 }
 
 TEST(KernelsOfCompressGrad, WalkSegmentsOfAnyShape) {
-  for (const aclDataType dtype : kFloatDtypes) {
-    for (const Case& c : walks(dtype)) expect_gradients(c);
+  size_t turn = 0;
+  for (const auto& [a, input_dims] : walks()) {
+    for (const aclDataType dtype : dtypes_of(turn++)) expect_gradients(gradient_case(dtype, input_dims, a));
   }
 }
 
@@ -191,25 +198,22 @@ const FewWindows kFewWindows[] = {
     {{400, 4, 128}, {340, 170, {}, 0, false}},
 };
 
-std::vector<Case> few_windows(aclDataType dtype) {
+std::vector<Case> few_windows() {
   std::vector<Case> cases;
-  for (const auto& [dims, a] : kFewWindows) {
-    const std::string name = std::string(dtype_name(dtype)) + " of " + std::to_string(a.block_size) +
-                             " every " + std::to_string(a.stride) + ", heads " + std::to_string(dims[1]);
-    cases.push_back(compress_grad_case(dtype, dims, a, Layout::contiguous, name));
+  size_t turn = 0;
+  for (const auto& [input_dims, a] : kFewWindows) {
+    for (const aclDataType dtype : dtypes_of(turn++)) cases.push_back(gradient_case(dtype, input_dims, a));
   }
   return cases;
 }
 
 TEST(KernelsOfCompressGrad, SumFewWindowsOfAnyShape) {
-  for (const aclDataType dtype : kFloatDtypes) {
-    for (const Case& c : few_windows(dtype)) {
-      expect_gradients(c);
-      set_reversed_schedule(true);  // difference() reverses it for other addresses, which are not packed
-      const KernelRun reversed = run_kernel(c, {.platform = PlatformKind::cuda});
-      set_reversed_schedule(false);
-      ASSERT_EQ(difference(c, run_kernel(c, {}), reversed), "") << c.name;
-    }
+  for (const Case& c : few_windows()) {
+    expect_gradients(c);
+    set_reversed_schedule(true);  // difference() reverses it for other addresses, which are not packed
+    const KernelRun reversed = run_kernel(c, {.platform = PlatformKind::cuda});
+    set_reversed_schedule(false);
+    ASSERT_EQ(difference(c, run_kernel(c, {}), reversed), "") << c.name;
   }
 }
 
@@ -222,9 +226,7 @@ TEST(KernelsOfCompressGrad, KeepInfiniteWeightsInTheirWindows) {
         tensors[which].set(i, kValues[i / every % std::ssize(kValues)]);
     }
   };
-  for (const aclDataType dtype : kFloatDtypes) {
-    for (const Case& c : few_windows(dtype)) ASSERT_EQ(difference(c, CheckMode::report, spoil), "") << c.name;
-  }
+  for (const Case& c : few_windows()) ASSERT_EQ(difference(c, CheckMode::report, spoil), "") << c.name;
 }
 
 // Only weights that meet infinite tokens become infinite or NaN, also at the ends of windows.
@@ -237,7 +239,8 @@ TEST(KernelsOfCompressGrad, KeepInfiniteTokensInTheirWindows) {
       for (int64_t token = every; token < input.dims()[0]; token += every)
         input.set(token * row + token % row, INFINITY);
     };
-    for (const Case& c : walks(ACL_BF16)) {
+    for (const auto& [a, input_dims] : walks()) {
+      const Case c = gradient_case(ACL_BF16, input_dims, a);
       const KernelRun cpu = run_kernel(c, {.spoil = spoil});
       const KernelRun cuda = run_kernel(c, {.platform = PlatformKind::cuda, .spoil = spoil});
       const HostTensor &wanted = cpu.tensors[kCgWeightGrad], &got = cuda.tensors[kCgWeightGrad];

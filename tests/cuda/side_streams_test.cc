@@ -104,8 +104,10 @@ TEST_F(SideStreams, BecomeBranchesOfAGraph) {
 // The side stream's own creation may fail without consequence, other calls with an error. Either way nothing
 // still runs after the wait, and the next call works.
 TEST_F(SideStreams, SurviveAFailureOfAnyCall) {
+  // ThreadSanitizer takes seconds for a call, so it sees a third of them.
+  constexpr int kEvery = kThreadSanitizer ? 3 : 1;
   int refused = 0, accepted = 0;
-  for (unsigned long call = 1; refused + accepted < 100; ++call) {
+  for (unsigned long call = 1; refused + accepted < 100; call += kEvery) {
     SCOPED_TRACE(call);
     aclrtStream fresh = nullptr;
     expect(0, aclrtCreateStream(&fresh));
@@ -134,8 +136,8 @@ TEST_F(SideStreams, SurviveAFailureOfAnyCall) {
     }
     expect(0, aclrtDestroyStream(fresh));
   }
-  EXPECT_GE(accepted, 4) << "the stream, its events and the priorities";
-  EXPECT_GT(refused, 8);
+  EXPECT_GE(accepted, 4 / kEvery) << "the stream, its events and the priorities";
+  EXPECT_GT(refused, 8 / kEvery);
 }
 
 }  // namespace
