@@ -115,8 +115,12 @@ COMPRESSION = """if True:
 """
 
 
+# Shells start background jobs with Ctrl-C ignored, and Python then has no handler of its own.
+LISTENING = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+
 def run(program):
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    return subprocess.run([sys.executable, "-c", LISTENING + program], capture_output=True, text=True, timeout=300)
 
 
 @pytest.mark.slow
