@@ -33,7 +33,8 @@ class MeetingPoint {
 
 #if defined(OPENACLNN_SIMT_RACES)
 // ThreadSanitizer's records of fibers that are gone. A new record costs it a megabyte of cleared memory, so the
-// fibers of ended streams leave theirs to those of new ones. Relaxed order: taking a record orders nothing.
+// fibers of ended streams leave theirs to those of new ones. Relaxed order: taking a record orders nothing. But
+// the record still knows what its ended stream has seen, so a race between these two streams is not reported.
 class SpareRecords {
  public:
   static void* take() {
