@@ -16,19 +16,24 @@ EMULATED = BUILDS / "release" / "lib" / "libopenaclnn_simt.so"
 PLUGIN = BUILDS / "cuda" / "lib" / "libopenaclnn_cuda.so"
 
 
+def needs_emulated_gpu(test):
+    is_missing = pytest.mark.skipif(not EMULATED.exists(), reason=f"the emulated GPU is not built: ./dev build release makes {EMULATED.name}")
+    return pytest.mark.emulated_gpu(is_missing(test))
+
+
 def run(arguments, plugin):
     return subprocess.run([sys.executable, "-W", "ignore", *map(str, arguments)], capture_output=True, text=True, timeout=300,
                           env={**os.environ, "OPENACLNN_DEVICE": "cuda", "OPENACLNN_CUDA_PLUGIN": str(plugin)})
 
 
-@pytest.mark.skipif(not EMULATED.exists(), reason=f"the emulated GPU is not built: ./dev build release makes {EMULATED.name}")
+@needs_emulated_gpu
 @pytest.mark.parametrize("library", ["cupy", "torch"])
 def test_arrays_on_a_gpu_are_used_where_they_lie(library, tmp_path):
     """Tests results, order in the library's stream, faults, rejections and graphs. It proves nothing about a real GPU."""
     fake_gpu.compare(library, EMULATED, tmp_path / "results.npz")
 
 
-@pytest.mark.skipif(not EMULATED.exists(), reason=f"the emulated GPU is not built: ./dev build release makes {EMULATED.name}")
+@needs_emulated_gpu
 def test_a_call_without_an_array_on_the_gpu_is_refused():
     """Empty arrays may be in any memory, but a number needs memory of a library."""
     program = ("import numpy as np, openaclnn\n"
