@@ -8,9 +8,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "base/nearest.h"
 #include "process.h"
+#include "program.h"
+#include "rooms.h"
 
 namespace openaclnn_cli {
 
@@ -54,6 +57,24 @@ void find_cann(const fs::path& folder, std::vector<Problem>& problems) {
   }
 }
 
+// Names after OPENACLNN_DUMP=FOLDER: that no operator has. The library ignores them.
+void find_dump_problems(std::vector<Problem>& problems) {
+  const char* const value = std::getenv("OPENACLNN_DUMP");
+  const std::string setting = value != nullptr ? value : "";
+  const size_t colon = setting.rfind(':');
+  if (colon == std::string::npos || setting.find('/', colon) != std::string::npos) return;
+  std::istringstream names(setting.substr(colon + 1));
+  for (std::string name; std::getline(names, name, ',');) {
+    if (name == "all") continue;
+    try {
+      (void)find_room(name);
+    } catch (const BadInput& error) {
+      problems.push_back(
+          {fmt::format("OPENACLNN_DUMP selects '{}', but no call has this name", shown(name)), error.what()});
+    }
+  }
+}
+
 }  // namespace
 
 void find_setting_problems(const nlohmann::json& known, std::vector<Problem>& problems) {
@@ -81,6 +102,7 @@ void find_setting_problems(const nlohmann::json& known, std::vector<Problem>& pr
                                     setting["inForce"].get<std::string>()),
                         fmt::format("unset it; accepted: {}", setting["accepted"].get<std::string>())});
   }
+  find_dump_problems(problems);
 }
 
 void find_library_problems(const std::string& library, std::vector<Problem>& problems) {

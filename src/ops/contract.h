@@ -101,7 +101,7 @@ Status resolve(const std::array<NamedTensor, kCount>& tensors,
 // Checks the output pointers, calls make(PlanContext) -> Result<Call> and makes the executor. On failure both
 // output values stay unchanged.
 template <class Make>
-Status run_phase1(uint64_t* workspace_bytes, aclOpExecutor** executor, const Make& make,
+Status run_phase1(const char* function, uint64_t* workspace_bytes, aclOpExecutor** executor, const Make& make,
                   const std::shared_ptr<const CallRecord>& record) {
   if (workspace_bytes == nullptr) {
     return {ACLNN_ERR_PARAM_NULLPTR, "workspaceSize is NULL; pass the address of a uint64_t"};
@@ -109,6 +109,7 @@ Status run_phase1(uint64_t* workspace_bytes, aclOpExecutor** executor, const Mak
   if (executor == nullptr)
     return {ACLNN_ERR_PARAM_NULLPTR, "executor is NULL; pass the address of an aclOpExecutor*"};
   OPENACLNN_TRY_ASSIGN(call, make(plan_context()));
+  call.phase1 = function;
   if (record != nullptr) [[unlikely]]
     call.record = record;
   const uint64_t required = call.workspace_bytes;
@@ -137,7 +138,7 @@ aclnnStatus phase1(const char* function, uint64_t* workspace_bytes, aclOpExecuto
     std::shared_ptr<const CallRecord> record;
     if (is_recording()) [[unlikely]]
       record = make_record(function, record_arguments);
-    Status status = run_phase1(workspace_bytes, executor, make, record);
+    Status status = run_phase1(function, workspace_bytes, executor, make, record);
     if (record != nullptr) [[unlikely]]
       record_phase1(*record, status);
     return status;
@@ -148,7 +149,7 @@ aclnnStatus phase1(const char* function, uint64_t* workspace_bytes, aclOpExecuto
 inline aclnnStatus phase2(const char* function, const Operator& op, void* workspace, uint64_t workspace_bytes,
                           aclOpExecutor* executor, aclrtStream stream) noexcept {
   return guard(function, kLaunchWall,
-               [&] { return launch(op, workspace, workspace_bytes, executor, stream); });
+               [&] { return launch(function, op, workspace, workspace_bytes, executor, stream); });
 }
 
 // How a call uses a parameter.

@@ -11,6 +11,13 @@ Parameter& Call::append() {
   return parameters.emplace_back();
 }
 
+std::string_view Call::function() const {
+  constexpr std::string_view kSuffix = "GetWorkspaceSize";
+  std::string_view name = phase1;
+  if (name.ends_with(kSuffix)) name.remove_suffix(kSuffix.size());
+  return name;
+}
+
 const Parameter* Call::find(std::string_view argument) const {
   // A parameter's name may omit the "Optional" of the argument's name.
   const auto found = std::ranges::find_if(parameters, [&](const Parameter& parameter) {

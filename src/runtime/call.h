@@ -44,6 +44,7 @@ struct Parameter {
 // The immutable result of phase 1.
 struct Call {
   const Operator* op = nullptr;
+  const char* phase1 = "";               // its function: "aclnnApplyAdamWV2GetWorkspaceSize"
   RecycledVector<Parameter> parameters;  // see has_places()
   ListElements elements;                 // of all list parameters
   uint64_t workspace_bytes = 0;
@@ -54,6 +55,8 @@ struct Call {
   std::shared_ptr<const void> plan;          // of the operator's own type; trivially copyable
   std::shared_ptr<const CallRecord> record;  // nullptr unless calls are recorded
 
+  // The function of phase 2, which names the version that was called: "aclnnApplyAdamWV2".
+  std::string_view function() const;
   // Appends a parameter with default values, for the caller to fill. The reference is valid until the next call.
   Parameter& append();
   // Returns the position of a parameter of this call.

@@ -43,7 +43,8 @@ struct ListIo {
 
 // A unit of work in a queue. It owns everything it needs except tensor memory.
 struct Task {
-  const char* name = "";  // of the operator, for error messages of faults
+  const char* name = "";  // of the function, for error messages
+  const char* op = "";    // Operator::name, if an operator runs
   RunFunction run = nullptr;
   DescribeFunction describe = nullptr;
   std::shared_ptr<const void> plan;

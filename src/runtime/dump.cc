@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <sstream>
 
 #include "base/cancellation.h"
 #include "base/env.h"
@@ -19,11 +20,22 @@ namespace openaclnn {
 namespace {
 
 constexpr int kMostDumps = 100;  // per process: a loop that fails must not fill the disk
-std::atomic<int> dumps{0};
+std::atomic<int64_t> dumps{0};
 
-std::string dump_folder() {
-  const std::string& setting = environment().dump;
-  return setting.substr(0, setting.rfind(':'));
+// The parts of the setting: FOLDER, or FOLDER:NAME,NAME. A folder may contain colons if a slash follows.
+struct Setting {
+  std::string folder, names;
+};
+Setting dump_setting() {
+  const std::string& whole = environment().dump;
+  const size_t colon = whole.rfind(':');
+  if (colon == std::string::npos || whole.find('/', colon) != std::string::npos) return {whole, ""};
+  return {whole.substr(0, colon), whole.substr(colon + 1)};
+}
+
+std::string_view without_prefix(std::string_view name) {
+  constexpr std::string_view kPrefix = "aclnn";
+  return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
 }
 
 // The data needed to write one tensor of a call: its role and its elements.
@@ -100,33 +112,36 @@ void write_argument(Json& json, const RecordedArgument& argument, const std::str
 
 bool is_dumping() { return !environment().dump.empty(); }
 
-bool is_selected_for_dump(const char* operator_name) {
-  const std::string& setting = environment().dump;
-  const size_t colon = setting.rfind(':');
-  if (colon == std::string::npos) return false;
-  const std::string wanted = "," + setting.substr(colon + 1) + ",";
-  return wanted == ",all," || wanted.find(text(",", operator_name, ",")) != std::string::npos;
+bool is_selected_for_dump(const Call& call) {
+  std::istringstream names(dump_setting().names);
+  for (std::string name; std::getline(names, name, ',');) {
+    const std::string_view wanted = without_prefix(name);
+    if (name == "all" || wanted == without_prefix(call.function()) || wanted == without_prefix(call.op->name))
+      return true;
+  }
+  return false;
 }
 
-void dump_call(const CallRecord& record, const char* operator_name, const std::string& reason,
+void dump_call(const CallRecord& record, std::string_view function, const std::string& reason,
                const DumpedData& data) {
   const CancellationHold no_cancellation;
-  const int number = dumps.fetch_add(1);
+  const int64_t number = dumps.fetch_add(1);
   if (number >= kMostDumps) {
     if (number == kMostDumps)
       log_message(LogLevel::warn,
                   text("OPENACLNN_DUMP: ", kMostDumps, " calls were saved; later calls are not saved"));
     return;
   }
-  (void)mkdir(dump_folder().c_str(), 0777);
-  const std::string folder = text(dump_folder(), "/", getpid(), "-", number, "-", operator_name);
+  const std::string parent = dump_setting().folder;
+  (void)mkdir(parent.c_str(), 0777);
+  const std::string folder = text(parent, "/", getpid(), "-", number, "-", function);
   if (mkdir(folder.c_str(), 0777) != 0) {
     log_message(LogLevel::error,
                 text("OPENACLNN_DUMP: '", folder, "' cannot be created: ", std::strerror(errno)));
     return;
   }
   Json json;
-  json.open('{').field("format", 1).field("operator", operator_name).field("function", record.function());
+  json.open('{').field("format", 1).field("operator", function).field("function", record.function());
   json.field("reason", reason).key("arguments").open('[');
   for (const RecordedArgument& argument : record.arguments()) write_argument(json, argument, folder, data);
   json.close(']').close('}');

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 
 #include "runtime/call.h"
 #include "runtime/call_record.h"
@@ -11,8 +12,9 @@
 namespace openaclnn {
 
 bool is_dumping();
-// Returns whether all calls of the operator are dumped, not only those that fail.
-bool is_selected_for_dump(const char* operator_name);
+// Returns whether OPENACLNN_DUMP names the call's function or operator, with or without "aclnn". Then it is dumped
+// even if it succeeds.
+bool is_selected_for_dump(const Call& call);
 
 // Addresses of a call's tensors. They may be newer than those of phase 1.
 struct DumpedData {
@@ -23,7 +25,7 @@ struct DumpedData {
 
 // Writes call.json and one .npy file for each tensor that is read. Memory that cannot be read is reported in
 // call.json and does not end the process.
-void dump_call(const CallRecord& record, const char* operator_name, const std::string& reason,
+void dump_call(const CallRecord& record, std::string_view function, const std::string& reason,
                const DumpedData& data);
 
 }  // namespace openaclnn

@@ -52,9 +52,8 @@ Result<Snapshot> use_executor(const Operator& op, aclOpExecutor* handle) {
   }
   if (snapshot.call == nullptr) return stale_executor(handle);
   if (snapshot.call->op != &op) {
-    return Status(ACLNN_ERR_PARAM_INVALID,
-                  text("executor was created by ", snapshot.call->op->name,
-                       "GetWorkspaceSize; it must be passed to ", snapshot.call->op->name));
+    return Status(ACLNN_ERR_PARAM_INVALID, text("executor was created by ", snapshot.call->phase1,
+                                                "; it must be passed to ", snapshot.call->function()));
   }
   return snapshot;
 }
@@ -83,7 +82,7 @@ Result<size_t> parameter_at(const Call& call, ParameterSet set, const char* inde
   if (found) return *found;
   const char* what = set == ParameterSet::inputs ? " input" : set == ParameterSet::outputs ? " output" : "";
   return Status(ACLNN_ERR_PARAM_INVALID,
-                text(index_name, " is ", index, "; ", call.op->name, " was planned with ", count, what,
+                text(index_name, " is ", index, "; ", call.function(), " was planned with ", count, what,
                      call.has_lists() ? " tensors and lists" : " tensors", ", so it must be below ", count));
 }
 
@@ -149,7 +148,7 @@ Status set_element_address(aclOpExecutor* executor, ParameterSet set, size_t ind
   const Call& call = *object->call;
   if (!call.has_lists()) {
     return {ACLNN_ERR_PARAM_INVALID,
-            text("irIndex is ", index, "; ", call.op->name, " has no tensor-list parameter")};
+            text("irIndex is ", index, "; ", call.function(), " has no tensor-list parameter")};
   }
   OPENACLNN_TRY_ASSIGN(at, parameter_at(call, set, "irIndex", index));
   const Parameter& parameter = call.parameters[at];

@@ -17,10 +17,11 @@ namespace openaclnn {
 
 namespace {
 
-Task make_task(const Snapshot& snapshot, void* workspace) {
+Task make_task(const char* function, const Snapshot& snapshot, void* workspace) {
   const Call& call = *snapshot.call;
   Task task;
-  task.name = call.op->name;
+  task.name = function;
+  task.op = call.op->name;
   task.run = call.op->kernel();
   task.describe = call.op->describe;
   task.plan = call.plan;
@@ -47,11 +48,11 @@ Task make_task(const Snapshot& snapshot, void* workspace) {
   return status;
 }
 
-Status run_phase2(const Operator& op, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
-                  aclrtStream stream) {
+Status run_phase2(const char* function, const Operator& op, void* workspace, uint64_t workspace_bytes,
+                  aclOpExecutor* executor, aclrtStream stream) {
   if (executor == nullptr) {
     return {ACLNN_ERR_PARAM_NULLPTR,
-            text("executor is NULL; pass the one that ", op.name, "GetWorkspaceSize returned")};
+            text("executor is NULL; pass the one that ", function, "GetWorkspaceSize returned")};
   }
   OPENACLNN_TRY_ASSIGN(snapshot, use_executor(op, executor));
   const Call& call = *snapshot.call;
@@ -70,7 +71,7 @@ Status run_phase2(const Operator& op, void* workspace, uint64_t workspace_bytes,
   OPENACLNN_TRY(check_addresses(call, {snapshot.data, snapshot.lists.get(), workspace}, strict));
   if (call.nothing_to_do) return {};
 
-  Task task = make_task(snapshot, workspace);
+  Task task = make_task(function, snapshot, workspace);
   const bool waits = env.blocking || strict;
   if (is_recording()) [[unlikely]]
     return submit_recorded(snapshot, *target, std::move(task), waits);
@@ -78,7 +79,7 @@ Status run_phase2(const Operator& op, void* workspace, uint64_t workspace_bytes,
 }
 
 // The recorder of a failure needs the executor's state before the call.
-[[gnu::noinline, gnu::cold]] Status launch_recorded(const Operator& op, void* workspace,
+[[gnu::noinline, gnu::cold]] Status launch_recorded(const char* function, const Operator& op, void* workspace,
                                                     uint64_t workspace_bytes, aclOpExecutor* executor,
                                                     aclrtStream stream) {
   std::optional<Executor> before;
@@ -89,17 +90,17 @@ Status run_phase2(const Operator& op, void* workspace, uint64_t workspace_bytes,
   });
   DumpedData data;
   if (before) data = {before->call.get(), &before->data, before->element_data.data()};
-  const auto phase = [&] { return run_phase2(op, workspace, workspace_bytes, executor, stream); };
-  return record_phase2(data, op.name, std::ref(phase));
+  const auto phase = [&] { return run_phase2(function, op, workspace, workspace_bytes, executor, stream); };
+  return record_phase2(data, function, std::ref(phase));
 }
 
 }  // namespace
 
-Status launch(const Operator& op, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
-              aclrtStream stream) {
+Status launch(const char* function, const Operator& op, void* workspace, uint64_t workspace_bytes,
+              aclOpExecutor* executor, aclrtStream stream) {
   if (is_recording()) [[unlikely]]
-    return launch_recorded(op, workspace, workspace_bytes, executor, stream);
-  return run_phase2(op, workspace, workspace_bytes, executor, stream);
+    return launch_recorded(function, op, workspace, workspace_bytes, executor, stream);
+  return run_phase2(function, op, workspace, workspace_bytes, executor, stream);
 }
 
 }  // namespace openaclnn

@@ -42,7 +42,7 @@ struct RecordedTask {
 void trace_task(const RecordedTask& task, Clock::time_point begin, Clock::time_point end,
                 const Fault& fault) {
   const Call& call = *task.call;
-  trace_event(call.op->name, "task", begin, end, [&](Json& json) {
+  trace_event(std::string(call.function()), "task", begin, end, [&](Json& json) {
     const double seconds = std::chrono::duration<double>(end - begin).count();
     add_parameters(json, call);
     json.field("bytes", call.work_bytes);
@@ -57,16 +57,16 @@ Fault run_recorded(const void* plan, const TaskIo& io) {
   const RecordedTask& task = *static_cast<const RecordedTask*>(plan);
   const Call& call = *task.call;
   const DumpedData data = {&call, &io.data, io.elements};
-  const bool is_selected = is_dumping() && is_selected_for_dump(call.op->name);
+  const bool is_selected = is_dumping() && is_selected_for_dump(call);
   // Dumped before the task runs, because it may overwrite its inputs.
-  if (is_selected) quietly([&] { dump_call(*call.record, call.op->name, "selected", data); });
+  if (is_selected) quietly([&] { dump_call(*call.record, call.function(), "selected", data); });
   const Clock::time_point begin = Clock::now();
   const Fault fault = task.run(task.plan.get(), io);
   const Clock::time_point end = Clock::now();
   if (is_tracing()) quietly([&] { trace_task(task, begin, end, fault); });
   // Inputs are never written, and references are not written if there is a fault.
   if (fault.found() && is_dumping() && !is_selected)
-    quietly([&] { dump_call(*call.record, call.op->name, task.describe(fault), data); });
+    quietly([&] { dump_call(*call.record, call.function(), task.describe(fault), data); });
   return fault;
 }
 
@@ -100,18 +100,17 @@ void record_phase1(const CallRecord& record, const Status& status) noexcept {
 
 namespace {
 
-void record_end(const DumpedData& before, const char* operator_name, Clock::time_point begin,
+void record_end(const DumpedData& before, const char* function, Clock::time_point begin,
                 const Status& status) noexcept {
   const Clock::time_point end = Clock::now();
   quietly([&] {
     const bool is_refused = !status.ok() && status.code() != ACL_ERROR_RT_VECTOR_CORE_EXCEPTION;
     if (is_refused && is_dumping() && before.call != nullptr) {
       const bool is_in_host_memory = platform_kind() == PlatformKind::cpu;
-      dump_call(*before.call->record, operator_name, status.sentence(),
-                is_in_host_memory ? before : DumpedData{});
+      dump_call(*before.call->record, function, status.sentence(), is_in_host_memory ? before : DumpedData{});
     }
     if (!is_tracing()) return;
-    trace_event(operator_name, "phase 2", begin, end, [&](Json& json) {
+    trace_event(function, "phase 2", begin, end, [&](Json& json) {
       json.field("code", status.code());
       if (!status.ok()) json.field("error", status.sentence());
     });
@@ -120,10 +119,9 @@ void record_end(const DumpedData& before, const char* operator_name, Clock::time
 
 }  // namespace
 
-Status record_phase2(const DumpedData& before, const char* operator_name,
-                     const std::function<Status()>& phase) {
+Status record_phase2(const DumpedData& before, const char* function, const std::function<Status()>& phase) {
   const Clock::time_point begin = Clock::now();
-  const auto record = [&](const Status& status) { record_end(before, operator_name, begin, status); };
+  const auto record = [&](const Status& status) { record_end(before, function, begin, status); };
   try {
     Status status = phase();
     record(status);

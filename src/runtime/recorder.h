@@ -32,7 +32,7 @@ inline bool is_recording() {
 
 // Runs phase 2 and records its result, including exceptions. `before`: the call of the executor and its
 // addresses before the phase. It has no call if there is no executor.
-[[gnu::cold]] Status record_phase2(const DumpedData& before, const char* operator_name,
+[[gnu::cold]] Status record_phase2(const DumpedData& before, const char* function,
                                    const std::function<Status()>& phase);
 
 // Makes the task record itself when it runs, if memory allows. `call` is the call that the task came from.

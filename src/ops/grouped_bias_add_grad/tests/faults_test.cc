@@ -77,7 +77,7 @@ TEST(GroupedBiasFaults, WrongEntriesAreReportedAndNothingIsWritten) {
     for (const aclDataType index_dtype : {ACL_INT32, ACL_INT64}) {
       for (const aclDataType dtype : kFloatDtypes) {
         CaseCall call = call_with(wrong.index_type, wrong.entries, wrong.rows, index_dtype, dtype);
-        EXPECT_TRUE(failed_in_sync(call.run(), {"aclnnGroupedBiasAddGrad (stream", wrong.sentence,
+        EXPECT_TRUE(failed_in_sync(call.run(), {"aclnnGroupedBiasAddGradV2 (stream", wrong.sentence,
                                                 "entries are wrong and nothing was written"}));
         EXPECT_TRUE(call[2].unchanged());
         EXPECT_EQ(aclrtSynchronizeStream(nullptr), 0) << "a fault is returned once";
