@@ -12,6 +12,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace openaclnn {
@@ -63,9 +64,7 @@ class Json {
   Json& value(double number) {
     if (!std::isfinite(number)) return value(std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf");
     separate();
-    char digits[32];
-    std::snprintf(digits, sizeof digits, "%.17g", number);
-    out_ += digits;
+    out_ += number_text(number, 17);
     return *this;
   }
   // Writes a number as Python's json module writes a float, for Python tools: it has a point or an exponent, and

@@ -40,9 +40,16 @@ size_t edits(const std::string& a, const std::string& b) {
   return last.back();
 }
 
+size_t common_start(const std::string& a, const std::string& b) {
+  return static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+
 bool is_near(const std::string& word, const std::string& candidate, size_t distance) {
   const size_t shorter = std::min(word.size(), candidate.size());
   if (shorter > 1 && distance <= std::max<size_t>(1, shorter / 3)) return true;
+  // "index" for "indices": other forms of a word start like it and are about as long.
+  const size_t start = common_start(word, candidate), longer = std::max(word.size(), candidate.size());
+  if (start >= kShortestContained && 5 * start >= 3 * shorter && 2 * longer <= 3 * shorter) return true;
   return word.size() >= kShortestContained && candidate.find(word) != std::string::npos;
 }
 

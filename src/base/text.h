@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <span>
@@ -13,9 +14,23 @@ namespace openaclnn {
 
 inline void append_text(std::string& out, std::string_view piece) { out += piece; }
 
+// The number as printf's %.*g or %.*f write it in the C locale. printf itself writes a comma where the program chose
+// a locale that has one, and JSON and pictures with commas are invalid. Requires at most 17 digits.
+inline std::string number_text(double number, int digits,
+                               std::chars_format format = std::chars_format::general) {
+  std::array<char, 400> text;  // %.17f of the largest double has 327
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number, format, digits).ptr};
+}
+
 template <class Number>
 requires std::is_arithmetic_v<Number>
-void append_text(std::string& out, Number number) { out += std::to_string(number); }
+void append_text(std::string& out, Number number) {
+  if constexpr (std::is_floating_point_v<Number>) {
+    out += number_text(number, 6);
+  } else {
+    out += std::to_string(number);
+  }
+}
 
 // text("rank ", 9, " exceeds 8") == "rank 9 exceeds 8"
 template <class... Pieces>

@@ -186,7 +186,7 @@ void explain_unwritten(const Samples& samples, const Array* before, Explanations
     }
   }
   if (std::isinf(value)) return;  // infinities and NaN have causes of their own
-  add([value](const Sample& s) { return s.device == value; }, "they are " + number_text(value, "%.6g"));
+  add([value](const Sample& s) { return s.device == value; }, "they are " + number_text(value, 6));
 }
 
 }  // namespace openaclnn_judge

@@ -155,7 +155,7 @@ void explain_factors(const Samples& samples, Explanations& found) {
   if (std::fabs(factor - 1) < std::ldexp(kLeastUlps, -samples.spacing.digits())) return;
   constexpr double kBitsOfFactor = 24;
   found.add("scaled-by-constant",
-            "The results are " + number_text(factor, "%.6g") +
+            "The results are " + number_text(factor, 6) +
                 " times as large as they should be. A factor is missing, applied twice, or wrong.",
             wrong_only(scaled(factor)), kBitsOfFactor);
 }

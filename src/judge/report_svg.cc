@@ -45,7 +45,7 @@ std::string escaped(std::string_view words) {
   return out;
 }
 
-std::string at(double position) { return number_text(position, "%.1f"); }
+std::string at(double position) { return fixed_text(position, 1); }
 
 // The parts of the picture.
 class Svg {
@@ -183,7 +183,7 @@ void add_magnitudes(Svg& svg, const OutputReport& output, double left, double wi
     const auto log = [](double ulps) { return ulps > 0 ? std::log2(ulps) : -HUGE_VAL; };
     const std::string what =
         text("2^", bin.exponent, ": ", counted(bin.elements, "element", "elements"), ", largest ",
-             number_text(bin.largest_ulps, "%.3g"), ", mean ", number_text(bin.mean_ulps, "%.3g"), " ulps");
+             number_text(bin.largest_ulps, 3), ", mean ", number_text(bin.mean_ulps, 3), " ulps");
     svg.line(x(bin.exponent), axis.y(log(bin.mean_ulps)), x(bin.exponent), axis.y(log(bin.largest_ulps)),
              kGrey);
     svg.dot(x(bin.exponent), axis.y(log(bin.mean_ulps)), kGrey, what);

@@ -61,7 +61,7 @@ void add_verdict(std::string& out, const Verdict& verdict, Metrics metrics) {
 // "0.5", "12.25", "2,097,152"
 std::string ulps_text(double ulps) {
   constexpr double kLeastWhole = 1000, kMostWhole = 1e15;
-  if (ulps < kLeastWhole || !(ulps < kMostWhole)) return number_text(ulps, "%.4g");
+  if (ulps < kLeastWhole || !(ulps < kMostWhole)) return number_text(ulps, 4);
   return count_text(std::llround(ulps));
 }
 
@@ -70,8 +70,8 @@ void add_worst(std::string& out, const OutputReport& output) {
   out += "    worst elements\n";
   for (const WorstElement& worst : output.worst) {
     std::string line = "      " + openaclnn::shape_text(worst.index) + "  device " +
-                       number_text(worst.device, "%.9g") + ", exact " + number_text(worst.exact, "%.12g") +
-                       ", " + ulps_text(worst.ulps) + " ulps";
+                       number_text(worst.device, 9) + ", exact " + number_text(worst.exact, 12) + ", " +
+                       ulps_text(worst.ulps) + " ulps";
     if (worst.share > 0 && std::isfinite(worst.share))
       line += ", " + ulps_text(worst.share) + " x the allowed error";
     wrap(out, "      ", line);

@@ -15,7 +15,7 @@ void Judgement::require(const std::string& name, double value, bool is_accepted,
   const Result result = is_accepted ? Result::pass : otherwise;
   verdict_.metrics.push_back({name, value, accepted, result});
   if (result > verdict_.result && result > Result::pass)
-    verdict_.reason = text(name, ": ", number_text(value, "%.6g"), "; accepted: ", accepted);
+    verdict_.reason = text(name, ": ", number_text(value, 6), "; accepted: ", accepted);
   if (result > verdict_.result) verdict_.result = result;
 }
 

@@ -3,17 +3,23 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <string>
+
+#include "base/text.h"
 
 namespace openaclnn_judge {
 
-inline std::string number_text(double value, const char* format = "%.7g") {
+// With this number of significant digits.
+inline std::string number_text(double value, int digits = 7) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  char text[40];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
+  return openaclnn::number_text(value, digits);
+}
+
+// With this number of digits after the point.
+inline std::string fixed_text(double value, int digits) {
+  return std::isfinite(value) ? openaclnn::number_text(value, digits, std::chars_format::fixed)
+                              : number_text(value);
 }
 
 // "12,345"
@@ -33,7 +39,7 @@ inline std::string counted(int64_t count, const char* one, const char* many) {
 inline std::string percent_text(double share) {
   if (share > 0 && share < 5e-4) return "< 0.1 %";
   if (share < 1 && share > .9995) return "> 99.9 %";
-  return number_text(100 * share, share == 1 || share == 0 ? "%.0f" : "%.1f") + " %";
+  return fixed_text(100 * share, share == 1 || share == 0 ? 0 : 1) + " %";
 }
 
 }  // namespace openaclnn_judge

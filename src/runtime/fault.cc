@@ -1,9 +1,7 @@
 // The fault cell. Faults are rare, so all cells share one lock. This also keeps fork() simple.
 #include "runtime/fault.h"
 
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <mutex>
 #include <utility>
 
@@ -21,11 +19,7 @@ ForkSafeMutex* const cell_mutex = new ForkSafeMutex(LockRank::faults);
 
 std::string value_text(const Fault& fault) {
   if (!fault.is_real) return std::to_string(fault.value);
-  std::array<char, 32> text;
-  const double shown =
-      std::isnan(fault.real_value) ? std::fabs(fault.real_value) : fault.real_value;  // avoids "-nan"
-  std::snprintf(text.data(), text.size(), "%.9g", shown);
-  return text.data();
+  return std::isnan(fault.real_value) ? "nan" : number_text(fault.real_value, 9);
 }
 
 void FaultCell::record(uint64_t task_number, const char* operator_name, DescribeFunction describe,

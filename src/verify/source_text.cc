@@ -15,11 +15,7 @@ namespace openaclnn_verify {
 
 namespace {
 
-std::string short_number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9g", value);
-  return text;
-}
+std::string short_number(double value) { return openaclnn::number_text(value, 9); }
 
 }  // namespace
 
