@@ -13,6 +13,7 @@
 #include "base/npy_header.h"
 #include "base/quiet_signals.h"
 #include "base/safe_open.h"
+#include "base/text.h"
 
 namespace openaclnn {
 
@@ -25,17 +26,18 @@ FileWriter::~FileWriter() {
   if (file_ >= 0) close(file_);
 }
 
-void FileWriter::append(const void* memory, size_t bytes) {
+bool FileWriter::append(const void* memory, size_t bytes) {
   char* const begin = static_cast<char*>(const_cast<void*>(memory));
   if (count_ > 0) {
     iovec& last = pieces_[count_ - 1];
     if (static_cast<char*>(last.iov_base) + last.iov_len == begin) {
       last.iov_len += bytes;
-      return;
+      return true;
     }
   }
   if (count_ == pieces_.size()) flush();
   pieces_[count_++] = {begin, bytes};
+  return error_ == 0;
 }
 
 std::string FileWriter::finish() {
@@ -68,13 +70,22 @@ void FileWriter::flush() {
   }
 }
 
+std::string too_expanded(const TensorView& view) {
+  const ByteRange range = byte_range(view);
+  const int64_t bytes = view.numel() * view.element_bytes();
+  if (bytes <= kMostExpandedBytes || bytes <= range.end - range.begin) return {};
+  return text("its strides repeat elements, which would take ", bytes, " bytes; at most ", kMostExpandedBytes,
+              " bytes of such a tensor are saved");
+}
+
 std::string write_npy(const TensorView& view, const std::string& path) {
+  if (std::string why = too_expanded(view); !why.empty()) return why;
   const std::string header = npy_header(view.dtype, view.shape());
   if (header.empty()) return "NumPy has no such dtype";
   FileWriter out(path);
   out.append(header.data(), header.size());
   const auto bytes = static_cast<size_t>(view.element_bytes());
-  for_each_element(view, [&](const std::byte* element) { out.append(element, bytes); });
+  for_each_element(view, [&](const std::byte* element) { return out.append(element, bytes); });
   return out.finish();
 }
 

@@ -21,8 +21,9 @@ class FileWriter {
   FileWriter(const FileWriter&) = delete;
   FileWriter& operator=(const FileWriter&) = delete;
 
-  // The memory is read later, at the latest in finish().
-  void append(const void* memory, size_t bytes);
+  // The memory is read later, at the latest in finish(). Returns false if writing has failed, so that the caller may
+  // stop.
+  bool append(const void* memory, size_t bytes);
   // Returns why the file is incomplete, or an empty string.
   std::string finish();
 
@@ -34,6 +35,11 @@ class FileWriter {
   std::array<iovec, 256> pieces_;  // far fewer than the limit of any system
   size_t count_ = 0;
 };
+
+// Strides of 0 make tensors of any size from a few bytes. Larger ones than this are not saved.
+inline constexpr int64_t kMostExpandedBytes = int64_t{256} << 20;
+// Returns why the elements of a view are not saved, or an empty string. Requires a successful check_extent().
+std::string too_expanded(const TensorView& view);
 
 // Writes a .npy file with the elements in row-major order. Returns why it is incomplete, or an empty string.
 // Requires a successful check_extent().

@@ -143,6 +143,17 @@ TEST_F(DumpOpTensorsTest, FollowsTheStreamsOrder) {
   EXPECT_EQ(tensor_file("Aten.Add.0.forward.output.0.npy"), npy("<f4", "(1000, )", ones.data(), 4000));
 }
 
+// A view of 2^50 elements that are all the same one.
+TEST_F(DumpOpTensorsTest, RefusesTensorsThatFillTheDisk) {
+  start_all();
+  float element = 1;
+  const int64_t dims[] = {int64_t{1} << 50}, strides[] = {0};
+  aclTensor* tensor = aclCreateTensor(dims, 1, ACL_FLOAT, strides, 0, ACL_FORMAT_ND, dims, 1, &element);
+  expect(100004, aclDumpOpTensors("Repeat", "", &tensor, 1, 0, stream),
+         {"4503599627370496 bytes", "268435456"});
+  expect(0, aclDestroyTensor(tensor));
+}
+
 TEST_F(DumpOpTensorsTest, FailsWholeWhenTheFolderCannotBeWritten) {
   start_all();
   std::vector<float> data(100000, 1.0f);
