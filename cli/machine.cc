@@ -80,24 +80,28 @@ double copy_bandwidth(int threads, double seconds) {
   threads = std::clamp(threads, 1, std::max(affinity_cpus(), 1));
   const size_t bytes =
       std::clamp(kMostCopied / static_cast<size_t>(threads), size_t{4} << 20, size_t{64} << 20);
-  std::atomic<int> ready{0};
+  std::atomic<int> ready{0}, wanted{threads};
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> copied{0};
+  const auto copy = [&] {
+    const std::unique_ptr<char[]> from(new (std::nothrow) char[bytes]), to(new (std::nothrow) char[bytes]);
+    const size_t each = from != nullptr && to != nullptr ? bytes : 0;
+    if (each > 0) std::memset(from.get(), 1, each);  // allocates the pages before the measurement
+    if (each > 0) std::memset(to.get(), 2, each);
+    ++ready;
+    while (ready < wanted) std::this_thread::yield();
+    while (!stop && each > 0) {
+      std::memcpy(to.get(), from.get(), each);
+      copied += each;
+    }
+  };
   std::vector<std::thread> team;
-  for (int n = 0; n < threads; ++n) {
-    team.emplace_back([&] {
-      const std::unique_ptr<char[]> from(new char[bytes]), to(new char[bytes]);
-      std::memset(from.get(), 1, bytes);  // allocates the pages before the measurement
-      std::memset(to.get(), 2, bytes);
-      ++ready;
-      while (ready < threads) std::this_thread::yield();
-      while (!stop) {
-        std::memcpy(to.get(), from.get(), bytes);
-        copied += bytes;
-      }
-    });
+  try {
+    for (int n = 0; n < threads; ++n) team.emplace_back(copy);
+  } catch (const std::system_error&) {
+    wanted = static_cast<int>(team.size());  // the system allows no more
   }
-  while (ready < threads) std::this_thread::yield();
+  while (ready < wanted) std::this_thread::yield();
   const auto start = std::chrono::steady_clock::now();
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   stop = true;

@@ -6,7 +6,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <thread>
+
+#include "verify/golden/workers.h"
 
 namespace openaclnn_judge {
 
@@ -181,13 +182,9 @@ void for_each_tile(const Pair& pair, int threads, const std::function<void(int s
       }
     }
   };
-  if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   constexpr int64_t kWorthThreads = 32;  // tiles: starting threads costs as much as a few of them
   if (tiles < kWorthThreads) threads = 1;
-  std::vector<std::thread> others;
-  for (int k = 1; k < std::min(threads, shards); ++k) others.emplace_back(work);
-  work();
-  for (std::thread& other : others) other.join();
+  openaclnn_verify::run_workers(threads, shards, work);
 }
 
 std::vector<int64_t> index_of(int64_t element, std::span<const int64_t> dims) {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "judge/arrays.h"
+#include "runtime/failing_resources.h"
 #include "verify/random.h"
 
 namespace openaclnn_judge {
@@ -187,6 +188,15 @@ TEST(Shapes, EmptyTensorsAndScalars) {
 }
 
 // The statistics of many tiles equal those of a plain loop, with any number of threads.
+TEST(Statistics, NeedNoFurtherThreads) {
+  const std::vector<double> numbers(300'000, 0.5);
+  const Pair pair = pair_of(ACL_FLOAT, {300'000}, numbers, numbers);
+  runtime_test::refuse_threads(true);
+  const OutputReport report = measured(pair, 5, 4);
+  runtime_test::refuse_threads(false);
+  EXPECT_EQ(count_of(report.ulps), 300'000);
+}
+
 TEST(Statistics, DoNotDependOnThreads) {
   openaclnn_verify::Random random(openaclnn_verify::test_seed());
   constexpr int64_t kElements = 300001;
