@@ -78,7 +78,13 @@ aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
   });
 }
 
-const char* aclrtGetSocName(void) { return environment().soc_name.c_str(); }
+const char* aclrtGetSocName(void) {
+  try {
+    return environment().soc_name.c_str();
+  } catch (const std::bad_alloc&) {
+    return kDefaultSocName;  // the first call reads the environment
+  }
+}
 
 aclError aclrtGetVersion(int32_t* majorVersion, int32_t* minorVersion, int32_t* patchVersion) {
   return runtime_guard(__func__, [&]() -> Status {

@@ -13,6 +13,8 @@ enum class IsaCap { none, scalar, avx2, avx512, neon };
 enum class LogLevel { error, warn, info, debug };
 enum class DeviceChoice { automatic, cpu, cuda };
 
+inline constexpr char kDefaultSocName[] = "Ascend910B1";
+
 struct Environment {
   DeviceChoice device = DeviceChoice::automatic;  // OPENACLNN_DEVICE auto|cpu|cuda
   CheckMode check = CheckMode::report;            // OPENACLNN_CHECK report|silent|strict
@@ -22,7 +24,7 @@ struct Environment {
   int num_threads = 0;                            // OPENACLNN_NUM_THREADS n >= 1; 0: not set
   IsaCap isa = IsaCap::none;                      // OPENACLNN_ISA scalar|avx2|avx512|neon
   int cpu_devices = 1;                            // OPENACLNN_CPU_DEVICES 1..64
-  std::string soc_name = "Ascend910B1";           // OPENACLNN_SOC_NAME
+  std::string soc_name = kDefaultSocName;         // OPENACLNN_SOC_NAME
   std::string cuda_plugin;                        // OPENACLNN_CUDA_PLUGIN absolute path
   std::string trace;                              // OPENACLNN_TRACE file
   std::string dump;                               // OPENACLNN_DUMP folder, or folder:operator,…

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/dtype.h"
 #include "base/text.h"
@@ -12,6 +14,27 @@ namespace openaclnn {
 namespace {
 
 Status invalid(std::string sentence) { return {ACLNN_ERR_PARAM_INVALID, std::move(sentence)}; }
+
+// "29 (FRACTAL_NZ)", or the number alone.
+std::string format_text(aclFormat format) {
+  static constexpr std::pair<aclFormat, std::string_view> kNames[] = {
+      {ACL_FORMAT_NC1HWC0, "NC1HWC0"},
+      {ACL_FORMAT_FRACTAL_Z, "FRACTAL_Z"},
+      {ACL_FORMAT_NC1HWC0_C04, "NC1HWC0_C04"},
+      {ACL_FORMAT_FRACTAL_NZ, "FRACTAL_NZ"},
+      {ACL_FORMAT_NDC1HWC0, "NDC1HWC0"},
+      {ACL_FRACTAL_Z_3D, "FRACTAL_Z_3D"},
+      {ACL_FORMAT_FRACTAL_NZ_C0_16, "FRACTAL_NZ_C0_16"},
+      {ACL_FORMAT_FRACTAL_NZ_C0_32, "FRACTAL_NZ_C0_32"},
+      {ACL_FORMAT_FRACTAL_NZ_C0_2, "FRACTAL_NZ_C0_2"},
+      {ACL_FORMAT_FRACTAL_NZ_C0_4, "FRACTAL_NZ_C0_4"},
+      {ACL_FORMAT_FRACTAL_NZ_C0_8, "FRACTAL_NZ_C0_8"}};
+  const std::string number = std::to_string(static_cast<int>(format));
+  for (const auto& [named, name] : kNames) {
+    if (named == format) return text(number, " (", name, ")");
+  }
+  return number;
+}
 
 }  // namespace
 
@@ -49,7 +72,7 @@ Status same_shape(const Argument& argument, const Argument& other) {
 
 Status format(const Argument& argument) {
   return invalid(
-      text(argument.name, " has format ", static_cast<int>(argument.format),
+      text(argument.name, " has format ", format_text(argument.format),
            "; only plain layouts are accepted: UNDEFINED, NCHW, NHWC, ND, HWCN, NDHWC, NCDHW, NC or NCL"));
 }
 

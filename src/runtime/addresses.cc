@@ -341,18 +341,18 @@ Status require_own_workspace(const AccessedTensors& tensors, uint64_t bytes, con
 
 // Strict mode: checks that all bytes are inside live blocks of this library.
 Status require_known_memory(const AccessedTensors& tensors, uint64_t workspace_bytes, const void* workspace) {
-  const auto outside = [](const std::string& name, uint64_t bytes) -> Status {
-    return {ACLNN_ERR_PARAM_INVALID,
-            text(name, " needs ", bytes, " bytes that are not inside one live block of aclrtMalloc or ",
-                 "aclrtMallocHost; strict mode does not accept other memory")};
+  const auto outside = [](const std::string& name, const void* begin, uint64_t bytes) -> Status {
+    return {ACLNN_ERR_PARAM_INVALID, text(name, " needs ", bytes, " bytes from ", address_text(begin),
+                                          " that are not inside one live block of aclrtMalloc or ",
+                                          "aclrtMallocHost; strict mode does not accept other memory")};
   };
   for (const AccessedTensor& tensor : tensors) {
     const size_t bytes = tensor.end - tensor.begin;
-    if (bytes > 0 && !inside_one_block(reinterpret_cast<const void*>(tensor.begin), bytes))
-      return outside(tensors.name(tensor), bytes);
+    const void* const begin = reinterpret_cast<const void*>(tensor.begin);
+    if (bytes > 0 && !inside_one_block(begin, bytes)) return outside(tensors.name(tensor), begin, bytes);
   }
   if (workspace_bytes == 0 || inside_one_block(workspace, workspace_bytes)) return {};
-  return outside("workspace", workspace_bytes);
+  return outside("workspace", workspace, workspace_bytes);
 }
 
 }  // namespace

@@ -144,8 +144,25 @@ std::optional<JsonView> find_member(JsonView object, std::string_view wanted) {
   return found;
 }
 
-bool is_on(const std::optional<JsonView>& value) {
-  return value && value->is_string() && value->string() == "on";
+bool is_text(JsonView value, std::string_view wanted) {
+  return value.is_string() && value.string() == wanted;
+}
+
+// Returns whether one of the switches is on. A word that is neither "on" nor "off" is an error, because a
+// program would wait for its dumps in vain.
+Result<bool> is_switched_on(JsonView dump, const std::string& file) {
+  bool is_on = false;
+  for (const char* const name : {"dump_op_switch", "dump_switch"}) {
+    const std::optional<JsonView> value = find_member(dump, name);
+    if (!value) continue;
+    if (!is_text(*value, "on") && !is_text(*value, "off")) {
+      const std::string_view shown = value->text().substr(0, kMostShown);
+      return Status(ACL_ERROR_INVALID_DUMP_CONFIG, text("configPath '", file, "': dump.", name, " is ", shown,
+                                                        "; it must be \"on\" or \"off\""));
+    }
+    is_on = is_on || is_text(*value, "on");
+  }
+  return is_on;
 }
 
 }  // namespace
@@ -154,8 +171,9 @@ Result<DumpSettings> read_dump_settings(std::string_view json, const std::string
   DumpSettings settings;
   const std::optional<JsonView> dump = find_member(JsonView(json), "dump");
   if (!dump) return settings;
-  settings.is_on = is_on(find_member(*dump, "dump_op_switch")) || is_on(find_member(*dump, "dump_switch"));
-  if (!settings.is_on) return settings;
+  OPENACLNN_TRY_ASSIGN(is_on, is_switched_on(*dump, file));
+  settings.is_on = is_on;
+  if (!is_on) return settings;
   settings.outputs = true;
   Section section(file, settings);
   dump->for_each([&](const std::string& key, JsonView value) { section.read(key, value); });

@@ -99,7 +99,8 @@ Status free_block(void* address, MemorySpace space) {
   BlockTable::Entry entry = BlockTable::instance().remove(address, space);
   if (entry.empty()) {
     return {ACL_ERROR_RT_PARAM_INVALID,
-            text(name, " is not the start of a live block; it must be an address that ",
+            text(name, " (", address_text(address),
+                 ") is not the start of a live block; it must be an address that ",
                  host ? "aclrtMallocHost" : "aclrtMalloc", " returned and that has not been freed")};
   }
   const Block block = entry.mapped();

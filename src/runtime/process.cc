@@ -102,6 +102,9 @@ Status apply_config_file(const char* path) {
   return {};
 }
 
+// An empty path stands for NULL.
+std::string path_text(const std::string& path) { return path.empty() ? "NULL" : text("'", path, "'"); }
+
 Status not_initialised() {
   return {ACL_ERROR_REPEAT_FINALIZE, "aclInit was not called, or the process was already finalized"};
 }
@@ -109,21 +112,21 @@ Status not_initialised() {
 }  // namespace
 
 Status initialise(const char* config_path) {
-  const std::string path = config_path != nullptr ? config_path : "";
+  std::string path = config_path != nullptr ? config_path : "";
   Process& process = Process::instance();
   const std::lock_guard lock(process.mutex);
   if (process.init_references > 0) {
     if (path != process.config_path) {
       return {ACL_ERROR_INVALID_PARAM,
-              text("configPath is '", path, "' but the process was initialised with '", process.config_path,
-                   "'; they must be the same")};
+              text("configPath is ", path_text(path), " but the process was initialised with ",
+                   path_text(process.config_path), "; they must be the same")};
     }
     ++process.init_references;
     return {ACL_ERROR_REPEAT_INITIALIZE,
             text("already initialised; this is reference ", process.init_references)};
   }
   if (config_path != nullptr) OPENACLNN_TRY(apply_config_file(config_path));
-  process.config_path = path;
+  process.config_path = std::move(path);  // cannot fail, so a failed aclInit turned nothing on
   process.init_references = 1;
   return {};
 }

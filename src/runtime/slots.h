@@ -6,6 +6,9 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
 
 namespace openaclnn {
 
@@ -22,7 +25,7 @@ class Slots {
     std::atomic<T*>& chunk = chunks_[place.chunk];
     if (chunk.load(std::memory_order_relaxed) == nullptr) {
       const uint64_t begin = place.chunk_size - kFirst;
-      chunk.store(new T[std::min(place.chunk_size, kMost - begin)](), std::memory_order_release);
+      chunk.store(allocate(std::min(place.chunk_size, kMost - begin)), std::memory_order_release);
     }
     ++size_;
     return chunk.load(std::memory_order_relaxed)[place.element];
@@ -40,6 +43,15 @@ class Slots {
  private:
   static constexpr uint64_t kFirst = 16;
   static_assert(std::has_single_bit(kMost) && kMost >= kFirst);
+
+  // new T[] would put the number of elements before the first one. Memory checkers would then report every chunk
+  // as possibly lost, because nothing points to its start.
+  static T* allocate(uint64_t count) {
+    static_assert(std::is_nothrow_default_constructible_v<T>);
+    T* const chunk = static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{alignof(T)}));
+    std::uninitialized_value_construct_n(chunk, count);
+    return chunk;
+  }
 
   struct Place {
     size_t chunk;

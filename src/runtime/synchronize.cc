@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "acl/acl_rt.h"
@@ -44,11 +45,16 @@ Status synchronize_device(const char* function, Deadline deadline) {
   std::sort(cells.begin(), cells.end(),
             [](const auto& a, const auto& b) { return a->stream_number() > b->stream_number(); });
   Status pending;
-  for (const std::shared_ptr<FaultCell>& cell : cells) {
-    Status fault = cell->take();
-    if (fault.ok()) continue;
-    if (!pending.ok()) add_error_line(function, pending.sentence(), pending.code());
-    pending = std::move(fault);
+  try {
+    for (const std::shared_ptr<FaultCell>& cell : cells) {
+      Status fault = cell->take();
+      if (fault.ok()) continue;
+      if (!pending.ok()) add_error_line(function, pending.sentence(), pending.code());
+      pending = std::move(fault);
+    }
+  } catch (const std::bad_alloc&) {
+    // The faults that were taken must be returned now. The next call finds the others.
+    if (pending.ok()) throw;
   }
   forget_reported_orphans();
   return pending;

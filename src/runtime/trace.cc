@@ -28,8 +28,9 @@ constexpr size_t kBufferBytes = size_t{64} << 10;
 // run operators.
 struct TraceFile {
   std::mutex mutex;
-  std::atomic<int> file{-1};  // set last
-  pid_t owner = 0;            // a forked child inherits the file and does not use it
+  std::atomic<int> file{-1};    // set last
+  std::atomic<pid_t> owner{0};  // the process that opens the file; 0: none has tried
+  bool has_ended = false;       // the file is complete, or could not be written
   Clock::time_point start;
   std::string buffer;
 };
@@ -46,6 +47,7 @@ void flush() {
       log_message(LogLevel::error, text("the trace is incomplete: ", std::strerror(errno)));
       close(trace->file);
       trace->file = -1;
+      trace->has_ended = true;
     } else {
       written += static_cast<size_t>(count);
     }
@@ -75,6 +77,7 @@ void close_trace() {
   flush();
   if (trace->file >= 0) close(trace->file);
   trace->file = -1;
+  trace->has_ended = true;
 }
 
 double microseconds(Clock::duration duration) {
@@ -92,9 +95,15 @@ std::string process_event() {
 
 bool open_trace() {
   const CancellationHold no_cancellation;
-  const std::lock_guard lock(trace->mutex);
   if (environment().trace.empty()) return false;
+  // A forked child inherits the file and does not use it. It must not lock either: another thread of its parent may
+  // have held the lock.
+  pid_t none = 0;
+  trace->owner.compare_exchange_strong(none, getpid());
+  if (trace->owner != getpid()) return false;
+  const std::lock_guard lock(trace->mutex);
   if (trace->file >= 0) return true;
+  if (trace->has_ended) return false;
   const std::string name = file_name();
   const int file = open_above_standard(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
   if (file < 0) {
@@ -102,7 +111,6 @@ bool open_trace() {
                 text("OPENACLNN_TRACE is '", name, "', which cannot be written: ", std::strerror(errno)));
     return false;
   }
-  trace->owner = getpid();
   trace->start = Clock::now();
   trace->file.store(file, std::memory_order_release);
   append_line("[\n" + process_event());

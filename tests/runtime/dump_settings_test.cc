@@ -16,7 +16,7 @@ class DumpSettingsTest : public DumpTest {};
 
 TEST_F(DumpSettingsTest, WithoutTheSwitchTheSectionHasNoEffect) {
   for (const char* members :
-       {"", R"("dump_path": $)", R"("dump_path": $, "dump_op_switch": "off")", R"("dump_op_switch": true)",
+       {"", R"("dump_path": $)", R"("dump_path": $, "dump_op_switch": "off")",
         R"("dump_path": $, "dump_mode": "nonsense", "dump_list": [{"model_name": "m"}], "dump_step": "0|2")",
         R"("dump_scene": "lite_exception")", R"("dump_path": 1)", R"("dump_switch": "off")"}) {
     SCOPED_TRACE(members);
@@ -62,6 +62,12 @@ TEST_F(DumpSettingsTest, SettingsThatThisLibraryDoesNotFollow) {
     SCOPED_TRACE(refused.members);
     expect(100009, start(refused.members + std::string(R"(, "dump_op_switch": "on")")), refused.parts);
     expect(100037, aclFinalize());  // a refused aclInit leaves nothing
+  }
+  for (const auto& [members, value] :
+       {std::pair(R"("dump_op_switch": "ON")", "dump.dump_op_switch is \"ON\""),
+        std::pair(R"("dump_switch": true)", "dump.dump_switch is true")}) {
+    expect(100009, start(std::string(R"("dump_path": $, )") + members), {value, "\"on\" or \"off\""});
+    expect(100037, aclFinalize());
   }
   // A long value is cut in the message.
   const std::string longer(500, 'x');

@@ -124,7 +124,8 @@ TEST_F(GuardTest, DoubleAndForeignFreesAreRefused) {
   expect(107000, aclrtFree(static_cast<char*>(block) + 1), {"not the start of a live block"});
   expect(107000, aclrtFree(host), {"aclrtMalloc returned"});
   expect(0, aclrtFree(block));
-  expect(107000, aclrtFree(block), {"devPtr is not the start of a live block", "has not been freed"});
+  expect(107000, aclrtFree(block),
+         {"devPtr (0x", ") is not the start of a live block", "has not been freed"});
   expect(0, aclrtFreeHost(host));
   expect(107000, aclrtFreeHost(host), {"has not been freed"});
 }

@@ -11,7 +11,9 @@
 #include <thread>
 #include <vector>
 
+#include "aclnn/aclnn_base.h"
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
+#include "judge/scratch_folder.h"
 #include "runtime/child_process.h"
 #include "runtime/counter.h"
 #include "runtime/failing_resources.h"
@@ -226,6 +228,68 @@ TEST_F(ResourcesTest, AFaultIsKeptWhenItsSentenceCannotBeMade) {
   }
   EXPECT_TRUE(reported);
   expect(0, aclrtSynchronizeStream(stream));
+}
+
+// Each fault is returned once, even if there is no memory for the message of one of them.
+// A failed aclInit doesn't turn dumps on.
+TEST_F(ResourcesTest, AFailedInitialisationTurnsNothingOn) {
+  const openaclnn_test::ScratchFolder scratch;
+  const std::string dump = scratch.path("dump"), config = scratch.path("acl.json");
+  scratch.write("acl.json", R"({"dump": {"dump_op_switch": "on", "dump_path": ")" + dump + "\"}}");
+  long n = 0;
+  for (int code = -1; code != 0; ++n) {
+    ASSERT_LT(n, 1000);
+    fail_allocation_after(n);
+    code = aclInit(config.c_str());
+    fail_allocation_after(-1);
+    (void)aclGetRecentErrMsg();
+    if (code == 0) break;
+    Counter counter;
+    aclTensor* tensor = counter.tensor(1);
+    expect(0, aclDumpOpTensors("Count", "", &tensor, 0, 1, stream));
+    EXPECT_FALSE(std::filesystem::exists(dump + "/step0")) << "allocation " << n;
+  }
+  EXPECT_GT(n, 1);
+  expect(0, aclFinalize());
+  expect(0, aclrtSetDevice(0));
+  stream = new_stream();
+}
+
+TEST_F(ResourcesTest, FaultsOfSeveralStreamsAreAllReturned) {
+  const aclrtStream other = new_stream();
+  for (long n = 0; n < 60; ++n) {
+    Lookup first({77}), second({88});
+    expect(0, first.enqueue(stream));
+    expect(0, second.enqueue(other));
+    std::string said;
+    int code = -1;
+    for (int call = 0; call < 4 && code != 0; ++call) {
+      fail_allocation_after(call == 0 ? n : -1);
+      code = aclrtSynchronizeDevice();
+      fail_allocation_after(-1);
+      const char* const text = aclGetRecentErrMsg();
+      if (text != nullptr) said += text;
+    }
+    EXPECT_EQ(code, 0);
+    for (const char* fault : {"indices[0] = 77", "indices[0] = 88"})
+      EXPECT_NE(said.find(fault), std::string::npos) << "allocation " << n << ": " << said;
+  }
+}
+
+// In a separate process, where the call is the first one.
+TEST(SocNameTest, NeedsNoMemory) {
+  if (getenv("RESOURCES_TEST_CHILD") == nullptr) {
+    for (const char* n : {"0", "1", "2", "5", "10", "50"}) {
+      SCOPED_TRACE(n);
+      expect_success(run_program("/proc/self/exe", {"--gtest_filter=SocNameTest.NeedsNoMemory"},
+                                 {{"RESOURCES_TEST_CHILD", n}}));
+    }
+    return;
+  }
+  fail_allocation_after(std::atol(getenv("RESOURCES_TEST_CHILD")));
+  const char* const name = aclrtGetSocName();
+  fail_allocation_after(-1);
+  EXPECT_STREQ(name, "Ascend910B1");
 }
 
 TEST_F(ResourcesTest, DestroyingAndFreeingNeedNoMemory) {

@@ -106,7 +106,7 @@ Verdict verdict_of(const Schema& schema, const CallArguments& call) {
   if (const std::string part = schema.refusal(call); !part.empty()) return invalid(part);
   for (const TensorArgument& tensor : call.tensors) {
     if (tensor.is_given() && !has_plain_format(tensor))
-      return invalid(tensor.name + " has format " + std::to_string(static_cast<int>(tensor.format)) + ";");
+      return invalid(tensor.name + " has format " + std::to_string(static_cast<int>(tensor.format)));
   }
   for (const TensorArgument& tensor : call.tensors) {
     if (tensor.is_given() && tensor.role != Role::input && may_overlap_itself(tensor))

@@ -2,6 +2,7 @@
 #include "ops/apply_adam_w/op.h"
 
 #include <cmath>
+#include <string_view>
 
 #include "aclnnop/aclnn_apply_adam_w.h"
 #include "aclnnop/aclnn_apply_adam_w_v2.h"
@@ -174,7 +175,11 @@ struct AdamWHandle {
 };
 Status look_up(std::initializer_list<AdamWHandle> handles) {
   for (const AdamWHandle& handle : handles) {
-    if (handle.is_required) OPENACLNN_TRY(require_given({handle.tensor}));
+    if (!handle.is_required || handle.tensor.handle != nullptr) continue;
+    if (std::string_view(handle.tensor.name).find("Optional") == std::string_view::npos)
+      return not_given(handle.tensor.name);
+    return {ACLNN_ERR_PARAM_NULLPTR,
+            text(handle.tensor.name, " is NULL; a tensor is required because amsgrad is true")};
   }
   for (const AdamWHandle& handle : handles) OPENACLNN_TRY(look_up(handle.tensor, *handle.argument));
   return {};
