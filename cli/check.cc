@@ -99,9 +99,10 @@ int report(const Judge& judge, const std::vector<std::string>& failures, const j
       "The bound is |result - exact| <= ulp/2 + c*2^-24*S, see docs/numerics.md. Outputs with 0.0 % are "
       "exact "
       "or have prescribed bits.\n");
-  fmt::print("{}\n", !judge.ok()         ? toned(Tone::bad, "some results are outside the bound")
-                     : !failures.empty() ? toned(Tone::bad, fmt::format("failed calls: {}", failures.size()))
-                                         : toned(Tone::good, "all results are within the bound"));
+  fmt::print("{}\n", !judge.ok() ? toned(Tone::bad, "some results are outside the bound")
+                     : !failures.empty()
+                         ? toned(Tone::bad, fmt::format("calls with a problem: {}", failures.size()))
+                         : toned(Tone::good, "all results are within the bound"));
   return is_ok ? kFine : kProblem;
 }
 
@@ -123,25 +124,40 @@ int check_cases(const CheckOptions& options) {
   return report(judge, failures, cases.size(), !options.json);
 }
 
+// Replays a dump. One of several that is malformed doesn't end the run.
+Replay replay_or_problem(const std::string& folder, bool is_only_one, Judge& judge) {
+  try {
+    return replay(folder, judge);
+  } catch (const BadInput& error) {
+    if (is_only_one) throw;
+    Replay failed;
+    failed.problem = error.what();
+    return failed;
+  }
+}
+
 int check_dumps(const CheckOptions& options) {
   Judge judge;
   std::vector<std::string> failures;
   json calls = json::array();
-  for (const std::string& folder : dump_folders(options.replay)) {
-    const Replay done = replay(folder, judge);
+  const std::vector<std::string> folders = dump_folders(options.replay);
+  for (const std::string& folder : folders) {
+    const Replay done = replay_or_problem(folder, folders.size() == 1, judge);
     calls.push_back({{"folder", folder},
                      {"operator", done.operator_name},
                      {"reason", done.reason},
                      {"code", done.result.code},
-                     {"message", done.result.sentence}});
-    if (!options.json)
+                     {"message", done.problem}});
+    if (!options.json && !done.operator_name.empty())
       fmt::print("{}: {}; reason of the dump: {}\n", printable(folder), done.operator_name, done.reason);
-    if (!done.is_judged) failures.push_back(fmt::format("{}: {}", folder, done.result.sentence));
+    if (!done.problem.empty()) failures.push_back(fmt::format("{}: {}", folder, done.problem));
   }
   return report(judge, failures, calls, !options.json);
 }
 
 int check(const CheckOptions& options) {
+  if (!options.replay.empty() && !options.name.empty())
+    throw BadInput(fmt::format("--replay runs every call of the dumps; leave out '{}'", options.name));
   // The cases own their memory, which strict mode would reject, and must report faults.
   setenv("OPENACLNN_CHECK", "report", 1);
   return options.replay.empty() ? check_cases(options) : check_dumps(options);

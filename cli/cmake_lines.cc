@@ -122,26 +122,28 @@ class Reader {
 
 using Lists = std::map<std::string, std::vector<std::string>>;
 
-// Replaces ${NAME} by the words of a known variable; other text does not change. Cyclic lists exhaust the
-// budget.
-std::vector<std::string> with_values(const std::vector<std::string>& words, const Lists& lists, int& budget) {
-  std::vector<std::string> replaced;
+// Appends the words to `replaced`, with the words of a known variable in place of ${NAME}. `budget`: how many more
+// words there may be. Cyclic lists exhaust it.
+void add_with_values(const std::vector<std::string>& words, const Lists& lists, int depth, int& budget,
+                     std::vector<std::string>& replaced) {
+  constexpr int kDeepest = 100;
   for (const std::string& word : words) {
+    if (--budget < 0) return;
     const bool is_reference = word.starts_with("${") && word.find('}') == word.size() - 1;
     const auto known = is_reference ? lists.find(word.substr(2, word.size() - 3)) : lists.end();
-    if (known == lists.end() || --budget < 0) {
+    if (known == lists.end() || depth == kDeepest) {
       replaced.push_back(word);
-      continue;
+    } else {
+      add_with_values(known->second, lists, depth + 1, budget, replaced);
     }
-    const std::vector<std::string> values = with_values(known->second, lists, budget);
-    replaced.insert(replaced.end(), values.begin(), values.end());
   }
-  return replaced;
 }
 
 std::vector<std::string> with_values(const std::vector<std::string>& words, const Lists& lists) {
-  int budget = 1000;  // variables to replace; also limits their nesting
-  return with_values(words, lists, budget);
+  int budget = 1000;  // the compiler is asked for each library that cann-compat lacks
+  std::vector<std::string> replaced;
+  add_with_values(words, lists, 0, budget, replaced);
+  return replaced;
 }
 
 void remember_variable(const Command& command, Lists& lists) {

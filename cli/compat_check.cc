@@ -104,11 +104,14 @@ std::string name_in(const std::string& message) {
 
 // Adds the compiler's diagnostics; returns the headers that it did not find.
 std::vector<std::string> read_diagnostics(const std::string& text, Findings& findings) {
-  static const std::regex kLine("^([^:\n]+):([0-9]+):(?:[0-9]+:)? (?:fatal )?error: (.*)$");
+  static const std::regex kLine("^([^:\n]+):([0-9]{1,9}):(?:[0-9]+:)? (?:fatal )?error: (.*)$");
   static const std::regex kHeader("^'?([^':]+)'?(?:: No such file or directory| file not found)");
   std::vector<std::string> headers;
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) {
+    // std::regex recurses once for each character.
+    constexpr size_t kMostBytes = 4096;
+    if (line.size() > kMostBytes) line.resize(kMostBytes);
     std::smatch found, header;
     if (!std::regex_match(line, found, kLine)) continue;
     const std::string file = found[1], message = found[3];
@@ -151,7 +154,9 @@ void compile(const CompatCheckOptions& options, const std::string& file, Finding
       const fs::path path = (stand_ins.path() / header).lexically_normal();
       if (!path.string().starts_with(stand_ins.path().string()))
         return;  // "../x.h": no file is written there
-      fs::create_directories(path.parent_path());
+      std::error_code error;
+      fs::create_directories(path.parent_path(), error);
+      if (error) return;  // "x" and "x/b.h": one of them is already a file
       std::ofstream(path) << "// Stands in for a header that was not found.\n";
     }
   }

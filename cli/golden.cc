@@ -174,7 +174,7 @@ void add_golden_of(Program& program, CLI::App& parent, const Description& descri
       program, parent, description.name(), fmt::format("Compute the exact results of {}", description.name()),
       fmt::format("{}\nResults: {}.", tensor_forms(), result_names(description)),
       [&description, options] { return golden(description, *options); });
-  command->alias("aclnn" + description.name());
+  command->alias(description.function);
   add_argument_options(*command, description, options->given);
   command
       ->add_option("--out", options->out,

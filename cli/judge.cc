@@ -230,7 +230,7 @@ int judge_operator(const Description& description, const OperatorJudging& judgin
 
 template <class Number>
 void add_number(CLI::App& command, const std::string& name, Number& to, const std::string& what) {
-  command.add_option(name, to, what)->type_name("NUMBER");
+  command.add_option(name, to, what)->check(number_from_0())->type_name("NUMBER");
 }
 
 void add_rule_options(CLI::App& command, Judging& judging) {
@@ -273,7 +273,7 @@ void add_judge_of(Program& program, CLI::App& parent, const Description& descrip
       add_command(program, parent, description.name(), fmt::format("Judge results of {}", description.name()),
                   fmt::format("{}\nResults: {}.", tensor_forms(), result_names(description)),
                   [&description, judging] { return judge_operator(description, *judging); });
-  command->alias("aclnn" + description.name());
+  command->alias(description.function);
   add_argument_options(*command, description, judging->given);
   const auto add_files = [&](const char* option, std::vector<std::string>& files, const char* what) {
     return command->add_option(option, files, what)->type_name("[NAME=]FILE")->expected(1)->take_all();

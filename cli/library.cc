@@ -14,11 +14,14 @@ namespace openaclnn_cli {
 
 const nlohmann::json& library_facts() {
   static const nlohmann::json facts = [] {
+    std::string text;
     uint64_t length = 0;
-    if (openaclnnDescribe(nullptr, 0, &length) != 0) throw Failure(error_text());
-    std::string text(length + 1, '\0');
-    if (openaclnnDescribe(text.data(), text.size(), nullptr) != 0) throw Failure(error_text());
-    text.pop_back();
+    // The description has the memory that is free now, so it may have grown since its length was asked.
+    do {
+      text.resize(length + 1);
+      if (openaclnnDescribe(text.data(), text.size(), &length) != 0) throw Failure(error_text());
+    } while (length >= text.size());
+    text.resize(length);
     return nlohmann::json::parse(text);
   }();
   return facts;

@@ -54,16 +54,20 @@ bool is_name_of_variable(std::string_view text) {
   });
 }
 
-// Replaces each innermost $(…) and ${…} by `replacement` of the text inside.
+// Replaces each innermost $(…) and ${…} by `replacement` of the text inside. One pass, because a file may
+// consist of parentheses.
 template <class Replacement>
 std::string with_replaced(const std::string& text, const Replacement& replacement) {
   std::string replaced;
-  size_t from = 0;
-  for (size_t end = 0; (end = text.find_first_of(")}", end)) != std::string::npos; ++end) {
-    const size_t begin = text.rfind(text[end] == ')' ? "$(" : "${", end);
-    if (begin == std::string::npos || begin < from) continue;
-    replaced.append(text, from, begin - from).append(replacement(text.substr(begin, end + 1 - begin)));
-    from = end + 1;
+  size_t from = 0, round = std::string::npos, curly = std::string::npos;  // the last $( and ${ since `from`
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '$' && at + 1 < text.size() && text[at + 1] == '(') round = at;
+    if (text[at] == '$' && at + 1 < text.size() && text[at + 1] == '{') curly = at;
+    const size_t begin = text[at] == ')' ? round : text[at] == '}' ? curly : std::string::npos;
+    if (begin == std::string::npos) continue;
+    replaced.append(text, from, begin - from).append(replacement(text.substr(begin, at + 1 - begin)));
+    from = at + 1;
+    round = curly = std::string::npos;
   }
   return replaced.append(text, from);
 }
@@ -175,7 +179,8 @@ LinkLines read_make_file(const std::string& text) {
     } else if (const Assignment assignment = assignment_of(words); !assignment.name.empty()) {
       words = assignment.value;
       std::string& value = variables[assignment.name];
-      value = assignment.appends ? value + " " + words : words;
+      if (!assignment.appends) value.clear();
+      value.append(" ").append(words);
     }
     // Variables that contain flags are not expanded again where they are used.
     if (words.find("-l$") != std::string::npos || words.find("addprefix -l") != std::string::npos)

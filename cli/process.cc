@@ -15,7 +15,6 @@
 #include <cstring>
 #include <sstream>
 
-#include "base/quiet_signals.h"
 #include "program.h"
 #include "streams.h"
 
@@ -63,7 +62,7 @@ void drain(const std::array<int, 2>& from, const std::array<std::string*, 2>& to
 
 }  // namespace
 
-Finished run_program(const std::vector<std::string>& words, const std::string& input) {
+Finished run_program(const std::vector<std::string>& words) {
   const std::vector<char*> arguments = arguments_of(words);
   const std::array<int, 2> in = make_pipe(), out = make_pipe(), err = make_pipe();
   const pid_t child = fork();
@@ -76,12 +75,7 @@ Finished run_program(const std::vector<std::string>& words, const std::string& i
     execvp(arguments[0], arguments.data());
     _exit(kNotStarted);
   }
-  for (const int end : {in[0], out[1], err[1]}) close(end);
-  {
-    const openaclnn::QuietSignals quiet;  // a program that does not read its input is not an error
-    (void)!write(in[1], input.data(), input.size());
-  }
-  close(in[1]);
+  for (const int end : {in[0], in[1], out[1], err[1]}) close(end);
   Finished finished = {};
   drain({out[0], err[0]}, {&finished.output, &finished.errors});
   close(out[0]);

@@ -12,8 +12,8 @@ struct Finished {
   std::string errors;  // stderr
 };
 
-// Runs a program found on PATH until it ends and returns its output.
-Finished run_program(const std::vector<std::string>& words, const std::string& input = "");
+// Runs a program found on PATH without input until it ends and returns its output.
+Finished run_program(const std::vector<std::string>& words);
 
 // Returns whether run_here and become find the program: an executable file with this path, or on PATH.
 bool is_program(const std::string& name);

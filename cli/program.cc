@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 namespace openaclnn_cli {
 
@@ -31,6 +32,17 @@ CLI::Validator integer_up_to(int64_t most) {
     const auto [at, error] = std::from_chars(text.data(), end, number);
     if (error == std::errc() && at == end && number >= 0 && number <= most) return {};
     return fmt::format("'{}' isn't an integer from 0 to {}", shown(text), most);
+  };
+  return {check, ""};
+}
+
+CLI::Validator number_from_0() {
+  const auto check = [](const std::string& text) -> std::string {
+    double number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data(), end, number);
+    if (error == std::errc() && at == end && std::isfinite(number) && number >= 0) return {};
+    return fmt::format("'{}' isn't a finite number of at least 0", shown(text));
   };
   return {check, ""};
 }

@@ -30,6 +30,7 @@ inline CLI::App* add_command(Program& program, const std::string& name, const st
 std::vector<std::string> words_for(const Program& program, const CLI::App& command);
 // Validators of arguments. Their error messages name the text and what is accepted.
 CLI::Validator integer_up_to(int64_t most);
+CLI::Validator number_from_0();  // finite
 CLI::Validator one_of(std::vector<std::string> words);
 // Adds --json.
 void add_json_option(CLI::App& command, bool& json);

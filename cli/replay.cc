@@ -4,10 +4,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 
 #include "host_call.h"
-#include "judge/not_judged.h"
 #include "judge/own_dump.h"
 #include "program.h"
 #include "verify/room_cases.h"
@@ -54,28 +54,38 @@ std::vector<std::string> dump_folders(const std::string& path) {
   }
   if (folders.empty())
     throw BadInput(fmt::format("{}: neither this folder nor its subfolders contain a call.json", path));
-  std::ranges::sort(folders);
+  // Their names start with numbers: 7-2-… was saved before 7-10-….
+  std::ranges::sort(folders, [](const std::string& a, const std::string& b) {
+    return strverscmp(a.c_str(), b.c_str()) < 0;
+  });
   return folders;
 }
 
 Replay replay(const std::string& folder, openaclnn_verify::Judge& judge) {
-  try {
-    openaclnn_judge::OwnDump dump = openaclnn_judge::load_own_dump(folder);
-    const Description& description = *dump.call.description;
-    LoadedArguments arguments = arguments_of(std::move(dump.call));
-    Replay done;
-    done.operator_name = description.name();
-    done.reason = dump.reason;
-    const std::vector<HostTensor> before = snapshot(description, arguments);
-    done.result = call_operator(description, arguments);
-    if (done.result.code != 0) return done;
-    judge.start_case(folder);
-    judge_of(description, arguments)(before, snapshot(description, arguments), judge);
-    done.is_judged = true;
+  openaclnn_judge::OwnDump dump = openaclnn_judge::load_own_dump(folder);
+  const Description& description = *dump.call.description;
+  Replay done;
+  done.operator_name = description.name();
+  done.reason = dump.reason;
+  if (!dump.incomplete.empty()) {
+    done.problem = "not repeated: " + dump.incomplete;
     return done;
-  } catch (const openaclnn_judge::NotJudged& error) {
-    throw BadInput(fmt::format("{}: {}", folder, error.what()));
   }
+  LoadedArguments arguments = arguments_of(std::move(dump.call));
+  const std::vector<HostTensor> before = snapshot(description, arguments);
+  done.result = call_operator(description, arguments);
+  if (done.result.code != 0) {
+    done.problem = done.result.sentence;
+    return done;
+  }
+  judge.start_case(folder);
+  judge_of(description, arguments)(before, snapshot(description, arguments), judge);
+  if (done.reason != openaclnn_judge::kSelectedReason) {
+    done.problem =
+        "the call succeeds now: a dump has neither the stream, the workspace, the addresses nor the "
+        "handles that were not live";
+  }
+  return done;
 }
 
 }  // namespace openaclnn_cli

@@ -9,18 +9,19 @@
 
 namespace openaclnn_cli {
 
-// Returns the folders with a call.json: `path` itself, or its subfolders ordered by name. Throws BadInput if
-// there are none.
+// Returns the folders with a call.json: `path` itself, or its subfolders in the order of the calls. Throws
+// BadInput if there are none.
 std::vector<std::string> dump_folders(const std::string& path);
 
 // The contents of a dump, and the result of its call now.
 struct Replay {
   std::string operator_name, reason;
   CallResult result;
-  bool is_judged = false;  // false if the call failed, or data is missing
+  std::string
+      problem;  // empty if the call succeeded, as it did when it was saved, and its results were judged
 };
 
-// Runs the call of one dump and, if it succeeds, judges the results.
+// Runs the call of one dump and, if it succeeds, judges the results. Throws BadInput if the dump is malformed.
 Replay replay(const std::string& folder, openaclnn_verify::Judge& judge);
 
 }  // namespace openaclnn_cli

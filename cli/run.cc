@@ -115,7 +115,7 @@ void add_operator(Program& program, CLI::App& parent, const Description& descrip
       fmt::format("{}\nResults: {}. `openaclnn ops {}` prints the reference page.", tensor_forms(),
                   result_names(description), description.name()),
       [&description, options] { return run(description, *options); });
-  command->alias("aclnn" + description.name());
+  command->alias(description.function);
   add_argument_options(*command, description, options->given);
   command
       ->add_option("--out", options->outputs,

@@ -205,7 +205,7 @@ bool describe_torch(nb::handle object, const Name& name, Array& array) {
     describe_by_methods(object, name, array);
   }
   if (array.dtype == ACL_DT_UNDEFINED) {
-    refuse(name, " has dtype " + nb::cast<std::string>(nb::str(object.attr("dtype"))) +
+    refuse(name, " has dtype " + text_of(object.attr("dtype")) +
                      "; accepted are float32, float16, bfloat16, float64, bool, complex and integer types");
   }
   require_plain(object, name, array);

@@ -28,9 +28,13 @@ class ThreadStream {
     return 0;
   }
 
-  // Forgets a stream that the runtime no longer knows, and a context that was destroyed. Returns whether
+  // Gives up a stream that the runtime no longer knows, or whose context is no longer current. Returns whether
   // there was one.
-  bool forget() { return std::exchange(stream_, nullptr) != nullptr; }
+  bool forget() {
+    aclrtStream const stream = std::exchange(stream_, nullptr);
+    if (stream != nullptr) (void)aclrtDestroyStream(stream);
+    return stream != nullptr;
+  }
 
  private:
   // Keeps a context that the program chose itself.
@@ -93,8 +97,11 @@ int wait(aclrtStream stream, const Place* place, Workspace& workspace) {
   return code;
 }
 
-// The program finalised the library: the stream is destroyed.
-bool is_stale(int code) { return code == ACL_ERROR_RT_INVALID_HANDLE || code == ACL_ERROR_RT_CONTEXT_NULL; }
+// The program finalised the library, which destroyed the stream, or made another context current.
+bool is_stale(int code) {
+  return code == ACL_ERROR_RT_INVALID_HANDLE || code == ACL_ERROR_RT_CONTEXT_NULL ||
+         code == ACL_ERROR_RT_STREAM_CONTEXT;
+}
 
 int again() {
   (void)aclGetRecentErrMsg();

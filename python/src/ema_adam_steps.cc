@@ -51,6 +51,18 @@ PyObject* entry(PyObject* dict, PyObject* key) {
   return value;
 }
 
+// Sets a flag while a step runs, also if it ends by an exception. Another thread must not run the same step.
+class Running {
+ public:
+  explicit Running(bool& flag) : flag_(flag) { flag_ = true; }
+  ~Running() { flag_ = false; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  bool& flag_;
+};
+
 // Looks up parameters in the dict of states. Its order mostly is that of the parameters, so that the next
 // entry is the one, and PyTorch need not compute hashes in Python.
 class States {
@@ -112,9 +124,9 @@ class EmaAdamSteps {
     place.use(step_);
     finish_interrupted_work();
     const int64_t step = count_ + 1;
-    is_running_ = true;
     int code = 0;
     {
+      const Running running(is_running_);
       const nb::gil_scoped_release unlocked;
       code = prepare(attributes);
       if (code == 0) {
@@ -124,7 +136,6 @@ class EmaAdamSteps {
       }
       if (code != 0 && code != kInterrupted) (void)aclGetRecentErrMsg();
     }
-    is_running_ = false;
     if (code != 0) {
       forget();
       if (code == kInterrupted) throw nb::python_error();

@@ -32,6 +32,9 @@ template <class Visit>
 bool for_each_integer(const Array& array, Visit&& visit) {
   if (array.dtype != ACL_INT32 && array.dtype != ACL_INT64) return false;
   const int64_t count = array.numel({"indices"});
+  const size_t alignment = array.dtype == ACL_INT64 ? alignof(int64_t) : alignof(int32_t);
+  if (count > 0 && reinterpret_cast<uintptr_t>(array.data) % alignment != 0)
+    throw nb::value_error("indices: the memory isn't aligned to the elements' size; pass a copy");
   std::array<int64_t, kMostDims> at = {};
   int64_t offset = 0;
   for (int64_t n = 0; n < count; ++n) {

@@ -104,6 +104,9 @@ std::vector<int64_t> read_shape(Literal& literal) {
       throw BadInput(fmt::format("the shape in the header has more than {} dims", kMostDims));
     dims.push_back(literal.number());
     if (literal.take(',')) continue;
+    if (dims.size() == 1)
+      throw BadInput(fmt::format("the shape in the header is ({}), which isn't a tuple; it must be ({},)",
+                                 dims[0], dims[0]));
     literal.expect(')');
     break;
   }

@@ -234,7 +234,6 @@ class Machine {
     PickledTensor tensor;
     tensor.storage = storage.text;
     tensor.dtype = has_dtype ? values_[given[6]].dtype : storage.dtype;
-    tensor.storage_elements = storage.number;
     tensor.offset = number_of(given[1]);
     tensor.dims = numbers_of(given[2]);
     tensor.strides = numbers_of(given[3]);

@@ -18,8 +18,7 @@ inline constexpr size_t kMostPickle = size_t{4} << 20;
 struct PickledTensor {
   std::string storage;  // the name of its entry: "0"
   aclDataType dtype = ACL_DT_UNDEFINED;
-  int64_t storage_elements = 0;  // in units of the storage's own dtype
-  int64_t offset = 0;            // in elements of `dtype`
+  int64_t offset = 0;  // in elements of `dtype`
   std::vector<int64_t> dims, strides;
 };
 

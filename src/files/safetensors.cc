@@ -3,8 +3,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "files/errors.h"
 
@@ -30,12 +32,20 @@ const char* name_of(aclDataType dtype) {
   return nullptr;
 }
 
+std::string accepted_dtypes() {
+  std::string names;
+  for (const NamedDtype& known : kDtypes) names += (names.empty() ? "" : ", ") + std::string(known.name);
+  return names;
+}
+
 // nlohmann keeps the last of two equal keys and allows unlimited nesting; this function rejects both.
 json parse_object(std::string_view text) {
-  std::set<std::string> names;
+  std::set<std::string> names, members;  // of the header, and of the entry that is being read
   const auto check = [&](int depth, json::parse_event_t event, json& value) {
     if (depth > 3) throw BadInput("the header is nested too deeply");
-    if (depth == 1 && event == json::parse_event_t::key && !names.insert(value.get<std::string>()).second)
+    if (event != json::parse_event_t::key) return true;
+    if (depth == 1) members.clear();
+    if (!(depth == 1 ? names : members).insert(value.get<std::string>()).second)
       throw BadInput(fmt::format("the header has the name '{}' twice", shown(value.get<std::string>())));
     return true;
   };
@@ -71,24 +81,43 @@ StoredTensor read_tensor(const std::string& name, const json& entry, uint64_t da
   for (const NamedDtype& known : kDtypes) {
     if (dtype.get<std::string>() == known.name) tensor.dtype = known.dtype;
   }
-  if (tensor.dtype == ACL_DT_UNDEFINED) {
-    throw BadInput(
-        fmt::format("{} has dtype '{}', which no operator accepts", what, shown(dtype.get<std::string>())));
-  }
   if (shape.size() > kMostDims) throw BadInput(fmt::format("{} has more than {} dims", what, kMostDims));
   for (const json& dim : shape) tensor.dims.push_back(natural(dim, "the shape of " + what));
   const auto begin = static_cast<uint64_t>(natural(offsets[0], "data_offsets of " + what));
   const auto end = static_cast<uint64_t>(natural(offsets[1], "data_offsets of " + what));
-  tensor.bytes = checked_bytes(what, tensor.dtype, tensor.dims);
   if (begin > end || end > data_bytes)
     throw BadInput(fmt::format("{} has data_offsets [{}, {}], but the file has {} bytes of data", what, begin,
                                end, data_bytes));
-  if (end - begin != tensor.bytes) {
-    throw BadInput(fmt::format("{} has {} bytes according to its shape, but {} according to its data_offsets",
-                               what, tensor.bytes, end - begin));
-  }
+  tensor.bytes = end - begin;
   tensor.begin = data_begin + begin;
+  if (tensor.dtype == ACL_DT_UNDEFINED) return tensor;
+  if (const uint64_t bytes = checked_bytes(what, tensor.dtype, tensor.dims); bytes != tensor.bytes) {
+    throw BadInput(fmt::format("{} has {} bytes according to its shape, but {} according to its data_offsets",
+                               what, bytes, tensor.bytes));
+  }
   return tensor;
+}
+
+// The format allows neither gaps nor overlaps: a file that has them was damaged, or hides data.
+void require_contiguous(std::vector<StoredTensor> tensors, uint64_t data_begin, uint64_t data_bytes) {
+  std::ranges::sort(tensors, {}, [](const StoredTensor& t) { return std::pair(t.begin, t.bytes); });
+  uint64_t end = data_begin;
+  for (const StoredTensor& tensor : tensors) {
+    if (tensor.begin != end)
+      throw BadInput(
+          fmt::format("tensor '{}' begins at byte {} of the data; the tensors before it end at byte {}",
+                      shown(tensor.name), tensor.begin - data_begin, end - data_begin));
+    end += tensor.bytes;
+  }
+  if (end != data_begin + data_bytes)
+    throw BadInput(fmt::format("the tensors have {} bytes, but the file has {} bytes of data",
+                               end - data_begin, data_bytes));
+}
+
+void require_texts(const json& metadata) {
+  const auto is_text = [](const json& value) { return value.is_string(); };
+  if (!metadata.is_object() || !std::ranges::all_of(metadata, is_text))
+    throw BadInput("__metadata__ isn't an object of strings");
 }
 
 }  // namespace
@@ -106,15 +135,24 @@ std::vector<StoredTensor> parse_safetensors(std::string_view head, uint64_t file
   if (head.size() < 8 + length) throw BadInput("the file ends within the header");
   const json object = parse_object(head.substr(8, length));
   std::vector<StoredTensor> tensors;
+  const uint64_t data_begin = 8 + length, data_bytes = file_bytes - data_begin;
   for (const auto& [name, entry] : object.items()) {
-    if (name == "__metadata__") continue;
-    tensors.push_back(read_tensor(name, entry, 8 + length, file_bytes - 8 - length));
+    if (name == "__metadata__") {
+      require_texts(entry);
+    } else {
+      tensors.push_back(read_tensor(name, entry, data_begin, data_bytes));
+    }
   }
+  require_contiguous(tensors, data_begin, data_bytes);
   return tensors;
 }
 
 StoredTensor read_safetensors_header(const Source& file, const std::string& name) {
-  return choose_tensor(parse_safetensors(file.head(0, kSafetensorsHead), file.size()), name);
+  StoredTensor chosen = choose_tensor(parse_safetensors(file.head(0, kSafetensorsHead), file.size()), name);
+  if (chosen.dtype == ACL_DT_UNDEFINED)
+    throw BadInput(fmt::format("tensor '{}' has a dtype that no operator accepts; accepted are {}",
+                               shown(chosen.name), accepted_dtypes()));
+  return chosen;
 }
 
 std::string safetensors_header(std::span<StoredTensor> tensors) {

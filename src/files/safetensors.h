@@ -17,7 +17,7 @@ inline constexpr size_t kMostSafetensorsHeader = size_t{16} << 20;
 inline constexpr size_t kSafetensorsHead = kMostSafetensorsHeader + 8;
 
 // `head`: the first kSafetensorsHead bytes of the file, or all of a shorter one. Throws BadInput with an
-// error message about the file.
+// error message about the file. The dtype of a tensor is ACL_DT_UNDEFINED if no operator accepts it.
 std::vector<StoredTensor> parse_safetensors(std::string_view head, uint64_t file_bytes);
 // Returns the tensor with this name, or the only one if the name is empty.
 StoredTensor read_safetensors_header(const Source& file, const std::string& name);

@@ -13,7 +13,7 @@ uint64_t checked_bytes(const std::string& what, aclDataType dtype, const std::ve
   bool is_empty = false;
   for (const int64_t dim : dims) is_empty = is_empty || dim == 0;
   for (const int64_t dim : dims) {
-    if (dim < 0) throw BadInput(fmt::format("{} has a negative dim", what));
+    if (dim < 0) throw BadInput(fmt::format("{} has the dim {}; dims must not be negative", what, dim));
     if (!is_empty && __builtin_mul_overflow(bytes, dim, &bytes))
       throw BadInput(fmt::format("{} has more than 2^63 - 1 bytes", what));
   }

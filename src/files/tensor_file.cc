@@ -41,13 +41,16 @@ struct Sixteen {
   uint64_t parts[2];
 };
 
+// Finds the first place where a file with this ending ends: before a colon, or at the end. The name of a tensor may
+// contain the ending again.
 bool is_name_after(const std::string& source, std::string_view ending, TensorName& found) {
-  const size_t at = source.rfind(ending);
-  if (at == std::string::npos) return false;
-  const std::string rest = source.substr(at + ending.size());
-  if (!rest.empty() && rest[0] != ':') return false;
-  found = {source.substr(0, at + ending.size()), rest.empty() ? "" : rest.substr(1)};
-  return true;
+  for (size_t at = source.find(ending); at != std::string::npos; at = source.find(ending, at + 1)) {
+    const std::string rest = source.substr(at + ending.size());
+    if (!rest.empty() && rest[0] != ':') continue;
+    found = {source.substr(0, at + ending.size()), rest.empty() ? "" : rest.substr(1)};
+    return true;
+  }
+  return false;
 }
 
 FileTensor read_file(const TensorName& from) {
@@ -62,8 +65,8 @@ FileTensor read_file(const TensorName& from) {
 
 TensorName split_source(const std::string& source) {
   TensorName found;
-  if (source.ends_with(".npy") || source.ends_with(".bin")) return {source, ""};
   if (is_name_after(source, ".safetensors", found) || is_name_after(source, ".pt", found)) return found;
+  if (source.ends_with(".npy") || source.ends_with(".bin")) return {source, ""};
   throw BadInput(fmt::format("unrecognized tensor file; expected {}", kTensorFiles));
 }
 

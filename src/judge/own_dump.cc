@@ -131,9 +131,14 @@ OwnDump parse(const json& object, const std::string& folder) {
     if (parameter == nullptr)
       throw BadInput(fmt::format("call.json has the argument '{}', which {} doesn't have", shown(name),
                                  dump.call.description->name()));
-    if (entry.at("given").get<bool>()) add_argument(dump.call, *parameter, entry, folder);
+    if (!entry.at("given").get<bool>()) continue;
+    try {
+      add_argument(dump.call, *parameter, entry, folder);
+    } catch (const NotJudged& reason) {
+      dump.incomplete = fmt::format("{}: {}", name, reason.what());
+    }
   }
-  require_numbers(dump.call);
+  if (dump.incomplete.empty()) require_numbers(dump.call);
   return dump;
 }
 
@@ -156,14 +161,13 @@ OwnDump load_own_dump(const std::string& folder) {
 }
 
 void read_own_dump(const std::string& folder, const VisitCall& visit) {
+  OwnDump dump = load_own_dump(folder);
   DumpedCall dumped;
-  try {
-    dumped.call = load_own_dump(folder).call;
-    dumped.skipped =
-        "OPENACLNN_DUMP saves no results; `openaclnn check --replay` judges those of this library";
-  } catch (const NotJudged& reason) {
-    dumped.skipped = reason.what();
-  }
+  dumped.call = std::move(dump.call);
+  dumped.skipped =
+      !dump.incomplete.empty()
+          ? dump.incomplete
+          : "OPENACLNN_DUMP saves no results; `openaclnn check --replay` judges those of this library";
   visit(std::move(dumped));
 }
 

@@ -11,13 +11,14 @@ namespace openaclnn_judge {
 // rejected the call, or the operator doesn't read them.
 struct OwnDump {
   Call call;
-  std::string reason;  // why the call was saved: "selected", or an error message
+  std::string reason;      // why the call was saved: kSelectedReason, or an error message
+  std::string incomplete;  // which tensor was not saved completely and why; empty if all were
 };
+inline constexpr char kSelectedReason[] = "selected";
 
 bool is_own_dump(const std::string& folder);
 
-// Throws files::BadInput with an error message that starts with the folder, and NotJudged if the data of a tensor is
-// incomplete.
+// Throws files::BadInput with an error message that starts with the folder.
 OwnDump load_own_dump(const std::string& folder);
 
 // Visits the call of a folder.

@@ -8,7 +8,8 @@ namespace openaclnn_verify {
 
 std::string Parameter::short_name() const {
   std::string word = name;
-  for (const std::string_view ending : {"Optional", "Optional", "Refs", "Ref", "Out"}) {
+  // CANN has "actSeqLenOptionalOptional" and "maxGradNormOptionalRef".
+  for (const std::string_view ending : {"Refs", "Ref", "Optional", "Optional", "Out"}) {
     if (word.size() > ending.size() && word.ends_with(ending)) word.erase(word.size() - ending.size());
   }
   return word;

@@ -146,9 +146,9 @@ class DoctorTest(CliTest):
     def test_every_problem_has_a_remedy(self):
         self.write("libascendcl.so", b"\x7fELF" + bytes(2 << 20))
         found = self.problems(1, OPENACLNN_THREADS="3", OPENACLNN_CHECK="loud", LD_LIBRARY_PATH=str(self.folder),
-                              OPENACLNN_NUM_THREADS="1000", ASCEND_HOME_PATH=str(self.folder))
+                              OPENACLNN_NUM_THREADS="1000", OPENACLNN_DUMP="dumps:Embeding,all", ASCEND_HOME_PATH=str(self.folder))
         text = " ".join(problem["problem"] for problem in found)
-        for word in ("OPENACLNN_THREADS", "loud", "libascendcl.so", "ASCEND_HOME_PATH", " threads, but"):
+        for word in ("OPENACLNN_THREADS", "loud", "selects 'Embeding'", "libascendcl.so", "ASCEND_HOME_PATH", " threads, but"):
             self.assertIn(word, text)
         self.assertTrue(all(problem["remedy"] for problem in found))
 
@@ -170,6 +170,22 @@ class RunTest(CliTest):
         self.write("x.safetensors", safetensors_bytes(tensors))
         self.refuse("run", "Embedding", "--weight", "x.safetensors", "--indices", "0", contains="?[31m")
         self.assertLess(len(self.run_cli("run", "Embedding", "--weight", "x.safetensors", "--indices", "0", code=2).stderr), 400)
+
+    def test_names_of_tensors_may_look_like_files(self):
+        names = ("a.safetensors", "w.npy", "layer.bin", "enc.pt", "prompt.ptuning", "a.safetensors:b")
+        entry = {"dtype": "F32", "shape": [1, 1]}
+        self.write("x.safetensors", safetensors_bytes({name: {**entry, "data_offsets": [4 * k, 4 * k + 4]} for k, name in enumerate(names)},
+                                                      floats(*range(len(names)))))
+        for k, name in enumerate(names):
+            self.run_cli("run", "Embedding", "--weight", f"x.safetensors:{name}", "--indices", "0", "--out", "row.npy")
+            self.assertEqual(read_npy(self.folder / "row.npy")[2], floats(k), name)
+
+    def test_other_tensors_of_a_file_may_have_any_dtype(self):
+        self.write("x.safetensors", safetensors_bytes({"a": {"dtype": "F8_E4M3", "shape": [4], "data_offsets": [0, 4]},
+                                                       "b": {"dtype": "F32", "shape": [1, 1], "data_offsets": [4, 8]}}, bytes(4) + floats(5)))
+        self.run_cli("run", "Embedding", "--weight", "x.safetensors:b", "--indices", "0", "--out", "row.npy")
+        self.assertEqual(read_npy(self.folder / "row.npy")[2], floats(5))
+        self.refuse("run", "Embedding", "--weight", "x.safetensors:a", "--indices", "0", "--out", "row.npy", contains="accepted are F64, F32")
 
     def test_safetensors_in_and_out(self):
         self.write_table()
@@ -240,6 +256,7 @@ class RunTest(CliTest):
             "dims.npy": npy_bytes("<f4", (1,) * 9, bytes(4)),
             "negative.npy": npy_bytes("", (), b"", header="{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }"),
             "twice.npy": npy_bytes("", (), b"", header="{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': ()}"),
+            "number.npy": npy_bytes("", (), bytes(12), header="{'descr': '<f4', 'fortran_order': False, 'shape': (3)}"),
             "code.npy": npy_bytes("", (), b"", header="__import__('os').system('true')"),
             "rank.npy": npy_bytes("<f4", (8,), bytes(32)),
             "dtype.npy": npy_bytes("<u4", (4, 2), bytes(32)),
@@ -257,6 +274,10 @@ class RunTest(CliTest):
             "real.safetensors": safetensors_bytes({"a": {**good["a"], "shape": [2.0, 2]}}, bytes(16)),
             "dtype.safetensors": safetensors_bytes({"a": {**good["a"], "dtype": "F8_E4M3"}}, bytes(16)),
             "two.safetensors": safetensors_bytes({"a": good["a"], "b": good["a"]}, bytes(16)),
+            "gap.safetensors": safetensors_bytes({"a": {**good["a"], "data_offsets": [1, 17]}}, bytes(17)),
+            "trailing.safetensors": safetensors_bytes(good, bytes(17)),
+            "member.safetensors": safetensors_bytes(b'{"a":{"dtype":"F32","dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}', bytes(16)),
+            "metadata.safetensors": safetensors_bytes({**good, "__metadata__": {"a": 1}}, bytes(16)),
             "none.safetensors:b": None,
             "table.npy:a": None,
         }
@@ -292,34 +313,6 @@ class CheckTest(CliTest):
         report = json.loads(self.run_cli("check", "GroupedBiasAddGrad", "--cases", "5", "--json").stdout)
         self.assertTrue(report["ok"])
         self.assertTrue(all(0 < o["worstUlps"] and 0 < o["shareOfBound"] <= 1 and o["worstAt"] for o in report["outputs"]))
-
-    def test_dumps_are_replayed(self):
-        self.write_table()
-        embed = ["run", "Embedding", "--weight", "table.npy", "--indices"]
-        self.run_cli(*embed, "1", OPENACLNN_DUMP="dumps")
-        self.assertFalse((self.folder / "dumps").exists(), "a call that succeeds is not selected")
-        self.run_cli(*embed, "1", OPENACLNN_DUMP="dumps:aclnnEmbedding")
-        self.assertIn("all results are within the bound", self.run_cli("check", "--replay", "dumps").stdout)
-        self.run_cli(*embed, "7", code=1, OPENACLNN_DUMP="faults")
-        self.assertIn("indices[0] = 7", self.run_cli("check", "--replay", "faults", code=1).stdout)
-        self.run_cli("run", "GroupedBiasAddGradV2", "--grad-y", "table.npy", "--group-idx", "4", "--group-idx-type", "7", code=2,
-                     OPENACLNN_DUMP="refused")
-        self.assertIn("groupIdxType is 7", self.run_cli("check", "--replay", "refused", code=1).stdout)
-
-    def test_bad_dumps(self):
-        self.refuse("check", "--replay", "nowhere")
-        (self.folder / "dump").mkdir()
-        for text in ("", "{}", '{"format": 1}', '{"format": 1, "function": "x", "operator": "x", "reason": "", "arguments": []}',
-                     '{"format":1,"function":"aclnnEmbeddingGetWorkspaceSize","operator":"x","reason":"","arguments":[{"name":"weight","given":true,'
-                     '"tensor":{"given":true,"live":true,"dtype":"ACL_FLOAT","role":"input","shape":[1],"file":"../../x.npy"}}]}',
-                     '{"format":1,"function":"aclnnEmbeddingGetWorkspaceSize","operator":"x","reason":"","arguments":[{"name":"weight","given":true,'
-                     '"tensor":{"given":true,"live":true,"dtype":"ACL_FLOAT","role":"input","shape":[1,1,1,1,1,1,1,1,1]}}]}',
-                     '{"format":1,"function":"aclnnGroupedBiasAddGradV2GetWorkspaceSize","operator":"x","reason":"","arguments":[]}',
-                     '{"format":1,"function":"aclnnApplyAdamWV2GetWorkspaceSize","operator":"x","reason":"","arguments":[]}',
-                     '{"format":1,"function":"aclnnEmbeddingGetWorkspaceSize","operator":"x","reason":"","arguments":[]}',
-                     '{"format":1,"function":"\\u001b[31m","operator":"x","reason":"","arguments":[]}'):
-            (self.folder / "dump" / "call.json").write_text(text)
-            self.refuse("check", "--replay", "dump")
 
 
 class TraceTest(CliTest):

@@ -47,6 +47,8 @@ class JudgeOperator(CliTest):
     def test_applies_tolerances(self):
         self.run_cli(*self.words("wrong.npy", "--rule", "assert-close"))
         self.run_cli(*self.words("wrong.npy", "--rule", "assert-close", "--rtol", "1e-8", "--atol", "0"), code=1)
+        for number in ("-1", "nan", "inf", "abc", "1e-3x"):
+            self.refuse(*self.words("wrong.npy", "--rule", "assert-close", "--rtol", number), contains="isn't a finite number of at least 0")
 
     def test_compares_with_a_third_device(self):
         done = self.run_cli(*self.words("right.npy", "--rule", "benchmark", "--third", "wrong.npy"))

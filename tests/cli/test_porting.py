@@ -4,6 +4,7 @@
 import json
 import re
 import subprocess
+import time
 import unittest
 
 from program import ROOT, CliTest
@@ -94,6 +95,21 @@ class CompatCheckTest(CliTest):
             "LDLIBS := -lascendcl -lnnopbase \\\n  -lopapi -lpthread # -lnot_this\nMORE = acl_op_compiler\n"
             "FILES = $(shell ls -la)\nsample: main.o\n\tls -la\n\t$(CXX) $^ $(LDLIBS) $(addprefix -l,$(MORE)) -o $@\n")
         self.assertEqual(self.run_cli("compat-check", "Makefile").stdout, told)
+
+    def test_hostile_build_files(self):
+        words = " ".join(f"lib{k}" for k in range(100_000))
+        for name, text in (("Makefile", "A = " + ")" * 500_000 + "\n"), ("Makefile", "A += x\n" * 100_000),
+                           ("CMakeLists.txt", f"set(W {words})\nlink_libraries({'${W} ' * 300})\n")):
+            self.write(name, text.encode())
+            start = time.monotonic()
+            self.run_cli("compat-check", name, code=1 if "link" in text else 0)
+            self.assertLess(time.monotonic() - start, 30, text[:20])
+
+    def test_long_names_and_clashing_headers(self):
+        self.write("long.cpp", b"int main() { return " + b"x" * 60_000 + b"; }\n")
+        self.run_cli("compat-check", "long.cpp", code=1)
+        self.write("clash.cpp", b'#include "acl_x"\n#include "acl_x/b.h"\nint main() {}\n')
+        self.assertIn("acl_x", self.run_cli("compat-check", "clash.cpp", code=1).stdout)
 
     def test_libraries_that_nothing_has(self):
         (self.folder / "CMakeLists.txt").write_text(

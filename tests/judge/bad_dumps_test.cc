@@ -138,14 +138,14 @@ TEST(OwnDumps, WithContradictionsAreRefused) {
             ": call.json names a file outside the dump: ../gradY.npy");
   EXPECT_EQ(said_of_tensor("[1, 1, 1, 1, 1, 1, 1, 1, 1]}"),
             ": call.json has a tensor of 9 dims; at most 8 are accepted");
-  EXPECT_EQ(said_of_tensor("[-1]}"), ": a tensor of call.json has a negative dim");
+  EXPECT_EQ(said_of_tensor("[-1]}"), ": a tensor of call.json has the dim -1; dims must not be negative");
   EXPECT_EQ(said_of_tensor("[4294967296, 4294967296]}"),
             ": a tensor of call.json has more than 2^63 - 1 bytes");
   EXPECT_EQ(said_of_tensor("[2, 1], \"file\": \"none.npy\"}"),
             ": " + folder.path("none.npy") + ": No such file or directory");
   folder.write("call.json", call_json(R"({"name": "gradY", "given": true, "tensor": )" + kOwnTensor +
                                       R"([2, 1], "file": "gradY.npy", "incomplete": "the disk is full"}})"));
-  EXPECT_EQ(read_dump(folder.path()).at(0).skipped, "the saved data is incomplete: the disk is full");
+  EXPECT_EQ(read_dump(folder.path()).at(0).skipped, "gradY: the saved data is incomplete: the disk is full");
 }
 
 TEST(Dumps, ThatAreMissingAreRefused) {

@@ -221,7 +221,7 @@ TEST(BinFiles, OfAtbHaveATextHeader) {
             "the header describes 4 bytes of elements, but the file has 3");
   EXPECT_EQ(said("dtype=99\ndims=1,2\n$End=1\nabcd"), "the header has dtype 99, which no operator accepts");
   EXPECT_EQ(said("dtype=1\ndims=1,x\n$End=1\nabcd"), "dims of the header isn't a list of integers: 'x'");
-  EXPECT_EQ(said("dtype=1\ndims=-1\n$End=1\nabcd"), "the tensor has a negative dim");
+  EXPECT_EQ(said("dtype=1\ndims=-1\n$End=1\nabcd"), "the tensor has the dim -1; dims must not be negative");
   EXPECT_EQ(said("dims=2\n$End=1\nabcd"), "the header lacks dtype or dims");
   EXPECT_EQ(said("dtype=1\ndims=2\ndata=z.raw\n$End=1\n"),
             "the elements are in another file, 'z.raw'; convert it with `msprobe parse`");

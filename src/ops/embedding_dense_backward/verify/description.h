@@ -17,7 +17,10 @@ inline constexpr std::array kBackwardIndexDtypes = {ACL_FLOAT, ACL_FLOAT16, ACL_
 inline TensorShape gradient_of_table(const Arguments& a) {
   const TensorShape& grad = a.tensor("grad");
   if (grad.dims.empty()) throw std::invalid_argument("grad has rank 0; it must be at least 1");
-  return {grad.dtype, {a.integer("numWeights"), grad.dims.back()}};
+  const int64_t rows = a.integer("numWeights");
+  if (rows < 0)
+    throw std::invalid_argument("numWeights is " + std::to_string(rows) + "; it must not be negative");
+  return {grad.dtype, {rows, grad.dims.back()}};
 }
 
 inline std::vector<Description> embedding_dense_backward_descriptions() {

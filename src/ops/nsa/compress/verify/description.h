@@ -15,8 +15,11 @@ namespace openaclnn_verify {
 inline TensorShape compressed_tokens(const Arguments& a) {
   const Shape& tokens = a.dims_of_rank("input", 3);
   const openaclnn::WindowShape shape = {a.integer("compressBlockSize"), a.integer("compressStride")};
-  if (shape.block < 1 || shape.stride < 1)
-    throw std::invalid_argument("compressBlockSize and compressStride must be at least 1");
+  if (shape.block < 1 || shape.stride < 1) {
+    throw std::invalid_argument("compressBlockSize is " + std::to_string(shape.block) +
+                                " and compressStride is " + std::to_string(shape.stride) +
+                                "; both must be at least 1");
+  }
   const auto given = a.integers.find("actSeqLenOptional");
   openaclnn::SequenceEntries sequences = {{}, a.integer("actSeqLenType") == 0, tokens[0]};
   if (given != a.integers.end()) sequences.entries = given->second;

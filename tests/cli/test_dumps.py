@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# Tests the dumps of OPENACLNN_DUMP, and `openaclnn check --replay`, which repeats their calls.
+"""usage: test_dumps.py PROGRAM [unittest arguments]"""
+import json
+import unittest
+
+from program import CliTest
+
+
+class DumpsTest(CliTest):
+    def test_dumps_are_replayed(self):
+        self.write_table()
+        embed = ["run", "Embedding", "--weight", "table.npy", "--indices"]
+        self.run_cli(*embed, "1", OPENACLNN_DUMP="dumps")
+        self.assertFalse((self.folder / "dumps").exists(), "a call that succeeds is not selected")
+        self.run_cli(*embed, "1", OPENACLNN_DUMP="dumps:aclnnEmbedding")
+        self.assertIn("all results are within the bound", self.run_cli("check", "--replay", "dumps").stdout)
+        self.run_cli(*embed, "7", code=1, OPENACLNN_DUMP="faults")
+        self.assertIn("indices[0] = 7", self.run_cli("check", "--replay", "faults", code=1).stdout)
+        self.run_cli("run", "GroupedBiasAddGradV2", "--grad-y", "table.npy", "--group-idx", "4", "--group-idx-type", "7", code=2,
+                     OPENACLNN_DUMP="refused")
+        self.assertIn("groupIdxType is 7", self.run_cli("check", "--replay", "refused", code=1).stdout)
+        self.refuse("check", "Embedding", "--replay", "dumps", contains="leave out 'Embedding'")
+
+    def test_calls_are_selected_by_name(self):
+        self.write_table()
+        bias = ["run", "GroupedBiasAddGradV2", "--grad-y", "table.npy", "--group-idx", "4"]
+        for number, (names, is_kept) in enumerate((("GroupedBiasAddGrad", True), ("aclnnGroupedBiasAddGradV2", True),
+                                                   ("Embedding,GroupedBiasAddGradV2", True), ("GroupedBias", False), ("Embedding", False))):
+            self.run_cli(*bias, OPENACLNN_DUMP=f"dumps{number}:{names}")
+            self.assertEqual(bool(list(self.folder.glob(f"dumps{number}/*-aclnnGroupedBiasAddGradV2"))), is_kept, names)
+        (self.folder / "a:b").mkdir()
+        self.run_cli("run", "Embedding", "--weight", "table.npy", "--indices", "9", code=1, OPENACLNN_DUMP="a:b/dumps")
+        self.assertEqual(len(list(self.folder.glob("a:b/dumps/*-aclnnEmbedding"))), 1)
+
+    def test_one_dump_of_several_may_be_bad(self):
+        self.write_table()
+        embed = ["run", "Embedding", "--weight", "table.npy", "--indices"]
+        for index in (0, 1, 2):
+            self.run_cli(*embed, str(index), OPENACLNN_DUMP="dumps:all")
+        first, second, third = sorted((self.folder / "dumps").iterdir())
+        (first / "call.json").write_text("{")
+        call = json.loads((second / "call.json").read_text())
+        call["arguments"][0]["tensor"]["incomplete"] = "the memory cannot be read"
+        (second / "call.json").write_text(json.dumps(call))
+        report = json.loads(self.run_cli("check", "--replay", "dumps", "--json", code=1).stdout)
+        self.assertEqual(report["outputs"][0]["wrong"], 0)
+        self.assertEqual([entry["operator"] for entry in report["calls"]], ["", "Embedding", "Embedding"])
+        self.assertIn("isn't", report["calls"][0]["message"])
+        self.assertEqual(report["calls"][1]["message"], "not repeated: weight: the saved data is incomplete: the memory cannot be read")
+        self.assertEqual(report["calls"][2]["message"], "")
+
+    def test_failures_that_a_dump_cannot_repeat(self):
+        self.write_table()
+        self.run_cli("run", "Embedding", "--weight", "table.npy", "--indices", "1", OPENACLNN_DUMP="dumps:all")
+        path, = (self.folder / "dumps").glob("*/call.json")
+        path.write_text(json.dumps({**json.loads(path.read_text()), "reason": "stream is not a live stream"}))
+        self.assertIn("the call succeeds now", self.run_cli("check", "--replay", "dumps", code=1).stdout)
+
+    def test_bad_dumps(self):
+        self.refuse("check", "--replay", "nowhere")
+        (self.folder / "dump").mkdir()
+        for text in ("", "{}", '{"format": 1}', '{"format": 1, "function": "x", "operator": "x", "reason": "", "arguments": []}',
+                     '{"format":1,"function":"aclnnEmbeddingGetWorkspaceSize","operator":"x","reason":"","arguments":[{"name":"weight","given":true,'
+                     '"tensor":{"given":true,"live":true,"dtype":"ACL_FLOAT","role":"input","shape":[1],"file":"../../x.npy"}}]}',
+                     '{"format":1,"function":"aclnnEmbeddingGetWorkspaceSize","operator":"x","reason":"","arguments":[{"name":"weight","given":true,'
+                     '"tensor":{"given":true,"live":true,"dtype":"ACL_FLOAT","role":"input","shape":[1,1,1,1,1,1,1,1,1]}}]}',
+                     '{"format":1,"function":"aclnnGroupedBiasAddGradV2GetWorkspaceSize","operator":"x","reason":"","arguments":[]}',
+                     '{"format":1,"function":"aclnnApplyAdamWV2GetWorkspaceSize","operator":"x","reason":"","arguments":[]}',
+                     '{"format":1,"function":"aclnnEmbeddingGetWorkspaceSize","operator":"x","reason":"","arguments":[]}',
+                     '{"format":1,"function":"\\u001b[31m","operator":"x","reason":"","arguments":[]}'):
+            (self.folder / "dump" / "call.json").write_text(text)
+            self.refuse("check", "--replay", "dump")
+
+
+if __name__ == "__main__":
+    unittest.main()
