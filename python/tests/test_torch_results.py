@@ -152,6 +152,32 @@ def test_memory_that_no_result_needs_is_released():
     assert len(results._memory.storages) <= before
 
 
+@pytest.mark.parametrize("use", ["array", "resized", "shared"])
+def test_memory_that_cannot_be_reused_is_released(use):
+    """A result that was passed to NumPy, resized or shared is forgotten as soon as nothing references it, also if many of its
+    size follow."""
+    for n in range(20):
+        gradient = table_gradient()
+        if use == "array":
+            assert gradient.numpy().sum() == WIDTH
+        elif use == "resized":
+            storage_of(gradient).resize_(2 * storage_of(gradient).nbytes())
+        else:
+            gradient.share_memory_()
+        assert kept_bytes() == ROWS * WIDTH * 4
+        del gradient
+    assert is_right(table_gradient()) and kept_bytes() == ROWS * WIDTH * 4
+
+
+@needs_newer_torch(2, 0)
+def test_memory_of_arrays_is_released_where_another_result_is_reused():
+    array, gradient = table_gradient().numpy(), table_gradient()
+    address = gradient.data_ptr()
+    del array, gradient
+    assert table_gradient().data_ptr() == address
+    assert kept_bytes() == ROWS * WIDTH * 4
+
+
 def resident_bytes():
     with open("/proc/self/statm") as statm:
         return int(statm.read().split()[1]) * 4096

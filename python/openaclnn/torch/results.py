@@ -37,11 +37,13 @@ class _Kept:
         """Returns the references to the storage from Python and from PyTorch."""
         return sys.getrefcount(self.storage), _use_count(self.storage)
 
-    def is_unused(self):
-        """Returns whether only this object references the memory. A storage that was resized, moved to shared memory or passed
-        to NumPy, which forbids resizing, is not used again."""
-        if self.counts() != _alone():
-            return False
+    def is_in_use(self):
+        """Returns whether anything but this object references the storage."""
+        return self.counts() != _alone()
+
+    def is_reusable(self):
+        """Returns whether a storage that is not in use can be used again. One that was resized, moved to shared memory or passed
+        to NumPy, which forbids resizing, never can."""
         # Reading the address ends copy-on-write of a lazy clone, which changes the address.
         return self.storage.nbytes() == self.bytes and self.storage.data_ptr() == self.address and _is_resizable(self.storage)
 
@@ -90,9 +92,12 @@ class _Memory:
         """Returns a storage of this size, kept for later results unless it is larger than all that may be kept."""
         self.results += 1
         storages = self.storages
-        for n, kept in enumerate(storages):
-            if kept.bytes == size and kept.is_unused():
-                storages.append(storages.pop(n))
+        for kept in tuple(storages):
+            if kept.bytes == size and not kept.is_in_use():
+                storages.remove(kept)
+                if not kept.is_reusable():
+                    continue
+                storages.append(kept)
                 kept.used_at = self.results
                 return kept.storage
         self.make_space(size)
@@ -107,15 +112,15 @@ class _Memory:
         return kept.storage
 
     def make_space(self, size):
-        """Forgets storages, so that the rest and `size` together are at most most_kept(): first unused ones, then those
-        in use, which are released with their tensors."""
+        """Forgets storages that no result can use, and others so that the rest and `size` together are at most most_kept():
+        first unused ones, then those in use, which are released with their tensors."""
         limit = self.results - _UNUSED_RESULTS
-        storages = [kept for kept in self.storages if kept.used_at > limit or not kept.is_unused()]
+        storages = [kept for kept in self.storages if kept.is_in_use() or (kept.used_at > limit and kept.is_reusable())]
         kept_bytes = sum(kept.bytes for kept in storages)
         for only_unused in (True, False):
             n = 0
             while n < len(storages) and (kept_bytes + size > most_kept() or len(storages) >= _MOST_STORAGES):
-                if only_unused and not storages[n].is_unused():
+                if only_unused and storages[n].is_in_use():
                     n += 1
                     continue
                 kept_bytes -= storages.pop(n).bytes
