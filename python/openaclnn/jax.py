@@ -184,7 +184,9 @@ def _bias_forward(x, bias, group_idx, group_idx_type):
 
 def _bias_backward(group_idx_type, saved, grad):
     group_idx, of_bias_dtype = saved
-    return grad, grouped_bias_add_grad(grad.astype(of_bias_dtype.dtype), group_idx, group_idx_type), None
+    wide = jnp.promote_types(grad.dtype, of_bias_dtype.dtype)  # neither rows nor sums are rounded to less than the bias has
+    sums = grouped_bias_add_grad(grad.astype(wide), group_idx, group_idx_type)
+    return grad, sums.astype(of_bias_dtype.dtype), None
 
 
 _grouped_bias_add.defvjp(_bias_forward, _bias_backward)

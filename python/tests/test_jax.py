@@ -255,6 +255,18 @@ def test_bias_of_another_dtype_and_no_groups():
     same(oj.grouped_bias_add(x, jnp.zeros((0, 3)), jnp.zeros(0, jnp.int32)), x)
 
 
+@pytest.mark.parametrize("x, bias, rows, total", [
+    ("float32", "float16", [2**-26] * 4096, 2**-14), ("float32", "float16", [2.0**17, -2.0**17, 1, 1], 2),
+    ("bfloat16", "float16", [2**-26] * 4096, 2**-14), ("float32", "bfloat16", [1 + 2**-9] * 512 + [-1] * 512, 1),
+    ("float16", "bfloat16", [1 + 2**-10] * 1024 + [-1] * 1024, 1), ("bfloat16", "float32", [1] * 257, 257)])
+def test_gradients_of_a_bias_are_summed_in_the_wider_dtype(x, bias, rows, total):
+    """The bias's dtype has each sum, but not each row; the dtype of the rows does not have 257."""
+    rows = jnp.array(rows, x)[:, None]
+    _, backward = jax.vjp(lambda b: oj.grouped_bias_add(jnp.zeros_like(rows), b, jnp.array([len(rows)])), jnp.zeros((1, 1), bias))
+    found, = backward(rows)
+    assert found.dtype == bias and found.item() == total
+
+
 def test_lists_are_refused_with_the_way_around():
     arrays = [values((4,), seed=seed) for seed in range(5)]
     with pytest.raises(TypeError, match="grad is of type list; .*jax.tree.map"):
