@@ -77,6 +77,20 @@ def test_grouped_bias_add_against_torch():
         oat.grouped_bias_add(x, torch.ones(2, 3), torch.tensor([2, 1]))
 
 
+@pytest.mark.parametrize("x, bias, rows, total", [
+    ("bfloat16", "float32", [1] * 257, 257), ("bfloat16", "float16", [1] * 257, 257), ("float16", "float32", [2**15] * 4, 2**17),
+    ("float16", "bfloat16", [2**15] * 4, 2**17), ("float32", "float16", [2**17, -(2**17), 1, 1], 2)])
+def test_gradients_of_a_bias_are_summed_in_the_wider_dtype(x, bias, rows, total):
+    """The bias's dtype has the total. The rows' dtype lacks it, except in the last case, where the bias's dtype lacks rows."""
+    rows = torch.tensor(rows, dtype=getattr(torch, x)).unsqueeze(1).requires_grad_()
+    bias = torch.zeros(1, 1, dtype=getattr(torch, bias), requires_grad=True)
+    out = oat.grouped_bias_add(torch.zeros_like(rows), bias, torch.tensor([len(rows)]))
+    grad, = torch.autograd.grad(out, bias, rows, create_graph=True)
+    assert grad.dtype == bias.dtype and grad.item() == total
+    of_rows, = torch.autograd.grad(grad, rows, torch.full_like(grad, 3))
+    assert torch.equal(of_rows, torch.full_like(rows, 3))
+
+
 def test_nsa_compress_against_torch():
     def formula(tokens, weight):
         pieces = [tokens[s:e].unfold(0, 4, 2) for s, e in ((0, 9), (9, 20))]

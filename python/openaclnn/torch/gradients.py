@@ -71,12 +71,15 @@ class _EmbeddingDenseBackward:
 class _GroupedBiasAdd:
     @staticmethod
     def setup_context(ctx, inputs, output):
-        *_, group_idx, ctx.group_idx_type = inputs
+        _, bias, group_idx, ctx.group_idx_type = inputs
+        ctx.bias_dtype = bias.dtype
         _save(ctx, group_idx)
 
     @staticmethod
     def backward(ctx, grad):
-        return grad, call("grouped_bias_add_grad", grad, *ctx.saved_tensors, ctx.group_idx_type), None, None
+        wide = grad.to(torch.promote_types(grad.dtype, ctx.bias_dtype))  # the operator's sums have the dtype of its rows
+        sums = call("grouped_bias_add_grad", wide, *ctx.saved_tensors, ctx.group_idx_type)
+        return grad, sums.to(ctx.bias_dtype), None, None
 
     @staticmethod
     def jvp(ctx, x, bias, *_):
