@@ -146,6 +146,31 @@ def test_gradients_of_gradient_functions():
     require_close(*found)
 
 
+# float16's largest number is 65,504; after 256, bfloat16 has only even ones.
+FREQUENCIES = [("float16", 70_000), ("bfloat16", 257), ("float32", 3), ("float64", 3)]
+
+
+def check_division(function, name, count):
+    """The function returns the gradient of a table of two rows, and all its rows have index 0."""
+    rows = torch.ones(count, 1, dtype=getattr(torch, name), requires_grad=True)
+    direction = torch.full((2, 1), 300, dtype=rows.dtype)
+    grad, = torch.autograd.grad(function(rows, torch.zeros(count, dtype=torch.int64)), rows, direction)
+    assert torch.equal(grad, (direction[:1].double() / count).to(rows.dtype).expand(count, 1))
+
+
+@pytest.mark.parametrize("name, count", FREQUENCIES)
+def test_derivatives_of_frequent_rows(name, count):
+    check_division(lambda rows, ids: oat.embedding_dense_backward(rows, ids, 2, -1, True), name, count)
+
+
+@pytest.mark.parametrize("name, count", FREQUENCIES[:3])
+def test_derivatives_of_frequent_rows_of_a_spread_table(monkeypatch, name, count):
+    monkeypatch.setattr(distributed, "vocab_range", lambda rows, group: (0, rows))
+    monkeypatch.setattr(distributed.dist, "all_reduce", lambda values, group: None)
+    table = distributed.VocabParallelEmbedding(2, 1, scale_grad_by_freq=True, dtype=getattr(torch, name))
+    check_division(lambda rows, ids: torch.autograd.grad(table(ids), table.weight, rows, create_graph=True)[0], name, count)
+
+
 def test_derivatives_and_errors_of_a_spread_table(monkeypatch):
     monkeypatch.setattr(distributed, "vocab_range", lambda rows, group: (0, rows))
     monkeypatch.setattr(distributed.dist, "all_reduce", lambda values, group: None)

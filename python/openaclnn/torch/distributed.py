@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 
 from openaclnn import _native
-from openaclnn.torch import kernels, ops
+from openaclnn.torch import gradients, kernels, ops
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -68,7 +68,7 @@ class _RowsGrad(torch.autograd.Function):
     def backward(ctx, to_table):
         indices, counts = ctx.saved_tensors
         if counts is not None:
-            to_table = to_table / counts.clamp(min=1).unsqueeze(1)
+            to_table = gradients.divided(to_table, counts)
         rows = _Rows.apply(to_table, indices, None, ctx.part._replace(padding_idx=-1))
         if ctx.part.padding_idx >= 0:
             rows = rows.masked_fill((indices == ctx.part.padding_idx).unsqueeze(-1), 0)

@@ -28,6 +28,12 @@ def _save(ctx, *tensors):
     ctx.save_for_forward(*tensors)
 
 
+def divided(rows, counts):
+    """Returns rows divided by how often each occurs. Counts are at least float32: float16 has none above 65,504."""
+    counts = counts.clamp(min=1).to(torch.promote_types(rows.dtype, torch.float32))
+    return (rows / counts.unsqueeze(1)).to(rows.dtype)
+
+
 class _Embedding:
     @staticmethod
     def setup_context(ctx, inputs, output):
@@ -57,7 +63,7 @@ class _EmbeddingDenseBackward:
         num_weights, padding_idx, scale_grad_by_freq = ctx.attributes
         if scale_grad_by_freq:
             counts = torch.ops.openaclnn.embedding_counts(indices, num_weights)
-            grad = grad / counts.clamp(min=1).unsqueeze(1)
+            grad = divided(grad, counts)
         rows = call("embedding", grad, indices, -1, False)
         if padding_idx >= 0:
             rows = rows.masked_fill((indices == padding_idx).unsqueeze(-1), 0)
