@@ -152,6 +152,10 @@ def test_counts_of_a_whole_batch_have_the_bits_of_one_call():
     assert torch.equal(whole, counted)
 
 
+def test_indices_out_of_range_are_not_counted():
+    assert oat.embedding_counts(torch.tensor([[3, 1], [3, -7], [4, 2**40]]), 4).tolist() == [0, 1, 0, 2]
+
+
 def test_functions_take_no_gradient_of_indices():
     with pytest.raises((IndexError, RuntimeError)):
         oat.embedding(torch.ones(3, 2), torch.tensor([5]))

@@ -85,8 +85,8 @@ def embedding_dense_backward(grad_output: Tensor, indices: Tensor, num_weights: 
 
 
 def embedding_counts(indices: Tensor, num_weights: int) -> Tensor:
-    """Returns how often each row of a table occurs in indices: int64 [num_weights]. An index that is not in [0, num_weights)
-    raises AclnnIndexError."""
+    """Returns how often each row of a table occurs in indices: int64 [num_weights]. An index that is not in [0, num_weights) is
+    not counted."""
     return cast("Tensor", torch.ops.openaclnn.embedding_counts(indices, num_weights))
 
 
