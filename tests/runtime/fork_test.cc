@@ -1,8 +1,11 @@
 // Tests fork(): the child works without the parent's threads, and the parent continues undisturbed.
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -260,6 +263,52 @@ TEST(ForkAtFirstUse, AtAnyMomentOfIt) {
     expect_success(finished);
     if (finished.exit_code != 0) return;
   }
+}
+
+// In a process whose trace goes into a pipe that nobody reads: a thread blocks in the write, with the trace's lock. A
+// forked child must not wait for it, even if it starts the library anew.
+TEST(ForkOfATracedProcess, TheChildIsNotBlocked) {
+  if (kThreadSanitizer) GTEST_SKIP() << "thread sanitizer keeps locks of its own that vanished threads held";
+  if (kAddressSanitizer)
+    GTEST_SKIP() << "address sanitizer's allocator keeps the locks of vanished threads in the child";
+  if (std::getenv("OPENACLNN_TRACE") == nullptr) {
+    const openaclnn_test::ScratchFolder scratch;
+    const std::string pipe = scratch.path("pipe");
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0666), 0);
+    expect_success(run_program("/proc/self/exe", {"--gtest_filter=ForkOfATracedProcess.*"},
+                               {{"OPENACLNN_TRACE", pipe}}));
+    return;
+  }
+  ASSERT_GE(open(std::getenv("OPENACLNN_TRACE"), O_RDWR), 0);
+  const auto call = [] {
+    expect(0, aclrtSetDevice(0));
+    Counter counter;
+    expect(0, counter.add(nullptr));
+    expect(0, aclrtSynchronizeStream(nullptr));
+  };
+  std::atomic<int> calls{0};
+  std::thread([&] {
+    for (;; ++calls) call();
+  }).detach();
+  int before = -1;
+  do {  // until the pipe is full
+    before = calls;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  } while (before == 0 || calls != before);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    (void)aclInit(nullptr);
+    (void)aclFinalize();  // the next call finds out anew whether calls are traced
+    (void)aclGetRecentErrMsg();
+    call();
+    _exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+  std::fflush(nullptr);
+  _exit(testing::Test::HasFailure() ? 1 : 0);  // the thread still waits for a reader
 }
 
 }  // namespace
