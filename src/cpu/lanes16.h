@@ -188,13 +188,17 @@ HWY_INLINE float sum_of_lanes(const Lanes16& lanes) {
 }
 
 // Returns the sums of F32::kLanes folded values that follow each other in memory. Adding vectors that hold parts
-// of several sums takes a third of the instructions.
+// of several sums takes a third of the instructions. With eight lanes, value k is k0 … k7, and its sum is
+// ((k0 + k4) + (k2 + k6)) + ((k1 + k5) + (k3 + k7)), as in sum_of_vector():
+//   blocks(k)          (k0+k4) (k1+k5) (k2+k6) (k3+k7) | the same of value k + 4
+//   add_pairs(0, 2)    value 0: (00+04)+(02+06), (01+05)+(03+07); value 2: two sums | values 4 and 6
+//   add_neighbours     the sums of values 0 1 2 3 | 4 5 6 7
 HWY_INLINE F32 sums_of_folded(const float* folded) {
   const auto value = [&](int64_t k) { return load(folded + k * F32::kLanes); };
 #if HWY_TARGET == HWY_SCALAR
   return value(0);
 #else
-  // In block b, the pairs of value 4 * b + k added.
+  // Four partial sums of value k in the first block of four lanes, of value k + 4 in the second, and so on.
   const auto blocks = [&](int64_t k) {
     if constexpr (F32::kLanes == 16) {
       return add_blocks(add_halves(value(k), value(k + 8)), add_halves(value(k + 4), value(k + 12)));

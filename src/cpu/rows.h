@@ -162,7 +162,13 @@ inline bool follow_each_other(const Rows<RowStart>& rows, int64_t columns) {
   return true;
 }
 
-// Sums more than four rows as several streams (kReadsStreams).
+// Sums more than four rows as several streams (kReadsStreams). Rows that are a page or more apart are streams
+// themselves. Narrower ones share pages, so each stream takes whole blocks of terms. With two blocks for each of
+// four streams, the blocks of 512 rows are read like this, where all in one line are read together, row by row:
+//   blocks 0, 2, 4, 6   (`apart` is 2)
+//   blocks 1, 3, 5, 7
+// Blocks that are left over are read alone. The order of additions doesn't change: each block has its own sum, and
+// sum_term_blocks() adds these sums in the order of the blocks.
 template <class In, class RowStart>
 inline const float* sum_streams(const Rows<RowStart>& rows, int64_t columns, RowAccumulators& accumulators) {
   const int64_t slots = slots_for(columns);

@@ -266,17 +266,18 @@ class Compression {
     segment.template add_all<false, true>(columns);
   }
 
+  // Returns what add_head() fetches while it adds the tokens of a head. The first line that applies:
+  //   tokens share pages (AVX2)                       memory in its order, kLinearBytesPrefetched ahead
+  //   four windows, 16 bits, no gaps, one tile (AVX2) the same: these take so long that it is best (Zen 3)
+  //   FLOAT (AVX2), one window (AVX-512)              nothing new: up to a sixth faster (Zen 3)
+  //   all others                                      the same columns of the token tokens_ahead_ rows ahead
   template <int kWindows>
   Prefetched<T> prefetched(const T* tokens, int64_t token, int64_t head) const {
-    // Four windows in 16 bits take so long that rows without gaps are also best fetched in the order of memory
-    // (Zen 3).
     constexpr bool kIsSlow = kReadsStreams && kWindows == kWindowsTogether && sizeof(T) == 2;
     if (shares_pages_ || (kIsSlow && tiles_.count == 1 && has_no_gaps_)) {
       const T* const first = input_ + token * in_.row + head * in_.head * kTokensTogether;
       return {first + kLinearBytesPrefetched / kBytes, kTokensTogether, kLineBytes / kBytes};
     }
-    // Otherwise nothing new is prefetched: with AVX-512 for one window, and with AVX2 in FLOAT, where the
-    // hardware is up to a sixth faster. In 16 bits it is a sixth slower (Zen 3).
     constexpr bool kIsEnough = kReadsStreams ? std::is_same_v<T, float> : kWindows == 1;
     return {kIsEnough ? tokens : tokens + tokens_ahead_ * in_.row, 1, in_.row};
   }
