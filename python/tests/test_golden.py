@@ -226,7 +226,7 @@ def test_bad_data_is_a_fault():
     ("embedding_dense_backward", {"grad": np.zeros((2, 3), np.float32), "indices": np.zeros(2, int), "num_weights": 2.5}, TypeError,
      "num_weights is 2.5; an int is needed"),
     ("nsa_compress", {"input": np.zeros((8, 1, 4), np.float32), "weight": np.zeros((4, 1), np.float32), "compress_block_size": 4,
-                      "compress_stride": 0}, ValueError, "compress_stride must be at least 1"),
+                      "compress_stride": 0}, ValueError, "compress_stride is 0; both must be at least 1"),
     ("nsa_compress", {"input": np.zeros((8, 1, 4), np.float32), "weight": np.zeros((4, 1), np.float32), "compress_block_size": 4,
                       "compress_stride": 2, "actual_seq_len": 8}, TypeError, "actual_seq_len is of type int; a list of ints is needed"),
     ("nsa_compress", {"input": np.zeros((8, 1, 4), np.float32), "weight": np.zeros((4, 1), np.float32), "compress_block_size": 4,
