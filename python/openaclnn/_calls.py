@@ -176,6 +176,27 @@ def _completed(operator: Operator, given: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
+def is_empty(lengths: Any) -> bool:
+    """Returns whether lengths are missing. Other types than lists and arrays are given, so that they are reported."""
+    return lengths is None or (hasattr(lengths, "__len__") and getattr(lengths, "shape", None) != () and len(lengths) == 0)
+
+
+def as_function(word: str, operator: Operator, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Returns the arguments of a call of openaclnn.nsa_compress, which without lengths compresses one sequence.
+
+    The C function counts sequences by the windows of its output. A judgement can't, because that output is what it judges: the
+    results of a device that loses the last window may be those of more, shorter sequences.
+    """
+    lengths = _named(operator.arguments, "actual_seq_len")
+    if operator.name != "NsaCompress" or word.rstrip("_") != operator.python_name or lengths is None:
+        return arguments
+    names = (lengths.name, lengths.c_name)
+    shape: tuple[int, ...] = getattr(arguments.get("input"), "shape", ())
+    if not shape or not all(is_empty(arguments.get(name)) for name in names):
+        return arguments
+    return {**{name: value for name, value in arguments.items() if name not in names}, lengths.name: [int(shape[0])]}
+
+
 def make_call(operator: Operator, arguments: Mapping[str, Any], function: str) -> _judge.Call:
     """Returns a call with its arguments. `function` starts the error messages.
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from openaclnn._calls import add_results, find_operator, make_call
+from openaclnn._calls import add_results, as_function, find_operator, make_call
 from openaclnn._golden import GoldenOutput, _thread_count
 from openaclnn._host_arrays import host_array
 from openaclnn._report import Report
@@ -55,7 +55,9 @@ def judge(operator: str, results: Any, /, *, rules: Sequence[str] = ("openaclnn"
     worst : number of the worst elements to report for each output.
     threads : number of threads; 0: one for each CPU that the process may use.
     label : heading of the report; by default the operator.
-    arguments : as in openaclnn.golden. Copy updated tensors such as var before your kernel overwrites them.
+    arguments : as in openaclnn.golden. Copy updated tensors such as var before your kernel overwrites them. Without
+        actual_seq_len, "nsa_compress" is one sequence. With "aclnnNsaCompress" and "nsa_compress_grad", as in those functions,
+        the number of windows determines how many sequences of equal length there are.
 
     Returns
     -------
@@ -69,6 +71,7 @@ def judge(operator: str, results: Any, /, *, rules: Sequence[str] = ("openaclnn"
     from openaclnn import _judge
 
     described = find_operator(operator, arguments)
+    arguments = as_function(operator, described, arguments)
     call = make_call(described, arguments, "judge")
     add_results(described, results, call.add_result, arguments, "judge")
     if third is not None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 import numpy as np
 
+from openaclnn._calls import is_empty
 from openaclnn._judgement import judge, judge_pair
 from openaclnn._report import Report
 
@@ -65,6 +66,9 @@ class _Run(NamedTuple):
 
 def _judge_nsa_compress(run: _Run) -> Report:
     given = {"input": run.inputs[0], "weight": run.inputs[1], "rules": run.rules, **run.arguments}
+    # Without lengths, the function in openaclnn.torch and its gradients are those of one sequence.
+    if is_empty(given.get("actual_seq_len")):
+        given["actual_seq_len"] = [run.inputs[0].shape[0]]
     return (judge("nsa_compress", run.output, label="nsa_compress forward", **given)
             + judge("nsa_compress_grad", (run.gradients[0], run.gradients[1]), grad=run.grad_output,
                     label="nsa_compress backward", **given))

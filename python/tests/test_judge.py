@@ -95,6 +95,21 @@ def test_updated_tensors_are_results():
     assert report.result == "pass" and [output.name for output in report.outputs] == ["var[0]", "m[0]", "v[0]", "s[0]"]
 
 
+@pytest.mark.parametrize("given", [{}, dict(actual_seq_len=None), dict(actSeqLenOptional=[])])
+def test_without_lengths_a_compression_is_of_one_sequence(given):
+    """The number of windows can't say how many sequences there are: it is a part of what is judged."""
+    random = np.random.default_rng(3)
+    tokens, weight = random.standard_normal((64, 2, 16), np.float32), random.standard_normal((8, 2), np.float32)
+    given = dict(given, input=tokens, weight=weight, compress_block_size=8, compress_stride=4)
+    right = openaclnn.nsa_compress(tokens, weight, 8, 4)
+    halves = openaclnn.nsa_compress(tokens, weight, 8, 4, actual_seq_len=[32, 64])
+    assert openaclnn.judge("nsa_compress", right, **given).result == "pass"
+    for wrong in (halves, right[:-1], {"out": halves}):
+        with pytest.raises(ValueError, match="out has 14 windows; the sequences have 15"):
+            openaclnn.judge("nsa_compress", wrong, **given)
+    assert openaclnn.judge("aclnnNsaCompress", halves, **given).result == "pass"
+
+
 def test_a_missing_bias_correction_is_named():
     before = optimizer_state()
     after = {name: before[name].copy() for name in ("var", "m", "v", "s")}

@@ -73,6 +73,19 @@ def test_wrong_gradients_are_found():
 
 
 @needs_torch
+@pytest.mark.parametrize("given", [{}, dict(actual_seq_len=None), dict(actual_seq_len=[])])
+def test_without_lengths_the_tokens_are_one_sequence(given):
+    """A kernel that starts again in the middle, and one that loses the last window, are wrong."""
+    import openaclnn.torch as ot
+
+    inputs, options = (torch.randn(64, 2, 16), torch.randn(8, 2)), dict(compress_block_size=8, compress_stride=4, **given)
+    assert judge_autograd("nsa_compress", lambda x, w: ot.nsa_compress(x, w, 8, 4), inputs, **options).result == "pass"
+    for function in (lambda x, w: ot.nsa_compress(x, w, 8, 4, actual_seq_len=[32, 64]), lambda x, w: ot.nsa_compress(x, w, 8, 4)[:-1]):
+        with pytest.raises(ValueError, match="out has 14 windows; the sequences have 15"):
+            judge_autograd("nsa_compress", function, inputs, **options)
+
+
+@needs_torch
 def test_wrong_values_are_found():
     x, bias, ends = torch.randn(6, 4), torch.randn(2, 4), torch.tensor([2, 6])
     rows = torch.repeat_interleave(torch.tensor([0, 1]), torch.tensor([2, 4]))
