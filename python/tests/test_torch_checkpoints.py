@@ -1,6 +1,7 @@
 # Checkpoints of the optimizers: saved and resumed, exchanged with torch.optim, taken from apex and MindSpeed.
 import copy
 import io
+import warnings
 
 import pytest
 
@@ -8,7 +9,7 @@ from conftest import needs_newer_torch, needs_torch, torch
 from training import equal, model, train
 
 if torch is not None:
-    from openaclnn.torch import FusedEmaAdamW
+    from openaclnn.torch import FusedEmaAdam, FusedEmaAdamW
 
 pytestmark = needs_torch
 
@@ -74,6 +75,32 @@ def test_a_checkpoint_with_amsgrad_is_refused_and_changes_nothing():
     with pytest.raises(ValueError, match="has no amsgrad"):
         ours.load_state_dict(theirs.state_dict())
     assert ours.param_groups[0]["lr"] == 0.3 and not ours.param_groups[0]["amsgrad"] and not ours.state
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.1])
+@pytest.mark.parametrize("name, other, decoupled", [("FusedEmaAdamW", "Adam", True), ("FusedEmaAdam", "AdamW", False)])
+def test_the_mode_of_weight_decay_is_that_of_the_class(name, other, decoupled, weight_decay):
+    kind = {"FusedEmaAdamW": FusedEmaAdamW, "FusedEmaAdam": FusedEmaAdam}[name]
+    network = model()
+    theirs = getattr(torch.optim, other)(network.parameters(), lr=0.01, weight_decay=weight_decay)
+    train(network, theirs, 2)
+    state = copy.deepcopy(theirs.state_dict())
+    state["param_groups"][0]["decoupled_weight_decay"] = not decoupled  # older versions lack it
+    ours = kind(network.parameters(), lr=0.3)
+    assert ours.state_dict()["param_groups"][0]["decoupled_weight_decay"] is decoupled
+    modes = ["L2 (decoupled_weight_decay=False)", "decoupled (decoupled_weight_decay=True)"]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ours.load_state_dict(state)
+    texts = [str(warning.message) for warning in caught]
+    assert len(texts) == (weight_decay != 0) and all(mode in text for text in texts for mode in modes), texts
+    assert all(warning.filename == __file__ for warning in caught)
+    assert ours.state_dict()["param_groups"][0]["decoupled_weight_decay"] is decoupled
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ours.load_state_dict(copy.deepcopy(ours.state_dict()))
+    with pytest.raises(ValueError, match=f"decoupled_weight_decay is {not decoupled}; it is always {decoupled} in {name}"):
+        kind([dict(params=network.parameters(), decoupled_weight_decay=not decoupled)])
 
 
 @pytest.mark.parametrize("has_averages", [False, True])

@@ -20,11 +20,12 @@ def load(optimizer, state_dict, load_as_torch):
     Hooks of users see the same values as in torch.optim: before the load the dict as given, after it the loaded state. Their
     changes are kept. Both halves are therefore hooks themselves, the last one before and the first one after the load.
     """
-    taken = state_dict
+    given_groups, taken = (), state_dict
     had_averages = _has_averages(optimizer.state)
 
     def complete(_, given):
-        nonlocal taken
+        nonlocal given_groups, taken
+        given_groups = given["param_groups"]
         taken = {**given, **completed(optimizer, given)}
         return _without_offloaded(optimizer, taken)
 
@@ -42,6 +43,16 @@ def load(optimizer, state_dict, load_as_torch):
     if had_averages and not _has_averages(taken["state"]):
         warnings.warn("the checkpoint has no averages; they start at the parameters again; call load_ema_state_dict() after "
                       "load_state_dict()", stacklevel=3)
+    if any(_has_other_decay(*pair) for pair in zip(given_groups, optimizer.param_groups)):
+        modes = "L2 (decoupled_weight_decay=False)", "decoupled (decoupled_weight_decay=True)"
+        warnings.warn(f"weight decay of the checkpoint is {modes[1 - optimizer._mode]}, but that of {type(optimizer).__name__} is "
+                      f"{modes[optimizer._mode]} and stays so; use {('FusedEmaAdamW', 'FusedEmaAdam')[optimizer._mode]} for the "
+                      "checkpoint's", stacklevel=3)
+
+
+def _has_other_decay(saved, group):
+    own = group["decoupled_weight_decay"]
+    return float(group["weight_decay"]) != 0 and bool(saved.get("decoupled_weight_decay", own)) != own
 
 
 def _has_averages(states):
@@ -56,8 +67,10 @@ def completed(optimizer, state_dict):
         own = {name: group[name] for name in optimizer.defaults if name != "ema_updates"}
         # These options say how steps run, not what they compute.
         how = {name: group[name] for name in ("capturable", "differentiable", "foreach", "fused", "offload")}
+        # The class has the mode of weight decay, as torch.optim.AdamW has.
+        how["decoupled_weight_decay"] = optimizer._mode == 1
         groups[n] = complete = {**own, **saved, **how}
-        options.require_group({**complete, "params": group["params"]}, type(optimizer).__name__)
+        options.require_group({**complete, "params": group["params"]}, type(optimizer).__name__, optimizer._mode == 1)
         step = complete.pop("step", None)
         present = [key for key in saved["params"] if states.get(key)]
         if step is not None:  # one counter for all parameters

@@ -75,7 +75,7 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
             foreach=foreach, capturable=capturable, ema_warmup=ema_warmup, bias_correction=bias_correction,
             state_dtype=state_dtype, offload=offload, ema_updates=0,
             # torch.optim.AdamW expects these values in a state dict that it loads
-            differentiable=differentiable, fused=fused)
+            differentiable=differentiable, fused=fused, decoupled_weight_decay=self._mode == 1)
         options.require_numbers(defaults)
         # Maps the id of each parameter with complete state to its counter and a value that parameters with the same step count
         # share. The counter also shows whether an id was given to another parameter.
@@ -90,7 +90,7 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
         """Adds parameters with their own options, as torch.optim does. A rejected group is not added."""
         super().add_param_group(param_group)
         try:
-            options.require_group(self.param_groups[-1], type(self).__name__)
+            options.require_group(self.param_groups[-1], type(self).__name__, self._mode == 1)
         except (TypeError, ValueError):
             del self.param_groups[-1]
             raise
@@ -366,7 +366,7 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
 
         ValueError, TypeError: a group has amsgrad, a number out of range, or other parameters; then nothing is loaded.
         RuntimeError: the parameters are swapped for their averages. UserWarning: averages of this optimizer are lost, because
-        the checkpoint has none.
+        the checkpoint has none; or the checkpoint has the other mode of weight decay, which is that of the class.
         """
         self._require_own_parameters("load_state_dict()")
         self._settle()

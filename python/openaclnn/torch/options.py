@@ -30,7 +30,7 @@ def require_numbers(group):
             raise ValueError(f"betas[{n}] is {value}; it must be in [0, 1)")
 
 
-def require_group(group, name):
+def require_group(group, name, is_decoupled):
     """Raises ValueError or TypeError for a group that the optimizer `name` cannot update. Warns of averages that do not
     change."""
     require_numbers(group)
@@ -39,6 +39,10 @@ def require_group(group, name):
     if group["differentiable"]:
         raise ValueError(f"{name} is not differentiable: it writes parameters and state in place, without a derivative; use "
                          "torch.optim.AdamW for it")
+    if group["decoupled_weight_decay"] != is_decoupled:
+        other = "FusedEmaAdam" if is_decoupled else "FusedEmaAdamW"
+        raise ValueError(f"decoupled_weight_decay is {group['decoupled_weight_decay']!r}; it is always {is_decoupled} in {name}, use "
+                         f"{other} for the other mode")
     if group["fused"] and group["foreach"]:
         raise ValueError("fused=True and foreach=True exclude each other, as in torch.optim.AdamW; the update is one native call "
                          "without either")
