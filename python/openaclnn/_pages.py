@@ -16,8 +16,13 @@ def _cells(line: str) -> list[str]:
 
 
 def plain(markdown: str) -> str:
-    """Returns text without Markdown's code quotes, bold marks and link addresses."""
-    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", markdown).replace("`", "").replace("**", "").replace(r"\|", "|")
+    """Returns text without Markdown's code quotes, bold marks and link addresses. Blocks of code stay as they are, without the
+    lines around them."""
+    parts = re.split(r"^ *```.*\n", markdown, flags=re.MULTILINE)  # text and code in turn
+    for n in range(0, len(parts), 2):
+        text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", parts[n])
+        parts[n] = text.replace("`", "").replace("**", "").replace(r"\|", "|")
+    return "".join(parts)
 
 
 def _rows(page: str, heading: str) -> list[list[str]]:

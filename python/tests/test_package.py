@@ -113,6 +113,8 @@ def test_the_module_shows_operators(capsys):
         assert main(["ops", word]) == 0
         text = capsys.readouterr().out
         assert text.startswith("# Embedding") and "Python: openaclnn.embedding" in text and "vocab_start" in text
+        assert not re.search(r"^ *(```|python$|c$|sh$)", text, re.MULTILINE) and "\nimport numpy as np\n" in text
+        assert "void** memory" in text  # two asterisks in code are not bold
     assert main(["ops", "Embeding"]) == 2 and "unknown operator 'Embeding'" in capsys.readouterr().err
 
 
