@@ -196,7 +196,15 @@ def test_importing_imports_numpy_only():
 def test_the_platform_is_the_cpu(choice):
     code = "import os, openaclnn; print(os.environ['OPENACLNN_DEVICE'])"
     run = subprocess.run([sys.executable, "-c", code], env={**os.environ, "OPENACLNN_DEVICE": choice}, capture_output=True, text=True)
-    assert run.stdout.strip() == "cpu", run.stderr
+    assert run.stdout.strip() == "cpu" and not run.stderr, run.stderr
+
+
+@pytest.mark.parametrize("choice", ["gpu", "CUDA", "cuda "])
+def test_a_platform_that_does_not_exist_is_warned_of(choice):
+    code = "import os, openaclnn; print(os.environ['OPENACLNN_DEVICE'])"
+    run = subprocess.run([sys.executable, "-c", code], env={**os.environ, "OPENACLNN_DEVICE": choice}, capture_output=True, text=True)
+    assert run.stdout.strip() == "cpu"
+    assert run.stderr == f"openaclnn: OPENACLNN_DEVICE is {choice!r}; accepted: auto|cpu|cuda; the package computes on the CPU\n"
 
 
 def test_the_wheel_builds_no_other_part_of_the_project():
