@@ -1,4 +1,6 @@
 # Tests the operators of PyTorch: opcheck, torch.compile without graph breaks, modules, rejected arguments.
+import re
+
 import numpy as np
 import pytest
 
@@ -209,3 +211,16 @@ def test_modules_under_autocast():
         assert torch.equal(out, oat.nsa_compress(tokens.bfloat16(), compress.weight.bfloat16(), 4, 2))
         (out.float().sum() + rows.float().sum()).backward()
         assert compress.weight.grad.dtype == bias.bias.grad.dtype == torch.float32
+
+
+@pytest.mark.parametrize("make, error, text", [
+    (lambda: oat.NsaCompress(2, 0, 4), ValueError, "NsaCompress: compress_block_size is 0; it must be at least 1"),
+    (lambda: oat.NsaCompress(2, 8, 0), ValueError, "NsaCompress: compress_stride is 0; it must be at least 1"),
+    (lambda: oat.NsaCompress(2, 8, -3), ValueError, "NsaCompress: compress_stride is -3; it must be at least 1"),
+    (lambda: oat.NsaCompress(2, 8.0, 4), TypeError, "NsaCompress: compress_block_size is 8.0; an int is needed"),
+    (lambda: oat.NsaCompress(2, 8, 4, dtype=torch.double), TypeError, "NsaCompress: dtype is torch.float64; it must be torch.float32"),
+    (lambda: oat.GroupedBiasAdd(2, 3, dtype=torch.double), TypeError, "GroupedBiasAdd: dtype is torch.float64; it must be")])
+def test_modules_refuse_what_their_operators_refuse(make, error, text):
+    with pytest.raises(error, match=re.escape(text)):
+        make()
+    oat.NsaCompress(2, np.int64(8), np.int32(4), dtype=torch.half)

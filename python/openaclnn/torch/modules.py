@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 __all__ = ["Embedding", "GroupedBiasAdd", "NsaCompress"]
 
 
+def _require_dtype(dtype: torch.dtype | None, module: str) -> None:
+    """Raises TypeError for a dtype that the operators don't accept. PyTorch's default dtype is not checked: programs that change it
+    may still cast the module."""
+    if dtype not in (None, torch.float32, torch.float16, torch.bfloat16):
+        raise TypeError(f"{module}: dtype is {dtype}; it must be torch.float32, torch.float16 or torch.bfloat16")
+
+
 class Embedding(torch.nn.Embedding):
     """torch.nn.Embedding with openaclnn's gradient: the same bits in every run, for any number of threads.
 
@@ -45,7 +52,7 @@ class GroupedBiasAdd(torch.nn.Module):
     Parameters
     ----------
     groups, features : G and H; the biases, [G, H], are initialised with zeros.
-    device, dtype : of the biases: float32, float16 or bfloat16.
+    device, dtype : of the biases: float32, float16 or bfloat16; another one raises TypeError.
 
     The formula and the errors are those of grouped_bias_add.
     """
@@ -55,6 +62,7 @@ class GroupedBiasAdd(torch.nn.Module):
     def __init__(self, groups: int, features: int, device: torch.device | str | int | None = None,
                  dtype: torch.dtype | None = None) -> None:
         super().__init__()
+        _require_dtype(dtype, "GroupedBiasAdd")
         self.bias = torch.nn.Parameter(torch.zeros(groups, features, device=device, dtype=dtype))
 
     def forward(self, x: Tensor, group_idx: Tensor, group_idx_type: int = 0) -> Tensor:
@@ -71,8 +79,10 @@ class NsaCompress(torch.nn.Module):
     Parameters
     ----------
     heads : N.
-    compress_block_size, compress_stride : tokens of a window, L, and the distance between the starts of two windows.
-    device, dtype : of the weights, [L, N]: float32, float16 or bfloat16. They are initialised to the mean.
+    compress_block_size, compress_stride : tokens of a window, L, and the distance between the starts of two windows. Below 1
+        they raise ValueError.
+    device, dtype : of the weights, [L, N]: float32, float16 or bfloat16; another one raises TypeError. They are initialised to
+        the mean.
 
     The formula and the errors are those of nsa_compress. Under torch.autocast tokens and weights are cast to its dtype.
     """
@@ -82,6 +92,12 @@ class NsaCompress(torch.nn.Module):
     def __init__(self, heads: int, compress_block_size: int, compress_stride: int,
                  device: torch.device | str | int | None = None, dtype: torch.dtype | None = None) -> None:
         super().__init__()
+        _require_dtype(dtype, "NsaCompress")
+        for name, value in (("compress_block_size", compress_block_size), ("compress_stride", compress_stride)):
+            if not hasattr(value, "__index__"):
+                raise TypeError(f"NsaCompress: {name} is {value!r}; an int is needed")
+            if value < 1:
+                raise ValueError(f"NsaCompress: {name} is {value}; it must be at least 1")
         self.compress_block_size, self.compress_stride = compress_block_size, compress_stride
         weight = torch.full((compress_block_size, heads), 1.0 / compress_block_size, device=device, dtype=dtype)
         self.weight = torch.nn.Parameter(weight)
