@@ -136,7 +136,7 @@ def judge_autograd(operator: str, function: Callable[..., torch.Tensor], inputs:
                    grad_output: torch.Tensor | None = None, rules: Sequence[str] = ("openaclnn",),
                    **arguments: Any) -> Report:
     """Runs a function forward and backward, and judges its output and gradients. Like torch.autograd.gradcheck, but against
-    goldens, so that it works in every dtype.
+    goldens, so that it works in float32, float16 and bfloat16. gradcheck needs float64, which the operators don't accept.
 
     Parameters
     ----------
@@ -144,7 +144,8 @@ def judge_autograd(operator: str, function: Callable[..., torch.Tensor], inputs:
     function : called as function(*inputs); returns one tensor. It has the arguments in its own way, for example from a
         lambda or a module.
     inputs : tensors in the order of the function in openaclnn.torch: (input, weight), (weight, indices) or
-        (x, bias, group_idx), on any device. All that hold floating-point numbers get gradients.
+        (x, bias, group_idx), on any device. All that hold floating-point numbers, which are float32, float16 or bfloat16, get
+        gradients.
     grad_output : gradient of the output; by default random numbers, the same in every call.
     rules : as in openaclnn.judge.
     arguments : the other arguments of the function in openaclnn.torch, such as compress_block_size.
@@ -156,7 +157,7 @@ def judge_autograd(operator: str, function: Callable[..., torch.Tensor], inputs:
     Raises
     ------
     ValueError : operator is unknown, the number of inputs differs, or the output has no gradient.
-    TypeError : an argument is unknown or missing, or an input or the output is not a tensor.
+    TypeError : an argument is unknown or missing, or an input or the output is not a tensor or has another dtype.
     """
     import torch
 
@@ -164,6 +165,8 @@ def judge_autograd(operator: str, function: Callable[..., torch.Tensor], inputs:
     for name, value in zip(described.inputs, inputs):
         if not isinstance(value, torch.Tensor):
             raise TypeError(f"{name} is of type {type(value).__name__}; a tensor is needed")
+        if (value.is_floating_point() or value.is_complex()) and value.dtype not in (torch.float32, torch.float16, torch.bfloat16):
+            raise TypeError(f"{name} is {value.dtype}; numbers must be float32, float16 or bfloat16, as for the operator")
     leaves = tuple(one.detach().clone().requires_grad_(one.is_floating_point()) for one in inputs)
     output = function(*leaves)
     if not isinstance(output, torch.Tensor):

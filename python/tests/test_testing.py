@@ -112,6 +112,15 @@ def test_errors_name_the_argument(operator, function, inputs, arguments, kind, t
         judge_autograd(operator, function, given, **arguments)
 
 
+@needs_torch
+def test_other_dtypes_are_refused():
+    for operator, inputs in (("embedding", (torch.randn(9, 4).double(), torch.tensor([1]))),
+                             ("grouped_bias_add", (torch.randn(4, 3), torch.randn(1, 3).double(), torch.tensor([4]))),
+                             ("nsa_compress", (torch.randn(4, 2, 3), torch.randn(4, 2).to(torch.complex64)))):
+        with pytest.raises(TypeError, match=r"(weight|bias) is torch\.(float|complex)64; numbers must be float32, float16 or bfloat16"):
+            judge_autograd(operator, None, inputs)
+
+
 def test_the_wheel_registers_the_plugin():
     names = {entry.value for entry in importlib.metadata.entry_points(group="pytest11")}
     if "site-packages" not in str(pathlib.Path(openaclnn.__file__)) and "openaclnn_pytest" not in names:
