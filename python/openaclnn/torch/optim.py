@@ -76,14 +76,15 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
             state_dtype=state_dtype, offload=offload, ema_updates=0,
             # torch.optim.AdamW expects these values in a state dict that it loads
             differentiable=differentiable, fused=fused, decoupled_weight_decay=self._mode == 1)
-        options.require_numbers(defaults)
+        options.require_values(defaults)
+        options.require_flag("amp_scaling", amp_scaling, may_be_none=True)
         # Maps the id of each parameter with complete state to its counter and a value that parameters with the same step count
         # share. The counter also shows whether an id was given to another parameter.
         self._stepped_with: dict[int, tuple[Any, Any]] = {}
         self._repeated: list[RepeatedSteps] = []  # one for each group
         self._offloaded = offloading.OffloadedState()
         # GradScaler and trainers read this: whether step() divides the gradients by the scale.
-        self._step_supports_amp_scaling = capturable if amp_scaling is None else amp_scaling
+        self._step_supports_amp_scaling = bool(capturable if amp_scaling is None else amp_scaling)
         super().__init__(params, defaults)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
@@ -165,8 +166,8 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
 
     def _numbers(self, group):
         decay = warm_up.ema_decay(group["ema_decay"], group["ema_warmup"], group["ema_updates"])
-        return (float(group["lr"]), decay, *map(float, group["betas"]), group["eps"], self._mode, group["bias_correction"],
-                group["weight_decay"])
+        return (float(group["lr"]), decay, *map(float, group["betas"]), group["eps"], self._mode,
+                bool(group["bias_correction"]), group["weight_decay"])
 
     # The following code runs for every parameter in every step; with small tensors it takes longer than the arithmetic.
     # Everything is therefore looked up once, and the usual case, one call for the whole group, makes no additional lists.

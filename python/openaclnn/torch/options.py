@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
+import numpy
 import torch
 
 from openaclnn.torch import kernels, offload, versions
@@ -18,22 +20,49 @@ def state_dtype(parameter, group):
     return group["state_dtype"] or torch.float32
 
 
-def require_numbers(group):
-    """Raises ValueError if a number is out of range. Schedulers may later write other numbers."""
+def _number(name, value, accepted):
+    """Returns the value of an option that is a number, or a tensor of one number."""
+    # A string has no __float__, although float() reads it.
+    shown = f"a tensor of shape {list(value.shape)}" if isinstance(value, torch.Tensor) and value.numel() != 1 else repr(value)
+    if not hasattr(value, "__float__") and not hasattr(value, "__index__"):
+        raise TypeError(f"{name} is {shown}; it must be a number in {accepted}")
+    try:
+        return float(value)
+    except (TypeError, ValueError, RuntimeError):
+        raise ValueError(f"{name} is {shown}; it must be one number in {accepted}") from None
+
+
+def require_flag(name, value, may_be_none=False):
+    """Raises TypeError unless value is a bool, one of NumPy's, or 0 or 1: a string such as "false" would count as True."""
+    is_integer = isinstance(value, (int, numpy.bool_, numpy.integer))
+    if not (is_integer and value in (0, 1) or value is None and may_be_none):
+        raise TypeError(f"{name} is {value!r}; it must be True{', False or None' if may_be_none else ' or False'}")
+
+
+def require_values(group):
+    """Raises ValueError if a number is out of range, and TypeError if an option has another type. Schedulers may later write
+    other numbers."""
     for name, high in (("lr", float("inf")), ("eps", float("inf")), ("weight_decay", float("inf")), ("ema_decay", 1)):
-        if not 0 <= float(group[name]) <= high:
+        if not 0 <= _number(name, group[name], f"[0, {high}]") <= high:
             raise ValueError(f"{name} is {group[name]}; it must be in [0, {high}]")
-    if len(group["betas"]) != 2:
-        raise ValueError(f"betas is {group['betas']}; it must be two numbers in [0, 1)")
-    for n, value in enumerate(group["betas"]):
-        if not 0 <= float(value) < 1:
+    betas = group["betas"]
+    if not isinstance(betas, (Sequence, numpy.ndarray, torch.Tensor)) or isinstance(betas, (str, bytes)):
+        raise TypeError(f"betas is {betas!r}; it must be two numbers in [0, 1)")
+    if getattr(betas, "shape", (len(betas),) if isinstance(betas, Sequence) else ()) != (2,):
+        raise ValueError(f"betas is {betas}; it must be two numbers in [0, 1)")
+    for n, value in enumerate(betas):
+        if not 0 <= _number(f"betas[{n}]", value, "[0, 1)") < 1:
             raise ValueError(f"betas[{n}] is {value}; it must be in [0, 1)")
+    for name in ("amsgrad", "maximize", "capturable", "ema_warmup", "bias_correction", "differentiable"):
+        require_flag(name, group[name])
+    for name in ("foreach", "fused"):
+        require_flag(name, group[name], may_be_none=True)
 
 
 def require_group(group, name, is_decoupled):
     """Raises ValueError or TypeError for a group that the optimizer `name` cannot update. Warns of averages that do not
     change."""
-    require_numbers(group)
+    require_values(group)
     if group["amsgrad"]:
         raise ValueError(f"{name} has no amsgrad; use torch.optim.AdamW for it")
     if group["differentiable"]:

@@ -1,0 +1,55 @@
+# Tests the types of the optimizers' options: others are rejected by name, and those of NumPy are accepted.
+import copy
+import re
+
+import numpy as np
+import pytest
+
+from conftest import needs_torch, torch
+
+if torch is not None:
+    from openaclnn.torch import FusedEmaAdamW
+
+pytestmark = needs_torch
+NO_FLAGS = [(name, value) for name in ("maximize", "ema_warmup", "bias_correction", "capturable", "amsgrad", "differentiable",
+                                       "foreach", "fused", "amp_scaling") for value in ("false", "x", 2, 0.5, [])]
+
+
+@pytest.mark.parametrize("options, error, text", [
+    (dict(lr="x"), TypeError, "lr is 'x'; it must be a number in [0, inf]"), (dict(lr=None), TypeError, "lr is None; it must"),
+    (dict(lr="1e-3"), TypeError, "lr is '1e-3'; it must"), (dict(eps=[1]), TypeError, "eps is [1]; it must"),
+    (dict(lr=[1, 2]), ValueError, "lr is a tensor of shape [2]; it must be one number in [0, inf]"),
+    (dict(lr=float("nan")), ValueError, "lr is nan"), (dict(ema_decay="x"), TypeError, "ema_decay is 'x'; it must be a number in [0, 1]"),
+    (dict(betas=0.9), TypeError, "betas is 0.9; it must be two numbers in [0, 1)"), (dict(betas=None), TypeError, "betas is None"),
+    (dict(betas=("a", "b")), TypeError, "betas[0] is 'a'; it must be a number in [0, 1)"), (dict(betas="ab"), TypeError, "betas is 'ab'"),
+    (dict(betas=()), ValueError, "betas is (); it must be two numbers"), (dict(bias_correction=None), TypeError, "bias_correction is None"),
+    (dict(maximize=None), TypeError, "maximize is None; it must be True or False"),
+    *((dict([pair]), TypeError, f"{pair[0]} is {pair[1]!r}; it must be True") for pair in NO_FLAGS)])
+def test_options_of_other_types(options, error, text):
+    """Each is named with its value, for the optimizer, for a group, and in a checkpoint."""
+    options = {name: torch.tensor([0.1, 0.2]) if value == [1, 2] else value for name, value in options.items()}
+    parameter = torch.nn.Parameter(torch.ones(2))
+    with pytest.raises(error, match=re.escape(text)):
+        FusedEmaAdamW([parameter], **options)
+    if "amp_scaling" not in options:
+        with pytest.raises(error, match=re.escape(text)):
+            FusedEmaAdamW([dict(params=[parameter], **options)])
+    optimizer = FusedEmaAdamW([parameter])
+    saved = copy.deepcopy(optimizer.state_dict())
+    saved["param_groups"][0].update(options)
+    if not {"amp_scaling", "capturable", "differentiable", "foreach", "fused"} & set(options):
+        with pytest.raises(error, match=re.escape(text)):
+            optimizer.load_state_dict(saved)
+
+
+def test_numbers_and_flags_of_numpy():
+    parameter, flags = torch.nn.Parameter(torch.ones(2)), dict.fromkeys(["maximize", "ema_warmup", "bias_correction"], np.bool_(False))
+    for more in (flags, dict(maximize=0, ema_warmup=np.int64(1), bias_correction=np.int64(1), foreach=np.bool_(True),
+                             amp_scaling=np.bool_(False))):
+        optimizer = FusedEmaAdamW([parameter], lr=np.float32(0.1), betas=np.array([0.9, 0.99]), eps=np.float64(1e-8),
+                                  weight_decay=np.int64(0), ema_decay=torch.tensor(0.9), **more)
+        assert isinstance(optimizer._step_supports_amp_scaling, bool)
+        parameter.grad = torch.ones(2)
+        before = parameter.detach().clone()
+        optimizer.step()
+        assert (parameter < before).all()
