@@ -140,11 +140,10 @@ class KeepsAverages(torch.optim.Optimizer):
 
         Load the state of the optimizer before: load_state_dict() replaces averages.
 
-        ValueError: a name, a tensor or the model is missing, a shape differs, or updates is negative; then nothing is loaded.
+        ValueError: a name, a tensor or the model is missing, a shape differs, or updates is out of range. TypeError: an average is
+        not a tensor. Then nothing is loaded.
         """
-        count = None if updates is None else int(updates)
-        if count is not None and count < 0:
-            raise ValueError(f"updates is {count}; it must not be negative")
+        count = None if updates is None else options.whole_number("updates", updates)
         self._settle()
         known = dict(self._matched(averages, model))
         for group in self.param_groups:
@@ -153,6 +152,9 @@ class KeepsAverages(torch.optim.Optimizer):
                     raise ValueError(f"parameters[{n}] of a group, of shape {list(parameter.shape)}, has no average; every "
                                      "parameter of the optimizer must have one")
                 name, value = known[parameter]
+                if not isinstance(value, torch.Tensor):
+                    raise TypeError(f"the average {name} is of type {type(value).__name__}; a tensor is needed, for NumPy's arrays "
+                                    "torch.from_numpy(…)")
                 if value.shape != parameter.shape:
                     raise ValueError(f"the average {name} has shape {list(value.shape)}, but its parameter has "
                                      f"{list(parameter.shape)}; they must be equal")

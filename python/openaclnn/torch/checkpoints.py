@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from collections.abc import Mapping
 from itertools import chain
 
 import torch
@@ -25,8 +26,8 @@ def load(optimizer, state_dict, load_as_torch):
 
     def complete(_, given):
         nonlocal given_groups, taken
-        given_groups = given["param_groups"]
         taken = {**given, **completed(optimizer, given)}
+        given_groups = given["param_groups"]
         return _without_offloaded(optimizer, taken)
 
     def restore_precision(_):
@@ -59,9 +60,40 @@ def _has_averages(states):
     return any("ema_params" in state for state in states.values())
 
 
+def _require_form(state_dict):
+    """Raises ValueError or TypeError unless a state dict is one of an optimizer, with a dict for each state and group."""
+    if not isinstance(state_dict, Mapping) or not {"state", "param_groups"} <= state_dict.keys():
+        raise ValueError("the state dict has no 'state' and 'param_groups', so it isn't one of an optimizer; a model loads its own")
+    if not isinstance(state_dict["state"], Mapping):
+        raise TypeError(f"state is of type {type(state_dict['state']).__name__}; a dict is needed")
+    for n, group in enumerate(state_dict["param_groups"]):
+        if not isinstance(group, Mapping) or "params" not in group:
+            raise ValueError(f"param_groups[{n}] has no 'params'; a state dict of an optimizer has them in every group")
+    for key, state in state_dict["state"].items():
+        if not isinstance(state, Mapping):
+            raise TypeError(f"state[{key!r}] is of type {type(state).__name__}; a dict such as of step, exp_avg and exp_avg_sq is needed")
+
+
+def _require_state(key, state):
+    """Raises ValueError or TypeError for a state from which steps would go wrong, at once or without a word."""
+    for name in STATE:
+        if state.get(name) is not None and not isinstance(state[name], torch.Tensor):
+            raise TypeError(f"state[{key!r}][{name!r}] is of type {type(state[name]).__name__}; a tensor is needed")
+    if "step" not in state:
+        return
+    step = options.number(f"state[{key!r}]['step']", state["step"], "[0, inf)")
+    if not 0 <= step < float("inf"):
+        raise ValueError(f"state[{key!r}]['step'] is {step}; it must be in [0, inf)")
+    for name in ("exp_avg", "exp_avg_sq"):
+        if step > 0 and state.get(name) is None:
+            raise ValueError(f"state[{key!r}] has taken {step:.0f} steps but has no {name!r}, and zeros would be wrong; to start again, "
+                             "remove the whole entry")
+
+
 def completed(optimizer, state_dict):
     """Returns state and groups, completed where other optimizers omit values or keep them elsewhere. Given values do not
     change."""
+    _require_form(state_dict)
     states, groups = dict(state_dict["state"]), list(state_dict["param_groups"])
     for n, (saved, group) in enumerate(zip(groups, optimizer.param_groups)):
         own = {name: group[name] for name in optimizer.defaults if name != "ema_updates"}
@@ -74,12 +106,16 @@ def completed(optimizer, state_dict):
         step = complete.pop("step", None)
         present = [key for key in saved["params"] if states.get(key)]
         if step is not None:  # one counter for all parameters
-            states.update({key: {"step": torch.tensor(float(step)), **states[key]} for key in present})
+            count = torch.tensor(options.number(f"param_groups[{n}]['step']", step, "[0, inf)"))
+            states.update({key: {"step": count.clone(), **states[key]} for key in present})
+        for key in present:
+            _require_state(key, states[key])
+            states[key] = {name: value for name, value in states[key].items() if name not in STATE or value is not None}
         updates = 0
         if any("ema_params" in states[key] for key in present):  # a warm-up that starts again would discard the averages
             updates = int(max(states[key].get("step", 0) for key in present))
             updates = updates or warm_up.updates_until_over(complete["ema_decay"])
-        complete.setdefault("ema_updates", updates)
+        complete["ema_updates"] = options.whole_number("ema_updates", complete.get("ema_updates", updates))
     return {"state": states, "param_groups": groups}
 
 

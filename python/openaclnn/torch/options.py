@@ -20,7 +20,7 @@ def state_dtype(parameter, group):
     return group["state_dtype"] or torch.float32
 
 
-def _number(name, value, accepted):
+def number(name, value, accepted):
     """Returns the value of an option that is a number, or a tensor of one number."""
     # A string has no __float__, although float() reads it.
     shown = f"a tensor of shape {list(value.shape)}" if isinstance(value, torch.Tensor) and value.numel() != 1 else repr(value)
@@ -43,7 +43,7 @@ def require_values(group):
     """Raises ValueError if a number is out of range, and TypeError if an option has another type. Schedulers may later write
     other numbers."""
     for name, high in (("lr", float("inf")), ("eps", float("inf")), ("weight_decay", float("inf")), ("ema_decay", 1)):
-        if not 0 <= _number(name, group[name], f"[0, {high}]") <= high:
+        if not 0 <= number(name, group[name], f"[0, {high}]") <= high:
             raise ValueError(f"{name} is {group[name]}; it must be in [0, {high}]")
     betas = group["betas"]
     if not isinstance(betas, (Sequence, numpy.ndarray, torch.Tensor)) or isinstance(betas, (str, bytes)):
@@ -51,7 +51,7 @@ def require_values(group):
     if getattr(betas, "shape", (len(betas),) if isinstance(betas, Sequence) else ()) != (2,):
         raise ValueError(f"betas is {betas}; it must be two numbers in [0, 1)")
     for n, value in enumerate(betas):
-        if not 0 <= _number(f"betas[{n}]", value, "[0, 1)") < 1:
+        if not 0 <= number(f"betas[{n}]", value, "[0, 1)") < 1:
             raise ValueError(f"betas[{n}] is {value}; it must be in [0, 1)")
     for name in ("amsgrad", "maximize", "capturable", "ema_warmup", "bias_correction", "differentiable"):
         require_flag(name, group[name])
@@ -59,10 +59,19 @@ def require_values(group):
         require_flag(name, group[name], may_be_none=True)
 
 
+def whole_number(name, value):
+    """Returns a count, such as of updates. A tensor of one whole number is also one."""
+    found = number(name, value, "[0, inf)")
+    if not 0 <= found < float("inf") or found != int(found):
+        raise ValueError(f"{name} is {value!r}; it must be an int of at least 0")
+    return int(value)
+
+
 def require_group(group, name, is_decoupled):
     """Raises ValueError or TypeError for a group that the optimizer `name` cannot update. Warns of averages that do not
     change."""
     require_values(group)
+    whole_number("ema_updates", group.get("ema_updates", 0))
     if group["amsgrad"]:
         raise ValueError(f"{name} has no amsgrad; use torch.optim.AdamW for it")
     if group["differentiable"]:

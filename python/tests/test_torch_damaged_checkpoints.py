@@ -1,0 +1,113 @@
+# Tests checkpoints and averages with values that no optimizer writes: each is rejected by name, and nothing is loaded.
+import copy
+import re
+
+import numpy as np
+import pytest
+
+from conftest import needs_torch, torch
+from training import model, train
+
+if torch is not None:
+    from openaclnn.torch import FusedEmaAdamW
+
+pytestmark = needs_torch
+
+
+def of_group(**values):
+    return lambda saved: saved["param_groups"][0].update(values)
+
+
+def of_state(name, value):
+    return lambda saved: saved["state"][1].update({name: value})
+
+
+def without(*names):
+    def damage(saved):
+        for state in saved["state"].values():
+            for name in names:
+                del state[name]
+    return damage
+
+
+DAMAGES = [
+    (of_group(ema_updates=-5), ValueError, "ema_updates is -5; it must be an int of at least 0"),
+    (of_group(ema_updates=1.5), ValueError, "ema_updates is 1.5; it must be an int of at least 0"),
+    (of_group(ema_updates="x"), TypeError, "ema_updates is 'x'; it must be a number"),
+    (of_group(step=float("nan")), ValueError, "state[0]['step'] is nan"),
+    (of_group(step="7"), TypeError, "param_groups[0]['step'] is '7'"),
+    (of_state("step", float("nan")), ValueError, "state[1]['step'] is nan; it must be in [0, inf)"),
+    (of_state("step", "x"), TypeError, "state[1]['step'] is 'x'; it must be a number in [0, inf)"),
+    (of_state("step", -1), ValueError, "state[1]['step'] is -1.0; it must be in [0, inf)"),
+    (of_state("step", None), TypeError, "state[1]['step'] is None; it must be a number in [0, inf)"),
+    (of_state("exp_avg", [0.5]), TypeError, "state[1]['exp_avg'] is of type list; a tensor is needed"),
+    (of_state("exp_avg", None), ValueError, "state[1] has taken 5 steps but has no 'exp_avg'"),
+    (without("exp_avg_sq"), ValueError, "state[0] has taken 5 steps but has no 'exp_avg_sq', and zeros would be wrong"),
+    (without("exp_avg", "exp_avg_sq", "ema_params"), ValueError, "state[0] has taken 5 steps but has no 'exp_avg'"),
+    (lambda saved: saved["state"].update({1: None}), TypeError, "state[1] is of type NoneType; a dict such as"),
+    (lambda saved: saved.update(state=[1]), TypeError, "state is of type list; a dict is needed"),
+    (lambda saved: saved["param_groups"][0].pop("params"), ValueError, "param_groups[0] has no 'params'"),
+    (lambda saved: saved.pop("state"), ValueError, "the state dict has no 'state' and 'param_groups', so it isn't one of an optimizer")]
+
+
+def trained(steps):
+    network = model()
+    optimizer = FusedEmaAdamW(network.parameters(), lr=0.01)
+    train(network, optimizer, steps)
+    return network, optimizer
+
+
+@pytest.mark.parametrize("damage, error, text", DAMAGES)
+def test_a_damaged_checkpoint_is_refused_and_changes_nothing(damage, error, text):
+    saved = copy.deepcopy(trained(5)[1].state_dict())
+    if "param_groups[0]['step']" in text or damage is DAMAGES[3][0]:  # of apex: one count for the group
+        without("step")(saved)
+    damage(saved)
+    _, optimizer = trained(1)
+    before = copy.deepcopy(optimizer.state_dict())
+    with pytest.raises(error, match=re.escape(text)):
+        optimizer.load_state_dict(saved)
+    after = optimizer.state_dict()
+    assert after["param_groups"] == before["param_groups"]
+    assert all(torch.equal(value, after["state"][key][name]) for key, state in before["state"].items() for name, value in state.items())
+
+
+def test_a_state_dict_of_a_model_is_refused():
+    network, optimizer = trained(1)
+    with pytest.raises(ValueError, match="no 'state' and 'param_groups', so it isn't one of an optimizer"):
+        optimizer.load_state_dict(network.state_dict())
+
+
+def test_counts_of_other_types_are_loaded():
+    """Numbers of NumPy and tensors, as other programs save them, and a state that has not begun."""
+    _, first = trained(5)
+    saved = copy.deepcopy(first.state_dict())
+    saved["param_groups"][0]["ema_updates"] = torch.tensor(5)
+    for kind, state in zip((int, np.float32, np.int64, torch.tensor), saved["state"].values()):
+        state["step"] = kind(5)
+    saved["state"][0] = {"step": 0, "exp_avg": None, "ema_params": None}
+    network, optimizer = trained(1)
+    optimizer.load_state_dict(saved)
+    assert optimizer.param_groups[0]["ema_updates"] == 5 and type(optimizer.param_groups[0]["ema_updates"]) is int
+    train(network, optimizer, 1)
+    assert [int(optimizer.state[parameter]["step"]) for parameter in network.parameters()] == [1, 6, 6, 6, 6, 6]
+
+
+@pytest.mark.parametrize("updates, error, text", [
+    (1.5, ValueError, "updates is 1.5; it must be an int of at least 0"), ("5", TypeError, "updates is '5'; it must be a number"),
+    (-1, ValueError, "updates is -1; it must be an int of at least 0"), (float("inf"), ValueError, "updates is inf")])
+def test_counts_of_brought_averages(updates, error, text):
+    network, optimizer = trained(1)
+    with pytest.raises(error, match=re.escape(text)):
+        optimizer.load_ema_state_dict(network.state_dict(), network, updates=updates)
+    optimizer.load_ema_state_dict(network.state_dict(), network, updates=torch.tensor(7))
+    assert optimizer.param_groups[0]["ema_updates"] == 7
+
+
+def test_averages_of_numpy_are_refused():
+    network, optimizer = trained(1)
+    averages = {name: value.numpy() for name, value in network.state_dict().items()}
+    before = optimizer.ema_state_dict(network)
+    with pytest.raises(TypeError, match=r"the average 0.weight is of type ndarray; a tensor is needed, for NumPy's arrays torch.from_nump"):
+        optimizer.load_ema_state_dict(averages, network)
+    assert all(torch.equal(value, before[name]) for name, value in optimizer.ema_state_dict(network).items())
