@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, TypeVar, overload
 import torch
 
 from openaclnn import _native, errors
-from openaclnn.torch import backward_steps, checkpoints, options, versions, warm_up
+from openaclnn.torch import backward_steps, checkpoints, options, step_gradients, versions, warm_up
 from openaclnn.torch import offload as offloading
 from openaclnn.torch.repeated_steps import RepeatedSteps
 
@@ -121,8 +121,9 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Takes one step with the parameters' gradients. closure computes the loss again, and its value is returned.
 
-        RuntimeError: a gradient is sparse, or the parameters are swapped for their averages. TypeError, AclnnError: a gradient
-        has another dtype or shape than its parameter; then no step is counted.
+        RuntimeError: a gradient is sparse, or the parameters are swapped for their averages. TypeError, ValueError, AclnnError: a
+        gradient isn't float32, float16 or bfloat16, or has another shape or device than its parameter; then no parameter of any
+        group is changed or counted. Only a shape changed through .data may be found after earlier groups took their step.
         """
         if self._swapped is not None:
             raise RuntimeError("step() inside swap_ema(): the parameters are the averages now")
@@ -142,6 +143,8 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
             work = [(group, steps, *self._with_gradients(group, steps, scale)) for group, steps in zip(self.param_groups, repeated)]
             is_read = found_inf is not None and not all(group["capturable"] for group in self.param_groups)
             is_skipped = is_read and found_inf.item() != 0
+            if len(work) > 1 and not is_skipped:
+                step_gradients.require_all(self.param_groups, work)
             for group, steps, parameters, grads in work:
                 if is_skipped and not group["capturable"]:
                     continue  # does not count as a step
@@ -278,6 +281,7 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
             for kind, member in zip(kinds, zip(*members)):
                 by_kind.setdefault(kind, []).append(member)
             calls = [tuple(zip(*chosen)) for chosen in by_kind.values()]
+            step_gradients.require(self.param_groups, group, *members[:2])
         for call in calls:
             count = call[-1][0]["step"]
             yield count + 1 if group["capturable"] else int(count.item()) + 1, *call
