@@ -33,7 +33,8 @@ endif()
 
 # Types that library and plugin share must come from one build: the name holds a hash of their sources.
 file(GLOB shared CONFIGURE_DEPENDS src/base/*.h src/runtime/device.h src/runtime/fault.h src/runtime/recycle.h
-  src/cuda/plugin.h src/cuda/launch.h src/ops/*.h src/ops/*/op.h src/ops/*/plan.h src/ops/*/windows.h src/ops/*/*/op.h src/ops/*/*/plan.h)
+  src/cuda/plugin.h src/cuda/launch.h src/cuda/side_stream_handles.h src/cuda/upload_piece.h
+  src/ops/*.h src/ops/*/op.h src/ops/*/plan.h src/ops/*/windows.h src/ops/*/*/op.h src/ops/*/*/plan.h)
 set(hashes "")
 foreach(header IN LISTS shared)
   file(MD5 ${header} hash)

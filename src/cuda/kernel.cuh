@@ -23,17 +23,18 @@ inline constexpr unsigned kAllLanes = 0xFFFFFFFFu;
 // Maximum size of all parameters of a kernel, since CUDA 12.1.
 inline constexpr size_t kMostParameterBytes = 32764;
 
-// Launches a kernel on a stream; `arguments` become the kernel's parameters by value.
+// Launches a kernel on a stream; `arguments` become the kernel's parameters by value. CUDA copies them from where
+// they are: with kernel<<<…>>> or cudaLaunchKernelEx, large ones would also be copied to the caller's stack,
+// several times.
 template <class... Parameters, class... Arguments>
 cudaError_t launch_kernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes,
                           cudaStream_t stream, const Arguments&... arguments) {
   static_assert((sizeof(Parameters) + ... + 0) <= kMostParameterBytes);
-  cudaLaunchConfig_t config = {};
-  config.gridDim = grid;
-  config.blockDim = block;
-  config.dynamicSmemBytes = shared_bytes;
-  config.stream = stream;
-  return cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...);
+  const auto launch = [&](const Parameters&... parameters) {
+    void* addresses[] = {const_cast<void*>(static_cast<const void*>(&parameters))...};
+    return cudaLaunchKernel(kernel, grid, block, addresses, shared_bytes, stream);
+  };
+  return launch(static_cast<const Parameters&>(arguments)...);  // converts those of other types
 }
 
 // The thread's index within a launch of one-dimensional blocks and grid, and the number of threads.

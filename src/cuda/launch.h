@@ -7,6 +7,7 @@
 
 #include "base/kernel_io.h"
 #include "cuda/side_stream_handles.h"
+#include "cuda/upload_piece.h"
 
 namespace openaclnn::cuda {
 
@@ -19,6 +20,7 @@ struct LaunchIo {
   cudaStream_t stream;
   Fault*
       fault;  // zeroed memory that host and device see: kernels write faults, in stream order; count 0: none
+  LargestUploadPiece* piece;   // of the stream's queue (upload.cuh)
   SideStream* side = nullptr;  // of the stream's queue (side_stream.h); nullptr: none
 };
 

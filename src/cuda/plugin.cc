@@ -309,7 +309,7 @@ PluginStatus run(int device, void* stream, const OperatorTask* task) {
   }
   return on_device(device, [&] {
     return launch(task->plan, {*task->data, task->workspace, task->check, task->elements, as_stream(stream),
-                               task->fault, task->side});
+                               task->fault, task->piece, task->side});
   });
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/env.h"
 #include "cuda/side_stream_handles.h"
+#include "cuda/upload_piece.h"
 #include "runtime/device.h"
 
 namespace openaclnn::cuda {
@@ -33,9 +34,10 @@ struct OperatorTask {
   const std::array<void*, kMaxParameters>* data;
   void* workspace;
   CheckMode check;
-  void* const* elements;  // of lists, or nullptr
-  Fault* fault;           // from allocate_host()
-  SideStream* side;       // of the queue
+  void* const* elements;      // of lists, or nullptr
+  Fault* fault;               // from allocate_host()
+  LargestUploadPiece* piece;  // of the queue, which passes one task at a time
+  SideStream* side;           // likewise
 };
 
 struct PluginTable {

@@ -132,10 +132,10 @@ void CudaQueue::start(Pending& pending, const Lock& lock) {
       if (is_pageable != 0) wait_for_copy(lock);
     }
   } else {
-    const OperatorTask launched{task.op,      task.plan.get(),
-                                &task.data,   task.workspace,
-                                task.check,   task.lists != nullptr ? task.lists->addresses.data() : nullptr,
-                                pending.slot, &side_};
+    const OperatorTask launched{
+        task.op,        task.plan.get(), &task.data,
+        task.workspace, task.check,      task.lists != nullptr ? task.lists->addresses.data() : nullptr,
+        pending.slot,   piece_.get(),    &side_};
     driver_.call(&PluginTable::run, stream_, &launched);
   }
 }

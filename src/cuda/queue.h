@@ -121,6 +121,7 @@ class CudaQueue final : public Queue, public std::enable_shared_from_this<CudaQu
   const Owner owner_;
   std::mutex mutex_;
   SideStream side_;
+  const std::unique_ptr<LargestUploadPiece> piece_ = std::make_unique_for_overwrite<LargestUploadPiece>();
   bool closed_ = false;
   std::atomic<bool> ended_{false};  // closed, and all work was complete then: the stream may no longer exist
   uint64_t tasks_ = 0;              // total number of tasks

@@ -6,13 +6,9 @@
 #include <cstring>
 
 #include "cuda/kernel.cuh"
+#include "cuda/upload_piece.h"
 
 namespace openaclnn::cuda {
-
-template <int kWords>
-struct UploadPiece {
-  uint64_t words[kWords];
-};
 
 template <int kWords>
 __global__ void __launch_bounds__(kThreads)
@@ -20,10 +16,11 @@ __global__ void __launch_bounds__(kThreads)
   for (int i = static_cast<int>(threadIdx.x); i < words; i += kThreads) to[i] = piece.words[i];
 }
 
-// Appends items one by one. Each full piece is enqueued on the stream at once.
+// Appends items one by one to the queue's piece. A full piece is enqueued on the stream at once.
 class Upload {
  public:
-  Upload(void* to, cudaStream_t stream) : to_(static_cast<uint64_t*>(to)), stream_(stream) {}
+  Upload(void* to, const LaunchIo& io)
+      : to_(static_cast<uint64_t*>(to)), stream_(io.stream), piece_(*io.piece) {}
 
   template <class Item>
   void append(const Item& item) {
@@ -41,7 +38,7 @@ class Upload {
   }
 
  private:
-  static constexpr int kMostWords = 4000;
+  static constexpr int kMostWords = sizeof(LargestUploadPiece) / sizeof(uint64_t);
   static constexpr int kFewWords = 128;
 
   void flush() {
@@ -59,7 +56,7 @@ class Upload {
   cudaStream_t stream_;
   int used_ = 0;
   cudaError_t error_ = cudaSuccess;
-  UploadPiece<kMostWords> piece_;
+  LargestUploadPiece& piece_;
 };
 
 }  // namespace openaclnn::cuda

@@ -11,6 +11,7 @@
 
 #include "cuda/fake_cuda.h"
 #include "runtime/counter.h"
+#include "runtime/failing_resources.h"
 #include "runtime/lookup.h"
 #include "support/paths.h"
 #include "support/subprocess.h"
@@ -111,6 +112,27 @@ INSTANTIATE_TEST_SUITE_P(Errors, Failures,
                          [](const auto& error) {
                            return std::string(error.param == 2 ? "Memory" : "Other");
                          });
+
+// A stream brings the memory for the parameters of kernels, so that launches allocate nothing.
+TEST(Streams, ThatLackMemoryAreRefused) {
+  expect(0, aclrtSetDevice(0));
+  int refusals = 0;
+  for (long n = 0; n < 100; ++n) {
+    aclrtStream stream = nullptr;
+    fail_allocation_after(n);
+    const int code = aclrtCreateStream(&stream);
+    fail_allocation_after(-1);
+    if (code == 0) {
+      expect(0, aclrtDestroyStream(stream));
+      if (failed_allocations() == 0) break;
+      continue;
+    }
+    expect(207001, code, {"Failed to allocate"});
+    ++refusals;
+  }
+  EXPECT_GT(refusals, 3);
+  EXPECT_LT(refusals, 90);
+}
 
 // ---- parts that need their own process: see the tests below ----
 

@@ -105,8 +105,9 @@ KernelRun run_kernel(const Case& c, const KernelOptions& options) {
     run.fault =
         call.op->kernel()(call.plan.get(), {planned.executor->data, address, options.check, elements.data()});
   } else {
-    const openaclnn::cuda::LaunchIo io = {planned.executor->data, address, options.check,
-                                          elements.data(),        nullptr, &run.fault};
+    const auto piece = std::make_unique_for_overwrite<openaclnn::cuda::LargestUploadPiece>();
+    const openaclnn::cuda::LaunchIo io = {
+        planned.executor->data, address, options.check, elements.data(), nullptr, &run.fault, piece.get()};
     const cudaError_t error = launch_of(*call.op)(call.plan.get(), io);
     run.error = finish_kernels();
     if (error != cudaSuccess) run.error = "the launch failed with " + std::to_string(error);

@@ -45,7 +45,7 @@ class SmallStack {
   }
 
  private:
-  static constexpr size_t kGuardBytes = size_t{64} << 10;  // no frame of the library steps over it
+  static constexpr size_t kGuardBytes = size_t{1} << 20;  // no frame steps over it
   static constexpr unsigned char kPattern = 0xA7;
   unsigned char* guard_;
 };

@@ -34,8 +34,8 @@ class LargestFrame(unittest.TestCase):
         (self.root / "src" / "CMakeFiles").mkdir(parents=True)
         self.commands = []
 
-    def compile(self, source, *flags, name="a"):
-        options = f"-std=c++20 -fstack-clash-protection -c -x c++ -o src/CMakeFiles/{name}.cc.o -"
+    def compile(self, source, *flags, name="a", options="-std=c++20 -fstack-clash-protection -c -x c++ -o src/CMakeFiles/{name}.cc.o -"):
+        options = options.format(name=name)
         subprocess.run(["g++", *flags, *options.split()], input=source, text=True, check=True, cwd=self.root)
         self.commands.append({"command": f"g++ {options}"})
         (self.root / "compile_commands.json").write_text(json.dumps(self.commands))
@@ -55,6 +55,16 @@ class LargestFrame(unittest.TestCase):
         self.compile(SOURCE.replace("SIZE", "10000"), "-O2", "-fstack-usage", name="b")
         self.assertIn("large", largest_frame(self.root)[1])
         self.assertGreaterEqual(largest_frame(self.root)[0], 20000)
+
+    def test_objects_count_that_end_their_command(self):
+        self.compile(SOURCE.replace("SIZE", "20000"), "-O2", "-fstack-usage", options="-std=c++20 -c -x c++ - -o src/CMakeFiles/{name}.cc.o")
+        self.assertIn("large", largest_frame(self.root)[1])
+
+    def test_objects_of_one_target_can_be_selected(self):
+        for name, size in (("plugin.dir/a", 10000), ("library.dir/a", 20000)):
+            (self.root / "src/CMakeFiles" / name).parent.mkdir()
+            self.compile(SOURCE.replace("SIZE", str(size)), "-O2", "-fstack-usage", name=name)
+        self.assertTrue(10000 <= largest_frame(self.root, "src/CMakeFiles/plugin.dir/")[0] < 10500)
 
     def test_a_frame_that_is_aligned_has_a_fixed_size(self):
         self.compile(SOURCE.replace("SIZE", "16") + ALIGNED, "-O2", "-fstack-usage")

@@ -146,7 +146,7 @@ const T* number(const EmaAdamListPlan& plan, const LaunchIo& io, EmaAdamListTens
 cudaError_t launch_apply_fused_ema_adam_list(const void* opaque_plan, const LaunchIo& io) {
   const auto& plan = *static_cast<const EmaAdamListPlan*>(opaque_plan);
   std::byte* const table = workspace_part<std::byte>(io, plan.table);
-  Upload upload(table, io.stream);
+  Upload upload(table, io);
   int64_t tiles = 0;
   for (int64_t n = 0; n < plan.items; ++n) {
     upload.append(entry_of(plan, items_of(plan)[n], io.elements, tiles));

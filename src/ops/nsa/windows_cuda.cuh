@@ -104,8 +104,8 @@ __device__ __forceinline__ int64_t first_token_of(const CompressionSizes& sizes,
 
 // Uploads the sequences that follow a plan into the workspace.
 template <class Plan>
-cudaError_t upload_sequences(const Plan& plan, Sequence* to, cudaStream_t stream) {
-  Upload upload(to, stream);
+cudaError_t upload_sequences(const Plan& plan, Sequence* to, const LaunchIo& io) {
+  Upload upload(to, io);
   for (int64_t k = 0; k < plan.sizes.sequences; ++k) upload.append(plan_items<Sequence>(plan)[k]);
   return upload.finish();
 }

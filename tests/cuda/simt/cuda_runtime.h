@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -146,12 +147,6 @@ size_t openaclnn_fake_cuda_pinned_bytes();
 
 // ---- launches ----
 
-struct cudaLaunchConfig_t {
-  dim3 gridDim, blockDim;
-  size_t dynamicSmemBytes;
-  cudaStream_t stream;
-};
-
 // ThreadSanitizer would check each byte of the parameters when a thread gets its copy: a quarter of a run's time.
 // No thread writes to the originals.
 #if defined(__SANITIZE_THREAD__) && defined(__x86_64__)
@@ -166,14 +161,22 @@ OPENACLNN_SIMT_UNCHECKED_COPIES void call_kernel(void (*kernel)(Parameters...),
   kernel(std::get<kth>(values)...);
 }
 
-// Threads get the arguments as the kernel's parameters by value. The launch keeps them until it runs.
-template <class... Parameters, class... Arguments>
-cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
-                               Arguments&&... arguments) {
-  auto thread = [kernel, values = std::tuple<std::remove_const_t<Parameters>...>(
-                             std::forward<Arguments>(arguments)...)] {
-    call_kernel(kernel, values, std::index_sequence_for<Parameters...>());
+// The launch keeps a copy of the parameters until it runs. It makes the copy in its place, because the caller may
+// have a small stack.
+template <class... Parameters, size_t... kth>
+auto copy_of(void** addresses, std::index_sequence<kth...>) {
+  return std::make_shared<const std::tuple<std::remove_const_t<Parameters>...>>(
+      *static_cast<const Parameters*>(addresses[kth])...);
+}
+
+// Threads get the parameters by value.
+template <class... Parameters>
+cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** addresses,
+                             size_t shared_bytes = 0, cudaStream_t stream = nullptr) {
+  using All = std::index_sequence_for<Parameters...>;
+  auto thread = [kernel, values = copy_of<Parameters...>(addresses, All())] {
+    call_kernel(kernel, *values, All());
   };
-  return static_cast<cudaError_t>(openaclnn::simt::enqueue(
-      config->stream, {config->gridDim, config->blockDim, config->dynamicSmemBytes, std::move(thread)}));
+  return static_cast<cudaError_t>(
+      openaclnn::simt::enqueue(stream, {grid, block, shared_bytes, std::move(thread)}));
 }

@@ -95,7 +95,7 @@ cudaError_t launch_compress(const Compression<T>& c, cudaStream_t stream) {
 template <class T>
 cudaError_t launch(const NsaCompressPlan& plan, const LaunchIo& io) {
   Sequence* const sequences = workspace_part<Sequence>(io, plan.sequences);
-  OPENACLNN_CUDA_TRY(upload_sequences(plan, sequences, io.stream));
+  OPENACLNN_CUDA_TRY(upload_sequences(plan, sequences, io));
   Compression<T> c = {};
   c.sizes = plan.sizes;
   c.sequences = sequences;

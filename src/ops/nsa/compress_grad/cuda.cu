@@ -336,7 +336,7 @@ template <class T>
 cudaError_t launch(const NsaCompressGradPlan& plan, const LaunchIo& io) {
   if (plan.only_zeros) return write_only_zeros<T>(plan, io);
   Sequence* const sequences = workspace_part<Sequence>(io, plan.sequences);
-  OPENACLNN_CUDA_TRY(upload_sequences(plan, sequences, io.stream));
+  OPENACLNN_CUDA_TRY(upload_sequences(plan, sequences, io));
   const auto heads = [&]<class Element>(NsaCompressGradParameter which,
                                         const std::array<int64_t, 3>& strides) {
     return head_tensor(plan_tensor<Element>(plan, io, which), strides);

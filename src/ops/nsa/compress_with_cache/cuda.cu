@@ -199,7 +199,7 @@ cudaError_t launch(const CacheCompressionPlan& plan, const LaunchIo& io, const A
 cudaError_t launch_nsa_compress_with_cache(const void* opaque_plan, const LaunchIo& io) {
   const auto& plan = *static_cast<const CacheCompressionPlan*>(opaque_plan);
   CompletedBlock* const completed = workspace_part<CompletedBlock>(io, plan.completed);
-  Upload upload(completed, io.stream);
+  Upload upload(completed, io);
   for (int64_t k = 0; k < plan.blocks; ++k) upload.append(plan_items<CompletedBlock>(plan)[k]);
   OPENACLNN_CUDA_TRY(upload.finish());
 

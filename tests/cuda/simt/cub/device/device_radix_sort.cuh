@@ -53,11 +53,14 @@ struct DeviceRadixSort {
       return cudaSuccess;
     }
     if (bytes < needed) return cudaErrorInvalidValue;
-    cudaLaunchConfig_t config = {};
-    config.stream = stream;
-    const cudaError_t error = cudaLaunchKernelEx(
-        &config, sort_pairs<Key, Value>, keys.Current(), values.Current(), keys.Alternate(),
-        values.Alternate(), static_cast<int64_t>(count), begin_bit, end_bit, temporary, bytes);
+    const Key* from = keys.Current();
+    const Value* values_from = values.Current();
+    Key* to = keys.Alternate();
+    Value* values_to = values.Alternate();
+    auto pairs = static_cast<int64_t>(count);
+    void* parameters[] = {&from,      &values_from, &to,        &values_to, &pairs,
+                          &begin_bit, &end_bit,     &temporary, &bytes};
+    const cudaError_t error = cudaLaunchKernel(sort_pairs<Key, Value>, 1, 1, parameters, 0, stream);
     if (error != cudaSuccess) return error;
     keys.selector ^= 1;
     values.selector ^= 1;
