@@ -40,15 +40,16 @@ int64_t count_stretches(const CompressionSizes& sizes) {
 }
 
 // The same for a GPU, which needs more stretches, in windows. Each GPU thread adds its products of a stretch
-// in fp32. Their number per weight is that of column pieces times that of the stretch's windows, at most 64.
+// in fp32. Their number per weight is that of the stretch's column pieces times that of its windows, at most 64.
 // The thread also reads the tokens after a stretch that its last windows overlap. If many windows overlap,
 // there are fewer stretches but more groups of weights.
 int64_t count_windows_of_stretch(const CompressionSizes& sizes) {
   constexpr int64_t kPieceColumns = 1024;  // columns of a head that 256 threads process at once, at least
   constexpr int64_t kMostAdditions = 64;
   constexpr int64_t kMostStretches = 256;
-  const int64_t pieces = ceil_div(sizes.columns, kPieceColumns);
-  const int64_t by_error = std::max<int64_t>(kMostAdditions / pieces, 1);
+  static_assert(kColumnsOfStretch / kPieceColumns <= kMostAdditions);
+  const int64_t pieces = ceil_div(std::min(sizes.columns, kColumnsOfStretch), kPieceColumns);
+  const int64_t by_error = kMostAdditions / pieces;
   const int64_t by_memory = sizes.tokens * sizes.columns / 8 / sizes.block_size;
   const int64_t overlapping = overlapping_windows(sizes);
   const int64_t by_overlap = std::min(2 * kMostStretches / overlapping, kMostStretches);
@@ -123,7 +124,8 @@ Result<Call> plan(const CompressionGradArgs& args, std::span<const Sequence> seq
     WorkspaceLayout layout;
     if (context.on_gpu()) {
       plan.windows_of_stretch = count_windows_of_stretch(plan.sizes);
-      plan.stretches = ceil_div(plan.sizes.windows, plan.windows_of_stretch);
+      plan.stretches = ceil_div(plan.sizes.windows, plan.windows_of_stretch) *
+                       ceil_div(plan.sizes.columns, kColumnsOfStretch);
       plan.sequences = layout.reserve(Checked(plan.sizes.sequences) * sizeof(Sequence));
     } else {
       plan.stretches = count_stretches(plan.sizes);

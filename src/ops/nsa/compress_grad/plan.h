@@ -31,6 +31,10 @@ inline int64_t weight_phases(const CompressionSizes& sizes) {
   return std::min(sizes.block_size, sizes.stride);
 }
 
+// On a GPU a stretch has at most so many columns of each head: wider heads have several stretches of the
+// same windows, because a thread adds the products of its columns in fp32.
+inline constexpr int64_t kColumnsOfStretch = 64 * 1024;
+
 // Followed by its sequences (plan_items).
 struct NsaCompressGradPlan {
   aclDataType dtype;
@@ -43,7 +47,7 @@ struct NsaCompressGradPlan {
   // Stretches of tokens whose sums of weightGrad are added at the end. They are part of the order of
   // additions, so their number depends only on shapes.
   int64_t stretches;
-  int64_t windows_of_stretch;  // on a GPU, where stretches consist of windows
+  int64_t windows_of_stretch;  // on a GPU, where stretches consist of windows and columns
   int64_t weights;             // float[weight_phases, N, most_windows_of_token] in the workspace, on a CPU
   int64_t sequences;           // Sequence[sizes.sequences] in the workspace, on a GPU
   int64_t weight_sums;         // double[stretches, L, N] in the workspace; on a GPU [stretches, N, L]

@@ -18,7 +18,7 @@ struct Gradient {
   WeightTensor<const T> weight;
   HeadTensor<T> input_grad;
   WeightTensor<T> weight_grad;
-  int64_t stretches;
+  int64_t stretches;  // those of the first columns come first
   int64_t windows_of_stretch;
   double* weight_sums;  // [stretches, N, L]
 };
@@ -318,8 +318,19 @@ cudaError_t launch_weight_sums(const Gradient<T>& g, cudaStream_t stream) {
 template <class T>
 cudaError_t launch_weight_grad(const Gradient<T>& g, cudaStream_t stream) {
   const bool few = overlapping_windows(g.sizes) <= 2;
-  OPENACLNN_CUDA_TRY(few ? launch_weight_sums<TapGroup<2, 16>>(g, stream)
-                         : launch_weight_sums<TapGroup<4, 8>>(g, stream));
+  // Nearly always once. More columns in one launch would be more additions in fp32, and choosing columns in the
+  // kernel would take registers that it does not have.
+  Gradient<T> part = g;
+  part.stretches = g.stretches / ceil_div(g.sizes.columns, kColumnsOfStretch);
+  for (int64_t first = 0; first < g.sizes.columns; first += kColumnsOfStretch) {
+    part.sizes.columns = std::min(g.sizes.columns - first, kColumnsOfStretch);
+    part.output_grad.base = g.output_grad.base + first * g.output_grad.column;
+    part.input.base = g.input.base + first * g.input.column;
+    part.weight_sums =
+        g.weight_sums + first / kColumnsOfStretch * part.stretches * g.sizes.heads * g.sizes.block_size;
+    OPENACLNN_CUDA_TRY(few ? launch_weight_sums<TapGroup<2, 16>>(part, stream)
+                           : launch_weight_sums<TapGroup<4, 8>>(part, stream));
+  }
   const int64_t blocks = ceil_div(g.sizes.block_size * g.sizes.heads, static_cast<int64_t>(kWarp));
   return launch_kernel(join_weight_sums<T>, grid_of(blocks), kThreads, 0, stream, g);
 }

@@ -142,6 +142,18 @@ TEST(NsaCompressGradValues, LongSumsOfWeightGradStayExact) {
   EXPECT_EQ(call[kCgWeightGrad].get(0), std::ldexp(1 + 0x1p-20, 13 + 9));
 }
 
+// A head of many columns, of which a GPU's thread processes every 1,024th in FLOAT. These have the products 1 and
+// many that are just more than half of its ulp, so each fp32 addition to 1 would round up.
+TEST(NsaCompressGradValues, WeightGradOfLongHeadsIsWithinItsBound) {
+  constexpr int64_t kColumns = 300'000;
+  CaseCall call = call_of(ACL_FLOAT, {1, 1, kColumns}, {1, 1, {1}, 0});
+  for (const CompressGradTensor which : {kCgInput, kCgWeight}) call[which].fill({0});
+  call[kCgOutputGrad].fill({1});
+  for (int64_t e = 0; e < kColumns; e += 1024) call[kCgInput].set(e, e == 0 ? 1 : 0x1p-24 + 0x1p-40);
+  ASSERT_TRUE(call.run_cleanly());
+  EXPECT_TRUE(weights_within_bound(call));
+}
+
 // One element of a window is infinite, and half of its weights are zeros: their products are NaN with the sign bit
 // of the processor. All other results are numbers.
 TEST(NsaCompressGradValues, NanOfOneElementIsCanonical) {
