@@ -1,5 +1,9 @@
-// ApplyAdamW on a GPU: a thread processes neighbouring elements of all tensors, 16 bytes of the widest type.
-// A grid that fits the GPU covers them in one pass.
+// ApplyAdamW on a GPU: a thread processes neighbouring elements of all tensors, 16 bytes of the widest type, and
+// then those that are a whole grid further on.
+//
+// The grid fits the GPU, because a block waits for its coefficients before it loads any element: with more
+// blocks there would be more such waits. ApplyFusedEmaAdam loads first, so it has a thread for each piece
+// (grid_for_all), which reached 5 % more bandwidth. Nobody has measured this here.
 #include "base/plan_tensor.h"
 #include "cuda/loops.cuh"
 #include "ops/apply_adam_w/coefficients.h"
