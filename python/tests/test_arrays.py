@@ -65,6 +65,14 @@ def test_torch_views_and_parameters():
 
 
 @needs_torch
+def test_torch_dtypes_that_no_operator_accepts_are_named():
+    names = ["complex32"] + ["float8_e4m3fn"] * hasattr(torch, "float8_e4m3fn")
+    for name in names:
+        with pytest.raises(TypeError, match=rf"^weight has dtype torch\.{name}; accepted are float32"):
+            openaclnn.embedding(torch.zeros(2, 2, dtype=torch.float16).to(getattr(torch, name)), torch.tensor([1]))
+
+
+@needs_torch
 def test_torch_tensors_without_elements_are_refused():
     refused = (TypeError, ValueError)
     with pytest.raises(refused, match="grad_y"):

@@ -1,6 +1,8 @@
 # Tests failures: the exception's class, code, name and error message, and that the package works afterwards.
 import pickle
 import re
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -156,6 +158,14 @@ def test_messages_name_the_function_that_was_called():
         assert not re.search(r"\b(acl|openacl|ACL)\w+|stream \d|task \d", message), message
     with pytest.raises(IndexError, match=r"^embedding: indices\[0\] = 8 is outside"):
         o.embedding(table, np.array([8]), vocab_start=0, vocab_end=4, vocab_size=8)
+
+
+def test_indices_that_are_not_aligned_are_rejected():
+    table = np.ones((4, 2), np.float32)
+    indices = np.frombuffer(bytes(17), np.uint8)[1:].view(np.int64)
+    for arguments in ({}, {"vocab_start": 0, "vocab_end": 4}):
+        with pytest.raises((openaclnn.AclnnError, ValueError), match="aligned"):
+            openaclnn.embedding(table, indices, **arguments)
 
 
 def test_numbers_and_arrays_are_named():
@@ -341,3 +351,20 @@ def test_other_threads_run_while_an_operator_computes():
 def test_torch_raises_the_same_errors():
     with pytest.raises(IndexError, match="indices"):
         openaclnn.embedding(torch.ones(4, 2), torch.tensor([4]))
+
+
+def test_calls_follow_the_current_device():
+    program = """
+import os
+os.environ["OPENACLNN_CPU_DEVICES"] = "2"
+import numpy as np
+import openaclnn
+import openaclnn.compat.acl as acl
+
+table = np.ones((2, 2), np.float32)
+for device in (0, 1, 1, 0):
+    assert acl.rt.set_device(device) == 0
+    assert (openaclnn.embedding(table, np.array([1])) == 1).all()
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -33,9 +33,12 @@ Setting dump_setting() {
   return {whole.substr(0, colon), whole.substr(colon + 1)};
 }
 
+// "Embedding" for aclnnEmbedding, and "ApplyFusedEmaAdamList" for openaclnnApplyFusedEmaAdamList.
 std::string_view without_prefix(std::string_view name) {
-  constexpr std::string_view kPrefix = "aclnn";
-  return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
+  for (const std::string_view prefix : {"openaclnn", "aclnn"}) {
+    if (name.starts_with(prefix)) return name.substr(prefix.size());
+  }
+  return name;
 }
 
 // The data needed to write one tensor of a call: its role and its elements.

@@ -29,6 +29,9 @@ class DumpsTest(CliTest):
                                                    ("Embedding,GroupedBiasAddGradV2", True), ("GroupedBias", False), ("Embedding", False))):
             self.run_cli(*bias, OPENACLNN_DUMP=f"dumps{number}:{names}")
             self.assertEqual(bool(list(self.folder.glob(f"dumps{number}/*-aclnnGroupedBiasAddGradV2"))), is_kept, names)
+        for name in ("ApplyFusedEmaAdamList", "openaclnnApplyFusedEmaAdamList"):
+            self.run_cli("check", "ApplyFusedEmaAdamList", "--cases", "0", OPENACLNN_DUMP=f"list-{name}:{name}")
+            self.assertTrue(list(self.folder.glob(f"list-{name}/*-openaclnnApplyFusedEmaAdamList")), name)
         (self.folder / "a:b").mkdir()
         self.run_cli("run", "Embedding", "--weight", "table.npy", "--indices", "9", code=1, OPENACLNN_DUMP="a:b/dumps")
         self.assertEqual(len(list(self.folder.glob("a:b/dumps/*-aclnnEmbedding"))), 1)
