@@ -140,7 +140,7 @@ void add_with_values(const std::vector<std::string>& words, const Lists& lists, 
 }
 
 std::vector<std::string> with_values(const std::vector<std::string>& words, const Lists& lists) {
-  int budget = 1000;  // the compiler is asked for each library that cann-compat lacks
+  int budget = 300;  // the compiler is asked for each library that cann-compat lacks
   std::vector<std::string> replaced;
   add_with_values(words, lists, 0, budget, replaced);
   return replaced;

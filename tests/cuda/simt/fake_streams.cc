@@ -1,5 +1,6 @@
 // The host interface of CUDA over the fake GPU: streams, events and graphs.
 #include <algorithm>
+#include <memory>
 
 #include "cuda/simt/fake_gpu.h"
 
@@ -49,10 +50,11 @@ bool all_joined(const Capture& capture) {
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   if (const cudaError_t error = gpu().enter("cudaStreamCreate"); error != cudaSuccess) return error;
   const Lock lock(gpu().mutex);
-  *stream = new CUstream_st;
-  (*stream)->waits_for_default = flags != cudaStreamNonBlocking;
-  (*stream)->device = device_of_this_thread();
-  gpu().streams.insert(*stream);
+  auto made = std::make_unique<CUstream_st>();
+  made->waits_for_default = flags != cudaStreamNonBlocking;
+  made->device = device_of_this_thread();
+  gpu().streams.insert(made.get());  // may lack memory
+  *stream = made.release();
   return cudaSuccess;
 }
 
