@@ -32,9 +32,12 @@ template <class Visit>
 bool for_each_integer(const Array& array, Visit&& visit) {
   if (array.dtype != ACL_INT32 && array.dtype != ACL_INT64) return false;
   const int64_t count = array.numel({"indices"});
-  const size_t alignment = array.dtype == ACL_INT64 ? alignof(int64_t) : alignof(int32_t);
-  if (count > 0 && reinterpret_cast<uintptr_t>(array.data) % alignment != 0)
-    throw nb::value_error("indices: the memory isn't aligned to the elements' size; pass a copy");
+  const size_t size = array.dtype == ACL_INT64 ? sizeof(int64_t) : sizeof(int32_t);
+  if (count > 0 && reinterpret_cast<uintptr_t>(array.data) % size != 0) {
+    throw nb::value_error(("indices has a data address that is not a multiple of " + std::to_string(size) +
+                           " bytes, the size of its elements; pass a copy")
+                              .c_str());
+  }
   std::array<int64_t, kMostDims> at = {};
   int64_t offset = 0;
   for (int64_t n = 0; n < count; ++n) {
