@@ -10,6 +10,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "base/dump_setting.h"
 #include "base/nearest.h"
 #include "process.h"
 #include "program.h"
@@ -60,10 +61,7 @@ void find_cann(const fs::path& folder, std::vector<Problem>& problems) {
 // Names after OPENACLNN_DUMP=FOLDER: that no operator has. The library ignores them.
 void find_dump_problems(std::vector<Problem>& problems) {
   const char* const value = std::getenv("OPENACLNN_DUMP");
-  const std::string setting = value != nullptr ? value : "";
-  const size_t colon = setting.rfind(':');
-  if (colon == std::string::npos || setting.find('/', colon) != std::string::npos) return;
-  std::istringstream names(setting.substr(colon + 1));
+  std::istringstream names(openaclnn::split_dump_setting(value != nullptr ? value : "").names);
   for (std::string name; std::getline(names, name, ',');) {
     if (name == "all") continue;
     try {

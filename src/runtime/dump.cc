@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/cancellation.h"
+#include "base/dump_setting.h"
 #include "base/env.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -21,17 +22,6 @@ namespace {
 
 constexpr int kMostDumps = 100;  // per process: a loop that fails must not fill the disk
 std::atomic<int64_t> dumps{0};
-
-// The parts of the setting: FOLDER, or FOLDER:NAME,NAME. A folder may contain colons if a slash follows.
-struct Setting {
-  std::string folder, names;
-};
-Setting dump_setting() {
-  const std::string& whole = environment().dump;
-  const size_t colon = whole.rfind(':');
-  if (colon == std::string::npos || whole.find('/', colon) != std::string::npos) return {whole, ""};
-  return {whole.substr(0, colon), whole.substr(colon + 1)};
-}
 
 // "Embedding" for aclnnEmbedding, and "ApplyFusedEmaAdamList" for openaclnnApplyFusedEmaAdamList.
 std::string_view without_prefix(std::string_view name) {
@@ -116,7 +106,7 @@ void write_argument(Json& json, const RecordedArgument& argument, const std::str
 bool is_dumping() { return !environment().dump.empty(); }
 
 bool is_selected_for_dump(const Call& call) {
-  std::istringstream names(dump_setting().names);
+  std::istringstream names(split_dump_setting(environment().dump).names);
   for (std::string name; std::getline(names, name, ',');) {
     const std::string_view wanted = without_prefix(name);
     if (name == "all" || wanted == without_prefix(call.function()) || wanted == without_prefix(call.op->name))
@@ -135,7 +125,7 @@ void dump_call(const CallRecord& record, std::string_view function, const std::s
                   text("OPENACLNN_DUMP: ", kMostDumps, " calls were saved; later calls are not saved"));
     return;
   }
-  const std::string parent = dump_setting().folder;
+  const std::string parent = split_dump_setting(environment().dump).folder;
   (void)mkdir(parent.c_str(), 0777);
   const std::string folder = text(parent, "/", getpid(), "-", number, "-", function);
   if (mkdir(folder.c_str(), 0777) != 0) {
