@@ -112,6 +112,6 @@ aclnnStatus openaclnnReportMissing(const char* function) {
   return guard(name, kMetaWall, [is_operator]() -> Status {
     return {ACLNN_ERR_INNER_FIND_KERNEL_ERROR,
             is_operator ? "openaclnn does not have this operator; README.md lists the operators that it has"
-                        : "openaclnn has only the name of this function: see docs/porting.md"};
+                        : "openaclnn does not have this function, only its name; see docs/porting.md"};
   });
 }

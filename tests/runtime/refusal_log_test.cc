@@ -76,7 +76,7 @@ TEST(RefusalLogTest, AClosedStderrChangesNothing) {
 TEST(RefusalLogTest, TheTerminalGetsTextOnlyAndTheCodeAlwaysFits) {
   const std::vector<std::string> lines = lines_of("control");
   ASSERT_EQ(lines.size(), 3u);
-  EXPECT_EQ(lines[0].find("openaclnn: a?[31mb?c: openaclnn has only the name of this function"), 0u)
+  EXPECT_EQ(lines[0].find("openaclnn: a?[31mb?c: openaclnn does not have this function, only its name"), 0u)
       << lines[0];
   for (const std::string& line : lines) EXPECT_LT(line.size(), 1100u);
   EXPECT_TRUE(lines[1].ends_with("[561003 ACLNN_ERR_INNER_FIND_KERNEL_ERROR]")) << lines[1];
