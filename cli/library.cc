@@ -32,15 +32,6 @@ std::string library_path() {
   return dladdr(reinterpret_cast<void*>(&openaclnnDescribe), &info) != 0 ? info.dli_fname : "";
 }
 
-std::string error_text() {
-  const char* const text = aclGetRecentErrMsg();
-  if (text == nullptr) return "the library returned no error message";
-  std::istringstream lines(text);
-  std::string sentences;
-  for (std::string line; std::getline(lines, line);) sentences += (sentences.empty() ? "" : "; ") + line;
-  return sentences;
-}
-
 std::string program_folder() {
   std::error_code error;
   return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();

@@ -12,9 +12,6 @@ const nlohmann::json& library_facts();
 // Returns the file that the library was loaded from.
 std::string library_path();
 
-// Returns and clears this thread's error messages, in one line.
-std::string error_text();
-
 // Returns the folder of this program's file.
 std::string program_folder();
 

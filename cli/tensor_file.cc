@@ -10,12 +10,9 @@
 #include "acl/acl.h"
 #include "base/dtype.h"
 #include "base/npy_header.h"
-#include "files/bin.h"
-#include "files/npy.h"
 #include "files/pt.h"
 #include "files/safetensors.h"
 #include "files/tensor_file.h"
-#include "library.h"
 #include "new_file.h"
 #include "program.h"
 
@@ -47,11 +44,7 @@ LoadedTensor load_elements(const openaclnn_files::Source& file, StoredTensor hea
 
 LoadedTensor load_file(const openaclnn_files::TensorName& from) {
   const openaclnn_files::OpenFile file(from.path);
-  if (is_npy(from.path)) return load_elements(file, openaclnn_files::read_npy_header(file));
-  if (is_safetensors(from.path))
-    return load_elements(file, openaclnn_files::read_safetensors_header(file, from.name));
-  if (from.path.ends_with(".bin"))
-    return load_elements(file, openaclnn_files::read_bin_header(file, from.path));
+  if (!from.path.ends_with(".pt")) return load_elements(file, openaclnn_files::read_header(file, from));
   const openaclnn_files::FileTensor read = openaclnn_files::read_pt(file, from.name);
   LoadedTensor loaded = make_tensor(read.dtype, read.dims);
   loaded.memory->put(read.bytes.data(), read.bytes.size());
@@ -100,28 +93,6 @@ void write_tensors(NewFile& file, const TensorOutput& output) {
 }
 
 }  // namespace
-
-DeviceMemory::DeviceMemory(uint64_t bytes) {
-  static const int has_device = aclrtSetDevice(0);  // for the one thread that creates tensors
-  if (has_device != 0) throw Failure(error_text());
-  if (bytes > 0 && aclrtMalloc(&data, bytes, ACL_MEM_MALLOC_HUGE_FIRST) != 0) throw Failure(error_text());
-}
-
-DeviceMemory::~DeviceMemory() {
-  if (data != nullptr) aclrtFree(data);
-}
-
-void DeviceMemory::put(const void* from, uint64_t bytes, uint64_t at) {
-  if (bytes == 0) return;
-  if (aclrtMemcpy(static_cast<char*>(data) + at, bytes, from, bytes, ACL_MEMCPY_HOST_TO_DEVICE) != 0)
-    throw Failure(error_text());
-}
-
-void DeviceMemory::get(void* to, uint64_t bytes, uint64_t at) const {
-  if (bytes == 0) return;
-  if (aclrtMemcpy(to, bytes, static_cast<const char*>(data) + at, bytes, ACL_MEMCPY_DEVICE_TO_HOST) != 0)
-    throw Failure(error_text());
-}
 
 LoadedTensor make_tensor(aclDataType dtype, const std::vector<int64_t>& dims) {
   LoadedTensor made;

@@ -7,23 +7,12 @@
 #include <vector>
 
 #include "files/stored_tensor.h"
+#include "judge/device_call.h"
 
 namespace openaclnn_cli {
 
 using openaclnn_files::StoredTensor;
-
-// Device memory owned by a tensor. On a GPU the host can access it only by copies.
-struct DeviceMemory {
-  explicit DeviceMemory(uint64_t bytes);
-  ~DeviceMemory();
-  DeviceMemory(const DeviceMemory&) = delete;
-  DeviceMemory& operator=(const DeviceMemory&) = delete;
-
-  void put(const void* from, uint64_t bytes, uint64_t at = 0);
-  void get(void* to, uint64_t bytes, uint64_t at = 0) const;
-
-  void* data = nullptr;  // nullptr for 0 bytes
-};
+using openaclnn_judge::DeviceMemory;
 
 struct LoadedTensor {
   StoredTensor header;

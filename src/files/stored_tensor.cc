@@ -20,6 +20,18 @@ uint64_t checked_bytes(const std::string& what, aclDataType dtype, const std::ve
   return is_empty ? 0 : static_cast<uint64_t>(bytes);
 }
 
+std::vector<int64_t> strides_of(const StoredTensor& tensor) {
+  std::vector<int64_t> strides(tensor.dims.size(), 1);
+  if (tensor.bytes == 0) return strides;
+  int64_t stride = 1;
+  for (size_t n = 0; n < strides.size(); ++n) {
+    const size_t k = tensor.is_column_major ? n : strides.size() - 1 - n;
+    strides[k] = stride;
+    stride *= tensor.dims[k];
+  }
+  return strides;
+}
+
 StoredTensor choose_tensor(std::vector<StoredTensor> tensors, const std::string& name) {
   if (name.empty() && tensors.size() == 1) return std::move(tensors[0]);
   std::string names;

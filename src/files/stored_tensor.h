@@ -26,6 +26,10 @@ struct StoredTensor {
 // starts the error message.
 uint64_t checked_bytes(const std::string& what, aclDataType dtype, const std::vector<int64_t>& dims);
 
+// Returns the strides of the elements in the file, in elements. Those of empty tensors do not matter, and the product of their other dims
+// may exceed 64 bits.
+std::vector<int64_t> strides_of(const StoredTensor& tensor);
+
 // Returns the tensor with this name, or the only one if the name is empty. Throws BadInput otherwise.
 StoredTensor choose_tensor(std::vector<StoredTensor> tensors, const std::string& name);
 

@@ -55,10 +55,8 @@ bool is_name_after(const std::string& source, std::string_view ending, TensorNam
 
 FileTensor read_file(const TensorName& from) {
   const OpenFile file(from.path);
-  if (from.path.ends_with(".npy")) return read_elements(file, read_npy_header(file));
   if (from.path.ends_with(".pt")) return read_pt(file, from.name);
-  if (from.path.ends_with(".bin")) return read_elements(file, read_bin_header(file, from.path));
-  return read_elements(file, read_safetensors_header(file, from.name));
+  return read_elements(file, read_header(file, from));
 }
 
 }  // namespace
@@ -91,14 +89,21 @@ std::vector<std::byte> gather(const std::byte* storage, size_t element_bytes,
   return bytes;
 }
 
+StoredTensor read_header(const Source& file, const TensorName& from) {
+  if (from.path.ends_with(".npy")) return read_npy_header(file);
+  if (from.path.ends_with(".bin")) return read_bin_header(file, from.path);
+  return read_safetensors_header(file, from.name);
+}
+
 FileTensor read_elements(const Source& file, const StoredTensor& header) {
-  FileTensor tensor = {header.dtype, header.dims, std::vector<std::byte>(header.bytes)};
-  file.read(header.begin, tensor.bytes.data(), header.bytes);
-  if (!header.is_column_major || header.dims.size() < 2 || header.bytes == 0) return tensor;
-  std::vector<int64_t> strides = {1};
-  for (size_t k = 1; k < header.dims.size(); ++k) strides.push_back(strides.back() * header.dims[k - 1]);
-  tensor.bytes = gather(tensor.bytes.data(), openaclnn::dtype_size(header.dtype), header.dims, strides);
-  return tensor;
+  std::vector<std::byte> elements(header.bytes);
+  file.read(header.begin, elements.data(), header.bytes);
+  return {header.dtype, header.dims, row_major(header, std::move(elements))};
+}
+
+std::vector<std::byte> row_major(const StoredTensor& header, std::vector<std::byte> elements) {
+  if (!header.is_column_major || header.dims.size() < 2 || elements.empty()) return elements;
+  return gather(elements.data(), openaclnn::dtype_size(header.dtype), header.dims, strides_of(header));
 }
 
 FileTensor read_tensor(const std::string& source) {

@@ -35,8 +35,14 @@ TensorName split_source(const std::string& source);
 // before memory is allocated.
 FileTensor read_tensor(const std::string& source);
 
-// Reads the elements that a header describes; column-major ones are transposed.
+// Reads the header of a tensor in a file whose elements lie in one piece: all but .pt files.
+StoredTensor read_header(const Source& file, const TensorName& from);
+
+// Reads the elements that a header describes, in row-major order.
 FileTensor read_elements(const Source& file, const StoredTensor& header);
+
+// Returns the elements of a file in row-major order.
+std::vector<std::byte> row_major(const StoredTensor& header, std::vector<std::byte> elements);
 
 // Copies the elements of a view from `storage` into row-major order. Strides and offset are in elements, and the
 // caller has checked that the view lies inside the storage.

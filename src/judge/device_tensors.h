@@ -7,26 +7,9 @@
 #include <vector>
 
 #include "judge/call.h"
+#include "judge/device_call.h"
 
 namespace openaclnn_judge {
-
-// Memory of the current device. On a GPU the host can access it only by copies.
-class DeviceMemory {
- public:
-  explicit DeviceMemory(uint64_t bytes);
-  ~DeviceMemory();
-  DeviceMemory(const DeviceMemory&) = delete;
-  DeviceMemory& operator=(const DeviceMemory&) = delete;
-
-  void* data() const { return data_; }  // nullptr for 0 bytes
-  uint64_t bytes() const { return bytes_; }
-  void put(const std::byte* from);
-  void get(std::byte* to) const;
-
- private:
-  void* data_ = nullptr;
-  uint64_t bytes_;
-};
 
 class DeviceTensors {
  public:
@@ -44,7 +27,6 @@ class DeviceTensors {
     Array array;
     std::unique_ptr<DeviceMemory> memory;
   };
-  friend class CallHandles;
 
   const openaclnn_verify::Description& description_;
   const openaclnn_verify::Arguments& values_;
