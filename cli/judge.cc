@@ -102,12 +102,14 @@ int print_rules(bool as_json) {
   nlohmann::json list = nlohmann::json::array();
   Table table({"rule", "accepts", "needs", "published in"});
   for (const openaclnn_judge::Rule& rule : openaclnn_judge::rules()) {
-    const char* const needs = rule.needs_third ? "--third" : rule.needs_bound ? "a bound" : "";
+    const bool needs_third = (rule.uses & openaclnn_judge::kThird) != 0,
+               needs_bound = (rule.uses & openaclnn_judge::kBound) != 0;
+    const char* const needs = needs_third ? "--third" : needs_bound ? "a bound" : "";
     table.add({rule.name, rule.summary, needs, rule.source});
     list.push_back({{"name", rule.name},
                     {"summary", rule.summary},
-                    {"needsThird", rule.needs_third},
-                    {"needsBound", rule.needs_bound},
+                    {"needsThird", needs_third},
+                    {"needsBound", needs_bound},
                     {"source", rule.source}});
   }
   if (as_json) {
@@ -245,11 +247,13 @@ void add_rule_options(CLI::App& command, Judging& judging) {
       ->expected(1)
       ->take_all()
       ->default_str("openaclnn");
-  command.add_option("--level", options.settings.level, "Limits of the rules benchmark and acceptance")
+  command
+      .add_option("--level", options.settings.level,
+                  "Limits of the rules benchmark, acceptance and msprobe-26")
       ->check(one_of({"L0", "L1", "L2"}))
       ->type_name("L0|L1|L2");
   add_number(command, "--threshold", options.settings.threshold,
-             "Limit of the rules mere-mare and attention");
+             "Limit of the rules mere-mare, attention, dynamo and transformer-engine");
   add_number(command, "--rtol", options.settings.rtol, "Relative tolerance of allclose and similar rules");
   add_number(command, "--atol", options.settings.atol, "Absolute tolerance of allclose and similar rules");
   command.add_flag("--equal-nan", options.settings.equal_nan, "NaN equals NaN in allclose and similar rules");

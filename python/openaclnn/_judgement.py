@@ -48,8 +48,8 @@ def judge(operator: str, results: Any, /, *, rules: Sequence[str] = ("openaclnn"
     rules : names of judge_rules(). The result is the worst of all.
     third : the results of a third device in the same form, for rules that compare two devices, such as "benchmark".
     api : name by which the rules of msprobe choose levels and lists; by default that of the operator.
-    level : "L0", "L1" or "L2", of the rules "benchmark" and "acceptance"; by default that of api.
-    threshold : of the rule "mere-mare".
+    level : "L0", "L1" or "L2", of the rules "benchmark", "acceptance" and "msprobe-26"; by default that of api.
+    threshold : of the rules "mere-mare", "attention", "dynamo" and "transformer-engine".
     rtol, atol : tolerances of rules such as "allclose", instead of their own.
     equal_nan : NaN equals NaN, in the same rules.
     worst : number of the worst elements to report for each output.
@@ -66,7 +66,8 @@ def judge(operator: str, results: Any, /, *, rules: Sequence[str] = ("openaclnn"
     Raises
     ------
     TypeError : an argument or result is unknown, missing or not an array.
-    ValueError : the operator or a rule is unknown, or shapes, dtypes or values contradict each other.
+    ValueError : the operator or a rule is unknown, no chosen rule uses a setting such as rtol, or shapes, dtypes or values contradict
+        each other.
     """
     from openaclnn import _judge
 
@@ -105,7 +106,8 @@ def judge_pair(device: Any, golden: Any, *, rules: Sequence[str] = ("assert-clos
 
     Raises
     ------
-    TypeError : an argument is not an array. ValueError : a rule is unknown, or shapes or numbers of elements differ.
+    TypeError : an argument is not an array. ValueError : a rule is unknown, no chosen rule uses a setting, or shapes or
+        numbers of elements differ.
     """
     from openaclnn import _judge
 
@@ -139,7 +141,8 @@ def judge_dump(folder: str | os.PathLike[str], /, *, rules: Sequence[str] = ("op
     Raises
     ------
     FileNotFoundError, NotADirectoryError : folder or third isn't a folder.
-    ValueError : the dump is malformed, a tensor is truncated, shapes contradict each other, or there is no call to judge.
+    ValueError : the dump is malformed, a tensor is truncated, shapes contradict each other, there is no call to judge, or no chosen rule
+        uses a setting.
     """
     from openaclnn import _judge
 

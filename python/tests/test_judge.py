@@ -207,6 +207,13 @@ ROWS, ENDS = np.ones((4, 3), np.float32), np.array([4])
     (np.full((1, 3), 4, np.float32), {"worst": -1}, ValueError, "worst is -1; it must be an int from 0 to 1,000"),
     (np.full((1, 3), 4, np.float32), {"rules": "benchmark", "third": np.ones((1, 3), np.float32), "level": "L7"}, ValueError,
      'the level is "L7"; it must be L0, L1 or L2'),
+    (np.full((1, 3), 4, np.float32), {"rtol": 1e-3}, ValueError,
+     "rtol is given, but no chosen rule uses it; rules that do: allclose, assert-close, flaggems, kernelbench, transformer-engine"),
+    (np.full((1, 3), 4, np.float32), {"rules": ["allclose", "quick"], "threshold": 0.1}, ValueError,
+     "threshold is given, but no chosen rule uses it; rules that do: mere-mare, attention, dynamo, transformer-engine"),
+    (np.full((1, 3), 4, np.float32), {"rules": "quick", "level": "L1"}, ValueError,
+     "level is given, but no chosen rule uses it; rules that do: benchmark, msprobe-26, acceptance"),
+    (np.full((1, 3), 4, np.float32), {"rules": "bitwise", "equal_nan": True}, ValueError, "equal_nan is given, but no chosen rule"),
     (np.full((1, 3), 4, np.float32), {"rows": ROWS}, TypeError, "GroupedBiasAddGradV2 has no argument 'rows'"),
 ])
 def test_errors_name_the_argument(results, more, kind, text):

@@ -17,9 +17,20 @@ using openaclnn_verify::GoldenOutput;
 
 namespace {
 
-std::vector<const Rule*> chosen_rules(const std::vector<std::string>& names) {
+// A tolerance that changes nothing would be taken for granted.
+void require_use(const std::vector<const Rule*>& chosen, unsigned use, const char* setting, bool is_given) {
+  const auto has_use = [use](const Rule* rule) { return (rule->uses & use) != 0; };
+  if (!is_given || std::ranges::any_of(chosen, has_use)) return;
+  std::string those;
+  for (const Rule& rule : rules()) {
+    if (has_use(&rule)) those += (those.empty() ? "" : ", ") + std::string(rule.name);
+  }
+  throw std::invalid_argument(text(setting, " is given, but no chosen rule uses it; rules that do: ", those));
+}
+
+std::vector<const Rule*> chosen_rules(const JudgeOptions& options) {
   std::vector<const Rule*> chosen;
-  for (const std::string& name : names) {
+  for (const std::string& name : options.rules) {
     const Rule* rule = find_rule(name);
     if (rule == nullptr) {
       std::string known;
@@ -28,6 +39,12 @@ std::vector<const Rule*> chosen_rules(const std::vector<std::string>& names) {
     }
     chosen.push_back(rule);
   }
+  const Settings& settings = options.settings;
+  require_use(chosen, kLevel, "level", !settings.level.empty());
+  require_use(chosen, kThreshold, "threshold", settings.threshold.has_value());
+  require_use(chosen, kTolerances, "rtol", settings.rtol.has_value());
+  require_use(chosen, kTolerances, "atol", settings.atol.has_value());
+  require_use(chosen, kTolerances, "equal_nan", settings.equal_nan);
   return chosen;
 }
 
@@ -141,7 +158,7 @@ void agree_on_causes(std::vector<OutputReport>& outputs) {
 }  // namespace
 
 CallReport judge_call(const Call& call, const JudgeOptions& options) {
-  const std::vector<const Rule*> rules = chosen_rules(options.rules);
+  const std::vector<const Rule*> rules = chosen_rules(options);
   CallReport report;
   report.label = call.label;
   if (call.description != nullptr) report.operator_name = call.description->name();
@@ -167,7 +184,7 @@ CallReport judge_call(const Call& call, const JudgeOptions& options) {
 }
 
 CallReport judge_pair(const std::string& label, const Pair& pair, const JudgeOptions& options) {
-  const std::vector<const Rule*> rules = chosen_rules(options.rules);
+  const std::vector<const Rule*> rules = chosen_rules(options);
   CallReport report;
   report.label = label;
   report.outputs.push_back(judge_output(nullptr, pair, rules, options));

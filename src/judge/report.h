@@ -72,7 +72,7 @@ struct JudgeOptions {
 };
 
 // Judges the results of a call against its golden. Throws std::invalid_argument with an error message for
-// unknown rules, and for results that are missing or have another shape or dtype than the call determines.
+// unknown rules, settings that no chosen rule uses, and results that are missing or have another shape or dtype than the call determines.
 CallReport judge_call(const Call& call, const JudgeOptions& options);
 
 // Judges one pair without a call: no golden is computed, and causes are those that need no inputs.

@@ -28,11 +28,11 @@ struct Pair {
   std::optional<Array> third;             // the same result of a third device, for ratio rules
 };
 
-// The numbers that users may choose. A rule ignores those that it does not name in its description.
+// What users may choose. judge_call and judge_pair reject what no chosen rule uses.
 struct Settings {
-  std::string api;                  // "npu_nsa_compress": chooses the level and list of msprobe's rules
-  std::string level;                // "L0", "L1", "L2"; empty: by the api
-  std::optional<double> threshold;  // of mere-mare
+  std::string api;    // "npu_nsa_compress": chooses the level and list of msprobe's rules
+  std::string level;  // "L0", "L1", "L2"; empty: by the api
+  std::optional<double> threshold;
   std::optional<double> rtol, atol;
   bool equal_nan = false;
 };
@@ -51,11 +51,14 @@ struct Verdict {
   std::vector<Metric> metrics;
 };
 
+// What a rule needs besides the result and its golden, and the settings that change it.
+enum Use : unsigned { kNothing = 0, kThird = 1, kBound = 2, kLevel = 4, kThreshold = 8, kTolerances = 16 };
+
 struct Rule {
   const char* name;     // "quick"
   const char* summary;  // one line
   const char* source;   // where it is published
-  bool needs_third, needs_bound;
+  unsigned uses;        // the union of Use
   Verdict (*apply)(const Pair& pair, const Settings& settings);
 };
 

@@ -49,6 +49,7 @@ class JudgeOperator(CliTest):
         self.run_cli(*self.words("wrong.npy", "--rule", "assert-close", "--rtol", "1e-8", "--atol", "0"), code=1)
         for number in ("-1", "nan", "inf", "abc", "1e-3x"):
             self.refuse(*self.words("wrong.npy", "--rule", "assert-close", "--rtol", number), contains="isn't a finite number of at least 0")
+        self.refuse(*self.words("wrong.npy", "--atol", "0.1"), contains="atol is given, but no chosen rule uses it")
 
     def test_compares_with_a_third_device(self):
         done = self.run_cli(*self.words("right.npy", "--rule", "benchmark", "--third", "wrong.npy"))
