@@ -31,6 +31,18 @@ std::string_view without_prefix(std::string_view name) {
   return name;
 }
 
+// Creates a folder for one call, such as PARENT/4711-0-aclnnEmbedding. Folders of an earlier process with the same pid, which
+// containers often have, stay: then the number is larger. Returns an empty string and sets errno if that fails.
+std::string new_folder(const std::string& parent, int64_t number, std::string_view function) {
+  if (const int error = make_folders(parent); error != 0) return errno = error, "";
+  for (int run = 0; run < 1000; ++run, number += kMostDumps) {
+    std::string folder = text(parent, "/", getpid(), "-", number, "-", function);
+    if (mkdir(folder.c_str(), 0777) == 0) return folder;
+    if (errno != EEXIST) break;
+  }
+  return "";
+}
+
 // The data needed to write one tensor of a call: its role and its elements.
 struct Dumped {
   const char* role = "unknown";
@@ -126,11 +138,10 @@ void dump_call(const CallRecord& record, std::string_view function, const std::s
     return;
   }
   const std::string parent = split_dump_setting(environment().dump).folder;
-  (void)mkdir(parent.c_str(), 0777);
-  const std::string folder = text(parent, "/", getpid(), "-", number, "-", function);
-  if (mkdir(folder.c_str(), 0777) != 0) {
+  const std::string folder = new_folder(parent, number, function);
+  if (folder.empty()) {
     log_message(LogLevel::error,
-                text("OPENACLNN_DUMP: '", folder, "' cannot be created: ", std::strerror(errno)));
+                text("OPENACLNN_DUMP: no folder can be created in '", parent, "': ", std::strerror(errno)));
     return;
   }
   Json json;

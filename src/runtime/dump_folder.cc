@@ -42,18 +42,6 @@ Status cannot_write(const std::string& path, int error) {
   return {ACL_ERROR_WRITE_FILE, text("'", path, "' cannot be written: ", std::strerror(error))};
 }
 
-// Creates the folder and its parents where they are missing. Returns 0 or errno.
-int make_folders(const std::string& path) {
-  for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
-    const std::string part = path.substr(0, slash);
-    if (mkdir(part.c_str(), 0777) != 0 && errno != EEXIST) return errno;
-    if (slash == std::string::npos) break;
-  }
-  struct stat info = {};
-  if (stat(path.c_str(), &info) != 0) return errno;
-  return S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
-}
-
 // Writes all bytes at the offset. Returns 0 or errno.
 int write_at(int file, std::string_view bytes, off_t offset) {
   while (!bytes.empty()) {

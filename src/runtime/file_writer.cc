@@ -2,6 +2,7 @@
 #include "runtime/file_writer.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -87,6 +88,17 @@ std::string write_npy(const TensorView& view, const std::string& path) {
   const auto bytes = static_cast<size_t>(view.element_bytes());
   for_each_element(view, [&](const std::byte* element) { return out.append(element, bytes); });
   return out.finish();
+}
+
+int make_folders(const std::string& path) {
+  for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    if (mkdir(part.c_str(), 0777) != 0 && errno != EEXIST) return errno;
+    if (slash == std::string::npos) break;
+  }
+  struct stat info = {};
+  if (stat(path.c_str(), &info) != 0) return errno;
+  return S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
 }
 
 std::string write_whole(const std::string& path,

@@ -45,6 +45,9 @@ std::string too_expanded(const TensorView& view);
 // Requires a successful check_extent().
 std::string write_npy(const TensorView& view, const std::string& path);
 
+// Creates a folder and its parents where they are missing. Returns 0 or errno.
+int make_folders(const std::string& path);
+
 // Passes the path of a temporary file beside `path` to `write`, which returns why it failed or an empty string,
 // and renames the file. Returns the reason of a failure, which leaves no file.
 std::string write_whole(const std::string& path,

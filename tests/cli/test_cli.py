@@ -350,9 +350,9 @@ class TraceTest(CliTest):
     def test_a_file_that_cannot_be_made(self):
         self.write_table()
         done = self.run_cli("run", "Embedding", "--weight", "table.npy", "--indices", "1", OPENACLNN_TRACE="no/folder/t.json",
-                            OPENACLNN_DUMP="no/folder:all")
+                            OPENACLNN_DUMP="table.npy/folder:all")
         self.assertIn("OPENACLNN_TRACE is 'no/folder/t.json'", done.stderr)
-        self.assertIn("OPENACLNN_DUMP", done.stderr)
+        self.assertIn("OPENACLNN_DUMP: no folder can be created in 'table.npy/folder': Not a directory", done.stderr)
 
 
 class SourceTreeTest(CliTest):

@@ -2,9 +2,11 @@
 # Tests the dumps of OPENACLNN_DUMP, and `openaclnn check --replay`, which repeats their calls.
 """usage: test_dumps.py PROGRAM [unittest arguments]"""
 import json
+import os
+import subprocess
 import unittest
 
-from program import CliTest
+from program import PROGRAM, CliTest
 
 
 class DumpsTest(CliTest):
@@ -35,6 +37,20 @@ class DumpsTest(CliTest):
         (self.folder / "a:b").mkdir()
         self.run_cli("run", "Embedding", "--weight", "table.npy", "--indices", "9", code=1, OPENACLNN_DUMP="a:b/dumps")
         self.assertEqual(len(list(self.folder.glob("a:b/dumps/*-aclnnEmbedding"))), 1)
+
+    def test_dumps_of_earlier_processes_stay(self):
+        self.write_table()
+        script = 'mkdir -p deep/folder/$$-0-aclnnEmbedding; exec "$0" run Embedding --weight table.npy --indices 1'
+        environment = {**os.environ, "OPENACLNN_DUMP": "deep/folder:all"}
+        subprocess.run(["sh", "-c", script, PROGRAM], check=True, cwd=self.folder, env=environment, stdout=subprocess.DEVNULL)
+        earlier, = self.folder.glob("deep/folder/*-0-aclnnEmbedding")
+        self.assertEqual(list(earlier.iterdir()), [])
+        self.assertEqual(len(list(self.folder.glob("deep/folder/*-100-aclnnEmbedding/call.json"))), 1)
+
+    def test_parents_of_the_folder_are_created(self):
+        self.write_table()
+        self.run_cli("run", "Embedding", "--weight", "table.npy", "--indices", "1", OPENACLNN_DUMP="a/b/c:all")
+        self.assertEqual(len(list(self.folder.glob("a/b/c/*-0-aclnnEmbedding/call.json"))), 1)
 
     def test_one_dump_of_several_may_be_bad(self):
         self.write_table()
