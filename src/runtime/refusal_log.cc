@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <span>
+#include <string_view>
 
+#include "acl/acl_base.h"
 #include "base/codes.h"
 #include "base/env.h"
 #include "base/printable.h"
@@ -43,9 +45,16 @@ Seen remember(uint64_t hash) {
   return Seen::table_full;
 }
 
-bool is_enabled() noexcept {
+// "None" and "not yet" answer a question that programs, openaclnn's own Python among them, ask on purpose.
+bool is_answer(std::string_view function, int code) {
+  if (code == ACL_ERROR_RT_CONTEXT_NULL)
+    return function == "aclrtGetDevice" || function == "aclrtGetCurrentContext";
+  return code == ACL_ERROR_RT_STREAM_SYNC_TIMEOUT || code == ACL_ERROR_RT_EVENT_SYNC_TIMEOUT;
+}
+
+bool is_enabled(LogLevel level) noexcept {
   try {
-    return environment().log >= LogLevel::info;
+    return environment().log >= level;
   } catch (...) {
     return false;  // no memory to read the settings for the first time; a later refusal tries again
   }
@@ -54,7 +63,7 @@ bool is_enabled() noexcept {
 }  // namespace
 
 void log_refusal(const char* function, std::string_view sentence, int code) noexcept {
-  if (!is_enabled()) return;
+  if (!is_enabled(is_answer(function, code) ? LogLevel::debug : LogLevel::info)) return;
   // Longer names and messages are truncated, so that the code always fits: 11 + 256 + 2 + 720 + 64 bytes.
   std::array<char, 1056> line;
   const int sentence_bytes = static_cast<int>(std::min<size_t>(sentence.size(), 720));

@@ -6,6 +6,7 @@
 //   refusal_log_program closed     stderr is closed
 //   refusal_log_program control    a text with control characters, and one that is too long
 //   refusal_log_program memory     the first call of the process is rejected, and allocations fail
+//   refusal_log_program questions  calls whose failure is an answer: no device yet, not finished yet
 //   refusal_log_program success    calls that succeed
 #include <fcntl.h>
 #include <pthread.h>
@@ -122,6 +123,24 @@ bool without_memory() {
   return true;
 }
 
+bool questions() {
+  int32_t device = 0;
+  aclrtContext context = nullptr;
+  aclrtEvent event = nullptr;
+  if (aclrtGetDevice(&device) != 107002 || aclrtGetCurrentContext(&context) != 107002) return false;
+  constexpr size_t kBytes = size_t{32} << 20;
+  void* memory = nullptr;
+  if (aclrtSetDevice(0) != 0 || aclrtCreateEvent(&event) != 0 ||
+      aclrtMalloc(&memory, kBytes, ACL_MEM_MALLOC_HUGE_FIRST) != 0)
+    return false;
+  for (int n = 0; n < 30; ++n) {  // far longer than it takes to ask
+    if (aclrtMemsetAsync(memory, kBytes, n, kBytes, nullptr) != 0) return false;
+  }
+  return aclrtRecordEvent(event, nullptr) == 0 && aclrtSynchronizeStreamWithTimeout(nullptr, 0) == 507046 &&
+         aclrtSynchronizeEventWithTimeout(event, 1) == 507047 && aclrtSynchronizeDevice() == 0 &&
+         aclrtDestroyEvent(event) == 0 && aclrtFree(memory) == 0;
+}
+
 bool success() { return aclrtSetDevice(0) == 0 && aclrtSynchronizeDevice() == 0; }
 
 }  // namespace
@@ -129,8 +148,9 @@ bool success() { return aclrtSetDevice(0) == 0 && aclrtSynchronizeDevice() == 0;
 int main(int argc, char** argv) {
   alarm(60);
   const std::map<std::string, bool (*)()> modes = {
-      {"threads", threads}, {"many", many},       {"fork", forked},           {"cancel", cancelled},
-      {"closed", closed},   {"control", control}, {"memory", without_memory}, {"success", success}};
+      {"threads", threads},       {"many", many},       {"fork", forked},
+      {"cancel", cancelled},      {"closed", closed},   {"control", control},
+      {"memory", without_memory}, {"success", success}, {"questions", questions}};
   const auto mode = modes.find(argc == 2 ? argv[1] : "");
   if (mode == modes.end()) return 2;
   return mode->second() ? 0 : 1;

@@ -46,6 +46,11 @@ TEST(RefusalLogTest, OnlyWhenItIsAskedFor) {
   EXPECT_EQ(lines_of("success"), std::vector<std::string>());
 }
 
+TEST(RefusalLogTest, AnswersAreLoggedForDebuggingOnly) {
+  EXPECT_EQ(lines_of("questions"), std::vector<std::string>());
+  EXPECT_EQ(lines_of("questions", "debug").size(), 4u);
+}
+
 TEST(RefusalLogTest, AThousandTextsAreRemembered) {
   const std::vector<std::string> lines = lines_of("many");
   ASSERT_EQ(lines.size(), 1025u);
