@@ -127,6 +127,17 @@ void set_contiguous(Array& array, const Name& name) {
 
 nb::object imported_module(const char* name) { return nb::borrow(PyImport_GetModule(nb::str(name).ptr())); }
 
+// An array whose __dlpack__ raises is an array: its error says more than ours.
+void require_dlpack(nb::handle object, const Name& name) {
+  try {
+    object.attr("__dlpack__")();
+  } catch (nb::python_error& error) {
+    nb::raise_from(error, PyExc_TypeError, "%s is of type %s, whose __dlpack__ failed: %s",
+                   name.text().c_str(), nb::cast<std::string>(nb::str(object.type())).c_str(),
+                   nb::cast<std::string>(nb::str(error.value())).c_str());
+  }
+}
+
 Array describe(nb::handle object, const Name& name) {
   Array array;
   if (!is_exactly_numpy(object) && describe_torch(object, name, array)) return array;
@@ -143,6 +154,7 @@ Array describe(nb::handle object, const Name& name) {
     return array;
   }
   if (describe_buffer(object, name, array)) return array;
+  if (nb::hasattr(object, "__dlpack__")) require_dlpack(object, name);
   throw nb::type_error(
       (name.text() + " is of type " + nb::cast<std::string>(nb::str(object.type())) +
        "; an array of NumPy, PyTorch, CuPy or JAX is needed (numpy.asarray copies other values)")

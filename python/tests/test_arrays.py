@@ -163,6 +163,16 @@ def test_unknown_libraries_come_through_dlpack():
     assert np.array_equal(rows, table[[3, 1]])
 
 
+def test_errors_of_dlpack_are_causes():
+    class Deleted(OnlyDlpack):
+        def __dlpack__(self, **options):
+            raise RuntimeError("the buffer was donated")
+
+    with pytest.raises(TypeError, match="grad_y is of type .*Deleted'>, whose __dlpack__ failed: the buffer was donated") as raised:
+        openaclnn.grouped_bias_add_grad(Deleted(np.ones((2, 2), np.float32)), np.array([2]))
+    assert isinstance(raised.value.__cause__, RuntimeError)
+
+
 @pytest.mark.parametrize("name", FLOATS)
 def test_results_belong_to_the_library_of_the_arguments(name):
     rows = np.ones((2, 3, 4), numpy_dtype(name))
