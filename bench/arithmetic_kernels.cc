@@ -1,5 +1,4 @@
 // The arithmetic kernels for one instruction set.
-#include <array>
 #include <utility>
 
 #include "arithmetic.h"

@@ -2,7 +2,6 @@
 // other libraries, so that contestants of all kinds take turns.
 #include <cstdio>
 #include <cstdlib>
-#include <string_view>
 
 #include "acl/acl.h"
 #include "probe.h"

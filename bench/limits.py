@@ -8,7 +8,6 @@
 """
 import dataclasses
 
-import regimes
 import report
 import summary
 

@@ -86,10 +86,13 @@ void print_table(const Judge& judge) {
   table.print();
 }
 
-int report(const Judge& judge, const std::vector<std::string>& failures, const json& calls, bool as_text) {
+// `done` has one entry: the number of cases, or what became of each call.
+int report(const Judge& judge, const std::vector<std::string>& failures, const json& done, bool as_text) {
   const bool is_ok = judge.ok() && failures.empty();
   if (!as_text) {
-    print_json({{"outputs", as_json(judge)}, {"failures", failures}, {"calls", calls}, {"ok", is_ok}});
+    json whole = {{"outputs", as_json(judge)}, {"failures", failures}, {"ok", is_ok}};
+    whole.update(done);
+    print_json(whole);
     return is_ok ? kFine : kProblem;
   }
   print_table(judge);
@@ -121,7 +124,7 @@ int check_cases(const CheckOptions& options) {
       run_and_judge(c, judge, failures);
     }
   }
-  return report(judge, failures, cases.size(), !options.json);
+  return report(judge, failures, {{"cases", cases.size()}}, !options.json);
 }
 
 // Replays a dump. One of several that is malformed doesn't end the run.
@@ -152,7 +155,7 @@ int check_dumps(const CheckOptions& options) {
       fmt::print("{}: {}; reason of the dump: {}\n", printable(folder), done.operator_name, done.reason);
     if (!done.problem.empty()) failures.push_back(fmt::format("{}: {}", folder, done.problem));
   }
-  return report(judge, failures, calls, !options.json);
+  return report(judge, failures, {{"calls", calls}}, !options.json);
 }
 
 int check(const CheckOptions& options) {

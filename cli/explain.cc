@@ -1,7 +1,6 @@
 // openaclnn explain: prints the meaning of a status code from docs/errors.md.
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 
 #include <filesystem>
-#include <sstream>
 
 #include "acl/acl.h"
 #include "openaclnn/openaclnn.h"

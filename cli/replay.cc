@@ -7,6 +7,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/dump_setting.h"
+#include "files/folder.h"
 #include "host_call.h"
 #include "judge/own_dump.h"
 #include "program.h"
@@ -48,8 +50,7 @@ openaclnn_verify::JudgeResults judge_of(const Description& description, const Lo
 std::vector<std::string> dump_folders(const std::string& path) {
   if (openaclnn_judge::is_own_dump(path)) return {path};
   std::vector<std::string> folders;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
+  for (const fs::directory_entry& entry : openaclnn_files::entries_of(path)) {
     if (openaclnn_judge::is_own_dump(entry.path().string())) folders.push_back(entry.path().string());
   }
   if (folders.empty())
@@ -80,7 +81,7 @@ Replay replay(const std::string& folder, openaclnn_verify::Judge& judge) {
   }
   judge.start_case(folder);
   judge_of(description, arguments)(before, snapshot(description, arguments), judge);
-  if (done.reason != openaclnn_judge::kSelectedReason) {
+  if (done.reason != openaclnn::kSelectedReason) {
     done.problem =
         "the call succeeds now: a dump has neither the stream, the workspace, the addresses nor the "
         "handles that were not live";

@@ -17,8 +17,8 @@ std::vector<std::string> dump_folders(const std::string& path);
 struct Replay {
   std::string operator_name, reason;
   CallResult result;
-  std::string
-      problem;  // empty if the call succeeded, as it did when it was saved, and its results were judged
+  // Empty if the call succeeded, as it did when it was saved, and its results were judged.
+  std::string problem;
 };
 
 // Runs the call of one dump and, if it succeeds, judges the results. Throws BadInput if the dump is malformed.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/function_name.h"
 #include "base/nearest.h"
 #include "library.h"
 #include "pages.h"
@@ -45,13 +46,6 @@ std::span<const Room> rooms() {
   return all;
 }
 
-std::string_view without_aclnn(std::string_view word) {
-  for (const std::string_view prefix : {"openaclnn", "aclnn"}) {
-    if (word.starts_with(prefix)) return word.substr(prefix.size());
-  }
-  return word;
-}
-
 const Room& find_room(const std::string& word) {
   std::vector<std::string_view> names;
   for (const Room& room : rooms()) {
@@ -67,7 +61,7 @@ const Room& find_room(const std::string& word) {
       if (simplified(name) == simplified(word)) return *std::ranges::find_if(rooms(), has_it);
     }
   }
-  const std::string nearest = openaclnn::did_you_mean(without_aclnn(word), names);
+  const std::string nearest = openaclnn::did_you_mean(openaclnn::without_aclnn(word), names);
   throw BadInput(
       fmt::format("unknown operator '{}'{}", word,
                   nearest.empty() ? fmt::format("; the operators are {}", fmt::join(names, ", ")) : nearest));

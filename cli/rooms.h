@@ -3,8 +3,6 @@
 
 #include <span>
 #include <string>
-#include <string_view>
-#include <vector>
 
 namespace openaclnn_cli {
 
@@ -15,9 +13,6 @@ struct Room {
 };
 
 std::span<const Room> rooms();
-
-// Returns the word without a prefix "aclnn" or "openaclnn".
-std::string_view without_aclnn(std::string_view word);
 
 // Finds a room by name, function or folder, ignoring case; throws BadInput.
 const Room& find_room(const std::string& word);

@@ -9,4 +9,7 @@ namespace openaclnn_cli {
 // none.
 std::string source_tree();
 
+// The same; throws Failure, which names the command, if there is none.
+std::string required_source_tree(const char* command);
+
 }  // namespace openaclnn_cli

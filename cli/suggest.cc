@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "base/function_name.h"
 #include "base/nearest.h"
 #include "rooms.h"
 
@@ -35,7 +36,7 @@ std::vector<std::string> command_names(const CLI::App& command) {
 std::string advice(const std::string& word, const std::vector<std::string>& names, const CLI::App& command,
                    const std::string& plural) {
   const std::vector<std::string_view> candidates(names.begin(), names.end());
-  const std::string nearest = openaclnn::did_you_mean(without_aclnn(word), candidates);
+  const std::string nearest = openaclnn::did_you_mean(openaclnn::without_aclnn(word), candidates);
   return nearest.empty() ? fmt::format("; `{} --help` lists the {}", spoken_name(command), plural) : nearest;
 }
 

@@ -1,19 +1,24 @@
 # What `cmake --install` puts where, by component: library, dev, compat, cuda where nvcc is, and tools in cli/. An installation may be moved as a whole; CPack makes one Debian
 # package of each component (cmake/packages.cmake).
-include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(headers ${CMAKE_INSTALL_INCLUDEDIR}/openaclnn) # a folder of their own: acl/ is also the name of Linux's access control lists
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/openaclnn)
 set(compat ${CMAKE_INSTALL_LIBDIR}/openaclnn/cann-compat)
 
-install(TARGETS openaclnn EXPORT openaclnn
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT dev)
 target_include_directories(openaclnn PUBLIC # operator headers are also included by their bare names
   $<INSTALL_INTERFACE:${headers}> $<INSTALL_INTERFACE:${headers}/aclnn> $<INSTALL_INTERFACE:${headers}/aclnnop>)
 if(NOT PROJECT_IS_TOP_LEVEL) # a project that contains the sources may use the same names
   target_include_directories(openaclnn INTERFACE
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include/aclnn> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include/aclnnop>)
+endif()
+if(NOT OPENACLNN_INSTALL)
+  return()
+endif()
+install(TARGETS openaclnn EXPORT openaclnn
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT dev)
+if(NOT OPENACLNN_PACKAGES) # each Debian package has a copyright file instead
+  install(FILES LICENSE NOTICE THIRD_PARTY_NOTICES DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
 endif()
 install(DIRECTORY include/ DESTINATION ${headers} COMPONENT dev)
 

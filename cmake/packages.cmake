@@ -67,8 +67,8 @@ if(TARGET openaclnn_cuda)
     SUMMARY "aclnn training operators on NVIDIA GPUs (experimental)"
     TEXT "A plugin that libopenaclnn1 opens if a GPU and its driver are available. The"
          "same programs then run on the GPU. It contains the CUDA runtime; only the"
-         "driver has to be installed. Experimental, not run on hardware: tests execute"
-         "the kernels on emulations.")
+         "driver has to be installed. Tested on one NVIDIA H100; other GPUs and the newest"
+         "kernels are experimental.")
   list(APPEND CPACK_COMPONENTS_ALL cuda)
 endif()
 include(CPack)

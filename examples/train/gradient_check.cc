@@ -93,8 +93,7 @@ GradientCheck check_gradients(const Precision& precision, bool with_oracle, cons
       if (!(error <= precision.gradient_tolerance * norm))
         throw RunError(
             fmt::format("gradient check: the gradient of {}[{}] is {:.6g}, central differences give {:.6g}; "
-                        "they may differ "
-                        "by {:.2g}",
+                        "they may differ by {:.2g}",
                         parameter->name, i, found, expected[i], precision.gradient_tolerance * norm));
       check.worst = std::max(check.worst, error / norm);
     }

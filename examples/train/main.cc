@@ -2,7 +2,6 @@
 // right and are fast.
 #include <fmt/core.h>
 
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>

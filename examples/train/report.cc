@@ -3,8 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
 namespace train {
 namespace {
 

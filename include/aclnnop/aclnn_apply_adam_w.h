@@ -20,7 +20,7 @@
  * Each operation is rounded separately, never fused, in this order:
  *
  *   m' = m + ((g - m)*(1-b1))                  v' = (b2*v) + ((g*g)*(1-b2))
- *   n  = v', or the larger of maxGradNorm and v', NaN when either is
+ *   n  = v', or the larger of maxGradNorm and v', v' if they are equal, NaN when either is
  *   var' = (decay*var) - ((step*m') / ((sqrt(n)*scale) + eps))
  *
  * FLOAT16 and BF16 are widened exactly. Later operations use the unrounded m', v' and n. Each result is

@@ -120,8 +120,12 @@ def main(words: list[str] | None = None) -> int:
     try:
         status: int = arguments.run(arguments)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
+        if error.filename is not None:
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python writes what is left when it ends
+        if not isinstance(error, BrokenPipeError):
+            print(f"openaclnn: stdout could not be written: {error.strerror}", file=sys.stderr)
         return 1
     return status
 

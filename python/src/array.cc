@@ -45,7 +45,7 @@ Maker maker_of(nb::handle like, const Array& model, aclDataType dtype) {
     return maker;
   }
   maker.options["dtype"] = dtype == model.dtype ? nb::object(like.attr("dtype"))
-                                                : nb::object(maker.module.attr(dtype_word(dtype)));
+                                                : nb::object(maker.module.attr(array_dtype_name(dtype)));
   // CuPy's functions take the current device.
   if (model.library != Library::cupy) maker.options["device"] = like.attr("device");
   return maker;
@@ -57,27 +57,6 @@ bool is_jax_tracer(nb::handle object) {
 }
 
 }  // namespace
-
-const char* dtype_word(aclDataType dtype) {
-  switch (dtype) {
-    case ACL_FLOAT: return "float32";
-    case ACL_FLOAT16: return "float16";
-    case ACL_BF16: return "bfloat16";
-    case ACL_DOUBLE: return "float64";
-    case ACL_INT8: return "int8";
-    case ACL_INT16: return "int16";
-    case ACL_INT32: return "int32";
-    case ACL_INT64: return "int64";
-    case ACL_UINT8: return "uint8";
-    case ACL_UINT16: return "uint16";
-    case ACL_UINT32: return "uint32";
-    case ACL_UINT64: return "uint64";
-    case ACL_BOOL: return "bool";
-    case ACL_COMPLEX64: return "complex64";
-    case ACL_COMPLEX128: return "complex128";
-    default: return nullptr;
-  }
-}
 
 bool Array::is_empty() const {
   return std::ranges::any_of(shape(), [](int64_t dim) { return dim == 0; });
@@ -99,16 +78,11 @@ std::string Name::text() const {
   return index < 0 ? std::string(word) : std::string(word) + "[" + std::to_string(index) + "]";
 }
 
-std::string shape_text(std::span<const int64_t> dims) {
-  std::string text = "[";
-  for (const int64_t dim : dims) text += (text.size() > 1 ? ", " : "") + std::to_string(dim);
-  return text + "]";
-}
-
 void set_layout(Array& array, const Name& name, int64_t rank, const int64_t* dims, const int64_t* strides) {
   if (rank > kMostDims) {
-    throw nb::value_error(
-        (name.text() + " has rank " + std::to_string(rank) + "; at most 8 dimensions are accepted").c_str());
+    throw nb::value_error((name.text() + " has rank " + std::to_string(rank) + "; at most " +
+                           std::to_string(kMostDims) + " dimensions are accepted")
+                              .c_str());
   }
   array.rank = static_cast<int>(rank);
   std::copy_n(dims, rank, array.dims.begin());
@@ -125,7 +99,7 @@ void set_contiguous(Array& array, const Name& name) {
   for (int k = array.rank - 1; k > 0; --k) array.strides[k - 1] = array.strides[k] * array.dims[k];
 }
 
-nb::object imported_module(const char* name) { return nb::borrow(PyImport_GetModule(nb::str(name).ptr())); }
+nb::object imported_module(const char* name) { return nb::steal(PyImport_GetModule(nb::str(name).ptr())); }
 
 // An array whose __dlpack__ raises is an array: its error says more than ours.
 void require_dlpack(nb::handle object, const Name& name) {

@@ -10,15 +10,17 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "acl/acl_base.h"
+#include "base/dtype.h"
+#include "base/max_rank.h"
+#include "base/text.h"
 
 namespace openaclnn::python {
 
 namespace nb = nanobind;
 
-inline constexpr int kMostDims = 8;
+inline constexpr int kMostDims = kMaxRank;
 
 // The library of an array, which allocates results that the caller did not provide.
 enum class Library { numpy, torch, jax, cupy, other };
@@ -71,7 +73,5 @@ nb::object allocate_full(nb::handle like, const Array& model, aclDataType dtype,
 // Returns the caller's form of an array of `allocate` after it is written. JAX's arrays cannot be written,
 // so its results are made of NumPy arrays.
 nb::object finished(nb::object array, Library library);
-
-std::string shape_text(std::span<const int64_t> dims);
 
 }  // namespace openaclnn::python

@@ -3,7 +3,6 @@
 #include <numpy/arrayobject.h>
 
 #include <string>
-#include <string_view>
 
 #include "array_sources.h"
 

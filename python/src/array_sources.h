@@ -22,9 +22,6 @@ bool describe_torch(nb::handle object, const Name& name, Array& array);
 // Everything else that has __dlpack__: JAX, CuPy, …
 bool describe_dlpack(nb::handle object, const Name& name, Array& array);
 
-// Returns the name of a dtype in PyTorch, CuPy and the array API standard; NULL if no operator supports it.
-const char* dtype_word(aclDataType dtype);
-
 // Returns the dtype of DLPack's code, bits and lanes; ACL_DT_UNDEFINED if no operator supports it.
 aclDataType dtype_of_dlpack(uint8_t code, uint8_t bits, uint16_t lanes);
 
@@ -35,7 +32,7 @@ void set_layout(Array& array, const Name& name, int64_t rank, const int64_t* dim
 // 64 bits.
 void set_contiguous(Array& array, const Name& name);
 
-// Returns a module that the program has already imported, or None: reading arrays imports nothing.
+// Returns a module that the program has already imported, or an invalid object: reading arrays imports nothing.
 nb::object imported_module(const char* name);
 
 }  // namespace openaclnn::python

@@ -90,7 +90,7 @@ const KnownType* known_type(PyTypeObject* type) {
 
 aclDataType dtype_of_word(std::string_view word) {
   for (int code = ACL_FLOAT; code <= ACL_BF16; ++code) {
-    const char* const name = dtype_word(static_cast<aclDataType>(code));
+    const char* const name = array_dtype_name(static_cast<aclDataType>(code));
     if (name != nullptr && word == name) return static_cast<aclDataType>(code);
   }
   return ACL_DT_UNDEFINED;

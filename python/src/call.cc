@@ -2,7 +2,6 @@
 #include "call.h"
 
 #include <memory>
-#include <string>
 #include <vector>
 
 namespace openaclnn::python {

@@ -3,10 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "acl/acl.h"
 #include "aclnn/aclnn_base.h"

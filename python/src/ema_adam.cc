@@ -5,22 +5,15 @@
 #include <string>
 
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
+#include "adam_attributes.h"
 #include "call.h"
 #include "number.h"
 #include "openaclnn/apply_fused_ema_adam_list.h"
 #include "operators.h"
-#include "scalars.h"
 
 namespace openaclnn::python {
 
 namespace {
-
-struct Attributes {
-  double lr, ema_decay, beta1, beta2, eps;
-  int64_t mode;
-  bool bias_correction;
-  double weight_decay;
-};
 
 using Arrays = std::vector<Array>;
 
@@ -61,7 +54,7 @@ void require_positive(const Number<int64_t>& step, bool bias_correction) {
 }
 
 void run_one(const Place& place, const std::array<Array, 5>& arrays, const Number<int64_t>& step,
-             const Attributes& a) {
+             const AdamAttributes& a) {
   const Tensor grad = make_tensor(arrays[0]), var = make_tensor(arrays[1]), m = make_tensor(arrays[2]),
                v = make_tensor(arrays[3]), s = make_tensor(arrays[4]), step_tensor = step.tensor();
   run(
@@ -76,7 +69,7 @@ void run_one(const Place& place, const std::array<Array, 5>& arrays, const Numbe
 
 void run_list(const Place& place, const std::array<Arrays, 5>& arrays, const Arrays* copies,
               const Number<int64_t>& step, const Number<float>& grad_scale, const Number<float>& found_inf,
-              const Attributes& a) {
+              const AdamAttributes& a) {
   const TensorList grads = make_list(arrays[0]), vars = make_list(arrays[1]), ms = make_list(arrays[2]),
                    vs = make_list(arrays[3]), ss = make_list(arrays[4]),
                    var_copies = copies != nullptr ? make_list(*copies) : TensorList();
@@ -105,14 +98,8 @@ nb::object apply_fused_ema_adam(nb::handle grad, nb::handle var, nb::handle m, n
     }
   }
   Place place("apply_fused_ema_adam_");
-  const Attributes attributes = {to_real(lr, "lr"),
-                                 to_real(ema_decay, "ema_decay"),
-                                 to_real(beta1, "beta1"),
-                                 to_real(beta2, "beta2"),
-                                 to_real(eps, "eps"),
-                                 to_integer(mode, "mode"),
-                                 to_flag(bias_correction, "bias_correction"),
-                                 to_real(weight_decay, "weight_decay")};
+  const AdamAttributes attributes =
+      to_adam_attributes(lr, ema_decay, beta1, beta2, eps, mode, bias_correction, weight_decay);
   const bool is_plain = !is_list(grad) && var_copy.is_none() && grad_scale.is_none() && found_inf.is_none();
   std::array<Array, 5> ones;  // needs no allocation: small models make many small calls
   if (is_plain) {
@@ -139,8 +126,8 @@ nb::object apply_fused_ema_adam(nb::handle grad, nb::handle var, nb::handle m, n
 
 constexpr const char* kSignature =
     "def apply_fused_ema_adam_(grad, var, m, v, s, step, lr=1e-3, ema_decay=0.9999, beta1=0.9, beta2=0.999, "
-    "eps=1e-8, "
-    "mode=1, bias_correction=True, weight_decay=0.0, *, var_copy=None, grad_scale=None, found_inf=None)";
+    "eps=1e-8, mode=1, bias_correction=True, weight_decay=0.0, *, var_copy=None, grad_scale=None, "
+    "found_inf=None)";
 
 constexpr const char* kDoc =
     R"(One step of Adam or AdamW that also updates an average of the parameter, in place.

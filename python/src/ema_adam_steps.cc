@@ -5,30 +5,20 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
+#include "adam_attributes.h"
 #include "array_sources.h"
 #include "call.h"
 #include "openaclnn/apply_fused_ema_adam_list.h"
 #include "operators.h"
 #include "repeatable.h"
-#include "scalars.h"
 
 namespace openaclnn::python {
 
 namespace {
 
 constexpr size_t kLists = 5;  // grads, parameters, first and second moments, averages
-
-struct Attributes {
-  double lr, ema_decay, beta1, beta2, eps;
-  int64_t mode;
-  bool bias_correction;
-  double weight_decay;
-
-  bool operator==(const Attributes&) const = default;
-};
 
 // The names of a parameter's state, in the order of the lists.
 struct Words {
@@ -117,7 +107,7 @@ class EmaAdamSteps {
     moved_.clear();
   }
 
-  nb::object run(const Attributes& attributes) {
+  nb::object run(const AdamAttributes& attributes) {
     if (tensors_.empty() || is_running_) return nb::none();
     Place place("apply_fused_ema_adam_");
     place.use(tensors_, bytes_);
@@ -244,7 +234,7 @@ class EmaAdamSteps {
 
   // Makes the executor that computes with these addresses and attributes. Needs no lock of Python. Returns a
   // code.
-  int prepare(const Attributes& attributes) {
+  int prepare(const AdamAttributes& attributes) {
     if (!executor_.is_valid()) {
       for (size_t k = 0; k < kLists; ++k) {
         lists_[k] = make_list(arrays_[k]);
@@ -260,7 +250,7 @@ class EmaAdamSteps {
     }
     if (executor_.is_valid() && attributes == attributes_) return 0;
     attributes_ = attributes;
-    const Attributes& a = attributes;
+    const AdamAttributes& a = attributes;
     const int64_t one = 1;
     const Tensor step(aclCreateTensor(&one, 1, ACL_INT64, &one, 0, ACL_FORMAT_ND, &one, 1, step_.get()));
     return executor_.prepare([&](uint64_t* bytes, aclOpExecutor** executor) {
@@ -298,7 +288,7 @@ class EmaAdamSteps {
   Layouts layouts_;
   std::array<TensorList, kLists> lists_;
   RepeatableExecutor executor_;
-  Attributes attributes_ = {};
+  AdamAttributes attributes_ = {};
   double bytes_ = 0;
 
   // The step that was found and has not run.
@@ -350,16 +340,13 @@ void add_ema_adam_steps(nb::module_& module) {
       "run_ema_adam_step",
       [](nb::handle steps, nb::handle lr, nb::handle ema_decay, nb::handle beta1, nb::handle beta2,
          nb::handle eps, nb::handle mode, nb::handle bias_correction, nb::handle weight_decay) {
-        return steps_of(steps).run({to_real(lr, "lr"), to_real(ema_decay, "ema_decay"),
-                                    to_real(beta1, "beta1"), to_real(beta2, "beta2"), to_real(eps, "eps"),
-                                    to_integer(mode, "mode"), to_flag(bias_correction, "bias_correction"),
-                                    to_real(weight_decay, "weight_decay")});
+        return steps_of(steps).run(
+            to_adam_attributes(lr, ema_decay, beta1, beta2, eps, mode, bias_correction, weight_decay));
       },
       "steps"_a, "lr"_a.none(), "ema_decay"_a.none(), "beta1"_a.none(), "beta2"_a.none(), "eps"_a.none(),
       "mode"_a.none(), "bias_correction"_a.none(), "weight_decay"_a.none(),
       "Runs and counts the step that was found. Returns the tensors that were written, or None if the "
-      "general "
-      "step must run it.");
+      "general step must run it.");
   module.def(
       "release_ema_adam_step", [](nb::handle steps) { steps_of(steps).release(); }, "steps"_a,
       "Forgets the step that was found.");

@@ -196,7 +196,7 @@ nb::object embedding_counts(nb::handle indices, nb::handle num_weights, nb::hand
       out.is_none() ? allocate(indices, index_array, ACL_INT64, {&row_total, 1}) : nb::borrow(out);
   const Array out_array = place.output(result, {"out"});
   if (out_array.dtype != ACL_INT64 || out_array.rank != 1 || out_array.dims[0] != row_total) {
-    throw nb::value_error(("out has dtype " + std::string(dtype_word(out_array.dtype)) + " and shape " +
+    throw nb::value_error(("out has dtype " + std::string(array_dtype_name(out_array.dtype)) + " and shape " +
                            shape_text(out_array.shape()) + "; it must be int64 of shape [" +
                            std::to_string(row_total) + "]")
                               .c_str());

@@ -1,5 +1,4 @@
 // grouped_bias_add_grad: sums of rows by groups.
-#include <vector>
 
 #include "aclnnop/aclnn_grouped_bias_add_grad.h"
 #include "call.h"

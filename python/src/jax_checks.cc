@@ -25,7 +25,7 @@ aclDataType dtype_named(const std::string& word) {
                                   ACL_INT16,  ACL_INT32,   ACL_INT64, ACL_UINT8,     ACL_UINT16,
                                   ACL_UINT32, ACL_UINT64,  ACL_BOOL,  ACL_COMPLEX64, ACL_COMPLEX128};
   for (const aclDataType dtype : kAll) {
-    if (word == dtype_word(dtype)) return dtype;
+    if (word == array_dtype_name(dtype)) return dtype;
   }
   throw nb::type_error(("no operator supports arrays of dtype " + word).c_str());
 }

@@ -2,7 +2,6 @@
 #include "names.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 
 #include "argument_names.h"
@@ -89,7 +88,7 @@ std::string name_of(std::string_view c_function, const Caller& caller) {
 }  // namespace
 
 std::string dtype_text(aclDataType dtype, Library library) {
-  const std::string word = dtype_word(dtype);
+  const std::string word = array_dtype_name(dtype);
   if (library == Library::torch) return "torch." + word;
   if (library == Library::numpy && dtype == ACL_BF16) return "ml_dtypes." + word;
   if (library == Library::numpy && dtype == ACL_BOOL)

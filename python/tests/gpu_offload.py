@@ -22,7 +22,7 @@ def loss(own, step):
     return sum((value.float() * (0.1 * k + 0.3 + step)).square().sum() for k, value in enumerate(own))
 
 
-def train(optimizer, own, steps, in_backward, clears=False):
+def train(optimizer, own, steps, in_backward):
     for step in range(steps):
         if in_backward:
             with optimizer.step_in_backward():

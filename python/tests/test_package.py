@@ -186,6 +186,16 @@ def test_libraries_of_cann_compat_are_the_library_of_the_package():
         assert len(addresses) == 1, function
 
 
+def test_search_paths_do_not_replace_the_library_of_the_package(tmp_path):
+    """C programs need LD_LIBRARY_PATH for a library of their own, which may be older than the wheel."""
+    if not (FOLDER / "libopenaclnn.so.1").exists():
+        pytest.skip("the package was built without its library beside it")
+    (tmp_path / "libopenaclnn.so.1").write_text("not a library")
+    done = subprocess.run([sys.executable, "-c", "from openaclnn import _native; print(_native.library_path())"],
+                          env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)}, capture_output=True, text=True)
+    assert pathlib.Path(done.stdout.strip()).parent == FOLDER, done.stdout + done.stderr
+
+
 def test_importing_imports_numpy_only():
     program = "import sys, openaclnn; print([m for m in ('torch', 'jax', 'ml_dtypes', 'openaclnn._judge') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True)

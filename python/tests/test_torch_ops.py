@@ -5,13 +5,12 @@ import numpy as np
 import pytest
 
 import openaclnn
-from conftest import needs_newer_torch, needs_torch, torch, torch_version
+from conftest import needs_newer_torch, needs_torch, torch
 
 if torch is not None:
     import openaclnn.torch as oat
 
 pytestmark = needs_torch
-HAS_OPCHECK = torch is not None and torch_version() >= (2, 4)
 
 
 def examples():

@@ -1,5 +1,4 @@
 // Implements acl* and aclrt*: initialisation, devices, contexts and the thread's error state.
-#include <string>
 
 #include "acl/acl.h"
 #include "api/require.h"
@@ -103,7 +102,7 @@ aclError aclrtDeviceCanAccessPeer(int32_t* canAccessPeer, int32_t deviceId, int3
     OPENACLNN_TRY(require_pointer("canAccessPeer", canAccessPeer));
     OPENACLNN_TRY(require_device(deviceId));
     OPENACLNN_TRY(require_device(peerDeviceId));
-    Device& device = *platform().devices[static_cast<size_t>(deviceId)];
+    Device& device = device_at(deviceId);
     *canAccessPeer = deviceId == peerDeviceId || device.can_access_peer(peerDeviceId) ? 1 : 0;
     return {};
   });
@@ -116,7 +115,7 @@ aclError aclrtDeviceEnablePeerAccess(int32_t peerDeviceId, uint32_t flags) {
     Result<CurrentContext> current = current_context();
     const int device = current.ok() ? current->context->device : 0;
     if (device == peerDeviceId) return {};
-    Device& from = *platform().devices[static_cast<size_t>(device)];
+    Device& from = device_at(device);
     if (!from.can_access_peer(peerDeviceId)) {
       return {ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
               text("device ", device, " cannot reach the memory of device ", peerDeviceId)};

@@ -81,21 +81,20 @@ Status check_fill(void* devPtr, size_t maxCount, size_t count) {
 // can access all memory that the library allocated, but the first use of a device allocates memory on it.
 Result<Device*> any_device() {
   if (Result<CurrentContext> current = current_context(); current.ok())
-    return platform().devices[static_cast<size_t>(current->context->device)];
+    return &device_at(current->context->device);
   OPENACLNN_TRY(require_device(0));
   return platform().devices.front();
 }
-
-Device& device_of(const Stream& stream) { return *platform().devices[static_cast<size_t>(stream.device)]; }
 
 // Memory that the library did not allocate is pageable: the caller may reuse it after the call, so its
 // contents are copied now. If an earlier task of the stream still has to write them, the call waits for that
 // task first.
 Status enqueue_copy(const Stream& stream, void* dst, const void* src, size_t count) {
   const bool stage = count > 0 && !is_known(src);
-  if (stage && stream.queue->can_be_awaited().ok() && device_of(stream).has_pending_write({src, count}))
+  if (stage && stream.queue->can_be_awaited().ok() &&
+      device_at(stream.device).has_pending_write({src, count}))
     (void)stream.queue->synchronize(std::nullopt);
-  return submit(stream, device_of(stream).copy_task(dst, src, count, stage), environment().blocking);
+  return submit(stream, device_at(stream.device).copy_task(dst, src, count, stage), environment().blocking);
 }
 
 }  // namespace
@@ -176,8 +175,7 @@ aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count)
   return runtime_guard(__func__, [&]() -> Status {
     OPENACLNN_TRY(check_fill(devPtr, maxCount, count));
     OPENACLNN_TRY_ASSIGN(current, current_context());
-    Device& device = *platform().devices[static_cast<size_t>(current.context->device)];
-    if (count > 0) device.fill(devPtr, static_cast<uint8_t>(value), count);
+    if (count > 0) device_of(*current.context).fill(devPtr, static_cast<uint8_t>(value), count);
     return {};
   });
 }
@@ -186,7 +184,7 @@ aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t c
   return runtime_guard(__func__, [&]() -> Status {
     OPENACLNN_TRY(check_fill(devPtr, maxCount, count));
     OPENACLNN_TRY_ASSIGN(found, find_stream(stream));
-    return submit(*found, device_of(*found).fill_task(devPtr, static_cast<uint8_t>(value), count),
+    return submit(*found, device_at(found->device).fill_task(devPtr, static_cast<uint8_t>(value), count),
                   environment().blocking);
   });
 }
@@ -199,13 +197,11 @@ aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, size_t* total) {
       return {ACL_ERROR_INVALID_PARAM, text("attr is ", static_cast<int>(attr), "; it must be in [0, 17]")};
     }
     OPENACLNN_TRY_ASSIGN(current, current_context());
-    const std::optional<MemoryInfo> info =
-        platform().devices[static_cast<size_t>(current.context->device)]->memory_info();
+    const std::optional<MemoryInfo> info = device_of(*current.context).memory_info();
     if (!info) {
       return {ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
               "the memory of this machine is unknown: neither /proc/meminfo nor a limit of a control group "
-              "can be "
-              "read"};
+              "can be read"};
     }
     *free = info->free_bytes;
     *total = info->total_bytes;

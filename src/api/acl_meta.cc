@@ -275,9 +275,7 @@ aclnnStatus aclInitTensor(aclTensor* tensor, const int64_t* viewDims, uint64_t v
 aclnnStatus aclSetRawTensorAddr(aclTensor* tensor, void* addr) {
   return guard(__func__, kMetaWall, [&] {
     return replace_tensor(tensor, [&](const Tensor& old) -> Result<std::shared_ptr<const Tensor>> {
-      auto updated = make_recycled<Tensor>(old);
-      updated->view.data = addr;
-      return std::shared_ptr<const Tensor>(std::move(updated));
+      return with_address(old, addr);
     });
   });
 }

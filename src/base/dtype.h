@@ -1,4 +1,4 @@
-// The single table of data types: their public names and bytes per element.
+// The single table of data types: their names and bytes per element.
 #pragma once
 
 #include <array>
@@ -12,8 +12,9 @@ namespace openaclnn {
 
 struct DtypeInfo {
   aclDataType dtype;
-  const char* name;   // "ACL_FLOAT"
-  size_t size_bytes;  // 0: not a fixed whole number of bytes (sub-byte types, strings)
+  const char* name;        // "ACL_FLOAT"
+  const char* array_name;  // of NumPy and PyTorch: "float32"; nullptr: .npy files cannot hold the type
+  size_t size_bytes;       // 0: not a fixed whole number of bytes (sub-byte types, strings)
 };
 
 // nullptr when the value is not a member of aclDataType.
@@ -33,6 +34,9 @@ inline size_t dtype_size(aclDataType dtype) {
   const size_t row = dtype_row(dtype);
   return row < kDtypeValues ? kDtypeSizes[row] : 0;
 }
+
+// The name in NumPy and PyTorch: "float32"; nullptr for types that .npy files cannot hold.
+const char* array_dtype_name(aclDataType dtype);
 
 // "ACL_FLOAT", or "1234 (not an aclDataType)" for a value outside the enum.
 std::string dtype_name(aclDataType dtype);

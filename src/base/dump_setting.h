@@ -10,6 +10,9 @@ struct DumpSetting {
   std::string names;  // of operators, with commas between them; empty: failed calls only
 };
 
+// The reason in call.json of a call that was saved because its operator is named.
+inline constexpr char kSelectedReason[] = "selected";
+
 // FOLDER, or FOLDER:NAME,NAME. A folder may contain colons if a slash follows.
 inline DumpSetting split_dump_setting(const std::string& whole) {
   const size_t colon = whole.rfind(':');

@@ -81,6 +81,14 @@ void read_text(Reading& reading, const char* name, const char* accepted, std::st
   setting.in_force = out;
 }
 
+// Accepts absolute paths only. `unset` describes the default.
+void read_path(Reading& reading, const char* name, std::string& out, const char* unset) {
+  Setting& setting = add_setting(reading, name, "an absolute path");
+  setting.is_understood = setting.given.empty() || setting.given.starts_with('/');
+  if (setting.is_understood) out = setting.given;
+  setting.in_force = setting.is_understood ? out : unset;
+}
+
 std::unique_ptr<const Reading> read_environment() {
   auto reading = std::make_unique<Reading>();
   Environment& env = reading->env;
@@ -107,7 +115,7 @@ std::unique_ptr<const Reading> read_environment() {
   if (env.isa == IsaCap::none) reading->settings.back().in_force = "the best available";
   read_integer(*reading, "OPENACLNN_CPU_DEVICES", 1, 64, env.cpu_devices);
   read_text(*reading, "OPENACLNN_SOC_NAME", "any text", env.soc_name);
-  read_text(*reading, "OPENACLNN_CUDA_PLUGIN", "an absolute path", env.cuda_plugin);
+  read_path(*reading, "OPENACLNN_CUDA_PLUGIN", env.cuda_plugin, "the plugin beside the library");
   read_text(*reading, "OPENACLNN_TRACE", "a file", env.trace);
   read_text(*reading, "OPENACLNN_DUMP", "a folder, or folder:operator,...", env.dump);
   read_choice<LogLevel>(*reading, "OPENACLNN_LOG", kLevels, env.log);

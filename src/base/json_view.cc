@@ -9,7 +9,7 @@ namespace openaclnn {
 
 namespace {
 
-// Every function returns whether the text continues as expected, and moves behind what it accepted.
+// Every function returns whether the text continues as expected, and moves past what it accepted.
 class JsonReader {
  public:
   JsonReader(std::string_view text, int max_depth) : text_(text), max_depth_(max_depth) {}

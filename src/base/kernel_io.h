@@ -12,8 +12,8 @@ inline constexpr int kMaxParameters = 12;
 
 // The inputs of a kernel in addition to its plan.
 struct TaskIo {
-  const std::array<void*, kMaxParameters>&
-      data;  // tensor addresses, in the order of the operator's parameters
+  // Tensor addresses, in the order of the operator's parameters.
+  const std::array<void*, kMaxParameters>& data;
   void* workspace;
   CheckMode check;
   void* const* elements = nullptr;  // tensor addresses of all list parameters, list by list

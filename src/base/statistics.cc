@@ -9,14 +9,11 @@
 
 #include "base/elements.h"
 #include "base/float16.h"
+#include "base/storage_types.h"
 
 namespace openaclnn {
 
 namespace {
-
-struct Bool8 {
-  uint8_t bits;  // any value but 0 is true
-};
 
 template <class T>
 T load(const std::byte* element) {
@@ -25,15 +22,15 @@ T load(const std::byte* element) {
   return value;
 }
 
-// The number that the statistics of an element are about: a double, an exact integer, or a truth value.
+// The number that represents an element in the statistics: a double, an exact integer, or a truth value.
 template <class T>
 auto number_of(T x) {
   if constexpr (std::is_integral_v<T>) {
     return x;
   } else if constexpr (std::is_floating_point_v<T>) {
     return static_cast<double>(x);
-  } else if constexpr (std::is_same_v<T, Bool8>) {
-    return x.bits != 0;
+  } else if constexpr (std::is_same_v<T, BoolByte>) {
+    return x.byte != 0;
   } else if constexpr (requires { widen(x); }) {
     return static_cast<double>(widen(x));
   } else {
@@ -110,7 +107,7 @@ void add_statistics(Json& json, const TensorView& view) {
     case ACL_UINT32: return add_statistics_of<uint32_t>(json, view);
     case ACL_INT64: return add_statistics_of<int64_t>(json, view);
     case ACL_UINT64: return add_statistics_of<uint64_t>(json, view);
-    case ACL_BOOL: return add_statistics_of<Bool8>(json, view);
+    case ACL_BOOL: return add_statistics_of<BoolByte>(json, view);
     case ACL_COMPLEX64: return add_statistics_of<std::complex<float>>(json, view);
     case ACL_COMPLEX128: return add_statistics_of<std::complex<double>>(json, view);
     default: return;

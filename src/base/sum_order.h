@@ -9,8 +9,8 @@
 namespace openaclnn {
 
 inline constexpr int64_t kBlockTerms = 64;  // added in fp32, from left to right
-inline constexpr int64_t kSuperblockTerms =
-    512;  // 8 blocks, whose sums are added in fp32; superblock sums are added in fp64
+// 8 blocks, whose sums are added in fp32; superblock sums are added in fp64.
+inline constexpr int64_t kSuperblockTerms = 512;
 
 // Superblocks of long sums are summed independently, and their sums kept in slots of a workspace until they are
 // added. The terms of all sums are numbered together. Returns the slot of the superblock of terms [begin, end) of

@@ -119,8 +119,8 @@ ByteRange byte_range(const TensorView& view) {
 bool may_overlap_itself(const TensorView& view) {
   if (view.is_empty()) return false;
   const SortedDims sorted = sorted_dims(view);
-  uint64_t span =
-      0;  // sum of (dim - 1) * |stride| over the smaller strides; check_extent keeps it below 2^63
+  // Sum of (dim - 1) * |stride| over the smaller strides; check_extent keeps it below 2^63.
+  uint64_t span = 0;
   for (int k = 0; k < sorted.count; ++k) {
     if (sorted.dim[k].stride <= span) return true;
     span += static_cast<uint64_t>(sorted.dim[k].size - 1) * sorted.dim[k].stride;
@@ -138,18 +138,22 @@ bool is_dense(const TensorView& view) {
   return true;
 }
 
+uintptr_t base_address(const TensorView& view) {
+  return reinterpret_cast<uintptr_t>(view.data) + static_cast<uintptr_t>(view.offset * view.element_bytes());
+}
+
+bool has_same_places(const TensorView& a, const TensorView& b) {
+  return a.rank == b.rank && base_address(a) == base_address(b) &&
+         std::equal(a.dims, a.dims + a.rank, b.dims) && std::equal(a.strides, a.strides + a.rank, b.strides);
+}
+
 bool is_identical(const TensorView& a, const TensorView& b) {
-  if (a.rank != b.rank || a.element_bytes() != b.element_bytes()) return false;
-  const auto first = [](const TensorView& v) {
-    return reinterpret_cast<uintptr_t>(v.data) + static_cast<uintptr_t>(v.offset * v.element_bytes());
-  };
-  return first(a) == first(b) && std::equal(a.dims, a.dims + a.rank, b.dims) &&
-         std::equal(a.strides, a.strides + a.rank, b.strides);
+  return a.element_bytes() == b.element_bytes() && has_same_places(a, b);
 }
 
 bool provably_overlap(const TensorView& a, const TensorView& b) {
   if (a.is_empty() || b.is_empty()) return false;
-  if (is_identical(a, b)) return true;
+  if (has_same_places(a, b)) return true;  // at least the first elements meet
   if (!is_dense(a) || !is_dense(b)) return false;
   const ByteRange range_a = byte_range(a);
   const ByteRange range_b = byte_range(b);

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include "acl/acl_base.h"
 #include "base/dtype.h"
@@ -73,10 +72,16 @@ bool may_overlap_itself(const TensorView& view);
 // Returns true if the elements fill their byte range without gaps: a permutation of contiguous strides.
 bool is_dense(const TensorView& view);
 
-// Returns true if base, dims and strides are equal.
+// Returns the address of the element whose indices are 0.
+uintptr_t base_address(const TensorView& view);
+
+// Returns true if base address, dims and strides are equal. The elements may have different sizes.
+bool has_same_places(const TensorView& a, const TensorView& b);
+
+// Returns true if the sizes of the elements are equal as well.
 bool is_identical(const TensorView& a, const TensorView& b);
 
-// Returns true if both views are dense and their byte ranges intersect, or if they are identical. Empty views
+// Returns true if both views are dense and their byte ranges intersect, or if they have the same places. Empty views
 // overlap nothing.
 bool provably_overlap(const TensorView& a, const TensorView& b);
 

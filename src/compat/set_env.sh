@@ -1,9 +1,9 @@
 # Makes this folder the CANN toolkit of the shell that sources it: `source …/cann-compat/set_env.sh` (bash, zsh; or any shell that
 # is in the folder). Builds then find headers and libraries below ASCEND_HOME_PATH, and programs find the libraries when they start.
 if [ -n "${BASH_SOURCE:-}" ]; then
-  openaclnn_compat=$(cd "$(dirname "${BASH_SOURCE}")" && pwd)
+  openaclnn_compat=$(CDPATH= cd -- "$(dirname -- "${BASH_SOURCE}")" && pwd)
 elif [ -n "${ZSH_VERSION:-}" ]; then
-  openaclnn_compat=$(cd "$(dirname "$0")" && pwd)
+  openaclnn_compat=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 else
   openaclnn_compat=$PWD
 fi
@@ -15,5 +15,7 @@ if [ -e "$openaclnn_compat/lib64/libascendcl.so" ]; then
   esac
 else
   echo "set_env.sh: $openaclnn_compat/lib64/libascendcl.so was not found; in this shell, cd to the folder of set_env.sh first" >&2
+  unset openaclnn_compat
+  return 1
 fi
 unset openaclnn_compat

@@ -88,8 +88,8 @@ Pages Arenas::end_return(const Pages& pages) noexcept {
     list_free(span);
     return {};
   }
-  char* const begin =
-      span->first;  // merging with previously returned pages may have moved its start before `pages`
+  // Merging with previously returned pages may have moved its start before `pages`.
+  char* const begin = span->first;
   arenas_.erase(span->second.arena);
   spans_.erase(span);
   return {begin, kArenaBytes};

@@ -84,11 +84,13 @@ class Operands {
   }
   void scatter(Cursor to, int64_t count, const std::array<bool, sizeof...(Ts)>& written) {
     sweep(to, count, [&](auto operand, const Cursor& at, int64_t done, int64_t piece) {
-      if (!written[operand]) return;
-      auto* const target = std::get<operand>(base_) + at.offset(operand);
-      const int64_t stride = at.inner_stride(operand);
-      const auto* const from = std::get<operand>(blocks_).elements + done;
-      for (int64_t i = 0; i < piece; ++i) target[i * stride] = from[i];
+      if constexpr (!std::is_const_v<std::tuple_element_t<operand, std::tuple<Ts...>>>) {
+        if (!written[operand]) return;
+        auto* const target = std::get<operand>(base_) + at.offset(operand);
+        const int64_t stride = at.inner_stride(operand);
+        const auto* const from = std::get<operand>(blocks_).elements + done;
+        for (int64_t i = 0; i < piece; ++i) target[i * stride] = from[i];
+      }
     });
   }
 
@@ -100,14 +102,17 @@ class Operands {
   }
   template <class Kernel>
   void in_block(const Kernel& kernel, int64_t count) {
-    std::apply([&](auto&... block) { kernel(count, block.elements...); }, blocks_);
+    [&]<size_t... k>(std::index_sequence<k...>) {
+      kernel(count, static_cast<Ts*>(std::get<k>(blocks_).elements)...);
+    }
+    (std::index_sequence_for<Ts...>());
   }
 
  private:
   template <class T>
   struct Block {
     Block() {}  // uninitialised: every element is written before it is read
-    T elements[kBlock];
+    std::remove_const_t<T> elements[kBlock];
   };
 
   // Calls visit(operand, cursor, position in block, elements) for the runs of every operand.
@@ -132,12 +137,12 @@ class Operands {
 // Calls kernel(count, run…), with a pointer for each operand, for the elements [range.begin, range.end) of
 // the nest. `base` holds the addresses of element 0 of each operand. Runs that are contiguous in all operands
 // are passed in place. All others are gathered into small buffers, and written operands are scattered back.
-// All elements of a buffer are read before any is written.
+// All elements of a buffer are read before any is written. Operands of const elements are never written.
 template <class Kernel, class... Ts>
 void for_each_run_of(const LoopNest<sizeof...(Ts)>& nest, const std::array<bool, sizeof...(Ts)>& written,
                      cpu::Range range, const Kernel& kernel, Ts*... base) {
-  constexpr int64_t kShortRun =
-      64;  // below this, gathering several runs into one buffer is faster than one call per run
+  // Below this, gathering several runs into one buffer is faster than one call per run.
+  constexpr int64_t kShortRun = 64;
   Operands<Ts...> operands(base...);
   RunCursor<sizeof...(Ts)> cursor(nest, range.begin);
   int64_t left = range.end - range.begin;

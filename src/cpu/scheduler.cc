@@ -2,7 +2,6 @@
 #include "cpu/scheduler.h"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 #include "base/cancellation.h"
@@ -198,8 +197,8 @@ void Scheduler::request_worker(const Lock&) {
     }
   };
   WorkerPool* const workers = worker_pool();
-  serial_ =
-      workers == nullptr || !workers->submit(work, this);  // a system that lacked threads may have some later
+  // A system that lacked threads may have some later.
+  serial_ = workers == nullptr || !workers->submit(work, this);
 }
 
 // A queue that is filled as fast as it is drained must not block the others.

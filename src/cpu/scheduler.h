@@ -1,7 +1,6 @@
 // Streams of the CPU device: FIFO queues that the worker pool, or a waiting thread, drains.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <list>
@@ -88,8 +87,8 @@ class CpuQueue final : public Queue, public std::enable_shared_from_this<CpuQueu
   const QueueList::iterator node_ = home_.begin();
 
   static constexpr size_t kNotWriting = SIZE_MAX;
-  size_t writing_at_ =
-      kNotWriting;  // index into the scheduler's list of queues with pending writes; kNotWriting if absent
+  // Index into the scheduler's list of queues with pending writes; kNotWriting if absent.
+  size_t writing_at_ = kNotWriting;
 };
 
 // Scheduling decisions that the order of tasks leaves open. Tests control them to produce orders that timing

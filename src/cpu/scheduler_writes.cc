@@ -54,9 +54,8 @@ bool Scheduler::has_pending_write(const MemoryRange& range) {
     if (end <= entry.begin || entry.end <= begin) continue;
     for (size_t k = 0; k < entry.queue->items_.size(); ++k) {
       bool meets = false;
-      for_each_written(entry.queue->items_[k].task, [&](const MemoryRange& written) {
-        meets = meets || (begin < end_of(written) && begin_of(written) < end);
-      });
+      for_each_written(entry.queue->items_[k].task,
+                       [&](const MemoryRange& written) { meets = meets || written.meets(range); });
       if (meets) return true;
     }
   }

@@ -4,7 +4,6 @@
 
 #include <list>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <vector>
 

@@ -2,7 +2,6 @@
 // combines the counts. Neither needs cleared memory, and results do not depend on the order of threads.
 #pragma once
 
-#include <climits>
 #include <cstdint>
 
 #include "base/fault_scan_size.h"

@@ -12,14 +12,14 @@
 namespace openaclnn::cuda {
 
 struct LaunchIo {
-  const std::array<void*, kMaxParameters>&
-      data;         // device addresses, in the order of the operator's parameters
+  // Device addresses, in the order of the operator's parameters.
+  const std::array<void*, kMaxParameters>& data;
   void* workspace;  // device memory of the size that phase 1 returned
   CheckMode check;
   void* const* elements;  // host array: addresses of list elements, list by list; nullptr without lists
   cudaStream_t stream;
-  Fault*
-      fault;  // zeroed memory that host and device see: kernels write faults, in stream order; count 0: none
+  // Zeroed memory that host and device see: kernels write faults, in stream order; count 0: none.
+  Fault* fault;
   LargestUploadPiece* piece;   // of the stream's queue (upload.cuh)
   SideStream* side = nullptr;  // of the stream's queue (side_stream.h); nullptr: none
 };

@@ -31,10 +31,7 @@ std::string folder_of_library() {
 // Returns the path of the plugin, or why there is none.
 Result<std::string> plugin_path() {
   const std::string& asked = environment().cuda_plugin;
-  if (!asked.empty()) {
-    if (asked.starts_with('/')) return asked;
-    return Status(1, text("OPENACLNN_CUDA_PLUGIN is '", asked, "'; it must be an absolute path"));
-  }
+  if (!asked.empty()) return asked;
   const std::string folder = folder_of_library();
   // Debian packages place it in a folder of its own, because programs do not link with it.
   const std::string installed = folder + "openaclnn/" + kPluginFile;

@@ -2,7 +2,6 @@
 // allow it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "base/loop_nest.h"

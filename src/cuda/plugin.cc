@@ -4,7 +4,6 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -81,8 +80,7 @@ PluginStatus judge(cudaError_t error) {
   if (error == kSortScratchTooSmall) {
     std::snprintf(last_error, sizeof last_error,
                   "the plugin was built with a version of CUB whose sort needs more memory than phase 1 "
-                  "reserves; build it "
-                  "with the CUB of CUDA 13.0");
+                  "reserves; build it with the CUB of CUDA 13.0");
     return PluginStatus::refused;
   }
   if (is_sticky(error)) return PluginStatus::lost;

@@ -14,14 +14,8 @@ namespace {
 // The queue checks for completed tasks at least once per this many tasks, so that its lists stay bounded.
 constexpr uint64_t kTasksPerMark = 64;
 
-bool meets(const MemoryRange& a, const MemoryRange& b) {
-  const uintptr_t begin_a = reinterpret_cast<uintptr_t>(a.begin);
-  const uintptr_t begin_b = reinterpret_cast<uintptr_t>(b.begin);
-  return a.bytes > 0 && b.bytes > 0 && begin_a < begin_b + b.bytes && begin_b < begin_a + a.bytes;
-}
-
 bool writes(const Task& task, const MemoryRange& range) {
-  const auto meets_range = [&](const MemoryRange& written) { return meets(written, range); };
+  const auto meets_range = [&](const MemoryRange& written) { return written.meets(range); };
   return std::ranges::any_of(task.written, meets_range) ||
          (task.lists != nullptr && std::ranges::any_of(task.lists->written, meets_range));
 }

@@ -138,16 +138,20 @@ StoredTensor parse_shape_file(std::string_view text, uint64_t file_bytes) {
   return tensor;
 }
 
+StoredTensor read_shape_file(const std::string& path, uint64_t file_bytes) {
+  const OpenFile opened(path);
+  if (opened.size() > kMostShapeFile)
+    throw BadInput(
+        fmt::format("its shape file has {} bytes; at most {} are accepted", opened.size(), kMostShapeFile));
+  return parse_shape_file(opened.head(0, kMostShapeFile), file_bytes);
+}
+
 StoredTensor read_bin_header(const Source& file, const std::string& path) {
   const std::string shape_file = std::filesystem::path(path).replace_extension(".json").string();
   std::error_code ignored;
   if (!std::filesystem::exists(shape_file, ignored))
     return parse_atb(file.head(0, kMostBinHeader), file.size());
-  const OpenFile opened(shape_file);
-  if (opened.size() > kMostShapeFile)
-    throw BadInput(
-        fmt::format("its shape file has {} bytes; at most {} are accepted", opened.size(), kMostShapeFile));
-  return parse_shape_file(opened.head(0, kMostShapeFile), file.size());
+  return read_shape_file(shape_file, file.size());
 }
 
 }  // namespace openaclnn_files

@@ -18,6 +18,9 @@ StoredTensor parse_atb(std::string_view head, uint64_t file_bytes);
 // `json`: the text of the shape file, such as {"dtype": "float16", "shape": [2, 3]}. Throws BadInput.
 StoredTensor parse_shape_file(std::string_view json, uint64_t file_bytes);
 
+// The same for the shape file at `path`.
+StoredTensor read_shape_file(const std::string& path, uint64_t file_bytes);
+
 // Returns the header of FILE.bin, from FILE.json if it exists, otherwise from the file itself.
 StoredTensor read_bin_header(const Source& file, const std::string& path);
 

@@ -204,8 +204,8 @@ class Machine {
   }
 
   void reduce(Id function, Id arguments) {
-    constexpr size_t kMostArguments =
-        8;  // of the known functions; copies of longer tuples would be quadratic
+    // The known functions have fewer; copies of longer tuples would be quadratic.
+    constexpr size_t kMostArguments = 8;
     if (values_[arguments].kind != Kind::tuple || values_[arguments].items.size() > kMostArguments)
       throw malformed();
     const std::vector<Id> given = values_[arguments].items;

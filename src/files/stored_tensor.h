@@ -4,14 +4,14 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "acl/acl_base.h"
+#include "base/max_rank.h"
 
 namespace openaclnn_files {
 
-inline constexpr size_t kMostDims = 8;  // the limit of operators
+inline constexpr size_t kMostDims = openaclnn::kMaxRank;
 
 struct StoredTensor {
   std::string name;  // empty in a file of one tensor

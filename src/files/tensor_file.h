@@ -44,7 +44,7 @@ FileTensor read_elements(const Source& file, const StoredTensor& header);
 // Returns the elements of a file in row-major order.
 std::vector<std::byte> row_major(const StoredTensor& header, std::vector<std::byte> elements);
 
-// Copies the elements of a view from `storage` into row-major order. Strides and offset are in elements, and the
+// Copies the elements of a view from `storage` into row-major order. Strides are in elements, and the
 // caller has checked that the view lies inside the storage.
 std::vector<std::byte> gather(const std::byte* storage, size_t element_bytes,
                               const std::vector<int64_t>& dims, const std::vector<int64_t>& strides);

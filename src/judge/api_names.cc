@@ -2,8 +2,9 @@
 #include "judge/api_names.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "base/function_name.h"
+#include "judge/words.h"
 #include "verify/room_descriptions.h"
 
 namespace openaclnn_judge {
@@ -204,10 +205,6 @@ std::string_view take_last(std::string_view& text) {
   return last;
 }
 
-bool is_number(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
-}
-
 }  // namespace
 
 bool parse_api_key(std::string_view text, ApiKey& key) {
@@ -219,9 +216,7 @@ bool parse_api_key(std::string_view text, ApiKey& key) {
   if (!is_number(take_last(rest))) return false;
   std::string_view name = take_last(rest);
   if (name == "default") name = take_last(rest);  // an overload: "Aten.embedding.default.0.forward"
-  for (const std::string_view start : {"aclnn", "openaclnn"}) {
-    if (name.starts_with(start)) name.remove_prefix(start.size());
-  }
+  name = openaclnn::without_aclnn(name);
   key.name = name;
   key.prefix = rest.substr(0, rest.find('.'));
   return !name.empty() && key.prefix != "Module" && key.prefix != "Cell";

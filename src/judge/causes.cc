@@ -1,8 +1,6 @@
 // Tests all hypotheses about one output.
 #include "judge/causes.h"
 
-#include <memory>
-
 #include "judge/causes_parts.h"
 #include "judge/sources.h"
 

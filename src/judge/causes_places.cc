@@ -16,15 +16,19 @@ using openaclnn::text;
 
 bool is_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
+// Returns the bound of an element, or 0 if it is unknown.
+double bound_of(const Pair& pair, int64_t element) {
+  const double bound = pair.bound.empty() ? 0 : pair.bound[static_cast<size_t>(element)];
+  return std::isnan(bound) ? 0 : bound;
+}
+
 // Predicts the exact result of another element. `from` returns its number, or a negative one for none.
 Fit fit_of_moved(const Samples& samples, const std::function<int64_t(int64_t)>& from) {
   const Pair& pair = *samples.pair;
   return fit_of(samples, [&](const Sample& s) -> std::optional<Prediction> {
     const int64_t other = from(s.element);
     if (other < 0 || other >= samples.elements) return std::nullopt;
-    const double bound = pair.bound.empty() ? 0 : pair.bound[static_cast<size_t>(other)];
-    return Prediction{pair.golden.get(other),
-                      samples.spacing.ulp(s.device) / 2 + (std::isnan(bound) ? 0 : bound)};
+    return Prediction{pair.golden.get(other), samples.spacing.ulp(s.device) / 2 + bound_of(pair, other)};
   });
 }
 
@@ -62,8 +66,7 @@ void explain_permuted_rows(const Samples& samples, Explanations& found) {
     const int64_t other = golden_row * columns + column;
     const double device = pair.device.get(device_row * columns + column), golden = pair.golden.get(other);
     if (is_same(device, golden)) return true;
-    const double bound = pair.bound.empty() ? 0 : pair.bound[static_cast<size_t>(other)];
-    return std::fabs(device - golden) <= samples.spacing.ulp(device) / 2 + (std::isnan(bound) ? 0 : bound);
+    return std::fabs(device - golden) <= samples.spacing.ulp(device) / 2 + bound_of(pair, other);
   };
   // Rows may be equal, so the wrong element itself must be that of the other row.
   const auto is_row = [&](const Sample& wrong, int64_t golden_row) {

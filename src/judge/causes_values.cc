@@ -1,7 +1,6 @@
 // Causes that the numbers of single elements show.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/text.h"
 #include "judge/causes_parts.h"
@@ -39,8 +38,7 @@ void explain_special_values(const Samples& samples, Explanations& found) {
   const auto is_largest = [&](double value) { return std::fabs(value) == samples.spacing.largest(); };
   found.add("nan-not-propagated",
             "The exact result is NaN, but the device has a number. Use operations that keep NaN, such as a "
-            "maximum that "
-            "returns it.",
+            "maximum that returns it.",
             fit_of_property(samples, kBitsOfSpecialValue,
                             [](const Sample& s) { return std::isnan(s.exact) && !std::isnan(s.device); }));
   if (samples.spacing.is_float()) {
@@ -60,8 +58,7 @@ void explain_special_values(const Samples& samples, Explanations& found) {
   }
   found.add("not-finite",
             "The device has infinities or NaN where the exact result fits into the dtype. An intermediate "
-            "result leaves "
-            "the range, or memory was not initialised.",
+            "result leaves the range, or memory was not initialised.",
             fit_of_property(samples, kBitsOfSpecialValue, [&](const Sample& s) {
               return !std::isfinite(s.device) && std::isfinite(s.exact) &&
                      std::fabs(s.exact) <= samples.spacing.largest();
@@ -71,7 +68,7 @@ void explain_special_values(const Samples& samples, Explanations& found) {
 void explain_roundings(const Samples& samples, Explanations& found) {
   explain_narrow_results(samples, found);
   if (!samples.spacing.is_float()) return;
-  // Half of the truncated elements may be right within the bound, so all of them are looked at.
+  // Half of the truncated elements may be right within the bound, so right elements count as well.
   struct Direction {
     const char* name;
     const char* text;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "files/errors.h"
+#include "files/folder.h"
 #include "judge/kernel_dump.h"
 #include "judge/msprobe_dump.h"
 #include "judge/own_dump.h"
@@ -18,6 +19,7 @@ namespace openaclnn_judge {
 
 namespace fs = std::filesystem;
 using openaclnn_files::BadInput;
+using openaclnn_files::entries_of;
 
 namespace {
 
@@ -35,14 +37,13 @@ constexpr Format kFormats[] = {{is_own_dump, read_own_dump, false},
                                {is_atb_dump, read_atb_dump, true},
                                {is_kernel_dump, read_kernel_dump, true}};
 
-// Returns the folders in a folder: step2 before step10.
+// Returns the folders in a folder, without links: step2 before step10.
 std::vector<fs::path> folders_in(const std::string& folder) {
   std::vector<fs::path> folders;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.is_directory(error) && !entry.is_symlink(error)) folders.push_back(entry.path());
+  for (const fs::directory_entry& entry : entries_of(folder)) {
+    std::error_code vanished;
+    if (entry.is_directory(vanished) && !entry.is_symlink(vanished)) folders.push_back(entry.path());
   }
-  if (error) throw BadInput(fmt::format("{}: {}", folder, error.message()));
   std::ranges::sort(folders, {}, [](const fs::path& path) {
     const std::string name = path.filename();
     return std::pair(name.size(), name);

@@ -12,8 +12,8 @@ namespace openaclnn_judge {
 // A call found in a dump.
 struct DumpedCall {
   Call call;
-  std::string
-      skipped;  // why it cannot be judged: "its tensors were not saved (task statistics)"; empty: it can
+  // Why it cannot be judged: "its tensors were not saved (task statistics)"; empty: it can.
+  std::string skipped;
 };
 using VisitCall = std::function<void(DumpedCall)>;
 

@@ -28,11 +28,6 @@ bool is_16_bit(aclDataType dtype) { return dtype == ACL_FLOAT16 || dtype == ACL_
 
 bool has_detail_rules(aclDataType dtype) { return is_16_bit(dtype) || dtype == ACL_FLOAT; }
 
-double largest_finite(aclDataType dtype) {
-  const openaclnn_verify::FloatFormat& format = *openaclnn_verify::float_format(dtype);
-  return std::ldexp(2 - std::ldexp(1, 1 - format.precision), format.max_exponent);
-}
-
 bool has_long_integers(const Array& device, const Array& golden) {
   return device.dtype == golden.dtype && (device.dtype == ACL_INT64 || device.dtype == ACL_UINT64);
 }

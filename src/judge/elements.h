@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <optional>
 
 #include "judge/rules.h"
 
@@ -64,7 +63,6 @@ enum class Family { floating, boolean, integer, complex, other };
 Family family_of(aclDataType dtype);
 bool is_16_bit(aclDataType dtype);         // FLOAT16 or BF16
 bool has_detail_rules(aclDataType dtype);  // FLOAT16, BF16 or FLOAT
-double largest_finite(aclDataType dtype);
 
 // The number of elements whose values differ; NaN differs from everything. Exact for integers, and by bytes for
 // complex numbers.

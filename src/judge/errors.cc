@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "judge/elements.h"
 #include "verify/golden/workers.h"
 
 namespace openaclnn_judge {
@@ -162,8 +163,7 @@ void for_each_tile(const Pair& pair, int threads, const std::function<void(int s
   const int64_t elements = pair.device.numel();
   const int64_t tiles = (elements + kTile - 1) / kTile;
   const int shards = static_cast<int>(std::min<int64_t>(kShards, tiles));
-  const aclDataType dtype = pair.device.dtype;
-  const bool has_large_integers = dtype == pair.golden.dtype && (dtype == ACL_INT64 || dtype == ACL_UINT64);
+  const bool has_large_integers = has_long_integers(pair.device, pair.golden);
   std::atomic<int> next = 0;
   const auto work = [&] {
     std::vector<double> device(kTile), exact(kTile);

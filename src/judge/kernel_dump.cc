@@ -14,11 +14,13 @@
 #include "files/bin.h"
 #include "files/dtype_names.h"
 #include "files/errors.h"
+#include "files/folder.h"
 #include "files/tensor_file.h"
 #include "judge/api_call.h"
 #include "judge/dump_json.h"
 #include "judge/dump_tensor.h"
 #include "judge/not_judged.h"
+#include "judge/words.h"
 #include "verify/room_descriptions.h"
 
 namespace openaclnn_judge {
@@ -26,12 +28,12 @@ namespace openaclnn_judge {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using openaclnn_files::BadInput;
+using openaclnn_files::entries_of;
 using openaclnn_files::shown;
 
 namespace {
 
 constexpr size_t kMostTensors = 64;  // of one side of a call
-constexpr uint64_t kMostShapeFile = uint64_t{1} << 16;
 constexpr const char* kAttributes = "attributes.json";
 
 // The parts of the name of a tensor's file.
@@ -48,10 +50,6 @@ struct KernelCall {
   std::string label, type;
   std::map<size_t, TensorFile> inputs, outputs;
 };
-
-bool is_number(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
-}
 
 std::vector<std::string> split(std::string_view text) {
   std::vector<std::string> parts;
@@ -109,9 +107,9 @@ bool is_shortened(const std::string& name) {
 
 std::vector<std::string> files_in(const std::string& folder) {
   std::vector<std::string> names;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.is_regular_file(error)) names.push_back(entry.path().filename().string());
+  for (const fs::directory_entry& entry : entries_of(folder)) {
+    std::error_code broken_link;
+    if (entry.is_regular_file(broken_link)) names.push_back(entry.path().filename().string());
   }
   std::ranges::sort(names);
   return names;
@@ -123,9 +121,9 @@ bool is_of_kernel(const std::string& name) {
 
 Array read_raw(const std::string& path) {
   try {
-    const openaclnn_files::OpenFile file(path), shape(path + ".json");
-    const openaclnn_files::FileTensor tensor = openaclnn_files::read_elements(
-        file, openaclnn_files::parse_shape_file(shape.head(0, kMostShapeFile), file.size()));
+    const openaclnn_files::OpenFile file(path);
+    const openaclnn_files::FileTensor tensor =
+        openaclnn_files::read_elements(file, openaclnn_files::read_shape_file(path + ".json", file.size()));
     return openaclnn_verify::owned_array(tensor.dtype, tensor.dims, tensor.bytes);
   } catch (const BadInput& error) {
     throw BadInput(fmt::format("{}: {}", path, error.what()));

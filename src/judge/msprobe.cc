@@ -2,6 +2,7 @@
 #include "judge/msprobe.h"
 
 #include <algorithm>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 
@@ -16,41 +17,46 @@ constexpr MsprobeLimits kFloat16 = {0x1p-10, 0x1p-10, 1e-16, 0x1p-16, 0x1p-11, 0
 constexpr MsprobeLimits kBfloat16 = {0x1p-10, 0x1p-8, 1e-16, 1e-16, 0x1p-8, 0x1p-7, 0x1p-7};
 constexpr MsprobeLimits kFloat = {0x1p-20, 0x1p-20, 0x1p-30, 0x1p-30, 0x1p-14, 0x1p-11, 0x1p-14};
 
-// Words between spaces; a word that ends in ~ also stands for the in-place name with _.
-constexpr std::string_view kAbsolute =
-    "mul~ __mul__ __imul__ __rmul__ add~ __add__ __iadd__ __radd__ div~ __div__ __idiv__ divide~ leaky_relu~ "
-    "prelu "
-    "reciprocal~ rsqrt~ square~ sub~ rsub __isub__ __sub__";
-constexpr std::string_view kBinary =
-    "abs~ absolute~ argmin bitwise_and~ broadcast_to ceil~ equal fill_ flatten floor~ gather greater~ "
-    "greater_equal~ "
-    "histc isfinite isnan less~ less_equal~ logical_and~ logical_not~ logical_or~ masked_fill~ max_pool3d "
-    "maximum "
-    "minimum neg~ nonzero not_equal~ one_hot pad relu reshape round~ select sign~ sort tile topk transpose~ "
-    "tril~ "
-    "triu~ type_as";
-constexpr std::string_view kUlp =
-    "__matmul__ addbmm~ addmm~ baddbmm~ bilinear bmm chain_matmul hspmm linear matmul mm mv smm sspaddmm";
-constexpr std::string_view kThousandth = "conv1d conv2d";
-constexpr std::string_view kLevel1 =
-    "embedding npu_fusion_attention npu_fusion_attention_grad scatter_ scatter_add_";
-constexpr std::string_view kLevel2 =
-    "addmm GELU layer_norm matmul mm index one_hot sum nonzero npu_rms_norm npu_rms_norm_backward "
-    "npu_cross_entropy_loss npu_cross_entropy_loss_backward";
-constexpr std::string_view kQuantization =
-    "npu_rms_norm_dynamic_quant npu_dynamic_quant npu_quant_lightning_indexer";
+// A name that ends in ~ also stands for the in-place name with _.
+constexpr std::string_view kAbsolute[] = {
+    "mul~",        "__mul__", "__imul__", "__rmul__", "add~",    "__add__",     "__iadd__",
+    "__radd__",    "div~",    "__div__",  "__idiv__", "divide~", "leaky_relu~", "prelu",
+    "reciprocal~", "rsqrt~",  "square~",  "sub~",     "rsub",    "__isub__",    "__sub__"};
+constexpr std::string_view kBinary[] = {
+    "abs~",         "absolute~",  "argmin",  "bitwise_and~", "broadcast_to", "ceil~",          "equal",
+    "fill_",        "flatten",    "floor~",  "gather",       "greater~",     "greater_equal~", "histc",
+    "isfinite",     "isnan",      "less~",   "less_equal~",  "logical_and~", "logical_not~",   "logical_or~",
+    "masked_fill~", "max_pool3d", "maximum", "minimum",      "neg~",         "nonzero",        "not_equal~",
+    "one_hot",      "pad",        "relu",    "reshape",      "round~",       "select",         "sign~",
+    "sort",         "tile",       "topk",    "transpose~",   "tril~",        "triu~",          "type_as"};
+constexpr std::string_view kUlp[] = {"__matmul__", "addbmm~",      "addmm~", "baddbmm~", "bilinear",
+                                     "bmm",        "chain_matmul", "hspmm",  "linear",   "matmul",
+                                     "mm",         "mv",           "smm",    "sspaddmm"};
+constexpr std::string_view kThousandth[] = {"conv1d", "conv2d"};
+constexpr std::string_view kLevel1[] = {"embedding", "npu_fusion_attention", "npu_fusion_attention_grad",
+                                        "scatter_", "scatter_add_"};
+constexpr std::string_view kLevel2[] = {"addmm",
+                                        "GELU",
+                                        "layer_norm",
+                                        "matmul",
+                                        "mm",
+                                        "index",
+                                        "one_hot",
+                                        "sum",
+                                        "nonzero",
+                                        "npu_rms_norm",
+                                        "npu_rms_norm_backward",
+                                        "npu_cross_entropy_loss",
+                                        "npu_cross_entropy_loss_backward"};
+constexpr std::string_view kQuantization[] = {"npu_rms_norm_dynamic_quant", "npu_dynamic_quant",
+                                              "npu_quant_lightning_indexer"};
 
-bool lists(std::string_view words, std::string_view api) {
-  while (!words.empty()) {
-    const size_t end = std::min(words.find(' '), words.size());
-    std::string_view word = words.substr(0, end);
-    words.remove_prefix(std::min(end + 1, words.size()));
-    const bool has_in_place = word.ends_with('~');
-    if (has_in_place) word.remove_suffix(1);
-    if (api == word || (has_in_place && api.ends_with('_') && api.substr(0, api.size() - 1) == word))
-      return true;
-  }
-  return false;
+bool lists(std::span<const std::string_view> names, std::string_view api) {
+  return std::ranges::any_of(names, [api](std::string_view name) {
+    if (!name.ends_with('~')) return api == name;
+    name.remove_suffix(1);
+    return api == name || (api.ends_with('_') && api.substr(0, api.size() - 1) == name);
+  });
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // Constants, levels and lists of APIs of msprobe.
 #pragma once
 
-#include <stdexcept>
 #include <string>
 
 #include "judge/elements.h"

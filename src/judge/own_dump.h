@@ -11,10 +11,9 @@ namespace openaclnn_judge {
 // rejected the call, or the operator doesn't read them.
 struct OwnDump {
   Call call;
-  std::string reason;      // why the call was saved: kSelectedReason, or an error message
+  std::string reason;      // why the call was saved: openaclnn::kSelectedReason, or an error message
   std::string incomplete;  // which tensor was not saved completely and why; empty if all were
 };
-inline constexpr char kSelectedReason[] = "selected";
 
 bool is_own_dump(const std::string& folder);
 

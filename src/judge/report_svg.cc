@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
 #include <string_view>
 
 #include "base/text.h"
@@ -99,7 +98,7 @@ std::string shortened(const std::string& words) {
   return words.substr(0, end) + "...";
 }
 
-// Draws the frame of a panel, with lines at powers of `base`: `low` to `high` in its exponent.
+// Maps logarithms from `low` to `high` to heights in a panel.
 struct LogAxis {
   double low, high;  // of log10 or log2 of the values
 

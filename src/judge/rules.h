@@ -28,7 +28,7 @@ struct Pair {
   std::optional<Array> third;             // the same result of a third device, for ratio rules
 };
 
-// What users may choose. judge_call and judge_pair reject what no chosen rule uses.
+// Choices of the user. judge_call and judge_pair reject those that no chosen rule uses.
 struct Settings {
   std::string api;    // "npu_nsa_compress": chooses the level and list of msprobe's rules
   std::string level;  // "L0", "L1", "L2"; empty: by the api
@@ -51,7 +51,7 @@ struct Verdict {
   std::vector<Metric> metrics;
 };
 
-// What a rule needs besides the result and its golden, and the settings that change it.
+// The needs of a rule besides the result and its golden, and the settings that change it.
 enum Use : unsigned { kNothing = 0, kThird = 1, kBound = 2, kLevel = 4, kThreshold = 8, kTolerances = 16 };
 
 struct Rule {

@@ -120,7 +120,7 @@ struct AbsoluteLimits {
 void judge_absolute_shares(Judgement& judgement, const Pair& pair, const AbsoluteLimits& limits) {
   const aclDataType dtype = pair.device.dtype;
   const Precision precision(dtype, pair.golden.dtype);
-  const double largest = largest_finite(dtype);
+  const double largest = openaclnn_verify::largest_finite(dtype);
   int64_t infinite = 0, wrong_infinite = 0, normal = 0, wrong_normal = 0, small = 0, wrong_small = 0;
   for_each_element(pair.device, pair.golden, [&](double d, double exact) {
     const double g = precision.golden(exact), cast = precision.cast(exact);

@@ -47,7 +47,7 @@ Verdict judge_openaclnn(const Pair& pair, const Settings&) {
         "the rule openaclnn needs bounds: give --bound FILE, or another rule, such as --rule assert-close");
   if (static_cast<int64_t>(pair.bound.size()) != pair.device.numel())
     return failed(kName, "the golden has another number of bounds than of elements");
-  const double largest = largest_finite(pair.device.dtype);
+  const double largest = openaclnn_verify::largest_finite(pair.device.dtype);
   double worst = 0;
   int64_t wrong = 0, uncovered = 0;
   size_t next = 0;

@@ -1,6 +1,5 @@
 // Rules with a tolerance for each element: those of PyTorch, FlagGems, KernelBench and TransformerEngine, and bitwise.
 #include <limits>
-#include <string>
 
 #include "judge/rule_list.h"
 #include "judge/verdict.h"

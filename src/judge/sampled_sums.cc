@@ -2,7 +2,6 @@
 #include "judge/sampled_sums.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace openaclnn_judge {
 

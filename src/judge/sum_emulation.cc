@@ -2,8 +2,6 @@
 #include "judge/sum_emulation.h"
 
 #include <cmath>
-#include <cstdint>
-#include <span>
 
 #include "base/text.h"
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/text.h"
 
@@ -20,6 +21,11 @@ inline std::string number_text(double value, int digits = 7) {
 inline std::string fixed_text(double value, int digits) {
   return std::isfinite(value) ? openaclnn::number_text(value, digits, std::chars_format::fixed)
                               : number_text(value);
+}
+
+// Returns whether the text consists of digits.
+inline bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 // "12,345"

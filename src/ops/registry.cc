@@ -1,8 +1,28 @@
 // The table of operators(), and the selection among the copies of a kernel.
 #include "ops/registry.h"
 
+#include "base/kernel_io.h"
 #include "cpu/dispatch.h"
-#include "ops/kernels.h"
+
+// The kernels of all rooms, run_<room>() in the namespace of every instruction set. A room's cpu.cc defines its kernel without a
+// declaration: one that differs does not link.
+#define OPENACLNN_OPERATOR(room, name) Fault run_##room(const void* plan, const TaskIo& io);
+
+namespace openaclnn::isa_baseline {
+#include "ops/ops.def"
+}  // namespace openaclnn::isa_baseline
+
+#if defined(__x86_64__)
+namespace openaclnn::isa_avx2 {
+#include "ops/ops.def"
+}  // namespace openaclnn::isa_avx2
+
+namespace openaclnn::isa_avx512 {
+#include "ops/ops.def"
+}  // namespace openaclnn::isa_avx512
+#endif
+
+#undef OPENACLNN_OPERATOR
 
 namespace openaclnn {
 

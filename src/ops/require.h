@@ -5,7 +5,6 @@
 // attributes, formats, distinct elements of outputs, host arrays, and the limits of OPENACLNN_LIMITS=vendor.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <span>

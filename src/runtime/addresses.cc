@@ -235,12 +235,11 @@ void find_dense_overlaps(const SortedTensors& sorted, FirstOverlap& first) {
   }
 }
 
-// Views that are not dense overlap provably only if they are identical.
-void find_identical(const AccessedTensors& tensors, SortedTensors sparse, FirstOverlap& first) {
+// Views that are not dense overlap provably only if they have the same places.
+void find_same_places(const AccessedTensors& tensors, SortedTensors sparse, FirstOverlap& first) {
   const auto order = [&](const AccessedTensor* a, const AccessedTensor* b) {
-    if (a->begin != b->begin) return a->begin < b->begin;
     const TensorView x = tensors.view(*a), y = tensors.view(*b);
-    if (x.element_bytes() != y.element_bytes()) return x.element_bytes() < y.element_bytes();
+    if (base_address(x) != base_address(y)) return base_address(x) < base_address(y);
     if (x.rank != y.rank) return x.rank < y.rank;
     const auto dims =
         std::lexicographical_compare_three_way(x.dims, x.dims + x.rank, y.dims, y.dims + y.rank);
@@ -266,7 +265,7 @@ const AccessedTensor* first_overlap(const AccessedTensors& tensors) {
   }
   FirstOverlap first;
   find_dense_overlaps(sorted_by_address(tensors, std::move(dense)), first);
-  find_identical(tensors, sorted_by_address(tensors, std::move(sparse)), first);
+  find_same_places(tensors, sorted_by_address(tensors, std::move(sparse)), first);
   return first.tensor();
 }
 

@@ -14,7 +14,7 @@ Status require_device(int32_t device) {
   return {ACL_ERROR_RT_INVALID_DEVICEID, text("deviceId is ", device, "; it must be in [0, ", count, ")")};
 }
 
-Device& device_of(const Context& context) { return *platform().devices[static_cast<size_t>(context.device)]; }
+Device& device_of(const Context& context) { return device_at(context.device); }
 
 void*& current_context_handle() {
   thread_local void* handle = nullptr;

@@ -31,6 +31,12 @@ struct MemoryRange {
   size_t bytes = 0;
 
   const void* end() const { return static_cast<const char*>(begin) + bytes; }
+  // Returns whether the ranges have a byte in common.
+  bool meets(const MemoryRange& other) const {
+    const auto from = reinterpret_cast<uintptr_t>(begin),
+               from_other = reinterpret_cast<uintptr_t>(other.begin);
+    return bytes > 0 && other.bytes > 0 && from < from_other + other.bytes && from_other < from + bytes;
+  }
 };
 inline constexpr int kMaxOutputs = 4;
 
@@ -167,6 +173,9 @@ using MakePlatform = Platform* (*)();
 void register_platform(PlatformKind kind, MakePlatform make);
 
 const Platform& platform();
+
+// `device` is valid (require_device).
+inline Device& device_at(int device) { return *platform().devices[static_cast<size_t>(device)]; }
 
 // Fails in a forked child whose parent uses the platform, if the platform does not support this.
 inline Status require_usable_platform() {

@@ -12,6 +12,7 @@
 #include "base/cancellation.h"
 #include "base/dump_setting.h"
 #include "base/env.h"
+#include "base/function_name.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "runtime/file_writer.h"
@@ -22,14 +23,6 @@ namespace {
 
 constexpr int kMostDumps = 100;  // per process: a loop that fails must not fill the disk
 std::atomic<int64_t> dumps{0};
-
-// "Embedding" for aclnnEmbedding, and "ApplyFusedEmaAdamList" for openaclnnApplyFusedEmaAdamList.
-std::string_view without_prefix(std::string_view name) {
-  for (const std::string_view prefix : {"openaclnn", "aclnn"}) {
-    if (name.starts_with(prefix)) return name.substr(prefix.size());
-  }
-  return name;
-}
 
 // Creates a folder for one call, such as PARENT/4711-0-aclnnEmbedding. Folders of an earlier process with the same pid, which
 // containers often have, stay: then the number is larger. Returns an empty string and sets errno if that fails.
@@ -120,8 +113,8 @@ bool is_dumping() { return !environment().dump.empty(); }
 bool is_selected_for_dump(const Call& call) {
   std::istringstream names(split_dump_setting(environment().dump).names);
   for (std::string name; std::getline(names, name, ',');) {
-    const std::string_view wanted = without_prefix(name);
-    if (name == "all" || wanted == without_prefix(call.function()) || wanted == without_prefix(call.op->name))
+    const std::string_view wanted = without_aclnn(name);
+    if (name == "all" || wanted == without_aclnn(call.function()) || wanted == without_aclnn(call.op->name))
       return true;
   }
   return false;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "acl/acl_base.h"
+#include "base/dtype.h"
 #include "base/statistics.h"
 #include "base/text.h"
 #include "runtime/file_writer.h"
@@ -28,25 +29,9 @@ PartNames names_of(DumpPart part) {
 }
 
 // PyTorch's names of the dtypes that .npy files can hold.
-const char* torch_dtype(aclDataType dtype) {
-  switch (dtype) {
-    case ACL_FLOAT: return "torch.float32";
-    case ACL_FLOAT16: return "torch.float16";
-    case ACL_BF16: return "torch.bfloat16";
-    case ACL_DOUBLE: return "torch.float64";
-    case ACL_INT8: return "torch.int8";
-    case ACL_UINT8: return "torch.uint8";
-    case ACL_INT16: return "torch.int16";
-    case ACL_UINT16: return "torch.uint16";
-    case ACL_INT32: return "torch.int32";
-    case ACL_UINT32: return "torch.uint32";
-    case ACL_INT64: return "torch.int64";
-    case ACL_UINT64: return "torch.uint64";
-    case ACL_BOOL: return "torch.bool";
-    case ACL_COMPLEX64: return "torch.complex64";
-    case ACL_COMPLEX128: return "torch.complex128";
-    default: return "unknown";
-  }
+std::string torch_dtype(aclDataType dtype) {
+  const char* const name = array_dtype_name(dtype);
+  return name != nullptr ? std::string("torch.") + name : "unknown";
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "acl/acl_base.h"
 #include "base/cancellation.h"
 #include "base/env.h"
+#include "base/function_name.h"
 #include "base/json.h"
 #include "base/quiet_signals.h"
 #include "base/safe_open.h"
@@ -55,13 +56,6 @@ int write_at(int file, std::string_view bytes, off_t offset) {
 }
 
 }  // namespace
-
-std::string without_aclnn(const std::string& name) {
-  for (const std::string_view prefix : {"aclnn", "openaclnn"}) {
-    if (name.starts_with(prefix)) return name.substr(prefix.size());
-  }
-  return name;
-}
 
 struct DumpFolder::Progress {
   pid_t owner = 0;     // a forked child starts anew

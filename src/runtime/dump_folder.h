@@ -11,9 +11,6 @@
 
 namespace openaclnn {
 
-// "Embedding" of "aclnnEmbedding". Also removes "openaclnn".
-std::string without_aclnn(const std::string& name);
-
 // The place of one call in a dump.
 struct DumpPlace {
   std::string folder;  // that of dump.json

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -21,6 +20,13 @@ namespace openaclnn {
 namespace {
 
 constexpr size_t kMostShown = 100;  // bytes of a wrong value in an error message
+
+Status refused(const std::string& file, const std::string& key, JsonView value, const std::string& accepted) {
+  const std::string_view shown = value.text().substr(0, kMostShown);
+  return {ACL_ERROR_INVALID_DUMP_CONFIG,
+          text("configPath '", file, "': dump.", key, " is ", shown,
+               shown.size() < value.text().size() ? "..." : "", "; ", accepted)};
+}
 
 // Reads the members of one section and keeps the first failure.
 class Section {
@@ -57,10 +63,7 @@ class Section {
 
  private:
   void refuse(const std::string& key, JsonView value, const std::string& accepted) {
-    const std::string_view shown = value.text().substr(0, kMostShown);
-    status_ = {ACL_ERROR_INVALID_DUMP_CONFIG,
-               text("configPath '", file_, "': dump.", key, " is ", shown,
-                    shown.size() < value.text().size() ? "..." : "", "; ", accepted)};
+    status_ = refused(file_, key, value, accepted);
   }
 
   // Returns which of the texts the value is, or nullopt after a failure.
@@ -155,11 +158,8 @@ Result<bool> is_switched_on(JsonView dump, const std::string& file) {
   for (const char* const name : {"dump_op_switch", "dump_switch"}) {
     const std::optional<JsonView> value = find_member(dump, name);
     if (!value) continue;
-    if (!is_text(*value, "on") && !is_text(*value, "off")) {
-      const std::string_view shown = value->text().substr(0, kMostShown);
-      return Status(ACL_ERROR_INVALID_DUMP_CONFIG, text("configPath '", file, "': dump.", name, " is ", shown,
-                                                        "; it must be \"on\" or \"off\""));
-    }
+    if (!is_text(*value, "on") && !is_text(*value, "off"))
+      return refused(file, name, *value, "it must be \"on\" or \"off\"");
     is_on = is_on || is_text(*value, "on");
   }
   return is_on;

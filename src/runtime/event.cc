@@ -2,8 +2,6 @@
 // them.
 #include "runtime/event.h"
 
-#include <limits>
-
 #include "base/text.h"
 #include "runtime/context.h"
 #include "runtime/stream.h"
@@ -16,8 +14,6 @@ Status stale_event(const char* name, const void* handle) {
   return {ACL_ERROR_RT_INVALID_HANDLE, text(name, " is not a live event (", address_text(handle),
                                             "); pass one that aclrtCreateEvent returned")};
 }
-
-Status closed_stream() { return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being destroyed"}; }
 
 // Returns a copy of the event's state.
 Result<Event> look_up(const char* name, void* handle) {

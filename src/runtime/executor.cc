@@ -60,9 +60,13 @@ Result<Snapshot> use_executor(const Operator& op, aclOpExecutor* handle) {
 
 namespace {
 
+Status require_executor(const aclOpExecutor* executor) {
+  if (executor != nullptr) return {};
+  return {ACLNN_ERR_INNER_NULLPTR, "executor is NULL; pass one that phase 1 returned"};
+}
+
 Status check_given(const aclOpExecutor* executor, const void* object, const char* sentence) {
-  if (executor == nullptr)
-    return {ACLNN_ERR_INNER_NULLPTR, "executor is NULL; pass one that phase 1 returned"};
+  OPENACLNN_TRY(require_executor(executor));
   if (object == nullptr) return {ACLNN_ERR_INNER_NULLPTR, sentence};
   return {};
 }
@@ -97,19 +101,14 @@ Status wrong_kind(const Parameter& parameter, const char* index_name, size_t ind
 template <class Change>
 Status set_both(aclOpExecutor* executor, const aclTensor* tensor, std::shared_ptr<const Tensor> described,
                 void* address, const Change& change) {
-  const auto with_address = [&](const Tensor& old) {
-    auto updated = std::make_shared<Tensor>(old);
-    updated->view.data = address;
-    return updated;
-  };
-  std::shared_ptr<const Tensor> updated = with_address(*described);
+  std::shared_ptr<const Tensor> updated = with_address(*described, address);
   const bool live = ExecutorTable::instance().with(
       executor, [&](std::shared_ptr<Executor>& live_object) { change(*live_object); });
   if (!live) return stale_executor(executor);
   while (!exchange_tensor(tensor, described, updated)) {
     described = TensorTable::instance().find(tensor);
     if (described == nullptr) break;  // another thread destroyed it
-    updated = with_address(*described);
+    updated = with_address(*described, address);
   }
   return {};
 }
@@ -170,16 +169,14 @@ Status set_element_address(aclOpExecutor* executor, ParameterSet set, size_t ind
 }
 
 Status set_repeatable(aclOpExecutor* executor) {
-  if (executor == nullptr)
-    return {ACLNN_ERR_INNER_NULLPTR, "executor is NULL; pass one that phase 1 returned"};
+  OPENACLNN_TRY(require_executor(executor));
   const bool live = ExecutorTable::instance().with(
       executor, [](std::shared_ptr<Executor>& object) { object->repeatable = true; });
   return live ? Status() : stale_executor(executor);
 }
 
 Status destroy_executor(aclOpExecutor* executor) {
-  if (executor == nullptr)
-    return {ACLNN_ERR_INNER_NULLPTR, "executor is NULL; pass one that phase 1 returned"};
+  OPENACLNN_TRY(require_executor(executor));
   return ExecutorTable::instance().remove(executor) != nullptr ? Status() : stale_executor(executor);
 }
 

@@ -33,7 +33,7 @@ bool FileWriter::append(const void* memory, size_t bytes) {
     iovec& last = pieces_[count_ - 1];
     if (static_cast<char*>(last.iov_base) + last.iov_len == begin) {
       last.iov_len += bytes;
-      return true;
+      return error_ == 0;
     }
   }
   if (count_ == pieces_.size()) flush();
@@ -85,8 +85,15 @@ std::string write_npy(const TensorView& view, const std::string& path) {
   if (header.empty()) return "NumPy has no such dtype";
   FileWriter out(path);
   out.append(header.data(), header.size());
-  const auto bytes = static_cast<size_t>(view.element_bytes());
-  for_each_element(view, [&](const std::byte* element) { return out.append(element, bytes); });
+  if (view.is_empty()) return out.finish();
+  // The last dims are mostly without gaps: each of their blocks is appended as a whole.
+  TensorView blocks = view;
+  int64_t elements = 1;
+  while (blocks.rank > 0 &&
+         (blocks.dims[blocks.rank - 1] == 1 || blocks.strides[blocks.rank - 1] == elements))
+    elements *= blocks.dims[--blocks.rank];
+  const auto bytes = static_cast<size_t>(elements * view.element_bytes());
+  for_each_element(blocks, [&](const std::byte* block) { return out.append(block, bytes); });
   return out.finish();
 }
 

@@ -131,7 +131,7 @@ class HandleTable final : ForkGuarded {
     return remove_if(handle, [](const T&) { return true; });
   }
 
-  // Like remove, if keep_going(object) returns true under the lock.
+  // Like remove, if agrees(object) returns true under the lock.
   template <class Predicate>
   std::shared_ptr<T> remove_if(const void* handle, Predicate&& agrees) {
     Address address;
@@ -176,8 +176,8 @@ class HandleTable final : ForkGuarded {
   }
 
  private:
-  static constexpr uint64_t kShards =
-      16;  // independent locks: threads that use different shards do not contend
+  // Independent locks: threads that use different shards do not contend.
+  static constexpr uint64_t kShards = 16;
   static constexpr int kSlotBits = 28;
   static constexpr int kGenerationBits = 28;
   static constexpr uint64_t kSlotsPerShard = (uint64_t{1} << kSlotBits) / kShards;

@@ -2,7 +2,6 @@
 #include "runtime/list_elements.h"
 
 #include <algorithm>
-#include <array>
 
 namespace openaclnn {
 

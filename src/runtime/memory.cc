@@ -64,8 +64,6 @@ class BlockTable {
 
 BlockTable* const BlockTable::table_ = new BlockTable;
 
-Device& device_of(int device) { return *platform().devices[static_cast<size_t>(device)]; }
-
 std::string free_text(const Device& device) {
   const std::optional<MemoryInfo> memory = device.memory_info();
   return memory ? text(memory->free_bytes, " bytes free") : std::string("free memory is unknown");
@@ -76,18 +74,18 @@ std::string free_text(const Device& device) {
 Result<void*> allocate_block(int device, size_t requested_bytes, size_t usable_bytes, MemorySpace space) {
   // The guard allocator detects accesses beyond the requested size, so the block is exactly this large.
   if (environment().guard_allocator) usable_bytes = std::min(usable_bytes, requested_bytes);
-  void* address = usable_bytes <= PTRDIFF_MAX ? device_of(device).allocate(usable_bytes, space) : nullptr;
+  void* address = usable_bytes <= PTRDIFF_MAX ? device_at(device).allocate(usable_bytes, space) : nullptr;
   if (address == nullptr) {
     return Status(
         ACL_ERROR_RT_MEMORY_ALLOCATION,
         text("EL0004 Failed to allocate ", requested_bytes, " bytes",
              space == MemorySpace::device ? text(" on device ", device) : std::string(" of host memory"),
-             " (", free_text(device_of(device)), ")"));
+             " (", free_text(device_at(device)), ")"));
   }
   try {
     BlockTable::instance().insert(address, {usable_bytes, device, space});
   } catch (...) {
-    device_of(device).release(address, usable_bytes, space);
+    device_at(device).release(address, usable_bytes, space);
     throw;
   }
   return address;
@@ -104,7 +102,7 @@ Status free_block(void* address, MemorySpace space) {
                  host ? "aclrtMallocHost" : "aclrtMalloc", " returned and that has not been freed")};
   }
   const Block block = entry.mapped();
-  Device& device = device_of(block.device);
+  Device& device = device_at(block.device);
   const auto release = [&] {
     try {
       device.release(address, block.usable_bytes, space);

@@ -1,6 +1,7 @@
 // Passes the arguments and the result of calls to the trace and to dumps.
 #include "runtime/recorder.h"
 
+#include "base/dump_setting.h"
 #include "runtime/device_failure.h"
 #include "runtime/dump_folder.h"
 #include "runtime/guard.h"
@@ -59,7 +60,7 @@ Fault run_recorded(const void* plan, const TaskIo& io) {
   const DumpedData data = {&call, &io.data, io.elements};
   const bool is_selected = is_dumping() && is_selected_for_dump(call);
   // Dumped before the task runs, because it may overwrite its inputs.
-  if (is_selected) quietly([&] { dump_call(*call.record, call.function(), "selected", data); });
+  if (is_selected) quietly([&] { dump_call(*call.record, call.function(), kSelectedReason, data); });
   const Clock::time_point begin = Clock::now();
   const Fault fault = task.run(task.plan.get(), io);
   const Clock::time_point end = Clock::now();

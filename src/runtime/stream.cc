@@ -152,12 +152,13 @@ void destroy_streams_of_ended_contexts() {
                                        });
 }
 
+Status closed_stream() { return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being destroyed"}; }
+
 Status submit(const Stream& stream, Task&& task, bool wait) {
   std::shared_ptr<FaultCell> report;
   if (wait) OPENACLNN_TRY(stream.queue->can_be_awaited());
   if (wait) task.report = report = make_recycled<FaultCell>(stream.number);
-  if (!stream.queue->enqueue(std::move(task)))
-    return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being destroyed"};
+  if (!stream.queue->enqueue(std::move(task))) return closed_stream();
   if (!wait) return {};
   (void)stream.queue->synchronize(std::nullopt);
   return report->take();

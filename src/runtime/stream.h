@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "acl/acl_rt.h"
@@ -47,6 +46,9 @@ Status destroy_stream(void* stream, bool drop_pending);
 // Waits for and destroys the streams of contexts that have ended. Allocates nothing, so that it cannot fail
 // midway.
 void destroy_streams_of_ended_contexts();
+
+// The failure of a call whose stream another thread is destroying.
+Status closed_stream();
 
 // Appends a task. With `wait` the task is complete on return, and its fault is returned (507035) instead of
 // being recorded.

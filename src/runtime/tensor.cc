@@ -80,6 +80,12 @@ Result<std::shared_ptr<const Tensor>> make_tensor(const int64_t* view_dims, uint
   return std::shared_ptr<const Tensor>(std::move(tensor));
 }
 
+std::shared_ptr<const Tensor> with_address(const Tensor& tensor, void* address) {
+  auto updated = make_recycled<Tensor>(tensor);
+  updated->view.data = address;
+  return updated;
+}
+
 bool exchange_tensor(const aclTensor* tensor, const std::shared_ptr<const Tensor>& old,
                      const std::shared_ptr<const Tensor>& updated) {
   return TensorTable::instance().exchange(tensor, old, updated);

@@ -121,6 +121,9 @@ Result<std::shared_ptr<const Tensor>> make_tensor(const int64_t* view_dims, uint
                                                   aclFormat format, const int64_t* storage_dims,
                                                   uint64_t storage_dims_num, void* data);
 
+// Copies a descriptor, with other data.
+std::shared_ptr<const Tensor> with_address(const Tensor& tensor, void* address);
+
 // Replaces the descriptor of a live tensor if it is still `old`. Returns false if it has changed or no longer
 // exists: look it up again then, so that no concurrent update is lost.
 bool exchange_tensor(const aclTensor* tensor, const std::shared_ptr<const Tensor>& old,

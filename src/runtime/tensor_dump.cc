@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/cancellation.h"
+#include "base/function_name.h"
 #include "base/npy_header.h"
 #include "base/text.h"
 #include "openaclnn/status.h"
@@ -99,7 +100,7 @@ class Staging {
 
 Status queue_stage(Stage stage, const Stream& stream, bool wait) {
   OPENACLNN_TRY(stream.queue->can_be_awaited());  // a graph cannot contain a dump
-  Staging staging(*platform().devices[static_cast<size_t>(stream.device)]);
+  Staging staging(device_at(stream.device));
   if (platform_kind() != PlatformKind::cpu) {
     for (auto& [part, items] : stage.parts) {
       for (DumpItem& item : items) {
@@ -198,12 +199,6 @@ struct CallDump {
 
 namespace {
 
-// The name of phase 2. Several functions may share one operator.
-std::string function_of(const CallRecord& record) {
-  const std::string_view phase1 = record.function();
-  return std::string(phase1.substr(0, phase1.rfind("GetWorkspaceSize")));
-}
-
 std::string scalar_json(const RecordedArgument& argument) {
   using Kind = RecordedArgument::Kind;
   Json json;
@@ -293,7 +288,7 @@ std::shared_ptr<CallDump> begin(const Snapshot& snapshot, const std::string& fun
                                 const std::shared_ptr<DumpFolder>& folder) {
   std::vector<DumpItem> named, outputs;
   add_arguments(snapshot, named, outputs);
-  Result<DumpPlace> place = folder->add_call(api_of(without_aclnn(function)));
+  Result<DumpPlace> place = folder->add_call(api_of(std::string(without_aclnn(function))));
   if (!place.ok()) {
     folder->log_once(place.status().sentence());
     return nullptr;
@@ -315,7 +310,7 @@ std::shared_ptr<CallDump> dump_inputs(const Snapshot& snapshot, const Stream& st
     const std::shared_ptr<DumpFolder> folder = DumpFolder::current();
     // A call without a record was planned before aclInit.
     if (folder == nullptr || snapshot.call->record == nullptr) return;
-    const std::string function = function_of(*snapshot.call->record);
+    const std::string function(snapshot.call->function());
     if (folder->selects(function, function)) dump = begin(snapshot, function, stream, folder);
   });
   return dump;

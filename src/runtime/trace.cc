@@ -1,5 +1,5 @@
-// Writes the trace: one event per line, buffered, complete when the process exits. Viewers also accept the
-// truncated trace of a crash.
+// Writes the trace: one event per line, complete when the process exits. Each event is written when it happens, because what happened
+// before a crash is what one wants to see. Viewers also accept the truncated trace of a crash.
 #include "runtime/trace.h"
 
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <string_view>
 
 #include "base/cancellation.h"
 #include "base/env.h"
@@ -22,8 +23,6 @@ namespace openaclnn {
 
 namespace {
 
-constexpr size_t kBufferBytes = size_t{64} << 10;
-
 // Created while the library loads and never destroyed: destructors of the caller's static objects may still
 // run operators.
 struct TraceFile {
@@ -32,16 +31,14 @@ struct TraceFile {
   std::atomic<pid_t> owner{0};  // the process that opens the file; 0: none has tried
   bool has_ended = false;       // the file is complete, or could not be written
   Clock::time_point start;
-  std::string buffer;
 };
 TraceFile* const trace = new TraceFile;
 
-void flush() {
+void append(std::string_view line) {
   const CancellationHold no_cancellation;
   const QuietSignals quiet;
-  size_t written = 0;
-  while (written < trace->buffer.size() && trace->file >= 0) {
-    const ssize_t count = write(trace->file, trace->buffer.data() + written, trace->buffer.size() - written);
+  while (!line.empty() && trace->file >= 0) {
+    const ssize_t count = write(trace->file, line.data(), line.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       log_message(LogLevel::error, text("the trace is incomplete: ", std::strerror(errno)));
@@ -49,10 +46,9 @@ void flush() {
       trace->file = -1;
       trace->has_ended = true;
     } else {
-      written += static_cast<size_t>(count);
+      line.remove_prefix(static_cast<size_t>(count));
     }
   }
-  trace->buffer.clear();
 }
 
 // Replaces "%p" with the PID, so that each process of a job writes its own file.
@@ -63,18 +59,12 @@ std::string file_name() {
   return name;
 }
 
-void append_line(const std::string& event) {
-  trace->buffer += event;
-  if (trace->buffer.size() >= kBufferBytes) flush();
-}
-
 void close_trace() {
   if (getpid() != trace->owner) return;
   const CancellationHold no_cancellation;
   const std::lock_guard lock(trace->mutex);
   if (trace->file < 0) return;
-  append_line("\n]\n");
-  flush();
+  append("\n]\n");
   if (trace->file >= 0) close(trace->file);
   trace->file = -1;
   trace->has_ended = true;
@@ -113,7 +103,7 @@ bool open_trace() {
   }
   trace->start = Clock::now();
   trace->file.store(file, std::memory_order_release);
-  append_line("[\n" + process_event());
+  append("[\n" + process_event());
   std::atexit(close_trace);
   return true;
 }
@@ -131,7 +121,7 @@ void trace_event(const std::string& name, const char* category, Clock::time_poin
   arguments(json);
   json.close('}').close('}');
   const std::lock_guard lock(trace->mutex);
-  if (trace->file >= 0) append_line(",\n" + json.text());
+  if (trace->file >= 0) append(",\n" + json.text());
 }
 
 }  // namespace openaclnn

@@ -7,7 +7,6 @@
 #include <memory>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "acl/acl_base.h"
 #include "verify/host_tensor.h"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -41,6 +40,7 @@ class GuardedBuffer {
   // Returns false if a byte of the pages outside the data has changed. Always true for library and sparse
   // memory.
   bool margins_intact() const;
+  // Returns whether every byte is kCanary, as in a buffer that nothing has written.
   static bool all_canaries(std::span<const std::byte> bytes);
 
  private:

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "aclnn/acl_meta.h"

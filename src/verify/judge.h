@@ -67,8 +67,8 @@ class OutputRecord {
   int64_t elements_ = 0, skipped_ = 0, failures_ = 0;
   std::array<int64_t, 10> tenths_ = {};  // errors by their share of the bound
   double worst_ = 0;
-  double worst_beyond_ =
-      0;  // largest (error - ulp / 2) / (c * 2^-24 * S): the error without the last rounding
+  // Largest (error - ulp / 2) / (c * 2^-24 * S): the error without the last rounding.
+  double worst_beyond_ = 0;
   std::string worst_text_;
   double worst_ulps_ = 0;
   std::string case_, worst_place_;

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
-#include <stdexcept>
 
 #include "base/text.h"
 #include "verify/number.h"

@@ -164,6 +164,22 @@ TEST(TensorView, ProvableOverlapIsReal) {
   EXPECT_GT(found, 500);
 }
 
+// The first elements of such views meet, whatever their sizes are.
+TEST(TensorView, EqualPlacesOverlapAtAllSizesOfElements) {
+  alignas(8) char memory[64] = {};
+  TensorView small = make_view({2, 2}, {4, 2}, 0, memory), large = small;
+  large.dtype = ACL_FLOAT;
+  EXPECT_TRUE(has_same_places(small, large));
+  EXPECT_FALSE(is_identical(small, large));
+  EXPECT_TRUE(provably_overlap(small, large));
+  small.offset = large.offset = 1;  // 2 bytes and 4 bytes
+  EXPECT_FALSE(provably_overlap(small, large));
+  small.offset = 2;
+  EXPECT_TRUE(provably_overlap(small, large));
+  large.dims[1] = 0;
+  EXPECT_FALSE(provably_overlap(small, large));
+}
+
 TEST(TensorView, ExtentsBeyond64BitsAreErrors) {
   constexpr int64_t kHuge = int64_t{1} << 62;
   EXPECT_TRUE(check_extent("x", make_view({kHuge, 0}, {0, 1})).ok()) << "empty views have no extent";

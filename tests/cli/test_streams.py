@@ -8,11 +8,10 @@ import pty
 import re
 import resource
 import signal
-import struct
 import subprocess
 import unittest
 
-from program import PROGRAM, CliTest, floats, npy_bytes, read_npy, safetensors_bytes
+from program import PROGRAM, CliTest, npy_bytes, read_npy, safetensors_bytes
 
 CLOSE = {0: "0<&-", 1: "1>&-", 2: "2>&-"}
 EMBED = ["run", "Embedding", "--weight", "table.npy", "--indices", "ids.npy"]

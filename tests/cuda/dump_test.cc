@@ -1,7 +1,5 @@
 // Tests the dumps of acl.json on the GPU platform: tensors are copied to the host in the order of the stream.
-#include <filesystem>
 #include <string>
-#include <vector>
 
 #include "cuda/fake_cuda.h"
 #include "cuda/native_stream.h"

@@ -16,8 +16,8 @@ namespace {
 
 using openaclnn::CheckMode;
 
-constexpr std::string_view kBug =
-    OPENACLNN_KERNEL_BUG;  // the patch of tests/cuda/bugs that is applied to one room's kernel
+// The patch of tests/cuda/bugs that is applied to one room's kernel.
+constexpr std::string_view kBug = OPENACLNN_KERNEL_BUG;
 
 // Returns the first difference in the cases of an operator.
 std::string first_difference(const std::string& operator_name, const Spoil& spoil) {

@@ -2,7 +2,6 @@
 // each.
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -49,7 +48,7 @@ std::string difference(const Case& c, openaclnn::CheckMode check, const Spoil& s
 void set_reversed_schedule(bool reversed);
 // Waits for the launched kernels. Returns an error message, or an empty text.
 std::string finish_kernels();
-extern const char* const
-    kRaceReport;  // part of its report about two accesses that no barrier orders; nullptr: a race only changes bits
+// Part of its report about two accesses that no barrier orders; nullptr: a race only changes bits.
+extern const char* const kRaceReport;
 
 }  // namespace openaclnn_test

@@ -334,8 +334,8 @@ TEST(RefusalsDeathTest, SayWhereItHappened) {
   const std::string source = "  .file 1 \"room/cuda.cu\"\n";
   EXPECT_DEATH(run_body(".loc 1 45 3\n  st.global.u32 [%out+1000], %i;", block_of(1, 2), source),
                "openaclnn PTX machine: test, thread .0, 0, 0. of block .0, 0, 0. writes 4 bytes of global "
-               "memory that is not "
-               "the program's, at room/cuda.cu:45 .line [0-9]+ of its PTX.: st.global.u32 .%out.1000., %i;");
+               "memory that is not the program's, at room/cuda.cu:45 .line [0-9]+ of its PTX.: "
+               "st.global.u32 .%out.1000., %i;");
   const std::string named =
       ".visible .entry _Z4sumsPKf(.param .u64 x) { .reg .b64 %d<2>;\n ld.param.v2.u64 {%d0, %d1}, [x]; ret; "
       "}";
@@ -356,8 +356,8 @@ AGAIN:
   setp.lt.u32 %p0, %r0, 100;
   @%p0 bra AGAIN;
 )";
-  constexpr uint64_t kSteps =
-      2 + 1 + 1 + 3 * 100 + 1;  // including the addresses, the thread's number, and the return
+  // Including the addresses, the thread's number, and the return.
+  constexpr uint64_t kSteps = 2 + 1 + 1 + 3 * 100 + 1;
   Setting setting;
   setting.most_steps = kSteps;
   run_body(loop, setting, "");

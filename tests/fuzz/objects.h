@@ -2,7 +2,6 @@
 // with a model.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>

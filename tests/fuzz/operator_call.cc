@@ -1,8 +1,6 @@
 // Runs the two phases of a call of the fuzzer, and compares codes, error messages and every element.
 #include "fuzz/operator_call.h"
 
-#include <array>
-
 #include "acl/acl.h"
 
 namespace openaclnn_test {

@@ -9,9 +9,15 @@ trap 'rm -rf "$work"' EXIT
 quietly() { "$@" >"$work/log" 2>&1 || { cat "$work/log" >&2; echo "failed: $*" >&2; exit 1; }; }
 
 for how in fetch_content add_subdirectory; do
-  quietly cmake -S "$sources/subproject" -B "$work/$how" -G Ninja -DHOW=$how -DOPENACLNN_SOURCES="$1" -DOPENACLNN_CUDA=OFF
+  quietly cmake -S "$sources/subproject" -B "$work/$how" -G Ninja -DHOW=$how -DOPENACLNN_SOURCES="$1"
   object=$(ninja -C "$work/$how" -t targets all | sed -n 's/^\(CMakeFiles\/by_subproject\.dir\/.*\.o\):.*/\1/p')
   quietly ninja -C "$work/$how" "$object"
+  if ninja -C "$work/$how" -t targets all | grep -E 'libascendcl|openaclnn_cuda'; then
+    echo "$how: the project builds cann-compat or the CUDA plugin" >&2
+    exit 1
+  fi
+  quietly cmake --install "$work/$how" --prefix "$work/installed"
+  [ ! -e "$work/installed" ] || { echo "$how: the project installs openaclnn" >&2; exit 1; }
 done
 if [ "${2:-}" = --build ]; then
   quietly ninja -C "$work/fetch_content" by_subproject

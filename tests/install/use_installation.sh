@@ -70,6 +70,18 @@ for sample in sample-cmake/sample tests/cann_sample/sample; do
   "$sample"
 done
 
+say "set_env.sh by a relative path, and without its libraries"
+(
+  cd "$library/openaclnn"
+  export CDPATH=/tmp:.
+  # shellcheck disable=SC1091
+  source cann-compat/set_env.sh
+  [ "$ASCEND_HOME_PATH" = "$library/openaclnn/cann-compat" ] || { echo "with CDPATH, ASCEND_HOME_PATH is $ASCEND_HOME_PATH" >&2; exit 1; }
+)
+cp "$library/openaclnn/cann-compat/set_env.sh" .
+# shellcheck disable=SC1091
+if (source ./set_env.sh) 2>/dev/null; then echo "set_env.sh succeeds without its libraries" >&2; exit 1; fi
+
 say "set_env.sh in other shells"
 for shell in sh zsh; do
   command -v $shell >/dev/null || { say "skipped: $shell is not installed"; continue; }

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "files/errors.h"
@@ -227,6 +226,19 @@ TEST(MsprobeDumps, InStepsAndRanksAreReadInOrder) {
   EXPECT_EQ(labels[0], "step2/rank0/NPU.npu_nsa_compress.0.backward");
   EXPECT_EQ(labels[2], "step2/rank1/NPU.npu_nsa_compress.0.backward");
   EXPECT_EQ(labels[5], "step10/rank0/NPU.npu_nsa_compress.0.forward");
+}
+
+TEST(MsprobeDumps, MayLieBesideBrokenLinks) {
+  const ScratchFolder folder;
+  MsprobeFolder dump;
+  add_compress(dump);
+  dump.write();
+  fs::create_directories(folder.path("step0"));
+  fs::copy(dump.path(), folder.path("step0"), fs::copy_options::recursive);
+  // Folders have no order, so that one of many links comes last.
+  for (int n = 0; n < 20; ++n)
+    fs::create_symlink("missing", fs::path(folder.path()) / ("link" + std::to_string(n)));
+  EXPECT_EQ(read_dump(folder.path()).size(), 2u);
 }
 
 TEST(MsprobeDumps, OfBfloat16MayHaveFloatFiles) {

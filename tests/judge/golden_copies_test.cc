@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <span>
 
 #include "base/copies.h"
 #include "base/instruction_sets.h"

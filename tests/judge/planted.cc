@@ -1,8 +1,6 @@
 // Creates the calls and judges them.
 #include "judge/planted.h"
 
-#include <cmath>
-
 namespace openaclnn_test {
 
 using openaclnn_judge::CallReport;

@@ -6,7 +6,6 @@
 #include <fstream>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "support/paths.h"
 #include "verify/room_cases.h"

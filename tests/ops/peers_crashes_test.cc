@@ -3,8 +3,6 @@
 // stream continues to work.
 #include <gtest/gtest.h>
 
-#include <climits>
-#include <cmath>
 #include <limits>
 
 #include "ops/attempt.h"

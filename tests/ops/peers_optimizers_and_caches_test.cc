@@ -2,7 +2,6 @@
 // with published reports.
 #include <gtest/gtest.h>
 
-#include <climits>
 #include <cmath>
 
 #include "ops/attempt.h"

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/env.h"
 #include "ops/apply_fused_ema_adam/op.h"

@@ -18,8 +18,8 @@ namespace {
 
 using openaclnn_test::argument;
 
-constexpr aclDataType kWithoutKernel =
-    ACL_COMPLEX64;  // of no operator, except for the bytes that Embedding copies
+// No operator accepts it, except that Embedding copies its bytes.
+constexpr aclDataType kWithoutKernel = ACL_COMPLEX64;
 
 void expect_internal_error(const Result<Call>& planned, const std::string& name) {
   openaclnn_test::expect_refused_by_plan(planned, name, "ACL_COMPLEX64");

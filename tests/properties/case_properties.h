@@ -1,8 +1,6 @@
 // Properties of any case of any room: the formula, and changes that must not change the bits.
 #pragma once
 
-#include <functional>
-
 #include "ops/relations.h"
 #include "support/verify.h"
 #include "verify/room_cases.h"

@@ -247,6 +247,32 @@ TEST_F(AllocationTest, LongLists) {
       openaclnnApplyFusedEmaAdamList);
 }
 
+TEST_F(AllocationTest, NewAddresses) {
+  std::vector<float> tables[2] = {std::vector<float>(8), std::vector<float>(8)};
+  aclTensor* const table = floats({4, 2});
+  aclTensor* const rows = floats({3, 2});
+  aclTensor* const indices = integers({1, 2, 3});
+  uint64_t bytes = 0;
+  aclOpExecutor* executor = nullptr;
+  expect(0, aclnnEmbeddingGetWorkspaceSize(table, indices, rows, &bytes, &executor));
+  expect(0, aclSetAclOpExecutorRepeatable(executor));
+  int failures = 0;
+  const auto move = [&](int rounds) {
+    for (int k = 0; k < rounds; ++k) {
+      failures += aclSetTensorAddr(executor, 0, table, tables[k % 2].data()) != 0;
+      failures += aclSetRawTensorAddr(table, tables[(k + 1) % 2].data()) != 0;
+      failures += aclnnEmbedding(nullptr, bytes, executor, stream) != 0;
+      failures += aclrtSynchronizeStream(stream) != 0;
+    }
+  };
+  move(500);
+  const long before = allocations;
+  move(1000);
+  EXPECT_LE(allocations - before, 1);
+  EXPECT_EQ(failures, 0);
+  expect(0, aclDestroyAclOpExecutor(executor));
+}
+
 TEST_F(AllocationTest, QueuedTasks) { expect_no_allocation_of_any_operator(500, 1000, 10); }
 
 // Another thread frees the memory that phase 1 allocates here.

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "runtime/counter.h"
 #include "runtime/gate.h"

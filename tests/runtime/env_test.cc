@@ -43,15 +43,25 @@ TEST(EnvTest, KnownValuesGiveNoMessage) {
 }
 
 TEST(EnvTest, UnknownValuesGiveOneMessageAndTheDefault) {
-  const Variables unknown = {{"DEVICE", "npu"},      {"DEVICE", "CPU"},
-                             {"CHECK", "loud"},      {"ALLOCATOR", "heap"},
-                             {"LIMITS", "1"},        {"BLOCKING", "2"},
-                             {"BLOCKING", "true"},   {"NUM_THREADS", "0"},
-                             {"NUM_THREADS", "-1"},  {"NUM_THREADS", "x"},
-                             {"NUM_THREADS", "4x"},  {"CPU_DEVICES", "0"},
-                             {"CPU_DEVICES", "65"},  {"CPU_DEVICES", "99999999999999999999"},
-                             {"CPU_DEVICES", "1.5"}, {"ISA", "mmx"},
-                             {"ISA", "sve"},         {"LOG", "verbose"}};
+  const Variables unknown = {{"DEVICE", "npu"},
+                             {"DEVICE", "CPU"},
+                             {"CHECK", "loud"},
+                             {"ALLOCATOR", "heap"},
+                             {"LIMITS", "1"},
+                             {"BLOCKING", "2"},
+                             {"BLOCKING", "true"},
+                             {"NUM_THREADS", "0"},
+                             {"NUM_THREADS", "-1"},
+                             {"NUM_THREADS", "x"},
+                             {"NUM_THREADS", "4x"},
+                             {"CPU_DEVICES", "0"},
+                             {"CPU_DEVICES", "65"},
+                             {"CPU_DEVICES", "99999999999999999999"},
+                             {"CPU_DEVICES", "1.5"},
+                             {"ISA", "mmx"},
+                             {"ISA", "sve"},
+                             {"LOG", "verbose"},
+                             {"CUDA_PLUGIN", "plugin.so"}};
   for (const auto& [name, value] : unknown) {
     const std::string output = output_with({{"OPENACLNN_" + name, value}});
     EXPECT_EQ(occurrences(output, "openaclnn: OPENACLNN_" + name + " is '" + value + "'; accepted: "), 1u)

@@ -1,11 +1,16 @@
 // Tests processes that end while the library is working: see exit_program.cc for the ways.
+#include <csignal>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "judge/scratch_folder.h"
 #include "runtime/child_process.h"
+#include "runtime/counter.h"
 #include "runtime/runtime_test.h"
 #include "support/paths.h"
+#include "support/subprocess.h"
 
 namespace {
 
@@ -37,6 +42,27 @@ TEST_P(ExitTest, ExitsWithZeroInTime) {
 
 INSTANTIATE_TEST_SUITE_P(Modes, ExitTest, testing::ValuesIn(modes()),
                          [](const auto& mode) { return mode.param; });
+
+// A trace is for the calls before a crash above all.
+PROCESS_TEST(TracedCrash, AfterCompleteCalls) {
+  expect(0, aclrtSetDevice(0));
+  Counter counter;
+  for (int n = 0; n < 3; ++n) {
+    expect(0, counter.add(nullptr));
+    expect(0, aclrtSynchronizeStream(nullptr));
+  }
+  (void)raise(SIGKILL);
+}
+
+TEST(Traces, KeepTheCallsBeforeACrash) {
+  const openaclnn_test::ScratchFolder scratch;
+  const std::string path = scratch.path("trace.json");
+  EXPECT_EQ(openaclnn_test::run_suite("TracedCrash", {{"OPENACLNN_TRACE", path}}).exit_code, 128 + SIGKILL);
+  std::ifstream file(path);
+  int tasks = 0;
+  for (std::string line; std::getline(file, line);) tasks += line.find("\"ph\":\"X\"") != std::string::npos;
+  EXPECT_EQ(tasks, 9) << "both phases of three calls, and their tasks";
+}
 
 TEST(ExitProgram, KnowsItsModes) { EXPECT_GE(modes().size(), 10u); }
 

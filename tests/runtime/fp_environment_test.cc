@@ -1,5 +1,4 @@
 // Tests the caller's floating-point state: it does not affect results, and it is restored.
-#include <cfenv>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -47,8 +46,8 @@ std::vector<float> results(aclrtStream stream, int64_t count) {
   for (size_t k = 0; k < 5; ++k) {
     for (size_t i = 0; i < data[k].size(); ++i) {
       uint32_t bits = static_cast<uint32_t>((i + 1) * 2654435761u * (k + 1));
-      bits =
-          i % 3 == 0 ? bits & 0x00FFFFFF : (bits & 0x007FFFFF) | 0x3F000000;  // subnormals and numbers near 1
+      // Subnormals and numbers near 1.
+      bits = i % 3 == 0 ? bits & 0x00FFFFFF : (bits & 0x007FFFFF) | 0x3F000000;
       if (k != 3 && i % 2 == 0) bits |= 0x80000000;
       std::memcpy(&data[k][i], &bits, 4);
     }

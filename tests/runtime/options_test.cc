@@ -124,8 +124,9 @@ TEST(Float16Test, WidensExactlyWithoutInfinities) {
   for (uint32_t bits = 0; bits < 65536; ++bits) {
     const int exponent = static_cast<int>(bits >> 10 & 31);
     const int mantissa = static_cast<int>(bits & 1023);
+    // Exponent 31 is an ordinary one.
     const double magnitude =
-        exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);  // also 31
+        exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
     const auto expected = static_cast<float>(bits >= 32768 ? -magnitude : magnitude);
     const float got = aclFloat16ToFloat(static_cast<aclFloat16>(bits));
     ASSERT_EQ(std::bit_cast<uint32_t>(got), std::bit_cast<uint32_t>(expected)) << bits;

@@ -9,7 +9,6 @@
 #include <iterator>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "aclnn/aclnn_base.h"
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"

@@ -9,7 +9,6 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <thread>
 #include <utility>
 #include <vector>

@@ -31,6 +31,27 @@ def recipe_fields(text):
     return yaml.safe_load(re.sub(r"\{\{ compiler\('(\w+)'\) \}\}", r"compiler_\1", text))
 
 
+class Notices(unittest.TestCase):
+    """Binary files contain code of these libraries, whose licences ask for a notice."""
+    NAMES = {"hwy": "Highway", "CLI11": "CLI11", "fmt": "fmt", "nlohmann_json": "JSON for Modern C++", "nanobind": "nanobind", "CUDA": "CUB"}
+
+    def test_each_library_has_one(self):
+        files = [ROOT / "cli/CMakeLists.txt", ROOT / "python/CMakeLists.txt", *ROOT.glob("src/**/CMakeLists.txt")]
+        text = "".join(path.read_text() for path in files)
+        used = set(re.findall(r"openaclnn_require\((\w+)", text)) | set(re.findall(r"find_package\((nanobind)", text))
+        self.assertEqual(used, set(self.NAMES) - {"CUDA"})
+        notices = (ROOT / "THIRD_PARTY_NOTICES").read_text()
+        for name in self.NAMES.values():
+            self.assertRegex(notices, rf"\n{re.escape(name)} \(https://.*\)(, as .*)?\nCopyright ", name)
+
+    def test_packages_contain_them(self):
+        for path in (ROOT / "pyproject.toml", SPEC, RECIPE, ROOT / "cmake/install.cmake"):
+            self.assertIn("THIRD_PARTY_NOTICES", path.read_text(), path)
+        debian = (ROOT / "cmake/debian/copyright").read_text()
+        for name in ("Highway", "CLI11", "JSON for Modern C++", "CUB"):
+            self.assertIn(f"({name})\nLicense: ", debian)
+
+
 class Spec(unittest.TestCase):
     def test_the_options_exist(self):
         self.assertEqual(undefined_options("-DOPENACLNN_NOTHING=ON -DOPENACLNN_CUDA=ON"), ["OPENACLNN_NOTHING"])

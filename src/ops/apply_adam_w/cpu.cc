@@ -1,5 +1,6 @@
 // ApplyAdamW on the CPU: reads four or five tensors and writes three or four in one pass; loops.h handles any
 // strides.
+#include "base/kernel_io.h"
 #include "base/plan_tensor.h"
 #include "cpu/loops.h"
 #include "cpu/pairs.h"
@@ -7,7 +8,6 @@
 #include "ops/apply_adam_w/math.h"
 #include "ops/apply_adam_w/plan.h"
 #include "ops/apply_adam_w/types.h"
-#include "ops/kernels.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 

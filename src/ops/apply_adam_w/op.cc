@@ -1,7 +1,6 @@
 // ApplyAdamW: checks, plan, coefficients and the four entry points.
 #include "ops/apply_adam_w/op.h"
 
-#include <cmath>
 #include <string_view>
 
 #include "aclnnop/aclnn_apply_adam_w.h"

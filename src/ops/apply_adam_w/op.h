@@ -2,8 +2,6 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
-#include <string>
 
 #include "ops/apply_adam_w/plan.h"
 #include "ops/contract.h"

@@ -1,13 +1,12 @@
 // ApplyFusedEmaAdam on the CPU: reads five tensors and writes four in one pass; loops.h handles any strides.
-#include <algorithm>
 
+#include "base/kernel_io.h"
 #include "base/plan_tensor.h"
 #include "base/storage_types.h"
 #include "cpu/loops.h"
 #include "ops/apply_fused_ema_adam/math.h"
 #include "ops/apply_fused_ema_adam/plan.h"
 #include "ops/apply_fused_ema_adam/update_cpu.h"
-#include "ops/kernels.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 

@@ -1,8 +1,6 @@
 // ApplyFusedEmaAdam: checks, plan and the two entry points.
 #include "ops/apply_fused_ema_adam/op.h"
 
-#include <array>
-
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
 #include "base/make_loop_nest.h"
 #include "base/storage_types.h"

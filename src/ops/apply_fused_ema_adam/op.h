@@ -1,7 +1,6 @@
 // ApplyFusedEmaAdam: arguments and plan.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "ops/apply_fused_ema_adam/plan.h"

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "base/kernel_io.h"
 #include "base/plan_tensor.h"
 #include "base/search.h"
 #include "base/storage_types.h"
@@ -12,7 +13,6 @@
 #include "ops/apply_fused_ema_adam/math.h"
 #include "ops/apply_fused_ema_adam/update_cpu.h"
 #include "ops/apply_fused_ema_adam_list/plan.h"
-#include "ops/kernels.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
@@ -20,8 +20,8 @@ namespace {
 
 constexpr int64_t kGranularity = 1024;  // tensors are split among threads at multiples of this
 constexpr int64_t kBlock = 512;         // five buffers of floats: 10 KiB, well inside L1
-constexpr int64_t kShortRun =
-    64;  // below this, gathering several runs into one block is faster than processing run by run
+// Below this, gathering several runs into one block is faster than processing run by run.
+constexpr int64_t kShortRun = 64;
 
 // Data that all elements of a task share.
 struct Update {

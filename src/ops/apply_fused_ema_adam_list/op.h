@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
 #include <memory>
 
 #include "ops/apply_fused_ema_adam/op.h"

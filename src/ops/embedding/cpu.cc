@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/kernel_io.h"
 #include "base/plan_tensor.h"
 #include "cpu/caches.h"
 #include "cpu/fault_counter.h"
@@ -10,7 +11,6 @@
 #include "cpu/prefetch.h"
 #include "cpu/zeros.h"
 #include "ops/embedding/plan.h"
-#include "ops/kernels.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 

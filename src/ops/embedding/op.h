@@ -1,8 +1,6 @@
 // Embedding: arguments and plan of the table lookup out[i, :] = weight[indices[i], :].
 #pragma once
 
-#include <cstdint>
-
 #include "ops/contract.h"
 #include "ops/embedding/plan.h"
 

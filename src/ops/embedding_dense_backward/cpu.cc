@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "base/fault_value.h"
+#include "base/kernel_io.h"
 #include "base/plan_tensor.h"
 #include "base/search.h"
 #include "base/storage_types.h"
@@ -15,7 +16,6 @@
 #include "cpu/zeros.h"
 #include "ops/embedding_dense_backward/direct.h"
 #include "ops/embedding_dense_backward/sort.h"
-#include "ops/kernels.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 

@@ -2,7 +2,6 @@
 #include "ops/embedding_dense_backward/op.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 
 #include "aclnnop/aclnn_embedding_dense_backward.h"

@@ -1,6 +1,7 @@
 // GroupedBiasAddGrad on the CPU: divides the rows into the superblocks of the order of additions. Threads
 // process equal stretches of superblocks, for any group sizes. A second step adds the sums of superblocks of
 // the same group.
+#include "base/kernel_io.h"
 #include "base/plan_tensor.h"
 #include "base/search.h"
 #include "base/storage_types.h"
@@ -11,7 +12,6 @@
 #include "cpu/threads.h"
 #include "cpu/zeros.h"
 #include "ops/grouped_bias_add_grad/plan.h"
-#include "ops/kernels.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 

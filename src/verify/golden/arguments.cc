@@ -2,10 +2,7 @@
 #include "verify/golden/arguments.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
-#include <new>
 #include <stdexcept>
 
 #include "verify/number.h"

@@ -7,7 +7,6 @@
 #include <limits>
 #include <map>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 

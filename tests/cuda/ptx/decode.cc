@@ -253,8 +253,7 @@ void Reader::decode_arithmetic(const Opcode& opcode, const Operands& operands, I
   if (instruction.compute == nullptr) {
     refuse(
         "this machine does not know the instruction, or it gives other bits on other GPUs, as contractions "
-        "and "
-        "approximations do");
+        "and approximations do");
   }
   if (operands.size() < 2 || operands.size() > 5) refuse("operands are missing");
   instruction.to[0] = result(operands[0]);

@@ -1,7 +1,6 @@
 // Finds the kernels in objects of nvcc.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "cuda/ptx/program.h"

@@ -28,8 +28,8 @@ struct KernelLaunch {
   const Kernel* kernel;
   Shape grid, block;
   std::vector<std::byte> parameters;
-  uint64_t most_steps =
-      uint64_t{1} << 33;  // instructions of a warp in one block: a kernel that runs more counts as endless
+  // Instructions of a warp in one block: a kernel that runs more counts as endless.
+  uint64_t most_steps = uint64_t{1} << 33;
 };
 
 // Order of blocks and of the warps in a block: a race that no check finds changes bits.

@@ -1,7 +1,6 @@
 // The emulation of CUDA's device language: the scheduler of fibers, barriers and warp operations.
 #include "cuda/simt/device_language.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>

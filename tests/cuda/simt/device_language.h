@@ -11,7 +11,6 @@
 #pragma once
 
 #include <atomic>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

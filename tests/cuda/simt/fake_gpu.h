@@ -84,8 +84,8 @@ struct Failures {
   unsigned long call = 0;
   cudaError_t error = cudaErrorMemoryAllocation;
   unsigned long sticky_at_launch = 0;  // this launch destroys the context; 0: none
-  unsigned long capture_at_record =
-      0;  // this record of an event finds that its stream has just begun a capture; 0: none
+  // This record of an event finds that its stream has just begun a capture; 0: none.
+  unsigned long capture_at_record = 0;
   unsigned delay_microseconds = 0;  // delay before every piece of work
   bool holds_work = false;          // no piece of work begins
 };

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <string>
-#include <vector>
 
 #include "ops/apply_adam_w/verify/golden_update.h"
 #include "verify/dtypes.h"

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "base/copies.h"
 #include "ops/apply_adam_w/verify/golden_kernel.h"

@@ -1,9 +1,7 @@
 // The inputs of one element of an update.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "base/text.h"

@@ -1,8 +1,6 @@
 // The golden of ApplyFusedEmaAdam: the formula in arithmetic of 106 bits.
 #pragma once
 
-#include <vector>
-
 #include "ops/apply_fused_ema_adam/verify/golden_update.h"
 #include "verify/dtypes.h"
 #include "verify/golden/arguments.h"

@@ -2,7 +2,6 @@
 // with its error bounds, and the prescribed sequence of single roundings, one element at a time.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>

@@ -1,7 +1,6 @@
 // The inputs of one element of an update.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "base/text.h"

@@ -4,9 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "ops/apply_fused_ema_adam/tests/call_cases.h"

@@ -31,6 +31,21 @@ TEST(EmaAdamListOverlap, GradMayBeTheIdenticalViewOfOneRefOfItsIndex) {
   }
 }
 
+// A grad of another dtype is never the identical view of a ref, not even at its address with its strides.
+TEST(EmaAdamListOverlap, GradOfAnotherDtypeAtThePlacesOfARef) {
+  const Launch launch = remembering(list_launch(2, false));
+  HostTensor memory(ACL_FLOAT, {8, 16}), other(ACL_FLOAT, {8, 16});
+  const View gaps = {{16, 2}, 0};
+  const GuardedBuffer workspace(1 << 16);  // GPUs need one for mixed dtypes
+  LaunchArguments arguments = valid_arguments(launch, workspace.data(), 1 << 16);
+  for (size_t index = 0; index < 2; ++index)
+    arguments.tensors[index] = HostTensor(ACL_BF16, {8, 8}, gaps, other, other.data());
+  arguments.tensors[1] = HostTensor(ACL_BF16, {8, 8}, gaps, memory, memory.data());
+  arguments.tensors[2 * kVar + 1] = HostTensor(ACL_FLOAT, {8, 8}, gaps, memory, memory.data());
+  EXPECT_TRUE(
+      refused(launch, arguments, kInvalid, {"varRefs[1] overlaps grads[1]; only the identical view"}));
+}
+
 // The expected result for every pair of written views in one memory, dense or not, from the definition.
 struct Rectangle {
   int64_t offset, rows, columns, stride;

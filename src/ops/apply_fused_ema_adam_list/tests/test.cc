@@ -2,8 +2,6 @@
 // The programs of tests/ops test the guarantees of all operators with cases.h.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "ops/apply_fused_ema_adam_list/tests/call_cases.h"
 #include "support/subprocess.h"
 

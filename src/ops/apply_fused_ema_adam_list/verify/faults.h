@@ -1,7 +1,6 @@
 // Faults that kernels of ApplyFusedEmaAdamList have: those of ApplyFusedEmaAdam, the scale and the flag.
 #pragma once
 
-#include <optional>
 #include <utility>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // The inputs of one element of one index of the lists.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "base/text.h"

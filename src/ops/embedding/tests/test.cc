@@ -90,8 +90,8 @@ TEST(EmbeddingValues, ManyPositions) {
 TEST(EmbeddingValues, RowsBeyondTheCaches) {
   SCOPED_TRACE(seed_text());
   Random random(test_seed());
-  constexpr int64_t kElements =
-      (int64_t{33} << 20) / 16;  // more than half of any cache that is taken into account
+  // More than half of any cache that is taken into account.
+  constexpr int64_t kElements = (int64_t{33} << 20) / 16;
   for (const int64_t columns : {4, 128, 3000}) {
     const int64_t positions = kElements / columns + 1;
     EmbeddingCall call(ACL_COMPLEX128, ACL_INT64, 300, columns, {positions});

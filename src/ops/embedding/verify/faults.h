@@ -3,8 +3,6 @@
 
 #include <functional>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "ops/embedding/verify/sources.h"

@@ -1,9 +1,6 @@
 // The row of the table that each row of out is a copy of.
 #pragma once
 
-#include <functional>
-#include <string>
-
 #include "base/text.h"
 #include "ops/embedding/verify/oracle.h"
 #include "verify/source_text.h"

@@ -2,7 +2,6 @@
 // error bounds, and the prescribed order of single roundings, one output element at a time.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>

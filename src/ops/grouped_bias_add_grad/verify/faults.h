@@ -1,7 +1,6 @@
 // Faults that kernels of GroupedBiasAddGrad have: wrong borders of groups.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>

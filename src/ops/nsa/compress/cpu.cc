@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "base/kernel_io.h"
 #include "base/plan_tensor.h"
 #include "base/storage_types.h"
 #include "base/workspace_part.h"
@@ -11,7 +12,6 @@
 #include "cpu/rows.h"
 #include "cpu/scratch.h"
 #include "cpu/threads.h"
-#include "ops/kernels.h"
 #include "ops/nsa/compress/plan.h"
 #include "ops/nsa/compress/segment_cpu.h"
 #include "ops/nsa/windows_cpu.h"

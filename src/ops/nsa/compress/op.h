@@ -2,8 +2,6 @@
 // weighted sum.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <span>
 
 #include "ops/nsa/compress/plan.h"

@@ -5,6 +5,7 @@
 // The same windows cover a whole segment of tokens. Their rows are widened once for it and stay in L1.
 #include <algorithm>
 
+#include "base/kernel_io.h"
 #include "base/plan_tensor.h"
 #include "base/storage_types.h"
 #include "base/workspace_part.h"
@@ -14,7 +15,6 @@
 #include "cpu/threads.h"
 #include "cpu/views.h"
 #include "cpu/zeros.h"
-#include "ops/kernels.h"
 #include "ops/nsa/compress_grad/plan.h"
 #include "ops/nsa/compress_grad/token_gradient_cpu.h"
 #include "ops/nsa/compress_grad/weights_cpu.h"

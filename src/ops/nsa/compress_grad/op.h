@@ -1,8 +1,6 @@
 // NsaCompressGrad: arguments and plan of the gradients of token compression.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <span>
 
 #include "ops/nsa/compress_grad/plan.h"

@@ -261,8 +261,8 @@ __global__ void __launch_bounds__(kThreads, kPacked ? kBlocksWithRegisters : 1)
   join_threads(g, group, shape.lanes, first_head, stretch, shared);
 }
 
-inline constexpr int kJoinParts =
-    kThreads / kWarp;  // of the stretches; a block joins a warp's width of weights
+// The stretches have this many parts; a block joins a warp's width of weights.
+inline constexpr int kJoinParts = kThreads / kWarp;
 
 // Each warp adds a part of the stretches, in order and with several loads in flight. Then the parts are added.
 template <class T>

@@ -2,13 +2,13 @@
 // blocks and read their tokens in memory order. Every sum has the library's order of additions (cpu/rows.h).
 #include <algorithm>
 
+#include "base/kernel_io.h"
 #include "base/plan_tensor.h"
 #include "base/storage_types.h"
 #include "base/workspace_part.h"
 #include "cpu/rows.h"
 #include "cpu/scratch.h"
 #include "cpu/threads.h"
-#include "ops/kernels.h"
 #include "ops/nsa/compress_with_cache/plan.h"
 #include "ops/nsa/windows_cpu.h"
 

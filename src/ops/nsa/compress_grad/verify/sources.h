@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "ops/nsa/compress_grad/verify/oracle.h"
 #include "ops/nsa/verify/window_reading.h"

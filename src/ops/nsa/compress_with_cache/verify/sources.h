@@ -1,10 +1,8 @@
 // The tokens and weights that a call writes into each slot of the cache.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
