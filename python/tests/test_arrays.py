@@ -2,6 +2,7 @@
 # message.
 import array
 import ctypes
+import sys
 import weakref
 
 import numpy as np
@@ -161,6 +162,15 @@ def test_unknown_libraries_come_through_dlpack():
     assert facts(OnlyDlpack(table))["data"] == table.ctypes.data
     rows = openaclnn.embedding(OnlyDlpack(table), OnlyDlpack(np.array([3, 1])))
     assert np.array_equal(rows, table[[3, 1]])
+
+
+@needs_torch
+def test_reading_an_array_keeps_no_reference_to_a_library():
+    indices = np.array([1, 2]).view(type("Subclass", (np.ndarray,), {}))
+    before = sys.getrefcount(torch)
+    for _ in range(100):
+        openaclnn.embedding_counts(indices, 3)
+    assert sys.getrefcount(torch) - before < 10
 
 
 def test_errors_of_dlpack_are_causes():
