@@ -1,5 +1,5 @@
-// Writes the trace: one event per line, complete when the process exits. Each event is written when it happens, because what happened
-// before a crash is what one wants to see. Viewers also accept the truncated trace of a crash.
+// Writes the trace: one event per line, complete when the process exits. Each event is written when it
+// happens, so that a crash loses none. Viewers also accept the truncated trace of a crash.
 #include "runtime/trace.h"
 
 #include <fcntl.h>
