@@ -27,7 +27,10 @@ std::atomic<int64_t> dumps{0};
 // Creates a folder for one call, such as PARENT/4711-0-aclnnEmbedding. Folders of an earlier process with the same pid, which
 // containers often have, stay: then the number is larger. Returns an empty string and sets errno if that fails.
 std::string new_folder(const std::string& parent, int64_t number, std::string_view function) {
-  if (const int error = make_folders(parent); error != 0) return errno = error, "";
+  if (const int error = make_folders(parent); error != 0) {
+    errno = error;
+    return "";
+  }
   for (int run = 0; run < 1000; ++run, number += kMostDumps) {
     std::string folder = text(parent, "/", getpid(), "-", number, "-", function);
     if (mkdir(folder.c_str(), 0777) == 0) return folder;
