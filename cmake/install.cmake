@@ -34,6 +34,9 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/openaclnn.pc DESTINATION ${CMAKE_INSTA
 
 if(TARGET openaclnn_cuda) # the library looks for it there
   install(TARGETS openaclnn_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/openaclnn COMPONENT cuda)
+  if(SKBUILD) # the wheel openaclnn-cuda, whose pyproject.toml can't name files above its folder
+    install(FILES LICENSE NOTICE THIRD_PARTY_NOTICES DESTINATION ${SKBUILD_METADATA_DIR}/licenses COMPONENT cuda)
+  endif()
 endif()
 
 if(OPENACLNN_STUB_TARGETS)

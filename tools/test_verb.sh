@@ -99,8 +99,12 @@ build_tests() {
   shift
   setup_for "$preset"
   say "building $preset in build/$preset"
-  # The preset cuda runs only tests that need no GPU; ./dev gpu runs the rest.
-  if ! build "$preset" "$@" || { [ "$preset" = cuda ] && ! build cuda ptx_tests; }; then
+  local beside='' # programs that the target "all" leaves out
+  case $preset$# in
+    cuda*) beside=ptx_tests ;; # the tests that need no GPU; ./dev gpu runs the rest
+    release0) beside=bench_programs ;;
+  esac
+  if ! build "$preset" "$@" || { [ -n "$beside" ] && ! build "$preset" "$beside"; }; then
     summary+=("$preset: the build FAILED")
     return 1
   fi
