@@ -57,10 +57,10 @@ def parse(arguments):
     parser.add_argument("--json", metavar="FILE", help="write the results for --against")
     parser.add_argument("--csv", metavar="FILE", help="write one line for each contestant")
     parser.add_argument("--plot", metavar="FILE.png", help="draw speeds below the reference's")
-    parser.add_argument("--save", metavar="NAME", help="write bench/results/DATE-NAME.json, .csv and .md")
+    parser.add_argument("--save", metavar="NAME", type=result_name, help="write bench/results/DATE-NAME.json, .csv and .md")
     parser.add_argument("--against", metavar="OLD.json", help="compare with an older run; fails when one ratio got worse")
     parser.add_argument("--goals", action="store_true", help="measure what the goals need, and judge them")
-    parser.add_argument("--publish", metavar="NAME", nargs="?", const="speed",
+    parser.add_argument("--publish", metavar="NAME", type=result_name, nargs="?", const="speed",
                         help="measure and judge the goals, keep the run as --save does (NAME: speed), and renew the pages' figures and bench/history")
     parser.add_argument("--growth", action="store_true",
                         help="measure time against elements, indices, groups and threads, and draw docs/images/growth_*.svg")
@@ -75,6 +75,10 @@ def parse(arguments):
                         help="libopenaclnn_bench.so of the build to measure (default: build/release)")
     options = parser.parse_args(arguments)
     available = machine.instruction_sets()
+    for option in ("json", "csv", "plot"):
+        file = getattr(options, option)
+        if file and not pathlib.Path(file).absolute().parent.is_dir():
+            parser.error(f"--{option} is '{file}', but the folder of this file doesn't exist")
     options.isa = options.isa or available[:1] if options.quick else options.isa or vectors(available)
     unknown = [isa for isa in options.isa if isa not in available]
     if unknown:
@@ -84,6 +88,13 @@ def parse(arguments):
     options.peers = options.peers and not options.quick
     options.rounds = options.rounds or (QUICK_ROUNDS if options.quick else 15)
     return options
+
+
+def result_name(text):
+    """The name of a result that is kept. Errors come before the measurement, which takes minutes."""
+    if not re.fullmatch(r"[\w.-]+", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a name of letters, digits, '.', '_' and '-'; it becomes a part of a file name")
+    return text
 
 
 def vectors(instruction_sets):

@@ -274,6 +274,13 @@ class CommandLine(unittest.TestCase):
         saved = json.loads((self.folder / "results" / names[1]).read_text())
         self.assertEqual(saved["machine"]["cores"], machine.cores())
 
+    def test_places_that_cannot_be_written_are_refused_before_anything_is_measured(self):
+        for option, value in (("--save", "a/b"), ("--publish", ""), ("--json", str(self.folder / "none/out.json"))):
+            error = io.StringIO()
+            with self.subTest(option), contextlib.redirect_stderr(error), self.assertRaises(SystemExit):
+                bench.parse([option, value])
+            self.assertIn(option, error.getvalue().splitlines()[-1])
+
     def test_a_run_without_valid_probes_is_kept_and_not_published(self):
         rows = [goals.Goal("ApplyFusedEmaAdam", "ratio", 0.5, threads=1)]
         with mock.patch.object(bench, "RESULTS", self.folder), mock.patch.object(goals, "GOALS", rows), \

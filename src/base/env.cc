@@ -101,6 +101,8 @@ std::unique_ptr<const Reading> read_environment() {
   static constexpr Choice<bool> kSwitch[] = {{"0", false}, {"1", true}};
   static constexpr Choice<IsaCap> kIsas[] = {
       {"scalar", IsaCap::scalar}, {"avx2", IsaCap::avx2}, {"avx512", IsaCap::avx512}, {"neon", IsaCap::neon}};
+  static constexpr Choice<RowStreams> kStreams[] = {
+      {"auto", RowStreams::automatic}, {"one", RowStreams::one}, {"several", RowStreams::several}};
   static constexpr Choice<LogLevel> kLevels[] = {{"error", LogLevel::error},
                                                  {"warn", LogLevel::warn},
                                                  {"info", LogLevel::info},
@@ -113,6 +115,7 @@ std::unique_ptr<const Reading> read_environment() {
   read_integer(*reading, "OPENACLNN_NUM_THREADS", 1, INT_MAX, env.num_threads, "all available");
   read_choice<IsaCap>(*reading, "OPENACLNN_ISA", kIsas, env.isa);
   if (env.isa == IsaCap::none) reading->settings.back().in_force = "the best available";
+  read_choice<RowStreams>(*reading, "OPENACLNN_ROW_STREAMS", kStreams, env.row_streams);
   read_integer(*reading, "OPENACLNN_CPU_DEVICES", 1, 64, env.cpu_devices);
   read_text(*reading, "OPENACLNN_SOC_NAME", "any text", env.soc_name);
   read_path(*reading, "OPENACLNN_CUDA_PLUGIN", env.cuda_plugin, "the plugin beside the library");

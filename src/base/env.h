@@ -10,25 +10,27 @@
 namespace openaclnn {
 
 enum class IsaCap { none, scalar, avx2, avx512, neon };
+enum class RowStreams { automatic, one, several };
 enum class LogLevel { error, warn, info, debug };
 enum class DeviceChoice { automatic, cpu, cuda };
 
 inline constexpr char kDefaultSocName[] = "Ascend910B1";
 
 struct Environment {
-  DeviceChoice device = DeviceChoice::automatic;  // OPENACLNN_DEVICE auto|cpu|cuda
-  CheckMode check = CheckMode::report;            // OPENACLNN_CHECK report|silent|strict
-  bool guard_allocator = false;                   // OPENACLNN_ALLOCATOR pool|guard
-  bool vendor_limits = false;                     // OPENACLNN_LIMITS none|vendor
-  bool blocking = false;                          // OPENACLNN_BLOCKING 0|1
-  int num_threads = 0;                            // OPENACLNN_NUM_THREADS n >= 1; 0: not set
-  IsaCap isa = IsaCap::none;                      // OPENACLNN_ISA scalar|avx2|avx512|neon
-  int cpu_devices = 1;                            // OPENACLNN_CPU_DEVICES 1..64
-  std::string soc_name = kDefaultSocName;         // OPENACLNN_SOC_NAME
-  std::string cuda_plugin;                        // OPENACLNN_CUDA_PLUGIN absolute path
-  std::string trace;                              // OPENACLNN_TRACE file
-  std::string dump;                               // OPENACLNN_DUMP folder, or folder:operator,…
-  LogLevel log = LogLevel::warn;                  // OPENACLNN_LOG error|warn|info|debug
+  DeviceChoice device = DeviceChoice::automatic;   // OPENACLNN_DEVICE auto|cpu|cuda
+  CheckMode check = CheckMode::report;             // OPENACLNN_CHECK report|silent|strict
+  bool guard_allocator = false;                    // OPENACLNN_ALLOCATOR pool|guard
+  bool vendor_limits = false;                      // OPENACLNN_LIMITS none|vendor
+  bool blocking = false;                           // OPENACLNN_BLOCKING 0|1
+  int num_threads = 0;                             // OPENACLNN_NUM_THREADS n >= 1; 0: not set
+  IsaCap isa = IsaCap::none;                       // OPENACLNN_ISA scalar|avx2|avx512|neon
+  RowStreams row_streams = RowStreams::automatic;  // OPENACLNN_ROW_STREAMS auto|one|several
+  int cpu_devices = 1;                             // OPENACLNN_CPU_DEVICES 1..64
+  std::string soc_name = kDefaultSocName;          // OPENACLNN_SOC_NAME
+  std::string cuda_plugin;                         // OPENACLNN_CUDA_PLUGIN absolute path
+  std::string trace;                               // OPENACLNN_TRACE file
+  std::string dump;                                // OPENACLNN_DUMP folder, or folder:operator,…
+  LogLevel log = LogLevel::warn;                   // OPENACLNN_LOG error|warn|info|debug
 };
 
 // The settings of the process. Unknown values and misspelt names are reported once on stderr. Unknown values

@@ -1,4 +1,4 @@
-// Selects the instruction set of this process.
+// Selects the instruction set of this process, and how its kernels read memory.
 #include "cpu/dispatch.h"
 
 #include <algorithm>
@@ -18,6 +18,14 @@ Isa cap() {
   }
 }
 
+bool is_from_intel() {
+#if defined(__x86_64__)
+  return __builtin_cpu_is("intel") != 0;
+#else
+  return false;
+#endif
+}
+
 }  // namespace
 
 Isa active_isa() {
@@ -27,6 +35,11 @@ Isa active_isa() {
   const Isa isa = std::min(best_isa(), cap());
   known.store(static_cast<int>(isa), std::memory_order_relaxed);
   return isa;
+}
+
+bool reads_several_streams() {
+  const RowStreams wanted = environment().row_streams;
+  return wanted == RowStreams::several || (wanted == RowStreams::automatic && is_from_intel());
 }
 
 }  // namespace openaclnn::cpu

@@ -13,4 +13,8 @@ using openaclnn::isa_name;
 // The best instruction set of this process, limited by OPENACLNN_ISA.
 Isa active_isa();
 
+// Whether kernels with AVX-512 read rows as several streams of memory at once (cpu/add_rows.h): on processors
+// of Intel, unless OPENACLNN_ROW_STREAMS decides. Results don't depend on it.
+bool reads_several_streams();
+
 }  // namespace openaclnn::cpu

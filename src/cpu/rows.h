@@ -7,7 +7,7 @@
 //
 // For speed, rows are processed in tiles of up to kTileColumns columns whose accumulators stay in L1. Which
 // rows are read together, and whether later ones are prefetched, depends on the instruction set: see
-// kReadsStreams.
+// reads_streams().
 #pragma once
 
 #include <algorithm>
@@ -162,7 +162,7 @@ inline bool follow_each_other(const Rows<RowStart>& rows, int64_t columns) {
   return true;
 }
 
-// Sums more than four rows as several streams (kReadsStreams). Rows that are a page or more apart are streams
+// Sums more than four rows as several streams (reads_streams()). Rows that are a page or more apart are streams
 // themselves. Narrower ones share pages, so each stream takes whole blocks of terms. With two blocks for each of
 // four streams, the blocks of 512 rows are read like this, where all in one line are read together, row by row:
 //   blocks 0, 2, 4, 6   (`apart` is 2)
@@ -207,10 +207,11 @@ inline void sum_rows(const Rows<RowStart>& rows, int64_t columns, RowAccumulator
     case 4: return sum_few_rows<4, In>(rows, columns, target);
     default: break;
   }
+  const bool several = reads_streams();
   const int64_t distance =
-      kReadsStreams && rows.distance == 0 && follow_each_other(rows, columns) ? columns : rows.distance;
+      several && rows.distance == 0 && follow_each_other(rows, columns) ? columns : rows.distance;
   const float* const sums =
-      kReadsStreams && distance != 0
+      several && distance != 0
           ? sum_streams<In>(Rows{rows.count, rows.known, rows.start, distance}, columns, accumulators)
           : sum_linear_rows<In>(rows, columns, accumulators);
   with_streaming<In>(target, columns, [&](auto streams) {

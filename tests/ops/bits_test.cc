@@ -105,8 +105,9 @@ Hashes golden() {
 }
 
 struct Level {
-  const char* setting;      // value of OPENACLNN_ISA; nullptr: not set
-  std::string active_name;  // the instruction set that must then be active
+  const char* setting;               // value of OPENACLNN_ISA; nullptr: not set
+  std::string active_name;           // the instruction set that must then be active
+  const char* row_streams = "auto";  // value of OPENACLNN_ROW_STREAMS
 };
 
 // Determines instruction sets from the kernel's list of CPU features, not from the library's own detection.
@@ -129,7 +130,7 @@ std::vector<Level> levels() {
   const bool avx512 = avx2 && has({"avx512f", "avx512vl", "avx512dq", "avx512bw", "avx512cd"});
   std::vector<Level> found = {{"scalar", "scalar"}};
   if (avx2) found.push_back({"avx2", "avx2"});
-  if (avx512) found.push_back({"avx512", "avx512"});
+  if (avx512) found.insert(found.end(), {{"avx512", "avx512", "one"}, {"avx512", "avx512", "several"}});
   if (!avx2) std::printf("[ NOT RUN  ] avx2: /proc/cpuinfo lists no avx2, fma, bmi1, bmi2 and f16c\n");
   if (!avx512) std::printf("[ NOT RUN  ] avx512: /proc/cpuinfo lists no avx512f, vl, dq, bw and cd\n");
   found.push_back({nullptr, found.back().active_name});
@@ -157,7 +158,8 @@ Figures& figures() {
 
 std::string run_setting(const Setting& setting) {
   std::map<std::string, std::string> environment = {
-      {"OPENACLNN_NUM_THREADS", std::to_string(setting.threads)}};
+      {"OPENACLNN_NUM_THREADS", std::to_string(setting.threads)},
+      {"OPENACLNN_ROW_STREAMS", setting.level.row_streams}};
   if (setting.level.setting != nullptr) environment["OPENACLNN_ISA"] = setting.level.setting;
   std::vector<std::string> arguments = {"--print-hashes"};
   if (setting.all_states) arguments.emplace_back("states");
@@ -167,7 +169,8 @@ std::string run_setting(const Setting& setting) {
 }
 
 void judge(const Setting& setting, const std::string& output, const Hashes& golden) {
-  SCOPED_TRACE(setting.level.active_name + ", " + std::to_string(setting.threads) + " threads");
+  SCOPED_TRACE(setting.level.active_name + ", row streams: " + setting.level.row_streams + ", " +
+               std::to_string(setting.threads) + " threads");
   const std::string active =
       "# " + setting.level.active_name + ", " + std::to_string(setting.threads) + " threads\n";
   ASSERT_TRUE(output.starts_with(active)) << "asked for " << active << "got " << output.substr(0, 2000);

@@ -12,7 +12,7 @@ std::string output_with(const Variables& variables, const std::vector<std::strin
   // Empty values count as unset, which also hides the caller's environment.
   Variables all;
   for (const char* name : {"DEVICE", "CHECK", "ALLOCATOR", "LIMITS", "BLOCKING", "NUM_THREADS", "ISA",
-                           "CPU_DEVICES", "SOC_NAME", "TRACE", "DUMP", "LOG"}) {
+                           "ROW_STREAMS", "CPU_DEVICES", "SOC_NAME", "TRACE", "DUMP", "LOG"}) {
     all.emplace_back(std::string("OPENACLNN_") + name, "");
   }
   all.insert(all.end(), variables.begin(), variables.end());
@@ -33,35 +33,27 @@ TEST(EnvTest, NothingSet) { EXPECT_EQ(output_with({}), kDefault); }
 
 TEST(EnvTest, KnownValuesGiveNoMessage) {
   const Variables known = {
-      {"DEVICE", "auto"},   {"DEVICE", "cpu"},     {"CHECK", "report"},    {"CHECK", "silent"},
-      {"CHECK", "strict"},  {"ALLOCATOR", "pool"}, {"ALLOCATOR", "guard"}, {"LIMITS", "none"},
-      {"LIMITS", "vendor"}, {"BLOCKING", "0"},     {"BLOCKING", "1"},      {"NUM_THREADS", "1"},
-      {"NUM_THREADS", "5"}, {"ISA", "scalar"},     {"ISA", "avx2"},        {"ISA", "avx512"},
-      {"ISA", "neon"},      {"CPU_DEVICES", "1"},  {"LOG", "error"},       {"LOG", "warn"}};
+      {"DEVICE", "auto"},   {"DEVICE", "cpu"},       {"CHECK", "report"},    {"CHECK", "silent"},
+      {"CHECK", "strict"},  {"ALLOCATOR", "pool"},   {"ALLOCATOR", "guard"}, {"LIMITS", "none"},
+      {"LIMITS", "vendor"}, {"BLOCKING", "0"},       {"BLOCKING", "1"},      {"NUM_THREADS", "1"},
+      {"NUM_THREADS", "5"}, {"ISA", "scalar"},       {"ISA", "avx2"},        {"ISA", "avx512"},
+      {"ISA", "neon"},      {"ROW_STREAMS", "auto"}, {"ROW_STREAMS", "one"}, {"ROW_STREAMS", "several"},
+      {"CPU_DEVICES", "1"}, {"LOG", "error"},        {"LOG", "warn"}};
   for (const auto& [name, value] : known)
     EXPECT_EQ(output_with({{"OPENACLNN_" + name, value}}), kDefault) << name << value;
 }
 
 TEST(EnvTest, UnknownValuesGiveOneMessageAndTheDefault) {
-  const Variables unknown = {{"DEVICE", "npu"},
-                             {"DEVICE", "CPU"},
-                             {"CHECK", "loud"},
-                             {"ALLOCATOR", "heap"},
-                             {"LIMITS", "1"},
-                             {"BLOCKING", "2"},
-                             {"BLOCKING", "true"},
-                             {"NUM_THREADS", "0"},
-                             {"NUM_THREADS", "-1"},
-                             {"NUM_THREADS", "x"},
-                             {"NUM_THREADS", "4x"},
-                             {"CPU_DEVICES", "0"},
-                             {"CPU_DEVICES", "65"},
-                             {"CPU_DEVICES", "99999999999999999999"},
-                             {"CPU_DEVICES", "1.5"},
-                             {"ISA", "mmx"},
-                             {"ISA", "sve"},
-                             {"LOG", "verbose"},
-                             {"CUDA_PLUGIN", "plugin.so"}};
+  const Variables unknown = {{"DEVICE", "npu"},      {"DEVICE", "CPU"},
+                             {"CHECK", "loud"},      {"ALLOCATOR", "heap"},
+                             {"LIMITS", "1"},        {"BLOCKING", "2"},
+                             {"BLOCKING", "true"},   {"NUM_THREADS", "0"},
+                             {"NUM_THREADS", "-1"},  {"NUM_THREADS", "x"},
+                             {"NUM_THREADS", "4x"},  {"CPU_DEVICES", "0"},
+                             {"CPU_DEVICES", "65"},  {"CPU_DEVICES", "99999999999999999999"},
+                             {"CPU_DEVICES", "1.5"}, {"ISA", "mmx"},
+                             {"ISA", "sve"},         {"ROW_STREAMS", "2"},
+                             {"LOG", "verbose"},     {"CUDA_PLUGIN", "plugin.so"}};
   for (const auto& [name, value] : unknown) {
     const std::string output = output_with({{"OPENACLNN_" + name, value}});
     EXPECT_EQ(occurrences(output, "openaclnn: OPENACLNN_" + name + " is '" + value + "'; accepted: "), 1u)

@@ -193,9 +193,9 @@ class Compression {
         add_gathered<kWindows>(tile, tokens.begin, window, i, open);
       return;
     }
-    constexpr int64_t kTogether = kAddsTogether<kWindows> ? kTokensTogether : 1;
-    for (; tokens.begin < tokens.end; tokens.begin += kTogether, i += kTogether) {
-      const int64_t end = std::min(tokens.begin + kTogether, tokens.end);
+    const int64_t together = kAddsTogether<kWindows> || reads_streams_ ? kTokensTogether : 1;
+    for (; tokens.begin < tokens.end; tokens.begin += together, i += together) {
+      const int64_t end = std::min(tokens.begin + together, tokens.end);
       add_segment<kWindows>(tile, {tokens.begin, end}, window, i, open);
     }
   }
@@ -335,6 +335,7 @@ class Compression {
   const int64_t overlapping_;  // windows that may cover one token
   const Tiles tiles_;
   const bool reads_in_place_;
+  const bool reads_streams_ = reads_streams();
   const bool shares_pages_;     // whether several tokens are read from one page, where that matters
   const bool has_no_gaps_;      // whether each row begins where the previous one ends
   const int64_t tokens_ahead_;  // the distance to the token that is prefetched
