@@ -11,8 +11,8 @@ namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
 // The number of open windows to which a row is added together, so that it is converted only once.
 inline constexpr int kWindowsTogether = 4;
-// Tokens added together, whose sums stay in registers. With AVX-512, memory is fastest when read token by
-// token, which is enough for the few sums of one window. Without, see kReadsStreams (cpu/add_rows.h).
+// Tokens added together, whose sums stay in registers. A token of a single window is added alone unless several
+// streams are read faster: see reads_streams() (cpu/add_rows.h).
 inline constexpr int kTokensTogether = kReadsStreams ? 4 : 8;
 inline constexpr bool kUnrollsTokens = kReadsStreams;  // twice as fast in the caches (Zen 3)
 template <int kWindows>
