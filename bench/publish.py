@@ -285,7 +285,7 @@ def check():
 
 
 def main(arguments):
-    if len(arguments) != 1:
+    if len(arguments) != 1 or (arguments[0].startswith("-") and arguments != ["--check"]):
         print(__doc__.strip(), file=sys.stderr)
         return 2
     if arguments == ["--check"]:

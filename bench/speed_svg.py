@@ -36,7 +36,7 @@ def draw(run):
     bottom = TOP + ROW * len(operators)
     per_factor = PEERS_WIDTH / math.log(max([2.0, *(f[-1].value for f in factors.values())]))
     parts = [svg.text(LEFT, 28, "Share of what memory allows", font_weight="bold"),
-             svg.text(LEFT, 46, "dark: worst workload; light: best; dashed: loads and stores alone", fill=svg.FAINT, font_size="11"),
+             svg.text(LEFT, 46, "dark: worst; light: best; dashed: loads and stores alone", fill=svg.FAINT, font_size="11"),
              svg.text(PEERS_LEFT, 28, "Times as fast as the fastest peer", font_weight="bold"),
              svg.text(PEERS_LEFT, 46, "dashed: equally fast; logarithmic", fill=svg.FAINT, font_size="11"),
              dashed(LEFT + LIMIT_SCALE, bottom), dashed(PEERS_LEFT, bottom)]
