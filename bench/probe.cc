@@ -1,10 +1,9 @@
 // Reads one block of memory with one thread or with all cores.
 #include "probe.h"
 
-#include <sched.h>
-
 #include <algorithm>
 
+#include "base/affinity.h"
 #include "traffic.h"
 #include "workload.h"
 
@@ -16,11 +15,7 @@ constexpr int64_t kProbeBytes = int64_t{96} << 20;  // several times the share o
 constexpr int kTries = 2;                           // the faster one counts: an interruption isn't a regime
 
 // The CPUs that this process may use, whatever the number of threads that it measures.
-int usable_cores() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return std::max(1, CPU_COUNT(&set));
-}
+int usable_cores() { return std::max(1, openaclnn::affinity_cpus()); }
 
 double seconds_to_read(Team& team, const Memory& memory) {
   return team.run(1, [&](int thread) {

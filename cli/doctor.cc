@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/affinity.h"
 #include "conflicts.h"
 #include "library.h"
 #include "machine.h"
@@ -38,14 +39,14 @@ json machine_facts(const json& library, int threads) {
   return {{"cpu", cpu_model()},
           {"memory", memory_text(library)},
           {"caches", sizes},
-          {"affinity", affinity_cpus()},
+          {"affinity", openaclnn::affinity_cpus()},
           {"quota", quota_text(library)},
           {"copyBytesPerSecond", copy_bandwidth(threads, 2.0)}};
 }
 
 // More threads than CPUs share CPUs, and every loop waits for the last thread.
 void find_thread_problems(int threads, std::vector<Problem>& problems) {
-  const int cpus = affinity_cpus();
+  const int cpus = openaclnn::affinity_cpus();
   if (cpus == 0 || threads <= cpus) return;
   problems.push_back(
       {fmt::format("openaclnn uses {} threads, but this process may use only {} CPUs", threads, cpus),
@@ -122,7 +123,8 @@ void print_report(const json& report) {
 
 int examine(bool as_json) {
   const json& library = library_facts();
-  const int threads = on_gpu(library) ? std::max(affinity_cpus(), 1) : library["threads"].get<int>();
+  const int threads =
+      on_gpu(library) ? std::max(openaclnn::affinity_cpus(), 1) : library["threads"].get<int>();
   json report = {{"library", library}, {"libraryPath", library_path()}, {"threads", threads}};
   std::vector<Problem> problems;
   find_device_problems(library, problems);

@@ -2,7 +2,6 @@
 #include "machine.h"
 
 #include <fmt/core.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,8 @@
 #include <memory>
 #include <sstream>
 #include <thread>
+
+#include "base/affinity.h"
 
 namespace openaclnn_cli {
 
@@ -57,11 +58,6 @@ std::string cpu_model() {
   return "unknown";
 }
 
-int affinity_cpus() {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
-}
-
 std::vector<Cache> caches() {
   std::vector<Cache> found;
   for (int index = 0; index < 8; ++index) {
@@ -77,7 +73,7 @@ std::vector<Cache> caches() {
 double copy_bandwidth(int threads, double seconds) {
   // More threads than CPUs copy no faster. Up to 128 threads together read at most kMostCopied bytes. With more
   // threads, each still reads 4 MiB, more than its share of a cache, so the total grows by 4 MiB per thread.
-  threads = std::clamp(threads, 1, std::max(affinity_cpus(), 1));
+  threads = std::clamp(threads, 1, std::max(openaclnn::affinity_cpus(), 1));
   const size_t bytes =
       std::clamp(kMostCopied / static_cast<size_t>(threads), size_t{4} << 20, size_t{64} << 20);
   std::atomic<int> ready{0}, wanted{threads};

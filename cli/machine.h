@@ -13,7 +13,6 @@ struct Cache {
 };
 
 std::string cpu_model();
-int affinity_cpus();  // CPUs that this process may use
 std::vector<Cache> caches();
 
 // Returns bytes read and written per second by `threads` threads that copy memory much larger than the caches

@@ -1,14 +1,13 @@
 // Distributes chunks over the pool and determines the number of threads.
 #include "cpu/threads.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
 #include <thread>
 
+#include "base/affinity.h"
 #include "base/checked.h"
 #include "base/env.h"
 #include "base/first_use.h"
@@ -21,9 +20,8 @@ namespace openaclnn::cpu {
 namespace {
 
 int affinity_threads() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int cpus = affinity_cpus();
+  return cpus > 0 ? cpus : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 int count_threads() {
