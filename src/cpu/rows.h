@@ -6,7 +6,7 @@
 // once to fp32. Long sums stay accurate, and all machines compute the same bits.
 //
 // For speed, rows are processed in tiles of up to kTileColumns columns whose accumulators stay in L1. Which
-// rows are read together, and whether later ones are prefetched, depends on the instruction set: see
+// rows are read together, and whether later ones are prefetched, depends on the processor: see
 // reads_streams().
 #pragma once
 

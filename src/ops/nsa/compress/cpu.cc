@@ -335,7 +335,7 @@ class Compression {
   const int64_t overlapping_;  // windows that may cover one token
   const Tiles tiles_;
   const bool reads_in_place_;
-  const bool reads_streams_ = reads_streams();
+  const bool reads_streams_ = reads_streams();  // then several tokens of one window are also added at once
   const bool shares_pages_;     // whether several tokens are read from one page, where that matters
   const bool has_no_gaps_;      // whether each row begins where the previous one ends
   const int64_t tokens_ahead_;  // the distance to the token that is prefetched
