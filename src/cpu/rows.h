@@ -108,6 +108,27 @@ HWY_INLINE void with_streaming(const SumTarget<Out>& target, int64_t columns, co
   }
 }
 
+// Writes a row of one or more columns with any stride. pair_at(slot, column) returns the pair of sums, loaded from an
+// In, that for_each_pair() visits there.
+template <class In, class Out, class PairAt>
+inline void write_pairs(int64_t columns, const SumTarget<Out>& target, int64_t out_stride,
+                        const PairAt& pair_at) {
+  if (out_stride == 1 && columns >= F32x2::kLanes) {
+    return with_streaming<In>(target, columns, [&](auto streams) {
+      for_each_pair(columns, [&](int64_t slot, int64_t column) {
+        write_pair<In, streams()>(target, pair_at(slot, column), column);
+      });
+    });
+  }
+  Out pair[F32x2::kLanes];
+  const SumTarget<Out> whole = {pair, target.scale, false};
+  const int64_t count = std::min(columns, F32x2::kLanes);
+  for_each_pair(std::max(columns, F32x2::kLanes), [&](int64_t slot, int64_t column) {
+    write_pair<In, false>(whole, pair_at(slot, column), 0);
+    for (int64_t k = 0; k < count; ++k) target.out[(column + k) * out_stride] = pair[k];
+  });
+}
+
 // As many pairs of an In as two lines hold. Single pairs of 16 bits are half a line with AVX2, which was then
 // prefetched twice: that cost a fifth of the speed.
 template <class In>
@@ -198,8 +219,8 @@ inline const float* sum_streams(const Rows<RowStart>& rows, int64_t columns, Row
 
 // Sums one or more contiguous rows of F32x2::kLanes <= columns <= kTileColumns.
 template <class In, class Out, class RowStart>
-inline void sum_rows(const Rows<RowStart>& rows, int64_t columns, RowAccumulators& accumulators,
-                     const SumTarget<Out>& target) {
+HWY_INLINE void sum_rows(const Rows<RowStart>& rows, int64_t columns, RowAccumulators& accumulators,
+                         const SumTarget<Out>& target) {
   switch (rows.count) {
     case 1: return sum_few_rows<1, In>(rows, columns, target);
     case 2: return sum_few_rows<2, In>(rows, columns, target);
@@ -214,11 +235,7 @@ inline void sum_rows(const Rows<RowStart>& rows, int64_t columns, RowAccumulator
       several && distance != 0
           ? sum_streams<In>(Rows{rows.count, rows.known, rows.start, distance}, columns, accumulators)
           : sum_linear_rows<In>(rows, columns, accumulators);
-  with_streaming<In>(target, columns, [&](auto streams) {
-    for_each_pair(columns, [&](int64_t slot, int64_t column) {
-      write_pair<In, streams()>(target, load<F32x2>(sums + slot), column);
-    });
-  });
+  write_pairs<In>(columns, target, 1, [&](int64_t slot, int64_t) { return load<F32x2>(sums + slot); });
 }
 
 inline constexpr int64_t kNarrowColumns = 4;  // up to here scalar additions are faster than partial vectors
@@ -244,13 +261,12 @@ inline void sum_narrow_rows(const Rows<RowStart>& rows, int64_t in_stride, int64
   }
 }
 
-// Sums one or more rows of up to kGatheredColumns columns with any strides. Each row is gathered before it is
-// added.
+// Sums up to kGatheredColumns columns, from `first` on, of one or more rows with any stride. Each row is gathered
+// before it is added. Returns the location of the fp32 sums.
 inline constexpr int64_t kGatheredColumns = 1024;
-template <class In, class Out, class RowStart>
-inline void sum_gathered_rows(const Rows<RowStart>& rows, int64_t in_stride, int64_t columns,
-                              RowAccumulators& accumulators, const SumTarget<Out>& target,
-                              int64_t out_stride) {
+template <class In, class RowStart>
+inline const float* sum_gathered_rows(const Rows<RowStart>& rows, int64_t in_stride, int64_t first,
+                                      int64_t columns, RowAccumulators& accumulators) {
   In gathered[kGatheredColumns] = {};
   auto& first_pair = reinterpret_cast<In(&)[F32x2::kLanes]>(gathered);
   const int64_t width = std::max(columns, F32x2::kLanes);
@@ -258,7 +274,7 @@ inline void sum_gathered_rows(const Rows<RowStart>& rows, int64_t in_stride, int
   const RowGroup<1, In> group(gathered_row, 0, width);
   const auto add_term_block = [&](float* block, int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) {
-      const In* const from = rows.start(k);
+      const In* const from = rows.start(k) + first * in_stride;
       if (in_stride != 1) {
         for (int64_t c = 0; c < columns; ++c) gathered[c] = from[c * in_stride];
       } else if (columns <= F32x2::kLanes) {
@@ -269,19 +285,14 @@ inline void sum_gathered_rows(const Rows<RowStart>& rows, int64_t in_stride, int
       add_group(block, group, width, k == begin);
     }
   };
-  const float* const sums = sum_term_blocks(rows.count, add_term_block, slots_for(width), accumulators);
-  Out result[kGatheredColumns];
-  for_each_pair(width, [&](int64_t slot, int64_t column) {
-    write_pair<In, false>(SumTarget<Out>{result, target.scale, false}, load<F32x2>(sums + slot), column);
-  });
-  for (int64_t c = 0; c < columns; ++c) target.out[c * out_stride] = result[c];
+  return sum_term_blocks(rows.count, add_term_block, slots_for(width), accumulators);
 }
 
 // Sums any number of rows of up to kTileColumns columns with any stride. Without rows the sum is +0.
 template <class In, class Out, class RowStart>
-inline void sum_strided_rows(const Rows<RowStart>& rows, int64_t in_stride, int64_t columns,
-                             RowAccumulators& accumulators, const SumTarget<Out>& target,
-                             int64_t out_stride) {
+HWY_INLINE void sum_strided_rows(const Rows<RowStart>& rows, int64_t in_stride, int64_t columns,
+                                 RowAccumulators& accumulators, const SumTarget<Out>& target,
+                                 int64_t out_stride) {
   if (rows.count == 0) {
     for (int64_t c = 0; c < columns; ++c) target.out[c * out_stride] = Out();
     return;
@@ -289,11 +300,12 @@ inline void sum_strided_rows(const Rows<RowStart>& rows, int64_t in_stride, int6
   if (in_stride == 1 && out_stride == 1 && columns >= F32x2::kLanes)
     return sum_rows<In>(rows, columns, accumulators, target);
   if (columns <= kNarrowColumns) return sum_narrow_rows<In>(rows, in_stride, columns, target, out_stride);
-  for (int64_t begin = 0; begin < columns; begin += kGatheredColumns) {
-    const Rows piece{rows.count, rows.known, [&](int64_t k) { return rows.start(k) + begin * in_stride; }};
-    const SumTarget<Out> piece_target = {target.out + begin * out_stride, target.scale, false};
-    sum_gathered_rows<In>(piece, in_stride, std::min(columns - begin, kGatheredColumns), accumulators,
-                          piece_target, out_stride);
+  for (int64_t first = 0; first < columns; first += kGatheredColumns) {
+    const int64_t width = std::min(columns - first, kGatheredColumns);
+    const float* const sums = sum_gathered_rows<In>(rows, in_stride, first, width, accumulators);
+    const SumTarget<Out> piece = {target.out + first * out_stride, target.scale, false};
+    write_pairs<In>(width, piece, out_stride,
+                    [&](int64_t slot, int64_t) { return load<F32x2>(sums + slot); });
   }
 }
 

@@ -34,8 +34,8 @@ struct SuperblockSums {
     }
     float* const rounded = accumulators.superblock;
     for (int64_t c = 0; c < width; ++c) rounded[c] = static_cast<float>(total[c]);
-    const Rows the_row{int64_t{1}, int64_t{1}, [&](int64_t) -> const float* { return rounded; }};
-    sum_strided_rows<float>(the_row, 1, width, accumulators, target, out_stride);
+    write_pairs<float>(width, target, out_stride,
+                       [&](int64_t, int64_t column) { return load<F32x2>(rounded + column); });
   }
 };
 

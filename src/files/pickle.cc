@@ -16,24 +16,25 @@ namespace {
 constexpr size_t kMostValues = size_t{1} << 20;
 constexpr const char* kRemedy = "save one tensor with torch.save(tensor.detach().cpu(), file)";
 
-struct NamedDtype {
+struct TorchName {
   std::string_view name;
   aclDataType dtype;
 };
-constexpr NamedDtype kStorages[] = {{"DoubleStorage", ACL_DOUBLE},
-                                    {"FloatStorage", ACL_FLOAT},
-                                    {"HalfStorage", ACL_FLOAT16},
-                                    {"BFloat16Storage", ACL_BF16},
-                                    {"LongStorage", ACL_INT64},
-                                    {"IntStorage", ACL_INT32},
-                                    {"ShortStorage", ACL_INT16},
-                                    {"CharStorage", ACL_INT8},
-                                    {"ByteStorage", ACL_UINT8},
-                                    {"BoolStorage", ACL_BOOL},
-                                    {"ComplexFloatStorage", ACL_COMPLEX64},
-                                    {"ComplexDoubleStorage", ACL_COMPLEX128}};
+constexpr TorchName kStorages[] = {{"DoubleStorage", ACL_DOUBLE},
+                                   {"FloatStorage", ACL_FLOAT},
+                                   {"HalfStorage", ACL_FLOAT16},
+                                   {"BFloat16Storage", ACL_BF16},
+                                   {"LongStorage", ACL_INT64},
+                                   {"IntStorage", ACL_INT32},
+                                   {"ShortStorage", ACL_INT16},
+                                   {"CharStorage", ACL_INT8},
+                                   {"ByteStorage", ACL_UINT8},
+                                   {"BoolStorage", ACL_BOOL},
+                                   {"ComplexFloatStorage", ACL_COMPLEX64},
+                                   {"ComplexDoubleStorage", ACL_COMPLEX128}};
 // Dtypes without a class of storages.
-constexpr NamedDtype kDtypes[] = {{"uint16", ACL_UINT16}, {"uint32", ACL_UINT32}, {"uint64", ACL_UINT64}};
+constexpr TorchName kUnsignedDtypes[] = {
+    {"uint16", ACL_UINT16}, {"uint32", ACL_UINT32}, {"uint64", ACL_UINT64}};
 
 enum class Kind {
   none,
@@ -182,10 +183,10 @@ class Machine {
     if ((module == "torch.storage" || module == "torch") && name == "UntypedStorage")
       return push_kind(Kind::untyped_class);
     if (module == "torch") {
-      for (const NamedDtype& known : kStorages) {
+      for (const TorchName& known : kStorages) {
         if (known.name == name) return push({Kind::storage_class, 0, known.dtype, {}, {}, 0});
       }
-      for (const NamedDtype& known : kDtypes) {
+      for (const TorchName& known : kUnsignedDtypes) {
         if (known.name == name) return push({Kind::dtype, 0, known.dtype, {}, {}, 0});
       }
     }

@@ -229,26 +229,26 @@ class Converter {
   void add_argument(const ApiArgument& argument, const json& entry) {
     const std::string& name = argument.name;
     switch (argument.use) {
-      case Use::ignored: return;
-      case Use::must_be_unset:
+      case ArgumentUse::ignored: return;
+      case ArgumentUse::must_be_unset:
         if (value_of(entry) != json(false))
           throw NotJudged(fmt::format("it has the argument {}, which no operator supports", name));
         return;
-      case Use::rows: {
+      case ArgumentUse::rows: {
         if (!is_tensor(entry)) throw BadInput(fmt::format("{} isn't a tensor", name));
         const RecordedTensor table = shape_of(entry, name);
         if (table.dims.empty()) throw BadInput(fmt::format("{} has rank 0; it must have rows", name));
         call_.values.integers[argument.parameters[0]] = {table.dims[0]};
         return;
       }
-      case Use::row_or_none: {
+      case ArgumentUse::row_or_none: {
         const int64_t row = integer_of(entry, name);
         const auto rows = call_.values.integers.find(argument.parameters[1]);
         const bool is_from_end = row < 0 && rows != call_.values.integers.end() && row >= -rows->second[0];
         call_.values.integers[argument.parameters[0]] = {is_from_end ? row + rows->second[0] : row};
         return;
       }
-      case Use::parameter: break;
+      case ArgumentUse::parameter: break;
     }
     if (argument.parameters.size() == 1) return add(parameter(argument.parameters[0]), entry, name);
     if (!entry.is_array() || entry.size() != argument.parameters.size())

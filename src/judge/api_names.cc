@@ -11,7 +11,7 @@ namespace openaclnn_judge {
 
 namespace {
 
-using enum Use;
+using enum ArgumentUse;
 
 const std::vector<std::string> kFunctional = {"Functional", "MintFunctional"};
 

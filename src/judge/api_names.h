@@ -9,7 +9,7 @@
 namespace openaclnn_judge {
 
 // The meaning of an argument of a function for the operator.
-enum class Use {
+enum class ArgumentUse {
   parameter,      // one parameter, or a tuple of several
   rows,           // a table: the parameter is its number of rows
   row_or_none,    // a row of this table, counted from the end if negative; None: no row
@@ -20,7 +20,7 @@ enum class Use {
 struct ApiArgument {
   std::string name;
   std::vector<std::string> parameters;
-  Use use = Use::parameter;
+  ArgumentUse use = ArgumentUse::parameter;
 };
 
 // A function in one direction. Positional arguments have the order of `arguments`.

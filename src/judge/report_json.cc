@@ -74,16 +74,16 @@ void write_output(Json& json, const OutputReport& output) {
 std::string report_json(const std::vector<CallReport>& reports) {
   Result worst = Result::skip;
   for (const CallReport& report : reports) worst = std::max(worst, report.result());
-  Json json;
-  json.open('{').field("result", result_name(worst));
-  write_list(json, "calls", reports, [&](const CallReport& report) {
-    json.open('{').field("label", report.label).field("operator", report.operator_name);
-    json.field("result", result_name(report.result())).field("skipped", report.skipped);
-    write_list(json, "outputs", report.outputs,
-               [&](const OutputReport& output) { write_output(json, output); });
-    json.close('}');
+  Json out;
+  out.open('{').field("result", result_name(worst));
+  write_list(out, "calls", reports, [&](const CallReport& report) {
+    out.open('{').field("label", report.label).field("operator", report.operator_name);
+    out.field("result", result_name(report.result())).field("skipped", report.skipped);
+    write_list(out, "outputs", report.outputs,
+               [&](const OutputReport& output) { write_output(out, output); });
+    out.close('}');
   });
-  return json.close('}').text() + "\n";
+  return out.close('}').text() + "\n";
 }
 
 }  // namespace openaclnn_judge

@@ -22,13 +22,13 @@ struct Cosine {
 };
 
 Cosine cosine_of(const Pair& pair, const Precision& precision) {
-  constexpr double kZero = 0x1p-52;
+  constexpr double kEpsilon = 0x1p-52;
   double device_max = 0, golden_max = 0;
   for_each_element(pair.device, pair.golden, [&](double d, double g) {
     raise_to(device_max, std::fabs(d));
     raise_to(golden_max, std::fabs(precision.golden(g)));
   });
-  const bool device_is_zero = device_max <= kZero, golden_is_zero = golden_max <= kZero;
+  const bool device_is_zero = device_max <= kEpsilon, golden_is_zero = golden_max <= kEpsilon;
   if (pair.device.numel() == 1 || (device_is_zero && golden_is_zero)) return {};
   if (device_is_zero || golden_is_zero) return {std::nan(""), true};
   Sum products, devices, goldens;

@@ -21,26 +21,35 @@ namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
 
 namespace {
 
-// The data of the summing phase, with resolved pointers.
-template <class In, class Out>
-struct TableGradient {
+// The rows of grad, each from one column on.
+template <class In>
+struct GradRows {
+  const LoopNest<1>& nest;
+  const In* first;
+
+  const In* at(int64_t position) const {
+    if (nest.rank <= 1) return first + position * nest.strides[0][0];
+    return first + RunCursor<1>(nest, position).offset(0);
+  }
+};
+
+// The terms of a sum: row k is that of sorted entry `first` + k.
+template <class In>
+struct SortedRows {
+  GradRows<In> grad;
+  SortedPositions sorted;
+  int64_t first;
+
+  const In* operator()(int64_t k) const { return grad.at(sorted.position(first + k)); }
+};
+
+// The rows of grad in the order of sorted positions, and their sums, for tables of any dtype.
+template <class In>
+struct TermSums {
   const EmbeddingBackwardPlan& plan;
-  const In* grad;
-  Out* out;
+  GradRows<In> grad;
   SortedPositions sorted;
   SuperblockSums superblocks;  // of hot rows
-  bool streams;                // whether the table is larger than the caches
-
-  const In* row_at(int64_t position) const {
-    if (plan.grad_row_nest.rank <= 1) return grad + position * plan.grad_row_nest.strides[0][0];
-    return grad + RunCursor<1>(plan.grad_row_nest, position).offset(0);
-  }
-  // Returns the row of grad for a sorted entry.
-  const In* grad_row(int64_t entry) const { return row_at(sorted.position(entry)); }
-  // Returns 1, or one over the number of terms of a row.
-  F32 scale(int64_t terms) const {
-    return F32(plan.scale_by_frequency ? 1.0f / static_cast<float>(terms) : 1.0f);
-  }
 
   // Sums the entries [first, last), at least one, tile by tile. target_of(column) returns the target of the
   // columns from `column` on.
@@ -49,24 +58,12 @@ struct TableGradient {
                    int64_t target_stride) const {
     const int64_t most = tile_columns(plan.columns);
     for (int64_t begin = 0; begin < plan.columns; begin += most) {
-      const int64_t offset = begin * plan.grad_column_stride;
+      const GradRows<In> tile = {grad.nest, grad.first + begin * plan.grad_column_stride};
       // Prefetches the rows of the next entries while these are summed.
-      const Rows rows{last - first, sorted.count - first,
-                      [&](int64_t k) { return grad_row(first + k) + offset; }};
+      const Rows rows{last - first, sorted.count - first, SortedRows<In>{tile, sorted, first}};
       sum_strided_rows<In>(rows, plan.grad_column_stride, std::min(most, plan.columns - begin), accumulators,
                            target_of(begin), target_stride);
     }
-  }
-
-  // Returns where columns from `column` on of the sum of a row are written.
-  SumTarget<Out> target(int64_t row, int64_t terms, int64_t column) const {
-    return {out + row * plan.out_row_stride + column * plan.out_column_stride, scale(terms), streams};
-  }
-
-  // Writes one output row from the entries [first, last), at least one.
-  void write_row(int64_t row, int64_t first, int64_t last, RowAccumulators& accumulators) const {
-    const auto target_of = [&](int64_t column) { return target(row, last - first, column); };
-    sum_entries(first, last, accumulators, target_of, plan.out_column_stride);
   }
 
   // Sums the superblock of entries [first, last) of a hot row.
@@ -74,6 +71,31 @@ struct TableGradient {
     float* const sums = superblocks.of(first, last);
     const auto target_of = [&](int64_t column) { return SumTarget<float>{sums + column, F32(1.0f), false}; };
     sum_entries(first, last, accumulators, target_of, 1);
+  }
+};
+
+// The data of the summing phase, with resolved pointers.
+template <class In, class Out>
+struct TableGradient {
+  const EmbeddingBackwardPlan& plan;
+  TermSums<In> terms;
+  Out* out;
+  bool streams;  // whether the table is larger than the caches
+
+  // Returns 1, or one over the number of terms of a row.
+  F32 scale(int64_t count) const {
+    return F32(plan.scale_by_frequency ? 1.0f / static_cast<float>(count) : 1.0f);
+  }
+
+  // Returns where columns from `column` on of the sum of a row are written.
+  SumTarget<Out> target(int64_t row, int64_t count, int64_t column) const {
+    return {out + row * plan.out_row_stride + column * plan.out_column_stride, scale(count), streams};
+  }
+
+  // Writes one output row from the entries [first, last), at least one.
+  void write_row(int64_t row, int64_t first, int64_t last, RowAccumulators& accumulators) const {
+    const auto target_of = [&](int64_t column) { return target(row, last - first, column); };
+    terms.sum_entries(first, last, accumulators, target_of, plan.out_column_stride);
   }
 
   // Writes rows without indices.
@@ -101,7 +123,7 @@ inline int64_t first_row_of_chunk(const SortedPositions& sorted, int64_t table_r
 template <class In, class Out>
 int64_t write_rows(const TableGradient<In, Out>& table, int64_t chunks, int64_t most_terms,
                    int64_t* hot_rows) {
-  const SortedPositions& sorted = table.sorted;
+  const SortedPositions& sorted = table.terms.sorted;
   const int64_t table_rows = table.plan.table_rows;
   std::atomic<int64_t> hot_count{0};
   cpu::parallel_for(chunks, [&](int64_t chunk) {
@@ -137,7 +159,8 @@ int64_t write_rows(const TableGradient<In, Out>& table, int64_t chunks, int64_t 
 template <class In, class Out>
 void write_hot_rows(const TableGradient<In, Out>& table, const int64_t* hot_rows, int64_t count) {
   const auto entries_of = [&](int64_t k) -> cpu::Range {
-    return {first_entry_of(table.sorted, hot_rows[k]), first_entry_of(table.sorted, hot_rows[k] + 1)};
+    return {first_entry_of(table.terms.sorted, hot_rows[k]),
+            first_entry_of(table.terms.sorted, hot_rows[k] + 1)};
   };
   int64_t terms = 0, superblocks = 0;
   for (int64_t k = 0; k < count; ++k) {
@@ -157,16 +180,16 @@ void write_hot_rows(const TableGradient<In, Out>& table, const int64_t* hot_rows
       const int64_t last = std::min(own.end - before, of_row);
       for (int64_t n = std::max<int64_t>(own.begin - before, 0); n < last; ++n) {
         const int64_t first = entries.begin + n * kSuperblockTerms;
-        table.sum_superblock(first, std::min(first + kSuperblockTerms, entries.end), accumulators);
+        table.terms.sum_superblock(first, std::min(first + kSuperblockTerms, entries.end), accumulators);
       }
       before += of_row;
     }
   });
   for_each_long_sum(count, table.plan.columns, [&](int64_t k, int64_t first, int64_t width) {
     const cpu::Range entries = entries_of(k);
-    table.superblocks.join(entries, first, width,
-                           table.target(hot_rows[k], entries.end - entries.begin, first),
-                           table.plan.out_column_stride);
+    table.terms.superblocks.join(entries, first, width,
+                                 table.target(hot_rows[k], entries.end - entries.begin, first),
+                                 table.plan.out_column_stride);
     hwy::FlushStream();
   });
 }
@@ -174,7 +197,7 @@ void write_hot_rows(const TableGradient<In, Out>& table, const int64_t* hot_rows
 template <class In, class Out>
 void write_table(const TableGradient<In, Out>& table, int64_t* hot_rows) {
   const EmbeddingBackwardPlan& plan = table.plan;
-  const int64_t terms = table.sorted.count;
+  const int64_t terms = table.terms.sorted.count;
   const int64_t bytes =
       (terms * static_cast<int64_t>(sizeof(In)) + plan.table_rows * table.kOutBytes) * plan.columns;
   const int64_t chunks = std::min<int64_t>(cpu::chunks_for(bytes), kMostHotRows / 4);
@@ -199,7 +222,7 @@ void write_table_directly(const TableGradient<In, Out>& table, const TaskIo& io)
     const cpu::Range rows = cpu::chunk_range(plan.table_rows, parts, part, 1);
     for (int64_t row = rows.begin; row < rows.end; ++row) sums.clear(row);
     for_each_position_of(rows, keys, plan.positions, [&](int64_t position, int64_t row) {
-      sums.add(row, table.row_at(position), plan.grad_column_stride);
+      sums.add(row, table.terms.grad.at(position), plan.grad_column_stride);
     });
     for (int64_t row = rows.begin; row < rows.end; ++row) {
       const int64_t terms = sums.terms(row);
@@ -241,12 +264,13 @@ Fault run_with_words(const EmbeddingBackwardPlan& plan, const TaskIo& io) {
     with_float_type(plan.out_dtype, [&](auto out_type) {
       using In = decltype(grad_type);
       using Out = decltype(out_type);
+      const SuperblockSums superblocks = {workspace_part<float>(io, plan.scratch.superblock_sums),
+                                          plan.columns};
+      const GradRows<In> grad = {plan.grad_row_nest, plan_tensor<const In>(plan, io, kGradRows)};
       const TableGradient<In, Out> table{
           plan,
-          plan_tensor<const In>(plan, io, kGradRows),
+          {plan, grad, sorted, superblocks},
           plan_tensor<Out>(plan, io, kGradTable),
-          sorted,
-          {workspace_part<float>(io, plan.scratch.superblock_sums), plan.columns},
           cpu::exceeds_caches(plan.table_rows * plan.columns * static_cast<int64_t>(sizeof(Out)))};
       if (plan.scratch.direct) return write_table_directly<Word>(table, io);
       write_table(table, plan.positions > 0 ? workspace_part<int64_t>(io, plan.scratch.hot_rows) : nullptr);

@@ -182,10 +182,15 @@ class CompressGradient {
   void sum_tile(const Segment& segment, const Tile& tile, const Grads<Grad>& grads,
                 SegmentScratch& scratch) const {
     const auto sum = [&]<bool kStreams>() {
+      using Gradient = TokenGradient<kWindows, T, Grad>;
+      // Streams write whole lines, which are whole steps if a step is no longer than a line.
+      constexpr bool kOnlyWhole = kStreams && Gradient::kStep * sizeof(T) <= kLineBytes;
       constexpr bool kHasVectors = F32::kLanes > 1;
-      const bool has_whole_steps = tile.columns % TokenGradient<kWindows, T, Grad>::kStep == 0;
-      kHasVectors&& has_whole_steps ? sum_tile<kWindows, kStreams, kHasVectors>(segment, tile, grads, scratch)
-                                    : sum_tile<kWindows, kStreams, false>(segment, tile, grads, scratch);
+      if (kOnlyWhole || (kHasVectors && tile.columns % Gradient::kStep == 0)) {
+        sum_tile<kWindows, kStreams, kHasVectors>(segment, tile, grads, scratch);
+      } else if constexpr (!kOnlyWhole) {
+        sum_tile<kWindows, kStreams, false>(segment, tile, grads, scratch);
+      }
     };
     kHasStreams&& streams_ ? sum.template operator()<kHasStreams>() : sum.template operator()<false>();
   }
