@@ -11,8 +11,9 @@ function(openaclnn_precompile target)
   endif()
 endfunction()
 
-# Sources whose headers and templates cost more than their own code: several become one compilation. It halves the time of a room's tests. CLI11
-# has objects at namespace scope, for which every source that includes it compiles half of that library. With g++ only, for the same reason.
+# openaclnn_compile_together(target sources_at_once [alone]): sources whose headers and templates cost more than their own code become one
+# compilation, so many at a time, except those whose paths match `alone`. It halves the time of a room's tests. CLI11 has objects at namespace scope,
+# for which every source that includes it compiles half of that library. With g++ only, for the same reason.
 #
 # CMake's own UNITY_BUILD names sources by absolute paths, so that a compiler cache would never know them again in another clone. A source with
 # COMPILE_OPTIONS or COMPILE_DEFINITIONS of its own stays alone; they must be set before the call.
@@ -27,7 +28,7 @@ function(openaclnn_compile_together target sources_at_once)
   foreach(source IN LISTS sources)
     get_source_file_property(options ${source} COMPILE_OPTIONS)
     get_source_file_property(definitions ${source} COMPILE_DEFINITIONS)
-    if(options OR definitions OR NOT source MATCHES "^[^$]+\\.cc$")
+    if(options OR definitions OR NOT source MATCHES "^[^$]+\\.cc$" OR (ARGC GREATER 2 AND source MATCHES "${ARGV2}"))
       list(APPEND alone ${source})
       continue()
     endif()

@@ -23,21 +23,21 @@
 
 namespace openaclnn {
 
-namespace {
-
-constexpr size_t kMostTensors = size_t{1} << 16;
-constexpr size_t kMostTypeBytes = 128;  // file names hold at most 255 bytes
-constexpr const char* kFunction = "aclDumpOpTensors";
-
 // The parts that one task adds to an entry.
-struct Stage {
+struct DumpStage {
   std::shared_ptr<DumpEntry> entry;
   std::vector<std::pair<DumpPart, std::vector<DumpItem>>> parts;
   bool is_last = false;
   bool is_logged = false;  // nobody else reports a failure
 };
 
-void run_stage(const Stage& stage) noexcept {
+namespace {
+
+constexpr size_t kMostTensors = size_t{1} << 16;
+constexpr size_t kMostTypeBytes = 128;  // file names hold at most 255 bytes
+constexpr const char* kFunction = "aclDumpOpTensors";
+
+void run_stage(const DumpStage& stage) noexcept {
   DumpEntry& entry = *stage.entry;
   try {
     for (const auto& [part, items] : stage.parts) entry.add(part, items);
@@ -54,7 +54,7 @@ void run_stage(const Stage& stage) noexcept {
 
 Fault run_stage_task(const void* plan, const TaskIo&) {
   const CancellationHold no_cancellation;
-  run_stage(*static_cast<const Stage*>(plan));
+  run_stage(*static_cast<const DumpStage*>(plan));
   return {};
 }
 
@@ -98,7 +98,7 @@ class Staging {
   std::vector<std::pair<void*, size_t>> blocks_;
 };
 
-Status queue_stage(Stage stage, const Stream& stream, bool wait) {
+Status queue_stage(DumpStage stage, const Stream& stream, bool wait) {
   OPENACLNN_TRY(stream.queue->can_be_awaited());  // a graph cannot contain a dump
   Staging staging(device_at(stream.device));
   if (platform_kind() != PlatformKind::cpu) {
@@ -114,7 +114,7 @@ Status queue_stage(Stage stage, const Stream& stream, bool wait) {
   task.name = kFunction;
   task.run = run_stage_task;
   task.on_host = true;
-  task.plan = std::make_shared<const Stage>(std::move(stage));
+  task.plan = std::make_shared<const DumpStage>(std::move(stage));
   return submit(stream, std::move(task), wait);
 }
 
@@ -180,12 +180,12 @@ Result<std::vector<DumpItem>> check_tensors(aclTensor* const* tensors, size_t fi
 }
 
 // Adds parts to a stage. Those that dump_mode doesn't ask for are empty.
-void add_inputs(Stage& stage, std::vector<DumpItem> positional, std::vector<DumpItem> named) {
+void add_inputs(DumpStage& stage, std::vector<DumpItem> positional, std::vector<DumpItem> named) {
   if (!stage.entry->folder().settings().inputs) positional.clear(), named.clear();
   stage.parts.emplace_back(DumpPart::input_args, std::move(positional));
   stage.parts.emplace_back(DumpPart::input_kwargs, std::move(named));
 }
-void add_outputs(Stage& stage, std::vector<DumpItem> outputs) {
+void add_outputs(DumpStage& stage, std::vector<DumpItem> outputs) {
   if (!stage.entry->folder().settings().outputs) outputs.clear();
   stage.parts.emplace_back(DumpPart::output, std::move(outputs));
   stage.is_last = true;
@@ -194,7 +194,7 @@ void add_outputs(Stage& stage, std::vector<DumpItem> outputs) {
 }  // namespace
 
 struct CallDump {
-  Stage outputs;
+  DumpStage outputs;
 };
 
 namespace {
@@ -272,7 +272,7 @@ void add_arguments(const Snapshot& snapshot, std::vector<DumpItem>& inputs, std:
 }
 
 // Returns whether the stage was queued; a failure is logged.
-bool queue_or_log(Stage stage, const Stream& stream) {
+bool queue_or_log(DumpStage stage, const Stream& stream) {
   const std::shared_ptr<DumpEntry> entry = stage.entry;
   try {
     const Status status = queue_stage(std::move(stage), stream, false);
@@ -293,7 +293,7 @@ std::shared_ptr<CallDump> begin(const Snapshot& snapshot, const std::string& fun
     folder->log_once(place.status().sentence());
     return nullptr;
   }
-  Stage inputs;
+  DumpStage inputs;
   inputs.entry = std::make_shared<DumpEntry>(folder, std::move(*place), "");
   inputs.is_logged = true;
   auto dump = std::make_shared<CallDump>(CallDump{inputs});
@@ -340,7 +340,7 @@ Status dump_op_tensors(const char* op_type, const char* op_name, aclTensor* cons
   OPENACLNN_TRY(target->queue->can_be_awaited());
   OPENACLNN_TRY_ASSIGN(place, folder->add_call(api_of(op_type)));
   const auto entry = std::make_shared<DumpEntry>(folder, std::move(place), op_name);
-  Stage stage;
+  DumpStage stage;
   stage.entry = entry;
   add_inputs(stage, std::move(input_items), {});
   add_outputs(stage, std::move(output_items));

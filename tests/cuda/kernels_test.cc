@@ -19,8 +19,8 @@ using openaclnn::CheckMode;
 constexpr int kRandomRuns = 4;
 constexpr size_t kCaseStride = 12;
 #elif defined(__SANITIZE_ADDRESS__)
-constexpr int kRandomRuns = 15;
-constexpr size_t kCaseStride = 3;
+constexpr int kRandomRuns = 8;
+constexpr size_t kCaseStride = 6;
 #else
 constexpr int kRandomRuns = 60;
 constexpr size_t kCaseStride = 1;
