@@ -288,7 +288,8 @@ inline const float* sum_gathered_rows(const Rows<RowStart>& rows, int64_t in_str
   return sum_term_blocks(rows.count, add_term_block, slots_for(width), accumulators);
 }
 
-// Sums any number of rows of up to kTileColumns columns with any stride. Without rows the sum is +0.
+// Sums any number of rows of up to kTileColumns columns with any stride. Without rows the sum is +0. Inlined, like
+// sum_rows(): a call for each sum takes up to a tenth of the time of a few short rows.
 template <class In, class Out, class RowStart>
 HWY_INLINE void sum_strided_rows(const Rows<RowStart>& rows, int64_t in_stride, int64_t columns,
                                  RowAccumulators& accumulators, const SumTarget<Out>& target,

@@ -33,7 +33,8 @@ struct GradRows {
   }
 };
 
-// The terms of a sum: row k is that of sorted entry `first` + k.
+// The terms of a sum: row k is that of sorted entry `first` + k. It isn't a lambda in TableGradient, so that sums are
+// compiled once for all dtypes of the table.
 template <class In>
 struct SortedRows {
   GradRows<In> grad;
