@@ -30,13 +30,6 @@ if(OPENACLNN_SANITIZE)
   add_compile_options(-fsanitize=${OPENACLNN_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${OPENACLNN_SANITIZE})
 endif()
-# Watching the scopes of local variables takes g++ a third of the time of a test, and two thirds with unrolled vectors. It is left to the sources that
-# handle what callers and files pass.
-set(OPENACLNN_WATCH_SCOPES "")
-if(OPENACLNN_SANITIZE MATCHES address AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  add_compile_options(-fno-sanitize-address-use-after-scope)
-  set(OPENACLNN_WATCH_SCOPES -fsanitize-address-use-after-scope)
-endif()
 if(OPENACLNN_COVERAGE)
   add_link_options(-fprofile-instr-generate) # only what lies in src/ is compiled with counters
 endif()

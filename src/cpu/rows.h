@@ -289,7 +289,7 @@ inline const float* sum_gathered_rows(const Rows<RowStart>& rows, int64_t in_str
 }
 
 // Sums any number of rows of up to kTileColumns columns with any stride. Without rows the sum is +0. Inlined, like
-// sum_rows(): a call for each sum takes up to a tenth of the time of a few short rows.
+// sum_rows(): calls take 3 to 6 % of the time of a few short rows of FLOAT in L2 (Emerald Rapids).
 template <class In, class Out, class RowStart>
 HWY_INLINE void sum_strided_rows(const Rows<RowStart>& rows, int64_t in_stride, int64_t columns,
                                  RowAccumulators& accumulators, const SumTarget<Out>& target,
