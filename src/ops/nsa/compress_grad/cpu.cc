@@ -31,7 +31,7 @@ constexpr int64_t kTokenBytesAhead = 8192;
 // together.
 struct alignas(64) SegmentScratch {
   static constexpr int64_t kColumns = 16 * kPieceColumns;
-  static constexpr int64_t kDots = 64;
+  static constexpr int64_t kDots = 64 * kTokensTogether;
   float output_grad[kColumns];      // [windows, heads, columns]
   float dots[kDots * F32::kLanes];  // [windows, tokens, heads, lanes]
   float dot_sums[kDots];            // [windows, tokens, heads]
@@ -71,7 +71,7 @@ class CompressGradient {
     // If the stretches alone cannot keep all threads busy, the heads, which are independent, are also
     // distributed.
     const int64_t wanted = (cpu::chunks_for(bytes) + plan_.stretches - 1) / plan_.stretches;
-    const int64_t parts = wanted < sizes_.heads ? wanted : sizes_.heads;
+    const int64_t parts = std::min(wanted, sizes_.heads);
     cpu::parallel_for(plan_.stretches * parts, [&](int64_t item) {
       const int64_t stretch = item / parts;
       sum_stretch(stretch, cpu::chunk_range(sizes_.tokens, plan_.stretches, stretch, 1),
@@ -182,11 +182,11 @@ class CompressGradient {
   void sum_tile(const Segment& segment, const Tile& tile, const Grads<Grad>& grads,
                 SegmentScratch& scratch) const {
     const auto sum = [&]<bool kStreams>() {
-      using Gradient = TokenGradient<kWindows, T, Grad>;
+      using Gradients = TokenGradients<kWindows, T, Grad>;
       // Streams write whole lines, which are whole steps if a step is no longer than a line.
-      constexpr bool kOnlyWhole = kStreams && Gradient::kStep * sizeof(T) <= kLineBytes;
+      constexpr bool kOnlyWhole = kStreams && Gradients::kStep * sizeof(T) <= kLineBytes;
       constexpr bool kHasVectors = F32::kLanes > 1;
-      if (kOnlyWhole || (kHasVectors && tile.columns % Gradient::kStep == 0)) {
+      if (kOnlyWhole || (kHasVectors && tile.columns % Gradients::kStep == 0)) {
         sum_tile<kWindows, kStreams, kHasVectors>(segment, tile, grads, scratch);
       } else if constexpr (!kOnlyWhole) {
         sum_tile<kWindows, kStreams, false>(segment, tile, grads, scratch);
@@ -209,37 +209,46 @@ class CompressGradient {
     const int64_t tile_heads = tile.heads.end - tile.heads.begin;
     const bool heads_follow =
         in.head == tile.columns && down.head == tile.columns && grads.head == tile.columns;
-    constexpr int64_t kMostDots = SegmentScratch::kDots / kWindows;  // of a window
-    const int64_t batch = std::max<int64_t>(1, kMostDots / tile_heads);
-    TokenGradient<kWindows, T, Grad> gradient;
-    gradient.grads_apart = grads.row;
-    gradient.head_weights = head_weights;
+    constexpr int64_t kMostHeads = SegmentScratch::kDots / kWindows / kTokensTogether;
+    const int64_t batch = kTokensTogether * std::max<int64_t>(1, kMostHeads / tile_heads);
+    TokenGradients<kWindows, T, Grad> gradients;
+    gradients.tokens_apart = in.row;
+    gradients.out_apart = down.row;
+    gradients.grads_apart = grads.row;
+    gradients.token_weights = token_weights;
+    gradients.head_weights = head_weights;
     const T* const input = input_ + at(in, segment.tokens.begin, tile);
     T* const input_grad = input_grad_ + at(down, segment.tokens.begin, tile);
     const int64_t ahead = tokens_ahead_, last = segment.last_token - segment.tokens.begin;
     const int64_t end = segment.tokens.end - segment.tokens.begin;
     for (int64_t token = 0, count; token < end; token += count) {
       count = std::min(batch, end - token);
-      for (int64_t head = 0; head < tile_heads; head += kMostDots) {
-        const int64_t heads = std::min(tile_heads - head, kMostDots);
+      for (int64_t head = 0; head < tile_heads; head += kMostHeads) {
+        const int64_t heads = std::min(tile_heads - head, kMostHeads);
         const int64_t together = heads_follow ? heads : 1;
-        gradient.dots = scratch.dots;
-        gradient.dots_apart = count * heads * F32::kLanes;
-        for (int64_t k = token; k < token + count; ++k) {
-          gradient.token = input + k * in.row + head * in.head;
-          gradient.ahead = gradient.token + std::min(ahead, last - k) * in.row;
-          gradient.out = input_grad + k * down.row + head * down.head;
-          gradient.output_grad = grads.first + head * grads.head;
-          gradient.weights = weights + k * token_weights + head * head_weights;
+        gradients.dots = scratch.dots;
+        gradients.dots_apart = count * heads * F32::kLanes;
+        gradients.token_dots = heads * F32::kLanes;
+        for (int64_t k = token, tokens; k < token + count; k += tokens) {
+          tokens = k + kTokensTogether <= token + count ? kTokensTogether : 1;
+          gradients.tokens = input + k * in.row + head * in.head;
+          gradients.ahead = std::min(ahead, last - (k + tokens - 1)) * in.row;
+          gradients.out = input_grad + k * down.row + head * down.head;
+          gradients.output_grad = grads.first + head * grads.head;
+          gradients.weights = weights + k * token_weights + head * head_weights;
           for (int64_t n = 0; n < heads; n += together) {
-            gradient.template run<kStreams, kWholeSteps>(together, tile.columns);
-            gradient.token += in.head;
-            gradient.ahead += in.head;
-            gradient.out += down.head;
-            gradient.output_grad += grads.head;
-            gradient.weights += head_weights;
-            gradient.dots += together * F32::kLanes;
+            if (tokens == kTokensTogether) {
+              gradients.template run<kTokensTogether, kStreams, kWholeSteps>(together, tile.columns);
+            } else {
+              gradients.template run<1, kStreams, kWholeSteps>(together, tile.columns);
+            }
+            gradients.tokens += in.head;
+            gradients.out += down.head;
+            gradients.output_grad += grads.head;
+            gradients.weights += head_weights;
+            gradients.dots += together * F32::kLanes;
           }
+          gradients.dots += (tokens - 1) * gradients.token_dots;
         }
         const int64_t first_head = tile.heads.begin + head;
         add_to_weight_sums(segment, segment.cover.weight + token, kWindows, count,
@@ -281,8 +290,8 @@ class CompressGradient {
     const int64_t count = windows.end - windows.begin;
     for (int64_t w = 0; w < count; w += kMostTogether) {
       const auto sum = [&]<int kWindows>() {
-        TokenGradient<kWindows, T, float> gradient;
-        gradient.token = gradient.ahead = x;
+        TokenGradients<kWindows, T, float> gradient;
+        gradient.tokens = x;
         gradient.out = out;
         gradient.output_grad = grads.first + w * grads.row;
         gradient.grads_apart = grads.row;
