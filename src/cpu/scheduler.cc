@@ -102,6 +102,7 @@ void CpuQueue::close(bool drop) {
   Scheduler::Lock lock(scheduler.mutex_);
   closed_ = true;
   if (!drop) return;
+  Scheduler::report_dropped(lock, *this, Scheduler::DropReason::destroyed);
   scheduler.drop_items(lock, *this);
   if (scheduler.serial_) scheduler.drain_ready(lock);  // queues that waited for a dropped record
 }
@@ -342,22 +343,27 @@ WaitResult Scheduler::wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& qu
   return WaitResult::done;
 }
 
-// Discards items that have not started. Markers among them count as reached, so that nothing waits for them
-// forever.
+// Discards tasks and waits that have not started. Markers are reached without them, so that nothing waits for
+// them forever. If a task is running, they and waiting threads still wait for this task.
 void Scheduler::drop_items(const Lock& lock, CpuQueue& queue) {
   const bool running = queue.state_ == CpuQueue::State::running;
   std::shared_ptr<CpuQueue> alive;
   if (queue.state_ == CpuQueue::State::ready || queue.state_ == CpuQueue::State::blocked)
     alive = unlist(lock, queue);
-  const size_t keep = running ? 1 : 0;
-  while (queue.items_.size() > keep) {
-    const CpuQueue::Item item = std::move(queue.items_.back());
-    queue.items_.pop_back();
-    ++queue.finished_;
+  for (size_t k = running ? 1 : 0; k < queue.items_.size(); ++k) {
+    CpuQueue::Item& item = queue.items_[k];
+    if (item.kind == CpuQueue::Kind::record) continue;
     if (item.kind == CpuQueue::Kind::task) finish_task(lock, item.sequence);
-    if (item.kind == CpuQueue::Kind::record) reach(lock, *item.marker);
+    item = {CpuQueue::Kind::dropped, {}, 0, 0, nullptr};
   }
-  if (queue.items_.empty()) forget_writes(lock, queue);
+  if (!running) {
+    while (!queue.items_.empty()) {
+      if (queue.items_.front().kind == CpuQueue::Kind::record) reach(lock, *queue.items_.front().marker);
+      queue.items_.pop_front();
+      ++queue.finished_;
+    }
+    forget_writes(lock, queue);
+  }
   quiet_.notify_all();
   if (queue.waiters_ > 0) queue.changed_.notify_all();
 }

@@ -55,7 +55,7 @@ class CpuQueue final : public Queue, public std::enable_shared_from_this<CpuQueu
  private:
   friend class Scheduler;
 
-  enum class Kind { task, record, wait };
+  enum class Kind { task, record, wait, dropped };
   enum class State {
     idle,     // empty
     ready,    // in the scheduler's list: its next item can run
@@ -167,7 +167,8 @@ class Scheduler final : public ForkGuarded {
   WaitResult wait_until(Lock& lock, const std::shared_ptr<CpuQueue>& queue, const Deadline& deadline,
                         uint64_t awaited, Done done);
   void drop_items(const Lock& lock, CpuQueue& queue);
-  static void report_dropped(const Lock& lock, const CpuQueue& queue);
+  enum class DropReason { exit, destroyed };
+  static void report_dropped(const Lock& lock, const CpuQueue& queue, DropReason reason);
   static int& tasks_on_this_thread();  // running on this thread
   void arm_exit_handler(const Lock& lock);
   void at_exit();

@@ -63,16 +63,21 @@ void Scheduler::after_fork_in_child() {
   }
 }
 
-// Reports the queue's tasks that have not started as faults, for callers that still wait for their results.
-void Scheduler::report_dropped(const Lock&, const CpuQueue& queue) {
-  const auto describe = [](const Fault&) -> std::string {
-    return "did not run, because the process ended first; synchronise the stream before main() returns or "
-           "exit() is called";
-  };
+// Reports the queue's tasks that have not started as faults. At exit, later calls return them. If the stream is
+// destroyed, only callers that wait for their own task learn of it.
+void Scheduler::report_dropped(const Lock&, const CpuQueue& queue, DropReason reason) {
+  const DescribeFunction describe = reason == DropReason::exit ? [](const Fault&) -> std::string {
+    return "did not run, because the process ended first; synchronise the stream before main() "
+           "returns or exit() is called";
+  }
+  : [](const Fault&) -> std::string {
+      return "did not run, because aclrtDestroyStreamForce destroyed its stream";
+    };
   const size_t first = queue.state_ == CpuQueue::State::running ? 1 : 0;
   for (size_t k = first; k < queue.items_.size(); ++k) {
     const CpuQueue::Item& item = queue.items_[k];
-    if (item.kind == CpuQueue::Kind::task)
+    const bool is_awaited = reason == DropReason::exit || item.task.report != nullptr;
+    if (item.kind == CpuQueue::Kind::task && is_awaited)
       record_fault(item.task, item.number, *queue.fault_cell, describe, Fault());
   }
 }
@@ -87,7 +92,7 @@ void Scheduler::at_exit() {
   // Locks weak references one by one, because nothing here may allocate.
   for (size_t k = 0; k < queues_.size(); ++k) {
     if (const std::shared_ptr<CpuQueue> queue = queues_[k].lock()) {
-      report_dropped(lock, *queue);
+      report_dropped(lock, *queue, DropReason::exit);
       drop_items(lock, *queue);
     }
   }

@@ -1,5 +1,9 @@
 // OPENACLNN_BLOCKING=1: phase 2 and asynchronous copies wait and return the task's own code.
+#include <chrono>
+#include <thread>
+
 #include "runtime/counter.h"
+#include "runtime/gate.h"
 #include "runtime/lookup.h"
 #include "runtime/runtime_test.h"
 
@@ -28,6 +32,28 @@ TEST_F(BlockingTest, ReturnsTheFaultOnce) {
   expect(0, aclrtSynchronizeStream(stream));
   expect(0, aclrtSynchronizeDevice());
   EXPECT_EQ(bad.out()[0], 0.0f);
+}
+
+TEST_F(BlockingTest, SaysThatItsTaskWasDropped) {
+  aclrtStream other = nullptr;
+  expect(0, aclrtCreateStream(&other));
+  Gate gate;
+  std::thread first([&] {
+    expect(0, aclrtSetDevice(0));
+    expect(0, gate.enqueue(other));
+  });
+  gate.wait_until_reached();
+  Counter counter;
+  std::thread second([&] {
+    expect(0, aclrtSetDevice(0));
+    expect(507035, counter.add(other), {"did not run", "aclrtDestroyStreamForce"});
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  std::thread destroyer([&] { expect(0, aclrtDestroyStreamForce(other)); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  gate.open();
+  for (std::thread* thread : {&first, &second, &destroyer}) thread->join();
+  EXPECT_EQ(counter.value(), 0.0f);
 }
 
 }  // namespace

@@ -164,17 +164,28 @@ TEST_F(StreamTest, ForceDropsTasksThatHaveNotStarted) {
   Counter behind;
   expect(0, gate.enqueue(other));
   gate.wait_until_reached();
+  std::atomic<bool> returned = false;
+  std::thread waiter([&] {  // for the task at the gate; dropped tasks don't count in its place
+    expect(0, aclrtSetDevice(0));
+    expect(0, aclrtSynchronizeStream(other));
+    returned = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
   for (int k = 0; k < 10; ++k) expect(0, counter.add(other));
   expect(0, aclrtRecordEvent(event, other));
   expect(0, aclrtStreamWaitEvent(stream, event));
   expect(0, behind.add(stream));
   std::thread destroyer([&] { expect(0, aclrtDestroyStreamForce(other)); });
-  // The dropped record counts as reached although the gate is still closed.
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  // The task at the gate has started, so threads and events still wait for it.
+  EXPECT_FALSE(returned);
+  expect(507046, aclrtSynchronizeStreamWithTimeout(stream, 10));
+  gate.open();
+  waiter.join();
+  destroyer.join();
   expect(0, aclrtSynchronizeStream(stream));
   EXPECT_EQ(behind.value(), 1.0f);
   expect(0, aclrtSynchronizeEvent(event));
-  gate.open();
-  destroyer.join();
   EXPECT_EQ(counter.value(), 0.0f);
   expect(0, aclrtDestroyEvent(event));
 }
