@@ -1,4 +1,5 @@
-# Flags of every target of this project. The arithmetic rules are not negotiable: no contraction to FMA, no fast-math.
+# Flags of every target of this project. The arithmetic rules are not negotiable: no contraction to FMA, no fast-math. They follow those
+# of CMAKE_CXX_FLAGS, so -Ofast changes no bit. base/float16.h rejects the parts of fast-math that a build names one by one.
 add_library(openaclnn_flags INTERFACE)
 target_compile_options(openaclnn_flags INTERFACE
   -Wall -Wextra -Wshadow
@@ -6,7 +7,7 @@ target_compile_options(openaclnn_flags INTERFACE
   # g++ collects its garbage less often: a tenth of the time of sources with many templates, for up to 200 MB more memory.
   "$<$<CXX_COMPILER_ID:GNU>:SHELL:--param ggc-min-expand=300 --param ggc-min-heapsize=400000>"
   $<$<BOOL:${OPENACLNN_WERROR}>:-Werror>
-  -ffp-contract=off -fno-strict-aliasing)
+  -fno-fast-math -ffp-contract=off -fno-strict-aliasing)
 # By itself, g++ clears and copies structures of 33 to 8192 bytes with `rep stos` and `rep movs`, which take dozens of cycles to start.
 # A call clears and copies a dozen of them. It takes a tenth less time with loops of vectors (Zen 3).
 include(CheckCXXCompilerFlag)
@@ -19,6 +20,8 @@ foreach(function memset memcpy)
   endif()
 endforeach()
 unset(CMAKE_REQUIRED_FLAGS)
+# g++ links code that sets FTZ and DAZ when the library is loaded, if the last flag is -ffast-math.
+target_link_options(openaclnn_flags INTERFACE $<$<LINK_LANG_AND_ID:CXX,GNU>:-fno-fast-math>)
 # A shared library of clang finds the sanitizers' functions in the program only.
 if(NOT (OPENACLNN_SANITIZE AND CMAKE_CXX_COMPILER_ID MATCHES Clang))
   target_link_options(openaclnn_flags INTERFACE -Wl,--no-undefined)
@@ -49,7 +52,10 @@ if(NOT OPENACLNN_SANITIZE AND NOT OPENACLNN_COVERAGE)
   endforeach()
   unset(CMAKE_REQUIRED_FLAGS)
   target_compile_options(openaclnn_hardening INTERFACE
-    -ffile-prefix-map=${PROJECT_SOURCE_DIR}/= $<$<CONFIG:Release>:-U_FORTIFY_SOURCE> $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=2>)
+    -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+  if(NOT CMAKE_CXX_FLAGS MATCHES "_FORTIFY_SOURCE") # distributions have a level of their own
+    target_compile_options(openaclnn_hardening INTERFACE $<$<CONFIG:Release>:-U_FORTIFY_SOURCE> $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=2>)
+  endif()
 endif()
 
 # Names the Debian package when a dependency is missing.

@@ -10,6 +10,11 @@
 
 #include "base/inline.h"
 
+#if __FINITE_MATH_ONLY__ || defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || \
+    defined(__RECIPROCAL_MATH__) || defined(__NO_SIGNED_ZEROS__)
+#error "openaclnn computes specified bits: remove -ffast-math and the flags that it stands for"
+#endif
+
 namespace openaclnn {
 
 struct Float16 {
