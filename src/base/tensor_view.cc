@@ -138,6 +138,29 @@ bool is_dense(const TensorView& view) {
   return true;
 }
 
+// Each stride exceeds the reach of all smaller ones, so the elements ascend with the indices of the sorted dims, the
+// largest stride first. The loop finds the first element that ends behind the range's begin, index by index.
+bool has_element_in(const TensorView& view, uintptr_t begin, uintptr_t end) {
+  if (view.is_empty()) return false;
+  const ByteRange all = byte_range(view);
+  // Relative to data, as `all` is.
+  const uintptr_t data = reinterpret_cast<uintptr_t>(view.data);
+  const ByteRange range = {static_cast<int64_t>(begin - data), static_cast<int64_t>(end - data)};
+  if (range.end <= all.begin || all.end <= range.begin) return false;
+  const SortedDims sorted = sorted_dims(view);
+  // In elements from the lowest one on.
+  const int64_t wanted = std::max<int64_t>(0, range.begin - all.begin) / view.element_bytes();
+  int64_t reach = (all.end - all.begin) / view.element_bytes() - 1;
+  int64_t found = 0;
+  for (int k = sorted.count - 1; k >= 0 && sorted.dim[k].stride > 0; --k) {
+    const int64_t stride = static_cast<int64_t>(sorted.dim[k].stride);
+    reach -= (sorted.dim[k].size - 1) * stride;
+    if (stride <= reach) return true;
+    if (found + reach < wanted) found += ceil_div(wanted - reach - found, stride) * stride;
+  }
+  return found * view.element_bytes() + all.begin < range.end;
+}
+
 uintptr_t base_address(const TensorView& view) {
   return reinterpret_cast<uintptr_t>(view.data) + static_cast<uintptr_t>(view.offset * view.element_bytes());
 }

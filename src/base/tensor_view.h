@@ -2,6 +2,8 @@
 // elements.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -71,6 +73,26 @@ bool may_overlap_itself(const TensorView& view);
 
 // Returns true if the elements fill their byte range without gaps: a permutation of contiguous strides.
 bool is_dense(const TensorView& view);
+
+// Returns true if a byte of any element has an address in [begin, end). If the view may overlap itself in other ways
+// than by strides of 0, the result may be true without such an element.
+bool has_element_in(const TensorView& view, uintptr_t begin, uintptr_t end);
+
+// Returns the stride for the addresses of a kernel. A tensor may have any number as the stride of a dim of size 1,
+// which no address depends on. It counts as 1 in the last dim and as 0 in others, so kernels needn't avoid it.
+inline int64_t stride_of(const TensorView& view, int dim) {
+  if (view.dims[dim] > 1) return view.strides[dim];
+  return dim == view.rank - 1 ? 1 : 0;
+}
+
+// The same of the last n dims. Those that the view lacks have the stride 0.
+template <int n>
+std::array<int64_t, n> last_strides_of(const TensorView& view) {
+  std::array<int64_t, n> strides = {};
+  for (int k = std::max(0, n - view.rank); k < n; ++k)
+    strides[static_cast<size_t>(k)] = stride_of(view, view.rank - n + k);
+  return strides;
+}
 
 // Returns the address of the element whose indices are 0.
 uintptr_t base_address(const TensorView& view);

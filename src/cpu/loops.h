@@ -2,6 +2,7 @@
 // receive such runs.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -119,7 +120,7 @@ class Operands {
   template <class Visit>
   static Cursor sweep(Cursor at, int64_t count, const Visit& visit) {
     for (int64_t done = 0; done < count;) {
-      const int64_t piece = count - done < at.left_in_run() ? count - done : at.left_in_run();
+      const int64_t piece = std::min(count - done, at.left_in_run());
       [&]<size_t... k>(std::index_sequence<k...>) {
         (visit(std::integral_constant<size_t, k>(), at, done, piece), ...);
       }
@@ -149,7 +150,7 @@ void for_each_run_of(const LoopNest<sizeof...(Ts)>& nest, const std::array<bool,
 
   if (nest.inner_is_contiguous() && (nest.inner() >= kShortRun || nest.rank <= 1)) {
     while (left > 0) {
-      const int64_t count = left < cursor.left_in_run() ? left : cursor.left_in_run();
+      const int64_t count = std::min(left, cursor.left_in_run());
       operands.in_place(kernel, cursor, count);
       cursor.advance(count);
       left -= count;
@@ -158,7 +159,7 @@ void for_each_run_of(const LoopNest<sizeof...(Ts)>& nest, const std::array<bool,
   }
 
   while (left > 0) {
-    const int64_t count = left < operands.kBlock ? left : operands.kBlock;
+    const int64_t count = std::min<int64_t>(left, operands.kBlock);
     const RunCursor<sizeof...(Ts)> next = operands.gather(cursor, count);
     operands.in_block(kernel, count);
     operands.scatter(cursor, count, written);

@@ -1,6 +1,7 @@
 // Writes zeros into tensors of any strides, for operators whose sums are empty.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -46,7 +47,7 @@ inline void write_zeros(const LoopNest<1>& nest, T* base) {
     if (range.begin >= range.end) return;
     RunCursor<1> cursor(nest, range.begin);
     for (int64_t left = range.end - range.begin; left > 0;) {
-      const int64_t run = left < cursor.left_in_run() ? left : cursor.left_in_run();
+      const int64_t run = std::min(left, cursor.left_in_run());
       T* const to = base + cursor.offset(0);
       const int64_t stride = cursor.inner_stride(0);
       if (stride == 1) {

@@ -16,8 +16,8 @@ Status not_given(const char* name) {
 }
 
 Status not_live(const NamedTensor& tensor) {
-  return {ACLNN_ERR_PARAM_INVALID, text(tensor.name, " is not a live tensor (", address_text(tensor.handle),
-                                        "): it was destroyed, or is another kind of handle")};
+  return invalid(tensor.name, " is not a live tensor (", address_text(tensor.handle),
+                 "): it was destroyed, or is another kind of handle");
 }
 
 Status look_up(const char* name, const aclIntArray* handle, IntArray& array) {
@@ -25,8 +25,8 @@ Status look_up(const char* name, const aclIntArray* handle, IntArray& array) {
   if (handle == nullptr) return {};
   array = IntArrayTable::instance().find(handle);
   if (array != nullptr) return {};
-  return {ACLNN_ERR_PARAM_INVALID, text(name, " is not a live aclIntArray (", address_text(handle),
-                                        "): it was destroyed, or is another kind of handle")};
+  return invalid(name, " is not a live aclIntArray (", address_text(handle),
+                 "): it was destroyed, or is another kind of handle");
 }
 
 namespace {
@@ -61,7 +61,7 @@ void count_work(Call& call, const Parameter& parameter) {
 
 Parameter& add_tensor(Call& call, const Argument& argument, Role role, bool is_accessed) {
   Parameter& made = append(call, argument, role, argument.view.rank);
-  made.is_accessed = is_accessed && !argument.facts.is_empty;
+  made.is_accessed = is_accessed && !call.nothing_to_do && !argument.facts.is_empty;
   made.bytes.begin = argument.facts.bytes.begin;
   made.bytes.end = argument.facts.bytes.end;
   made.data_bytes = argument.facts.data_bytes;
@@ -71,7 +71,7 @@ Parameter& add_tensor(Call& call, const Argument& argument, Role role, bool is_a
 
 Parameter& add_number(Call& call, const Argument& argument, bool is_accessed) {
   Parameter& made = append(call, argument, Role::input, 0);
-  made.is_accessed = is_accessed && !argument.facts.is_empty;
+  made.is_accessed = is_accessed && !call.nothing_to_do && !argument.facts.is_empty;
   made.bytes = byte_range(made.view);
   made.data_bytes = made.view.element_bytes();
   count_work(call, made);

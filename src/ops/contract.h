@@ -18,6 +18,7 @@
 #include "base/check_mode.h"
 #include "base/status.h"
 #include "base/tensor_view.h"
+#include "base/text.h"
 #include "openaclnn/status.h"
 #include "ops/plan_items.h"
 #include "runtime/call.h"
@@ -31,6 +32,12 @@
 #include "runtime/tensor.h"
 
 namespace openaclnn {
+
+// Returns 161002 with the pieces as its error message.
+template <class... Pieces>
+[[gnu::cold]] Status invalid(const Pieces&... pieces) {
+  return {ACLNN_ERR_PARAM_INVALID, text(pieces...)};
+}
 
 // The data that check and plan use in addition to the arguments. Phase 1 makes it once per call. The defaults
 // are a CPU and the default settings.
@@ -156,7 +163,7 @@ inline aclnnStatus phase2(const char* function, const Operator& op, void* worksp
 enum class Role { input, output, reference };
 
 // Adds a tensor argument to the parameters of a call, and what accessing it costs to the call's work. Empty
-// tensors are never accessed. The reference is valid until the next parameter is added.
+// tensors are never accessed, and none is if `nothing_to_do` is set, which must be known before. The reference is valid until the next parameter is added.
 Parameter& add_tensor(Call& call, const Argument& argument, Role role, bool is_accessed = true);
 // The same for the first element of an input of any shape: the number at data + offset.
 Parameter& add_number(Call& call, const Argument& argument, bool is_accessed = true);

@@ -327,12 +327,13 @@ bool are_sound(const Call& call, const CallAddresses& addresses) {
   return are_disjoint(ranges);
 }
 
-// Checks that no tensor provably overlaps the workspace.
+// Checks that no tensor provably overlaps the workspace, and no output at all: kernels keep checked numbers there.
 Status require_own_workspace(const AccessedTensors& tensors, uint64_t bytes, const void* workspace) {
   if (bytes == 0) return {};
-  const uintptr_t begin = reinterpret_cast<uintptr_t>(workspace);
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(workspace), end = begin + bytes;
   for (const AccessedTensor& tensor : tensors) {
-    if (tensor.begin != tensor.end && meet(begin, begin + bytes, tensor) && tensors.is_dense(tensor))
+    if (tensor.begin == tensor.end || !meet(begin, end, tensor)) continue;
+    if (tensor.is_written ? has_element_in(tensors.view(tensor), begin, end) : tensors.is_dense(tensor))
       return overlapping("workspace", tensors.name(tensor), "; they must not share memory");
   }
   return {};

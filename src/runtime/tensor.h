@@ -70,6 +70,14 @@ class alignas(64) PublishedTensor {
   static constexpr size_t kHeaderWords =
       (offsetof(TensorDescription, view) + offsetof(TensorView, dims)) / sizeof(uint64_t);
 
+  static_assert(std::is_trivially_copyable_v<TensorDescription> &&
+                std::is_standard_layout_v<TensorDescription>);
+  static_assert(offsetof(TensorView, dims) % sizeof(uint64_t) == 0 &&
+                    offsetof(TensorView, strides) == offsetof(TensorView, dims) + sizeof(TensorView::dims) &&
+                    sizeof(TensorView) == offsetof(TensorView, strides) + sizeof(TensorView::strides) &&
+                    sizeof(TensorDescription) == offsetof(TensorDescription, view) + sizeof(TensorView),
+                "words_ has whole words of the header, then the dims, then the strides, and nothing else");
+
   std::atomic<uint64_t> stamp_{0};
   std::array<std::atomic<uint64_t>, kHeaderWords + 2 * kMaxRank> words_ = {};
 };

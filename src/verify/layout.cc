@@ -2,6 +2,7 @@
 #include "verify/layout.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 
 namespace openaclnn_verify {
@@ -55,6 +56,9 @@ View make_view(Layout layout, std::span<const int64_t> dims) {
       if (!order.empty()) std::rotate(order.begin(), order.begin() + 1, order.end());
       view.strides = nested(dims, order, 1, 1);
       for (size_t k = 0; k < dims.size(); k += 2) view.strides[k] = -view.strides[k];
+      for (size_t k = 0; k < dims.size(); ++k) {  // no address depends on these
+        if (dims[k] == 1) view.strides[k] = k % 2 == 0 ? INT64_MIN : INT64_MAX;
+      }
       view.offset = 5;
       break;
     case Layout::expanded:

@@ -14,7 +14,7 @@ enum class Layout {
   padded,      // rows followed by a gap
   transposed,  // column-major
   reversed,    // all strides negative
-  mixed,       // rotated dims, gaps, signs alternating
+  mixed,       // rotated dims, gaps, signs alternating; any number as the stride of a dim of size 1
   expanded,    // stride 0 along the first dim; inputs only
   broadcast,   // all strides 0; inputs only
 };

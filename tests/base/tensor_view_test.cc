@@ -164,6 +164,39 @@ TEST(TensorView, ProvableOverlapIsReal) {
   EXPECT_GT(found, 500);
 }
 
+TEST(TensorView, ElementsInARangeAreFound) {
+  SCOPED_TRACE(openaclnn_test::seed_text());
+  Random random(openaclnn_test::test_seed() + 4);
+  alignas(8) char memory[64] = {};
+  const uintptr_t data = reinterpret_cast<uintptr_t>(memory);
+  int found = 0, between = 0;
+  for (int round = 0; round < 20000; ++round) {
+    TensorView view = random_view(random);
+    view.data = memory;
+    const int64_t begin = random.between(-40, 80);
+    const ByteRange range = {begin, begin + random.between(1, 6)}, whole = byte_range(view);
+    const std::vector<int64_t> all = elements(view);
+    const bool is_in = std::any_of(all.begin(), all.end(), [&](int64_t element) {
+      return 2 * element < range.end && range.begin < 2 * element + 2;
+    });
+    const bool found_in = has_element_in(view, data + static_cast<uintptr_t>(range.begin),
+                                         data + static_cast<uintptr_t>(range.end));
+    TensorView once = view;  // without repetitions
+    for (int k = 0; k < once.rank; ++k) {
+      if (once.strides[k] == 0 && once.dims[k] > 0) once.dims[k] = 1;
+    }
+    if (may_overlap_itself(once)) {
+      ASSERT_TRUE(found_in || !is_in) << "round " << round;
+      continue;
+    }
+    ASSERT_EQ(found_in, is_in) << "round " << round;
+    found += is_in ? 1 : 0;
+    between += !is_in && whole.begin < range.begin && range.end < whole.end ? 1 : 0;
+  }
+  EXPECT_GT(found, 1000);
+  EXPECT_GT(between, 100);
+}
+
 // The first elements of such views meet, whatever their sizes are.
 TEST(TensorView, EqualPlacesOverlapAtAllSizesOfElements) {
   alignas(8) char memory[64] = {};

@@ -1,11 +1,13 @@
 // Tests the checks of phase 2 one by one, in order, each with code and error message, and the values that
 // they do not write. Two devices.
 // (Missing and small workspaces are tested with the operators that need one.)
+#include <algorithm>
 #include <thread>
 #include <vector>
 
 #include "aclnnop/aclnn_apply_fused_ema_adam.h"
 #include "aclnnop/aclnn_embedding.h"
+#include "aclnnop/aclnn_grouped_bias_add_grad.h"
 #include "runtime/counter.h"
 #include "runtime/runtime_test.h"
 
@@ -89,6 +91,30 @@ TEST_F(Phase2Test, WorkspaceMayBeAnythingWhenNoneIsNeeded) {
   }
   expect(0, aclrtSynchronizeStream(stream));
   EXPECT_EQ(counter.value(), 6.0f);
+}
+
+// Kernels keep checked numbers in the workspace, so outputs must not write there. Gaps of an output are free.
+TEST_F(Phase2Test, NoElementOfAnOutputMayBeInTheWorkspace) {
+  const std::vector<int64_t> dims = {4, 8}, strides = {64, 2};
+  float grad[4][8] = {};
+  int64_t ends[4] = {1, 2, 3, 4};
+  for (float* row : {grad[0], grad[1], grad[2], grad[3]}) std::fill(row, row + 8, 1.0f);
+  aclTensor* const t[] = {
+      make_tensor(dims, ACL_FLOAT, grad), make_tensor({4}, ACL_INT64, ends),
+      aclCreateTensor(dims.data(), 2, ACL_FLOAT, strides.data(), 0, ACL_FORMAT_ND, dims.data(), 2, memory)};
+  const auto run_with = [&](std::ptrdiff_t workspace) {
+    uint64_t bytes = 0;
+    aclOpExecutor* executor = nullptr;
+    expect(0, aclnnGroupedBiasAddGradGetWorkspaceSize(t[0], t[1], t[2], &bytes, &executor));
+    EXPECT_LE(bytes, 48 * sizeof(float)) << "the gap between two rows";
+    return aclnnGroupedBiasAddGrad(memory + workspace, bytes, executor, stream);
+  };
+  for (const std::ptrdiff_t inside : {1, 14, 60, 65})
+    expect(161002, run_with(inside), {"workspace overlaps out"});
+  expect(0, run_with(16));
+  expect(0, aclrtSynchronizeStream(stream));
+  EXPECT_EQ(memory[64 + 14], 1.0f);
+  for (aclTensor* tensor : t) expect(0, aclDestroyTensor(tensor));
 }
 
 TEST_F(Phase2Test, NullDataOfEachTensor) {

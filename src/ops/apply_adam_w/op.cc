@@ -18,8 +18,6 @@ namespace {
 
 constexpr aclDataType kStepDtypes[] = {ACL_INT64, ACL_FLOAT};
 
-Status invalid(std::string sentence) { return {ACLNN_ERR_PARAM_INVALID, std::move(sentence)}; }
-
 std::string describe_fault(const Fault& fault) {
   return text("step is ", value_text(fault), "; it counts the steps before this one and must be at least ",
               fault.limit);
@@ -45,8 +43,8 @@ Status check_grad_dtype(const AdamWArgs& args) {
   const Argument &var = args[kAdamWVar], &grad = args[kAdamWGrad];
   if (args.version == AdamWVersion::first) return require_same_dtype(grad, var);
   if (grad.dtype() == var.dtype() || var.dtype() == ACL_FLOAT) return {};
-  return invalid(text(grad.name, " has dtype ", dtype_name(grad.dtype()), " but ", var.name, " has dtype ",
-                      dtype_name(var.dtype()), "; they must be equal unless ", var.name, " is ACL_FLOAT"));
+  return invalid(grad.name, " has dtype ", dtype_name(grad.dtype()), " but ", var.name, " has dtype ",
+                 dtype_name(var.dtype()), "; they must be equal unless ", var.name, " is ACL_FLOAT");
 }
 Status check_maximum_dtype(const AdamWArgs& args) {
   const Argument &var = args[kAdamWVar], &grad = args[kAdamWGrad], &maximum = args[kAdamWMaximum];
@@ -54,9 +52,8 @@ Status check_maximum_dtype(const AdamWArgs& args) {
   if (args.version == AdamWVersion::first || grad.dtype() == var.dtype())
     return require_same_dtype(maximum, var);
   if (maximum.dtype() == grad.dtype()) return {};
-  return invalid(text(maximum.name, " has dtype ", dtype_name(maximum.dtype()), "; it must be that of ",
-                      var.name, " or ", grad.name, ", ", dtype_name(var.dtype()), " or ",
-                      dtype_name(grad.dtype())));
+  return invalid(maximum.name, " has dtype ", dtype_name(maximum.dtype()), "; it must be that of ", var.name,
+                 " or ", grad.name, ", ", dtype_name(var.dtype()), " or ", dtype_name(grad.dtype()));
 }
 
 Status check_dtypes(const AdamWArgs& args) {
@@ -78,8 +75,8 @@ Status check_shapes(const AdamWArgs& args) {
     if (!argument.is_given) return {};
     if (operand != kAdamWOperands) return require_same_shape(argument, args[kAdamWVar]);
     if (argument.view.numel() == 1) return {};
-    return invalid(
-        text(argument.name, " has shape ", shape_text(argument.view.shape()), "; it must hold one element"));
+    return invalid(argument.name, " has shape ", shape_text(argument.view.shape()),
+                   "; it must hold one element");
   });
 }
 
@@ -128,7 +125,7 @@ Result<Call> plan(const AdamWArgs& args, const PlanContext&) {
     if (!argument.is_given) return {};
     const Parameter& made =
         add_tensor(call, argument, is_written(args, operand) ? Role::reference : Role::input,
-                   !call.nothing_to_do && (operand != kAdamWMaximum || args.amsgrad));
+                   operand != kAdamWMaximum || args.amsgrad);
     const AdamWNumberPlace place = {call.index_of(made), made.view.offset};
     if (operand != kAdamWOperands) {
       OPENACLNN_TRY(require_kernel_for(argument, kFloatTypes));

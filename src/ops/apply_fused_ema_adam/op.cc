@@ -15,9 +15,8 @@ std::string describe_ema_adam_fault(const Fault& fault) {
 
 Status check_mode(const EmaAdamAttributes& attributes) {
   if (attributes.mode == 0 || attributes.mode == 1) return {};
-  return {ACLNN_ERR_PARAM_INVALID,
-          text("mode is ", attributes.mode,
-               "; it must be 0 (decay added to the gradient) or 1 (decoupled decay)")};
+  return invalid("mode is ", attributes.mode,
+                 "; it must be 0 (decay added to the gradient) or 1 (decoupled decay)");
 }
 
 const Operator& apply_fused_ema_adam_operator() {
@@ -36,15 +35,14 @@ Status check(const EmaAdamArgs& args, const PlanContext& context) {
   OPENACLNN_TRY(require_extents({&args.grad, &args.var, &args.m, &args.v, &args.s, &args.step}));
   for (const Argument* state : states) OPENACLNN_TRY(require_same_shape(*state, args.grad));
   if (args.step.view.is_empty()) {
-    return {ACLNN_ERR_PARAM_INVALID, text("step has shape ", shape_text(args.step.view.shape()),
-                                          "; it must hold at least one element")};
+    return invalid("step has shape ", shape_text(args.step.view.shape()),
+                   "; it must hold at least one element");
   }
   OPENACLNN_TRY(check_mode(args.attributes));
   OPENACLNN_TRY(require_plain_formats({&args.grad, &args.var, &args.m, &args.v, &args.s, &args.step}));
   OPENACLNN_TRY(require_distinct_elements({&args.var, &args.m, &args.v, &args.s}));
   if (context.vendor_limits && args.grad.rank == 0) {
-    return {ACLNN_ERR_PARAM_INVALID,
-            "grad has rank 0; with OPENACLNN_LIMITS=vendor its rank must be at least 1"};
+    return invalid("grad has rank 0; with OPENACLNN_LIMITS=vendor its rank must be at least 1");
   }
   return {};
 }
@@ -60,7 +58,7 @@ Result<Call> plan(const EmaAdamArgs& args, const PlanContext&) {
   for (const Argument* state : {&args.var, &args.m, &args.v, &args.s})
     add_tensor(call, *state, Role::reference);
   // For any shape, step is one number: the 8 bytes at data + offset * 8.
-  add_number(call, args.step, args.attributes.bias_correction && !call.nothing_to_do);
+  add_number(call, args.step, args.attributes.bias_correction);
 
   const auto plan = make_recycled<EmaAdamPlan>();
   plan->attributes = args.attributes;

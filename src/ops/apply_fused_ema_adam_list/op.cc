@@ -19,8 +19,6 @@ namespace {
 constexpr std::array<const char*, kEmaLists> kListNames = {"grads", "varRefs", "mRefs",
                                                            "vRefs", "sRefs",   "varCopiesOptional"};
 
-Status invalid(std::string sentence) { return {ACLNN_ERR_PARAM_INVALID, std::move(sentence)}; }
-
 // The tensors of one index: five, or six with copies.
 struct Index {
   std::array<Argument, kEmaLists> tensors;
@@ -60,15 +58,15 @@ Status look_up(const char* name, const aclTensorList* handle, std::shared_ptr<co
   if (handle == nullptr) return {};
   list = TensorListTable::instance().find(handle);
   if (list != nullptr) return {};
-  return invalid(text(name, " is not a live tensor list (", address_text(handle),
-                      "): it was destroyed, or is another kind of handle"));
+  return invalid(name, " is not a live tensor list (", address_text(handle),
+                 "): it was destroyed, or is another kind of handle");
 }
 
 Status require_equal_lengths(const EmaAdamListArgs& args) {
   for (size_t k = 0; k < kEmaLists; ++k) {
     if (args.lists[k] == nullptr || args.lists[k]->elements.size() == args.length()) continue;
-    return invalid(text(kListNames[k], " has ", args.lists[k]->elements.size(), " tensors but grads has ",
-                        args.length(), "; they must be equal"));
+    return invalid(kListNames[k], " has ", args.lists[k]->elements.size(), " tensors but grads has ",
+                   args.length(), "; they must be equal");
   }
   return {};
 }
@@ -93,16 +91,15 @@ Status check_dtype_relations(const Index& index) {
   for (const size_t list : {kEmaListGrad, kEmaListVar}) {
     const Argument& tensor = index[list];
     if (tensor.dtype() == m.dtype() || m.dtype() == ACL_FLOAT) continue;
-    return invalid(text(tensor.name, " has dtype ", dtype_name(tensor.dtype()), " but ", m.name,
-                        " has dtype ", dtype_name(m.dtype()),
-                        "; they must be equal unless mRefs, vRefs and sRefs are ACL_FLOAT"));
+    return invalid(tensor.name, " has dtype ", dtype_name(tensor.dtype()), " but ", m.name, " has dtype ",
+                   dtype_name(m.dtype()), "; they must be equal unless mRefs, vRefs and sRefs are ACL_FLOAT");
   }
   OPENACLNN_TRY(require_same_dtype(index[kEmaListV], m));
   OPENACLNN_TRY(require_same_dtype(index[kEmaListS], m));
   const Argument& var = index[kEmaListVar];
   if (!index.has_copy() || var.dtype() == ACL_FLOAT) return {};
-  return invalid(text(var.name, " has dtype ", dtype_name(var.dtype()),
-                      "; with varCopiesOptional it must be ACL_FLOAT"));
+  return invalid(var.name, " has dtype ", dtype_name(var.dtype()),
+                 "; with varCopiesOptional it must be ACL_FLOAT");
 }
 
 Status check_extents(const Index& index) {
@@ -126,8 +123,8 @@ Status check_number_shapes(const EmaAdamListArgs& args) {
     if (!number.is_given) continue;
     const bool is_step = &number == &args.tensors[kEmaListStep];
     if (is_step ? !number.view.is_empty() : number.view.numel() == 1) continue;
-    return invalid(text(number.name, " has shape ", shape_text(number.view.shape()), "; it must hold ",
-                        is_step ? "at least one element" : "one element"));
+    return invalid(number.name, " has shape ", shape_text(number.view.shape()), "; it must hold ",
+                   is_step ? "at least one element" : "one element");
   }
   return {};
 }

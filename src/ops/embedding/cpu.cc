@@ -155,7 +155,7 @@ Fault look_up(const EmbeddingPlan& plan, const TaskIo& io) {
   }
 
   const int64_t chunks = cpu::chunks_for(2 * plan.positions * plan.columns * plan.element_bytes);
-  const int64_t row_chunks = chunks < plan.positions ? chunks : plan.positions;
+  const int64_t row_chunks = std::min(chunks, plan.positions);
   const int64_t column_chunks = chunks / row_chunks;
   const bool is_dense = plan.out_column_stride == 1 && plan.weight_column_stride == 1;
   const int64_t out_bytes = plan.positions * plan.columns * plan.element_bytes;

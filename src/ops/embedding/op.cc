@@ -43,8 +43,8 @@ Status check(const EmbeddingArgs& args, const PlanContext&) {
   OPENACLNN_TRY(require_extents({&weight, &indices, &out}));
   OPENACLNN_TRY(require_rank(weight, 2));
   if (indices.rank > kMostIndexDims) [[unlikely]] {
-    return {ACLNN_ERR_PARAM_INVALID, text("indices has rank ", indices.rank, "; at most ", kMostIndexDims,
-                                          " is accepted, because out has one dim more")};
+    return invalid("indices has rank ", indices.rank, "; at most ", kMostIndexDims,
+                   " is accepted, because out has one dim more");
   }
   OPENACLNN_TRY(require_rank(out, indices.rank + 1));
   std::array<int64_t, kMaxRank> expected = {};
@@ -64,7 +64,7 @@ Result<Call> plan(const EmbeddingArgs& args, const PlanContext& context) {
   call.nothing_to_do = out.view.is_empty();
   for (const auto& [argument, role] :
        {std::pair(&weight, Role::input), {&indices, Role::input}, {&out, Role::output}}) {
-    add_tensor(call, *argument, role, !call.nothing_to_do);
+    add_tensor(call, *argument, role);
   }
 
   // Only the copied rows of the table count.
@@ -78,10 +78,10 @@ Result<Call> plan(const EmbeddingArgs& args, const PlanContext& context) {
   plan.positions = indices.view.numel();
   if (!call.nothing_to_do) {
     plan.nest = row_major_nest<2>({&indices.view, &out.view}, 0, indices.view.rank);
-    plan.out_column_stride = out.view.strides[out.view.rank - 1];
+    plan.out_column_stride = stride_of(out.view, out.view.rank - 1);
   }
-  plan.weight_row_stride = weight.view.strides[0];
-  plan.weight_column_stride = weight.view.strides[1];
+  plan.weight_row_stride = stride_of(weight.view, 0);
+  plan.weight_column_stride = stride_of(weight.view, 1);
   for (int k = 0; k < kEmbeddingParameters; ++k)
     plan.offsets[k] = call.parameters[static_cast<size_t>(k)].view.offset;
   if (context.on_gpu() && !call.nothing_to_do) {

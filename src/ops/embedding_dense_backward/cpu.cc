@@ -135,7 +135,7 @@ int64_t write_rows(const TableGradient<In, Out>& table, int64_t chunks, int64_t 
     int64_t entry = first_entry_of(sorted, row);
     while (row < last_row) {
       const int64_t named = entry < sorted.count ? sorted.row(entry) : table_rows;
-      const int64_t next_row = named < last_row ? named : last_row;
+      const int64_t next_row = std::min(named, last_row);
       if (row < next_row) table.write_empty_rows(row, next_row);
       row = next_row;
       if (row == last_row) break;

@@ -6,12 +6,14 @@
 // the data moved.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/kernel_io.h"
 #include "base/sum_order.h"
 #include "base/workspace_part.h"
 #include "cpu/simd.h"
+#include "cpu/threads.h"
 #include "ops/embedding_dense_backward/plan.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {

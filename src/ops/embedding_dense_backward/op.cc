@@ -114,16 +114,14 @@ Status check(const EmbeddingBackwardArgs& args, const PlanContext&) {
   const int64_t columns = grad.view.dims[grad.view.rank - 1];
   const Checked rows = grad_rows(grad);
   if (columns != 0 && rows.value() != indices.view.numel()) {
-    return {ACLNN_ERR_PARAM_INVALID,
-            text("indices has shape ", shape_text(indices.view.shape()), ", ", indices.view.numel(),
-                 " elements, but grad has shape ", shape_text(grad.view.shape()), ", ", rows.value(),
-                 " rows; there must be one index per row of grad")};
+    return invalid("indices has shape ", shape_text(indices.view.shape()), ", ", indices.view.numel(),
+                   " elements, but grad has shape ", shape_text(grad.view.shape()), ", ", rows.value(),
+                   " rows; there must be one index per row of grad");
   }
   OPENACLNN_TRY(require_rank(out, 2));
   if (static_cast<uint64_t>(out.view.dims[0]) != num_weights || out.view.dims[1] != columns) {
-    return {ACLNN_ERR_PARAM_INVALID,
-            text("out has shape ", shape_text(out.view.shape()),
-                 "; it must be [numWeights, grad's last dim] = [", num_weights, ", ", columns, "]")};
+    return invalid("out has shape ", shape_text(out.view.shape()),
+                   "; it must be [numWeights, grad's last dim] = [", num_weights, ", ", columns, "]");
   }
   OPENACLNN_TRY(require_plain_formats({&grad, &indices, &out}));
   return require_distinct_elements({&out});
@@ -139,7 +137,7 @@ Result<Call> plan(const EmbeddingBackwardArgs& args, const PlanContext& context)
   call.nothing_to_do = out.view.is_empty();
   for (const auto& [argument, role] :
        {std::pair(&grad, Role::input), {&indices, Role::input}, {&out, Role::output}}) {
-    add_tensor(call, *argument, role, !call.nothing_to_do);
+    add_tensor(call, *argument, role);
   }
 
   EmbeddingBackwardPlan plan = {};
@@ -163,9 +161,9 @@ Result<Call> plan(const EmbeddingBackwardArgs& args, const PlanContext& context)
                            context.on_gpu() ? lay_out_for(plan.gpu_scratch) : lay_out_for(plan.scratch));
       call.workspace_bytes = workspace_bytes;
     }
-    plan.grad_column_stride = grad.view.strides[grad.view.rank - 1];
-    plan.out_row_stride = out.view.strides[0];
-    plan.out_column_stride = out.view.strides[1];
+    plan.grad_column_stride = stride_of(grad.view, grad.view.rank - 1);
+    plan.out_row_stride = stride_of(out.view, 0);
+    plan.out_column_stride = stride_of(out.view, 1);
     for (int k = 0; k < kGradParameters; ++k)
       plan.offsets[k] = call.parameters[static_cast<size_t>(k)].view.offset;
   }

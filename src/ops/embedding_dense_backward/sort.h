@@ -6,6 +6,7 @@
 // cannot cause an out-of-bounds write.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -64,8 +65,7 @@ inline void decode_indices(const EmbeddingBackwardPlan& plan, const Index* indic
     const cpu::Range range = cpu::chunk_range(plan.positions, chunks, chunk, 1024);
     RunCursor<1> cursor(plan.index_nest, range.begin);
     for (int64_t position = range.begin; position < range.end;) {
-      const int64_t run =
-          cursor.left_in_run() < range.end - position ? cursor.left_in_run() : range.end - position;
+      const int64_t run = std::min(cursor.left_in_run(), range.end - position);
       const Index* const from = indices + cursor.offset(0);
       const int64_t stride = cursor.inner_stride(0);
       for (int64_t i = 0; i < run; ++i) {

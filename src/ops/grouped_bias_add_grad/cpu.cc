@@ -1,6 +1,8 @@
 // GroupedBiasAddGrad on the CPU: divides the rows into the superblocks of the order of additions. Threads
 // process equal stretches of superblocks, for any group sizes. A second step adds the sums of superblocks of
 // the same group.
+#include <algorithm>
+
 #include "base/kernel_io.h"
 #include "base/plan_tensor.h"
 #include "base/search.h"
@@ -86,7 +88,7 @@ struct BiasGradient {
     const bool whole = begin == groups.begin(group) && end == groups.end(group);
     const int64_t most = tile_columns(plan.columns);
     for (int64_t first = 0; first < plan.columns; first += most) {
-      const int64_t width = plan.columns - first < most ? plan.columns - first : most;
+      const int64_t width = std::min(plan.columns - first, most);
       const T* const first_row = row(group, begin) + first * plan.column_stride;
       const Rows rows{end - begin, readable_rows(group, begin),
                       [&](int64_t k) { return first_row + k * plan.row_stride; }, plan.row_stride};

@@ -49,9 +49,8 @@ Status check_limits(const GroupedBiasArgs& args, const PlanContext& context) {
   if (!context.vendor_limits || !args.group_index.is_given) return {};
   const int64_t groups = args.group_index.view.dims[0];
   if (groups <= kMostVendorGroups) return {};
-  return {ACLNN_ERR_PARAM_INVALID,
-          text("groupIdxOptional has ", groups, " groups; OPENACLNN_LIMITS=vendor accepts at most ",
-               kMostVendorGroups)};
+  return invalid("groupIdxOptional has ", groups, " groups; OPENACLNN_LIMITS=vendor accepts at most ",
+                 kMostVendorGroups);
 }
 
 // A list of superblocks makes sums of rows faster, unless groups are short: each has to be found again for each
@@ -107,9 +106,9 @@ Status check(const GroupedBiasArgs& args, const PlanContext& context) {
   const int64_t columns = grad_y.view.dims[grad_y.view.rank - 1];
   OPENACLNN_TRY(require_shape(out, {{groups, columns}}, "[G, H]"));
   if (group_index_type != kGroupEnds && group_index_type != kGroupSizes) {
-    return {ACLNN_ERR_PARAM_INVALID, text("groupIdxType is ", group_index_type,
-                                          "; it must be 0 (groupIdx holds the end row of each group) or 1 "
-                                          "(groupIdx holds the size of each group)")};
+    return invalid("groupIdxType is ", group_index_type,
+                   "; it must be 0 (groupIdx holds the end row of each group) or 1 "
+                   "(groupIdx holds the size of each group)");
   }
   OPENACLNN_TRY(require_plain_formats({&grad_y, &group_index, &out}));
   OPENACLNN_TRY(require_distinct_elements({&out}));
@@ -127,7 +126,7 @@ Result<Call> plan(const GroupedBiasArgs& args, const PlanContext& context) {
   GroupedBiasPlan plan = {};
 
   const auto add = [&](const Argument& argument, Role role, bool is_accessed) {
-    return call.index_of(add_tensor(call, argument, role, is_accessed && !call.nothing_to_do));
+    return call.index_of(add_tensor(call, argument, role, is_accessed));
   };
   const bool has_rows = !grad_y.view.is_empty();
   plan.parameters[kGroupedGradY] = add(grad_y, Role::input, true);
@@ -139,8 +138,8 @@ Result<Call> plan(const GroupedBiasArgs& args, const PlanContext& context) {
     plan.dtype = grad_y.dtype();
     plan.groups = out.view.dims[0];
     plan.columns = out.view.dims[1];
-    plan.out_row_stride = out.view.strides[0];
-    plan.out_column_stride = out.view.strides[1];
+    plan.out_row_stride = stride_of(out.view, 0);
+    plan.out_column_stride = stride_of(out.view, 1);
     plan.offsets[kGroupedOut] = out.view.offset;
     plan.out_nest = memory_order_nest<1>({&out.view}, 0);
     if (has_rows) {
@@ -148,13 +147,13 @@ Result<Call> plan(const GroupedBiasArgs& args, const PlanContext& context) {
       plan.group_index_type = static_cast<GroupIndexType>(group_index_type);
       plan.rows_per_group = grouped ? 0 : grad.dims[1];
       plan.rows = grouped ? grad.dims[0] : grad.dims[0] * grad.dims[1];
-      plan.group_stride = grouped ? 0 : grad.strides[0];
-      plan.row_stride = grad.strides[grad.rank - 2];
-      plan.column_stride = grad.strides[grad.rank - 1];
+      plan.group_stride = grouped ? 0 : stride_of(grad, 0);
+      plan.row_stride = stride_of(grad, grad.rank - 2);
+      plan.column_stride = stride_of(grad, grad.rank - 1);
       plan.offsets[kGroupedGradY] = grad.offset;
       if (grouped) {
         plan.index_dtype = group_index.dtype();
-        plan.index_stride = group_index.view.strides[0];
+        plan.index_stride = stride_of(group_index.view, 0);
         plan.offsets[kGroupedIndex] = group_index.view.offset;
       }
       OPENACLNN_TRY_ASSIGN(workspace_bytes, lay_out(plan, context.on_gpu()));

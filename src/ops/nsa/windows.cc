@@ -16,8 +16,6 @@ namespace openaclnn {
 
 namespace {
 
-Status invalid(std::string sentence) { return {ACLNN_ERR_PARAM_INVALID, std::move(sentence)}; }
-
 constexpr int64_t kVendorMultiple = 16;  // of L, d and D
 
 WindowShape shape_of(const CompressionArgs& args) { return {args.block_size, args.stride}; }
@@ -58,21 +56,21 @@ Status require_right_entries(const CompressionArgs& args, const SequenceEntries&
   switch (check.problem) {
     case WrongEntry::none: break;
     case WrongEntry::negative:
-      return invalid(text(entry(check.position), " is negative; ",
-                          are_ends ? "prefix sums of sequence lengths" : "sequence lengths",
-                          " must be at least 0"));
+      return invalid(entry(check.position), " is negative; ",
+                     are_ends ? "prefix sums of sequence lengths" : "sequence lengths",
+                     " must be at least 0");
     case WrongEntry::decreasing:
-      return invalid(text(entry(check.position), " is below ", entry(check.position - 1),
-                          "; with actSeqLenType 0 the entries are prefix sums and must not decrease"));
+      return invalid(entry(check.position), " is below ", entry(check.position - 1),
+                     "; with actSeqLenType 0 the entries are prefix sums and must not decrease");
     case WrongEntry::beyond_tokens:
-      return invalid(text(entry(check.position),
-                          are_ends ? " exceeds " : " makes the sum of the sequence lengths exceed ",
-                          sequences.tokens, ", the number of tokens of ", args.tokens.name));
+      return invalid(entry(check.position),
+                     are_ends ? " exceeds " : " makes the sum of the sequence lengths exceed ",
+                     sequences.tokens, ", the number of tokens of ", args.tokens.name);
   }
   if (check.total == sequences.tokens || mode != CheckMode::strict) return {};
-  return invalid(text(entry(sequences.entries.size() - 1), " ends the last sequence at token ", check.total,
-                      " but ", args.tokens.name, " has ", sequences.tokens,
-                      " tokens; OPENACLNN_CHECK=strict requires every token to be in a sequence"));
+  return invalid(entry(sequences.entries.size() - 1), " ends the last sequence at token ", check.total,
+                 " but ", args.tokens.name, " has ", sequences.tokens,
+                 " tokens; OPENACLNN_CHECK=strict requires every token to be in a sequence");
 }
 
 Result<RecycledVector<Sequence>> given_sequences(const CompressionArgs& args, CheckMode mode) {
@@ -82,8 +80,8 @@ Result<RecycledVector<Sequence>> given_sequences(const CompressionArgs& args, Ch
   for (size_t b = 0; b < given.entries.size(); ++b) sequences.add(given.length(b));
   const int64_t described = args.compressed.view.dims[0];
   if (sequences.windows() == described) return sequences.take();
-  return invalid(text(args.compressed.name, " has ", described, " windows in dim 0 but the sequences have ",
-                      windows_text(args, sequences.windows())));
+  return invalid(args.compressed.name, " has ", described, " windows in dim 0 but the sequences have ",
+                 windows_text(args, sequences.windows()));
 }
 
 // Without lengths, the number of windows determines the number of batches of equal length.
@@ -98,16 +96,15 @@ Result<int64_t> count_equal_batches(const CompressionArgs& args, CheckMode mode)
     return text(args.lengths_name, args.lengths == nullptr ? " is NULL" : " is empty");
   };
   if (batches.smallest == 0) {
-    return invalid(text(args.compressed.name, " has ", windows, " windows in dim 0 but ", no_lengths(),
-                        ": one sequence of the ", tokens, " tokens has ",
-                        windows_text(args, count_windows(tokens, shape_of(args))),
-                        ", and no number of equally long sequences (up to ", kMostEqualBatches, ") has ",
-                        windows));
+    return invalid(args.compressed.name, " has ", windows, " windows in dim 0 but ", no_lengths(),
+                   ": one sequence of the ", tokens, " tokens has ",
+                   windows_text(args, count_windows(tokens, shape_of(args))),
+                   ", and no number of equally long sequences (up to ", kMostEqualBatches, ") has ", windows);
   }
   if (must_be_sure && batches.next > 0) {
-    return invalid(text(no_lengths(), " and ", args.compressed.name, " has ", windows,
-                        " windows in dim 0, which fit ", batches.smallest, " as well as ", batches.next,
-                        " equally long sequences; OPENACLNN_CHECK=strict requires the lengths"));
+    return invalid(no_lengths(), " and ", args.compressed.name, " has ", windows,
+                   " windows in dim 0, which fit ", batches.smallest, " as well as ", batches.next,
+                   " equally long sequences; OPENACLNN_CHECK=strict requires the lengths");
   }
   return batches.smallest;
 }
@@ -133,8 +130,7 @@ std::string quoted(const char* string) {
 
 Status require_vendor_multiple(const char* what, int64_t value) {
   if (value % kVendorMultiple == 0) return {};
-  return invalid(
-      text(what, " is ", value, "; OPENACLNN_LIMITS=vendor accepts multiples of ", kVendorMultiple));
+  return invalid(what, " is ", value, "; OPENACLNN_LIMITS=vendor accepts multiples of ", kVendorMultiple);
 }
 
 double work_bytes(const CompressionArgs& args) {
@@ -156,7 +152,7 @@ CompressionSizes sizes_of(const CompressionArgs& args, size_t sequences) {
 
 Status check_block(const CompressionArgs& args) {
   if (args.block_size < 1) {
-    return invalid(text("compressBlockSize is ", args.block_size, "; it must be at least 1"));
+    return invalid("compressBlockSize is ", args.block_size, "; it must be at least 1");
   }
   const std::array<int64_t, 2> expected = {args.block_size, args.tokens.view.dims[1]};
   if (std::ranges::equal(args.weight.view.shape(), expected)) return {};
@@ -168,19 +164,19 @@ Status check_compressed_dims(const CompressionArgs& args) {
   const TensorView& compressed = args.compressed.view;
   const TensorView& tokens = args.tokens.view;
   if (compressed.dims[1] == tokens.dims[1] && compressed.dims[2] == tokens.dims[2]) return {};
-  return invalid(text(args.compressed.name, " has shape ", shape_text(compressed.shape()), " but ",
-                      args.tokens.name, " has shape ", shape_text(tokens.shape()),
-                      "; dims 1 and 2, N and D, must be equal"));
+  return invalid(args.compressed.name, " has shape ", shape_text(compressed.shape()), " but ",
+                 args.tokens.name, " has shape ", shape_text(tokens.shape()),
+                 "; dims 1 and 2, N and D, must be equal");
 }
 
 Status check_attributes(const CompressionArgs& args) {
-  if (args.stride < 1) return invalid(text("compressStride is ", args.stride, "; it must be at least 1"));
+  if (args.stride < 1) return invalid("compressStride is ", args.stride, "; it must be at least 1");
   if (args.length_type != kPrefixSums && args.length_type != kLengths) {
-    return invalid(text("actSeqLenType is ", args.length_type,
-                        "; it must be 0 (prefix sums of sequence lengths) or 1 (sequence lengths)"));
+    return invalid("actSeqLenType is ", args.length_type,
+                   "; it must be 0 (prefix sums of sequence lengths) or 1 (sequence lengths)");
   }
   if (args.layout != nullptr && std::strcmp(args.layout, "TND") != 0) {
-    return invalid(text(args.layout_name, " is ", quoted(args.layout), "; it must be NULL or \"TND\""));
+    return invalid(args.layout_name, " is ", quoted(args.layout), "; it must be NULL or \"TND\"");
   }
   return {};
 }
@@ -192,24 +188,24 @@ Result<RecycledVector<Sequence>> find_sequences(const CompressionArgs& args, con
 
 Status check_vendor_limits(const CompressionArgs& args, std::initializer_list<const Argument*> tensors) {
   if (args.tokens.dtype() == ACL_FLOAT) {
-    return invalid(text(args.tokens.name,
-                        " has dtype ACL_FLOAT; OPENACLNN_LIMITS=vendor accepts ACL_FLOAT16 or ACL_BF16"));
+    return invalid(args.tokens.name,
+                   " has dtype ACL_FLOAT; OPENACLNN_LIMITS=vendor accepts ACL_FLOAT16 or ACL_BF16");
   }
   OPENACLNN_TRY(require_vendor_multiple("compressBlockSize", args.block_size));
   OPENACLNN_TRY(require_vendor_multiple("compressStride", args.stride));
   OPENACLNN_TRY(
       require_vendor_multiple(text("dim 2 of ", args.tokens.name).c_str(), args.tokens.view.dims[2]));
   if (args.block_size < args.stride) {
-    return invalid(text("compressBlockSize is ", args.block_size, " and compressStride is ", args.stride,
-                        "; OPENACLNN_LIMITS=vendor accepts a stride of at most the block size"));
+    return invalid("compressBlockSize is ", args.block_size, " and compressStride is ", args.stride,
+                   "; OPENACLNN_LIMITS=vendor accepts a stride of at most the block size");
   }
   if (args.length_type != kPrefixSums) {
-    return invalid(text("actSeqLenType is ", args.length_type, "; OPENACLNN_LIMITS=vendor accepts 0"));
+    return invalid("actSeqLenType is ", args.length_type, "; OPENACLNN_LIMITS=vendor accepts 0");
   }
   for (const Argument* tensor : tensors) {
     if (!tensor->view.is_empty()) continue;
-    return invalid(text(tensor->name, " has shape ", shape_text(tensor->view.shape()),
-                        "; OPENACLNN_LIMITS=vendor accepts only non-empty tensors"));
+    return invalid(tensor->name, " has shape ", shape_text(tensor->view.shape()),
+                   "; OPENACLNN_LIMITS=vendor accepts only non-empty tensors");
   }
   return {};
 }

@@ -10,6 +10,9 @@
 
 namespace openaclnn {
 
+// The dtypes of token compression, in the order of its reference page.
+inline constexpr aclDataType kWindowDtypes[] = {ACL_FLOAT16, ACL_BF16, ACL_FLOAT};
+
 // How the lengths of the sequences are given.
 enum SequenceLengthType : int64_t { kPrefixSums = 0, kLengths = 1 };
 

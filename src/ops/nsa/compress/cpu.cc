@@ -216,7 +216,7 @@ class Compression {
     const T* const first = input_ + tokens.begin * in_.row + tile.first_head * in_.head + tile.first_column;
     const int64_t columns = tile.columns, slots = slots_for(columns), heads = tile.heads;
     for (int64_t h = 0; h < heads; ++h) {
-      segment.tokens = first + h * in_.head;  // the stride of a single head may be anything
+      segment.tokens = first + h * in_.head;
       segment.prefetched = prefetched<kWindows>(segment.tokens, tokens.begin, tile.first_head + h);
       add_head(segment, some_first, columns);
 #pragma GCC unroll 8
@@ -244,7 +244,7 @@ class Compression {
       }
       const T* const first = input_ + tokens.begin * in_.row + tile.first_head * in_.head + tile.first_column;
       for (int64_t h = 0; h < tile.heads; ++h) {
-        step.token = first + h * in_.head;  // the stride of a single head may be anything
+        step.token = first + h * in_.head;
 #pragma GCC unroll 8
         for (int w = 0; w < kWindows; ++w)
           step.weight[w] = F32(*weight(i - w * sizes_.stride, tile.first_head + h));

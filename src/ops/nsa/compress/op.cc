@@ -25,22 +25,19 @@ Status check_limits(const CompressionArgs& args, const PlanContext& context) {
   OPENACLNN_TRY(check_vendor_limits(args, {&args.tokens, &args.weight, &args.compressed}));
   const auto require_at_most = [](const char* what, int64_t value, int64_t most) -> Status {
     if (value <= most) return {};
-    return {ACLNN_ERR_PARAM_INVALID,
-            text(what, " is ", value, "; OPENACLNN_LIMITS=vendor accepts at most ", most)};
+    return invalid(what, " is ", value, "; OPENACLNN_LIMITS=vendor accepts at most ", most);
   };
   OPENACLNN_TRY(require_at_most("dim 1 of input", args.tokens.view.dims[1], 128));
   OPENACLNN_TRY(require_at_most("compressBlockSize", args.block_size, 128));
   OPENACLNN_TRY(require_at_most("dim 2 of input", args.tokens.view.dims[2], 256));
   if (args.lengths == nullptr || args.lengths->empty()) {
-    return {ACLNN_ERR_PARAM_INVALID,
-            text(args.lengths_name, args.lengths == nullptr ? " is NULL" : " is empty",
-                 "; OPENACLNN_LIMITS=vendor requires at least one sequence")};
+    return invalid(args.lengths_name, args.lengths == nullptr ? " is NULL" : " is empty",
+                   "; OPENACLNN_LIMITS=vendor requires at least one sequence");
   }
   if (args.lengths->back() != args.tokens.view.dims[0]) {
-    return {ACLNN_ERR_PARAM_INVALID,
-            text(args.lengths_name, "[", args.lengths->size() - 1, "] = ", args.lengths->back(),
-                 " but input has ", args.tokens.view.dims[0],
-                 " tokens; OPENACLNN_LIMITS=vendor requires every token to be in a sequence")};
+    return invalid(args.lengths_name, "[", args.lengths->size() - 1, "] = ", args.lengths->back(),
+                   " but input has ", args.tokens.view.dims[0],
+                   " tokens; OPENACLNN_LIMITS=vendor requires every token to be in a sequence");
   }
   return {};
 }
@@ -53,11 +50,10 @@ const Operator& nsa_compress_operator() {
 }
 
 Status check(const CompressionArgs& args, const PlanContext&) {
-  static constexpr aclDataType kDtypes[] = {ACL_FLOAT16, ACL_BF16, ACL_FLOAT};
   const Argument& input = args.tokens;
   const Argument& weight = args.weight;
   const Argument& output = args.compressed;
-  OPENACLNN_TRY(require_dtype(input, kDtypes));
+  OPENACLNN_TRY(require_dtype(input, kWindowDtypes));
   OPENACLNN_TRY(require_same_dtype(weight, input));
   OPENACLNN_TRY(require_same_dtype(output, input));
   OPENACLNN_TRY(require_extents({&input, &weight, &output}));
@@ -65,8 +61,8 @@ Status check(const CompressionArgs& args, const PlanContext&) {
   OPENACLNN_TRY(require_rank(weight, 2, "[L, N]"));
   OPENACLNN_TRY(require_rank(output, 3, "[J, N, D]"));
   if (input.view.dims[1] < 1 || input.view.dims[2] < 1) {
-    return {ACLNN_ERR_PARAM_INVALID, text("input has shape ", shape_text(input.view.shape()),
-                                          "; dims 1 and 2, N and D, must be at least 1")};
+    return invalid("input has shape ", shape_text(input.view.shape()),
+                   "; dims 1 and 2, N and D, must be at least 1");
   }
   OPENACLNN_TRY(check_block(args));
   OPENACLNN_TRY(check_compressed_dims(args));
@@ -84,16 +80,16 @@ Result<Call> plan(const CompressionArgs& args, std::span<const Sequence> sequenc
   for (const auto& [argument, role] : {std::pair(&args.tokens, Role::input),
                                        {&args.weight, Role::input},
                                        {&args.compressed, Role::output}}) {
-    add_tensor(call, *argument, role, !call.nothing_to_do);
+    add_tensor(call, *argument, role);
   }
   call.work_bytes = std::max(call.work_bytes, work_bytes(args));
   NsaCompressPlan plan = {};
   if (!call.nothing_to_do) {
     plan.dtype = args.tokens.dtype();
     plan.sizes = sizes_of(args, sequences.size());
-    std::copy_n(args.tokens.view.strides, 3, plan.input_strides.begin());
-    std::copy_n(args.compressed.view.strides, 3, plan.output_strides.begin());
-    std::copy_n(args.weight.view.strides, 2, plan.weight_strides.begin());
+    plan.input_strides = last_strides_of<3>(args.tokens.view);
+    plan.output_strides = last_strides_of<3>(args.compressed.view);
+    plan.weight_strides = last_strides_of<2>(args.weight.view);
     for (size_t k = 0; k < kCompressParameters; ++k) plan.offsets[k] = call.parameters[k].view.offset;
     WorkspaceLayout layout;
     if (context.on_gpu()) {

@@ -65,12 +65,11 @@ const Operator& nsa_compress_grad_operator() {
 }
 
 Status check(const CompressionGradArgs& args, const PlanContext&) {
-  static constexpr aclDataType kDtypes[] = {ACL_FLOAT16, ACL_BF16, ACL_FLOAT};
   const auto& [forward, input_grad, weight_grad] = args;
   const Argument& output_grad = forward.compressed;
   const Argument& input = forward.tokens;
   const Argument& weight = forward.weight;
-  OPENACLNN_TRY(require_dtype(output_grad, kDtypes));
+  OPENACLNN_TRY(require_dtype(output_grad, kWindowDtypes));
   for (const Argument* other : {&input, &weight, &input_grad, &weight_grad}) {
     OPENACLNN_TRY(require_same_dtype(*other, output_grad));
   }
@@ -110,11 +109,11 @@ Result<Call> plan(const CompressionGradArgs& args, std::span<const Sequence> seq
     plan.dtype = input_grad.dtype();
     plan.only_zeros = only_zeros;
     plan.sizes = sizes_of(forward, sequences.size());
-    std::copy_n(forward.compressed.view.strides, 3, plan.output_grad_strides.begin());
-    std::copy_n(forward.tokens.view.strides, 3, plan.input_strides.begin());
-    std::copy_n(input_grad.view.strides, 3, plan.input_grad_strides.begin());
-    std::copy_n(forward.weight.view.strides, 2, plan.weight_strides.begin());
-    std::copy_n(weight_grad.view.strides, 2, plan.weight_grad_strides.begin());
+    plan.output_grad_strides = last_strides_of<3>(forward.compressed.view);
+    plan.input_strides = last_strides_of<3>(forward.tokens.view);
+    plan.input_grad_strides = last_strides_of<3>(input_grad.view);
+    plan.weight_strides = last_strides_of<2>(forward.weight.view);
+    plan.weight_grad_strides = last_strides_of<2>(weight_grad.view);
     for (size_t k = 0; k < kCompressGradParameters; ++k) plan.offsets[k] = call.parameters[k].view.offset;
     if (!input_grad.view.is_empty()) plan.input_grad_nest = memory_order_nest<1>({&input_grad.view}, 0);
     if (!weight_grad.view.is_empty()) plan.weight_grad_nest = memory_order_nest<1>({&weight_grad.view}, 0);

@@ -20,8 +20,6 @@ namespace openaclnn {
 
 namespace {
 
-Status invalid(std::string sentence) { return {ACLNN_ERR_PARAM_INVALID, std::move(sentence)}; }
-
 std::string describe_fault(const Fault& fault) {
   const bool is_slot = (fault.kind & kPageOutOfRange) == 0;
   return text(
@@ -49,36 +47,36 @@ Status check_shapes(const CacheCompressionArgs& args) {
   OPENACLNN_TRY(require_rank(cache, 3, "[slots, N, D]"));
   const int64_t heads = heads_of(args)[0], columns = heads_of(args)[1];
   if (heads < 1 || columns < 1) {
-    return invalid(text("input has shape ", shape_text(input.view.shape()),
-                        "; its last dims, N and D, must be at least 1"));
+    return invalid("input has shape ", shape_text(input.view.shape()),
+                   "; its last dims, N and D, must be at least 1");
   }
-  if (block_size < 1) return invalid(text("compressBlockSize is ", block_size, "; it must be at least 1"));
+  if (block_size < 1) return invalid("compressBlockSize is ", block_size, "; it must be at least 1");
   OPENACLNN_TRY(require_shape(weight, {{block_size, heads}}, "[compressBlockSize, N of input]"));
   if (args.is_paged() && table.view.dims[0] != sequences_of(args)) {
-    return invalid(text("blockTableOptional has shape ", shape_text(table.view.shape()),
-                        " but slotMapping has shape ", shape_text(slots.view.shape()),
-                        "; dim 0 of both is B, the number of sequences"));
+    return invalid("blockTableOptional has shape ", shape_text(table.view.shape()),
+                   " but slotMapping has shape ", shape_text(slots.view.shape()),
+                   "; dim 0 of both is B, the number of sequences");
   }
   if (cache.view.dims[1] == heads && cache.view.dims[2] == columns) return {};
-  return invalid(text("outputCache has shape ", shape_text(cache.view.shape()), " but input has shape ",
-                      shape_text(input.view.shape()), "; their last two dims, N and D, must be equal"));
+  return invalid("outputCache has shape ", shape_text(cache.view.shape()), " but input has shape ",
+                 shape_text(input.view.shape()), "; their last two dims, N and D, must be equal");
 }
 
 Status check_attributes(const CacheCompressionArgs& args) {
   static constexpr std::string_view kLayouts[] = {"BSH", "SBH", "BSND", "BNSD", "TND"};
-  if (args.stride < 1) return invalid(text("compressStride is ", args.stride, "; it must be at least 1"));
+  if (args.stride < 1) return invalid("compressStride is ", args.stride, "; it must be at least 1");
   if (args.length_type != kLengths) {
-    return invalid(text("actSeqLenType is ", args.length_type, "; it must be 1 (sequence lengths)"));
+    return invalid("actSeqLenType is ", args.length_type, "; it must be 1 (sequence lengths)");
   }
   if (args.layout != nullptr && std::ranges::find(kLayouts, args.layout) == std::end(kLayouts)) {
-    return invalid(text("layoutOptional is ", quoted(args.layout),
-                        "; it must be NULL, \"TND\", \"BSH\", \"SBH\", \"BSND\" or \"BNSD\""));
+    return invalid("layoutOptional is ", quoted(args.layout),
+                   "; it must be NULL, \"TND\", \"BSH\", \"SBH\", \"BSND\" or \"BNSD\"");
   }
   if (!args.is_paged()) return {};
   const int64_t page_tokens = args.input.view.dims[1];
   if (args.page_block_size >= 1 && args.page_block_size == page_tokens) return {};
-  return invalid(text("pageBlockSize is ", args.page_block_size, " but input has ", page_tokens,
-                      " tokens in a page; with blockTableOptional they must be equal, and at least 1"));
+  return invalid("pageBlockSize is ", args.page_block_size, " but input has ", page_tokens,
+                 " tokens in a page; with blockTableOptional they must be equal, and at least 1");
 }
 
 // Without pages the sequences are consecutive.
@@ -88,21 +86,20 @@ Status check_lengths(const CacheCompressionArgs& args) {
   const int64_t sequences = sequences_of(args);
   if (static_cast<int64_t>(lengths.size()) != sequences) {
     return invalid(
-        text("actSeqLenOptional ",
-             args.lengths == nullptr ? std::string("is NULL") : text("has ", lengths.size(), " entries"),
-             " but slotMapping has ", sequences, "; each sequence must have a length and a slot"));
+        "actSeqLenOptional ",
+        args.lengths == nullptr ? std::string("is NULL") : text("has ", lengths.size(), " entries"),
+        " but slotMapping has ", sequences, "; each sequence must have a length and a slot");
   }
   const auto entry = [&](size_t b) { return text("actSeqLenOptional[", b, "] = ", lengths[b]); };
   for (size_t b = 0; b < lengths.size(); ++b) {
-    if (lengths[b] < 0) return invalid(text(entry(b), " is negative; sequence lengths must be at least 0"));
+    if (lengths[b] < 0) return invalid(entry(b), " is negative; sequence lengths must be at least 0");
   }
   if (args.is_paged()) {
     const Checked most = Checked(args.block_table.view.dims[1]) * args.page_block_size;
     for (size_t b = 0; b < lengths.size(); ++b) {
       if (!most.ok() || lengths[b] <= most.value()) continue;
-      return invalid(text(entry(b), " exceeds ", most.value(), ", the tokens of the ",
-                          args.block_table.view.dims[1],
-                          " pages that blockTableOptional has for a sequence"));
+      return invalid(entry(b), " exceeds ", most.value(), ", the tokens of the ",
+                     args.block_table.view.dims[1], " pages that blockTableOptional has for a sequence");
     }
     return {};
   }
@@ -110,8 +107,8 @@ Status check_lengths(const CacheCompressionArgs& args) {
   int64_t total = 0;
   for (size_t b = 0; b < lengths.size(); ++b) {
     if (lengths[b] > tokens - total) {
-      return invalid(text(entry(b), " makes the sum of the sequence lengths exceed ", tokens,
-                          ", the number of tokens of input"));
+      return invalid(entry(b), " makes the sum of the sequence lengths exceed ", tokens,
+                     ", the number of tokens of input");
     }
     total += lengths[b];
   }
@@ -127,30 +124,29 @@ Status check_limits(const CacheCompressionArgs& args, const PlanContext& context
   OPENACLNN_TRY(require_vendor_multiple("compressStride", args.stride));
   OPENACLNN_TRY(require_vendor_multiple("the last dim of input", columns));
   if (args.block_size < args.stride || args.block_size >= 128) {
-    return invalid(text(
+    return invalid(
         "compressBlockSize is ", args.block_size, " and compressStride is ", args.stride,
-        "; OPENACLNN_LIMITS=vendor accepts block sizes below 128 and strides of at most the block size"));
+        "; OPENACLNN_LIMITS=vendor accepts block sizes below 128 and strides of at most the block size");
   }
   if (heads > 64 || columns > 256) {
-    return invalid(text("input has shape ", shape_text(args.input.view.shape()),
-                        "; OPENACLNN_LIMITS=vendor accepts at most 64 heads and 256 columns"));
+    return invalid("input has shape ", shape_text(args.input.view.shape()),
+                   "; OPENACLNN_LIMITS=vendor accepts at most 64 heads and 256 columns");
   }
   if (args.is_paged() && args.page_block_size != 64 && args.page_block_size != 128) {
-    return invalid(
-        text("pageBlockSize is ", args.page_block_size, "; OPENACLNN_LIMITS=vendor accepts 64 or 128"));
+    return invalid("pageBlockSize is ", args.page_block_size, "; OPENACLNN_LIMITS=vendor accepts 64 or 128");
   }
   const int64_t slots = args.output_cache.view.dims[0];
   if (args.is_paged() && !args.input.view.is_empty()) {
     const int64_t most = (args.input.view.dims[0] * args.page_block_size - args.block_size) / args.stride;
     if (slots <= most) {
-      return invalid(text("outputCache has ", slots, " slots; OPENACLNN_LIMITS=vendor requires more than ",
-                          most, ", (pages * pageBlockSize - compressBlockSize) / compressStride"));
+      return invalid("outputCache has ", slots, " slots; OPENACLNN_LIMITS=vendor requires more than ", most,
+                     ", (pages * pageBlockSize - compressBlockSize) / compressStride");
     }
   }
   for (const Argument* tensor : {&args.input, &args.slot_mapping, &args.output_cache}) {
     if (!tensor->view.is_empty()) continue;
-    return invalid(text(tensor->name, " has shape ", shape_text(tensor->view.shape()),
-                        "; OPENACLNN_LIMITS=vendor accepts only non-empty tensors"));
+    return invalid(tensor->name, " has shape ", shape_text(tensor->view.shape()),
+                   "; OPENACLNN_LIMITS=vendor accepts only non-empty tensors");
   }
   return {};
 }
@@ -197,11 +193,10 @@ const Operator& nsa_compress_with_cache_operator() {
 }
 
 Status check(const CacheCompressionArgs& args, const PlanContext& context) {
-  static constexpr aclDataType kDtypes[] = {ACL_FLOAT16, ACL_BF16, ACL_FLOAT};
   static constexpr aclDataType kIndexDtypes[] = {ACL_INT32};
   const Argument &input = args.input, &weight = args.weight, &slots = args.slot_mapping,
                  &table = args.block_table, &cache = args.output_cache;
-  OPENACLNN_TRY(require_dtype(input, kDtypes));
+  OPENACLNN_TRY(require_dtype(input, kWindowDtypes));
   OPENACLNN_TRY(require_same_dtype(weight, input));
   OPENACLNN_TRY(require_dtype(slots, kIndexDtypes));
   if (args.is_paged()) OPENACLNN_TRY(require_dtype(table, kIndexDtypes));
@@ -228,7 +223,7 @@ Result<Call> plan(const CacheCompressionArgs& args, const PlanContext& context) 
   call.nothing_to_do = blocks.empty();
   CacheCompressionPlan plan = {};
   const auto add = [&](CacheTensor which, const Argument& argument, Role role) {
-    const Parameter& made = add_tensor(call, argument, role, !call.nothing_to_do);
+    const Parameter& made = add_tensor(call, argument, role);
     plan.offsets[which] = made.view.offset;
     plan.parameters[which] = call.index_of(made);
   };
@@ -253,11 +248,11 @@ Result<Call> plan(const CacheCompressionArgs& args, const PlanContext& context) 
     plan.page_tokens = plan.is_paged ? input.dims[1] : input.dims[0];
     plan.table_pages = plan.is_paged ? args.block_table.view.dims[1] : 1;
     plan.pages_of_block = plan.is_paged ? (args.block_size - 1) / plan.page_tokens + 2 : 1;
-    std::copy_n(input.strides, input.rank, plan.input_strides.end() - input.rank);
-    std::copy_n(cache.strides, 3, plan.output_strides.begin());
-    std::copy_n(args.weight.view.strides, 2, plan.weight_strides.begin());
-    std::copy_n(args.block_table.view.strides, 2, plan.table_strides.begin());
-    plan.slot_stride = args.slot_mapping.view.strides[0];
+    plan.input_strides = last_strides_of<4>(input);
+    plan.output_strides = last_strides_of<3>(cache);
+    plan.weight_strides = last_strides_of<2>(args.weight.view);
+    plan.table_strides = last_strides_of<2>(args.block_table.view);
+    plan.slot_stride = stride_of(args.slot_mapping.view, 0);
     OPENACLNN_TRY_ASSIGN(workspace_bytes, lay_out_workspace(plan, context.on_gpu()));
     call.workspace_bytes = workspace_bytes;
   }
