@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -136,7 +138,14 @@ nlohmann::json python_facts() {
       "    try: facts[name] = m.version(name)\n"
       "    except m.PackageNotFoundError: facts[name] = 'not installed'\n"
       "print(json.dumps(facts))\n";
-  const Finished python = run_program({"python3", "-c", kScript});
+  Finished python;
+  try {
+    python = run_program({"python3", "-c", kScript}, {std::chrono::seconds(10), size_t{1} << 16});
+  } catch (const Failure& failure) {
+    return {{"python", failure.what()}};
+  }
+  if (python.exit_code == 128 + SIGKILL)
+    return {{"python", "python3 was ended, because it took more than 10 s or printed more than 64 KiB"}};
   const nlohmann::json facts = nlohmann::json::parse(python.output, nullptr, false);
   if (python.exit_code != 0 || !facts.is_object()) return {{"python", "not installed"}};
   return facts;

@@ -35,9 +35,8 @@ constexpr char kExample[] =
     "  openaclnn judge FOLDER\n"
     "  openaclnn judge result.npy golden.npy --rule assert-close\n"
     "  openaclnn judge GroupedBiasAddGrad --grad-y grad.npy --group-idx 3,7 --result out.npy\n"
-    "FOLDER is a dump of msprobe, or of openaclnn (OPENACLNN_DUMP). Its calls of operators that openaclnn "
-    "has\n"
-    "are judged against goldens, which openaclnn computes from their inputs.\n"
+    "FOLDER is a dump of msprobe, or of openaclnn (section `dump` of acl.json). Its calls of operators that\n"
+    "openaclnn has are judged against goldens, which openaclnn computes from their inputs.\n"
     "RESULT and GOLDEN are two tensors in files.\n"
     "With the name of an operator, the options of `openaclnn run` give the inputs.\n"
     "The exit code is 1 if a rule reports an error, or if nothing was judged.";

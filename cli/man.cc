@@ -1,6 +1,7 @@
 // openaclnn man: generates manual pages from the --help text.
 #include <fmt/core.h>
 
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <sstream>
@@ -70,12 +71,13 @@ int write_all(const CLI::App& root, const std::string& folder) {
   std::filesystem::create_directories(folder, error);
   std::vector<const CLI::App*> pages = children_of(root);
   pages.push_back(&root);
+  std::deque<NewFile> files;
   for (const CLI::App* const command : pages) {
-    NewFile file(folder + "/" + page_name(*command) + ".1");
+    NewFile& file = files.emplace_back(folder + "/" + page_name(*command) + ".1");
     file.append(manual(*command));
     file.sync();
-    file.publish();
   }
+  for (NewFile& file : files) file.publish();
   return kFine;
 }
 

@@ -4,13 +4,17 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -33,9 +37,25 @@ std::vector<char*> arguments_of(const std::vector<std::string>& words) {
 
 int wait_for(pid_t child) {
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  while (waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) throw Failure(fmt::format("cannot wait for a program: {}", std::strerror(errno)));
   }
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// Forks. If the caller of this program ignores SIGCHLD, the system would discard the child's exit code. The child
+// ends with this process.
+pid_t fork_for(const std::string& program) {
+  std::signal(SIGCHLD, SIG_DFL);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) throw Failure(fmt::format("cannot start {}: {}", program, std::strerror(errno)));
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(kNotStarted);
+    restore_signals();
+  }
+  return child;
 }
 
 std::array<int, 2> make_pipe() {
@@ -45,11 +65,17 @@ std::array<int, 2> make_pipe() {
   return ends;
 }
 
-// Reads both pipes until they end, so that neither fills up.
-void drain(const std::array<int, 2>& from, const std::array<std::string*, 2>& to) {
+// Reads both pipes until they end, so that neither fills up. Returns whether they ended within the limits.
+bool drain(const std::array<int, 2>& from, const std::array<std::string*, 2>& to, const RunLimits& limits) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point last = Clock::now() + limits.time;
   std::array<pollfd, 2> wanted = {pollfd{from[0], POLLIN, 0}, pollfd{from[1], POLLIN, 0}};
   while (wanted[0].fd >= 0 || wanted[1].fd >= 0) {
-    if (poll(wanted.data(), wanted.size(), -1) < 0 && errno != EINTR) break;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(last - Clock::now()).count();
+    if (left <= 0 || to[0]->size() + to[1]->size() > limits.output_bytes) return false;
+    const int ready = poll(wanted.data(), wanted.size(), static_cast<int>(std::min<int64_t>(left, INT_MAX)));
+    if (ready == 0) continue;
+    if (ready < 0 && errno != EINTR) return false;
     for (size_t k = 0; k < wanted.size(); ++k) {
       if (wanted[k].fd < 0 || wanted[k].revents == 0) continue;
       char buffer[4096];
@@ -58,26 +84,25 @@ void drain(const std::array<int, 2>& from, const std::array<std::string*, 2>& to
       if (count == 0) wanted[k].fd = -1;
     }
   }
+  return true;
 }
 
 }  // namespace
 
-Finished run_program(const std::vector<std::string>& words) {
+Finished run_program(const std::vector<std::string>& words, const RunLimits& limits) {
   const std::vector<char*> arguments = arguments_of(words);
   const std::array<int, 2> in = make_pipe(), out = make_pipe(), err = make_pipe();
-  const pid_t child = fork();
-  if (child < 0) throw Failure(fmt::format("cannot start {}: {}", words[0], std::strerror(errno)));
+  const pid_t child = fork_for(words[0]);
   if (child == 0) {
     dup2(in[0], STDIN_FILENO);
     dup2(out[1], STDOUT_FILENO);
     dup2(err[1], STDERR_FILENO);
-    restore_signals();
     execvp(arguments[0], arguments.data());
     _exit(kNotStarted);
   }
   for (const int end : {in[0], in[1], out[1], err[1]}) close(end);
   Finished finished = {};
-  drain({out[0], err[0]}, {&finished.output, &finished.errors});
+  if (!drain({out[0], err[0]}, {&finished.output, &finished.errors}, limits)) kill(child, SIGKILL);
   close(out[0]);
   close(err[0]);
   finished.exit_code = wait_for(child);
@@ -102,13 +127,11 @@ bool is_program(const std::string& name) {
 int run_here(const std::vector<std::string>& words, const std::vector<std::string>& variables) {
   const std::vector<char*> arguments = arguments_of(words);
   const std::vector<char*> settings = arguments_of(variables);
-  const pid_t child = fork();
-  if (child < 0) throw Failure(fmt::format("cannot start {}: {}", words[0], std::strerror(errno)));
+  const pid_t child = fork_for(words[0]);
   if (child == 0) {
     for (char* const setting : settings) {
       if (setting != nullptr) putenv(setting);
     }
-    restore_signals();
     execvp(arguments[0], arguments.data());
     complain(fmt::format("cannot start {}: {}", words[0], std::strerror(errno)));
     _exit(kNotStarted);

@@ -1,19 +1,27 @@
 // Starts other programs for commands.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <string>
 #include <vector>
 
 namespace openaclnn_cli {
 
 struct Finished {
-  int exit_code;       // 128 + signal if a signal ended it, 127 if it could not be started
+  int exit_code;       // 128 + signal if a signal ended it, 127 if it could not be executed
   std::string output;  // stdout
   std::string errors;  // stderr
 };
 
-// Runs a program found on PATH without input until it ends and returns its output.
-Finished run_program(const std::vector<std::string>& words);
+// A program that exceeds them is killed.
+struct RunLimits {
+  std::chrono::milliseconds time = std::chrono::hours(24);
+  size_t output_bytes = size_t{1} << 28;
+};
+
+// Runs a program found on PATH without input until it ends and returns its output. The program ends with this process.
+Finished run_program(const std::vector<std::string>& words, const RunLimits& limits = {});
 
 // Returns whether run_here and become find the program: an executable file with this path, or on PATH.
 bool is_program(const std::string& name);

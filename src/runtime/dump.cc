@@ -23,6 +23,7 @@ namespace {
 
 constexpr int kMostDumps = 100;  // per process: a loop that fails must not fill the disk
 std::atomic<int64_t> dumps{0};
+std::atomic<pid_t> dumping_process{0};  // whose dumps are counted: a forked child counts its own
 
 // Creates a folder for one call, such as PARENT/4711-0-aclnnEmbedding. Folders of an earlier process with the same pid, which
 // containers often have, stay: then the number is larger. Returns an empty string and sets errno if that fails.
@@ -75,9 +76,14 @@ void write_tensor(Json& json, const RecordedArgument::TensorText& tensor, const 
     json.field("strides", std::span<const int64_t>(tensor.strides)).field("offset", tensor.offset);
   }
   if (dumped.is_read) {
-    const std::string why = write_npy(dumped.view, folder + "/" + file);
-    json.field("file", file);
-    if (!why.empty()) json.field("incomplete", why);
+    const std::string path = folder + "/" + file;
+    if (const std::string why = write_npy(dumped.view, path); why.empty()) {
+      json.field("file", file);
+    } else {  // a part of the data would only take space
+      unlink(path.c_str());
+      log_message(LogLevel::error, text("OPENACLNN_DUMP: '", path, "': ", why));
+      json.field("incomplete", why);
+    }
   }
   json.close('}');
 }
@@ -126,6 +132,7 @@ bool is_selected_for_dump(const Call& call) {
 void dump_call(const CallRecord& record, std::string_view function, const std::string& reason,
                const DumpedData& data) {
   const CancellationHold no_cancellation;
+  if (dumping_process.exchange(getpid()) != getpid()) dumps = 0;
   const int64_t number = dumps.fetch_add(1);
   if (number >= kMostDumps) {
     if (number == kMostDumps)

@@ -35,6 +35,13 @@ enum class HandleKind : uint8_t {
   context = 'X',
 };
 
+// A hash of this thread's identity. One number for all tables, because libraries share little storage of threads.
+inline size_t hash_of_thread() {
+  thread_local constinit size_t known = 0;  // twice the hash plus 1
+  if (known == 0) known = std::hash<std::thread::id>{}(std::this_thread::get_id()) * 2 + 1;
+  return known / 2;
+}
+
 // The part of an object that threads copy without taking its lock. Nothing, unless a specialisation for T
 // exists: see PublishedTensor. Its table calls publish() and withdraw() under the lock.
 template <class T>
@@ -233,10 +240,7 @@ class HandleTable final : ForkGuarded {
     return object;
   }
 
-  static size_t next_shard() {
-    thread_local const size_t shard = std::hash<std::thread::id>{}(std::this_thread::get_id()) % kShards;
-    return shard;
-  }
+  static size_t next_shard() { return hash_of_thread() % kShards; }
 
   void before_fork() override {
     for (Shard& shard : shards_) shard.mutex.lock();

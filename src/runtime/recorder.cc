@@ -65,7 +65,8 @@ Fault run_recorded(const void* plan, const TaskIo& io) {
   const Fault fault = task.run(task.plan.get(), io);
   const Clock::time_point end = Clock::now();
   if (is_tracing()) quietly([&] { trace_task(task, begin, end, fault); });
-  // Inputs are never written, and references are not written if there is a fault.
+  // Inputs are never written, and no operator but NsaCompressWithCache writes references if there is a fault. Its
+  // cache is saved as the call left it: a copy of every cache beforehand would be too slow.
   if (fault.found() && is_dumping() && !is_selected)
     quietly([&] { dump_call(*call.record, call.function(), task.describe(fault), data); });
   return fault;

@@ -3,6 +3,7 @@
 #include "runtime/trace.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -95,12 +96,22 @@ bool open_trace() {
   if (trace->file >= 0) return true;
   if (trace->has_ended) return false;
   const std::string name = file_name();
-  const int file = open_above_standard(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  const int file = open_above_standard(name.c_str(), O_WRONLY | O_CREAT, 0666);
   if (file < 0) {
     log_message(LogLevel::error,
                 text("OPENACLNN_TRACE is '", name, "', which cannot be written: ", std::strerror(errno)));
     return false;
   }
+  // Held until this process ends.
+  if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    log_message(LogLevel::error,
+                text("OPENACLNN_TRACE is '", name, "', which another process writes; put %p into the ",
+                     "name, which becomes the PID, for a file for each process"));
+    close(file);
+    trace->has_ended = true;
+    return false;
+  }
+  (void)!ftruncate(file, 0);  // pipes and devices have no length
   trace->start = Clock::now();
   trace->file.store(file, std::memory_order_release);
   append("[\n" + process_event());

@@ -56,7 +56,7 @@ class CheckHardening(unittest.TestCase):
         self.build()
         found, output = self.faults()
         self.assertEqual(found, [], output)
-        self.assertIn("figure rules 13\n", output)
+        self.assertIn("figure rules 14\n", output)
 
     def test_each_flag_that_is_missing_is_named(self):
         for missing, replaced, rules in (
@@ -76,6 +76,14 @@ class CheckHardening(unittest.TestCase):
         self.build(source=SOURCE + '__asm__(".section .both,\\"awx\\"\\n.quad 1\\n.text\\n");\n')
         found, output = self.faults()
         self.assertEqual(found, ["segments"], output)
+
+    def test_storage_of_threads(self):
+        for bytes_taken, rules in ((512, []), (513, ["thread_storage"])):
+            with self.subTest(bytes=bytes_taken):
+                storage = f"_Thread_local char taken[{bytes_taken}] __attribute__((visibility(\"hidden\"), tls_model(\"initial-exec\")));\n"
+                self.build(source=SOURCE + storage)
+                found, output = self.faults()
+                self.assertEqual(found, rules, output)
 
     def test_search_paths(self):
         for path in ("-Wl,-rpath,/tmp", "-Wl,-rpath,/tmp,--disable-new-dtags", "-Wl,-rpath,$ORIGIN"):
