@@ -128,8 +128,8 @@ def judge_dump(folder: str | os.PathLike[str], /, *, rules: Sequence[str] = ("op
 
     Parameters
     ----------
-    folder : a dump of msprobe with its tensors: dump.json, or step and rank folders that have it; or a folder of
-        OPENACLNN_DUMP. Calls of operators that openaclnn lacks are left out.
+    folder : a dump of msprobe with its tensors: dump.json, or step and rank folders that have it. Dumps of openaclnn by acl.json
+        have this layout. Calls of operators that openaclnn lacks are left out.
     third : the folder of a third device, for rules that compare two devices.
     rules, level, threshold, rtol, atol, equal_nan, worst, threads : as in openaclnn.judge. The rules of msprobe know the name of
         each call.

@@ -105,7 +105,7 @@ grad : gradient, any shape of rank 0 to 8, any strides; not changed. var's dtype
 var, m, v : parameter, first and second moment (stored without bias correction); float32, float16 or
     bfloat16, all of one dtype and of grad's shape; updated in place.
 steps_done : how many updates came before this one, 0 in the first: an int, or an int64 or float32 array
-    with one element (cut to a whole number). Its range is not checked: below 0 the formula gives NaN.
+    with one element (cut to a whole number). Below 0: ValueError.
 lr, beta1, beta2, eps, weight_decay : numbers without unit; their ranges are not checked.
 max_v : AMSGrad: the largest second moments so far, updated in place; var's or grad's dtype. None: without.
 maximize : move along the gradient instead of against it.

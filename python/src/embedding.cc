@@ -220,7 +220,8 @@ constexpr const char* kEmbeddingDoc =
 
 Parameters
 ----------
-weight : the table, [V, D]; any real, complex, integer or bool dtype of 1 to 16 bytes, any strides.
+weight : the table, [V, D], any strides; float16, bfloat16, float32, float64, int8 to int64, uint8, bool, complex64
+    or complex128.
 indices : row numbers from 0 to V - 1; int32 or int64, any shape of rank 0 to 7.
 out : receives the rows; shape of indices followed by D, dtype of weight. If omitted, a new array of
     weight's library is returned.
@@ -247,7 +248,8 @@ when scale_grad_by_freq; zero where there are none and for w == padding_idx.
 Parameters
 ----------
 grad : gradient of the rows, [..., D]; float32, float16 or bfloat16.
-indices : as many as grad has rows; any integer, bool or float dtype (floats are truncated toward zero).
+indices : as many as grad has rows; int8 to int64, uint8, bool, float16, float32 or float64 (floats are truncated
+    toward zero).
 num_weights : V, the rows of the table.
 padding_idx : a row that gets no gradient; negative: none.
 scale_grad_by_freq : divide each row by the number of its occurrences in indices.

@@ -1,7 +1,10 @@
 # Shared by the Python tests: the available array libraries, random data, and the reasons of skipped tests.
 import importlib
 import os
+import pathlib
 import random
+import subprocess
+import sys
 
 import hypothesis
 import numpy as np
@@ -60,6 +63,29 @@ def seed():
     if torch is not None:
         torch.manual_seed(number)
     return number
+
+
+@pytest.fixture
+def type_errors(tmp_path, tmp_path_factory):
+    """Returns a function of programs by name that returns the (name, line) of mypy's errors, and what mypy printed."""
+    pytest.importorskip("mypy", reason="mypy is not installed, so types are not checked")
+    packages = pathlib.Path(openaclnn.__file__).parent.parent
+    # mypy finds those itself and rejects a second path to them.
+    installed = packages.name in ("site-packages", "dist-packages")
+    # One cache for the tests of all processes, because reading PyTorch takes most of the time.
+    temporary = tmp_path_factory.getbasetemp()
+    cache = (temporary.parent if "PYTEST_XDIST_WORKER" in os.environ else temporary) / "mypy"
+
+    def errors_of(programs):
+        for name, text in programs.items():
+            (tmp_path / name).write_text(text)
+        done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", f"--cache-dir={cache}", *programs],
+                              env={**os.environ, "MYPYPATH": "" if installed else str(packages)}, cwd=tmp_path,
+                              capture_output=True, text=True, timeout=600)
+        lines = [line.split(":") for line in done.stdout.splitlines() if ": error:" in line]
+        return {(name, int(number)) for name, number, *_ in lines}, done.stdout + done.stderr
+
+    return errors_of
 
 
 def pytest_report_header():

@@ -34,7 +34,7 @@ class Block:
 def pages(root=ROOT):
     """Returns all pages of the project in English, as paths below its root."""
     found = [*root.glob("*.md"), *(root / "docs").glob("*.md"), *root.glob("src/ops/**/README.md"), *root.glob("examples/*/README.md"),
-             *root.glob("bench/*.md")]
+             *root.glob("bench/*.md"), *root.glob("python/*.md")]
     return sorted(page.relative_to(root).as_posix() for page in found if not page.name.endswith(".zh-CN.md"))
 
 

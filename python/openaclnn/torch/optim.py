@@ -126,7 +126,7 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
         group is changed or counted. Only a shape changed through .data may be found after earlier groups took their step.
         """
         if self._swapped is not None:
-            raise RuntimeError("step() inside swap_ema(): the parameters are the averages now")
+            raise RuntimeError("step() between store() and restore(), as inside swap_ema(), would be lost; restore() first")
         if self._is_in_backward:
             raise RuntimeError("step() inside step_in_backward(), whose end takes the step; call it in a loop without that block")
         loss = None
