@@ -140,9 +140,9 @@ def peers(run, page):
 
 def tiny(run, page):
     """The time of a call that does nearly nothing."""
-    seconds = run.call_seconds()
     names = {"two_phases_sync": "both phases and the wait", "phase1": "phase 1 alone, and the destruction of its executor"}
-    return table(["A call on four elements", "Time"], [[text, report.time_text(seconds[size])] for size, text in names.items() if size in seconds])
+    return table(["A call on four elements", "Threads of the process", "Time"],
+                 [[names[size], str(threads), report.time_text(seconds)] for size, threads, seconds in reversed(run.tiny_calls()) if size in names])
 
 
 def goals(run, page):
