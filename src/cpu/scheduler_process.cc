@@ -63,16 +63,22 @@ void Scheduler::after_fork_in_child() {
   }
 }
 
+namespace {
+
+std::string describe_exit(const Fault&) {
+  return "did not run, because the process ended first; synchronise the stream before main() returns or "
+         "exit() is called";
+}
+std::string describe_destroyed(const Fault&) {
+  return "did not run, because aclrtDestroyStreamForce destroyed its stream";
+}
+
+}  // namespace
+
 // Reports the queue's tasks that have not started as faults. At exit, later calls return them. If the stream is
 // destroyed, only callers that wait for their own task learn of it.
 void Scheduler::report_dropped(const Lock&, const CpuQueue& queue, DropReason reason) {
-  const DescribeFunction describe = reason == DropReason::exit ? [](const Fault&) -> std::string {
-    return "did not run, because the process ended first; synchronise the stream before main() "
-           "returns or exit() is called";
-  }
-  : [](const Fault&) -> std::string {
-      return "did not run, because aclrtDestroyStreamForce destroyed its stream";
-    };
+  const DescribeFunction describe = reason == DropReason::exit ? describe_exit : describe_destroyed;
   const size_t first = queue.state_ == CpuQueue::State::running ? 1 : 0;
   for (size_t k = first; k < queue.items_.size(); ++k) {
     const CpuQueue::Item& item = queue.items_[k];

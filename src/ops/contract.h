@@ -163,7 +163,8 @@ inline aclnnStatus phase2(const char* function, const Operator& op, void* worksp
 enum class Role { input, output, reference };
 
 // Adds a tensor argument to the parameters of a call, and what accessing it costs to the call's work. Empty
-// tensors are never accessed, and none is if `nothing_to_do` is set, which must be known before. The reference is valid until the next parameter is added.
+// tensors are never accessed, and none is if `nothing_to_do` is set, which must be known before. The reference
+// is valid until the next parameter is added.
 Parameter& add_tensor(Call& call, const Argument& argument, Role role, bool is_accessed = true);
 // The same for the first element of an input of any shape: the number at data + offset.
 Parameter& add_number(Call& call, const Argument& argument, bool is_accessed = true);

@@ -24,9 +24,9 @@ struct CallAddresses {
 MemoryRange memory_at(const void* data, const ByteRange& bytes);
 
 // Checks in this order: no accessed tensor is NULL, each is aligned to its elements, no output provably
-// overlaps another tensor, no tensor provably overlaps the workspace, and no output at all. If `strict`, also checks that all tensors
-// are inside blocks of this library. Lists that passed once are not checked again unless the workspace may
-// have changed.
+// overlaps another tensor, no tensor provably overlaps the workspace, and no output at all. If `strict`, also
+// checks that all tensors are inside blocks of this library. Lists that passed once are not checked again
+// unless the workspace may have changed.
 Status check_addresses(const Call& call, const CallAddresses& addresses, bool strict);
 
 // `elements`: the addresses of all lists, in the order of Call::elements.

@@ -132,7 +132,8 @@ bool is_selected_for_dump(const Call& call) {
 void dump_call(const CallRecord& record, std::string_view function, const std::string& reason,
                const DumpedData& data) {
   const CancellationHold no_cancellation;
-  if (dumping_process.exchange(getpid()) != getpid()) dumps = 0;
+  const pid_t before = dumping_process.exchange(getpid());
+  if (before != 0 && before != getpid()) dumps = 0;
   const int64_t number = dumps.fetch_add(1);
   if (number >= kMostDumps) {
     if (number == kMostDumps)
