@@ -44,7 +44,7 @@ int wait_for(pid_t child) {
 }
 
 // Forks. If the caller of this program ignores SIGCHLD, the system would discard the child's exit code. The child
-// ends with this process.
+// gets SIGTERM when this process ends.
 pid_t fork_for(const std::string& program) {
   std::signal(SIGCHLD, SIG_DFL);
   const pid_t parent = getpid();
@@ -52,7 +52,7 @@ pid_t fork_for(const std::string& program) {
   if (child < 0) throw Failure(fmt::format("cannot start {}: {}", program, std::strerror(errno)));
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent) _exit(kNotStarted);
+    if (getppid() != parent && getppid() != 0) _exit(kNotStarted);  // 0: in a namespace that lacks the parent
     restore_signals();
   }
   return child;
@@ -74,8 +74,8 @@ bool drain(const std::array<int, 2>& from, const std::array<std::string*, 2>& to
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(last - Clock::now()).count();
     if (left <= 0 || to[0]->size() + to[1]->size() > limits.output_bytes) return false;
     const int ready = poll(wanted.data(), wanted.size(), static_cast<int>(std::min<int64_t>(left, INT_MAX)));
-    if (ready == 0) continue;
     if (ready < 0 && errno != EINTR) return false;
+    if (ready <= 0) continue;
     for (size_t k = 0; k < wanted.size(); ++k) {
       if (wanted[k].fd < 0 || wanted[k].revents == 0) continue;
       char buffer[4096];

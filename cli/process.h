@@ -20,7 +20,8 @@ struct RunLimits {
   size_t output_bytes = size_t{1} << 28;
 };
 
-// Runs a program found on PATH without input until it ends and returns its output. The program ends with this process.
+// Runs a program found on PATH without input until it ends and returns its output. The program
+// gets SIGTERM when this process ends.
 Finished run_program(const std::vector<std::string>& words, const RunLimits& limits = {});
 
 // Returns whether run_here and become find the program: an executable file with this path, or on PATH.

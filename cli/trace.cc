@@ -1,6 +1,7 @@
 // openaclnn trace: runs a program with OPENACLNN_TRACE, and summarises traces.
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -154,8 +155,11 @@ class TraceOutput {
     } else if (kind_ == Kind::file) {
       std::error_code error;
       existed_ = std::filesystem::exists(path_, error);
-      const File file(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+      const File file(open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
       if (*file < 0) refuse();
+      if (flock(*file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        throw BadInput(fmt::format("{} is the trace of another process that runs; name another file", name_));
+      if (ftruncate(*file, 0) != 0) refuse();
     }
   }
   const std::string& path() const { return path_; }

@@ -1,5 +1,7 @@
-# Flags of every target of this project. The arithmetic rules are not negotiable: no contraction to FMA, no fast-math. They follow those
-# of CMAKE_CXX_FLAGS, so -Ofast changes no bit. base/float16.h rejects the parts of fast-math that a build names one by one.
+# Flags of every target of this project. The arithmetic rules are not negotiable: no contraction to FMA, no fast-math. So that
+# -Ofast in CMAKE_CXX_FLAGS changes no bit, -fno-fast-math follows them. It precedes the flags of targets, such as those of the goldens. base/float16.h
+# rejects what a compiler tells of fast-math nevertheless.
+add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-fno-fast-math>)
 add_library(openaclnn_flags INTERFACE)
 target_compile_options(openaclnn_flags INTERFACE
   -Wall -Wextra -Wshadow
@@ -7,7 +9,7 @@ target_compile_options(openaclnn_flags INTERFACE
   # g++ collects its garbage less often: a tenth of the time of sources with many templates, for up to 200 MB more memory.
   "$<$<CXX_COMPILER_ID:GNU>:SHELL:--param ggc-min-expand=300 --param ggc-min-heapsize=400000>"
   $<$<BOOL:${OPENACLNN_WERROR}>:-Werror>
-  -fno-fast-math -ffp-contract=off -fno-strict-aliasing)
+  -ffp-contract=off -fno-strict-aliasing)
 # By itself, g++ clears and copies structures of 33 to 8192 bytes with `rep stos` and `rep movs`, which take dozens of cycles to start.
 # A call clears and copies a dozen of them. It takes a tenth less time with loops of vectors (Zen 3).
 include(CheckCXXCompilerFlag)

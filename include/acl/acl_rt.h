@@ -377,7 +377,8 @@ ACL_FUNC_VISIBILITY aclError aclrtCreateStreamWithConfig(aclrtStream* stream, ui
 ACL_FUNC_VISIBILITY aclError aclrtDestroyStream(aclrtStream stream);
 
 /**
- * Destroys a stream and discards its tasks that have not started.
+ * Destroys a stream and discards its tasks that have not started. Waits for the task that runs, and so do events and
+ * threads that wait for the stream. With OPENACLNN_BLOCKING=1, calls of discarded tasks return 507035.
  *
  * @param stream as in aclrtDestroyStream.
  * @return as in aclrtDestroyStream.

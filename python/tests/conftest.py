@@ -79,7 +79,7 @@ def type_errors(tmp_path, tmp_path_factory):
     def errors_of(programs):
         for name, text in programs.items():
             (tmp_path / name).write_text(text)
-        done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", f"--cache-dir={cache}", *programs],
+        done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--no-sqlite-cache", f"--cache-dir={cache}", *programs],
                               env={**os.environ, "MYPYPATH": "" if installed else str(packages)}, cwd=tmp_path,
                               capture_output=True, text=True, timeout=600)
         lines = [line.split(":") for line in done.stdout.splitlines() if ": error:" in line]

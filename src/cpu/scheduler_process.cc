@@ -105,6 +105,14 @@ void Scheduler::at_exit() {
   const CancellationHold no_cancellation;
   // A task of this thread, which exit() ended midway, cannot be waited for.
   quiet_.wait(lock, [this] { return running_tasks_ <= tasks_on_this_thread(); });
+  // Nor would markers behind it ever be reached.
+  for (size_t k = 0; k < queues_.size(); ++k) {
+    const std::shared_ptr<CpuQueue> queue = queues_[k].lock();
+    if (queue == nullptr || queue->state_ != CpuQueue::State::running) continue;
+    for (size_t n = 1; n < queue->items_.size(); ++n) {
+      if (queue->items_[n].kind == CpuQueue::Kind::record) reach(lock, *queue->items_[n].marker);
+    }
+  }
 }
 
 }  // namespace openaclnn::cpu

@@ -29,9 +29,11 @@ void gather_as(const std::byte* storage, std::byte* to, const std::vector<int64_
                   storage + (at + k * strides[last]) * static_cast<int64_t>(sizeof(Element)),
                   sizeof(Element));
     for (size_t k = last; k-- > 0;) {
-      at += strides[k];
-      if (++index[k] < dims[k]) break;
-      at -= dims[k] * strides[k];
+      if (++index[k] < dims[k]) {
+        at += strides[k];
+        break;
+      }
+      at -= (dims[k] - 1) * strides[k];  // a dim of one element may have any stride
       index[k] = 0;
     }
   }

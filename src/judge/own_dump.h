@@ -7,7 +7,7 @@
 
 namespace openaclnn_judge {
 
-// `call` has no results, because dumps are written before calls run. Arrays without data were not saved: phase 1
+// `call` has no results, because dumps have only what calls read. Arrays without data were not saved: phase 1
 // rejected the call, or the operator doesn't read them.
 struct OwnDump {
   Call call;

@@ -22,8 +22,17 @@ namespace openaclnn {
 namespace {
 
 constexpr int kMostDumps = 100;  // per process: a loop that fails must not fill the disk
-std::atomic<int64_t> dumps{0};
-std::atomic<pid_t> dumping_process{0};  // whose dumps are counted: a forked child counts its own
+
+// Returns how many dumps this process made before. A forked child counts its own.
+int64_t count_dump() {
+  static std::atomic<uint64_t> count{0};  // the process, and its number of dumps below
+  const uint64_t process = static_cast<uint64_t>(getpid()) << 32;
+  uint64_t known = count.load(), before = 0;
+  do {
+    before = known >> 32 == process >> 32 ? known & UINT32_MAX : 0;
+  } while (before <= kMostDumps && !count.compare_exchange_weak(known, process | (before + 1)));
+  return static_cast<int64_t>(before);
+}
 
 // Creates a folder for one call, such as PARENT/4711-0-aclnnEmbedding. Folders of an earlier process with the same pid, which
 // containers often have, stay: then the number is larger. Returns an empty string and sets errno if that fails.
@@ -132,9 +141,7 @@ bool is_selected_for_dump(const Call& call) {
 void dump_call(const CallRecord& record, std::string_view function, const std::string& reason,
                const DumpedData& data) {
   const CancellationHold no_cancellation;
-  const pid_t before = dumping_process.exchange(getpid());
-  if (before != 0 && before != getpid()) dumps = 0;
-  const int64_t number = dumps.fetch_add(1);
+  const int64_t number = count_dump();
   if (number >= kMostDumps) {
     if (number == kMostDumps)
       log_message(LogLevel::warn,

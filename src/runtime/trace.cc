@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,6 +36,14 @@ struct TraceFile {
 };
 TraceFile* const trace = new TraceFile;
 
+// Also unlocks the file: a forked child has the same lock.
+void end() {
+  flock(trace->file, LOCK_UN);
+  close(trace->file);
+  trace->file = -1;
+  trace->has_ended = true;
+}
+
 void append(std::string_view line) {
   const CancellationHold no_cancellation;
   const QuietSignals quiet;
@@ -43,9 +52,7 @@ void append(std::string_view line) {
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       log_message(LogLevel::error, text("the trace is incomplete: ", std::strerror(errno)));
-      close(trace->file);
-      trace->file = -1;
-      trace->has_ended = true;
+      end();
     } else {
       line.remove_prefix(static_cast<size_t>(count));
     }
@@ -66,9 +73,7 @@ void close_trace() {
   const std::lock_guard lock(trace->mutex);
   if (trace->file < 0) return;
   append("\n]\n");
-  if (trace->file >= 0) close(trace->file);
-  trace->file = -1;
-  trace->has_ended = true;
+  if (trace->file >= 0) end();
 }
 
 double microseconds(Clock::duration duration) {
@@ -102,8 +107,9 @@ bool open_trace() {
                 text("OPENACLNN_TRACE is '", name, "', which cannot be written: ", std::strerror(errno)));
     return false;
   }
-  // Held until this process ends.
-  if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+  struct stat status = {};
+  const bool is_regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+  if (is_regular && flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     log_message(LogLevel::error,
                 text("OPENACLNN_TRACE is '", name, "', which another process writes; put %p into the ",
                      "name, which becomes the PID, for a file for each process"));
@@ -111,7 +117,7 @@ bool open_trace() {
     trace->has_ended = true;
     return false;
   }
-  (void)!ftruncate(file, 0);  // pipes and devices have no length
+  if (is_regular) (void)!ftruncate(file, 0);
   trace->start = Clock::now();
   trace->file.store(file, std::memory_order_release);
   append("[\n" + process_event());

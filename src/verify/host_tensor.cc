@@ -91,15 +91,18 @@ void HostTensor::for_each_run(const Visit& visit) const {
   const size_t rank = dims_.size();
   if (is_contiguous_ || rank == 0) return visit(Run{address(view_.offset), numel_, element_bytes_});
   const int64_t columns = dims_[rank - 1];
-  const int64_t step = view_.strides[rank - 1] * element_bytes_;
+  // A dim of one element may have any stride, so no stride is added for a step that is not taken.
+  const int64_t step = (columns == 1 ? 1 : view_.strides[rank - 1]) * element_bytes_;
   Shape index(rank);
   int64_t row = view_.offset;
   for (int64_t left = numel_; left > 0; left -= columns) {
     visit(Run{address(row), columns, step});
     for (size_t k = rank - 1; k-- > 0;) {
-      row += view_.strides[k];
-      if (++index[k] < dims_[k]) break;
-      row -= dims_[k] * view_.strides[k];
+      if (++index[k] < dims_[k]) {
+        row += view_.strides[k];
+        break;
+      }
+      row -= (dims_[k] - 1) * view_.strides[k];
       index[k] = 0;
     }
   }

@@ -188,6 +188,7 @@ class TraceTest(ShellTest):
             other.write("[")
             other.flush()
             done = self.run_cli(*EMBED, "--out", "rows.npy", OPENACLNN_TRACE="t.json")
+            self.refuse("trace", "--out", "t.json", PROGRAM, *EMBED, contains="t.json is the trace of another process that runs")
         self.assertRegex(done.stderr, "OPENACLNN_TRACE is 't.json', which another process writes; put %p into the name[^\n]*\n")
         self.assertEqual((self.folder / "t.json").read_text(), "[")
 
@@ -214,12 +215,12 @@ class StartedProgramsTest(CliTest):
             program = int(command.stdout.readline())
             command.terminate()
             command.wait()
-            for _ in range(100):
-                if not pathlib.Path(f"/proc/{program}").exists() or " Z " in pathlib.Path(f"/proc/{program}/stat").read_text():
-                    break
-                time.sleep(0.1)
-            else:
-                self.fail("the program goes on")
+            stat = pathlib.Path(f"/proc/{program}/stat")
+            with self.assertRaises(OSError, msg="the program goes on"):  # it is gone
+                for _ in range(100):
+                    if " Z " in stat.read_text():
+                        raise ProcessLookupError
+                    time.sleep(0.1)
 
     def test_doctor_does_without_python(self):
         (self.folder / "python3").write_text("#!/bin/sh\nhead -c 1MB /dev/zero\nsleep 100\n")

@@ -289,7 +289,7 @@ class Planner {
   }
 
   int add_number(size_t which) {
-    const bool is_accessed = !items_.empty() && (which != kEmaListStep || args_.attributes.bias_correction);
+    const bool is_accessed = which != kEmaListStep || args_.attributes.bias_correction;
     return call_.index_of(openaclnn::add_number(call_, args_.tensors[which], is_accessed));
   }
 

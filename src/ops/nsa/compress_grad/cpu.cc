@@ -196,9 +196,8 @@ class CompressGradient {
   }
 
   // Processes batches of tokens that have room for their dots (lanes of token * gradient, which become the
-  // gradient of the weights). scratch.dots is [kWindows][tokens of the batch][heads][F32::kLanes], so gradient.dots
-  // advances by F32::kLanes with each head and token, and windows are dots_apart numbers apart. add_to_weight_sums()
-  // reads it in this order.
+  // gradient of the weights). scratch.dots is [kWindows][tokens of the batch][heads][F32::kLanes], as
+  // add_to_weight_sums() reads it: heads are F32::kLanes numbers apart, tokens token_dots, and windows dots_apart.
   template <int kWindows, bool kStreams, bool kWholeSteps, class Grad>
   HWY_NOINLINE void sum_tile(const Segment& segment, const Tile& tile, const Grads<Grad>& grads,
                              SegmentScratch& scratch) const {

@@ -38,7 +38,7 @@ inline void widen_grads(const T* from, int64_t stride, int64_t columns, float* t
 }
 
 // How many tokens are processed together if their windows are the same, so that a row of a window is loaded and
-// widened once for all of them. Their lanes and sums fill the registers.
+// widened once for all of them. Four take longer in 16 bits (bench/experiments.md).
 inline constexpr int kTokensTogether = F32::kLanes == 16 ? 2 : 1;
 
 // A piece of the gradients of some tokens, and the tokens' products with kWindows windows. Tokens are
