@@ -142,7 +142,7 @@ struct TokenGradients {
     }
   }
 
-  // The columns [c, end), of which fewer than a whole step are left.
+  // The columns [c, end), sixteen at a time and the rest.
   template <int kTokens>
   HWY_INLINE void add_rest(const float* weight, int64_t c, int64_t end, Products<kTokens>& products) const {
     for (; c < end; c += Lanes16::kLanes) {
