@@ -64,6 +64,22 @@ class RunCursor {
   std::array<int64_t, kOperands> offsets_ = {};
 };
 
+// Runs shorter than this are gathered into one buffer, several at a time, which is faster than a call for each.
+inline constexpr int64_t kShortRun = 64;
+
+// Calls visit(cursor, elements before it, elements) for each run of the next `count` elements. Returns the
+// cursor after them.
+template <int kOperands, class Visit>
+RunCursor<kOperands> for_each_piece(RunCursor<kOperands> at, int64_t count, const Visit& visit) {
+  for (int64_t done = 0; done < count;) {
+    const int64_t piece = std::min(count - done, at.left_in_run());
+    visit(at, done, piece);
+    at.advance(piece);
+    done += piece;
+  }
+  return at;
+}
+
 // The operands of a loop, with a small buffer for each. The buffers hold elements of views whose runs are too
 // short to be passed in place.
 template <class... Ts>
@@ -118,17 +134,13 @@ class Operands {
 
   // Calls visit(operand, cursor, position in block, elements) for the runs of every operand.
   template <class Visit>
-  static Cursor sweep(Cursor at, int64_t count, const Visit& visit) {
-    for (int64_t done = 0; done < count;) {
-      const int64_t piece = std::min(count - done, at.left_in_run());
+  static Cursor sweep(const Cursor& from, int64_t count, const Visit& visit) {
+    return for_each_piece(from, count, [&](const Cursor& at, int64_t done, int64_t piece) {
       [&]<size_t... k>(std::index_sequence<k...>) {
         (visit(std::integral_constant<size_t, k>(), at, done, piece), ...);
       }
       (std::index_sequence_for<Ts...>());
-      at.advance(piece);
-      done += piece;
-    }
-    return at;
+    });
   }
 
   std::tuple<Ts*...> base_;
@@ -142,8 +154,6 @@ class Operands {
 template <class Kernel, class... Ts>
 void for_each_run_of(const LoopNest<sizeof...(Ts)>& nest, const std::array<bool, sizeof...(Ts)>& written,
                      cpu::Range range, const Kernel& kernel, Ts*... base) {
-  // Below this, gathering several runs into one buffer is faster than one call per run.
-  constexpr int64_t kShortRun = 64;
   Operands<Ts...> operands(base...);
   RunCursor<sizeof...(Ts)> cursor(nest, range.begin);
   int64_t left = range.end - range.begin;

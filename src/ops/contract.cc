@@ -1,32 +1,13 @@
-// Converts handles to descriptions, and arguments to parameters of a call.
+// Converts arguments to parameters of a call.
 #include "ops/contract.h"
 
 #include "base/env.h"
-#include "base/text.h"
 
 namespace openaclnn {
 
 PlanContext plan_context() {
   const Environment& settings = environment();
   return {platform_kind(), settings.check, settings.vendor_limits};
-}
-
-Status not_given(const char* name) {
-  return {ACLNN_ERR_PARAM_NULLPTR, text(name, " is NULL; a tensor is required")};
-}
-
-Status not_live(const NamedTensor& tensor) {
-  return invalid(tensor.name, " is not a live tensor (", address_text(tensor.handle),
-                 "): it was destroyed, or is another kind of handle");
-}
-
-Status look_up(const char* name, const aclIntArray* handle, IntArray& array) {
-  array = nullptr;
-  if (handle == nullptr) return {};
-  array = IntArrayTable::instance().find(handle);
-  if (array != nullptr) return {};
-  return invalid(name, " is not a live aclIntArray (", address_text(handle),
-                 "): it was destroyed, or is another kind of handle");
 }
 
 namespace {

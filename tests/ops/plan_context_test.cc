@@ -58,8 +58,7 @@ TEST(PlanContext, DecidesWhetherEveryTokenMustBeInASequence) {
   CompressionArgs args = {};
   args.tokens = argument("input", ACL_FLOAT, {40, 1, 1});
   args.compressed = argument("output", ACL_FLOAT, {2, 1, 1});
-  args.lengths_name = "actSeqLenOptional";
-  args.lengths = std::make_shared<const Array<int64_t>>(Array<int64_t>{32});
+  args.lengths = {"actSeqLenOptional", std::make_shared<const Array<int64_t>>(Array<int64_t>{32})};
   args.block_size = args.stride = 16;
   for (const CheckMode lenient : {CheckMode::report, CheckMode::silent})
     EXPECT_TRUE(find_sequences(args, PlanContext{.check = lenient}).ok());

@@ -12,11 +12,12 @@ namespace {
 
 const Operator kWide = {"aclnnWide", [] { return RunFunction(); }, nullptr};
 
+// The arguments of such an operator.
 struct Parts {
   int inputs = 0, outputs = 0, unwritten = 0, lists = 0;
 };
 
-Result<Call> make_call(const Parts& parts) {
+Result<Call> check_and_plan(const Parts& parts, const PlanContext&) {
   Call call;
   call.op = &kWide;
   Parameter parameter;
@@ -40,9 +41,8 @@ Result<Call> make_call(const Parts& parts) {
 int phase1_with(const Parts& parts) {
   uint64_t bytes = 7;
   aclOpExecutor* executor = nullptr;
-  const int code = phase1(
-      "aclnnWideGetWorkspaceSize", &bytes, &executor, [&](const PlanContext&) { return make_call(parts); },
-      [](CallRecord&) {});
+  const auto signature = [&](auto&, Parts& args) { args = parts; };
+  const int code = phase1<Parts>("aclnnWideGetWorkspaceSize", &bytes, &executor, signature);
   EXPECT_EQ(code == 0, executor != nullptr);
   EXPECT_EQ(bytes, code == 0 ? 0u : 7u) << "a refused call wrote its size";
   if (executor != nullptr) {

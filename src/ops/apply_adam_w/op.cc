@@ -1,8 +1,6 @@
 // ApplyAdamW: checks, plan, coefficients and the four entry points.
 #include "ops/apply_adam_w/op.h"
 
-#include <string_view>
-
 #include "aclnnop/aclnn_apply_adam_w.h"
 #include "aclnnop/aclnn_apply_adam_w_v2.h"
 #include "base/env.h"
@@ -17,6 +15,8 @@ namespace openaclnn {
 namespace {
 
 constexpr aclDataType kStepDtypes[] = {ACL_INT64, ACL_FLOAT};
+
+constexpr const char* kMaximumRequired = "a tensor is required because amsgrad is true";
 
 std::string describe_fault(const Fault& fault) {
   return text("step is ", value_text(fault), "; it counts the steps before this one and must be at least ",
@@ -160,35 +160,6 @@ Result<Call> plan(const AdamWArgs& args, const PlanContext&) {
   return call;
 }
 
-namespace {
-
-// Looks up these arguments in the order of the signature: required ones must not be NULL, and all must be
-// live.
-struct AdamWHandle {
-  NamedTensor tensor;
-  Argument* argument;
-  bool is_required = true;
-};
-Status look_up(std::initializer_list<AdamWHandle> handles) {
-  for (const AdamWHandle& handle : handles) {
-    if (!handle.is_required || handle.tensor.handle != nullptr) continue;
-    if (std::string_view(handle.tensor.name).find("Optional") == std::string_view::npos)
-      return not_given(handle.tensor.name);
-    return {ACLNN_ERR_PARAM_NULLPTR,
-            text(handle.tensor.name, " is NULL; a tensor is required because amsgrad is true")};
-  }
-  for (const AdamWHandle& handle : handles) OPENACLNN_TRY(look_up(handle.tensor, *handle.argument));
-  return {};
-}
-
-Result<Call> checked_plan(const Status& found, const AdamWArgs& args, const PlanContext& context) {
-  if (!found.ok()) return found;
-  OPENACLNN_TRY(check(args, context));
-  return plan(args, context);
-}
-
-}  // namespace
-
 }  // namespace openaclnn
 
 using namespace openaclnn;
@@ -200,32 +171,27 @@ aclnnStatus aclnnApplyAdamWGetWorkspaceSize(aclTensor* varRef, aclTensor* mRef, 
                                             const aclTensor* eps, const aclTensor* grad,
                                             const aclTensor* maxGradNormOptional, bool amsgrad, bool maximize,
                                             uint64_t* workspaceSize, aclOpExecutor** executor) {
-  const auto make = [=](const PlanContext& context) -> Result<Call> {
-    AdamWArgs args = {};
+  const auto signature = [=](auto& arguments, AdamWArgs& args) {
     args.version = AdamWVersion::first;
-    args.amsgrad = amsgrad;
-    args.maximize = maximize;
     auto& t = args.tensors;
     auto& s = args.scalars;
-    return checked_plan(look_up({{{"varRef", varRef}, &t[kAdamWVar]},
-                                 {{"mRef", mRef}, &t[kAdamWM]},
-                                 {{"vRef", vRef}, &t[kAdamWV]},
-                                 {{"beta1Power", beta1Power}, &s[kAdamWBeta1Power]},
-                                 {{"beta2Power", beta2Power}, &s[kAdamWBeta2Power]},
-                                 {{"lr", lr}, &s[kAdamWLr]},
-                                 {{"weightDecay", weightDecay}, &s[kAdamWWeightDecay]},
-                                 {{"beta1", beta1}, &s[kAdamWBeta1]},
-                                 {{"beta2", beta2}, &s[kAdamWBeta2]},
-                                 {{"eps", eps}, &s[kAdamWEps]},
-                                 {{"grad", grad}, &t[kAdamWGrad]},
-                                 {{"maxGradNormOptional", maxGradNormOptional}, &t[kAdamWMaximum], amsgrad}}),
-                        args, context);
+    arguments("varRef", varRef, t[kAdamWVar]);
+    arguments("mRef", mRef, t[kAdamWM]);
+    arguments("vRef", vRef, t[kAdamWV]);
+    arguments("beta1Power", beta1Power, s[kAdamWBeta1Power]);
+    arguments("beta2Power", beta2Power, s[kAdamWBeta2Power]);
+    arguments("lr", lr, s[kAdamWLr]);
+    arguments("weightDecay", weightDecay, s[kAdamWWeightDecay]);
+    arguments("beta1", beta1, s[kAdamWBeta1]);
+    arguments("beta2", beta2, s[kAdamWBeta2]);
+    arguments("eps", eps, s[kAdamWEps]);
+    arguments("grad", grad, t[kAdamWGrad]);
+    arguments.optional("maxGradNormOptional", maxGradNormOptional, t[kAdamWMaximum],
+                       amsgrad ? kMaximumRequired : nullptr);
+    arguments("amsgrad", amsgrad, args.amsgrad);
+    arguments("maximize", maximize, args.maximize);
   };
-  return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
-    record("varRef", varRef)("mRef", mRef)("vRef", vRef)("beta1Power", beta1Power)("beta2Power", beta2Power)(
-        "lr", lr)("weightDecay", weightDecay)("beta1", beta1)("beta2", beta2)("eps", eps)("grad", grad)(
-        "maxGradNormOptional", maxGradNormOptional)("amsgrad", amsgrad)("maximize", maximize);
-  });
+  return phase1<AdamWArgs>(__func__, workspaceSize, executor, signature);
 }
 
 aclnnStatus aclnnApplyAdamW(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
@@ -238,27 +204,26 @@ aclnnStatus aclnnApplyAdamWV2GetWorkspaceSize(aclTensor* varRef, aclTensor* mRef
                                               const aclTensor* step, float lr, float beta1, float beta2,
                                               float weightDecay, float eps, bool amsgrad, bool maximize,
                                               uint64_t* workspaceSize, aclOpExecutor** executor) {
-  const auto make = [=](const PlanContext& context) -> Result<Call> {
-    AdamWArgs args = {};
+  const auto signature = [=](auto& arguments, AdamWArgs& args) {
     args.version = AdamWVersion::second;
-    args.numbers = {lr, beta1, beta2, weightDecay, eps};
-    args.amsgrad = amsgrad;
-    args.maximize = maximize;
     auto& t = args.tensors;
-    return checked_plan(
-        look_up({{{"varRef", varRef}, &t[kAdamWVar]},
-                 {{"mRef", mRef}, &t[kAdamWM]},
-                 {{"vRef", vRef}, &t[kAdamWV]},
-                 {{"maxGradNormOptionalRef", maxGradNormOptionalRef}, &t[kAdamWMaximum], amsgrad},
-                 {{"grad", grad}, &t[kAdamWGrad]},
-                 {{"step", step}, &args.step}}),
-        args, context);
+    AdamWNumbers& n = args.numbers;
+    arguments("varRef", varRef, t[kAdamWVar]);
+    arguments("mRef", mRef, t[kAdamWM]);
+    arguments("vRef", vRef, t[kAdamWV]);
+    arguments.optional("maxGradNormOptionalRef", maxGradNormOptionalRef, t[kAdamWMaximum],
+                       amsgrad ? kMaximumRequired : nullptr);
+    arguments("grad", grad, t[kAdamWGrad]);
+    arguments("step", step, args.step);
+    arguments("lr", lr, n.lr);
+    arguments("beta1", beta1, n.beta1);
+    arguments("beta2", beta2, n.beta2);
+    arguments("weightDecay", weightDecay, n.weight_decay);
+    arguments("eps", eps, n.eps);
+    arguments("amsgrad", amsgrad, args.amsgrad);
+    arguments("maximize", maximize, args.maximize);
   };
-  return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
-    record("varRef", varRef)("mRef", mRef)("vRef", vRef)("maxGradNormOptionalRef", maxGradNormOptionalRef)(
-        "grad", grad)("step", step)("lr", lr)("beta1", beta1)("beta2", beta2)("weightDecay", weightDecay)(
-        "eps", eps)("amsgrad", amsgrad)("maximize", maximize);
-  });
+  return phase1<AdamWArgs>(__func__, workspaceSize, executor, signature);
 }
 
 aclnnStatus aclnnApplyAdamWV2(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,

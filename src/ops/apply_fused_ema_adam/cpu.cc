@@ -34,12 +34,7 @@ Fault run_apply_fused_ema_adam(const void* opaque_plan, const TaskIo& io) {
   int64_t t = 1;
   if (plan.attributes.bias_correction) {
     t = *plan_tensor<const int64_t>(plan, io, kEmaStep);
-    if (t < 1 && io.check == CheckMode::strict) {
-      Fault fault;
-      fault.count = fault.total = fault.limit = 1;
-      fault.value = t;
-      return fault;
-    }
+    if (t < 1 && io.check == CheckMode::strict) return step_fault(t);
   }
   const EmaAdamCoefficients coefficients = ema_adam_coefficients(plan.attributes, t);
   with_float_type(plan.dtype, [&](auto type) { update<decltype(type)>(plan, io, coefficients); });

@@ -84,24 +84,24 @@ aclnnStatus aclnnApplyFusedEmaAdamGetWorkspaceSize(const aclTensor* grad, aclTen
                                                    double eps, int64_t mode, bool biasCorrection,
                                                    double weightDecay, uint64_t* workspaceSize,
                                                    aclOpExecutor** executor) {
-  const auto make = [=](const PlanContext& context) -> Result<Call> {
-    EmaAdamArgs args;
-    args.attributes = {lr, emaDecay, beta1, beta2, eps, mode, biasCorrection, weightDecay};
-    OPENACLNN_TRY(resolve<6>({{{"grad", grad},
-                               {"varRef", varRef},
-                               {"mRef", mRef},
-                               {"vRef", vRef},
-                               {"sRef", sRef},
-                               {"step", step}}},
-                             {&args.grad, &args.var, &args.m, &args.v, &args.s, &args.step}));
-    OPENACLNN_TRY(check(args, context));
-    return plan(args, context);
+  const auto signature = [=](auto& arguments, EmaAdamArgs& args) {
+    EmaAdamAttributes& a = args.attributes;
+    arguments("grad", grad, args.grad);
+    arguments("varRef", varRef, args.var);
+    arguments("mRef", mRef, args.m);
+    arguments("vRef", vRef, args.v);
+    arguments("sRef", sRef, args.s);
+    arguments("step", step, args.step);
+    arguments("lr", lr, a.lr);
+    arguments("emaDecay", emaDecay, a.ema_decay);
+    arguments("beta1", beta1, a.beta1);
+    arguments("beta2", beta2, a.beta2);
+    arguments("eps", eps, a.eps);
+    arguments("mode", mode, a.mode);
+    arguments("biasCorrection", biasCorrection, a.bias_correction);
+    arguments("weightDecay", weightDecay, a.weight_decay);
   };
-  return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
-    record("grad", grad)("varRef", varRef)("mRef", mRef)("vRef", vRef)("sRef", sRef)("step", step)("lr", lr)(
-        "emaDecay", emaDecay)("beta1", beta1)("beta2", beta2)("eps", eps)("mode", mode)(
-        "biasCorrection", biasCorrection)("weightDecay", weightDecay);
-  });
+  return phase1<EmaAdamArgs>(__func__, workspaceSize, executor, signature);
 }
 
 aclnnStatus aclnnApplyFusedEmaAdam(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,

@@ -6,11 +6,20 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/fault.h"
 #include "cpu/pairs.h"
 #include "ops/apply_fused_ema_adam/math.h"
 #include "ops/apply_fused_ema_adam/plan.h"
 
 namespace openaclnn::OPENACLNN_ISA_NAMESPACE {
+
+// The fault of an update count below 1, in strict mode.
+inline Fault step_fault(int64_t step) {
+  Fault fault;
+  fault.count = fault.total = fault.limit = 1;
+  fault.value = step;
+  return fault;
+}
 
 // The formula as a pipeline of three parts. One loop runs them for elements that are kPartDistance apart. A
 // square root or division takes longer than everything else that one part computes. In a single part, the

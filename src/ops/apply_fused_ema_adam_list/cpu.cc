@@ -20,8 +20,6 @@ namespace {
 
 constexpr int64_t kGranularity = 1024;  // tensors are split among threads at multiples of this
 constexpr int64_t kBlock = 512;         // five buffers of floats: 10 KiB, well inside L1
-// Below this, gathering several runs into one block is faster than processing run by run.
-constexpr int64_t kShortRun = 64;
 
 // Data that all elements of a task share.
 struct Update {
@@ -132,21 +130,12 @@ Pointers moved(const EmaAdamListItem& item, const Pointers& base, const RunCurso
   return pointers;
 }
 
-// Calls visit(first element, stride, position in the block, elements) for the runs of one operand in a block.
-template <class T, class Visit>
-void for_each_piece(RunCursor<kEmaLists> cursor, size_t operand, T* base, int64_t count, const Visit& visit) {
-  for (int64_t done = 0; done < count;) {
-    const int64_t piece = std::min(count - done, cursor.left_in_run());
-    visit(base + cursor.offset(operand), cursor.inner_stride(operand), done, piece);
-    cursor.advance(piece);
-    done += piece;
-  }
-}
-
 // Updates elements with any strides: gathers every operand into a block of floats and scatters the outputs
-// back.
-void update_gathered(const Update& update, const EmaAdamListItem& item, const Pointers& base,
-                     const RunCursor<kEmaLists>& cursor, int64_t count) {
+// back. Returns the cursor after them.
+RunCursor<kEmaLists> update_gathered(const Update& update, const EmaAdamListItem& item, const Pointers& base,
+                                     const RunCursor<kEmaLists>& cursor, int64_t count) {
+  using Cursor = RunCursor<kEmaLists>;
+  Cursor next = cursor;
   alignas(64) float buffers[kEmaStep][kBlock];
   std::array<float*, kEmaStep> floats;
   for (size_t k = 0; k < kEmaStep; ++k) {
@@ -154,10 +143,11 @@ void update_gathered(const Update& update, const EmaAdamListItem& item, const Po
     with_float_type(item.dtypes[k], [&](auto type) {
       using T = decltype(type);
       T gathered[kBlock];
-      for_each_piece(cursor, k, at<T>(base, k), count,
-                     [&](const T* from, int64_t stride, int64_t done, int64_t piece) {
-                       for (int64_t i = 0; i < piece; ++i) gathered[done + i] = from[i * stride];
-                     });
+      next = for_each_piece(cursor, count, [&](const Cursor& place, int64_t done, int64_t piece) {
+        const T* const from = at<T>(base, k) + place.offset(k);
+        const int64_t stride = place.inner_stride(k);
+        for (int64_t i = 0; i < piece; ++i) gathered[done + i] = from[i * stride];
+      });
       load_tensor(update, k, gathered, buffers[k], count);
     });
   }
@@ -167,14 +157,16 @@ void update_gathered(const Update& update, const EmaAdamListItem& item, const Po
       using T = decltype(type);
       T narrowed[kBlock];
       convert(from, narrowed, count);
-      for_each_piece(cursor, k, at<T>(base, k), count,
-                     [&](T* to, int64_t stride, int64_t done, int64_t piece) {
-                       for (int64_t i = 0; i < piece; ++i) to[i * stride] = narrowed[done + i];
-                     });
+      for_each_piece(cursor, count, [&](const Cursor& place, int64_t done, int64_t piece) {
+        T* const to = at<T>(base, k) + place.offset(k);
+        const int64_t stride = place.inner_stride(k);
+        for (int64_t i = 0; i < piece; ++i) to[i * stride] = narrowed[done + i];
+      });
     });
   };
   for (size_t k = kEmaListVar; k < kEmaStep; ++k) scatter_back(buffers[k], k);
   if (update.plan.has_copies) scatter_back(buffers[kEmaListVar], kEmaListCopy);
+  return next;
 }
 
 // Updates the elements [begin, end) of an item in the order of its nest.
@@ -198,12 +190,7 @@ void update_item(const Update& update, const EmaAdamListItem& item, int64_t begi
       update_contiguous(update, item, moved(item, base, cursor), count);
       cursor.advance(count);
     } else {
-      update_gathered(update, item, base, cursor, count);
-      for (int64_t done = 0; done < count;) {
-        const int64_t piece = std::min(count - done, cursor.left_in_run());
-        cursor.advance(piece);
-        done += piece;
-      }
+      cursor = update_gathered(update, item, base, cursor, count);
     }
     left -= count;
   }
@@ -252,12 +239,7 @@ Fault run_apply_fused_ema_adam_list(const void* opaque_plan, const TaskIo& io) {
   int64_t t = 1;
   if (plan.attributes.bias_correction) {
     t = number<int64_t>(plan, io, kEmaListStep);
-    if (t < 1 && io.check == CheckMode::strict) {
-      Fault fault;
-      fault.count = fault.total = fault.limit = 1;
-      fault.value = t;
-      return fault;
-    }
+    if (t < 1 && io.check == CheckMode::strict) return step_fault(t);
   }
   const bool divides = is_given(kEmaListGradScale);
   update_all({plan, io.elements, ema_adam_coefficients(plan.attributes, t), divides,

@@ -16,9 +16,6 @@ namespace openaclnn {
 
 namespace {
 
-constexpr std::array<const char*, kEmaLists> kListNames = {"grads", "varRefs", "mRefs",
-                                                           "vRefs", "sRefs",   "varCopiesOptional"};
-
 // The tensors of one index: five, or six with copies.
 struct Index {
   std::array<Argument, kEmaLists> tensors;
@@ -36,7 +33,7 @@ using Names = std::array<const char*, kEmaLists>;
 Status look_up(const EmaAdamListArgs& args, size_t n, const Names& names, Index& index) {
   index.count = args.has_copies() ? kEmaLists : kEmaListCopy;
   for (size_t k = 0; k < index.count; ++k) {
-    const auto* const handle = static_cast<const aclTensor*>(args.lists[k]->elements[n]);
+    const auto* const handle = static_cast<const aclTensor*>(args.lists[k].handles->elements[n]);
     OPENACLNN_TRY(look_up(NamedTensor{names[k], handle}, index.tensors[k]));
   }
   return {};
@@ -47,25 +44,20 @@ Status look_up(const EmaAdamListArgs& args, size_t n, const Names& names, Index&
 void prefetch(const EmaAdamListArgs& args, size_t n) {
   if (n >= args.length()) return;
   for (const auto& list : args.lists) {
-    if (list != nullptr) TensorTable::instance().prefetch(list->elements[n]);
+    if (list.is_given()) TensorTable::instance().prefetch(list.handles->elements[n]);
   }
 }
 constexpr size_t kIndicesAhead = 2;  // 4 and 8 take as long
 
-Status check_numbers_found(const EmaAdamListArgs& args) { return args.tensors_found; }
-
-Status look_up(const char* name, const aclTensorList* handle, std::shared_ptr<const HandleList>& list) {
-  if (handle == nullptr) return {};
-  list = TensorListTable::instance().find(handle);
-  if (list != nullptr) return {};
-  return invalid(name, " is not a live tensor list (", address_text(handle),
-                 "): it was destroyed, or is another kind of handle");
+Status check_numbers_found(const EmaAdamListArgs& args) {
+  for (const LateArgument& number : args.tensors) OPENACLNN_TRY(Status(number.found));
+  return {};
 }
 
 Status require_equal_lengths(const EmaAdamListArgs& args) {
-  for (size_t k = 0; k < kEmaLists; ++k) {
-    if (args.lists[k] == nullptr || args.lists[k]->elements.size() == args.length()) continue;
-    return invalid(kListNames[k], " has ", args.lists[k]->elements.size(), " tensors but grads has ",
+  for (const ListArgument& list : args.lists) {
+    if (!list.is_given() || list.handles->elements.size() == args.length()) continue;
+    return invalid(list.name, " has ", list.handles->elements.size(), " tensors but grads has ",
                    args.length(), "; they must be equal");
   }
   return {};
@@ -177,7 +169,7 @@ Status check_with_names(const EmaAdamListArgs& args, size_t n, const Stage* stag
   std::array<std::string, kEmaLists> texts;
   Names names;
   for (size_t k = 0; k < kEmaLists; ++k) {
-    texts[k] = text(kListNames[k], "[", n, "]");
+    texts[k] = text(args.lists[k].name, "[", n, "]");
     names[k] = texts[k].c_str();
   }
   Index index;
@@ -254,7 +246,7 @@ class Planner {
     call_.op = &apply_fused_ema_adam_list_operator();
     call_.nothing_to_do = items_.empty();
     for (size_t k = 0; k < kEmaLists; ++k) {
-      if (args_.lists[k] != nullptr) add_list(k);
+      if (args_.lists[k].is_given()) add_list(k);
     }
     for (size_t k = 0; k < kEmaListTensors; ++k) {
       plan_.parameters[k] = args_.tensors[k].is_given ? add_number(k) : kNotGiven;
@@ -278,7 +270,7 @@ class Planner {
  private:
   void add_list(size_t list) {
     Parameter& made = call_.append();
-    made.name = kListNames[list];
+    made.name = args_.lists[list].name;
     made.is_input = list != kEmaListCopy;
     made.is_output = list != kEmaListGrad;
     made.is_accessed = !items_.empty();
@@ -311,11 +303,14 @@ const Operator& apply_fused_ema_adam_list_operator() {
 }
 
 Result<Call> check_and_plan(const EmaAdamListArgs& args, const PlanContext& context) {
+  OPENACLNN_TRY(require_equal_lengths(args));
+  Names names;
+  for (size_t k = 0; k < kEmaLists; ++k) names[k] = args.lists[k].name;
   Planner planner(args);
   Index index;
   for (size_t n = 0; n < args.length(); ++n) {
     prefetch(args, n + kIndicesAhead);
-    if (!look_up(args, n, kListNames, index).ok() || !check(index).ok()) return first_failure(args, n);
+    if (!look_up(args, n, names, index).ok() || !check(index).ok()) return first_failure(args, n);
     planner.add(n, index);
   }
   for (const Stage& stage : kStages) {
@@ -335,32 +330,29 @@ aclnnStatus openaclnnApplyFusedEmaAdamListGetWorkspaceSize(
     const aclTensor* gradScaleOptional, const aclTensor* foundInfOptional, double lr, double emaDecay,
     double beta1, double beta2, double eps, int64_t mode, bool biasCorrection, double weightDecay,
     uint64_t* workspaceSize, aclOpExecutor** executor) {
-  const auto make = [=](const PlanContext& context) -> Result<Call> {
-    const aclTensorList* const lists[kEmaLists] = {grads, varRefs, mRefs, vRefs, sRefs, varCopiesOptional};
-    const NamedTensor tensors[kEmaListTensors] = {
-        {"step", step}, {"gradScaleOptional", gradScaleOptional}, {"foundInfOptional", foundInfOptional}};
-    for (size_t k = 0; k < kEmaListCopy; ++k) {
-      if (lists[k] == nullptr)
-        return Status(ACLNN_ERR_PARAM_NULLPTR, text(kListNames[k], " is NULL; a tensor list is required"));
-    }
-    OPENACLNN_TRY(require_given({tensors[kEmaListStep]}));
-
-    EmaAdamListArgs args;
-    args.attributes = {lr, emaDecay, beta1, beta2, eps, mode, biasCorrection, weightDecay};
-    for (size_t k = 0; k < kEmaLists; ++k) {
-      OPENACLNN_TRY(look_up(kListNames[k], lists[k], args.lists[k]));
-    }
-    for (size_t k = 0; k < kEmaListTensors && args.tensors_found.ok(); ++k)
-      args.tensors_found = look_up(tensors[k], args.tensors[k]);
-    OPENACLNN_TRY(require_equal_lengths(args));
-    return check_and_plan(args, context);
+  const auto signature = [=](auto& arguments, EmaAdamListArgs& args) {
+    auto& lists = args.lists;
+    auto& tensors = args.tensors;
+    EmaAdamAttributes& a = args.attributes;
+    arguments("grads", grads, lists[kEmaListGrad]);
+    arguments("varRefs", varRefs, lists[kEmaListVar]);
+    arguments("mRefs", mRefs, lists[kEmaListM]);
+    arguments("vRefs", vRefs, lists[kEmaListV]);
+    arguments("sRefs", sRefs, lists[kEmaListS]);
+    arguments.optional("varCopiesOptional", varCopiesOptional, lists[kEmaListCopy]);
+    arguments("step", step, tensors[kEmaListStep]);
+    arguments.optional("gradScaleOptional", gradScaleOptional, tensors[kEmaListGradScale]);
+    arguments.optional("foundInfOptional", foundInfOptional, tensors[kEmaListFoundInf]);
+    arguments("lr", lr, a.lr);
+    arguments("emaDecay", emaDecay, a.ema_decay);
+    arguments("beta1", beta1, a.beta1);
+    arguments("beta2", beta2, a.beta2);
+    arguments("eps", eps, a.eps);
+    arguments("mode", mode, a.mode);
+    arguments("biasCorrection", biasCorrection, a.bias_correction);
+    arguments("weightDecay", weightDecay, a.weight_decay);
   };
-  return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
-    record("grads", grads)("varRefs", varRefs)("mRefs", mRefs)("vRefs", vRefs)("sRefs", sRefs)(
-        "varCopiesOptional", varCopiesOptional)("step", step)("gradScaleOptional", gradScaleOptional)(
-        "foundInfOptional", foundInfOptional)("lr", lr)("emaDecay", emaDecay)("beta1", beta1)("beta2", beta2)(
-        "eps", eps)("mode", mode)("biasCorrection", biasCorrection)("weightDecay", weightDecay);
-  });
+  return phase1<EmaAdamListArgs>(__func__, workspaceSize, executor, signature);
 }
 
 aclnnStatus openaclnnApplyFusedEmaAdamList(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,

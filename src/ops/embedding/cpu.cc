@@ -131,7 +131,7 @@ Fault look_up(const EmbeddingPlan& plan, const TaskIo& io) {
   char* const out = plan_tensor_bytes(plan, io, kEmbeddingOut, plan.element_bytes);
 
   FaultCounter scan;
-  const auto fault = [&](EmbeddingFaultKind kind) {
+  const auto fault = [&](bool nothing_written) {
     Fault found;
     found.count = scan.count();
     if (found.count == 0) return found;
@@ -139,7 +139,7 @@ Fault look_up(const EmbeddingPlan& plan, const TaskIo& io) {
     found.value = static_cast<int64_t>(indices[RunCursor<2>(plan.nest, found.position).offset(0)]);
     found.limit = plan.table_rows;
     found.total = plan.positions;
-    found.kind = kind;
+    found.nothing_written = nothing_written;
     return found;
   };
 
@@ -151,7 +151,7 @@ Fault look_up(const EmbeddingPlan& plan, const TaskIo& io) {
                        if (!in_table(plan, row)) scan.add(position);
                      });
     });
-    if (scan.count() > 0) return fault(kNothingWritten);
+    if (scan.count() > 0) return fault(true);
   }
 
   const int64_t chunks = cpu::chunks_for(2 * plan.positions * plan.columns * plan.element_bytes);
@@ -187,7 +187,7 @@ Fault look_up(const EmbeddingPlan& plan, const TaskIo& io) {
     });
     hwy::FlushStream();
   });
-  return fault(kRowsSetToZero);
+  return fault(false);
 }
 
 }  // namespace

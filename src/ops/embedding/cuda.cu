@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kThreads)
 template <class Index>
 __global__ void __launch_bounds__(kThreads)
     report_faults(const __grid_constant__ EmbeddingPlan plan, const Index* indices, const FaultScan* scans,
-                  int64_t blocks, EmbeddingFaultKind kind, int64_t* faults, Fault* fault) {
+                  int64_t blocks, bool nothing_written, int64_t* faults, Fault* fault) {
   const FaultScan found = join_blocks(scans, blocks);
   if (threadIdx.x != 0) return;
   *faults = found.count;
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kThreads)
   fault->value = static_cast<int64_t>(indices[at[0]]);
   fault->limit = plan.table_rows;
   fault->total = plan.positions;
-  fault->kind = kind;
+  fault->nothing_written = nothing_written;
   fault->count = found.count;
 }
 
@@ -140,16 +140,16 @@ cudaError_t launch(const EmbeddingPlan& plan, const LaunchIo& io) {
 
   FaultScan* const scans = workspace_part<FaultScan>(io, plan.scans);
   int64_t* const faults = workspace_part<int64_t>(io, plan.faults);
-  const auto report = [&](int64_t blocks, EmbeddingFaultKind kind) {
-    return launch_kernel(report_faults<Index>, grid_of(1), kThreads, 0, io.stream, plan, indices, scans,
-                         blocks, kind, faults, io.fault);
-  };
   const bool strict = io.check == CheckMode::strict;
+  const auto report = [&](int64_t blocks) {
+    return launch_kernel(report_faults<Index>, grid_of(1), kThreads, 0, io.stream, plan, indices, scans,
+                         blocks, strict, faults, io.fault);
+  };
   if (strict) {
     const int64_t blocks = std::min(blocks_for(plan.positions), kMostScanBlocks);
     OPENACLNN_CUDA_TRY(
         launch_kernel(scan_indices<Index>, grid_of(blocks), kThreads, 0, io.stream, plan, indices, scans));
-    OPENACLNN_CUDA_TRY(report(blocks, kNothingWritten));
+    OPENACLNN_CUDA_TRY(report(blocks));
   }
 
   // If there are few rows, their words are also distributed.
@@ -173,7 +173,7 @@ cudaError_t launch(const EmbeddingPlan& plan, const LaunchIo& io) {
     }
   };
   OPENACLNN_CUDA_TRY(copy_all());
-  return reports ? report(row_blocks * word_blocks, kRowsSetToZero) : cudaSuccess;
+  return reports ? report(row_blocks * word_blocks) : cudaSuccess;
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ constexpr uint32_t kMostIndexDims = kMaxRank - 1;
 
 std::string describe_fault(const Fault& fault) {
   return text("indices[", fault.position, "] = ", fault.value, " is outside [0, ", fault.limit, "); ",
-              fault.kind == kNothingWritten
+              fault.nothing_written
                   ? text(fault.count, " of ", fault.total, " indices are wrong and nothing was written")
                   : text("the rows of ", fault.count, " of ", fault.total, " indices were set to zero"));
 }
@@ -102,15 +102,12 @@ using namespace openaclnn;
 aclnnStatus aclnnEmbeddingGetWorkspaceSize(const aclTensor* weight, const aclTensor* indices,
                                            const aclTensor* out, uint64_t* workspaceSize,
                                            aclOpExecutor** executor) {
-  const auto make = [=](const PlanContext& context) -> Result<Call> {
-    EmbeddingArgs args;
-    OPENACLNN_TRY(resolve<3>({{{"weight", weight}, {"indices", indices}, {"out", out}}},
-                             {&args.weight, &args.indices, &args.out}));
-    OPENACLNN_TRY(check(args, context));
-    return plan(args, context);
+  const auto signature = [=](auto& arguments, EmbeddingArgs& args) {
+    arguments("weight", weight, args.weight);
+    arguments("indices", indices, args.indices);
+    arguments("out", out, args.out);
   };
-  return phase1(__func__, workspaceSize, executor, make,
-                [=](CallRecord& record) { record("weight", weight)("indices", indices)("out", out); });
+  return phase1<EmbeddingArgs>(__func__, workspaceSize, executor, signature);
 }
 
 aclnnStatus aclnnEmbedding(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,

@@ -25,7 +25,4 @@ struct EmbeddingPlan {
   int64_t faults;  // int64: number of faulty indices
 };
 
-// Fault::kind
-enum EmbeddingFaultKind { kRowsSetToZero, kNothingWritten };
-
 }  // namespace openaclnn

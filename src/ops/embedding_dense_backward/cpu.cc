@@ -256,8 +256,8 @@ Fault run_with_words(const EmbeddingBackwardPlan& plan, const TaskIo& io) {
     });
     fault.limit = plan.table_rows;
     fault.total = plan.positions;
-    fault.kind = io.check == CheckMode::strict ? kTableUntouched : kIndicesSkipped;
-    if (fault.found() && io.check == CheckMode::strict) return fault;
+    fault.nothing_written = io.check == CheckMode::strict;
+    if (fault.found() && fault.nothing_written) return fault;
     if (!plan.scratch.direct) sorted = sort_positions<Word>(plan, io);
   }
 

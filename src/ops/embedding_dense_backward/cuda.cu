@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kThreads)
 template <class Index>
 __global__ void __launch_bounds__(kThreads)
     report_faults(const __grid_constant__ EmbeddingBackwardPlan plan, const Index* indices,
-                  const FaultScan* scans, int64_t blocks, EmbeddingBackwardFaultKind kind, int64_t* faults,
+                  const FaultScan* scans, int64_t blocks, bool nothing_written, int64_t* faults,
                   Fault* fault) {
   const FaultScan found = join_blocks(scans, blocks);
   if (threadIdx.x != 0) return;
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kThreads)
   fault->position = found.lowest;
   fault->limit = plan.table_rows;
   fault->total = plan.positions;
-  fault->kind = kind;
+  fault->nothing_written = nothing_written;
   fault->count = found.count;
 }
 
@@ -171,7 +171,7 @@ cudaError_t decode(const EmbeddingBackwardPlan& plan, const LaunchIo& io) {
                           buffers.keys[0], buffers.positions[0], used, scans);
     if (error != cudaSuccess || io.check == CheckMode::silent) return;
     error = launch_kernel(report_faults<Index>, grid_of(1), kThreads, 0, io.stream, plan, indices, scans,
-                          blocks, strict ? kTableUntouched : kIndicesSkipped, faults, io.fault);
+                          blocks, strict, faults, io.fault);
   });
   return error;
 }

@@ -20,10 +20,9 @@ namespace openaclnn {
 namespace {
 
 std::string describe_fault(const Fault& fault) {
-  return text(
-      "indices[", fault.position, "] = ", value_text(fault), " is outside [0, ", fault.limit, "); ",
-      fault.count, " of ", fault.total,
-      fault.kind == kTableUntouched ? " indices are wrong and nothing was written" : " indices were skipped");
+  return text("indices[", fault.position, "] = ", value_text(fault), " is outside [0, ", fault.limit, "); ",
+              fault.count, " of ", fault.total,
+              fault.nothing_written ? " indices are wrong and nothing was written" : " indices were skipped");
 }
 
 // Returns the rows of grad: the product of all dims but the last. The product of a non-empty view fits. With
@@ -179,17 +178,15 @@ aclnnStatus aclnnEmbeddingDenseBackwardGetWorkspaceSize(const aclTensor* grad, c
                                                         uint64_t numWeights, uint64_t paddingIdx,
                                                         bool scaleGradByFreq, const aclTensor* out,
                                                         uint64_t* workspaceSize, aclOpExecutor** executor) {
-  const auto make = [=](const PlanContext& context) -> Result<Call> {
-    EmbeddingBackwardArgs args = {{}, {}, {}, numWeights, paddingIdx, scaleGradByFreq};
-    OPENACLNN_TRY(resolve<3>({{{"grad", grad}, {"indices", indices}, {"out", out}}},
-                             {&args.grad, &args.indices, &args.out}));
-    OPENACLNN_TRY(check(args, context));
-    return plan(args, context);
+  const auto signature = [=](auto& arguments, EmbeddingBackwardArgs& args) {
+    arguments("grad", grad, args.grad);
+    arguments("indices", indices, args.indices);
+    arguments("numWeights", numWeights, args.num_weights);
+    arguments("paddingIdx", paddingIdx, args.padding_index);
+    arguments("scaleGradByFreq", scaleGradByFreq, args.scale_by_frequency);
+    arguments("out", out, args.out);
   };
-  return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
-    record("grad", grad)("indices", indices)("numWeights", numWeights)("paddingIdx", paddingIdx)(
-        "scaleGradByFreq", scaleGradByFreq)("out", out);
-  });
+  return phase1<EmbeddingBackwardArgs>(__func__, workspaceSize, executor, signature);
 }
 
 aclnnStatus aclnnEmbeddingDenseBackward(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,

@@ -76,7 +76,4 @@ struct EmbeddingBackwardPlan {
   EmbeddingBackwardGpuScratch gpu_scratch;  // only one of the two is used
 };
 
-// Fault::kind
-enum EmbeddingBackwardFaultKind { kIndicesSkipped, kTableUntouched };
-
 }  // namespace openaclnn

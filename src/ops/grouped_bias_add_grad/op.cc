@@ -170,24 +170,14 @@ namespace {
 aclnnStatus phase1_of(const char* function, const aclTensor* grad_y, const aclTensor* group_index,
                       std::optional<int64_t> group_index_type, const aclTensor* out,
                       uint64_t* workspace_bytes, aclOpExecutor** executor) {
-  const auto make = [=](const PlanContext& context) -> Result<Call> {
-    GroupedBiasArgs args = {};
-    args.group_index_type = group_index_type.value_or(kGroupEnds);
-    const auto collect = [&]() -> Status {
-      OPENACLNN_TRY(require_given({{"gradY", grad_y}, {"out", out}}));
-      OPENACLNN_TRY(look_up({"gradY", grad_y}, args.grad_y));
-      OPENACLNN_TRY(look_up({"groupIdxOptional", group_index}, args.group_index));
-      OPENACLNN_TRY(look_up({"out", out}, args.out));
-      return check(args, context);
-    };
-    OPENACLNN_TRY(collect());
-    return plan(args, context);
+  const auto signature = [=](auto& arguments, GroupedBiasArgs& args) {
+    args.group_index_type = kGroupEnds;
+    arguments("gradY", grad_y, args.grad_y);
+    arguments.optional("groupIdxOptional", group_index, args.group_index);
+    if (group_index_type) arguments("groupIdxType", *group_index_type, args.group_index_type);
+    arguments("out", out, args.out);
   };
-  return phase1(function, workspace_bytes, executor, make, [=](CallRecord& record) {
-    record("gradY", grad_y)("groupIdxOptional", group_index);
-    if (group_index_type) record("groupIdxType", *group_index_type);
-    record("out", out);
-  });
+  return phase1<GroupedBiasArgs>(function, workspace_bytes, executor, signature);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ class SequenceList {
 };
 
 Status require_right_entries(const CompressionArgs& args, const SequenceEntries& sequences, CheckMode mode) {
-  const auto entry = [&](size_t b) { return text(args.lengths_name, "[", b, "] = ", sequences.entries[b]); };
+  const auto entry = [&](size_t b) { return text(args.lengths.name, "[", b, "] = ", sequences.entries[b]); };
   const bool are_ends = sequences.are_ends;
   const EntryCheck check = check_entries(sequences);
   switch (check.problem) {
@@ -74,7 +74,8 @@ Status require_right_entries(const CompressionArgs& args, const SequenceEntries&
 }
 
 Result<RecycledVector<Sequence>> given_sequences(const CompressionArgs& args, CheckMode mode) {
-  const SequenceEntries given = {*args.lengths, args.length_type == kPrefixSums, args.tokens.view.dims[0]};
+  const SequenceEntries given = {*args.lengths.values, args.length_type == kPrefixSums,
+                                 args.tokens.view.dims[0]};
   OPENACLNN_TRY(require_right_entries(args, given, mode));
   SequenceList sequences(args, static_cast<int64_t>(given.entries.size()));
   for (size_t b = 0; b < given.entries.size(); ++b) sequences.add(given.length(b));
@@ -93,7 +94,7 @@ Result<int64_t> count_equal_batches(const CompressionArgs& args, CheckMode mode)
   const EqualBatches batches = find_equal_batches(
       tokens, windows, shape_of(args), must_be_sure ? SearchFor::two_smallest : SearchFor::smallest);
   const auto no_lengths = [&] {
-    return text(args.lengths_name, args.lengths == nullptr ? " is NULL" : " is empty");
+    return text(args.lengths.name, args.lengths.is_given() ? " is empty" : " is NULL");
   };
   if (batches.smallest == 0) {
     return invalid(args.compressed.name, " has ", windows, " windows in dim 0 but ", no_lengths(),
@@ -119,9 +120,9 @@ Result<RecycledVector<Sequence>> equal_sequences(const CompressionArgs& args, Ch
 
 }  // namespace
 
-std::string quoted(const char* string) {
+std::string quoted(const TextArgument& argument) {
   constexpr size_t kMostShown = 16;
-  std::string shown(string, strnlen(string, kMostShown + 1));
+  std::string shown(argument.text, strnlen(argument.text, kMostShown + 1));
   const bool cut = shown.size() > kMostShown;
   shown.resize(std::min(shown.size(), kMostShown));
   for (char& c : shown) c = c >= 0x20 && c < 0x7F ? c : '?';
@@ -175,15 +176,14 @@ Status check_attributes(const CompressionArgs& args) {
     return invalid("actSeqLenType is ", args.length_type,
                    "; it must be 0 (prefix sums of sequence lengths) or 1 (sequence lengths)");
   }
-  if (args.layout != nullptr && std::strcmp(args.layout, "TND") != 0) {
-    return invalid(args.layout_name, " is ", quoted(args.layout), "; it must be NULL or \"TND\"");
+  if (args.layout.text != nullptr && std::strcmp(args.layout.text, "TND") != 0) {
+    return invalid(args.layout.name, " is ", quoted(args.layout), "; it must be NULL or \"TND\"");
   }
   return {};
 }
 
 Result<RecycledVector<Sequence>> find_sequences(const CompressionArgs& args, const PlanContext& context) {
-  const bool are_given = args.lengths != nullptr && !args.lengths->empty();
-  return are_given ? given_sequences(args, context.check) : equal_sequences(args, context.check);
+  return args.has_lengths() ? given_sequences(args, context.check) : equal_sequences(args, context.check);
 }
 
 Status check_vendor_limits(const CompressionArgs& args, std::initializer_list<const Argument*> tensors) {

@@ -18,16 +18,16 @@ enum SequenceLengthType : int64_t { kPrefixSums = 0, kLengths = 1 };
 
 // The arguments that both operators have, by meaning; their names differ.
 struct CompressionArgs {
-  Argument tokens;      // [T, N, D]
-  Argument weight;      // [L, N]
-  Argument compressed;  // [J, N, D]: the output, or its gradient
-  const char* lengths_name;
-  IntArray lengths;  // NULL or empty: batches of equal length, whose number follows from J
+  Argument tokens;        // [T, N, D]
+  Argument weight;        // [L, N]
+  Argument compressed;    // [J, N, D]: the output, or its gradient
+  ArrayArgument lengths;  // not given or empty: batches of equal length, whose number follows from J
   int64_t block_size;
   int64_t stride;
   int64_t length_type;
-  const char* layout_name;
-  const char* layout;
+  TextArgument layout;
+
+  bool has_lengths() const { return lengths.is_given() && !lengths.values->empty(); }
 };
 
 CompressionSizes sizes_of(const CompressionArgs& args, size_t sequences);
@@ -45,7 +45,7 @@ Status check_attributes(const CompressionArgs& args);
 // order. Returns none if the windows have no elements and the call has no lengths.
 Result<RecycledVector<Sequence>> find_sequences(const CompressionArgs& args, const PlanContext& context);
 // Formats the caller's text for an error message: truncated, and without bytes that would break a line.
-std::string quoted(const char* string);
+std::string quoted(const TextArgument& argument);
 
 // With OPENACLNN_LIMITS=vendor, checks that the value is a multiple of 16.
 Status require_vendor_multiple(const char* what, int64_t value);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "base/checked.h"
 #include "cpu/rows.h"
 #include "ops/nsa/cover.h"
 #include "ops/nsa/plan.h"
@@ -28,6 +29,38 @@ inline void widen_weights(int64_t block_size, int64_t heads, const T* weight,
       widened[i * heads + n] = to_float(weight[i * strides[0] + n * strides[1]]);
   }
 }
+
+// A part of every row: whole heads, or a part of one head.
+struct Tile {
+  int64_t first_head, heads;
+  int64_t first_column, columns;
+};
+
+// Divides rows into tiles of at most `heads_each` heads and `columns_each` columns. Tiles with a part of the
+// columns have one head.
+class Tiles {
+ public:
+  Tiles(int64_t heads, int64_t columns, int64_t heads_each, int64_t columns_each)
+      : heads_(heads),
+        columns_(columns),
+        heads_each_(heads_each),
+        columns_each_(columns_each),
+        pieces_(ceil_div(columns, columns_each)) {}
+
+  int64_t count() const { return ceil_div(heads_, heads_each_) * pieces_; }
+  Tile operator[](int64_t index) const {
+    const int64_t head = index / pieces_ * heads_each_;
+    const int64_t column = index % pieces_ * columns_each_;
+    return {head, std::min(heads_ - head, heads_each_), column, std::min(columns_ - column, columns_each_)};
+  }
+  // Returns whether every tile has columns for a pair of vectors.
+  bool have_pairs() const { return (columns_ - 1) % columns_each_ + 1 >= F32x2::kLanes; }
+
+ private:
+  int64_t heads_, columns_;
+  int64_t heads_each_, columns_each_;  // per tile
+  int64_t pieces_;                     // per head
+};
 
 // Adds kTokens tokens to kWindows windows that cover them, in one head.
 template <int kWindows, int kTokens, class T>

@@ -32,37 +32,14 @@ struct alignas(64) OpenWindows {
   double total[kColumns];
 };
 
-// A part of every row: whole heads, or a part of one head.
-struct Tile {
-  int64_t first_head, heads;
-  int64_t first_column, columns;
-};
-
 // Divides rows into as few tiles as the accumulators allow, all of about the same width.
-struct Tiles {
-  Tiles(const CompressionSizes& all, int64_t open_windows)
-      : sizes(all),
-        most_columns(OpenWindows::kColumns / open_windows / kLine * kLine),
-        heads_each(even_part(all.heads, std::max<int64_t>(most_columns / slots_for(all.columns), 1))),
-        columns_each(ceil_div(even_part(all.columns, most_columns), kLine) * kLine),
-        pieces(ceil_div(all.columns, columns_each)),
-        count(ceil_div(all.heads, heads_each) * pieces) {}
-
-  Tile operator[](int64_t index) const {
-    const int64_t head = index / pieces * heads_each;
-    const int64_t column = index % pieces * columns_each;
-    return {head, std::min(sizes.heads - head, heads_each), column,
-            std::min(sizes.columns - column, columns_each)};
-  }
-
-  static constexpr int64_t kLine = 64;  // columns; whole cache lines, and whole pairs of vectors
-  const CompressionSizes& sizes;
-  int64_t most_columns;  // per tile
-  int64_t heads_each;    // per tile
-  int64_t columns_each;  // per tile
-  int64_t pieces;        // per head
-  int64_t count;
-};
+Tiles tiles_of(const CompressionSizes& sizes, int64_t open_windows) {
+  constexpr int64_t kLine = 64;  // columns; whole cache lines, and whole pairs of vectors
+  const int64_t most_columns = OpenWindows::kColumns / open_windows / kLine * kLine;
+  const int64_t most_heads = std::max<int64_t>(most_columns / slots_for(sizes.columns), 1);
+  const int64_t columns_each = ceil_div(even_part(sizes.columns, most_columns), kLine) * kLine;
+  return {sizes.heads, sizes.columns, even_part(sizes.heads, most_heads), columns_each};
+}
 
 template <class T>
 class Compression {
@@ -76,8 +53,8 @@ class Compression {
         output_(plan_tensor<T>(plan, io, kCompressOutput)),
         weights_(workspace_part<float>(io, plan.weights)),
         overlapping_(overlapping_windows(sizes_)),
-        tiles_(sizes_, std::min(overlapping_, kMostOpen)),
-        reads_in_place_(in_.column == 1 && (sizes_.columns - 1) % tiles_.columns_each + 1 >= F32x2::kLanes),
+        tiles_(tiles_of(sizes_, std::min(overlapping_, kMostOpen))),
+        reads_in_place_(in_.column == 1 && tiles_.have_pairs()),
         shares_pages_(kReadsStreams && share_pages<T>(in_.row)),
         has_no_gaps_(in_.row == sizes_.heads * sizes_.columns),
         tokens_ahead_(
@@ -92,9 +69,9 @@ class Compression {
         sizes_.windows * (rows_read + 1) * sizes_.heads * sizes_.columns * static_cast<int64_t>(sizeof(T));
     const int64_t chunks = cpu::chunks_for(bytes);
     const int64_t window_chunks = std::min(chunks, sizes_.windows);
-    const int64_t tile_chunks = std::min(ceil_div(chunks, window_chunks), tiles_.count);
+    const int64_t tile_chunks = std::min(ceil_div(chunks, window_chunks), tiles_.count());
     cpu::parallel_for(window_chunks * tile_chunks, [&](int64_t chunk) {
-      const cpu::Range tiles = cpu::chunk_range(tiles_.count, tile_chunks, chunk % tile_chunks, 1);
+      const cpu::Range tiles = cpu::chunk_range(tiles_.count(), tile_chunks, chunk % tile_chunks, 1);
       OpenWindows& open = cpu::scratch_as<OpenWindows>();
       for (int64_t tile = tiles.begin; tile < tiles.end; ++tile)
         sum_windows(cpu::chunk_range(sizes_.windows, window_chunks, chunk / tile_chunks, 1), tiles_[tile],
@@ -274,7 +251,7 @@ class Compression {
   template <int kWindows>
   Prefetched<T> prefetched(const T* tokens, int64_t token, int64_t head) const {
     constexpr bool kIsSlow = kReadsStreams && kWindows == kWindowsTogether && sizeof(T) == 2;
-    if (shares_pages_ || (kIsSlow && tiles_.count == 1 && has_no_gaps_)) {
+    if (shares_pages_ || (kIsSlow && tiles_.count() == 1 && has_no_gaps_)) {
       const T* const first = input_ + token * in_.row + head * in_.head * kTokensTogether;
       return {first + kLinearBytesPrefetched / kBytes, kTokensTogether, kLineBytes / kBytes};
     }

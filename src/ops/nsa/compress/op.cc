@@ -30,13 +30,14 @@ Status check_limits(const CompressionArgs& args, const PlanContext& context) {
   OPENACLNN_TRY(require_at_most("dim 1 of input", args.tokens.view.dims[1], 128));
   OPENACLNN_TRY(require_at_most("compressBlockSize", args.block_size, 128));
   OPENACLNN_TRY(require_at_most("dim 2 of input", args.tokens.view.dims[2], 256));
-  if (args.lengths == nullptr || args.lengths->empty()) {
-    return invalid(args.lengths_name, args.lengths == nullptr ? " is NULL" : " is empty",
+  if (!args.has_lengths()) {
+    return invalid(args.lengths.name, args.lengths.is_given() ? " is empty" : " is NULL",
                    "; OPENACLNN_LIMITS=vendor requires at least one sequence");
   }
-  if (args.lengths->back() != args.tokens.view.dims[0]) {
-    return invalid(args.lengths_name, "[", args.lengths->size() - 1, "] = ", args.lengths->back(),
-                   " but input has ", args.tokens.view.dims[0],
+  const Array<int64_t>& lengths = *args.lengths.values;
+  if (lengths.back() != args.tokens.view.dims[0]) {
+    return invalid(args.lengths.name, "[", lengths.size() - 1, "] = ", lengths.back(), " but input has ",
+                   args.tokens.view.dims[0],
                    " tokens; OPENACLNN_LIMITS=vendor requires every token to be in a sequence");
   }
   return {};
@@ -105,6 +106,13 @@ Result<Call> plan(const CompressionArgs& args, std::span<const Sequence> sequenc
   return call;
 }
 
+Result<Call> check_and_plan(const CompressionArgs& args, const PlanContext& context) {
+  OPENACLNN_TRY(check(args, context));
+  OPENACLNN_TRY_ASSIGN(sequences, find_sequences(args, context));
+  OPENACLNN_TRY(check_limits(args, context));
+  return plan(args, sequences, context);
+}
+
 }  // namespace openaclnn
 
 using namespace openaclnn;
@@ -114,34 +122,17 @@ aclnnStatus aclnnNsaCompressGetWorkspaceSize(const aclTensor* input, const aclTe
                                              int64_t compressBlockSize, int64_t compressStride,
                                              int64_t actSeqLenType, aclTensor* output,
                                              uint64_t* workspaceSize, aclOpExecutor** executor) {
-  const auto make = [=](const PlanContext& context) -> Result<Call> {
-    CompressionArgs args = {};
-    args.lengths_name = "actSeqLenOptional";
-    args.block_size = compressBlockSize;
-    args.stride = compressStride;
-    args.length_type = actSeqLenType;
-    args.layout_name = "layoutOptional";
-    args.layout = layoutOptional;
-    RecycledVector<Sequence> sequences;
-    const auto collect = [&]() -> Status {
-      OPENACLNN_TRY(require_given({{"input", input}, {"weight", weight}, {"output", output}}));
-      OPENACLNN_TRY(look_up({"input", input}, args.tokens));
-      OPENACLNN_TRY(look_up({"weight", weight}, args.weight));
-      OPENACLNN_TRY(look_up("actSeqLenOptional", actSeqLenOptional, args.lengths));
-      OPENACLNN_TRY(look_up({"output", output}, args.compressed));
-      OPENACLNN_TRY(check(args, context));
-      OPENACLNN_TRY_ASSIGN(found, find_sequences(args, context));
-      sequences = std::move(found);
-      return check_limits(args, context);
-    };
-    OPENACLNN_TRY(collect());
-    return plan(args, sequences, context);
+  const auto signature = [=](auto& arguments, CompressionArgs& args) {
+    arguments("input", input, args.tokens);
+    arguments("weight", weight, args.weight);
+    arguments.optional("actSeqLenOptional", actSeqLenOptional, args.lengths);
+    arguments.optional("layoutOptional", layoutOptional, args.layout);
+    arguments("compressBlockSize", compressBlockSize, args.block_size);
+    arguments("compressStride", compressStride, args.stride);
+    arguments("actSeqLenType", actSeqLenType, args.length_type);
+    arguments("output", output, args.compressed);
   };
-  return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
-    record("input", input)("weight", weight)("actSeqLenOptional", actSeqLenOptional)(
-        "layoutOptional", layoutOptional)("compressBlockSize", compressBlockSize)(
-        "compressStride", compressStride)("actSeqLenType", actSeqLenType)("output", output);
-  });
+  return phase1<CompressionArgs>(__func__, workspaceSize, executor, signature);
 }
 
 aclnnStatus aclnnNsaCompress(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,

@@ -12,5 +12,6 @@ namespace openaclnn {
 Status check(const CompressionArgs& args, const PlanContext& context);
 Result<Call> plan(const CompressionArgs& args, std::span<const Sequence> sequences,
                   const PlanContext& context);
+Result<Call> check_and_plan(const CompressionArgs& args, const PlanContext& context);
 
 }  // namespace openaclnn

@@ -102,12 +102,6 @@ class CompressGradient {
     int64_t windows() const { return cover.last - cover.first + 1; }
   };
 
-  // The same columns of some consecutive heads.
-  struct Tile {
-    cpu::Range heads;
-    int64_t first_column, columns;
-  };
-
   void sum_stretch(int64_t stretch, cpu::Range tokens, cpu::Range heads) const {
     weight_sums_.clear(stretch, heads);
     const Sequence* const sequences = plan_items<Sequence>(plan_);
@@ -132,7 +126,8 @@ class CompressGradient {
   void sum_segment(const Segment& segment, cpu::Range heads, SegmentScratch& scratch) const {
     const int64_t windows = segment.windows();
     for (int64_t column = 0; column < sizes_.columns; column += kPieceColumns) {
-      const Tile tile = {heads, column, std::min(sizes_.columns - column, kPieceColumns)};
+      const Tile tile = {heads.begin, heads.end - heads.begin, column,
+                         std::min(sizes_.columns - column, kPieceColumns)};
       if (windows == 0) {
         write_zeros_to(segment, tile);
       } else if (!is_dense_ || windows > kMostTogether) {
@@ -166,7 +161,7 @@ class CompressGradient {
     if constexpr (std::is_same_v<T, float>) {
       sum(in_place());
     } else {
-      const int64_t heads = tile.heads.end - tile.heads.begin;
+      const int64_t heads = tile.heads;
       const bool fit = segment.windows() * heads * widened_columns(tile.columns) <= SegmentScratch::kColumns;
       fit ? sum(widen(segment.cover.first, segment.windows(), tile, scratch)) : sum(in_place());
     }
@@ -174,7 +169,7 @@ class CompressGradient {
 
   // Returns the offset of the tile in a row.
   static int64_t at(const HeadStrides& s, int64_t row, const Tile& tile) {
-    return row * s.row + tile.heads.begin * s.head + tile.first_column * s.column;
+    return row * s.row + tile.first_head * s.head + tile.first_column * s.column;
   }
 
   // The common case: contiguous columns, all windows together.
@@ -204,8 +199,8 @@ class CompressGradient {
     // Copies of members, which any store could change for all that the compiler knows.
     const HeadStrides in = in_, down = down_;
     const int64_t head_weights = weights_.of_head(), token_weights = weights_.of_token();
-    const float* const weights = weights_.of(segment.cover.weight) + tile.heads.begin * head_weights;
-    const int64_t tile_heads = tile.heads.end - tile.heads.begin;
+    const float* const weights = weights_.of(segment.cover.weight) + tile.first_head * head_weights;
+    const int64_t tile_heads = tile.heads;
     const bool heads_follow =
         in.head == tile.columns && down.head == tile.columns && grads.head == tile.columns;
     constexpr int64_t kMostHeads = SegmentScratch::kDots / kWindows / kTokensTogether;
@@ -249,7 +244,7 @@ class CompressGradient {
           }
           gradients.dots += (tokens - 1) * gradients.token_dots;
         }
-        const int64_t first_head = tile.heads.begin + head;
+        const int64_t first_head = tile.first_head + head;
         add_to_weight_sums(segment, segment.cover.weight + token, kWindows, count,
                            {first_head, first_head + heads}, scratch);
       }
@@ -261,8 +256,8 @@ class CompressGradient {
   void sum_any_windows(const Segment& segment, const Tile& tile, SegmentScratch& scratch) const {
     const int64_t windows = segment.windows();
     const int64_t together = std::min(windows, most_windows_);
-    for (int64_t head = tile.heads.begin; head < tile.heads.end; ++head) {
-      const Tile part = {{head, head + 1}, tile.first_column, tile.columns};
+    for (int64_t head = tile.first_head; head < tile.first_head + tile.heads; ++head) {
+      const Tile part = {head, 1, tile.first_column, tile.columns};
       Grads<float> grads;
       if (together == windows) grads = widen(segment.cover.first, windows, part, scratch);
       for (int64_t token = segment.tokens.begin; token < segment.tokens.end; ++token) {
@@ -285,7 +280,7 @@ class CompressGradient {
     const int64_t k = token - segment.tokens.begin;
     const int64_t i = segment.cover.weight + k - windows.begin * sizes_.stride;
     const float* const weights =
-        weights_.of(segment.cover.weight + k) + tile.heads.begin * weights_.of_head() + windows.begin;
+        weights_.of(segment.cover.weight + k) + tile.first_head * weights_.of_head() + windows.begin;
     const int64_t count = windows.end - windows.begin;
     for (int64_t w = 0; w < count; w += kMostTogether) {
       const auto sum = [&]<int kWindows>() {
@@ -307,13 +302,13 @@ class CompressGradient {
         default: sum.template operator()<kMostTogether>(); break;
       }
     }
-    add_to_weight_sums(segment, i, count, 1, tile.heads, scratch);
+    add_to_weight_sums(segment, i, count, 1, {tile.first_head, tile.first_head + tile.heads}, scratch);
     if (windows.end == segment.windows()) scatter(out, to, down_.column, tile.columns);
   }
 
   Grads<float> widen(int64_t first, int64_t count, const Tile& tile, SegmentScratch& scratch) const {
     const T* const from = output_grad_ + at(up_, first, tile);
-    const int64_t heads = tile.heads.end - tile.heads.begin;
+    const int64_t heads = tile.heads;
     const int64_t each = widened_columns(tile.columns);
     float* to = scratch.output_grad;
     for (int64_t w = 0; w < count; ++w) {
@@ -332,7 +327,7 @@ class CompressGradient {
 
   void write_zeros_to(const Segment& segment, const Tile& tile) const {
     for (int64_t token = segment.tokens.begin; token < segment.tokens.end; ++token) {
-      for (int64_t head = tile.heads.begin; head < tile.heads.end; ++head) {
+      for (int64_t head = tile.first_head; head < tile.first_head + tile.heads; ++head) {
         T* const out = input_grad_ + token * down_.row + head * down_.head + tile.first_column * down_.column;
         for (int64_t c = 0; c < tile.columns; ++c) out[c * down_.column] = T();
       }

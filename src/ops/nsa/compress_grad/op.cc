@@ -140,6 +140,13 @@ Result<Call> plan(const CompressionGradArgs& args, std::span<const Sequence> seq
   return call;
 }
 
+Result<Call> check_and_plan(const CompressionGradArgs& args, const PlanContext& context) {
+  OPENACLNN_TRY(check(args, context));
+  OPENACLNN_TRY_ASSIGN(sequences, find_sequences(args.forward, context));
+  OPENACLNN_TRY(check_limits(args, context));
+  return plan(args, sequences, context);
+}
+
 }  // namespace openaclnn
 
 using namespace openaclnn;
@@ -149,43 +156,20 @@ aclnnStatus aclnnNsaCompressGradGetWorkspaceSize(
     const aclIntArray* actSeqLenOptionalOptional, int64_t compressBlockSize, int64_t compressStride,
     int64_t actSeqLenType, char* layoutOptionalOptional, const aclTensor* inputGradOut,
     const aclTensor* weightGradOut, uint64_t* workspaceSize, aclOpExecutor** executor) {
-  const auto make = [=](const PlanContext& context) -> Result<Call> {
-    CompressionGradArgs args = {};
+  const auto signature = [=](auto& arguments, CompressionGradArgs& args) {
     CompressionArgs& forward = args.forward;
-    forward.lengths_name = "actSeqLenOptionalOptional";
-    forward.block_size = compressBlockSize;
-    forward.stride = compressStride;
-    forward.length_type = actSeqLenType;
-    forward.layout_name = "layoutOptionalOptional";
-    forward.layout = layoutOptionalOptional;
-    RecycledVector<Sequence> sequences;
-    const auto collect = [&]() -> Status {
-      OPENACLNN_TRY(require_given({{"outputGrad", outputGrad},
-                                   {"input", input},
-                                   {"weight", weight},
-                                   {"inputGradOut", inputGradOut},
-                                   {"weightGradOut", weightGradOut}}));
-      OPENACLNN_TRY(look_up({"outputGrad", outputGrad}, forward.compressed));
-      OPENACLNN_TRY(look_up({"input", input}, forward.tokens));
-      OPENACLNN_TRY(look_up({"weight", weight}, forward.weight));
-      OPENACLNN_TRY(look_up("actSeqLenOptionalOptional", actSeqLenOptionalOptional, forward.lengths));
-      OPENACLNN_TRY(look_up({"inputGradOut", inputGradOut}, args.input_grad));
-      OPENACLNN_TRY(look_up({"weightGradOut", weightGradOut}, args.weight_grad));
-      OPENACLNN_TRY(check(args, context));
-      OPENACLNN_TRY_ASSIGN(found, find_sequences(forward, context));
-      sequences = std::move(found);
-      return check_limits(args, context);
-    };
-    OPENACLNN_TRY(collect());
-    return plan(args, sequences, context);
+    arguments("outputGrad", outputGrad, forward.compressed);
+    arguments("input", input, forward.tokens);
+    arguments("weight", weight, forward.weight);
+    arguments.optional("actSeqLenOptionalOptional", actSeqLenOptionalOptional, forward.lengths);
+    arguments("compressBlockSize", compressBlockSize, forward.block_size);
+    arguments("compressStride", compressStride, forward.stride);
+    arguments("actSeqLenType", actSeqLenType, forward.length_type);
+    arguments.optional("layoutOptionalOptional", layoutOptionalOptional, forward.layout);
+    arguments("inputGradOut", inputGradOut, args.input_grad);
+    arguments("weightGradOut", weightGradOut, args.weight_grad);
   };
-  return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
-    record("outputGrad", outputGrad)("input", input)("weight", weight)(
-        "actSeqLenOptionalOptional", actSeqLenOptionalOptional)("compressBlockSize", compressBlockSize)(
-        "compressStride", compressStride)("actSeqLenType", actSeqLenType)(
-        "layoutOptionalOptional", layoutOptionalOptional)("inputGradOut", inputGradOut)("weightGradOut",
-                                                                                        weightGradOut);
-  });
+  return phase1<CompressionGradArgs>(__func__, workspaceSize, executor, signature);
 }
 
 aclnnStatus aclnnNsaCompressGrad(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,

@@ -17,5 +17,6 @@ struct CompressionGradArgs {
 Status check(const CompressionGradArgs& args, const PlanContext& context);
 Result<Call> plan(const CompressionGradArgs& args, std::span<const Sequence> sequences,
                   const PlanContext& context);
+Result<Call> check_and_plan(const CompressionGradArgs& args, const PlanContext& context);
 
 }  // namespace openaclnn

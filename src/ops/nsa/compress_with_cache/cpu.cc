@@ -143,16 +143,16 @@ class Walk {
   int64_t in_page_ = 0;
 };
 
-// A part of every row: whole heads, or a part of one head.
-struct Tile {
-  int64_t first_head, heads;
-  int64_t first_column, columns;
-};
-
 // Narrow rows are processed in groups, which saves loads and stores of accumulators. Wide rows are processed
 // one by one, because memory is fastest when read in one stream.
 constexpr int kTogether = 4;
 constexpr int64_t kNarrowBytes = 1024;
+
+Tiles tiles_of(const CacheCompressionPlan& plan) {
+  const int64_t columns_each = tile_columns(plan.columns);
+  const int64_t heads_each = std::clamp<int64_t>(kTileColumns / slots_for(columns_each), 1, plan.heads);
+  return {plan.heads, plan.columns, heads_each, columns_each};
+}
 
 template <class T>
 class Compression {
@@ -166,17 +166,14 @@ class Compression {
         weights_(workspace_part<float>(io, plan.weights)),
         jobs_(workspace_part<CacheJob>(io, plan.jobs)),
         pages_(workspace_part<int32_t>(io, plan.block_pages)),
-        columns_each_(tile_columns(plan.columns)),
-        pieces_(ceil_div(plan.columns, columns_each_)),
-        heads_each_(std::clamp<int64_t>(kTileColumns / slots_for(columns_each_), 1, plan.heads)),
-        tiles_(ceil_div(plan.heads, heads_each_) * pieces_),
-        reads_in_pairs_(in_[3] == 1 && (plan.columns - 1) % columns_each_ + 1 >= F32x2::kLanes) {
+        tiles_(tiles_of(plan)),
+        reads_in_pairs_(in_[3] == 1 && tiles_.have_pairs()) {
     widen_weights(plan.block_size, plan.heads, plan_tensor<const T>(plan, io, kCacheWeight),
                   plan.weight_strides, weights_);
   }
 
   void run(int64_t jobs) const {
-    const int64_t parts = tiles_ * jobs;
+    const int64_t parts = tiles_.count() * jobs;
     const int64_t bytes =
         jobs * plan_.block_size * plan_.heads * plan_.columns * static_cast<int64_t>(sizeof(T));
     const int64_t chunks = std::min(cpu::chunks_for(bytes), parts);
@@ -186,20 +183,13 @@ class Compression {
       while (range.begin < range.end) {
         const int64_t tile = range.begin / jobs;
         const int64_t end = std::min(range.end, (tile + 1) * jobs);
-        compress(tile_at(tile), {range.begin - tile * jobs, end - tile * jobs}, accumulators);
+        compress(tiles_[tile], {range.begin - tile * jobs, end - tile * jobs}, accumulators);
         range.begin = end;
       }
     });
   }
 
  private:
-  Tile tile_at(int64_t index) const {
-    const int64_t head = index / pieces_ * heads_each_;
-    const int64_t column = index % pieces_ * columns_each_;
-    return {head, std::min(plan_.heads - head, heads_each_), column,
-            std::min(plan_.columns - column, columns_each_)};
-  }
-
   // Compresses a tile of the blocks of some jobs.
   void compress(const Tile& tile, cpu::Range jobs, RowAccumulators& accumulators) const {
     const int64_t slots = slots_for(tile.columns);
@@ -263,7 +253,7 @@ class Compression {
   float* const weights_;
   const CacheJob* const jobs_;
   const int32_t* const pages_;
-  const int64_t columns_each_, pieces_, heads_each_, tiles_;
+  const Tiles tiles_;
   const bool reads_in_pairs_;
 };
 
@@ -272,10 +262,8 @@ class Compression {
 Fault run_nsa_compress_with_cache(const void* opaque_plan, const TaskIo& io) {
   const auto& plan = *static_cast<const CacheCompressionPlan*>(opaque_plan);
   Found found = Reader(plan, io).read();
-  if (found.fault.found() && io.check == CheckMode::strict) {
-    found.fault.kind |= kNothingWritten;
-    return found.fault;
-  }
+  found.fault.nothing_written = io.check == CheckMode::strict;
+  if (found.fault.found() && found.fault.nothing_written) return found.fault;
   if (found.jobs > 0)
     with_float_type(plan.dtype, [&](auto type) { Compression<decltype(type)>(plan, io).run(found.jobs); });
   return found.fault;

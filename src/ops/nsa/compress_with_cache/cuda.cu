@@ -132,7 +132,8 @@ __global__ void __launch_bounds__(kThreads)
   fault->value = first.value;
   fault->limit = first.limit;
   fault->total = plan.blocks;
-  fault->kind = first.kind | (nothing_written ? kNothingWritten : 0);
+  fault->kind = first.kind;
+  fault->nothing_written = nothing_written;
   fault->count = all.count;
 }
 

@@ -21,12 +21,11 @@ namespace openaclnn {
 namespace {
 
 std::string describe_fault(const Fault& fault) {
-  const bool is_slot = (fault.kind & kPageOutOfRange) == 0;
-  return text(
-      is_slot ? "slotMapping[" : "blockTableOptional[", fault.position, "] = ", fault.value,
-      " is outside [0, ", fault.limit, "), the ", is_slot ? "slots of outputCache" : "pages of input", "; ",
-      fault.count, " of ", fault.total, " completed blocks ",
-      (fault.kind & kNothingWritten) != 0 ? "are wrong and nothing was written" : "were not compressed");
+  const bool is_slot = fault.kind == kSlotOutOfRange;
+  return text(is_slot ? "slotMapping[" : "blockTableOptional[", fault.position, "] = ", fault.value,
+              " is outside [0, ", fault.limit, "), the ", is_slot ? "slots of outputCache" : "pages of input",
+              "; ", fault.count, " of ", fault.total, " completed blocks ",
+              fault.nothing_written ? "are wrong and nothing was written" : "were not compressed");
 }
 
 int64_t sequences_of(const CacheCompressionArgs& args) { return args.slot_mapping.view.dims[0]; }
@@ -68,7 +67,8 @@ Status check_attributes(const CacheCompressionArgs& args) {
   if (args.length_type != kLengths) {
     return invalid("actSeqLenType is ", args.length_type, "; it must be 1 (sequence lengths)");
   }
-  if (args.layout != nullptr && std::ranges::find(kLayouts, args.layout) == std::end(kLayouts)) {
+  const char* const layout = args.layout.text;
+  if (layout != nullptr && std::ranges::find(kLayouts, layout) == std::end(kLayouts)) {
     return invalid("layoutOptional is ", quoted(args.layout),
                    "; it must be NULL, \"TND\", \"BSH\", \"SBH\", \"BSND\" or \"BNSD\"");
   }
@@ -82,12 +82,12 @@ Status check_attributes(const CacheCompressionArgs& args) {
 // Without pages the sequences are consecutive.
 Status check_lengths(const CacheCompressionArgs& args) {
   const std::span<const int64_t> lengths =
-      args.lengths == nullptr ? std::span<const int64_t>() : std::span<const int64_t>(*args.lengths);
+      args.lengths.is_given() ? std::span<const int64_t>(*args.lengths.values) : std::span<const int64_t>();
   const int64_t sequences = sequences_of(args);
   if (static_cast<int64_t>(lengths.size()) != sequences) {
     return invalid(
         "actSeqLenOptional ",
-        args.lengths == nullptr ? std::string("is NULL") : text("has ", lengths.size(), " entries"),
+        args.lengths.is_given() ? text("has ", lengths.size(), " entries") : std::string("is NULL"),
         " but slotMapping has ", sequences, "; each sequence must have a length and a slot");
   }
   const auto entry = [&](size_t b) { return text("actSeqLenOptional[", b, "] = ", lengths[b]); };
@@ -156,7 +156,7 @@ RecycledVector<CompletedBlock> completed_blocks(const CacheCompressionArgs& args
   RecycledVector<CompletedBlock> blocks;
   int64_t start = 0;  // start of the sequence, without pages
   for (int64_t b = 0; b < sequences_of(args); ++b) {
-    const int64_t length = (*args.lengths)[static_cast<size_t>(b)];
+    const int64_t length = (*args.lengths.values)[static_cast<size_t>(b)];
     if (ends_window(length, {args.block_size, args.stride})) {
       const int64_t first = length - args.block_size;
       blocks.push_back(args.is_paged()
@@ -269,36 +269,20 @@ aclnnStatus aclnnNsaCompressWithCacheGetWorkspaceSize(
     const aclIntArray* actSeqLenOptional, const aclTensor* blockTableOptional, char* layoutOptional,
     int64_t compressBlockSize, int64_t compressStride, int64_t actSeqLenType, int64_t pageBlockSize,
     aclTensor* outputCache, uint64_t* workspaceSize, aclOpExecutor** executor) {
-  const auto make = [=](const PlanContext& context) -> Result<Call> {
-    CacheCompressionArgs args = {};
-    args.layout = layoutOptional;
-    args.block_size = compressBlockSize;
-    args.stride = compressStride;
-    args.length_type = actSeqLenType;
-    args.page_block_size = pageBlockSize;
-    const auto collect = [&]() -> Status {
-      OPENACLNN_TRY(require_given({{"input", input},
-                                   {"weight", weight},
-                                   {"slotMapping", slotMapping},
-                                   {"outputCache", outputCache}}));
-      OPENACLNN_TRY(look_up({"input", input}, args.input));
-      OPENACLNN_TRY(look_up({"weight", weight}, args.weight));
-      OPENACLNN_TRY(look_up({"slotMapping", slotMapping}, args.slot_mapping));
-      OPENACLNN_TRY(look_up("actSeqLenOptional", actSeqLenOptional, args.lengths));
-      OPENACLNN_TRY(look_up({"blockTableOptional", blockTableOptional}, args.block_table));
-      OPENACLNN_TRY(look_up({"outputCache", outputCache}, args.output_cache));
-      return check(args, context);
-    };
-    OPENACLNN_TRY(collect());
-    return plan(args, context);
+  const auto signature = [=](auto& arguments, CacheCompressionArgs& args) {
+    arguments("input", input, args.input);
+    arguments("weight", weight, args.weight);
+    arguments("slotMapping", slotMapping, args.slot_mapping);
+    arguments.optional("actSeqLenOptional", actSeqLenOptional, args.lengths);
+    arguments.optional("blockTableOptional", blockTableOptional, args.block_table);
+    arguments.optional("layoutOptional", layoutOptional, args.layout);
+    arguments("compressBlockSize", compressBlockSize, args.block_size);
+    arguments("compressStride", compressStride, args.stride);
+    arguments("actSeqLenType", actSeqLenType, args.length_type);
+    arguments("pageBlockSize", pageBlockSize, args.page_block_size);
+    arguments("outputCache", outputCache, args.output_cache);
   };
-  return phase1(__func__, workspaceSize, executor, make, [=](CallRecord& record) {
-    record("input", input)("weight", weight)("slotMapping", slotMapping)(
-        "actSeqLenOptional", actSeqLenOptional)("blockTableOptional", blockTableOptional)(
-        "layoutOptional", layoutOptional)("compressBlockSize", compressBlockSize)(
-        "compressStride", compressStride)("actSeqLenType", actSeqLenType)("pageBlockSize", pageBlockSize)(
-        "outputCache", outputCache);
-  });
+  return phase1<CacheCompressionArgs>(__func__, workspaceSize, executor, signature);
 }
 
 aclnnStatus aclnnNsaCompressWithCache(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,

@@ -13,9 +13,9 @@ struct CacheCompressionArgs {
   Argument input;         // [T, N, D], or with pages [pages, tokens of a page, N, D]
   Argument weight;        // [L, N]
   Argument slot_mapping;  // [B]
-  IntArray lengths;       // of the sequences
+  ArrayArgument lengths;  // of the sequences
   Argument block_table;   // optional: [B, pages of a sequence]
-  const char* layout;
+  TextArgument layout;
   int64_t block_size, stride, length_type, page_block_size;
   Argument output_cache;  // [slots, N, D]
 

@@ -49,7 +49,7 @@ struct CacheJob {
   int64_t slot, block;
 };
 
-// Fault::kind: which value is out of range; in strict mode kNothingWritten is added.
-enum CacheFaultKind { kSlotOutOfRange = 0, kPageOutOfRange = 1, kNothingWritten = 2 };
+// Fault::kind: which value is out of range.
+enum CacheFaultKind { kSlotOutOfRange, kPageOutOfRange };
 
 }  // namespace openaclnn
