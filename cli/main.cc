@@ -112,6 +112,12 @@ int run(int argc, char** argv) {
     return refuse(message_of(error, program), kBadInput);
   }
   if (!program.action) return refuse("missing command; `openaclnn --help` lists the commands", kBadInput);
+  // Only commands that start another program accept words of it.
+  const CLI::App& command = innermost(program.app);
+  if (!program.rest.empty() && !command.get_prefix_command()) {
+    return refuse(fmt::format("`{}` takes no words after --; put them before it", spoken_name(command)),
+                  kBadInput);
+  }
   return program.action();
 }
 

@@ -83,8 +83,8 @@ Replay replay(const std::string& folder, openaclnn_verify::Judge& judge) {
   judge_of(description, arguments)(before, snapshot(description, arguments), judge);
   if (done.reason != openaclnn::kSelectedReason) {
     done.problem =
-        "the call succeeds now: a dump has neither the stream, the workspace, the addresses nor the "
-        "handles that were not live";
+        "the call succeeds now: a dump has neither the stream, the workspace, the addresses, the formats nor "
+        "the handles that were not live, and a replay uses contiguous tensors";
   }
   return done;
 }

@@ -164,8 +164,8 @@ typedef enum aclrtLastErrLevel ACL_ENUM_INT { ACL_RT_THREAD_LEVEL = 0 } aclrtLas
  * Adds one reference to the library. The references only determine when the library releases leftover
  * objects. Other functions also work without aclInit.
  *
- * @param configPath NULL, or the path of a JSON file: a regular file of at most 1 MiB with at most 10 nesting
- *         levels. Its section "dump" can ask for dumps of calls until aclFinalize (docs/porting.md). The rest
+ * @param configPath NULL or "", or the path of a JSON file: a regular file of at most 1 MiB with at most 10
+ *         nesting levels. Its section "dump" can ask for dumps of calls until aclFinalize (docs/porting.md). The rest
  *         is checked, but has no effect.
  * @return 0 on the first call; 100002 on later calls, which add a reference and should be treated as success;
  *         100000 a later call passes another path than the first; 100003 the file cannot be read; 100006 the

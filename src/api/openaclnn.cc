@@ -111,7 +111,7 @@ aclnnStatus openaclnnReportMissing(const char* function) {
   const bool is_operator = std::string_view(name).starts_with("aclnn");
   return guard(name, kMetaWall, [is_operator]() -> Status {
     return {ACLNN_ERR_INNER_FIND_KERNEL_ERROR,
-            is_operator ? "openaclnn does not have this operator; README.md lists the operators that it has"
+            is_operator ? "openaclnn does not have this operator; `openaclnn ops` lists those that it has"
                         : "openaclnn does not have this function, only its name; see docs/porting.md"};
   });
 }

@@ -9,6 +9,8 @@ else
 fi
 if [ -e "$openaclnn_compat/lib64/libascendcl.so" ]; then
   export ASCEND_HOME_PATH=$openaclnn_compat ASCEND_TOOLKIT_HOME=$openaclnn_compat
+  # What samples read instead: those of operators, and those of AscendCL.
+  export ASCEND_CUSTOM_PATH=$openaclnn_compat DDK_PATH=$openaclnn_compat NPU_HOST_LIB=$openaclnn_compat/lib64
   case ":${LD_LIBRARY_PATH:-}:" in
     *":$openaclnn_compat/lib64:"*) ;;
     *) export LD_LIBRARY_PATH=$openaclnn_compat/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} ;;

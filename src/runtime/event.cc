@@ -103,7 +103,7 @@ Result<float> elapsed_milliseconds(void* start_handle, void* end_handle) {
   OPENACLNN_TRY_ASSIGN(end, look_up("endEvent", end_handle));
   const auto unusable = [](const char* name, const Event& event) -> Status {
     const char* why = event.latest == nullptr     ? " was never recorded"
-                      : !event.timed              ? " was created with flags that disable timing"
+                      : !event.timed              ? " was created without ACL_EVENT_TIME_LINE"
                       : !event.latest->complete() ? " has not been reached yet"
                                                   : nullptr;
     if (why == nullptr) return {};

@@ -85,9 +85,11 @@ Result<size_t> parameter_at(const Call& call, ParameterSet set, const char* inde
   if (set != ParameterSet::inputs) append(&Parameter::is_output);
   if (found) return *found;
   const char* what = set == ParameterSet::inputs ? " input" : set == ParameterSet::outputs ? " output" : "";
-  return Status(ACLNN_ERR_PARAM_INVALID,
-                text(index_name, " is ", index, "; ", call.function(), " was planned with ", count, what,
-                     call.has_lists() ? " tensors and lists" : " tensors", ", so it must be below ", count));
+  const char* ending = count == 1 ? "" : "s";
+  return Status(
+      ACLNN_ERR_PARAM_INVALID,
+      text(index_name, " is ", index, "; ", call.function(), " was planned with ", count, what, " tensor",
+           ending, call.has_lists() ? text(" or list", ending) : "", ", so it must be below ", count));
 }
 
 Status wrong_kind(const Parameter& parameter, const char* index_name, size_t index) {

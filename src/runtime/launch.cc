@@ -8,10 +8,10 @@
 #include "base/text.h"
 #include "openaclnn/status.h"
 #include "runtime/addresses.h"
+#include "runtime/call_dump.h"
 #include "runtime/executor.h"
 #include "runtime/recorder.h"
 #include "runtime/stream.h"
-#include "runtime/tensor_dump.h"
 
 namespace openaclnn {
 

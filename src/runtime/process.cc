@@ -125,7 +125,7 @@ Status initialise(const char* config_path) {
     return {ACL_ERROR_REPEAT_INITIALIZE,
             text("already initialised; this is reference ", process.init_references)};
   }
-  if (config_path != nullptr) OPENACLNN_TRY(apply_config_file(config_path));
+  if (!path.empty()) OPENACLNN_TRY(apply_config_file(config_path));
   process.config_path = std::move(path);  // cannot fail, so a failed aclInit turned nothing on
   process.init_references = 1;
   return {};

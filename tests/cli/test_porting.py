@@ -84,6 +84,36 @@ class CompatCheckTest(CliTest):
             self.assertEqual(found["aclnnSoftmax"], ("name", [6, 7]))
         self.assertIn("old.cpp:2", self.run_cli("compat-check", "old.cpp", code=1).stdout)
 
+    def test_functions_that_are_looked_up_by_name(self):
+        self.write("names.cpp", b'#include "acl/acl.h"\n#define EXEC_NPU_CMD(f, ...)\nconst char* names[] = {"aclnnMatmulGetWorkspaceSize",\n'
+                   b'  "aclnnEmbedding", "aclrtLaunchCallback"}; // "aclnnComment"\n'
+                   b'const char* text = "aclnnAdd failed";\nvoid f() { EXEC_NPU_CMD(aclnnFlashAttentionScore, 1); }\n')
+        report = json.loads(self.run_cli("compat-check", "names.cpp", "--json", code=1).stdout)
+        self.assertEqual({(entry["kind"], entry["name"], entry["places"][0]["line"]) for entry in report},
+                         {("looked up", "aclnnMatmulGetWorkspaceSize", 3), ("looked up", "aclrtLaunchCallback", 4),
+                          ("looked up", "aclnnFlashAttentionScore", 6)})
+
+    def test_variables_of_missing_types_are_not_missing(self):
+        self.write("buffer.cpp", b'#include "acl/acl.h"\nint main() {\n  aclDataBuffer* buffer = aclCreateDataBuffer(nullptr, 0);\n'
+                   b"  auto* other = buffer;\n  return other != nullptr;\n}\n")
+        report = json.loads(self.run_cli("compat-check", "buffer.cpp", "--json", code=1).stdout)
+        self.assertEqual({entry["name"] for entry in report}, {"aclDataBuffer", "aclCreateDataBuffer"})
+
+    def test_c_is_compiled_as_c(self):
+        self.write("fine.c", b'#include <stdlib.h>\n#include "acl/acl.h"\nint* numbers(int class) { return malloc(class); }\n'
+                   b"int main(void) { return aclInit(NULL); }\n")
+        self.assertEqual(self.run_cli("compat-check", "fine.c").stdout, "nothing is missing\n")
+
+    def test_headers_of_others(self):
+        self.write("torch.cpp", b'#include <torch/extension.h>\nat::Tensor f();\n')
+        self.assertIn("names that torch/extension.h declares count as missing; pass the folder of this header with -I\n",
+                      self.run_cli("compat-check", "torch.cpp", code=1).stdout)
+
+    def test_words_after_two_dashes(self):
+        self.write("fine.cpp", b"int main() {}\n")
+        self.refuse("compat-check", "fine.cpp", "--", "other.cpp", contains="`openaclnn compat-check` takes no words after --")
+        self.refuse("explain", "107002", "--", "99", contains="takes no words after --")
+
     def test_libraries_of_a_sample(self):
         (self.folder / "CMakeLists.txt").write_text(
             "add_executable(sample main.cpp)\n# target_link_libraries(sample PRIVATE not_this)\n"

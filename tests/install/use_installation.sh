@@ -19,7 +19,9 @@ quietly cmake -S "$sources/find_package" -B found -DCMAKE_PREFIX_PATH="$prefix"
 quietly cmake --build found
 found/by_openaclnn
 found/by_cann_compat
-readelf -d found/by_cann_compat | grep -q 'NEEDED.*libascendcl.so' || { echo "by_cann_compat does not need libascendcl.so" >&2; exit 1; }
+for name in ascendcl nnopbase opapi_nn; do # otherwise it doesn't start on a machine with CANN
+  readelf -d found/by_cann_compat | grep -q "NEEDED.*lib$name.so" || { echo "by_cann_compat does not need lib$name.so" >&2; exit 1; }
+done
 if readelf -d found/by_cann_compat | grep -q 'NEEDED.*openaclnn'; then echo "by_cann_compat names openaclnn" >&2; exit 1; fi
 
 say "pkg-config"
@@ -49,8 +51,12 @@ done
 
 say "CANN's way with make, and functions found by name"
 cp -r "$sources" tests
-quietly make -C tests/cann_make
+quietly make -C tests/cann_make LDFLAGS=-Wl,--no-as-needed
 tests/cann_make/host_program
+# On a machine with CANN, each of these libraries has functions that the program calls. Here the first one has all of them.
+for name in ascendcl nnopbase opapi; do
+  readelf -d tests/cann_make/host_program | grep -q "NEEDED.*lib$name.so" || { echo "host_program does not need lib$name.so" >&2; exit 1; }
+done
 tests/cann_make/names_program
 python3 "$sources/names_caller.py"
 

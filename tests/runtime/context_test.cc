@@ -350,7 +350,6 @@ TEST_F(ConfigFileTest, FilesThatCannotBeRead) {
   const std::string missing = folder / "missing.json";
   expect(100003, aclInit(missing.c_str()), {missing, "No such file"});
   expect(100003, aclInit(folder.c_str()), {"not a regular file"});
-  expect(100003, aclInit(""), {"configPath"});
   expect(100003, aclInit("/dev/null"), {"not a regular file"});
   const std::string pipe = folder / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
@@ -359,6 +358,13 @@ TEST_F(ConfigFileTest, FilesThatCannotBeRead) {
   expect_init(100003, "[" + std::string((1 << 20) - 1, ' ') + "]");
   std::string long_path(5000, 'x');
   expect(100003, aclInit(long_path.c_str()));
+}
+
+// Callers write "" for no file.
+TEST_F(ConfigFileTest, AnEmptyPathIsNoFile) {
+  expect(0, aclInit(""));
+  expect(100002, aclInit(nullptr), {"already initialised"});
+  expect(100000, aclInit(file("{}").c_str()), {"NULL"});
 }
 
 TEST_F(ConfigFileTest, AnotherPathThanAtFirst) {
