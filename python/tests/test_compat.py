@@ -297,6 +297,12 @@ free, total, ret = acl.rt.get_mem_info(1)
 assert ret == 0 and 0 < free <= total
 assert acl.rt.free(device) == 0 and acl.rt.free(device) == 107000
 assert "aclrtFree" in acl.get_recent_err_msg() and acl.get_recent_err_msg() == ""
+for module, name in (acl, "mdl"), (acl.rt, "launch_callback"):
+    assert not hasattr(module, name)
+    try:
+        getattr(module, name)
+    except AttributeError as error:
+        assert f"{module.__name__.replace('openaclnn.compat.', '')}.{name} isn't supported" in str(error), error
 assert acl.rt.get_version() == (1, 17, 0, 0) and acl.get_soc_name()
 for destroy, handle in ((acl.rt.destroy_event, start), (acl.rt.destroy_event, end), (acl.rt.destroy_stream, stream),
                         (acl.rt.destroy_context, context)):

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -341,25 +342,25 @@ Status require_own_workspace(const AccessedTensors& tensors, uint64_t bytes, con
 
 // Strict mode: checks that all bytes are inside live blocks of this library.
 Status require_known_memory(const AccessedTensors& tensors, uint64_t workspace_bytes, const void* workspace) {
-  const auto outside = [](const std::string& name, const void* begin, uint64_t bytes) -> Status {
-    return {ACLNN_ERR_PARAM_INVALID, text(name, " needs ", bytes, " bytes from ", address_text(begin),
-                                          " that are not inside one live block of aclrtMalloc or ",
-                                          "aclrtMallocHost; strict mode does not accept other memory")};
+  const auto check = [](const auto& name, const void* begin, uint64_t bytes) -> Status {
+    const std::optional<size_t> left = bytes_to_end_of_block(begin);
+    if (bytes == 0 || (left && bytes <= *left)) return {};
+    const std::string needs = text(name(), " needs ", bytes, " bytes from ", address_text(begin));
+    if (left) return {ACLNN_ERR_PARAM_INVALID, text(needs, " but its block ends after ", *left)};
+    return {
+        ACLNN_ERR_PARAM_INVALID,
+        text(needs,
+             ", where no live block of aclrtMalloc or aclrtMallocHost is: it was freed, or is other memory; ",
+             "strict mode does not accept it")};
   };
   for (const AccessedTensor& tensor : tensors) {
-    const size_t bytes = tensor.end - tensor.begin;
-    const void* const begin = reinterpret_cast<const void*>(tensor.begin);
-    if (bytes > 0 && !inside_one_block(begin, bytes)) return outside(tensors.name(tensor), begin, bytes);
+    OPENACLNN_TRY(check([&] { return tensors.name(tensor); }, reinterpret_cast<const void*>(tensor.begin),
+                        tensor.end - tensor.begin));
   }
-  if (workspace_bytes == 0 || inside_one_block(workspace, workspace_bytes)) return {};
-  return outside("workspace", workspace, workspace_bytes);
+  return check([] { return "workspace"; }, workspace, workspace_bytes);
 }
 
 }  // namespace
-
-MemoryRange memory_at(const void* data, const ByteRange& bytes) {
-  return {static_cast<const char*>(data) + bytes.begin, static_cast<size_t>(bytes.end - bytes.begin)};
-}
 
 Status check_addresses(const Call& call, const CallAddresses& addresses, bool strict) {
   const ListIo* const lists = addresses.lists;
@@ -377,24 +378,6 @@ Status check_addresses(const Call& call, const CallAddresses& addresses, bool st
   }
   if (lists != nullptr) lists->passed.store(true, std::memory_order_release);
   return {};
-}
-
-std::shared_ptr<const ListIo> make_list_io(const Call& call, RecycledVector<void*> elements) {
-  auto io = make_recycled<ListIo>();
-  for (const Parameter& of : call.parameters) {
-    if (!of.is_list || !of.is_output || !of.is_accessed) continue;
-    for (size_t n = of.first_element; n < of.first_element + of.element_count; ++n) {
-      if (call.elements[n].is_empty) continue;
-      const MemoryRange range = memory_at(elements[n], call.elements[n].range);
-      if (!io->written.empty() && io->written.back().end() == range.begin) {
-        io->written.back().bytes += range.bytes;
-      } else {
-        io->written.push_back(range);
-      }
-    }
-  }
-  io->addresses = std::move(elements);
-  return io;
 }
 
 }  // namespace openaclnn

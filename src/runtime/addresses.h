@@ -2,14 +2,11 @@
 #pragma once
 
 #include <array>
-#include <memory>
 
 #include "base/kernel_io.h"
 #include "base/status.h"
-#include "base/tensor_view.h"
 #include "runtime/call.h"
 #include "runtime/device.h"
-#include "runtime/recycle.h"
 
 namespace openaclnn {
 
@@ -20,16 +17,10 @@ struct CallAddresses {
   void* workspace;
 };
 
-// Returns the bytes of a tensor's elements at an address.
-MemoryRange memory_at(const void* data, const ByteRange& bytes);
-
 // Checks in this order: no accessed tensor is NULL, each is aligned to its elements, no output provably
 // overlaps another tensor, no tensor provably overlaps the workspace, and no output at all. If `strict`, also
 // checks that all tensors are inside blocks of this library. Lists that passed once are not checked again
 // unless the workspace may have changed.
 Status check_addresses(const Call& call, const CallAddresses& addresses, bool strict);
-
-// `elements`: the addresses of all lists, in the order of Call::elements.
-std::shared_ptr<const ListIo> make_list_io(const Call& call, RecycledVector<void*> elements);
 
 }  // namespace openaclnn

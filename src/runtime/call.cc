@@ -35,4 +35,26 @@ Status Call::lacks_places() const {
                                 " tensors outside of lists; a task holds at most ", kMaxOutputs)};
 }
 
+MemoryRange memory_at(const void* data, const ByteRange& bytes) {
+  return {static_cast<const char*>(data) + bytes.begin, static_cast<size_t>(bytes.end - bytes.begin)};
+}
+
+std::shared_ptr<const ListIo> make_list_io(const Call& call, RecycledVector<void*> elements) {
+  auto io = make_recycled<ListIo>();
+  for (const Parameter& of : call.parameters) {
+    if (!of.is_list || !of.is_output || !of.is_accessed) continue;
+    for (size_t n = of.first_element; n < of.first_element + of.element_count; ++n) {
+      if (call.elements[n].is_empty) continue;
+      const MemoryRange range = memory_at(elements[n], call.elements[n].range);
+      if (!io->written.empty() && io->written.back().end() == range.begin) {
+        io->written.back().bytes += range.bytes;
+      } else {
+        io->written.push_back(range);
+      }
+    }
+  }
+  io->addresses = std::move(elements);
+  return io;
+}
+
 }  // namespace openaclnn

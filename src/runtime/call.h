@@ -75,4 +75,10 @@ struct Call {
   }
 };
 
+// Returns the bytes of a tensor's elements at an address.
+MemoryRange memory_at(const void* data, const ByteRange& bytes);
+
+// `elements`: the addresses of all lists, in the order of Call::elements.
+std::shared_ptr<const ListIo> make_list_io(const Call& call, RecycledVector<void*> elements);
+
 }  // namespace openaclnn

@@ -140,11 +140,10 @@ Status check_range(const char* name, const void* address, size_t bytes, RangeOwn
                                            bytes, " bytes are accessed")};
 }
 
-bool inside_one_block(const void* address, size_t bytes) {
-  const std::optional<size_t> bytes_left = BlockTable::instance().bytes_to_end(address);
-  return bytes_left && bytes <= *bytes_left;
+std::optional<size_t> bytes_to_end_of_block(const void* address) {
+  return BlockTable::instance().bytes_to_end(address);
 }
 
-bool is_known(const void* address) { return BlockTable::instance().bytes_to_end(address).has_value(); }
+bool is_known(const void* address) { return bytes_to_end_of_block(address).has_value(); }
 
 }  // namespace openaclnn

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include "base/status.h"
 #include "runtime/device.h"
@@ -22,8 +23,8 @@ Status free_block(void* address, MemorySpace space);
 enum class RangeOwner { device, host };
 Status check_range(const char* name, const void* address, size_t bytes, RangeOwner owner);
 
-// Returns true if the range is inside one live block.
-bool inside_one_block(const void* address, size_t bytes);
+// Returns the bytes from the address to the end of its live block, of either space; nothing if it is in none.
+std::optional<size_t> bytes_to_end_of_block(const void* address);
 
 // Returns true if the address is in a live block of either space.
 bool is_known(const void* address);

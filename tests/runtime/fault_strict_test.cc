@@ -74,12 +74,12 @@ TEST_F(FaultStrictTest, OnlyKnownMemory) {
     for (void* address : {static_cast<void*>(foreign), freed}) {
       std::vector<void*> data = pieces();
       data[k] = address;
-      expect(161002, run(data), {names[k], "are not inside one live block"});
+      expect(161002, run(data), {names[k], "where no live block of aclrtMalloc or aclrtMallocHost is"});
     }
   }
   std::vector<void*> data = pieces();
   data[4] = floats() + 33;  // its last element is beyond the block
-  expect(161002, run(data), {"sRef needs 32 bytes"});
+  expect(161002, run(data), {"sRef needs 32 bytes", "but its block ends after 28"});
   data[4] = floats() - 1;
   expect(161002, run(data), {"sRef"});
   EXPECT_EQ(floats()[8], 1.0f);

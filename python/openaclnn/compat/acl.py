@@ -5,7 +5,7 @@ import ctypes
 import sys
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from openaclnn import _native, compat
 
@@ -115,6 +115,20 @@ util = types.ModuleType("acl.util", "Addresses of Python's own data.")
 util.bytes_to_ptr = lambda data: ctypes.cast(ctypes.c_char_p(data), _POINTER).value
 util.ptr_to_bytes = lambda address, size: ctypes.string_at(address, size)
 util.numpy_to_ptr = lambda array: array.ctypes.data
+
+
+def _reports_missing(module: str) -> Callable[[str], Any]:
+    """Makes a module's __getattr__, which names the page of what this module has."""
+    def get(name: str) -> Any:
+        raise AttributeError(f"{module}.{name} isn't supported. openaclnn.compat.acl stands in for pyACL and has the functions "
+                             "that docs/from_torch_npu.md#pyacl describes", name=name)
+    return get
+
+
+if not TYPE_CHECKING:  # type checkers would accept every name
+    __getattr__ = _reports_missing("acl")
+    rt.__getattr__ = _reports_missing("acl.rt")
+    util.__getattr__ = _reports_missing("acl.util")
 
 
 def _install() -> None:
