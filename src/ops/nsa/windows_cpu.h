@@ -45,9 +45,10 @@ class Tiles {
         columns_(columns),
         heads_each_(heads_each),
         columns_each_(columns_each),
-        pieces_(ceil_div(columns, columns_each)) {}
+        pieces_(ceil_div(columns, columns_each)),
+        count_(ceil_div(heads, heads_each) * pieces_) {}
 
-  int64_t count() const { return ceil_div(heads_, heads_each_) * pieces_; }
+  int64_t count() const { return count_; }
   Tile operator[](int64_t index) const {
     const int64_t head = index / pieces_ * heads_each_;
     const int64_t column = index % pieces_ * columns_each_;
@@ -60,6 +61,7 @@ class Tiles {
   int64_t heads_, columns_;
   int64_t heads_each_, columns_each_;  // per tile
   int64_t pieces_;                     // per head
+  int64_t count_;
 };
 
 // Adds kTokens tokens to kWindows windows that cover them, in one head.
