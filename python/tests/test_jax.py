@@ -267,6 +267,23 @@ def test_gradients_of_a_bias_are_summed_in_the_wider_dtype(x, bias, rows, total)
     assert found.dtype == bias and found.item() == total
 
 
+@pytest.mark.parametrize("x, bias", [("bfloat16", "float32"), ("float32", "float16"), ("float16", "bfloat16"), ("float32", "float32")])
+def test_strict_promotion_gives_the_bits_of_the_standard_one(x, bias):
+    rows, offsets = values((5, 3), x), values((2, 3), bias)
+
+    def results(ends):
+        out, backward = jax.vjp(lambda x, bias: oj.grouped_bias_add(x, bias, ends), rows, offsets)
+        return out, *backward(rows)
+
+    for ends in (jnp.array([2, 4]), np.array([2, 4]), np.array([2, 4], np.int32)):
+        want = results(ends)
+        with jax.numpy_dtype_promotion("strict"):
+            got = results(ends)
+        for ours, theirs in zip(got, want):
+            assert ours.dtype == theirs.dtype
+            same(ours, theirs)
+
+
 def test_lists_are_refused_with_the_way_around():
     arrays = [values((4,), seed=seed) for seed in range(5)]
     with pytest.raises(TypeError, match="grad is of type list; .*jax.tree.map"):
