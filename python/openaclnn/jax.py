@@ -15,6 +15,7 @@ import numpy as np
 from openaclnn import _native
 from openaclnn._jax_arguments import (Array, learning_rate, require_arrays, require_rank, static_flag, static_int, static_lengths,
                                       static_number, step_number)
+from openaclnn._jax_devices import Kind, gathered, vary_alike, varying_as
 from openaclnn._platform import computes_on_gpu
 
 if computes_on_gpu:
@@ -32,10 +33,12 @@ def _call(name: str, results: Any, **more: Any) -> Callable[..., Any]:
     outputs = results if isinstance(results, tuple) else (results,)
 
     def checked(*arrays: Any, **attributes: Any) -> Any:
+        arrays = vary_alike(*arrays)
         shapes = [(str(array.dtype), list(array.shape)) for array in (*arrays, *outputs)]
         if all(isinstance(dim, int) for _, shape in shapes for dim in shape):  # jax.export has symbols for dims
             _native.jax_check(name, shapes, attributes)
-        return call(*arrays, **attributes)
+        found = call(*arrays, **attributes)
+        return jax.tree.map(lambda result: varying_as(result, *arrays), found)
 
     return checked
 
@@ -55,7 +58,7 @@ def embedding(weight: Array, indices: Array, padding_idx: int = -1, scale_grad_b
     """
     require_arrays(weight=weight, indices=indices)
     require_rank("weight", weight, "[V, D]")
-    found: jax.Array = _embedding(weight, indices, static_int("padding_idx", padding_idx),
+    found: jax.Array = _embedding(*vary_alike(weight, indices), static_int("padding_idx", padding_idx),
                                   static_flag("scale_grad_by_freq", scale_grad_by_freq))
     return found
 
@@ -66,12 +69,12 @@ def _embedding(weight, indices, padding_idx, scale_grad_by_freq):
 
 
 def _embedding_forward(weight, indices, padding_idx, scale_grad_by_freq):
-    return _embedding(weight, indices, padding_idx, scale_grad_by_freq), (indices, weight.shape[0])
+    return _embedding(weight, indices, padding_idx, scale_grad_by_freq), (indices, Kind.of(weight))
 
 
 def _embedding_backward(padding_idx, scale_grad_by_freq, saved, grad):
-    indices, rows = saved
-    return embedding_dense_backward(grad, indices, rows, padding_idx, scale_grad_by_freq), None
+    indices, weight = saved
+    return weight.place(embedding_dense_backward(grad, indices, weight.shape[0], padding_idx, scale_grad_by_freq)), None
 
 
 _embedding.defvjp(_embedding_forward, _embedding_backward)
@@ -114,6 +117,8 @@ def grouped_bias_add(x: Array, bias: Array, group_idx: Array, group_idx_type: in
                          f"of the {group_idx.shape[0]} groups of group_idx, as wide as x")
     if not isinstance(group_idx, jax.core.Tracer):
         _check_ends(np.asarray(group_idx), group_idx_type, x.shape[0])
+    # Casting group_idx, which has no gradient, would fail in jnp.searchsorted of JAX 0.7.
+    x, bias, _ = vary_alike(x, bias, group_idx)
     added: jax.Array = _grouped_bias_add(x, bias, group_idx, group_idx_type)
     return added
 
@@ -143,7 +148,8 @@ def _grouped_bias_add(x, bias, group_idx, group_idx_type):
     groups = bias.shape[0]
     if groups == 0:
         return jnp.asarray(x)
-    ends = jnp.asarray(jnp.cumsum(group_idx) if group_idx_type == 1 else group_idx)
+    bias, group_idx = gathered(bias), gathered(group_idx)
+    ends = jnp.cumsum(group_idx) if group_idx_type == 1 else group_idx
     group_of_row = jnp.searchsorted(ends, jnp.arange(x.shape[0], dtype=ends.dtype), side="right")
     added = jnp.take(bias, jnp.minimum(group_of_row, groups - 1), axis=0)
     wide = _wider(x.dtype, bias.dtype)
@@ -156,15 +162,14 @@ def _wider(one: Any, other: Any) -> Any:
 
 
 def _bias_forward(x, bias, group_idx, group_idx_type):
-    # An array without elements keeps the bias's dtype, because saved values must be arrays.
-    return _grouped_bias_add(x, bias, group_idx, group_idx_type), (group_idx, jnp.zeros((0,), bias.dtype))
+    return _grouped_bias_add(x, bias, group_idx, group_idx_type), (group_idx, Kind.of(bias))
 
 
 def _bias_backward(group_idx_type, saved, grad):
-    group_idx, of_bias_dtype = saved
-    wide = _wider(grad.dtype, of_bias_dtype.dtype)  # neither rows nor sums are rounded to less than the bias has
+    group_idx, bias = saved
+    wide = _wider(grad.dtype, bias.dtype)  # neither rows nor sums are rounded to less than the bias has
     sums = grouped_bias_add_grad(grad.astype(wide), group_idx, group_idx_type)
-    return grad, sums.astype(of_bias_dtype.dtype), None
+    return grad, bias.place(sums.astype(bias.dtype)), None
 
 
 _grouped_bias_add.defvjp(_bias_forward, _bias_backward)
@@ -194,7 +199,7 @@ def nsa_compress(input: Array, weight: Array, compress_block_size: int, compress
     lengths = static_lengths("actual_seq_len", actual_seq_len)
     if not lengths and input.ndim:  # without lengths the gradient searches for batches with this number of windows
         lengths = (input.shape[0],)
-    windows: jax.Array = _nsa_compress(input, weight, static_int("compress_block_size", compress_block_size),
+    windows: jax.Array = _nsa_compress(*vary_alike(input, weight), static_int("compress_block_size", compress_block_size),
                                        static_int("compress_stride", compress_stride), lengths,
                                        static_int("actual_seq_len_type", actual_seq_len_type))
     return windows
@@ -217,7 +222,8 @@ def _nsa_forward(input, weight, *attributes):
 
 def _nsa_backward(block, stride, lengths, kind, saved, grad):
     call = _call("nsa_compress_grad", tuple(_like(array) for array in saved))
-    return tuple(call(grad, *saved, **_nsa_attributes(block, stride, lengths, kind)))
+    gradients = call(grad, *saved, **_nsa_attributes(block, stride, lengths, kind))
+    return tuple(Kind.of(array).place(gradient) for array, gradient in zip(saved, gradients))
 
 
 _nsa_compress.defvjp(_nsa_forward, _nsa_backward)
@@ -235,7 +241,7 @@ def apply_fused_ema_adam(grad: Array, var: Array, m: Array, v: Array, s: Array, 
     The formula is that of openaclnn.apply_fused_ema_adam_. step (from 1 on) and lr may be traced, so that a schedule does not
     recompile; the other numbers are static. Results are written into the memory of var, m, v and s if these are donated
     (jax.jit(…, donate_argnums=…)), otherwise into copies that XLA makes. All five arrays have one dtype: float32, float16 or
-    bfloat16. For a tree of parameters use jax.tree.map.
+    bfloat16. For a tree of parameters use jax.tree.map. New arrays have the explicit shardings of the old ones.
 
     Raises TypeError or ValueError at once if a number or flag is of another type, or if a known step is below 1 with
     bias_correction or doesn't fit into 32 bits.
@@ -244,9 +250,11 @@ def apply_fused_ema_adam(grad: Array, var: Array, m: Array, v: Array, s: Array, 
     bias_correction = static_flag("bias_correction", bias_correction)
     call = _call("apply_fused_ema_adam", tuple(_like(array) for array in (var, m, v, s)),
                  input_output_aliases={1: 0, 2: 1, 3: 2, 4: 3})
-    var, m, v, s = call(grad, var, m, v, s, step_number(step, bias_correction), learning_rate(lr),
-                        ema_decay=np.float64(static_number("ema_decay", ema_decay)), beta1=np.float64(static_number("beta1", beta1)),
-                        beta2=np.float64(static_number("beta2", beta2)), eps=np.float64(static_number("eps", eps)),
-                        mode=np.int64(static_int("mode", mode)), bias_correction=np.int64(bias_correction),
-                        weight_decay=np.float64(static_number("weight_decay", weight_decay)))
+    state = var, m, v, s
+    new = call(grad, *state, step_number(step, bias_correction), learning_rate(lr),
+               ema_decay=np.float64(static_number("ema_decay", ema_decay)), beta1=np.float64(static_number("beta1", beta1)),
+               beta2=np.float64(static_number("beta2", beta2)), eps=np.float64(static_number("eps", eps)),
+               mode=np.int64(static_int("mode", mode)), bias_correction=np.int64(bias_correction),
+               weight_decay=np.float64(static_number("weight_decay", weight_decay)))
+    var, m, v, s = (Kind.of(old).place(array) for old, array in zip(state, new))
     return var, m, v, s
