@@ -69,7 +69,7 @@ def _embedding(weight, indices, padding_idx, scale_grad_by_freq):
 
 
 def _embedding_forward(weight, indices, padding_idx, scale_grad_by_freq):
-    return _embedding(weight, indices, padding_idx, scale_grad_by_freq), (indices, Kind.of(weight))
+    return _embedding(weight, indices, padding_idx, scale_grad_by_freq), (jnp.asarray(indices), Kind.of(weight))
 
 
 def _embedding_backward(padding_idx, scale_grad_by_freq, saved, grad):
@@ -162,7 +162,7 @@ def _wider(one: Any, other: Any) -> Any:
 
 
 def _bias_forward(x, bias, group_idx, group_idx_type):
-    return _grouped_bias_add(x, bias, group_idx, group_idx_type), (group_idx, Kind.of(bias))
+    return _grouped_bias_add(x, bias, group_idx, group_idx_type), (jnp.asarray(group_idx), Kind.of(bias))
 
 
 def _bias_backward(group_idx_type, saved, grad):

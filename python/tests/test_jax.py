@@ -54,6 +54,15 @@ def test_gradients():
         assert np.allclose(a, b, atol=1e-5)
 
 
+def test_gradients_with_indices_of_numpy():
+    """JAX 0.8 saves arrays of NumPy as objects of a type of its own."""
+    table, ids, x, bias = values((7, 4)), np.array([1, 6, 1]), values((6, 3)), values((2, 3))
+    same(jax.grad(lambda t: oj.embedding(t, ids).sum())(table), jax.grad(lambda t: oj.embedding(t, jnp.array(ids)).sum())(table))
+    got, want = (jax.grad(lambda b, ends=ends: oj.grouped_bias_add(x, b, ends).sum())(bias)
+                 for ends in (np.array([2, 5]), jnp.array([2, 5])))
+    same(got, want)
+
+
 def test_vmap():
     table, ids = values((7, 4)), jnp.array([[1, 6], [0, 1], [3, 3]])
     same(jax.vmap(oj.embedding, (None, 0))(table, ids), openaclnn.embedding(table, ids))
