@@ -5,7 +5,6 @@ Wrong dtypes, shapes and static arguments raise AclnnError, TypeError or ValueEr
 such as an index out of range, raises JAX's runtime error with this library's error message when the program waits for the
 result."""
 import functools
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,9 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from openaclnn import _native
+from openaclnn._jax_arguments import (Array, learning_rate, require_arrays, require_rank, static_flag, static_int, static_lengths,
+                                      static_number, step_number)
+from openaclnn._jax_devices import Kind, gathered, vary_alike, varying_as
 from openaclnn._platform import computes_on_gpu
-
-Array = jax.Array | np.ndarray[Any, Any]
 
 if computes_on_gpu:
     raise ImportError("OPENACLNN_DEVICE is cuda, but openaclnn.jax computes on the CPU; unset it before the program starts")
@@ -33,44 +33,18 @@ def _call(name: str, results: Any, **more: Any) -> Callable[..., Any]:
     outputs = results if isinstance(results, tuple) else (results,)
 
     def checked(*arrays: Any, **attributes: Any) -> Any:
+        arrays = vary_alike(*arrays)
         shapes = [(str(array.dtype), list(array.shape)) for array in (*arrays, *outputs)]
         if all(isinstance(dim, int) for _, shape in shapes for dim in shape):  # jax.export has symbols for dims
             _native.jax_check(name, shapes, attributes)
-        return call(*arrays, **attributes)
+        found = call(*arrays, **attributes)
+        return jax.tree.map(lambda result: varying_as(result, *arrays), found)
 
     return checked
 
 
 def _like(array: Array, shape: Sequence[int] | None = None) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(array.shape if shape is None else tuple(shape), array.dtype)
-
-
-def _require_arrays(**arrays: object) -> None:
-    for name, value in arrays.items():
-        if not isinstance(value, (jax.Array, np.ndarray)):
-            raise TypeError(f"{name} is of type {type(value).__name__}; openaclnn.jax takes one array of JAX or NumPy "
-                            "(for a list of arrays: jax.tree.map)")
-
-
-def _static_int(name: str, number: Any) -> int:
-    """Returns a number that must be known while JAX traces. Numbers that are not ints would lose their fraction."""
-    if isinstance(number, jax.core.Tracer):
-        raise TypeError(f"{name} is traced; it must be static: an int")
-    try:
-        return operator.index(number)
-    except TypeError:
-        raise TypeError(f"{name} is of type {type(number).__name__}; an int is needed") from None
-
-
-def _require_one_number(name: str, number: Any) -> None:
-    if np.size(number) != 1:
-        raise ValueError(f"{name} has shape {list(np.shape(number))}; it must be one number")
-
-
-def _require_rank(name: str, array: Array, dims: str) -> None:
-    rank = len(dims.split(","))
-    if array.ndim != rank:
-        raise ValueError(f"{name} has shape {list(array.shape)}; its rank must be {rank}: {dims}")
 
 
 # ---- embedding
@@ -82,9 +56,10 @@ def embedding(weight: Array, indices: Array, padding_idx: int = -1, scale_grad_b
     weight is [V, D], indices int32 or int64 of any shape. The result has the shape of indices followed by D. Under jax.vmap
     over indices the rows of each batch are read one batch after another.
     """
-    _require_arrays(weight=weight, indices=indices)
-    _require_rank("weight", weight, "[V, D]")
-    found: jax.Array = _embedding(weight, indices, _static_int("padding_idx", padding_idx), bool(scale_grad_by_freq))
+    require_arrays(weight=weight, indices=indices)
+    require_rank("weight", weight, "[V, D]")
+    found: jax.Array = _embedding(*vary_alike(weight, indices), static_int("padding_idx", padding_idx),
+                                  static_flag("scale_grad_by_freq", scale_grad_by_freq))
     return found
 
 
@@ -94,12 +69,12 @@ def _embedding(weight, indices, padding_idx, scale_grad_by_freq):
 
 
 def _embedding_forward(weight, indices, padding_idx, scale_grad_by_freq):
-    return _embedding(weight, indices, padding_idx, scale_grad_by_freq), (indices, weight.shape[0])
+    return _embedding(weight, indices, padding_idx, scale_grad_by_freq), (jnp.asarray(indices), Kind.of(weight))
 
 
 def _embedding_backward(padding_idx, scale_grad_by_freq, saved, grad):
-    indices, rows = saved
-    return embedding_dense_backward(grad, indices, rows, padding_idx, scale_grad_by_freq), None
+    indices, weight = saved
+    return weight.place(embedding_dense_backward(grad, indices, weight.shape[0], padding_idx, scale_grad_by_freq)), None
 
 
 _embedding.defvjp(_embedding_forward, _embedding_backward)
@@ -109,12 +84,12 @@ def embedding_dense_backward(grad: Array, indices: Array, num_weights: int, padd
                              scale_grad_by_freq: bool = False) -> jax.Array:
     """Returns the gradient of a table: openaclnn.embedding_dense_backward. num_weights and the arguments after it are
     static."""
-    _require_arrays(grad=grad, indices=indices)
+    require_arrays(grad=grad, indices=indices)
     if grad.ndim < 1:
         raise ValueError("grad has shape []; it must have the shape of indices followed by D")
-    call = _call("embedding_dense_backward", _like(grad, (_static_int("num_weights", num_weights), grad.shape[-1])))
-    rows: jax.Array = call(grad, indices, padding_idx=np.int64(_static_int("padding_idx", padding_idx)),
-                           scale=np.int64(bool(scale_grad_by_freq)))
+    call = _call("embedding_dense_backward", _like(grad, (static_int("num_weights", num_weights), grad.shape[-1])))
+    rows: jax.Array = call(grad, indices, padding_idx=np.int64(static_int("padding_idx", padding_idx)),
+                           scale=np.int64(static_flag("scale_grad_by_freq", scale_grad_by_freq)))
     return rows
 
 
@@ -130,9 +105,9 @@ def grouped_bias_add(x: Array, bias: Array, group_idx: Array, group_idx_type: in
     static. Values of group_idx are checked here if they are known. Traced values, under jax.jit or jax.vmap, are checked only
     by the gradient. The result for wrong traced values is not specified.
     """
-    _require_arrays(x=x, bias=bias, group_idx=group_idx)
-    _require_rank("x", x, "[R, H]")
-    _require_rank("bias", bias, "[G, H]")
+    require_arrays(x=x, bias=bias, group_idx=group_idx)
+    require_rank("x", x, "[R, H]")
+    require_rank("bias", bias, "[G, H]")
     for name, array in (("x", x), ("bias", bias)):
         if str(array.dtype) not in _FLOATS:
             raise TypeError(f"{name} has dtype {array.dtype}; it must be one of {', '.join(_FLOATS)}")
@@ -142,16 +117,18 @@ def grouped_bias_add(x: Array, bias: Array, group_idx: Array, group_idx_type: in
                          f"of the {group_idx.shape[0]} groups of group_idx, as wide as x")
     if not isinstance(group_idx, jax.core.Tracer):
         _check_ends(np.asarray(group_idx), group_idx_type, x.shape[0])
+    # Casting group_idx, which has no gradient, would fail in jnp.searchsorted of JAX 0.7.
+    x, bias, _ = vary_alike(x, bias, group_idx)
     added: jax.Array = _grouped_bias_add(x, bias, group_idx, group_idx_type)
     return added
 
 
 def _check_groups(group_idx: Array, group_idx_type: int) -> None:
     """Checks the rank, dtype and type of group_idx, which are known before its values."""
-    _require_rank("group_idx", group_idx, "[G]")
+    require_rank("group_idx", group_idx, "[G]")
     if str(group_idx.dtype) not in ("int32", "int64"):
         raise TypeError(f"group_idx has dtype {group_idx.dtype}; it must be int32 or int64")
-    if _static_int("group_idx_type", group_idx_type) not in (0, 1):
+    if static_int("group_idx_type", group_idx_type) not in (0, 1):
         raise ValueError(f"group_idx_type is {group_idx_type}; it must be 0 (group_idx holds the end row of each group) or "
                          "1 (group_idx holds the size of each group)")
 
@@ -171,22 +148,28 @@ def _grouped_bias_add(x, bias, group_idx, group_idx_type):
     groups = bias.shape[0]
     if groups == 0:
         return jnp.asarray(x)
+    bias, group_idx = gathered(bias), gathered(group_idx)
     ends = jnp.cumsum(group_idx) if group_idx_type == 1 else group_idx
-    group_of_row = jnp.searchsorted(ends, jnp.arange(x.shape[0]), side="right")
+    group_of_row = jnp.searchsorted(ends, jnp.arange(x.shape[0], dtype=ends.dtype), side="right")
     added = jnp.take(bias, jnp.minimum(group_of_row, groups - 1), axis=0)
-    return (x + jnp.where((group_of_row < groups)[:, None], added, 0)).astype(x.dtype)
+    wide = _wider(x.dtype, bias.dtype)
+    return (x.astype(wide) + jnp.where((group_of_row < groups)[:, None], added.astype(wide), 0)).astype(x.dtype)
+
+
+def _wider(one: Any, other: Any) -> Any:
+    """Returns the dtype that has the values of two of _FLOATS. jax.numpy has this rule, but strict promotion refuses it."""
+    return one if one == other else np.dtype(np.float32)
 
 
 def _bias_forward(x, bias, group_idx, group_idx_type):
-    # An array without elements keeps the bias's dtype, because saved values must be arrays.
-    return _grouped_bias_add(x, bias, group_idx, group_idx_type), (group_idx, jnp.zeros((0,), bias.dtype))
+    return _grouped_bias_add(x, bias, group_idx, group_idx_type), (jnp.asarray(group_idx), Kind.of(bias))
 
 
 def _bias_backward(group_idx_type, saved, grad):
-    group_idx, of_bias_dtype = saved
-    wide = jnp.promote_types(grad.dtype, of_bias_dtype.dtype)  # neither rows nor sums are rounded to less than the bias has
+    group_idx, bias = saved
+    wide = _wider(grad.dtype, bias.dtype)  # neither rows nor sums are rounded to less than the bias has
     sums = grouped_bias_add_grad(grad.astype(wide), group_idx, group_idx_type)
-    return grad, sums.astype(of_bias_dtype.dtype), None
+    return grad, bias.place(sums.astype(bias.dtype)), None
 
 
 _grouped_bias_add.defvjp(_bias_forward, _bias_backward)
@@ -194,8 +177,8 @@ _grouped_bias_add.defvjp(_bias_forward, _bias_backward)
 
 def grouped_bias_add_grad(grad_y: Array, group_idx: Array, group_idx_type: int = 0) -> jax.Array:
     """Returns sums of rows by groups: openaclnn.grouped_bias_add_grad with group_idx. group_idx_type is static."""
-    _require_arrays(grad_y=grad_y, group_idx=group_idx)
-    _require_rank("grad_y", grad_y, "[R, H]")
+    require_arrays(grad_y=grad_y, group_idx=group_idx)
+    require_rank("grad_y", grad_y, "[R, H]")
     _check_groups(group_idx, group_idx_type)
     call = _call("grouped_bias_add_grad", _like(grad_y, (group_idx.shape[0], grad_y.shape[-1])))
     sums: jax.Array = call(grad_y, group_idx, type=np.int64(group_idx_type))
@@ -212,16 +195,13 @@ def nsa_compress(input: Array, weight: Array, compress_block_size: int, compress
 
     Rejected arguments raise AclnnError at once.
     """
-    _require_arrays(input=input, weight=weight)
-    if isinstance(actual_seq_len, jax.core.Tracer):
-        raise TypeError("actual_seq_len is traced; the result's shape follows from it, so it must be static: a list of ints")
-    lengths = tuple(_static_int(f"actual_seq_len[{n}]", length)
-                    for n, length in enumerate(() if actual_seq_len is None else actual_seq_len))
+    require_arrays(input=input, weight=weight)
+    lengths = static_lengths("actual_seq_len", actual_seq_len)
     if not lengths and input.ndim:  # without lengths the gradient searches for batches with this number of windows
         lengths = (input.shape[0],)
-    windows: jax.Array = _nsa_compress(input, weight, _static_int("compress_block_size", compress_block_size),
-                                       _static_int("compress_stride", compress_stride), lengths,
-                                       _static_int("actual_seq_len_type", actual_seq_len_type))
+    windows: jax.Array = _nsa_compress(*vary_alike(input, weight), static_int("compress_block_size", compress_block_size),
+                                       static_int("compress_stride", compress_stride), lengths,
+                                       static_int("actual_seq_len_type", actual_seq_len_type))
     return windows
 
 
@@ -242,7 +222,8 @@ def _nsa_forward(input, weight, *attributes):
 
 def _nsa_backward(block, stride, lengths, kind, saved, grad):
     call = _call("nsa_compress_grad", tuple(_like(array) for array in saved))
-    return tuple(call(grad, *saved, **_nsa_attributes(block, stride, lengths, kind)))
+    gradients = call(grad, *saved, **_nsa_attributes(block, stride, lengths, kind))
+    return tuple(Kind.of(array).place(gradient) for array, gradient in zip(saved, gradients))
 
 
 _nsa_compress.defvjp(_nsa_forward, _nsa_backward)
@@ -260,23 +241,20 @@ def apply_fused_ema_adam(grad: Array, var: Array, m: Array, v: Array, s: Array, 
     The formula is that of openaclnn.apply_fused_ema_adam_. step (from 1 on) and lr may be traced, so that a schedule does not
     recompile; the other numbers are static. Results are written into the memory of var, m, v and s if these are donated
     (jax.jit(…, donate_argnums=…)), otherwise into copies that XLA makes. All five arrays have one dtype: float32, float16 or
-    bfloat16. For a tree of parameters use jax.tree.map.
+    bfloat16. For a tree of parameters use jax.tree.map. New arrays have the explicit shardings of the old ones.
+
+    Raises TypeError or ValueError at once if a number or flag is of another type, or if a known step is below 1 with
+    bias_correction or doesn't fit into 32 bits.
     """
-    _require_arrays(grad=grad, var=var, m=m, v=v, s=s)
-    if not isinstance(step, (jax.Array, np.ndarray)):
-        step = _static_int("step", step)
-    elif not jnp.issubdtype(step.dtype, jnp.integer):
-        raise TypeError(f"step has dtype {step.dtype}; it must be an integer dtype")
-    _require_one_number("step", step)
-    _require_one_number("lr", lr)
-    if bias_correction and not isinstance(step, jax.core.Tracer) and np.asarray(step).item() < 1:
-        raise ValueError(f"step is {np.asarray(step).item()}; with bias_correction it must be at least 1, the number of this "
-                         "update")
-    step, lr = jnp.asarray(step, jnp.int32), jnp.asarray(lr, jnp.float32)
+    require_arrays(grad=grad, var=var, m=m, v=v, s=s)
+    bias_correction = static_flag("bias_correction", bias_correction)
     call = _call("apply_fused_ema_adam", tuple(_like(array) for array in (var, m, v, s)),
                  input_output_aliases={1: 0, 2: 1, 3: 2, 4: 3})
-    var, m, v, s = call(grad, var, m, v, s, step, lr,
-                        ema_decay=np.float64(ema_decay), beta1=np.float64(beta1), beta2=np.float64(beta2), eps=np.float64(eps),
-                        mode=np.int64(_static_int("mode", mode)), bias_correction=np.int64(bool(bias_correction)),
-                        weight_decay=np.float64(weight_decay))
+    state = var, m, v, s
+    new = call(grad, *state, step_number(step, bias_correction), learning_rate(lr),
+               ema_decay=np.float64(static_number("ema_decay", ema_decay)), beta1=np.float64(static_number("beta1", beta1)),
+               beta2=np.float64(static_number("beta2", beta2)), eps=np.float64(static_number("eps", eps)),
+               mode=np.int64(static_int("mode", mode)), bias_correction=np.int64(bias_correction),
+               weight_decay=np.float64(static_number("weight_decay", weight_decay)))
+    var, m, v, s = (Kind.of(old).place(array) for old, array in zip(state, new))
     return var, m, v, s

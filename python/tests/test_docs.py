@@ -12,7 +12,7 @@ import pages  # noqa: E402
 
 BLOCKS = {page: [block for block in pages.blocks(page) if block.language == "python"] for page in pages.pages()}
 # The pages describe the newest versions. They name the features that older versions lack, which other tests cover.
-NEWEST_TORCH, NEWEST_JAX = (2, 4), (0, 5)
+NEWEST_TORCH, NEWEST_JAX = (2, 4), (0, 8)
 
 
 def why_not(text):

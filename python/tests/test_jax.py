@@ -54,6 +54,15 @@ def test_gradients():
         assert np.allclose(a, b, atol=1e-5)
 
 
+def test_gradients_with_indices_of_numpy():
+    """JAX 0.8 saves arrays of NumPy as objects of a type of its own."""
+    table, ids, x, bias = values((7, 4)), np.array([1, 6, 1]), values((6, 3)), values((2, 3))
+    same(jax.grad(lambda t: oj.embedding(t, ids).sum())(table), jax.grad(lambda t: oj.embedding(t, jnp.array(ids)).sum())(table))
+    got, want = (jax.grad(lambda b, ends=ends: oj.grouped_bias_add(x, b, ends).sum())(bias)
+                 for ends in (np.array([2, 5]), jnp.array([2, 5])))
+    same(got, want)
+
+
 def test_vmap():
     table, ids = values((7, 4)), jnp.array([[1, 6], [0, 1], [3, 3]])
     same(jax.vmap(oj.embedding, (None, 0))(table, ids), openaclnn.embedding(table, ids))
@@ -265,6 +274,23 @@ def test_gradients_of_a_bias_are_summed_in_the_wider_dtype(x, bias, rows, total)
     _, backward = jax.vjp(lambda b: oj.grouped_bias_add(jnp.zeros_like(rows), b, jnp.array([len(rows)])), jnp.zeros((1, 1), bias))
     found, = backward(rows)
     assert found.dtype == bias and found.item() == total
+
+
+@pytest.mark.parametrize("x, bias", [("bfloat16", "float32"), ("float32", "float16"), ("float16", "bfloat16"), ("float32", "float32")])
+def test_strict_promotion_gives_the_bits_of_the_standard_one(x, bias):
+    rows, offsets = values((5, 3), x), values((2, 3), bias)
+
+    def results(ends):
+        out, backward = jax.vjp(lambda x, bias: oj.grouped_bias_add(x, bias, ends), rows, offsets)
+        return out, *backward(rows)
+
+    for ends in (jnp.array([2, 4]), np.array([2, 4]), np.array([2, 4], np.int32)):
+        want = results(ends)
+        with jax.numpy_dtype_promotion("strict"):
+            got = results(ends)
+        for ours, theirs in zip(got, want):
+            assert ours.dtype == theirs.dtype
+            same(ours, theirs)
 
 
 def test_lists_are_refused_with_the_way_around():
