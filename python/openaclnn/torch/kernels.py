@@ -1,12 +1,13 @@
-# The operators as PyTorch operators: schemas, kernels, shapes for tracing; registered as torch.ops.openaclnn.*.
-"""openaclnn.torch.gradients adds the derivatives, openaclnn.torch.ops the functions for programs."""
+# The operators as PyTorch operators: schemas and kernels; registered as torch.ops.openaclnn.*.
+"""openaclnn.torch.shapes has the shapes for tracing. openaclnn.torch.gradients adds the derivatives, and openaclnn.torch.ops the
+functions for programs."""
 from __future__ import annotations
 
 import torch
 
 from openaclnn import _native, errors
 from openaclnn._platform import computes_on_gpu
-from openaclnn.torch import results, versions, warm_up
+from openaclnn.torch import results, shapes, versions, warm_up
 
 library = torch.library.Library("openaclnn", "DEF")
 library.define("embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor")
@@ -40,14 +41,14 @@ library.define("fused_ema_adam_step_(Tensor[] grads, Tensor(a!)[] vars, Tensor(b
                "bool bias_correction, float weight_decay, bool maximize, bool ema_warmup, SymInt ema_updates, bool foreach, "
                "str optimizer) -> ()")
 
-FLOATS = (torch.float32, torch.float16, torch.bfloat16)
-_INTEGERS = (torch.int32, torch.int64)
+FLOATS = shapes.FLOATS
 
 
 # ---- kernels
 
 
 def _embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False):
+    shapes.require_padding(padding_idx, weight.shape[0])
     return _native.embedding(weight, indices)
 
 
@@ -69,25 +70,8 @@ def _embedding_counts(indices, num_weights):
     return torch.bincount(indices[(indices >= 0) & (indices < num_weights)], minlength=num_weights)
 
 
-def _require_biases(x, bias, group_idx, group_idx_type):
-    for name, tensor, shape, dtypes in (("x", x, "[R, H]", FLOATS), ("bias", bias, "[G, H]", FLOATS),
-                                        ("group_idx", group_idx, "[G]", _INTEGERS)):
-        if tensor.dim() != shape.count(",") + 1:
-            raise ValueError(f"{name} has shape {list(tensor.shape)}; it must be {shape}")
-        if tensor.dtype not in dtypes:
-            names = [str(dtype).replace("torch.", "") for dtype in dtypes]
-            raise TypeError(f"{name} is {tensor.dtype}; it must be {', '.join(names[:-1])} or {names[-1]}")
-    if bias.shape[1] != x.shape[1]:
-        raise ValueError(f"bias has rows of {bias.shape[1]} numbers, but those of x have {x.shape[1]}; they must be equal")
-    if bias.shape[0] != group_idx.shape[0]:
-        raise ValueError(f"bias has {bias.shape[0]} rows, but group_idx has {group_idx.shape[0]} entries; each group needs "
-                         "one of each")
-    if group_idx_type not in (0, 1):
-        raise ValueError(f"group_idx_type is {group_idx_type}; it must be 0 (ends of groups) or 1 (their sizes)")
-
-
 def _grouped_bias_add(x, bias, group_idx, group_idx_type=0):
-    _require_biases(x, bias, group_idx, group_idx_type)
+    shapes.require_biases(x, bias, group_idx, group_idx_type)
     out, start = results.empty_of(x, *x.shape), 0
     for group, entry in enumerate(group_idx.tolist()):
         end = start + entry if group_idx_type == 1 else entry
@@ -173,69 +157,19 @@ def _calls_of(steps, foreach):
     yield from ((chosen, count) for count, chosen in by_count.values())
 
 
-# ---- shapes, for tracing
-
-
-def _fake_embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False):
-    return weight.new_empty([*indices.shape, weight.shape[1]])
-
-
-def _fake_embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
-    return grad_output.new_empty([num_weights, grad_output.shape[-1]])
-
-
-def _fake_embedding_counts(indices, num_weights):
-    return indices.new_empty([num_weights], dtype=torch.int64)
-
-
-def _fake_grouped_bias_add(x, bias, group_idx, group_idx_type=0):
-    _require_biases(x, bias, group_idx, group_idx_type)
-    return torch.empty_like(x, memory_format=torch.contiguous_format)
-
-
-def _fake_grouped_bias_add_grad(grad_y, group_idx=None, group_idx_type=0):
-    groups = grad_y.shape[0] if group_idx is None else group_idx.shape[0]
-    return grad_y.new_empty([groups, grad_y.shape[-1]])
-
-
-def count_windows(length, block, stride):
-    """Returns the number of windows of a sequence. In a compiled function the length may be symbolic, which nsa_windows of the
-    native module does not support."""
-    # The code never branches on the length, because the compiled function would then depend on it.
-    return versions.sym_max(length - block + stride, 0) // stride
-
-
-def _fake_nsa_compress(input, weight, block, stride, actual_seq_len=None, actual_seq_len_type=0):
-    entries = actual_seq_len or [input.shape[0]]
-    lengths = entries
-    if actual_seq_len_type == 0:
-        lengths = [entry - before for entry, before in zip(entries, [0, *entries])]
-    windows = sum(count_windows(length, block, stride) for length in lengths)
-    return input.new_empty([windows, *input.shape[1:]])
-
-
-def _fake_nsa_compress_grad(grad, input, weight, block, stride, actual_seq_len=None, actual_seq_len_type=0):
-    return (torch.empty_like(input, memory_format=torch.contiguous_format),
-            torch.empty_like(weight, memory_format=torch.contiguous_format))
-
-
-def _fake_nothing(*arguments, **options):
-    return None
-
-
 _KERNELS = {
-    "embedding": (_embedding, _fake_embedding),
-    "embedding_dense_backward": (embedding_dense_backward, _fake_embedding_dense_backward),
-    "embedding_counts": (_embedding_counts, _fake_embedding_counts),
-    "grouped_bias_add": (_grouped_bias_add, _fake_grouped_bias_add),
-    "grouped_bias_add_grad": (_grouped_bias_add_grad, _fake_grouped_bias_add_grad),
-    "nsa_compress": (_nsa_compress, _fake_nsa_compress),
-    "nsa_compress_grad": (_nsa_compress_grad, _fake_nsa_compress_grad),
-    "nsa_compress_with_cache_": (_nsa_compress_with_cache, _fake_nothing),
-    "apply_adam_w_": (_apply_adam_w, _fake_nothing),
-    "apply_fused_ema_adam_": (_apply_fused_ema_adam, _fake_nothing),
-    "apply_fused_ema_adam_list_": (_apply_fused_ema_adam_list, _fake_nothing),
-    "fused_ema_adam_step_": (_fused_ema_adam_step, _fake_nothing),
+    "embedding": (_embedding, shapes.embedding),
+    "embedding_dense_backward": (embedding_dense_backward, shapes.embedding_dense_backward),
+    "embedding_counts": (_embedding_counts, shapes.embedding_counts),
+    "grouped_bias_add": (_grouped_bias_add, shapes.grouped_bias_add),
+    "grouped_bias_add_grad": (_grouped_bias_add_grad, shapes.grouped_bias_add_grad),
+    "nsa_compress": (_nsa_compress, shapes.nsa_compress),
+    "nsa_compress_grad": (_nsa_compress_grad, shapes.nsa_compress_grad),
+    "nsa_compress_with_cache_": (_nsa_compress_with_cache, shapes.nsa_compress_with_cache),
+    "apply_adam_w_": (_apply_adam_w, shapes.nothing),
+    "apply_fused_ema_adam_": (_apply_fused_ema_adam, shapes.nothing),
+    "apply_fused_ema_adam_list_": (_apply_fused_ema_adam_list, shapes.nothing),
+    "fused_ema_adam_step_": (_fused_ema_adam_step, shapes.nothing),
 }
 
 
