@@ -3,6 +3,8 @@
 functions for programs."""
 from __future__ import annotations
 
+import math
+
 import torch
 
 from openaclnn import _native, errors
@@ -54,14 +56,27 @@ def _embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False):
 
 def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
     """The kernel of openaclnn::embedding_dense_backward, and of aten's operator while that is overridden."""
-    if grad_output.dtype in FLOATS:
+    if grad_output.dtype not in shapes.ADDED_BY_TORCH:
         return _native.embedding_dense_backward(grad_output, indices, int(num_weights), int(padding_idx), scale_grad_by_freq)
     # float64 and complex rows are added one after the other, as index_add_ does on the CPU.
-    flat, rows = indices.reshape(-1), grad_output.reshape(-1, grad_output.shape[-1])
+    _require_indices(grad_output, indices, int(num_weights))
+    out = results.empty_of(grad_output, int(num_weights), grad_output.shape[-1]).zero_()
+    if out.numel() == 0:  # any index is accepted, as by the native operator
+        return out
+    flat = indices.reshape(-1).to(torch.int64)
+    rows = grad_output.reshape(len(flat), out.shape[1])
     keep = flat != padding_idx
     if scale_grad_by_freq:
         rows = rows / torch.bincount(flat, minlength=int(num_weights))[flat].unsqueeze(1).to(rows.dtype)
-    return results.empty_of(rows, int(num_weights), rows.shape[1]).zero_().index_add_(0, flat[keep], rows[keep])
+    return out.index_add_(0, flat[keep], rows[keep])
+
+
+def _require_indices(grad_output, indices, num_weights):
+    """Raises what the native operator raises for these indices and this shape of a gradient."""
+    rows = torch.zeros((), dtype=torch.float32, device=grad_output.device).expand(grad_output.shape)
+    if indices.numel() == math.prod(grad_output.shape[:-1]) and grad_output.dim() > 0:
+        rows = rows[..., :1]  # a table of one column is enough for the indices
+    _native.embedding_dense_backward(rows, indices, num_weights, -1, False)
 
 
 def _embedding_counts(indices, num_weights):
