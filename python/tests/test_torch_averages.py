@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from conftest import needs_torch, torch
+from conftest import needs_newer_torch, needs_torch, torch
 from training import model, train
 
 if torch is not None:
@@ -105,3 +105,83 @@ def test_averages_of_tied_parameters_have_all_names():
     assert list(averages) == list(network.state_dict()) == ["0.weight", "1.weight", "again.weight"]
     for value in averages.values():
         assert torch.equal(value, optimizer.state[network[0].weight]["ema_params"])
+
+
+def renamed(change):
+    """Returns a hook of a state dict that gives the first layer another name, and what it makes of its values."""
+    return lambda module, state, prefix, metadata: {name.replace("0.", "first."): change(name, value) for name, value in state.items()}
+
+
+def trained():
+    network = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 2)).train()
+    network[2].weight.requires_grad_(False)
+    optimizer = FusedEmaAdamW([value for value in network.parameters() if value.requires_grad], lr=0.1, ema_decay=0.5)
+    return train(network, optimizer), optimizer
+
+
+@pytest.mark.parametrize("change", [
+    lambda name, value: value, lambda name, value: value.detach(),
+    lambda name, value: value if name.startswith("0.") else value.clone()], ids=["same", "detached", "copies of others"])
+def test_averages_of_a_model_whose_hooks_rename_parameters(change):
+    network, optimizer = trained()
+    averages = optimizer.ema_state_dict(network)
+    network._register_state_dict_hook(renamed(change))
+    found = optimizer.ema_state_dict(network)
+    assert list(found) == list(network.state_dict()) and "first.weight" in found and "0.weight" not in found
+    for name, value in averages.items():
+        other = found[name.replace("0.", "first.")]
+        assert torch.equal(other, value) and not other.requires_grad and type(other) is torch.Tensor
+        assert other.data_ptr() not in [parameter.data_ptr() for parameter in network.parameters() if parameter.requires_grad]
+    for state in (found, averages):
+        for values in optimizer.state.values():
+            values["ema_params"].zero_()
+        optimizer.load_ema_state_dict({name: value for name, value in state.items() if name != "2.weight"}, network)
+        assert all(torch.equal(value, found[name]) for name, value in optimizer.ema_state_dict(network).items())
+
+
+def test_averages_of_hooks_that_copy():
+    """Copies under their own names are averages. A copy under another name can't be recognized."""
+    network, optimizer = trained()
+    averages = optimizer.ema_state_dict(network)
+    handle = network._register_state_dict_hook(lambda module, state, *_: {name: value.clone() for name, value in state.items()})
+    found = optimizer.ema_state_dict(network)
+    assert all(torch.equal(value, found[name]) for name, value in averages.items())
+    handle.remove()
+    network._register_state_dict_hook(renamed(lambda name, value: value.clone()))
+    with pytest.raises(ValueError, match="no entry for the parameter 0.weight, but it has 'first.weight', which is neither"):
+        optimizer.ema_state_dict(network)
+
+
+def test_averages_of_hooks_that_remove_parameters():
+    network, optimizer = trained()
+    network._register_state_dict_hook(lambda module, state, *_: {"0.weight": state["0.weight"]})
+    assert list(optimizer.ema_state_dict(network)) == ["0.weight"]
+
+
+def test_averages_of_a_model_with_its_own_state_dict():
+    class Model(torch.nn.Linear):
+        def state_dict(self):
+            return {"model." + name: value for name, value in super().state_dict().items()}
+
+    network = Model(2, 2)
+    optimizer = FusedEmaAdamW(network.parameters(), lr=0.1, ema_decay=0.5)
+    network(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+    found = optimizer.ema_state_dict(network)
+    assert list(found) == ["model.weight", "model.bias"]
+    assert torch.equal(found["model.weight"], optimizer.state[network.weight]["ema_params"])
+
+
+@needs_newer_torch(2, 1)
+def test_averages_of_checkpoint_wrappers():
+    from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper
+
+    network = torch.nn.Sequential(torch.nn.Linear(2, 2))
+    network[0] = checkpoint_wrapper(network[0])
+    optimizer = FusedEmaAdamW(network.parameters(), lr=0.1, ema_decay=0.5)
+    network(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+    averages = optimizer.ema_state_dict(network)
+    assert list(averages) == list(network.state_dict()) == ["0.weight", "0.bias"]
+    for value, parameter in zip(averages.values(), network.parameters()):
+        assert torch.equal(value, optimizer.state[parameter]["ema_params"]) and not torch.equal(value, parameter)

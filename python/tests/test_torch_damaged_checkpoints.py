@@ -44,6 +44,8 @@ DAMAGES = [
     (of_state("exp_avg", None), ValueError, "state[1] has taken 5 steps but has no 'exp_avg'"),
     (without("exp_avg_sq"), ValueError, "state[0] has taken 5 steps but has no 'exp_avg_sq', and zeros would be wrong"),
     (without("exp_avg", "exp_avg_sq", "ema_params"), ValueError, "state[0] has taken 5 steps but has no 'exp_avg'"),
+    (lambda saved: saved["state"].update({1: {"momentum_buffer": torch.ones(8)}}), ValueError,
+     "state[1] has 'momentum_buffer', but none of 'step', 'exp_avg', 'exp_avg_sq', 'ema_params', so it isn't one of Adam"),
     (lambda saved: saved["state"].update({1: None}), TypeError, "state[1] is of type NoneType; a dict such as"),
     (lambda saved: saved.update(state=[1]), TypeError, "state is of type list; a dict is needed"),
     (lambda saved: saved["param_groups"][0].pop("params"), ValueError, "param_groups[0] has no 'params'"),
@@ -76,6 +78,24 @@ def test_a_state_dict_of_a_model_is_refused():
     network, optimizer = trained(1)
     with pytest.raises(ValueError, match="no 'state' and 'param_groups', so it isn't one of an optimizer"):
         optimizer.load_state_dict(network.state_dict())
+
+
+@pytest.mark.parametrize("make", [
+    lambda values: torch.optim.SGD(values, lr=0.1, momentum=0.9), lambda values: torch.optim.RMSprop(values),
+    lambda values: torch.optim.Adamax(values), lambda values: torch.optim.Adagrad(values)], ids=["SGD", "RMSprop", "Adamax", "Adagrad"])
+def test_checkpoints_of_other_optimizers_are_refused(make):
+    """Their moments would be lost, and those of the next steps would start at zero."""
+    network = model()
+    other = make(network.parameters())
+    train(network, other, 2)
+    optimizer = trained(1)[1]
+    with pytest.raises(ValueError, match=r"state\[0\] has "):
+        optimizer.load_state_dict(other.state_dict())
+    assert optimizer.param_groups[0]["lr"] == 0.01
+    saved = torch.optim.SGD(network.parameters(), lr=0.5).state_dict()  # without momentum it has no state
+    with pytest.warns(UserWarning, match="has no averages"):
+        optimizer.load_state_dict({**saved, "state": {}})
+    assert optimizer.param_groups[0]["lr"] == 0.5
 
 
 def test_counts_of_other_types_are_loaded():

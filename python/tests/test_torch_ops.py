@@ -129,6 +129,23 @@ def test_adam_w_of_tensors(steps_done):
         oat.apply_adam_w_(states[0], var, *states[2:], 2, max_v=torch.zeros(2))
 
 
+@pytest.mark.parametrize("steps_done", [1.5, 2.0, "2", [2], None, 2**64, -2**63 - 1, np.float32(2)])
+def test_steps_of_adam_w_that_are_not_whole(steps_done):
+    states = [torch.rand(5) for _ in range(4)]
+    with pytest.raises(TypeError, match=f"steps_done is {re.escape(repr(steps_done))}; an int of 64 bits or an array of one element"):
+        oat.apply_adam_w_(*states, steps_done)
+
+
+@pytest.mark.parametrize("steps_done", [2, True, np.int32(2), np.array([2]), np.array(2), np.array([2.0], np.float32)])
+def test_steps_of_adam_w_of_other_types(steps_done):
+    states = [torch.rand(5) for _ in range(4)]
+    expected = [state.clone() for state in states]
+    oat.apply_adam_w_(*expected, torch.tensor([int(np.ravel(steps_done)[0])]))
+    assert torch.equal(oat.apply_adam_w_(*states, steps_done)[0], expected[1])
+    with pytest.raises(ValueError, match="steps_done is -2; it must be at least 0"):
+        oat.apply_adam_w_(*states, -2)
+
+
 def test_modules():
     embedding = oat.Embedding(5, 3, padding_idx=0)
     other = torch.nn.Embedding(5, 3, padding_idx=0)
@@ -144,6 +161,29 @@ def test_modules():
     assert bias.bias.grad.tolist() == [[1, 1, 1], [3, 3, 3]] and "groups=2" in repr(bias)
     compress = oat.NsaCompress(2, 4, 2)
     assert torch.allclose(compress(torch.ones(8, 2, 3)), torch.ones(3, 2, 3)) and "stride=2" in repr(compress)
+
+
+@pytest.mark.parametrize("make", [lambda device: oat.NsaCompress(2, 4, 2, device=device, dtype=torch.half),
+                                  lambda device: oat.GroupedBiasAdd(2, 3, device=device)])
+def test_modules_made_on_meta_get_their_first_values(make):
+    module = make("meta").to_empty(device="cpu")
+    for parameter in module.parameters():
+        parameter.data.fill_(7)
+    module.reset_parameters()
+    for name, value in make("cpu").state_dict().items():
+        assert torch.equal(module.state_dict()[name], value) and value.dtype == module.state_dict()[name].dtype
+    assert all(parameter.requires_grad for parameter in module.parameters())
+
+
+@pytest.mark.parametrize("padding, is_accepted", [(2, True), (-1, True), (-100, True), (3, False), (2**40, False)])
+def test_a_padding_beyond_the_table_is_refused(padding, is_accepted):
+    """As by torch.nn.functional.embedding. Negative numbers mean none here."""
+    for table in (torch.ones(3, 2), torch.ones(3, 2, requires_grad=True)):
+        if is_accepted:
+            oat.embedding(table, torch.tensor([1]), padding)
+            continue
+        with pytest.raises(ValueError, match=f"padding_idx is {padding}; it must be below 3, the number of rows of weight"):
+            oat.embedding(table, torch.tensor([1]), padding)
 
 
 def test_counts_of_a_whole_batch_have_the_bits_of_one_call():
@@ -182,8 +222,22 @@ def test_counts_of_another_shape_are_refused():
     grad, ids = torch.ones(2, 3), torch.tensor([0, 1])
     with pytest.raises(ValueError, match=r"counts has shape \[3\]; it must be \[4\]"):
         oat.embedding_dense_backward(grad, ids, 4, counts=torch.ones(3, dtype=torch.int64))
+    with pytest.raises(TypeError, match=r"counts is of type list; a tensor int64 \[4\] is needed"):
+        oat.embedding_dense_backward(grad, ids, 4, counts=[1, 1, 0, 0])
     with pytest.raises(ValueError, match="scale_grad_by_freq is True and counts are given"):
         oat.embedding_dense_backward(grad, ids, 4, -1, True, counts=torch.ones(4, dtype=torch.int64))
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script.* is deprecated")
+def test_scripts_call_bare_operators():
+    """torch.jit.script doesn't support the functions of openaclnn.torch."""
+    def rows(table: torch.Tensor, ids: torch.Tensor):
+        return torch.ops.openaclnn.embedding(table, ids)
+
+    table, ids = torch.randn(4, 3), torch.tensor([1, 3])
+    assert torch.equal(torch.jit.script(rows)(table, ids), table[ids])
+    with pytest.raises(torch.jit.frontend.NotSupportedError):
+        torch.jit.script(oat.embedding)
 
 
 def test_the_embedding_replaces_that_of_torch():

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from conftest import needs_torch, torch
+from conftest import needs_newer_torch, needs_torch, torch
 
 if torch is not None:
     from openaclnn.torch import FusedEmaAdamW
@@ -53,3 +53,75 @@ def test_numbers_and_flags_of_numpy():
         before = parameter.detach().clone()
         optimizer.step()
         assert (parameter < before).all()
+
+
+def stepping(**more):
+    parameter = torch.nn.Parameter(torch.ones(2))
+    parameter.grad = torch.ones(2)
+    return FusedEmaAdamW([parameter], **more)
+
+
+@pytest.mark.parametrize("options, error, text", [
+    (dict(betas=(0.9,)), ValueError, "betas is (0.9,); it must be two numbers in [0, 1)"),
+    (dict(betas=(0.9, 0.9, 0.9)), ValueError, "betas is (0.9, 0.9, 0.9); it must be two numbers"),
+    (dict(betas=0.9), TypeError, "betas is 0.9; it must be two numbers"), (dict(betas=None), TypeError, "betas is None; it must be two"),
+    (dict(amsgrad=True), ValueError, "FusedEmaAdamW has no amsgrad; use torch.optim.AdamW for it"),
+    (dict(differentiable=True), ValueError, "FusedEmaAdamW is not differentiable")])
+@pytest.mark.parametrize("steps", [0, 2])
+@pytest.mark.parametrize("offload", [None, "state"])
+def test_options_written_to_a_group_later(options, error, text, steps, offload):
+    """A step checks what it would ignore or misread, before it changes a value."""
+    optimizer = stepping(offload=offload)
+    for _ in range(steps):
+        optimizer.step()
+    before = copy.deepcopy(optimizer.state_dict())
+    optimizer.param_groups[0].update(options)
+    parameter = optimizer.param_groups[0]["params"][0]
+    value = parameter.detach().clone()
+    with pytest.raises(error, match=re.escape(text)):
+        optimizer.step()
+    if offload and hasattr(parameter, "register_post_accumulate_grad_hook"):
+        with pytest.raises(error, match=re.escape(text)), optimizer.step_in_backward():
+            parameter.sum().backward()
+    assert torch.equal(parameter, value)
+    optimizer.param_groups[0].update({name: before["param_groups"][0][name] for name in options})
+    assert optimizer.state_dict()["param_groups"] == before["param_groups"]
+    optimizer.step()
+
+
+@pytest.mark.parametrize("betas", [[0.8, 0.9], np.array([0.8, 0.9])], ids=["list", "array"])
+def test_betas_of_other_types_written_to_a_group_later(betas):
+    one, other = stepping(betas=(0.8, 0.9)), stepping()
+    other.param_groups[0]["betas"] = betas
+    for optimizer in (one, other):
+        optimizer.step()
+    assert torch.equal(*(optimizer.param_groups[0]["params"][0] for optimizer in (one, other)))
+
+
+@needs_newer_torch(2, 4)
+@pytest.mark.slow
+@pytest.mark.parametrize("options, text", [(dict(betas=(0.9,)), "it must be two numbers"), (dict(amsgrad=True), "has no amsgrad")])
+def test_options_written_to_a_group_later_in_a_compiled_step(options, text):
+    torch._dynamo.reset()
+    optimizer = stepping()
+    optimizer.param_groups[0].update(options)
+    with pytest.raises(Exception, match=text):
+        torch.compile(optimizer.step, backend="aot_eager", fullgraph=True)()
+
+
+@pytest.mark.filterwarnings("ignore:optimizer contains a parameter group with duplicate parameters")
+def test_a_parameter_given_twice():
+    one, other = torch.nn.Parameter(torch.ones(2)), torch.nn.Parameter(torch.ones(2))
+    with pytest.raises(ValueError, match=r"params\[2\] of a group is the same parameter as params\[0\]; pass each parameter once"):
+        FusedEmaAdamW([one, other, one])
+    optimizer = FusedEmaAdamW([one])
+    with pytest.raises(ValueError, match=r"params\[1\] of a group is the same"):
+        optimizer.add_param_group(dict(params=[other, other]))
+    assert len(optimizer.param_groups) == 1
+
+
+def test_a_step_without_memory_names_the_optimizer():
+    parameter = torch.nn.Parameter(torch.ones(2, device="meta"))
+    parameter.grad = torch.ones(2, device="meta")
+    with pytest.raises(ValueError, match=r"^FusedEmaAdamW\.step: a parameter is on meta"):
+        FusedEmaAdamW([parameter]).step()

@@ -7,20 +7,12 @@ from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping, Sequence, Ty
 
 import torch
 
-from openaclnn.torch import options, versions, warm_up
+from openaclnn.torch import options, state_entries, versions, warm_up
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 _Self = TypeVar("_Self", bound="KeepsAverages")
-
-
-def _named_parameters(model: torch.nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """Yields names and parameters of a model. Tied parameters appear under each of their names."""
-    for prefix, module in model.named_modules(remove_duplicate=False):
-        for name, parameter in module._parameters.items():
-            if parameter is not None:
-                yield f"{prefix}.{name}" if prefix else name, parameter
 
 
 class KeepsAverages(torch.optim.Optimizer):
@@ -112,16 +104,26 @@ class KeepsAverages(torch.optim.Optimizer):
         """Returns model.state_dict() with the averages instead of the parameters, in the averages' dtype. Tied parameters
         appear under each of their names. Buffers, and parameters that this optimizer doesn't update, are the model's.
 
-        ValueError: the optimizer updates no parameter of the model, for example because it is a copy.
+        Hooks of the model may give parameters other names.
+
+        ValueError: the optimizer updates no parameter of the model, for example because it is a copy; or a hook of the model
+        replaced a parameter by a copy under another name.
         """
-        averages = dict(self._averages())
-        if all(parameter not in averages for _, parameter in _named_parameters(model)):
+        entries, averages = state_entries.StateEntries(model), dict(self._averages())
+        if all(parameter not in averages for parameter in entries.named.values()):
             raise ValueError(f"model is a {type(model).__name__} without any parameter of this optimizer; pass the model that "
                              "the optimizer updates, not a copy")
-        result: dict[str, Any] = model.state_dict()
-        for name, parameter in _named_parameters(model):
+        for name, parameter in entries.lost():
             if parameter in averages:
+                raise ValueError(f"model.state_dict() has no entry for the parameter {name}, but it has {entries.unknown[0]!r}, which is "
+                                 "neither a parameter nor a buffer; a hook of state_dict() must not copy a parameter that it renames")
+        result = entries.values
+        for name, value in result.items():
+            parameter = entries.parameters.get(name)
+            if parameter is not None and parameter in averages:
                 result[name] = averages[parameter].detach().clone()
+            elif isinstance(value, torch.Tensor):
+                result[name] = value.detach()
         return result
 
     @torch.no_grad()
@@ -176,7 +178,9 @@ class KeepsAverages(torch.optim.Optimizer):
                 raise ValueError(f"there are {len(entries)} averages for {len(ordered)} parameters; the counts must be equal")
             yield from ((parameter, (f"[{n}]", value)) for parameter, (n, value) in zip(ordered, entries))
         elif model is not None:
-            yield from self._matched_by_name(averages, _named_parameters(model), set(model.state_dict()))
+            entries = state_entries.StateEntries(model)
+            yield from self._matched_by_name(averages, [*entries.named.items(), *entries.parameters.items()],
+                                             {*entries.values, *entries.named})
         elif all("param_names" in group for group in self.param_groups):
             names = [name for group in self.param_groups for name in group["param_names"]]
             yield from self._matched_by_name(averages, zip(names, own), set(averages))

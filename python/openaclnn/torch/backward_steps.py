@@ -9,7 +9,7 @@ from typing import Any, Iterator, TypeVar
 import torch
 
 from openaclnn import errors
-from openaclnn.torch import averages, offload, versions
+from openaclnn.torch import averages, offload, options, versions
 
 _Self = TypeVar("_Self", bound="StepsInBackward")
 
@@ -48,6 +48,7 @@ class StepsInBackward(averages.KeepsAverages):
         if versions.processes() > 1:
             raise RuntimeError(f"step_in_backward() in a group of {versions.processes()} processes: a gradient comes before the processes "
                                "have averaged it; call step() after the backward pass")
+        options.require_available(self.param_groups, type(self).__name__)
         for group in self.param_groups:
             if not group["offload"]:
                 raise RuntimeError('step_in_backward() needs offload="average" or "state" for every group of parameters')

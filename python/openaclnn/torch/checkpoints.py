@@ -74,6 +74,13 @@ def _require_form(state_dict):
             raise TypeError(f"state[{key!r}] is of type {type(state).__name__}; a dict such as of step, exp_avg and exp_avg_sq is needed")
 
 
+def _require_adam(key, state):
+    """Raises ValueError for a state of an optimizer with other moments, such as SGD, from which a step would start at zero."""
+    if not {"step", *STATE} & state.keys():
+        raise ValueError(f"state[{key!r}] has {', '.join(map(repr, state))}, but none of 'step', {', '.join(map(repr, STATE))}, so it isn't "
+                         "one of Adam; to take only the options of the groups, remove the whole entry")
+
+
 def _require_state(key, state):
     """Raises ValueError or TypeError for a state from which steps would go wrong, at once or without a word."""
     for name in STATE:
@@ -105,6 +112,8 @@ def completed(optimizer, state_dict):
         options.require_group({**complete, "params": group["params"]}, type(optimizer).__name__, optimizer._mode == 1)
         step = complete.pop("step", None)
         present = [key for key in saved["params"] if states.get(key)]
+        for key in present:
+            _require_adam(key, states[key])
         if step is not None:  # one counter for all parameters
             count = torch.tensor(options.number(f"param_groups[{n}]['step']", step, "[0, inf)"))
             states.update({key: {"step": count.clone(), **states[key]} for key in present})

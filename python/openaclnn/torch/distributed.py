@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 
 from openaclnn import _native
-from openaclnn.torch import gradients, kernels, ops
+from openaclnn.torch import gradients, kernels, ops, shapes
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -194,7 +194,7 @@ def nsa_piece(tokens: int, compress_block_size: int, compress_stride: int,
     pieces overlap by the block size minus the stride, the halo that a process needs from its neighbour.
     """
     rank, size = dist.get_rank(group), dist.get_world_size(group)
-    windows = kernels.count_windows(tokens, compress_block_size, compress_stride)
+    windows = shapes.count_windows(tokens, compress_block_size, compress_stride)
     first, after = windows * rank // size, windows * (rank + 1) // size
     if first == after:
         return 0, 0, first, after

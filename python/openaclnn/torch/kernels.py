@@ -1,12 +1,15 @@
-# The operators as PyTorch operators: schemas, kernels, shapes for tracing; registered as torch.ops.openaclnn.*.
-"""openaclnn.torch.gradients adds the derivatives, openaclnn.torch.ops the functions for programs."""
+# The operators as PyTorch operators: schemas and kernels; registered as torch.ops.openaclnn.*.
+"""openaclnn.torch.shapes has the shapes for tracing. openaclnn.torch.gradients adds the derivatives, and openaclnn.torch.ops the
+functions for programs."""
 from __future__ import annotations
+
+import math
 
 import torch
 
 from openaclnn import _native, errors
 from openaclnn._platform import computes_on_gpu
-from openaclnn.torch import results, versions, warm_up
+from openaclnn.torch import results, shapes, versions, warm_up
 
 library = torch.library.Library("openaclnn", "DEF")
 library.define("embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor")
@@ -40,27 +43,44 @@ library.define("fused_ema_adam_step_(Tensor[] grads, Tensor(a!)[] vars, Tensor(b
                "bool bias_correction, float weight_decay, bool maximize, bool ema_warmup, SymInt ema_updates, bool foreach, "
                "str optimizer) -> ()")
 
-FLOATS = (torch.float32, torch.float16, torch.bfloat16)
-_INTEGERS = (torch.int32, torch.int64)
+FLOATS = shapes.FLOATS
+# Groups with few numbers have one call for many of them. It copies the biases of this many numbers, which stay in the caches.
+_BIASES_AT_ONCE = 2**16
+# Few or large groups have a call each, which copies no biases: a call takes 8 us, as much as copying biases for 2**14 numbers.
+_FEW_GROUPS, _LARGE_GROUP = 8, 2**14
 
 
 # ---- kernels
 
 
 def _embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False):
+    shapes.require_padding(padding_idx, weight.shape[0])
     return _native.embedding(weight, indices)
 
 
 def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
     """The kernel of openaclnn::embedding_dense_backward, and of aten's operator while that is overridden."""
-    if grad_output.dtype in FLOATS:
+    if grad_output.dtype not in shapes.ADDED_BY_TORCH:
         return _native.embedding_dense_backward(grad_output, indices, int(num_weights), int(padding_idx), scale_grad_by_freq)
     # float64 and complex rows are added one after the other, as index_add_ does on the CPU.
-    flat, rows = indices.reshape(-1), grad_output.reshape(-1, grad_output.shape[-1])
+    _require_indices(grad_output, indices, int(num_weights))
+    out = results.empty_of(grad_output, int(num_weights), grad_output.shape[-1]).zero_()
+    if out.numel() == 0:  # any index is accepted, as by the native operator
+        return out
+    flat = indices.reshape(-1).to(torch.int64)
+    rows = grad_output.reshape(len(flat), out.shape[1])
     keep = flat != padding_idx
     if scale_grad_by_freq:
         rows = rows / torch.bincount(flat, minlength=int(num_weights))[flat].unsqueeze(1).to(rows.dtype)
-    return results.empty_of(rows, int(num_weights), rows.shape[1]).zero_().index_add_(0, flat[keep], rows[keep])
+    return out.index_add_(0, flat[keep], rows[keep])
+
+
+def _require_indices(grad_output, indices, num_weights):
+    """Raises what the native operator raises for these indices and this shape of a gradient."""
+    rows = torch.zeros((), dtype=torch.float32, device=grad_output.device).expand(grad_output.shape)
+    if indices.numel() == math.prod(grad_output.shape[:-1]) and grad_output.dim() > 0:
+        rows = rows[..., :1]  # a table of one column is enough for the indices
+    _native.embedding_dense_backward(rows, indices, num_weights, -1, False)
 
 
 def _embedding_counts(indices, num_weights):
@@ -69,35 +89,50 @@ def _embedding_counts(indices, num_weights):
     return torch.bincount(indices[(indices >= 0) & (indices < num_weights)], minlength=num_weights)
 
 
-def _require_biases(x, bias, group_idx, group_idx_type):
-    for name, tensor, shape, dtypes in (("x", x, "[R, H]", FLOATS), ("bias", bias, "[G, H]", FLOATS),
-                                        ("group_idx", group_idx, "[G]", _INTEGERS)):
-        if tensor.dim() != shape.count(",") + 1:
-            raise ValueError(f"{name} has shape {list(tensor.shape)}; it must be {shape}")
-        if tensor.dtype not in dtypes:
-            names = [str(dtype).replace("torch.", "") for dtype in dtypes]
-            raise TypeError(f"{name} is {tensor.dtype}; it must be {', '.join(names[:-1])} or {names[-1]}")
-    if bias.shape[1] != x.shape[1]:
-        raise ValueError(f"bias has rows of {bias.shape[1]} numbers, but those of x have {x.shape[1]}; they must be equal")
-    if bias.shape[0] != group_idx.shape[0]:
-        raise ValueError(f"bias has {bias.shape[0]} rows, but group_idx has {group_idx.shape[0]} entries; each group needs "
-                         "one of each")
-    if group_idx_type not in (0, 1):
-        raise ValueError(f"group_idx_type is {group_idx_type}; it must be 0 (ends of groups) or 1 (their sizes)")
-
-
 def _grouped_bias_add(x, bias, group_idx, group_idx_type=0):
-    _require_biases(x, bias, group_idx, group_idx_type)
-    out, start = results.empty_of(x, *x.shape), 0
+    shapes.require_biases(x, bias, group_idx, group_idx_type)
+    out, groups = results.empty_of(x, *x.shape), len(bias)
+    if groups > _FEW_GROUPS and x.numel() < groups * _LARGE_GROUP:
+        end = _add_to_small_groups(x, bias, group_idx, group_idx_type, out)
+    else:
+        end = _add_to_large_groups(x, bias, group_idx, group_idx_type, out)
+    out[end:] = x[end:]
+    return out
+
+
+def _add_to_large_groups(x, bias, group_idx, group_idx_type, out):
+    """Adds each bias to the rows of its group, and returns the row after the last group."""
+    end = 0
+    for group, (start, end) in enumerate(_group_rows(group_idx, group_idx_type, len(x))):
+        torch.add(x[start:end], bias[group], out=out[start:end])
+    return end
+
+
+def _group_rows(group_idx, group_idx_type, rows):
+    """Yields the first row of each group, and the row after its last. IndexError: it is not one of `rows`."""
+    start = 0
     for group, entry in enumerate(group_idx.tolist()):
         end = start + entry if group_idx_type == 1 else entry
-        if not start <= end <= len(x):
+        if not start <= end <= rows:
             raise IndexError(f"group_idx[{group}] = {entry}: group {group} would end at row {end}; it must end in "
-                             f"[{start}, {len(x)}]")
-        torch.add(x[start:end], bias[group], out=out[start:end])
+                             f"[{start}, {rows}]")
+        yield start, end
         start = end
-    out[start:] = x[start:]
-    return out
+
+
+def _add_to_small_groups(x, bias, group_idx, group_idx_type, out):
+    """As _add_to_large_groups, with the same bits. A call adds the biases of many groups."""
+    rows, width = x.shape
+    sizes = group_idx if group_idx_type == 1 else torch.diff(group_idx, prepend=group_idx.new_zeros(1))
+    end = int(sizes.sum())
+    if end > rows or bool(((sizes < 0) | (group_idx < 0) | (group_idx > rows)).any()):
+        list(_group_rows(group_idx, group_idx_type, rows))  # raises
+    group_of_row = torch.repeat_interleave(sizes, output_size=end)
+    rows_at_once = max(1, _BIASES_AT_ONCE // max(1, width))
+    for start in range(0, end, rows_at_once):
+        after = min(start + rows_at_once, end)
+        torch.add(x[start:after], bias.index_select(0, group_of_row[start:after]), out=out[start:after])
+    return end
 
 
 def _grouped_bias_add_grad(grad_y, group_idx=None, group_idx_type=0):
@@ -173,69 +208,19 @@ def _calls_of(steps, foreach):
     yield from ((chosen, count) for count, chosen in by_count.values())
 
 
-# ---- shapes, for tracing
-
-
-def _fake_embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False):
-    return weight.new_empty([*indices.shape, weight.shape[1]])
-
-
-def _fake_embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
-    return grad_output.new_empty([num_weights, grad_output.shape[-1]])
-
-
-def _fake_embedding_counts(indices, num_weights):
-    return indices.new_empty([num_weights], dtype=torch.int64)
-
-
-def _fake_grouped_bias_add(x, bias, group_idx, group_idx_type=0):
-    _require_biases(x, bias, group_idx, group_idx_type)
-    return torch.empty_like(x, memory_format=torch.contiguous_format)
-
-
-def _fake_grouped_bias_add_grad(grad_y, group_idx=None, group_idx_type=0):
-    groups = grad_y.shape[0] if group_idx is None else group_idx.shape[0]
-    return grad_y.new_empty([groups, grad_y.shape[-1]])
-
-
-def count_windows(length, block, stride):
-    """Returns the number of windows of a sequence. In a compiled function the length may be symbolic, which nsa_windows of the
-    native module does not support."""
-    # The code never branches on the length, because the compiled function would then depend on it.
-    return versions.sym_max(length - block + stride, 0) // stride
-
-
-def _fake_nsa_compress(input, weight, block, stride, actual_seq_len=None, actual_seq_len_type=0):
-    entries = actual_seq_len or [input.shape[0]]
-    lengths = entries
-    if actual_seq_len_type == 0:
-        lengths = [entry - before for entry, before in zip(entries, [0, *entries])]
-    windows = sum(count_windows(length, block, stride) for length in lengths)
-    return input.new_empty([windows, *input.shape[1:]])
-
-
-def _fake_nsa_compress_grad(grad, input, weight, block, stride, actual_seq_len=None, actual_seq_len_type=0):
-    return (torch.empty_like(input, memory_format=torch.contiguous_format),
-            torch.empty_like(weight, memory_format=torch.contiguous_format))
-
-
-def _fake_nothing(*arguments, **options):
-    return None
-
-
 _KERNELS = {
-    "embedding": (_embedding, _fake_embedding),
-    "embedding_dense_backward": (embedding_dense_backward, _fake_embedding_dense_backward),
-    "embedding_counts": (_embedding_counts, _fake_embedding_counts),
-    "grouped_bias_add": (_grouped_bias_add, _fake_grouped_bias_add),
-    "grouped_bias_add_grad": (_grouped_bias_add_grad, _fake_grouped_bias_add_grad),
-    "nsa_compress": (_nsa_compress, _fake_nsa_compress),
-    "nsa_compress_grad": (_nsa_compress_grad, _fake_nsa_compress_grad),
-    "nsa_compress_with_cache_": (_nsa_compress_with_cache, _fake_nothing),
-    "apply_adam_w_": (_apply_adam_w, _fake_nothing),
-    "apply_fused_ema_adam_": (_apply_fused_ema_adam, _fake_nothing),
-    "apply_fused_ema_adam_list_": (_apply_fused_ema_adam_list, _fake_nothing),
-    "fused_ema_adam_step_": (_fused_ema_adam_step, _fake_nothing),
+    "embedding": (_embedding, shapes.embedding),
+    "embedding_dense_backward": (embedding_dense_backward, shapes.embedding_dense_backward),
+    "embedding_counts": (_embedding_counts, shapes.embedding_counts),
+    "grouped_bias_add": (_grouped_bias_add, shapes.grouped_bias_add),
+    "grouped_bias_add_grad": (_grouped_bias_add_grad, shapes.grouped_bias_add_grad),
+    "nsa_compress": (_nsa_compress, shapes.nsa_compress),
+    "nsa_compress_grad": (_nsa_compress_grad, shapes.nsa_compress_grad),
+    "nsa_compress_with_cache_": (_nsa_compress_with_cache, shapes.nsa_compress_with_cache),
+    "apply_adam_w_": (_apply_adam_w, shapes.nothing),
+    "apply_fused_ema_adam_": (_apply_fused_ema_adam, shapes.nothing),
+    "apply_fused_ema_adam_list_": (_apply_fused_ema_adam_list, shapes.nothing),
+    "fused_ema_adam_step_": (_fused_ema_adam_step, shapes.nothing),
 }
 
 

@@ -63,7 +63,12 @@ class GroupedBiasAdd(torch.nn.Module):
                  dtype: torch.dtype | None = None) -> None:
         super().__init__()
         _require_dtype(dtype, "GroupedBiasAdd")
-        self.bias = torch.nn.Parameter(torch.zeros(groups, features, device=device, dtype=dtype))
+        self.bias = torch.nn.Parameter(torch.empty(groups, features, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Sets the biases to zero, as at the start."""
+        torch.nn.init.zeros_(self.bias)
 
     def forward(self, x: Tensor, group_idx: Tensor, group_idx_type: int = 0) -> Tensor:
         """Returns x [R, H] with biases added; group_idx [G] and group_idx_type as in grouped_bias_add."""
@@ -99,8 +104,12 @@ class NsaCompress(torch.nn.Module):
             if value < 1:
                 raise ValueError(f"NsaCompress: {name} is {value}; it must be at least 1")
         self.compress_block_size, self.compress_stride = compress_block_size, compress_stride
-        weight = torch.full((compress_block_size, heads), 1.0 / compress_block_size, device=device, dtype=dtype)
-        self.weight = torch.nn.Parameter(weight)
+        self.weight = torch.nn.Parameter(torch.empty(compress_block_size, heads, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Sets the weights to those of a mean, as at the start."""
+        torch.nn.init.constant_(self.weight, 1.0 / self.compress_block_size)
 
     def forward(self, input: Tensor, actual_seq_len: Sequence[int] | Tensor | numpy.ndarray | None = None) -> Tensor:
         """Returns one token for each window of input [T, N, D]: [J, N, D]. actual_seq_len: ends of the sequences, as in

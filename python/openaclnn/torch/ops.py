@@ -6,6 +6,7 @@ its subclasses name the rejected argument.
 """
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Sequence, cast
 
 import torch
@@ -27,7 +28,7 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad
     ----------
     weight : the table, [V, D], of any dtype.
     indices : int32 or int64, of any shape.
-    padding_idx : a row without gradient; negative: none.
+    padding_idx : a row without gradient, below V; negative: none.
     scale_grad_by_freq : divide a row's gradient by how often the row occurs in indices.
 
     Returns
@@ -38,6 +39,7 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad
     ------
     AclnnIndexError (an IndexError) : an index is not in [0, V).
     AclnnError : a shape or dtype is not as above.
+    ValueError : padding_idx is V or more.
 
     Source: the formulas of aten::embedding and aten::embedding_dense_backward.
     """
@@ -67,7 +69,7 @@ def embedding_dense_backward(grad_output: Tensor, indices: Tensor, num_weights: 
     ------
     AclnnIndexError (an IndexError) : an index is not in [0, V).
     AclnnError : a shape or dtype is not as above.
-    ValueError : counts and scale_grad_by_freq are both given, or counts has another shape.
+    ValueError : counts and scale_grad_by_freq are both given, or counts has another shape. TypeError : counts is not a tensor.
 
     Source: the formula of aten::embedding_dense_backward.
     """
@@ -76,6 +78,8 @@ def embedding_dense_backward(grad_output: Tensor, indices: Tensor, num_weights: 
                                              scale_grad_by_freq))
     if scale_grad_by_freq:
         raise ValueError("scale_grad_by_freq is True and counts are given; pass only one of them")
+    if not isinstance(counts, torch.Tensor):
+        raise TypeError(f"counts is of type {type(counts).__name__}; a tensor int64 [{num_weights}] is needed")
     if counts.dim() != 1 or counts.shape[0] != num_weights:
         raise ValueError(f"counts has shape {list(counts.shape)}; it must be [{num_weights}], a number for each row")
     # At least float32 until the rounding at the end, as in the operator's own scaling.
@@ -224,10 +228,23 @@ def apply_adam_w_(grad: Tensor, var: Tensor, m: Tensor, v: Tensor, steps_done: i
     Source: aclnnApplyAdamWV2.
     """
     if not isinstance(steps_done, torch.Tensor):
-        steps_done = torch.tensor([steps_done], dtype=torch.int64, device=var.device)
+        steps_done = _step_count(steps_done, var.device)
     with torch.no_grad():
         torch.ops.openaclnn.apply_adam_w_(grad, var, m, v, steps_done, lr, beta1, beta2, eps, weight_decay, max_v, maximize)
     return var, m, v
+
+
+def _step_count(steps_done: int | numpy.ndarray, device: torch.device) -> Tensor:
+    """Returns the number of steps as a tensor: an int, or an array of one element."""
+    try:
+        number = operator.index(steps_done)
+    except TypeError:
+        if hasattr(steps_done, "__array_interface__") and getattr(steps_done, "shape", ()) != ():
+            return torch.as_tensor(steps_done, device=device)
+        number = 2**63
+    if not -2**63 <= number < 2**63:
+        raise TypeError(f"steps_done is {steps_done!r}; an int of 64 bits or an array of one element is needed")
+    return torch.tensor([number], dtype=torch.int64, device=device)
 
 
 def _ints(numbers: Sequence[int] | Tensor | numpy.ndarray | None) -> list[int] | None:

@@ -129,6 +129,7 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
             raise RuntimeError("step() between store() and restore(), as inside swap_ema(), would be lost; restore() first")
         if self._is_in_backward:
             raise RuntimeError("step() inside step_in_backward(), whose end takes the step; call it in a loop without that block")
+        options.require_available(self.param_groups, type(self).__name__)
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -153,8 +154,8 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
                 if parameters:
                     try:
                         self._step_group(group, parameters, grads, scale, found_inf if group["capturable"] else None, steps)
-                    except errors.AclnnError as error:
-                        raise errors.renamed(error, f"{type(self).__name__}.step") from None
+                    except (errors.AclnnError, ValueError) as error:
+                        raise step_gradients.renamed(error, f"{type(self).__name__}.step", parameters) from None
                 group["ema_updates"] += 1  # also without gradients: other processes may have gradients of this group
         finally:
             for steps in repeated:

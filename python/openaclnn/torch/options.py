@@ -45,7 +45,14 @@ def require_values(group):
     for name, high in (("lr", float("inf")), ("eps", float("inf")), ("weight_decay", float("inf")), ("ema_decay", 1)):
         if not 0 <= number(name, group[name], f"[0, {high}]") <= high:
             raise ValueError(f"{name} is {group[name]}; it must be in [0, {high}]")
-    betas = group["betas"]
+    _require_betas(group["betas"])
+    for name in ("amsgrad", "maximize", "capturable", "ema_warmup", "bias_correction", "differentiable"):
+        require_flag(name, group[name])
+    for name in ("foreach", "fused"):
+        require_flag(name, group[name], may_be_none=True)
+
+
+def _require_betas(betas):
     if not isinstance(betas, (Sequence, numpy.ndarray, torch.Tensor)) or isinstance(betas, (str, bytes)):
         raise TypeError(f"betas is {betas!r}; it must be two numbers in [0, 1)")
     if getattr(betas, "shape", (len(betas),) if isinstance(betas, Sequence) else ()) != (2,):
@@ -53,10 +60,6 @@ def require_values(group):
     for n, value in enumerate(betas):
         if not 0 <= number(f"betas[{n}]", value, "[0, 1)") < 1:
             raise ValueError(f"betas[{n}] is {value}; it must be in [0, 1)")
-    for name in ("amsgrad", "maximize", "capturable", "ema_warmup", "bias_correction", "differentiable"):
-        require_flag(name, group[name])
-    for name in ("foreach", "fused"):
-        require_flag(name, group[name], may_be_none=True)
 
 
 def whole_number(name, value):
@@ -72,11 +75,7 @@ def require_group(group, name, is_decoupled):
     change."""
     require_values(group)
     whole_number("ema_updates", group.get("ema_updates", 0))
-    if group["amsgrad"]:
-        raise ValueError(f"{name} has no amsgrad; use torch.optim.AdamW for it")
-    if group["differentiable"]:
-        raise ValueError(f"{name} is not differentiable: it writes parameters and state in place, without a derivative; use "
-                         "torch.optim.AdamW for it")
+    _require_plain(group, name)
     if group["decoupled_weight_decay"] != is_decoupled:
         other = "FusedEmaAdam" if is_decoupled else "FusedEmaAdamW"
         raise ValueError(f"decoupled_weight_decay is {group['decoupled_weight_decay']!r}; it is always {is_decoupled} in {name}, use "
@@ -94,6 +93,8 @@ def require_group(group, name, is_decoupled):
     if chosen not in (None, "parameter", *kernels.FLOATS):
         raise ValueError(f'state_dtype is {chosen!r}; it must be None, "parameter", torch.float32, or the 16-bit dtype of the '
                          "group's parameters")
+    if len(set(map(id, group["params"]))) < len(group["params"]):
+        _refuse_duplicate(group["params"])
     for parameter in group["params"]:
         if parameter.dtype not in kernels.FLOATS:
             raise TypeError(f"{name} updates float32, float16 and bfloat16 parameters; one is {parameter.dtype}")
@@ -104,6 +105,31 @@ def require_group(group, name, is_decoupled):
             _require_offloadable(parameter)
     if group["ema_decay"] >= 0.99 and any(state_dtype(parameter, group) != torch.float32 for parameter in group["params"]):
         _warn_about_frozen_averages(group["ema_decay"])
+
+
+def _require_plain(group, name):
+    if group["amsgrad"]:
+        raise ValueError(f"{name} has no amsgrad; use torch.optim.AdamW for it")
+    if group["differentiable"]:
+        raise ValueError(f"{name} is not differentiable: it writes parameters and state in place, without a derivative; use "
+                         "torch.optim.AdamW for it")
+
+
+def _refuse_duplicate(parameters):
+    places = {}
+    for n, parameter in enumerate(parameters):
+        if (first := places.setdefault(id(parameter), n)) != n:
+            raise ValueError(f"params[{n}] of a group is the same parameter as params[{first}]; pass each parameter once")
+
+
+def require_available(groups, name):
+    """Raises ValueError or TypeError if a program has written an option to a group that a step would ignore or misread."""
+    for group in groups:
+        if group["amsgrad"] or group["differentiable"]:
+            _require_plain(group, name)
+        betas = group["betas"]
+        if not hasattr(betas, "__len__") or len(betas) != 2:
+            _require_betas(betas)
 
 
 def _warn_about_frozen_averages(decay):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from operator import attrgetter
 
+from openaclnn import errors
 from openaclnn.torch import kernels, versions
 
 _FLOATS = frozenset(kernels.FLOATS)
@@ -43,6 +44,15 @@ def require(groups, group, parameters, grads):
             _refuse(groups, group, parameter, grad)
         if grad.is_neg() and not group["offload"]:  # which copies gradients
             _refuse(groups, group, parameter, grad)
+
+
+def renamed(error, step, parameters):
+    """Returns an error of the native module with a message that starts with the name of the step. Other errors are not changed."""
+    if isinstance(error, errors.AclnnError):
+        return errors.renamed(error, step)
+    if any(parameter.is_meta for parameter in parameters):  # rejected before a call has a name
+        return ValueError(f"{step}: a parameter is on meta, a device without memory; create the parameters with to_empty() before")
+    return error
 
 
 def _refuse(groups, group, parameter, grad):
