@@ -121,7 +121,7 @@ STRICT = f"""if True:
     T, L, d = {AMBIGUOUS}
     tokens, weight = np.arange(T * 2, dtype=np.float32).reshape(T, 1, 2), np.ones((L, 1), np.float32)
     grad = np.ones((3, 1, 2), np.float32)
-    not_ambiguous = "inside one live block"
+    not_ambiguous = "no live block of aclrtMalloc"
 """
 
 
