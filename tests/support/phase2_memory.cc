@@ -131,7 +131,7 @@ void expect_unknown_memory_refused(const Launch& valid) {
   for (size_t k = 0; k < launch.tensors.size(); ++k) {
     const LaunchTensor& t = launch.tensors[k];
     if (!t.is_accessed) continue;
-    const std::vector<std::string> sentence = {std::string(t.name) + " needs ", "inside one live block",
+    const std::vector<std::string> sentence = {std::string(t.name) + " needs ", "no live block of",
                                                "aclrtMalloc"};
     LaunchArguments foreign = valid_arguments(launch, workspace.data(), required);
     foreign.tensors[k] = t.tensor.copy(Layout::contiguous);
@@ -150,7 +150,7 @@ void expect_unknown_memory_refused(const Launch& valid) {
   }
   if (required == 0) return;
   EXPECT_TRUE(refused(launch, valid_arguments(launch, foreign_workspace.data(), required), 161002,
-                      {"workspace needs ", "inside one live block"}))
+                      {"workspace needs ", "no live block of"}))
       << "workspace";
 }
 
