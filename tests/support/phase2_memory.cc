@@ -146,7 +146,8 @@ void expect_unknown_memory_refused(const Launch& valid) {
     if (t.tensor.numel() < 2) continue;
     LaunchArguments leaving = valid_arguments(launch, workspace.data(), required);
     leaving.tensors[k] = moved(t.tensor, -element_bytes(t.tensor.dtype()));
-    EXPECT_TRUE(refused(launch, leaving, 161002, sentence)) << "a view that leaves its block";
+    // The bytes before a block may belong to another one.
+    EXPECT_TRUE(refused(launch, leaving, 161002, {sentence[0], "block"})) << "a view that leaves its block";
   }
   if (required == 0) return;
   EXPECT_TRUE(refused(launch, valid_arguments(launch, foreign_workspace.data(), required), 161002,
