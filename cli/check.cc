@@ -135,6 +135,8 @@ Replay replay_or_problem(const std::string& folder, bool is_only_one, Judge& jud
     if (is_only_one) throw;
     Replay failed;
     failed.problem = error.what();
+    const std::string folder_first = folder + ": ";  // report() writes it again
+    if (failed.problem.starts_with(folder_first)) failed.problem.erase(0, folder_first.size());
     return failed;
   }
 }

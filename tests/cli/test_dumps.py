@@ -69,6 +69,18 @@ class DumpsTest(CliTest):
         self.assertEqual(report["calls"][1]["message"], "not repeated: weight: the saved data is incomplete: the memory cannot be read")
         self.assertEqual(report["calls"][2]["message"], "")
 
+    def test_the_folder_of_a_bad_dump_is_named_once(self):
+        self.write_table()
+        for index in (0, 1):
+            self.run_cli("run", "Embedding", "--weight", "table.npy", "--indices", str(index), OPENACLNN_DUMP="dumps:all")
+        bad = min((self.folder / "dumps").iterdir())
+        call = json.loads((bad / "call.json").read_text())
+        call["arguments"][0]["tensor"]["shape"] = [-5]
+        (bad / "call.json").write_text(json.dumps(call))
+        told = self.run_cli("check", "--replay", "dumps", code=1).stdout
+        line = next(line for line in told.splitlines() if "has the dim -5" in line)
+        self.assertEqual(line.count(bad.name), 1, line)
+
     def test_failures_that_a_dump_cannot_repeat(self):
         self.write_table()
         self.run_cli("run", "Embedding", "--weight", "table.npy", "--indices", "1", OPENACLNN_DUMP="dumps:all")
