@@ -145,6 +145,17 @@ void compile(const CompatCheckOptions& options, const std::string& file, Finding
   }
 }
 
+// Calls visit(line, number) for the lines of a file, without comments and cut to kMostLineBytes.
+template <class Visit>
+void for_each_line(const std::string& file, const Visit& visit) {
+  std::ifstream text(file);
+  int number = 0;
+  for (std::string line; std::getline(text, line);) {
+    line.resize(std::min({line.size(), line.find("//"), kMostLineBytes}));
+    visit(line, ++number);
+  }
+}
+
 // Compilers report an unknown name once per function. Finds the other lines of the user's own files that
 // contain it.
 void find_more_lines(const CompatCheckOptions& options, Findings& findings) {
@@ -152,28 +163,27 @@ void find_more_lines(const CompatCheckOptions& options, Findings& findings) {
     if (missing.kind != "name") continue;
     const std::regex word("\\b" + name + "\\b");
     for (const std::string& file : options.files) {
-      const bool is_used =
-          std::ranges::any_of(missing.places, [&](const auto& place) { return place.first == file; });
-      std::ifstream text(file);
-      int number = 0;
-      for (std::string line; is_used && std::getline(text, line);) {
-        ++number;
-        if (std::regex_search(line.substr(0, line.find("//")), word)) missing.places.insert({file, number});
-      }
+      if (std::ranges::none_of(missing.places, [&](const auto& place) { return place.first == file; }))
+        continue;
+      for_each_line(file, [&](const std::string& line, int number) {
+        if (std::regex_search(line, word)) missing.places.insert({file, number});
+      });
     }
   }
 }
 
 // A declaration with a missing type doesn't declare its variables either. They aren't missing themselves.
 void drop_variables_of_missing_types(const CompatCheckOptions& options, Findings& findings) {
-  std::string text;
-  for (const std::string& file : options.files) text += source_text(file) + "\n";
   std::set<std::string> variables;
   for (const auto& [type, of_type] : findings) {
     if (of_type.kind != "name" || type.find(':') != std::string::npos) continue;
     const std::regex declaration("\\b" + type + "\\b[\\s*&]+(?:const\\s+)?([A-Za-z_]\\w*)\\s*[=;,(){\\[]");
-    for (std::sregex_iterator at(text.begin(), text.end(), declaration), end; at != end; ++at)
-      variables.insert((*at)[1]);
+    for (const std::string& file : options.files) {
+      for_each_line(file, [&](const std::string& line, int) {
+        for (std::sregex_iterator at(line.begin(), line.end(), declaration), end; at != end; ++at)
+          variables.insert((*at)[1]);
+      });
+    }
   }
   std::erase_if(findings, [&](const auto& found) {
     return found.second.kind == "name" && variables.contains(found.first);
@@ -199,12 +209,7 @@ std::set<std::string> known_names() {
 void find_looked_up(const std::string& file, const std::set<std::string>& known, Findings& findings) {
   static const std::regex kLookUp(
       "\"(acl(?:nn|rt|op|mdl)?[A-Z]\\w*)\"|\\b[A-Z_]*EXEC_NPU\\w*\\s*\\(\\s*(aclnn[A-Z]\\w*)");
-  std::ifstream text(file);
-  int number = 0;
-  for (std::string line; std::getline(text, line);) {
-    ++number;
-    if (line.size() > kMostLineBytes) line.resize(kMostLineBytes);
-    line = line.substr(0, line.find("//"));
+  for_each_line(file, [&](const std::string& line, int number) {
     for (std::sregex_iterator at(line.begin(), line.end(), kLookUp), end; at != end; ++at) {
       const std::string name = (*at)[1].matched ? (*at)[1] : (*at)[2];
       if (known.contains(name)) continue;
@@ -212,7 +217,7 @@ void find_looked_up(const std::string& file, const std::set<std::string>& known,
       if (missing.kind.empty()) missing.kind = "looked up";
       missing.places.insert({file, number});
     }
-  }
+  });
 }
 
 }  // namespace

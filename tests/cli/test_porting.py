@@ -138,6 +138,8 @@ class CompatCheckTest(CliTest):
     def test_long_names_and_clashing_headers(self):
         self.write("long.cpp", b"int main() { return " + b"x" * 60_000 + b"; }\n")
         self.run_cli("compat-check", "long.cpp", code=1)
+        self.write("wide.cpp", b"int main() { aclLost" + b" " * 2_000_000 + b"* lost; }\n")
+        self.assertIn("aclLost", self.run_cli("compat-check", "wide.cpp", code=1).stdout)
         self.write("clash.cpp", b'#include "acl_x"\n#include "acl_x/b.h"\nint main() {}\n')
         self.assertIn("acl_x", self.run_cli("compat-check", "clash.cpp", code=1).stdout)
 
