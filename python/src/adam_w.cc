@@ -86,7 +86,7 @@ void apply_adam_w_by_powers(nb::handle var, nb::handle m, nb::handle v, nb::hand
       aclnnApplyAdamW);
 }
 
-constexpr const char* kDoc =
+constexpr const char* kAdamWDoc =
     R"(One step of AdamW, with or without AMSGrad, in place.
 
 For every element, with t = steps_done + 1, and -grad in place of grad with maximize:
@@ -134,7 +134,7 @@ void add_adam_w(nb::module_& module) {
       "maximize"_a.none() = false,
       nb::sig("def apply_adam_w_(grad, var, m, v, steps_done, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, "
               "weight_decay=1e-2, *, max_v=None, maximize=False)"),
-      kDoc);
+      kAdamWDoc);
   module.def(
       "apply_adam_w_by_powers_", &apply_adam_w_by_powers, "var"_a.none(), "m"_a.none(), "v"_a.none(),
       "beta1_power"_a.none(), "beta2_power"_a.none(), "lr"_a.none(), "weight_decay"_a.none(),

@@ -129,7 +129,7 @@ constexpr const char* kSignature =
     "eps=1e-8, mode=1, bias_correction=True, weight_decay=0.0, *, var_copy=None, grad_scale=None, "
     "found_inf=None)";
 
-constexpr const char* kDoc =
+constexpr const char* kEmaAdamDoc =
     R"(One step of Adam or AdamW that also updates an average of the parameter, in place.
 
 For every element, with t = step:
@@ -183,7 +183,7 @@ void add_ema_adam(nb::module_& module) {
              "beta1"_a.none() = 0.9, "beta2"_a.none() = 0.999, "eps"_a.none() = 1e-8, "mode"_a.none() = 1,
              "bias_correction"_a.none() = true, "weight_decay"_a.none() = 0.0, nb::kw_only(),
              "var_copy"_a = nb::none(), "grad_scale"_a = nb::none(), "found_inf"_a = nb::none(),
-             nb::sig(kSignature), kDoc);
+             nb::sig(kSignature), kEmaAdamDoc);
 }
 
 }  // namespace openaclnn::python

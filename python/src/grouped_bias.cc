@@ -36,7 +36,7 @@ nb::object grouped_bias_add_grad(nb::handle grad_y, nb::handle group_idx, nb::ha
   return out.is_none() ? finished(std::move(result), grad_array.library) : result;
 }
 
-constexpr const char* kDoc =
+constexpr const char* kGroupedBiasDoc =
     R"(The gradient of one bias per group of rows, such as the biases of a mixture's experts.
 
 out[j, h] is the sum of grad_y[i, h] over the rows i of group j.
@@ -69,7 +69,7 @@ void add_grouped_bias(nb::module_& module) {
   module.def("grouped_bias_add_grad", &grouped_bias_add_grad, "grad_y"_a.none(), "group_idx"_a = nb::none(),
              "group_idx_type"_a.none() = 0, nb::kw_only(), "out"_a = nb::none(),
              nb::sig("def grouped_bias_add_grad(grad_y, group_idx=None, group_idx_type=0, *, out=None)"),
-             kDoc);
+             kGroupedBiasDoc);
 }
 
 }  // namespace openaclnn::python
