@@ -1,4 +1,4 @@
-// Writes a temporary file next to the target, then renames or copies it.
+// Writes a temporary file in the target's folder, then renames or copies it.
 #include "new_file.h"
 
 #include <fcntl.h>
@@ -61,27 +61,25 @@ File::~File() {
 }
 
 NewFile::NewFile(const std::string& path)
-    : path_(path), target_(behind_links(path)), file_(open_temporary()) {}
+    : path_(path), target_(behind_links(path)), file_(open_to_write()) {}
 
 NewFile::~NewFile() {
   if (!temporary_.empty()) unlink(temporary_.c_str());
 }
 
-int NewFile::open_temporary() {
+int NewFile::open_to_write() {
   struct stat old = {};
   const bool exists = stat(target_.c_str(), &old) == 0;
   if (!exists && errno != ENOENT) fail(errno);
   if (exists && !S_ISREG(old.st_mode)) {
     const int direct = open(target_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
     if (direct < 0) fail(errno);
+    is_direct_ = true;
     return direct;
   }
   // A rename would replace a write-protected file.
   if (exists && access(target_.c_str(), W_OK) != 0) fail(errno);
-  std::string name = (fs::path(target_).parent_path() / ".openaclnn-XXXXXX").string();
-  const int file = mkostemp(name.data(), O_CLOEXEC);
-  if (file < 0) fail(errno);
-  temporary_ = name;
+  const int file = open_temporary();
   if (exists) {
     can_rename_ = make_like(file, old, target_);
   } else {
@@ -90,19 +88,51 @@ int NewFile::open_temporary() {
   return file;
 }
 
+// The system deletes a file without a name when the process ends, whatever ends it. Some file systems have no such files, and without /proc they can't be
+// given a name.
+int NewFile::open_temporary() {
+  const fs::path folder = fs::path(target_).parent_path();
+  if (access("/proc/self/fd", X_OK) == 0) {
+    const int unnamed = open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (unnamed >= 0) return unnamed;
+  }
+  std::string name = (folder / ".openaclnn-XXXXXX").string();
+  const int named = mkostemp(name.data(), O_CLOEXEC);
+  if (named < 0) fail(errno);
+  temporary_ = name;
+  return named;
+}
+
+// A rename needs a name.
+void NewFile::give_name() {
+  const std::string unnamed = fmt::format("/proc/self/fd/{}", *file_);
+  const fs::path folder = fs::path(target_).parent_path();
+  for (int k = 0; temporary_.empty(); ++k) {
+    const std::string name = (folder / fmt::format(".openaclnn-{}-{}", getpid(), k)).string();
+    if (linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      temporary_ = name;
+    } else if (errno != EEXIST) {
+      fail(errno);
+    }
+  }
+}
+
 void NewFile::append(std::string_view bytes) {
   if (const int error = write_all(*file_, bytes); error != 0) fail(error);
 }
 
 void NewFile::sync() const {
-  if (!temporary_.empty() && fsync(*file_) != 0) fail(errno);
+  if (!is_direct_ && fsync(*file_) != 0) fail(errno);
 }
 
 void NewFile::publish() {
-  if (temporary_.empty()) return;
-  if (can_rename_ && rename(temporary_.c_str(), target_.c_str()) == 0) {
-    temporary_.clear();
-    return;
+  if (is_direct_) return;
+  if (can_rename_) {
+    give_name();
+    if (rename(temporary_.c_str(), target_.c_str()) == 0) {
+      temporary_.clear();
+      return;
+    }
   }
   overwrite();  // also if a file system is mounted on the file itself
 }

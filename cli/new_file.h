@@ -22,7 +22,8 @@ class File {
 };
 
 // A file that receives its contents in one step. Data is written to a temporary file in the target's folder,
-// which publish() renames; without publish() it is deleted. Symbolic links are followed. A replaced file
+// which publish() renames; without publish() it is deleted. It has a name only where the file system has no
+// files without one, so that a killed process leaves nothing behind. Symbolic links are followed. A replaced file
 // keeps its mode, owner and group. A rename could lose other hard links, an access control list, or an owner
 // that this user cannot set. In these cases the complete contents are copied into the old file instead, after
 // reserving disk space. Devices and pipes are written directly. All functions throw Failure with an error
@@ -40,12 +41,15 @@ class NewFile {
   void publish();
 
  private:
+  int open_to_write();
   int open_temporary();
+  void give_name();
   void overwrite() const;
   [[noreturn]] void fail(int error) const;
 
   const std::string path_, target_;  // as the user wrote it, and with links resolved
-  std::string temporary_;            // empty: the target is written directly
+  std::string temporary_;            // the name of the temporary file; empty: it has none
+  bool is_direct_ = false;           // the target is written directly
   bool can_rename_ = true;
   const File file_;  // last member: it needs the others
 };

@@ -63,7 +63,7 @@ class Run:
     def __init__(self, out, minutes, path):
         self.out, self.path, self.deadline = out, path, time.monotonic() + 60 * minutes
         self.lines, self.failed = [], False
-        self.lock, self.running = threading.Lock(), set()
+        self.lock, self.running, self.has_ended = threading.Lock(), set(), False
 
     def left(self):
         return self.deadline - time.monotonic()
@@ -105,6 +105,8 @@ class Run:
         """Returns the exit code, or None after killing a process that has not ended in time."""
         with self.lock:
             self.running.add(process)
+            if self.has_ended:  # between the process's start and here
+                kill(process)
         try:
             return process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -121,7 +123,9 @@ class Run:
             file.write(f"== {shlex.join(command)}\n".encode() + output)
 
     def kill_all(self):
+        """Kills what runs, and what other threads start from now on."""
         with self.lock:
+            self.has_ended = True
             processes = list(self.running)
         for process in processes:
             kill(process)

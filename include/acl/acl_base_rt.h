@@ -121,7 +121,7 @@ typedef enum aclMemType ACL_ENUM_INT {
   ACL_MEMTYPE_HOST_COMPILE_INDEPENDENT = 2
 } aclMemType;
 
-/** Severity of a log line. No function of this release uses it. */
+/** Severity of a log line (aclAppLog). */
 typedef enum aclLogLevel ACL_ENUM_INT {
   ACL_DEBUG = 0,
   ACL_INFO = 1,

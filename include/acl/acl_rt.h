@@ -620,6 +620,37 @@ ACL_FUNC_VISIBILITY aclError aclrtMemcpyAsync(void* dst, size_t destMax, const v
                                               aclrtMemcpyKind kind, aclrtStream stream);
 
 /**
+ * Copies the rows of a matrix and waits until the copy is complete, as aclrtMemcpy does. Row k starts
+ * k * dpitch bytes after dst and k * spitch bytes after src. The bytes between two rows are not copied.
+ *
+ * @param dst the first row of the destination.
+ * @param dpitch bytes from the start of a row to the next in the destination; at least width.
+ * @param src the first row of the source.
+ * @param spitch bytes from the start of a row to the next in the source; at least width.
+ * @param width bytes of each row; may be 0.
+ * @param height number of rows; may be 0.
+ * @param kind ACL_MEMCPY_HOST_TO_DEVICE or ACL_MEMCPY_DEVICE_TO_HOST, as on NPUs.
+ * @return 0; 100000 dst or src is NULL, or kind is outside 0 to 5; 207000 kind is another of these; 107000
+ *         width > dpitch or > spitch, height * dpitch or height * spitch > PTRDIFF_MAX, the ranges from the
+ *         first byte to the last overlap, or one of them exceeds its memory block.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtMemcpy2d(void* dst, size_t dpitch, const void* src, size_t spitch,
+                                           size_t width, size_t height, aclrtMemcpyKind kind);
+
+/**
+ * Like aclrtMemcpy2d, in stream order. The host does not wait. You may reuse src at once if it is ordinary
+ * host memory. Any other src, and dst, must stay valid until the copy is complete.
+ *
+ * @param dst, dpitch, src, spitch, width, height, kind as in aclrtMemcpy2d, but height is at most 5,242,880.
+ * @param stream a live stream, or NULL for the default stream.
+ * @return as in aclrtMemcpy2d; 107000 also if height is larger; 107002 no current context; 107017 stream is
+ *         not live.
+ */
+ACL_FUNC_VISIBILITY aclError aclrtMemcpy2dAsync(void* dst, size_t dpitch, const void* src, size_t spitch,
+                                                size_t width, size_t height, aclrtMemcpyKind kind,
+                                                aclrtStream stream);
+
+/**
  * Fills memory with one byte value and waits until the fill is complete.
  *
  * @param devPtr destination.
@@ -703,6 +734,31 @@ ACL_FUNC_VISIBILITY aclError aclrtCtxGetSysParamOpt(aclSysParamOpt opt, int64_t*
  *         which stays valid until the next call of this function on this thread.
  */
 ACL_FUNC_VISIBILITY const char* aclGetRecentErrMsg(void);
+
+/* Checks the arguments of a format when the caller is compiled. */
+#if defined(__GNUC__)
+#define ACL_PRINTF_LIKE(text, first) __attribute__((__format__(__printf__, text, first)))
+#else
+#define ACL_PRINTF_LIKE(text, first)
+#endif
+
+/**
+ * Writes one line of the program's own log to stderr, if OPENACLNN_LOG permits the level: "[ERROR] file:line
+ * function: text". By default it permits ACL_ERROR and ACL_WARNING. CANN writes the line to its log files. The
+ * macro ACL_APP_LOG passes the place of the call.
+ *
+ * @param logLevel severity of the line. An unknown value counts as ACL_ERROR.
+ * @param func name of the calling function; may be NULL.
+ * @param file name of its source file; may be NULL.
+ * @param line line number in this file.
+ * @param fmt format of printf for the remaining arguments; may be NULL. The text is cut to 1,023 bytes, and
+ *        control characters in it become '?'.
+ */
+ACL_FUNC_VISIBILITY void aclAppLog(aclLogLevel logLevel, const char* func, const char* file, uint32_t line,
+                                   const char* fmt, ...) ACL_PRINTF_LIKE(5, 6);
+
+/** ACL_APP_LOG(ACL_INFO, "step %d", step) logs a line of the program. */
+#define ACL_APP_LOG(level, ...) aclAppLog(level, __func__, __FILE__, __LINE__, __VA_ARGS__)
 
 /**
  * Returns and clears this thread's last error.

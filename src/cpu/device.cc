@@ -17,7 +17,7 @@ namespace {
 
 // Copies and fills in a queue. Large ones use all threads.
 struct CopyPlan {
-  int64_t bytes;
+  CopyShape shape;
   std::unique_ptr<char[]> staged;  // copy of the source, if the caller may reuse its memory at once
 };
 struct FillPlan {
@@ -36,6 +36,22 @@ void copy_bytes(void* destination, const void* source, int64_t bytes) {
   });
 }
 
+// Large copies use all threads. Chunks of rows are whole rows.
+void copy_rows(void* destination, const void* source, const CopyShape& shape) {
+  if (shape.is_empty()) return;
+  if (shape.is_plain())
+    return copy_bytes(destination, source, static_cast<int64_t>(shape.rows * shape.width));
+  const auto rows = static_cast<int64_t>(shape.rows);
+  const int64_t chunks = chunks_for(2 * rows * static_cast<int64_t>(shape.width));
+  parallel_for(chunks, [&](int64_t chunk) {
+    const Range range = chunk_range(rows, chunks, chunk, 1);
+    for (auto row = static_cast<size_t>(range.begin); row < static_cast<size_t>(range.end); ++row) {
+      std::memcpy(static_cast<char*>(destination) + row * shape.destination_pitch,
+                  static_cast<const char*>(source) + row * shape.source_pitch, shape.width);
+    }
+  });
+}
+
 void fill_bytes(void* destination, uint8_t value, int64_t bytes) {
   const int64_t chunks = chunks_for(bytes);
   parallel_for(chunks, [&](int64_t chunk) {
@@ -47,7 +63,7 @@ void fill_bytes(void* destination, uint8_t value, int64_t bytes) {
 
 Fault run_copy(const void* plan, const TaskIo& io) {
   const auto& copy = *static_cast<const CopyPlan*>(plan);
-  copy_bytes(io.data[0], copy.staged != nullptr ? copy.staged.get() : io.data[1], copy.bytes);
+  copy_rows(io.data[0], copy.staged != nullptr ? copy.staged.get() : io.data[1], copy.shape);
   return {};
 }
 
@@ -80,29 +96,31 @@ class CpuDevice final : public Device {
     return Scheduler::instance().has_pending_write(range);
   }
 
-  void copy(void* destination, const void* source, size_t bytes) override {
-    copy_bytes(destination, source, static_cast<int64_t>(bytes));
+  void copy(void* destination, const void* source, const CopyShape& shape) override {
+    copy_rows(destination, source, shape);
   }
   void fill(void* destination, uint8_t value, size_t bytes) override {
     fill_bytes(destination, value, static_cast<int64_t>(bytes));
   }
-  Task copy_task(void* destination, const void* source, size_t bytes, bool stage_source) override {
-    CopyPlan plan{static_cast<int64_t>(bytes), nullptr};
+  Task copy_task(void* destination, const void* source, const CopyShape& shape, bool stage_source) override {
+    CopyPlan plan{shape, nullptr};
     if (stage_source) {
-      plan.staged.reset(new char[bytes]);
-      std::memcpy(plan.staged.get(), source, bytes);
+      plan.staged.reset(new char[shape.rows * shape.width]);
+      for (size_t row = 0; row < shape.rows; ++row) {
+        std::memcpy(plan.staged.get() + row * shape.width,
+                    static_cast<const char*>(source) + row * shape.source_pitch, shape.width);
+      }
+      plan.shape.source_pitch = shape.width;
     }
     Task task;
-    task.name = "aclrtMemcpyAsync";
     task.run = run_copy;
     task.plan = std::make_shared<const CopyPlan>(std::move(plan));
     task.data = {destination, const_cast<void*>(source)};
-    task.written[0] = {destination, bytes};
+    task.written[0] = {destination, shape.destination_extent()};
     return task;
   }
   Task fill_task(void* destination, uint8_t value, size_t bytes) override {
     Task task;
-    task.name = "aclrtMemsetAsync";
     task.run = run_fill;
     task.plan = std::make_shared<const FillPlan>(FillPlan{static_cast<int64_t>(bytes), value});
     task.data = {destination};

@@ -28,13 +28,13 @@ struct GuardedBlock {
   char* last;   // end of the accessible pages
 };
 
-size_t mapping_bytes(size_t bytes) {
+size_t guarded_bytes(size_t bytes) {
   return rounded_up(rounded_up(bytes, kAlignment), page_bytes()) + 2 * page_bytes();
 }
 
 GuardedBlock guarded_block_of(const void* block, size_t bytes) {
   char* const last = static_cast<char*>(const_cast<void*>(block)) + rounded_up(bytes, kAlignment);
-  const size_t total = mapping_bytes(bytes);
+  const size_t total = guarded_bytes(bytes);
   char* const mapping = last + page_bytes() - total;
   return {mapping, total, mapping + page_bytes(), last};
 }
@@ -71,7 +71,7 @@ Quarantine* const Quarantine::instance_ = new Quarantine;
 }  // namespace
 
 void* guard_allocate(size_t bytes) noexcept {
-  const size_t total = mapping_bytes(bytes);
+  const size_t total = guarded_bytes(bytes);
   if (total < bytes) return nullptr;
   // All of the block will be written, and a system that has overcommitted memory kills processes. Small
   // blocks skip this check, which reads several files.

@@ -19,7 +19,8 @@ namespace {
 // to a worker would take about as long as running it, and no kernel uses a second thread for it.
 constexpr double kMostBytesAtOnce = kMinBytesPerThread;
 
-void run_task(const Task& task, uint64_t number, FaultCell& fault_cell) {
+// An exception would leave the queue running for ever, so it ends the process.
+void run_task(const Task& task, uint64_t number, FaultCell& fault_cell) noexcept {
   const ScopedFpEnvironment fp_environment;
   const Fault fault =
       task.run(task.plan.get(), TaskIo{task.data, task.workspace, task.check,

@@ -90,10 +90,9 @@ class CudaDevice final : public Device {
     return false;
   }
 
-  void copy(void* destination, const void* source, size_t bytes) override {
+  void copy(void* destination, const void* source, const CopyShape& shape) override {
     void* const stream = transfer_stream();
-    int is_pageable = 0;
-    driver_.call(&PluginTable::copy_async, stream, destination, source, bytes, &is_pageable);
+    (void)start_copy(driver_, stream, destination, source, shape);
     driver_.call(&PluginTable::synchronize_stream, stream);
   }
   void fill(void* destination, uint8_t value, size_t bytes) override {
@@ -103,14 +102,14 @@ class CudaDevice final : public Device {
   }
 
   // Queues wait for copies from pageable memory, and other memory needs no staging.
-  Task copy_task(void* destination, const void* source, size_t bytes, bool) override {
-    Task task = transfer("aclrtMemcpyAsync", {bytes, false, 0});
+  Task copy_task(void* destination, const void* source, const CopyShape& shape, bool) override {
+    Task task = transfer({shape, false, 0});
     task.data = {destination, const_cast<void*>(source)};
-    task.written[0] = {destination, bytes};
+    task.written[0] = {destination, shape.destination_extent()};
     return task;
   }
   Task fill_task(void* destination, uint8_t value, size_t bytes) override {
-    Task task = transfer("aclrtMemsetAsync", {bytes, true, value});
+    Task task = transfer({{bytes}, true, value});
     task.data = {destination};
     task.written[0] = {destination, bytes};
     return task;
@@ -133,9 +132,8 @@ class CudaDevice final : public Device {
     return queue;
   }
 
-  static Task transfer(const char* name, Transfer plan) {
+  static Task transfer(const Transfer& plan) {
     Task task;
-    task.name = name;
     task.plan = std::make_shared<const Transfer>(plan);
     return task;
   }

@@ -52,6 +52,21 @@ double CudaMarker::milliseconds_since(const Marker& start) const {
   return milliseconds;
 }
 
+bool start_copy(Driver& driver, void* stream, void* destination, const void* source, const CopyShape& shape) {
+  if (shape.is_empty()) return false;
+  const size_t operations = shape.is_plain() ? 1 : shape.rows;
+  const size_t bytes = shape.rows * shape.width / operations;
+  bool has_pageable = false;
+  for (size_t k = 0; k < operations; ++k) {
+    int is_pageable = 0;
+    driver.call(&PluginTable::copy_async, stream,
+                static_cast<char*>(destination) + k * shape.destination_pitch,
+                static_cast<const char*>(source) + k * shape.source_pitch, bytes, &is_pageable);
+    has_pageable = has_pageable || is_pageable != 0;
+  }
+  return has_pageable;
+}
+
 CudaQueue::~CudaQueue() {
   for (void* const event : {side_.ready, side_.done}) {
     if (event != nullptr) driver_.call_quietly(&PluginTable::destroy_event, event);
@@ -115,15 +130,12 @@ void CudaQueue::start(Pending& pending, const Lock& lock) {
     driver_.call(&PluginTable::call_async, stream_, run_on_host, static_cast<void*>(&pending));
   } else if (task.run == nullptr) {
     const auto& transfer = *static_cast<const Transfer*>(task.plan.get());
-    if (transfer.bytes == 0) return;
+    if (transfer.shape.is_empty()) return;
     if (transfer.is_fill) {
       driver_.call(&PluginTable::fill_async, stream_, task.data[0], static_cast<int>(transfer.value),
-                   transfer.bytes);
-    } else {
-      int is_pageable = 0;
-      driver_.call(&PluginTable::copy_async, stream_, task.data[0], task.data[1], transfer.bytes,
-                   &is_pageable);
-      if (is_pageable != 0) wait_for_copy(lock);
+                   transfer.shape.width);
+    } else if (start_copy(driver_, stream_, task.data[0], task.data[1], transfer.shape)) {
+      wait_for_copy(lock);
     }
   } else {
     const OperatorTask launched{

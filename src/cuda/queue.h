@@ -16,10 +16,13 @@ namespace openaclnn::cuda {
 
 // Plan of a copy or a fill. The addresses are Task::data[0] and [1]. Such a task has no function.
 struct Transfer {
-  size_t bytes;
+  CopyShape shape;  // of a fill: one row
   bool is_fill;
   uint8_t value;
 };
+
+// Starts a copy on the stream, one operation of the driver for each row unless there are no gaps. Returns whether memory is pageable.
+bool start_copy(Driver& driver, void* stream, void* destination, const void* source, const CopyShape& shape);
 
 class CudaQueue;
 

@@ -50,6 +50,7 @@ Result<std::string> read_config_file(const char* path) {
   size_t filled = 0;
   while (filled < contents.size()) {
     const ssize_t got = read(file.descriptor, contents.data() + filled, contents.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
     if (got < 0) return unreadable(path, text("cannot be read (", std::strerror(errno), ")"));
     if (got == 0) break;
     filled += static_cast<size_t>(got);

@@ -49,7 +49,7 @@ struct ListIo {
 
 // A unit of work in a queue. It owns everything it needs except tensor memory.
 struct Task {
-  const char* name = "";  // of the function, for error messages
+  const char* name = "";  // of the function, for error messages; copies and fills have none
   const char* op = "";    // Operator::name, if an operator runs
   RunFunction run = nullptr;
   DescribeFunction describe = nullptr;
@@ -115,6 +115,23 @@ struct MemoryInfo {
 
 enum class MemorySpace { device, host };
 
+// The bytes of a copy: rows of the same width, whose starts lie a pitch apart. A plain copy is one row.
+struct CopyShape {
+  size_t width = 0;
+  size_t rows = 1;
+  size_t destination_pitch = 0, source_pitch = 0;
+
+  bool is_empty() const { return width == 0 || rows == 0; }
+  // Whether neither side has gaps between its rows.
+  bool is_plain() const { return rows <= 1 || (destination_pitch == width && source_pitch == width); }
+  // From the first byte to the last, with the gaps.
+  size_t destination_extent() const { return extent(destination_pitch); }
+  size_t source_extent() const { return extent(source_pitch); }
+
+ private:
+  size_t extent(size_t pitch) const { return is_empty() ? 0 : (rows - 1) * pitch + width; }
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -142,10 +159,11 @@ class Device {
   virtual bool has_pending_write(const MemoryRange& range) const = 0;
 
   // Synchronous; not ordered with queues.
-  virtual void copy(void* destination, const void* source, size_t bytes) = 0;
+  virtual void copy(void* destination, const void* source, const CopyShape& shape) = 0;
   virtual void fill(void* destination, uint8_t value, size_t bytes) = 0;
   // The same as a task for a queue. `stage_source` copies the source now, so that the caller may reuse it.
-  virtual Task copy_task(void* destination, const void* source, size_t bytes, bool stage_source) = 0;
+  virtual Task copy_task(void* destination, const void* source, const CopyShape& shape,
+                         bool stage_source) = 0;
   virtual Task fill_task(void* destination, uint8_t value, size_t bytes) = 0;
 };
 

@@ -37,12 +37,12 @@ std::string torch_dtype(aclDataType dtype) {
 }  // namespace
 
 DumpEntry::DumpEntry(std::shared_ptr<DumpFolder> folder, DumpPlace place, std::string op_name)
-    : folder_(std::move(folder)), place_(std::move(place)), op_name_(std::move(op_name)) {
+    : folder_(std::move(folder)), place_(std::move(place)), op_name_(std::move(op_name)), process_(getpid()) {
   json_.open('{');
 }
 
 DumpEntry::~DumpEntry() {
-  if (!is_finished_) remove_files();
+  if (!is_finished_ && getpid() == process_) remove_files();
 }
 
 void DumpEntry::add(DumpPart part, const std::vector<DumpItem>& items) {

@@ -1,6 +1,8 @@
 // One entry of dump.json: the arguments and results of a call, and the files of its tensors.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,7 +29,8 @@ struct DumpItem {
 
 enum class DumpPart { input_args, input_kwargs, output };
 
-// Used by one thread at a time. The destructor of an unfinished entry removes its files.
+// Used by one thread at a time. The destructor of an unfinished entry removes its files, but not in a forked
+// child: there they are the parent's, which may still finish the entry.
 class DumpEntry {
  public:
   // `op_name`: an additional member of the entry, unless it is empty.
@@ -60,6 +63,7 @@ class DumpEntry {
   const std::shared_ptr<DumpFolder> folder_;
   const DumpPlace place_;
   const std::string op_name_;
+  const pid_t process_;
   Json json_;
   std::vector<std::string> files_;
   Status status_;

@@ -58,7 +58,7 @@ class Staging {
     }
     blocks_.emplace_back(memory, bytes);
     const char* const source = static_cast<const char*>(view.data) + range.begin;
-    OPENACLNN_TRY(submit(stream, device_.copy_task(memory, source, bytes, false), false));
+    OPENACLNN_TRY(submit(stream, device_.copy_task(memory, source, {bytes}, false), false));
     view.data = static_cast<char*>(memory) - range.begin;
     return {};
   }

@@ -149,22 +149,32 @@ class HandleTable final : ForkGuarded {
     return release(*address.shard, address.index);
   }
 
-  // Removes every object that satisfies the predicate and calls f(object) without holding a lock. Allocates
+  // Calls f(handle, object) without holding a lock, for every object that satisfies the predicate. Allocates
   // nothing, so that it cannot fail midway.
   template <class Predicate, class F>
-  void remove_where(Predicate&& agrees, F&& f) {
-    for (Shard& shard : shards_) {
+  void for_each_where(Predicate&& agrees, F&& f) {
+    for (size_t s = 0; s < kShards; ++s) {
+      Shard& shard = shards_[s];
       std::unique_lock lock(shard.mutex);
       for (uint64_t index = 0; index < shard.slots.size(); ++index) {
-        const std::shared_ptr<T>& object = shard.slots[index].object;
-        if (object == nullptr || !agrees(*object)) continue;
-        std::shared_ptr<T> removed = release(shard, index);
+        const Slot& slot = shard.slots[index];
+        if (slot.object == nullptr || !agrees(*slot.object)) continue;
+        void* const handle = pack(slot.generation, index * kShards + s);
+        std::shared_ptr<T> object = slot.object;
         lock.unlock();
-        f(removed);
-        removed.reset();  // may release the last reference
+        f(handle, object);
+        object.reset();  // may release the last reference
         lock.lock();
       }
     }
+  }
+
+  // Removes every object that satisfies the predicate, and calls f(object) without holding a lock.
+  template <class Predicate, class F>
+  void remove_where(Predicate&& agrees, F&& f) {
+    for_each_where(agrees, [&](void* handle, const std::shared_ptr<T>&) {
+      if (const std::shared_ptr<T> removed = remove(handle)) f(removed);
+    });
   }
 
   // Returns the handles of all objects that satisfy the predicate, in no particular order.

@@ -58,7 +58,8 @@ Fault run_recorded(const void* plan, const TaskIo& io) {
   const RecordedTask& task = *static_cast<const RecordedTask*>(plan);
   const Call& call = *task.call;
   const DumpedData data = {&call, &io.data, io.elements};
-  const bool is_selected = is_dumping() && is_selected_for_dump(call);
+  bool is_selected = false;
+  quietly([&] { is_selected = is_dumping() && is_selected_for_dump(call); });
   // Dumped before the task runs, because it may overwrite its inputs.
   if (is_selected) quietly([&] { dump_call(*call.record, call.function(), kSelectedReason, data); });
   const Clock::time_point begin = Clock::now();

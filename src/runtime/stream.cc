@@ -55,14 +55,22 @@ Result<void*> create_stream_over(const MakeQueue& make_queue) {
   return stream;
 }
 
-// Waits for the tasks of a stream that left the table, and keeps its unreported fault for the device.
-// Allocates nothing on the CPU.
-void retire_stream(Stream& stream, bool drop_pending) {
-  stream.queue->close(drop_pending);
-  (void)stream.queue->synchronize(std::nullopt);
-  if (!stream.queue->fault_cell->filled()) return;
+// Waits for the tasks of a stream, removes it from the table, and keeps its unreported fault for the device. Until
+// its tasks are complete, other threads find it: those that end its context or wait for its device also wait for
+// them. Returns false if another thread removed it. Allocates nothing on the CPU.
+bool retire_stream(void* handle, Stream& stream, bool drop_pending) {
+  try {
+    stream.queue->close(drop_pending);
+    (void)stream.queue->synchronize(std::nullopt);
+  } catch (...) {
+    (void)StreamTable::instance().remove(handle);
+    throw;
+  }
+  if (StreamTable::instance().remove(handle) == nullptr) return false;
+  if (!stream.queue->fault_cell->filled()) return true;
   const std::lock_guard lock(orphans->mutex);
   if (orphans->faults.size() < kMostOrphans) orphans->faults.splice(orphans->faults.end(), stream.orphan);
+  return true;
 }
 
 struct StreamOfCaller {
@@ -126,30 +134,26 @@ Result<void*> wrap_stream(void* native) {
 }
 
 Status destroy_stream(void* handle, bool drop_pending) {
-  // A stream that cannot be waited for now keeps its handle.
-  const std::shared_ptr<Stream> known = StreamTable::instance().find(handle);
-  if (known != nullptr && !known->is_default) OPENACLNN_TRY(known->queue->can_be_awaited());
-  std::shared_ptr<Stream> stream = StreamTable::instance().remove_if(
-      handle, [](const Stream& candidate) { return !candidate.is_default; });
-  if (stream == nullptr) {
-    return {ACL_ERROR_RT_INVALID_HANDLE,
-            text("stream is not a live stream that aclrtCreateStream returned (", address_text(handle),
-                 "); default streams are destroyed with their context")};
+  const std::shared_ptr<Stream> stream = StreamTable::instance().find(handle);
+  if (stream != nullptr && !stream->is_default) {
+    // A stream that cannot be waited for now keeps its handle.
+    OPENACLNN_TRY(stream->queue->can_be_awaited());
+    if (retire_stream(handle, *stream, drop_pending)) return {};
   }
-  retire_stream(*stream, drop_pending);
-  return {};
+  return {ACL_ERROR_RT_INVALID_HANDLE,
+          text("stream is not a live stream that aclrtCreateStream returned (", address_text(handle),
+               "); default streams are destroyed with their context")};
 }
 
 void destroy_streams_of_ended_contexts() {
-  StreamTable::instance().remove_where([](const Stream& stream) { return stream.context->ended.load(); },
-                                       [](const std::shared_ptr<Stream>& stream) {
-                                         try {
-                                           retire_stream(*stream, false);
-                                         } catch (const std::exception&) {
-                                           // The device is lost with its work. The remaining objects are
-                                           // destroyed nevertheless.
-                                         }
-                                       });
+  StreamTable::instance().for_each_where([](const Stream& stream) { return stream.context->ended.load(); },
+                                         [](void* handle, const std::shared_ptr<Stream>& stream) {
+                                           try {
+                                             (void)retire_stream(handle, *stream, false);
+                                           } catch (const std::exception&) {
+                                             // The device is lost with its work. The remaining objects are destroyed nevertheless.
+                                           }
+                                         });
 }
 
 Status closed_stream() { return {ACL_ERROR_RT_INVALID_HANDLE, "stream is being destroyed"}; }

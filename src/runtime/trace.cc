@@ -101,12 +101,15 @@ bool open_trace() {
   if (trace->file >= 0) return true;
   if (trace->has_ended) return false;
   const std::string name = file_name();
-  const int file = open_above_standard(name.c_str(), O_WRONLY | O_CREAT, 0666);
+  // O_NONBLOCK prevents a named pipe without a reader from blocking the caller. Writes to a pipe may wait.
+  const int file = open_above_standard(name.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK, 0666);
   if (file < 0) {
     log_message(LogLevel::error,
-                text("OPENACLNN_TRACE is '", name, "', which cannot be written: ", std::strerror(errno)));
+                text("OPENACLNN_TRACE is '", name, "', which cannot be written: ",
+                     errno == ENXIO ? "it is a pipe that no process reads" : std::strerror(errno)));
     return false;
   }
+  (void)fcntl(file, F_SETFL, fcntl(file, F_GETFL) & ~O_NONBLOCK);
   struct stat status = {};
   const bool is_regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
   if (is_regular && flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {

@@ -363,6 +363,10 @@ static_assert(
     same<decltype(&aclrtMemcpy), aclError (*)(void*, size_t, const void*, size_t, aclrtMemcpyKind)>);
 static_assert(same<decltype(&aclrtMemcpyAsync),
                    aclError (*)(void*, size_t, const void*, size_t, aclrtMemcpyKind, aclrtStream)>);
+static_assert(same<decltype(&aclrtMemcpy2d),
+                   aclError (*)(void*, size_t, const void*, size_t, size_t, size_t, aclrtMemcpyKind)>);
+static_assert(same<decltype(&aclrtMemcpy2dAsync), aclError (*)(void*, size_t, const void*, size_t, size_t,
+                                                               size_t, aclrtMemcpyKind, aclrtStream)>);
 static_assert(same<decltype(&aclrtMemset), aclError (*)(void*, size_t, int32_t, size_t)>);
 static_assert(same<decltype(&aclrtMemsetAsync), aclError (*)(void*, size_t, int32_t, size_t, aclrtStream)>);
 static_assert(same<decltype(&aclrtGetMemInfo), aclError (*)(aclrtMemAttr, size_t*, size_t*)>);
@@ -370,6 +374,9 @@ static_assert(same<decltype(&aclrtSetSysParamOpt), aclError (*)(aclSysParamOpt, 
 static_assert(same<decltype(&aclrtGetSysParamOpt), aclError (*)(aclSysParamOpt, int64_t*)>);
 static_assert(same<decltype(&aclrtCtxSetSysParamOpt), aclError (*)(aclSysParamOpt, int64_t)>);
 static_assert(same<decltype(&aclrtCtxGetSysParamOpt), aclError (*)(aclSysParamOpt, int64_t*)>);
+// A template's argument would lose its attribute, with a warning.
+[[maybe_unused]] constexpr void (*app_log)(aclLogLevel, const char*, const char*, uint32_t, const char*,
+                                           ...) = aclAppLog;
 static_assert(same<decltype(&aclDataTypeSize), size_t (*)(aclDataType)>);
 static_assert(same<decltype(&aclFloatToFloat16), aclFloat16 (*)(float)>);
 static_assert(same<decltype(&aclFloat16ToFloat), float (*)(aclFloat16)>);

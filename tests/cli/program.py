@@ -68,3 +68,11 @@ class CliTest(unittest.TestCase):
     def write_table(self):
         self.write("table.npy", npy_bytes("<f4", (4, 2), floats(0, 1, 10, 11, 20, 21, 30, 31)))
         self.write("ids.npy", npy_bytes("<i4", (3,), struct.pack("<3i", 2, 0, 3)))
+
+
+class ShellTest(CliTest):
+    def shell(self, redirection, *words, before="", **environment):
+        """Runs the program under a shell that redirects its streams."""
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("OPENACLNN_")}
+        return subprocess.run(["bash", "-c", f'{before}\n"$0" "$@" {redirection}', PROGRAM, *map(str, words)], cwd=self.folder,
+                              capture_output=True, text=True, timeout=300, env={**clean, **environment})

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Tests the program openaclnn in failing environments: streams, disks, replaced files, and misspelt words.
+# Tests the program openaclnn in failing environments: streams, terminals, traces and misspelt words.
 """usage: test_streams.py PROGRAM [unittest arguments]"""
 import fcntl
 import json
@@ -13,18 +13,10 @@ import subprocess
 import time
 import unittest
 
-from program import PROGRAM, CliTest, npy_bytes, read_npy, safetensors_bytes
+from program import PROGRAM, CliTest, ShellTest, npy_bytes, safetensors_bytes
 
 CLOSE = {0: "0<&-", 1: "1>&-", 2: "2>&-"}
 EMBED = ["run", "Embedding", "--weight", "table.npy", "--indices", "ids.npy"]
-
-
-class ShellTest(CliTest):
-    def shell(self, redirection, *words, before="", **environment):
-        """Runs the program under a shell that redirects its streams."""
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("OPENACLNN_")}
-        return subprocess.run(["bash", "-c", f'{before}\n"$0" "$@" {redirection}', PROGRAM, *map(str, words)], cwd=self.folder,
-                              capture_output=True, text=True, timeout=300, env={**clean, **environment})
 
 
 class BrokenStreamsTest(ShellTest):
@@ -227,109 +219,6 @@ class StartedProgramsTest(CliTest):
         (self.folder / "python3").chmod(0o755)
         done = self.run_with("doctor", "--json", PATH=f"{self.folder}:/usr/bin:/bin")
         self.assertIn("more than 64 KiB", json.loads(done.stdout)["python"]["python"])
-
-
-class ReplacedFilesTest(ShellTest):
-    def setUp(self):
-        super().setUp()
-        self.write_table()
-        self.rows = self.folder / "rows.npy"
-
-    def embed(self, out="rows.npy", **options):
-        return self.run_cli(*EMBED, "--out", out, **options)
-
-    def assert_rows(self, path):
-        self.assertEqual(read_npy(path)[1], (3, 2))
-
-    def test_mode_and_owner_stay(self):
-        self.rows.write_bytes(b"old")
-        self.rows.chmod(0o640)
-        if os.geteuid() == 0:
-            os.chown(self.rows, 12345, 54321)
-        before = self.rows.stat()
-        self.embed()
-        after = self.rows.stat()
-        self.assertEqual((after.st_mode, after.st_uid, after.st_gid), (before.st_mode, before.st_uid, before.st_gid))
-        self.assert_rows(self.rows)
-
-    def test_new_files_have_the_usual_mode(self):
-        self.embed()
-        mask = os.umask(0)
-        os.umask(mask)
-        self.assertEqual(self.rows.stat().st_mode & 0o777, 0o666 & ~mask)
-
-    def test_symbolic_links_are_followed(self):
-        (self.folder / "data").mkdir()
-        target = self.folder / "data" / "target.npy"
-        self.rows.symlink_to("link")
-        (self.folder / "link").symlink_to(target)
-        for _ in range(2):  # without the file, and with the file of the first run
-            self.embed()
-            self.assertTrue(self.rows.is_symlink())
-            self.assert_rows(target)
-        (self.folder / "circle.npy").symlink_to("circle.npy")
-        self.assertIn("cannot be written", self.embed("circle.npy", code=1).stderr)
-
-    def test_hard_links_stay_one_file(self):
-        self.rows.write_bytes(b"old" * 1000)
-        os.link(self.rows, self.folder / "other.npy")
-        self.embed()
-        self.assertTrue(self.rows.samefile(self.folder / "other.npy"))
-        self.assert_rows(self.folder / "other.npy")
-
-    def test_a_file_that_nobody_may_write_stays(self):
-        if os.geteuid() == 0:
-            self.skipTest("root may write everything")
-        self.rows.write_bytes(b"old")
-        self.rows.chmod(0o444)
-        self.embed(code=1)
-        self.assertEqual(self.rows.read_bytes(), b"old")
-
-    def assert_nothing_stays(self, before):
-        self.assertEqual({path.name: path.read_bytes() for path in self.folder.iterdir() if path.is_file()}, before)
-
-    def test_a_full_disk_leaves_nothing(self):
-        self.rows.write_bytes(b"old")
-        before = {path.name: path.read_bytes() for path in self.folder.iterdir() if path.is_file()}
-        for words in ([*EMBED, "--out", "rows.npy"], [*EMBED, "--out", "new.npy"], [*EMBED, "--out", "new.safetensors"]):
-            done = self.shell("", *words, before="ulimit -f 0")
-            self.assertEqual(done.returncode, 1, done)
-            self.assertRegex(done.stderr, r"\Aopenaclnn: \S+ cannot be written: File too large\n\Z")
-            self.assert_nothing_stays(before)
-        for limit in (0, 4):  # with 4, the pages of some commands fit
-            self.assertEqual(self.shell("", "man", "--all", "pages", before=f"ulimit -f {limit}").returncode, 1)
-            self.assertEqual(list((self.folder / "pages").iterdir()), [])
-
-    def test_a_full_file_system_leaves_nothing(self):
-        disk = self.folder / "disk"
-        disk.mkdir()
-        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", disk], capture_output=True).returncode:
-            self.skipTest("only root can mount a small file system")
-        self.addCleanup(subprocess.run, ["umount", disk], check=True)
-        self.write("wide.npy", npy_bytes("<f4", (4, 8192), bytes(4 * 8192 * 4)))
-        (disk / "rows.npy").write_bytes(b"old")
-        os.link(disk / "rows.npy", disk / "other.npy")
-        words = ["run", "Embedding", "--weight", "wide.npy", "--indices", "0,1,2,3", "--out"]
-        for name in ("rows.npy", "new.npy"):
-            self.assertIn("No space left on device", self.run_cli(*words, f"disk/{name}", code=1).stderr)
-        # Space for the temporary file, but not for its copy over a file with two names.
-        self.write("half.npy", npy_bytes("<f4", (1, 10000), bytes(40000)))
-        self.run_cli("run", "Embedding", "--weight", "half.npy", "--indices", "0", "--out", "disk/rows.npy", code=1)
-        self.assertEqual({path.name: path.read_bytes() for path in disk.iterdir()}, {"rows.npy": b"old", "other.npy": b"old"})
-
-    def test_pages_are_replaced_alike(self):
-        (self.folder / "pages").mkdir()
-        page = self.folder / "page"
-        page.write_text("old")
-        (self.folder / "pages" / "openaclnn.1").symlink_to(page)
-        self.run_cli("man", "--all", "pages")
-        self.assertIn(".TH openaclnn", page.read_text())
-
-    def test_a_pipe_gets_the_bytes(self):
-        os.mkfifo(self.folder / "pipe.npy")
-        done = self.shell("", *EMBED, "--out", "pipe.npy", before="cat pipe.npy > copy.npy &")
-        self.assertEqual(done.returncode, 0, done)
-        self.assertTrue((self.folder / "pipe.npy").is_fifo())
 
 
 class HostileTextTest(ShellTest):

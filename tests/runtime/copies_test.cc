@@ -80,6 +80,73 @@ TEST_F(CopiesTest, AsyncCopyChecks) {
   expect(0, aclrtSynchronizeStream(stream));
 }
 
+TEST_F(CopiesTest, RowCopyChecksInOrder) {
+  std::vector<char> from(64, 'a'), to(64, 'b');
+  const auto kind = ACL_MEMCPY_HOST_TO_DEVICE;
+  expect(100000, aclrtMemcpy2d(nullptr, 0, nullptr, 0, 1, 1, ACL_MEMCPY_DEFAULT), {"dst is NULL"});
+  expect(100000, aclrtMemcpy2d(to.data(), 0, nullptr, 0, 1, 1, ACL_MEMCPY_DEFAULT), {"src is NULL"});
+  expect(100000, aclrtMemcpy2d(to.data(), 0, from.data(), 0, 1, 1, static_cast<aclrtMemcpyKind>(6)),
+         {"kind is 6"});
+  for (int other : {0, 3, 4, 5}) {
+    expect(207000, aclrtMemcpy2d(to.data(), 0, from.data(), 0, 1, 1, static_cast<aclrtMemcpyKind>(other)),
+           {"kind is " + std::to_string(other), "ACL_MEMCPY_DEVICE_TO_HOST"});
+  }
+  expect(107000, aclrtMemcpy2d(to.data(), 7, from.data(), 7, 8, 1, kind), {"width is 8 but dpitch is 7"});
+  expect(107000, aclrtMemcpy2d(to.data(), 8, from.data(), 7, 8, 1, kind), {"width is 8 but spitch is 7"});
+  expect(107000, aclrtMemcpy2d(to.data(), SIZE_MAX / 2, from.data(), 8, 8, 3, kind),
+         {"dpitch", "height is 3", "product"});
+  expect(107000, aclrtMemcpy2d(to.data(), 16, to.data() + 8, 16, 8, 2, kind),
+         {"overlap", "24 bytes of dst", "24 bytes of src"});
+  void* block = nullptr;
+  expect(0, aclrtMallocAlign32(&block, 32, ACL_MEM_MALLOC_HUGE_FIRST));
+  expect(107000, aclrtMemcpy2d(block, 16, from.data(), 8, 8, 3, kind), {"dst has 32 bytes"});
+  expect(0, aclrtMemcpy2d(block, 24, from.data(), 8, 8, 2, kind));  // the last row ends with the block
+  expect(0, aclrtFree(block));
+  expect(107000, aclrtMemcpy2dAsync(to.data(), 0, from.data(), 0, 0, 5242881, kind, stream),
+         {"height is 5242881", "at most 5242880"});
+  expect(107017, aclrtMemcpy2dAsync(to.data(), 8, from.data(), 8, 8, 2, kind, from.data()), {"stream"});
+  EXPECT_EQ(to, std::vector<char>(64, 'b'));
+}
+
+TEST_F(CopiesTest, RowsAreCopiedWithoutTheirGaps) {
+  for (const auto& [height, width] :
+       {std::pair<size_t, size_t>{3, 5}, {1, 40}, {0, 4}, {4, 0}, {3000, 700}}) {
+    for (const auto& [dpitch, spitch] : {std::pair<size_t, size_t>{width, width},
+                                         {width + 3, width},
+                                         {width, width + 2},
+                                         {width + 1, width + 4}}) {
+      std::vector<char> from(height * spitch + 8), expected(height * dpitch + 8, 'b');
+      std::iota(from.begin(), from.end(), char{0});
+      for (size_t row = 0; row < height; ++row)
+        std::copy_n(from.data() + row * spitch, width, expected.data() + row * dpitch);
+      std::vector<char> now(expected.size(), 'b'), later(expected.size(), 'b');
+      expect(0, aclrtMemcpy2d(now.data(), dpitch, from.data(), spitch, width, height,
+                              ACL_MEMCPY_HOST_TO_DEVICE));
+      EXPECT_EQ(now, expected);
+      expect(0, aclrtMemcpy2dAsync(later.data(), dpitch, from.data(), spitch, width, height,
+                                   ACL_MEMCPY_DEVICE_TO_HOST, stream));
+      std::fill(from.begin(), from.end(), 'z');  // ordinary host memory may be reused at once
+      expect(0, aclrtSynchronizeStream(stream));
+      EXPECT_EQ(later, expected);
+    }
+  }
+}
+
+TEST_F(CopiesTest, RowsFromDeviceMemoryAreReadInStreamOrder) {
+  char* block = nullptr;
+  expect(0, aclrtMalloc(reinterpret_cast<void**>(&block), 64, ACL_MEM_MALLOC_HUGE_FIRST));
+  expect(0, aclrtMemset(block, 64, 'x', 64));
+  std::vector<char> to(6, 'b');
+  Gate gate;
+  expect(0, gate.enqueue(stream));
+  expect(0, aclrtMemsetAsync(block, 64, 'y', 32, stream));
+  expect(0, aclrtMemcpy2dAsync(to.data(), 3, block, 32, 3, 2, ACL_MEMCPY_DEVICE_TO_HOST, stream));
+  gate.open();
+  expect(0, aclrtSynchronizeStream(stream));
+  EXPECT_EQ(to, (std::vector<char>{'y', 'y', 'y', 'x', 'x', 'x'}));
+  expect(0, aclrtFree(block));
+}
+
 TEST_F(CopiesTest, PageableSourcesMayBeReusedAtOnce) {
   constexpr size_t kBytes = 100000;
   std::vector<char> from(kBytes, 'a'), to(kBytes, 'b');

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -219,6 +220,41 @@ TEST_F(ForkTest, TheChildDumpsIntoItsOwnFolder) {
   EXPECT_EQ(dump_json(), before);
   use();
   EXPECT_NE(dump_json().find("Aten.Count.1.forward"), std::string::npos);
+  expect(0, aclFinalize());
+  stream = nullptr;
+}
+
+// The child drops the parent's tasks, but not the files that they have written.
+TEST_F(ForkTest, TheChildKeepsTheFilesOfACallThatRunsInTheParent) {
+  const openaclnn_test::ScratchFolder scratch;
+  const std::string config = scratch.path("acl.json");
+  scratch.write("acl.json", R"({"dump": {"dump_op_switch": "on", "dump_mode": "all", "dump_path": ")" +
+                                scratch.path("dump") + "\"}}");
+  expect(0, aclInit(config.c_str()));
+  float weight[10] = {};
+  int64_t index = 3;
+  Gate before, gate;
+  aclTensor* const table = make_tensor({10, 1}, ACL_FLOAT, weight);
+  aclTensor* const indices = make_tensor({1}, ACL_INT64, &index);
+  aclTensor* const out = make_tensor({1, 1}, ACL_FLOAT, gate.memory());
+  uint64_t workspace_bytes = 0;
+  aclOpExecutor* executor = nullptr;
+  expect(0, before.enqueue(stream));  // this thread would run the task of an idle stream itself
+  before.wait_until_reached();
+  expect(0, aclnnEmbeddingGetWorkspaceSize(table, indices, out, &workspace_bytes, &executor));
+  expect(0, aclnnEmbedding(nullptr, workspace_bytes, executor, stream));
+  before.open();
+  gate.wait_until_reached();
+  in_child([] {});
+  gate.open();
+  expect(0, aclrtSynchronizeStream(stream));
+  const std::filesystem::path folder = scratch.path("dump/step0/proc" + std::to_string(getpid()));
+  std::ifstream in(folder / "dump.json");
+  const std::string json(std::istreambuf_iterator<char>(in), {});
+  const auto files = std::distance(std::filesystem::directory_iterator(folder / "dump_tensor_data"), {});
+  EXPECT_EQ(files, 3) << json;
+  EXPECT_NE(json.find("Embedding.0.forward"), std::string::npos) << json;
+  for (const aclTensor* tensor : {table, indices, out}) expect(0, aclDestroyTensor(tensor));
   expect(0, aclFinalize());
   stream = nullptr;
 }

@@ -150,6 +150,9 @@ void HandlesTest::make_doors() {
   stream_door("aclrtMemcpyAsync", [this](Handle h) {
     return aclrtMemcpyAsync(&data_, 4, counter_.grad(), 4, ACL_MEMCPY_DEFAULT, h);
   });
+  stream_door("aclrtMemcpy2dAsync", [this](Handle h) {
+    return aclrtMemcpy2dAsync(&data_, 2, counter_.grad(), 2, 2, 2, ACL_MEMCPY_DEVICE_TO_HOST, h);
+  });
   const auto with_event = [this](auto function) {
     return [this, function](Handle h) {
       aclrtEvent event = new_event();

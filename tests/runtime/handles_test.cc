@@ -130,6 +130,7 @@ TEST_F(HandlesTest, ForgedValuesAreNeverAccepted) {
 // A new function that takes a handle has no test until it has a door.
 TEST_F(HandlesTest, EveryExportedFunctionHasItsDoor) {
   std::set<std::string> functions = {// They take no handle, or ignore it here.
+                                     "aclAppLog",
                                      "InitHugeMemThreadLocal",
                                      "ReleaseHugeMem",
                                      "UnInitHugeMemThreadLocal",
@@ -173,6 +174,7 @@ TEST_F(HandlesTest, EveryExportedFunctionHasItsDoor) {
                                      "aclrtMallocCached",
                                      "aclrtMallocHost",
                                      "aclrtMemcpy",
+                                     "aclrtMemcpy2d",
                                      "aclrtMemset",
                                      "aclrtPeekAtLastError",
                                      "aclrtResetDevice",

@@ -8,6 +8,7 @@
 //   refusal_log_program memory     the first call of the process is rejected, and allocations fail
 //   refusal_log_program questions  calls whose failure is an answer: no device yet, not finished yet
 //   refusal_log_program success    calls that succeed
+//   refusal_log_program own        lines of the program's own log
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -143,14 +144,23 @@ bool questions() {
 
 bool success() { return aclrtSetDevice(0) == 0 && aclrtSynchronizeDevice() == 0; }
 
+bool own() {
+  ACL_APP_LOG(ACL_DEBUG, "debug");
+  ACL_APP_LOG(ACL_INFO, "step %d of %s", 3, "ten");
+  aclAppLog(ACL_WARNING, "run", "main.cc", 7, "two\nlines");
+  aclAppLog(ACL_ERROR, nullptr, nullptr, 0, nullptr);
+  aclAppLog(static_cast<aclLogLevel>(9), "run", "main.cc", 8, "%s", std::string(5000, 'x').c_str());
+  return aclGetRecentErrMsg() == nullptr;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   alarm(60);
   const std::map<std::string, bool (*)()> modes = {
-      {"threads", threads},       {"many", many},       {"fork", forked},
-      {"cancel", cancelled},      {"closed", closed},   {"control", control},
-      {"memory", without_memory}, {"success", success}, {"questions", questions}};
+      {"threads", threads},     {"many", many},       {"fork", forked},           {"cancel", cancelled},
+      {"closed", closed},       {"control", control}, {"memory", without_memory}, {"success", success},
+      {"questions", questions}, {"own", own}};
   const auto mode = modes.find(argc == 2 ? argv[1] : "");
   if (mode == modes.end()) return 2;
   return mode->second() ? 0 : 1;

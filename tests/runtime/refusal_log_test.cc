@@ -1,10 +1,13 @@
 // Tests OPENACLNN_LOG=info: the message of each rejected call on stderr, once per text, in bounded memory,
 // from any thread.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "judge/scratch_folder.h"
 #include "runtime/child_process.h"
 #include "support/paths.h"
 
@@ -49,6 +52,33 @@ TEST(RefusalLogTest, OnlyWhenItIsAskedFor) {
 TEST(RefusalLogTest, AnswersAreLoggedForDebuggingOnly) {
   EXPECT_EQ(lines_of("questions"), std::vector<std::string>());
   EXPECT_EQ(lines_of("questions", "debug").size(), 4u);
+}
+
+TEST(RefusalLogTest, TheProgramsOwnLinesNeedTheirLevel) {
+  const std::string warning = "[WARNING] main.cc:7 run: two?lines\n";
+  const std::string errors =
+      "[ERROR] unknown:0 unknown: \n[ERROR] main.cc:8 run: " + std::string(1023, 'x') + "\n";
+  const auto output = [](const char* level) {
+    const Finished finished =
+        run_program(test_paths::refusal_log_program, {"own"}, {{"OPENACLNN_LOG", level}});
+    expect_success(finished);
+    return finished.output;
+  };
+  EXPECT_EQ(output("error"), errors);
+  EXPECT_EQ(output("warn"), warning + errors);
+  EXPECT_TRUE(output("info").ends_with(" own: step 3 of ten\n" + warning + errors)) << output("info");
+  EXPECT_NE(output("debug").find(" own: debug\n[INFO] "), std::string::npos);
+}
+
+TEST(RefusalLogTest, ATraceIntoAPipeThatNobodyReadsBlocksNothing) {
+  const openaclnn_test::ScratchFolder scratch;
+  const std::string pipe = scratch.path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0666), 0);
+  const Finished finished =
+      run_program(test_paths::refusal_log_program, {"threads"}, {{"OPENACLNN_TRACE", pipe}});
+  expect_success(finished);
+  EXPECT_EQ(finished.output, "openaclnn: OPENACLNN_TRACE is '" + pipe +
+                                 "', which cannot be written: it is a pipe that no process reads\n");
 }
 
 TEST(RefusalLogTest, AThousandTextsAreRemembered) {

@@ -194,21 +194,33 @@ TEST_F(ResourcesTest, EachAllocationFailsOnce) {
 }
 
 // With OPENACLNN_TRACE: a call that needs no memory succeeds, whatever the recorder lacks.
-class TracedInProcess : public ResourcesTest {};
-PROCESS_TEST_F(TracedInProcess, CallsDoNotFailWithTheRecorder) {
-  Counter counter;
-  aclOpExecutor* executor = counter.planned();
-  expect(0, aclSetAclOpExecutorRepeatable(executor));
-  const auto run = [&] { return aclnnApplyFusedEmaAdam(nullptr, 0, executor, stream); };
-  expect(0, run());
-  fail_each_allocation("phase 2", {}, run, [&] { expect(0, aclrtSynchronizeStream(stream)); });
-  expect(0, aclDestroyAclOpExecutor(executor));
-}
+class TracedInProcess : public ResourcesTest {
+ protected:
+  void expect_success_without_memory() {
+    Counter counter;
+    aclOpExecutor* executor = counter.planned();
+    expect(0, aclSetAclOpExecutorRepeatable(executor));
+    const auto run = [&] { return aclnnApplyFusedEmaAdam(nullptr, 0, executor, stream); };
+    expect(0, run());
+    fail_each_allocation("phase 2", {}, run, [&] { expect(0, aclrtSynchronizeStream(stream)); });
+    expect(0, aclDestroyAclOpExecutor(executor));
+  }
+};
+PROCESS_TEST_F(TracedInProcess, CallsDoNotFailWithTheRecorder) { expect_success_without_memory(); }
+
+// With OPENACLNN_DUMP for another operator: each task asks whether it is to be dumped.
+class DumpedInProcess : public TracedInProcess {};
+PROCESS_TEST_F(DumpedInProcess, CallsDoNotFailWithTheRecorder) { expect_success_without_memory(); }
 
 TEST(Recording, LacksMemoryQuietly) {
   if (kAddressSanitizer || kThreadSanitizer) GTEST_SKIP() << "calls of sanitized builds keep no memory";
-  const openaclnn_test::ProcessResult result =
+  openaclnn_test::ProcessResult result =
       openaclnn_test::run_suite("Traced", {{"OPENACLNN_TRACE", "/dev/null"}});
+  EXPECT_TRUE(openaclnn_test::ran_and_passed(result)) << result.output;
+  // Longer than the strings that need no memory
+  const openaclnn_test::ScratchFolder scratch;
+  result = openaclnn_test::run_suite(
+      "Dumped", {{"OPENACLNN_DUMP", scratch.path("dumps") + ":aclnnEmbeddingDenseBackward"}});
   EXPECT_TRUE(openaclnn_test::ran_and_passed(result)) << result.output;
 }
 

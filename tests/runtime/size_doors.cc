@@ -46,6 +46,7 @@ void SizeDoorsTest::SetUp() {
   expect(0, aclrtMalloc(&block_, 32, ACL_MEM_MALLOC_HUGE_FIRST));  // 64 are usable
   add_memory_doors();
   add_copy_doors();
+  add_row_copy_doors();
   add_object_doors();
   add_address_doors();
   add_other_doors();
@@ -149,6 +150,47 @@ void SizeDoorsTest::add_copy_doors() {
   copy("aclrtMemcpyAsync", [this](void* to, size_t capacity, const void* from, size_t count) {
     return finished(aclrtMemcpyAsync(to, capacity, from, count, ACL_MEMCPY_DEFAULT, stream));
   });
+}
+
+void SizeDoorsTest::add_row_copy_doors() {
+  const auto copy = [this](const char* name, uint64_t most_rows, auto copy_rows) {
+    // Two rows of one byte, and one row of any width.
+    add(name, "dpitch", [=, this](uint64_t pitch) {
+      const bool fits = pitch >= 1 && pitch < 64;
+      return Passage{copy_rows(block_, pitch, unknown_, 1, 1, 2), {fits ? 0 : 107000}};
+    });
+    add(name, "spitch", [=, this](uint64_t pitch) {
+      const bool fits = pitch >= 1 && pitch < 64;
+      return Passage{copy_rows(unknown_, 1, block_, pitch, 1, 2), {fits ? 0 : 107000}};
+    });
+    add(
+        name, "width",
+        [=, this](uint64_t width) {
+          return Passage{copy_rows(block_, SIZE_MAX, unknown_, SIZE_MAX, width, 0), {0}};
+        },
+        "no rows");
+    add(name, "width", [=, this](uint64_t width) {
+      return Passage{copy_rows(block_, kHalf - 1, unknown_, kHalf - 1, width, 1), at_most(width, 64, 107000)};
+    });
+    add(name, "height", [=, this](uint64_t height) {
+      return Passage{copy_rows(block_, 1, unknown_, 1, 1, height), at_most(height, 64, 107000)};
+    });
+    add(
+        name, "height",
+        [=, this](uint64_t height) {
+          return Passage{copy_rows(block_, 0, unknown_, 0, 0, height), at_most(height, most_rows, 107000)};
+        },
+        "empty rows");
+  };
+  copy("aclrtMemcpy2d", UINT64_MAX,
+       [](void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height) {
+         return aclrtMemcpy2d(to, to_pitch, from, from_pitch, width, height, ACL_MEMCPY_HOST_TO_DEVICE);
+       });
+  copy("aclrtMemcpy2dAsync", 5242880,
+       [this](void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height) {
+         return finished(aclrtMemcpy2dAsync(to, to_pitch, from, from_pitch, width, height,
+                                            ACL_MEMCPY_HOST_TO_DEVICE, stream));
+       });
 }
 
 void SizeDoorsTest::add_object_doors() {

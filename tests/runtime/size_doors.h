@@ -40,6 +40,7 @@ class SizeDoorsTest : public RuntimeTest {
   }
   void add_memory_doors();
   void add_copy_doors();
+  void add_row_copy_doors();
   void add_object_doors();
   void add_address_doors();
   void add_other_doors();

@@ -156,6 +156,23 @@ TEST_F(StreamTest, DestroyWaitsForAllTasks) {
   expect(107017, aclrtSynchronizeStream(other));
 }
 
+TEST_F(StreamTest, AStreamBeingDestroyedStillBelongsToItsDevice) {
+  aclrtStream other = new_stream();
+  aclrtEvent event = new_event();
+  Gate gate;
+  expect(0, gate.enqueue(other));
+  gate.wait_until_reached();
+  std::thread destroyer([&] { expect(0, aclrtDestroyStream(other)); });
+  while (aclrtRecordEvent(event, other) == 0) std::this_thread::yield();  // until it is closed
+  (void)aclGetRecentErrMsg();
+  expect(507046, aclrtSynchronizeDeviceWithTimeout(10));
+  gate.open();
+  expect(0, aclrtSynchronizeDevice());
+  destroyer.join();
+  expect(107017, aclrtDestroyStream(other));
+  expect(0, aclrtDestroyEvent(event));
+}
+
 // No call tells whether another thread waits, so the test waits longer and longer for it.
 TEST_F(StreamTest, ForceDropsTasksThatHaveNotStarted) {
   bool was_dropped = false;

@@ -160,6 +160,16 @@ class Gpu(unittest.TestCase):
         self.assertIn("cases_test: 3 of 3 tests passed", (self.root / "out/summary.md").read_text())
         self.expect_no_child()
 
+    def test_what_starts_during_an_end_from_outside_is_killed(self):
+        sys.path.insert(0, str(TOOLS))
+        self.addCleanup(sys.path.remove, str(TOOLS))
+        from gpu_run import Run
+        run = Run(self.root, 9, os.environ["PATH"])
+        run.kill_all()
+        begin = time.monotonic()
+        self.assertEqual(run.execute("log", ["sleep", "60"], 30).why, "killed by SIGKILL")
+        self.assertLess(time.monotonic() - begin, 15)
+
     def test_time_that_is_used_up(self):
         self.carry()
         code, output = self.gpu("--minutes", "0.01")

@@ -6,7 +6,7 @@ one import before its own, or start it with one of these commands:
 
     python -m openaclnn.compat SCRIPT [arguments]
     python -m openaclnn.compat -m MODULE [arguments]
-    pytest -p openaclnn.compat.torch_npu
+    pytest -p openaclnn.compat.torch_npu -p openaclnn.compat.mindspeed
 """
 import importlib.abc
 import importlib.machinery

@@ -12,6 +12,7 @@ from openaclnn import _native, compat
 _library = ctypes.CDLL(_native.library_path())
 _library.aclrtGetSocName.restype = ctypes.c_char_p
 _library.aclGetRecentErrMsg.restype = ctypes.c_char_p
+_library.aclAppLog.restype = None
 
 ACL_MEMCPY_HOST_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_DEVICE_TO_DEVICE = range(4)
 ACL_MEM_MALLOC_HUGE_FIRST, ACL_MEM_MALLOC_HUGE_ONLY, ACL_MEM_MALLOC_NORMAL_ONLY = range(3)
@@ -75,6 +76,13 @@ def get_recent_err_msg() -> str:
     return (_library.aclGetRecentErrMsg() or b"").decode()
 
 
+def app_log(log_level: int, message: str) -> None:
+    """aclAppLog: writes a line of the program's log to stderr; 0 is debug, 1 info, 2 warning, 3 error."""
+    caller = sys._getframe(1)
+    place = (caller.f_code.co_name.encode(), caller.f_code.co_filename.encode("utf-8", "replace"), caller.f_lineno)
+    _library.aclAppLog(int(log_level), *place, b"%s", str(message).encode("utf-8", "replace"))
+
+
 finalize = _code("aclFinalize")
 
 rt = types.ModuleType("acl.rt", "Devices, contexts, streams, events and memory.")
@@ -107,6 +115,8 @@ rt.malloc_host = _gives("aclrtMallocHost", [_POINTER], _SIZE)
 rt.free_host = _code("aclrtFreeHost", _POINTER)
 rt.memcpy = _code("aclrtMemcpy", _POINTER, _SIZE, _POINTER, _SIZE, ctypes.c_int)
 rt.memcpy_async = _code("aclrtMemcpyAsync", _POINTER, _SIZE, _POINTER, _SIZE, ctypes.c_int, _POINTER)
+rt.memcpy2d = _code("aclrtMemcpy2d", _POINTER, _SIZE, _POINTER, _SIZE, _SIZE, _SIZE, ctypes.c_int)
+rt.memcpy2d_async = _code("aclrtMemcpy2dAsync", _POINTER, _SIZE, _POINTER, _SIZE, _SIZE, _SIZE, ctypes.c_int, _POINTER)
 rt.memset = _code("aclrtMemset", _POINTER, _SIZE, _INT, _SIZE)
 rt.memset_async = _code("aclrtMemsetAsync", _POINTER, _SIZE, _INT, _SIZE, _POINTER)
 rt.get_mem_info = _gives("aclrtGetMemInfo", [_SIZE, _SIZE], ctypes.c_int, last=True)
