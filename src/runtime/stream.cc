@@ -57,8 +57,8 @@ Result<void*> create_stream_over(const MakeQueue& make_queue) {
 
 // Waits for the tasks of a stream, removes it from the table, and keeps its unreported fault for the device. Until
 // its tasks are complete, other threads find it: those that end its context or wait for its device also wait for
-// them. Returns false if another thread removed it. Allocates nothing on the CPU.
-bool retire_stream(void* handle, Stream& stream, bool drop_pending) {
+// them. The one that removes it keeps the fault. Allocates nothing on the CPU.
+void retire_stream(void* handle, Stream& stream, bool drop_pending) {
   try {
     stream.queue->close(drop_pending);
     (void)stream.queue->synchronize(std::nullopt);
@@ -66,11 +66,9 @@ bool retire_stream(void* handle, Stream& stream, bool drop_pending) {
     (void)StreamTable::instance().remove(handle);
     throw;
   }
-  if (StreamTable::instance().remove(handle) == nullptr) return false;
-  if (!stream.queue->fault_cell->filled()) return true;
+  if (StreamTable::instance().remove(handle) == nullptr || !stream.queue->fault_cell->filled()) return;
   const std::lock_guard lock(orphans->mutex);
   if (orphans->faults.size() < kMostOrphans) orphans->faults.splice(orphans->faults.end(), stream.orphan);
-  return true;
 }
 
 struct StreamOfCaller {
@@ -138,7 +136,10 @@ Status destroy_stream(void* handle, bool drop_pending) {
   if (stream != nullptr && !stream->is_default) {
     // A stream that cannot be waited for now keeps its handle.
     OPENACLNN_TRY(stream->queue->can_be_awaited());
-    if (retire_stream(handle, *stream, drop_pending)) return {};
+    if (!stream->is_claimed.exchange(true)) {
+      retire_stream(handle, *stream, drop_pending);
+      return {};
+    }
   }
   return {ACL_ERROR_RT_INVALID_HANDLE,
           text("stream is not a live stream that aclrtCreateStream returned (", address_text(handle),
@@ -149,7 +150,7 @@ void destroy_streams_of_ended_contexts() {
   StreamTable::instance().for_each_where([](const Stream& stream) { return stream.context->ended.load(); },
                                          [](void* handle, const std::shared_ptr<Stream>& stream) {
                                            try {
-                                             (void)retire_stream(handle, *stream, false);
+                                             retire_stream(handle, *stream, false);
                                            } catch (const std::exception&) {
                                              // The device is lost with its work. The remaining objects are destroyed nevertheless.
                                            }

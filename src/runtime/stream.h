@@ -1,6 +1,7 @@
 // Streams: queues of tasks that belong to a context.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -26,7 +27,8 @@ struct Stream {
   std::shared_ptr<Context> context;
   bool is_default = false;
   std::shared_ptr<Queue> queue;
-  std::list<OrphanedFault> orphan;  // one preallocated node: destroying a stream allocates nothing
+  std::atomic<bool> is_claimed{false};  // a call of aclrtDestroyStream or its forced form destroys it
+  std::list<OrphanedFault> orphan;      // one preallocated node: destroying a stream allocates nothing
 };
 
 using StreamTable = HandleTable<Stream, HandleKind::stream>;
