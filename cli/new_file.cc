@@ -88,8 +88,8 @@ int NewFile::open_to_write() {
   return file;
 }
 
-// The system deletes a file without a name when the process ends, whatever ends it. Some file systems have no such files, and without /proc they can't be
-// given a name.
+// The system deletes a file without a name when the process ends, whatever ends it. Some file systems have no such
+// files, and without /proc they can't be given a name.
 int NewFile::open_temporary() {
   const fs::path folder = fs::path(target_).parent_path();
   if (access("/proc/self/fd", X_OK) == 0) {

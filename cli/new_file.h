@@ -22,12 +22,12 @@ class File {
 };
 
 // A file that receives its contents in one step. Data is written to a temporary file in the target's folder,
-// which publish() renames; without publish() it is deleted. It has a name only where the file system has no
-// files without one, so that a killed process leaves nothing behind. Symbolic links are followed. A replaced file
-// keeps its mode, owner and group. A rename could lose other hard links, an access control list, or an owner
+// which publish() renames; without publish() it is deleted. Where the file system has files without a name, it is
+// one, so a process that is killed while it writes leaves nothing behind. Symbolic links are followed. A replaced
+// file keeps its mode, owner and group. A rename could lose other hard links, an access control list, or an owner
 // that this user cannot set. In these cases the complete contents are copied into the old file instead, after
-// reserving disk space. Devices and pipes are written directly. All functions throw Failure with an error
-// message that names the file.
+// reserving disk space. Devices and pipes are written directly. All functions throw Failure with an error message
+// that names the file.
 class NewFile {
  public:
   explicit NewFile(const std::string& path);

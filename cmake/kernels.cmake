@@ -15,10 +15,10 @@ elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   set(OPENACLNN_FLAGS_baseline -march=armv8-a+crypto)
 endif()
 
-# The set that this machine uses. Undefined behaviour belongs to the source rather than to the set, and looking for it takes g++ as long as all the
-# rest, so its sanitizer watches the kernels of this set only, which nearly all tests run.
+# The set that this machine uses. Undefined behaviour belongs to the source rather than to the set, and looking for it takes g++ as long
+# as all the rest. So its sanitizer watches the kernels of this set only, which nearly all tests run.
 set(OPENACLNN_WATCHED_ISA baseline)
-if(EXISTS /proc/cpuinfo)
+if(EXISTS /proc/cpuinfo AND NOT CMAKE_CROSSCOMPILING)
   file(STRINGS /proc/cpuinfo cpu_flags REGEX "^flags" LIMIT_COUNT 1)
   if(cpu_flags MATCHES " avx512bw")
     set(OPENACLNN_WATCHED_ISA avx512)

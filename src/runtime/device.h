@@ -35,7 +35,9 @@ struct MemoryRange {
   bool meets(const MemoryRange& other) const {
     const auto from = reinterpret_cast<uintptr_t>(begin),
                from_other = reinterpret_cast<uintptr_t>(other.begin);
-    return bytes > 0 && other.bytes > 0 && from < from_other + other.bytes && from_other < from + bytes;
+    // Differences, because the end of a range that no memory has may be beyond the last address.
+    return from <= from_other ? other.bytes > 0 && from_other - from < bytes
+                              : bytes > 0 && from - from_other < other.bytes;
   }
 };
 inline constexpr int kMaxOutputs = 4;

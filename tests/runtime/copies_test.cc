@@ -31,6 +31,11 @@ TEST_F(CopiesTest, CopyChecksInOrder) {
   expect(107000, aclrtMemcpy(to.data() + 1, 63, to.data(), 63, ACL_MEMCPY_DEFAULT), {"overlap"});
   expect(107000, aclrtMemcpy(to.data(), 64, to.data() + 31, 32, ACL_MEMCPY_DEFAULT), {"overlap"});
   EXPECT_EQ(to, std::vector<char>(64, 'b'));
+  // The ends of both ranges are beyond the last address.
+  expect(107000,
+         aclrtMemcpy(reinterpret_cast<void*>(UINTPTR_MAX - 10), 64, reinterpret_cast<void*>(UINTPTR_MAX - 20),
+                     64, ACL_MEMCPY_DEFAULT),
+         {"overlap"});
   expect(0, aclrtMemcpy(to.data(), 32, to.data() + 32, 32, ACL_MEMCPY_DEFAULT));
   for (int kind = 0; kind <= 5; ++kind) {
     std::fill(to.begin(), to.end(), 'b');
