@@ -107,6 +107,7 @@ bool open_trace() {
     log_message(LogLevel::error,
                 text("OPENACLNN_TRACE is '", name, "', which cannot be written: ",
                      errno == ENXIO ? "it is a pipe that no process reads" : std::strerror(errno)));
+    trace->has_ended = true;  // a thread that waits for the lock does not report it again
     return false;
   }
   (void)fcntl(file, F_SETFL, fcntl(file, F_GETFL) & ~O_NONBLOCK);
