@@ -52,7 +52,10 @@ run_python_suite() {
   local status=0
   setup python torch
   # Its tests of GPUs use the emulated one of the release build, where that is.
-  if [ -f build/release/build.ninja ]; then build release openaclnn_simt >build/simt-build.log; fi
+  if [ -f build/release/build.ninja ] && ! build release openaclnn_simt >build/simt-build.log; then
+    summary+=("python: building the emulated GPU FAILED; see build/simt-build.log")
+    status=1
+  fi
   rm -f build/python/totals
   python3 tools/python_suite "$@" || status=$?
   count_python_suite
@@ -131,7 +134,11 @@ test_preset() {
 # What a new user's test command runs: test_quickly true; with false it leaves the Python suite out.
 test_quickly() {
   local with_python=$1 start status=0
-  verb_lint
+  # A caller that takes the status turns errexit off here, so each step's status is taken.
+  if ! verb_lint; then
+    summary+=("lint: not clean; its messages are above the builds")
+    status=1
+  fi
   local emulated=()
   if $with_python; then
     setup python

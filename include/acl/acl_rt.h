@@ -538,7 +538,8 @@ ACL_FUNC_VISIBILITY aclError aclrtEventElapsedTime(float* ms, aclrtEvent startEv
 /* ---- Memory ---- */
 
 /**
- * Allocates device memory on the current device. Its contents are undefined.
+ * Allocates device memory on the current device. Its contents are undefined. If memory is lacking, waits for blocks
+ * that were freed while tasks ran.
  *
  * @param devPtr receives the address, a multiple of 64, or NULL on 207001. Release it with aclrtFree.
  * @param size bytes to allocate, > 0. The usable size is size rounded up to a multiple of 32, plus 32.

@@ -76,7 +76,10 @@ Fault run_fill(const void* plan, const TaskIo& io) {
 class CpuDevice final : public Device {
  public:
   void* allocate(size_t bytes, MemorySpace) override {
-    return environment().guard_allocator ? guard_allocate(bytes) : pool_allocate(bytes);
+    const auto allocate_memory = environment().guard_allocator ? guard_allocate : pool_allocate;
+    void* address = allocate_memory(bytes);
+    while (address == nullptr && Scheduler::instance().wait_for_release()) address = allocate_memory(bytes);
+    return address;
   }
   void release(void* address, size_t bytes, MemorySpace) override {
     const auto free_memory = environment().guard_allocator ? guard_free : pool_free;

@@ -125,6 +125,7 @@ inline void write_pairs(int64_t columns, const SumTarget<Out>& target, int64_t o
   const int64_t count = std::min(columns, F32x2::kLanes);
   for_each_pair(std::max(columns, F32x2::kLanes), [&](int64_t slot, int64_t column) {
     write_pair<In, false>(whole, pair_at(slot, column), 0);
+    if (out_stride == 1) return copy_out(pair, target.out + column, count);
     for (int64_t k = 0; k < count; ++k) target.out[(column + k) * out_stride] = pair[k];
   });
 }
@@ -261,15 +262,28 @@ inline void sum_narrow_rows(const Rows<RowStart>& rows, int64_t in_stride, int64
   }
 }
 
+// Sums one or more contiguous rows of less than a pair of vectors, whose sums stay in registers. Returns the location
+// of the fp32 sums.
+template <class In, class RowStart>
+inline const float* sum_partial_pairs(const Rows<RowStart>& rows, int64_t columns,
+                                      RowAccumulators& accumulators) {
+  const auto add_term_block = [&](float* block, int64_t begin, int64_t end) {
+    F32x2 sum = F32x2();
+    for (int64_t k = begin; k < end; ++k) sum = sum + load_first<F32x2>(rows.start(k), columns);
+    store_numbers(sum, block);
+  };
+  return sum_term_blocks(rows.count, add_term_block, F32x2::kLanes, accumulators);
+}
+
 // Sums up to kGatheredColumns columns, from `first` on, of one or more rows with any stride. Each row is gathered
 // before it is added. Returns the location of the fp32 sums.
 inline constexpr int64_t kGatheredColumns = 1024;
 template <class In, class RowStart>
 inline const float* sum_gathered_rows(const Rows<RowStart>& rows, int64_t in_stride, int64_t first,
                                       int64_t columns, RowAccumulators& accumulators) {
-  In gathered[kGatheredColumns] = {};
-  auto& first_pair = reinterpret_cast<In(&)[F32x2::kLanes]>(gathered);
+  In gathered[kGatheredColumns];
   const int64_t width = std::max(columns, F32x2::kLanes);
+  std::fill(gathered + columns, gathered + width, In());
   const Rows gathered_row{int64_t{1}, int64_t{1}, [&](int64_t) -> const In* { return gathered; }};
   const RowGroup<1, In> group(gathered_row, 0, width);
   const auto add_term_block = [&](float* block, int64_t begin, int64_t end) {
@@ -277,8 +291,6 @@ inline const float* sum_gathered_rows(const Rows<RowStart>& rows, int64_t in_str
       const In* const from = rows.start(k) + first * in_stride;
       if (in_stride != 1) {
         for (int64_t c = 0; c < columns; ++c) gathered[c] = from[c * in_stride];
-      } else if (columns <= F32x2::kLanes) {
-        copy_in(from, columns, first_pair);
       } else {
         std::memcpy(static_cast<void*>(gathered), from, static_cast<size_t>(columns) * sizeof(In));
       }
@@ -303,7 +315,9 @@ HWY_INLINE void sum_strided_rows(const Rows<RowStart>& rows, int64_t in_stride, 
   if (columns <= kNarrowColumns) return sum_narrow_rows<In>(rows, in_stride, columns, target, out_stride);
   for (int64_t first = 0; first < columns; first += kGatheredColumns) {
     const int64_t width = std::min(columns - first, kGatheredColumns);
-    const float* const sums = sum_gathered_rows<In>(rows, in_stride, first, width, accumulators);
+    const float* const sums = in_stride == 1 && columns < F32x2::kLanes
+                                  ? sum_partial_pairs<In>(rows, columns, accumulators)
+                                  : sum_gathered_rows<In>(rows, in_stride, first, width, accumulators);
     const SumTarget<Out> piece = {target.out + first * out_stride, target.scale, false};
     write_pairs<In>(width, piece, out_stride,
                     [&](int64_t slot, int64_t) { return load<F32x2>(sums + slot); });

@@ -119,6 +119,10 @@ class Scheduler final : public ForkGuarded {
   // called under the lock after these tasks, and a worker returns the excess.
   void release_when_done(void* address, size_t bytes, void (*free_memory)(void*, size_t));
 
+  // Waits until the oldest of the blocks that queued tasks may use is freed. Returns false if there is none, or if
+  // a task of this thread calls: it would wait for itself.
+  bool wait_for_release();
+
   void before_fork() override { mutex_.lock(); }
   void after_fork_in_parent() override { mutex_.unlock(); }
   void after_fork_in_child() override;

@@ -25,6 +25,17 @@ void Scheduler::release_when_done(void* address, size_t bytes, void (*free_memor
   if (pool_has_excess()) pool_return_excess({});
 }
 
+bool Scheduler::wait_for_release() {
+  Lock lock(mutex_);
+  if (released_.empty() || tasks_on_this_thread() > 0) return false;
+  const uint64_t passed = released_.begin()->first;
+  const CancellationHold no_cancellation;
+  while (oldest_ < passed) quiet_.wait(lock);
+  // A forked child has forgotten the tasks, and none of its own has ended yet.
+  if (!released_.empty() && released_.begin()->first <= oldest_) free_released(lock);
+  return true;
+}
+
 // Returning memory to the system takes far longer than freeing, and this thread may be running a small task
 // of another stream. A worker is therefore requested to return it.
 void Scheduler::free_released(const Lock& lock) {

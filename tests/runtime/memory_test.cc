@@ -1,6 +1,8 @@
 // Tests memory: blocks, their checks in order, and frees while queued work still uses a block.
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <thread>
@@ -164,6 +166,36 @@ TEST_F(MemoryTest, FreedBlocksAreKeptForQueuedTasks) {
     others.push_back(last);
     for (void* other : others) expect(0, aclrtFree(other));
   }
+}
+
+// All memory is in blocks that were freed behind a task that runs: an allocation waits for it.
+TEST_F(MemoryTest, AnAllocationWaitsForFreedBlocks) {
+  if (kAddressSanitizer || kThreadSanitizer)
+    GTEST_SKIP() << "sanitizers reserve more addresses than this test may leave";
+  constexpr size_t kBytes = size_t{512} << 20;
+  void* block = nullptr;
+  expect(0, openaclnnReleaseMemory());
+  expect(0, aclrtMalloc(&block, kBytes, ACL_MEM_MALLOC_HUGE_FIRST));
+  Gate gate;
+  expect(0, gate.enqueue(stream));
+  gate.wait_until_reached();
+  expect(0, aclrtFree(block));
+  std::thread opener([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    gate.open();
+  });
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlimit full{pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)) + kBytes / 8, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &full), 0);
+  void* next = nullptr;
+  expect(0, aclrtMalloc(&next, kBytes, ACL_MEM_MALLOC_HUGE_FIRST));
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  opener.join();
+  expect(0, aclrtSynchronizeStream(stream));
+  if (next != nullptr) expect(0, aclrtFree(next));
 }
 
 // Freed memory counts as free while it is kept, and after its return to the system.

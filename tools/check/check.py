@@ -66,6 +66,9 @@ def main(arguments):
     layers = load(options.layer or NAMES)
     if options.fast:
         layers = [layer for layer in layers if layer.FAST]
+        if not layers:
+            print(f"check: no fast variant of {', '.join(options.layer)}; run it without --fast", file=sys.stderr)
+            return 2
     if options.list:
         for layer in layers:
             print(f"{layer.__name__.removeprefix('layers.'):13} {layer.__doc__.splitlines()[0]}\n{'':13} goal: {layer.GOAL}")

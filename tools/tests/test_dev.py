@@ -25,5 +25,25 @@ class TestVerb(unittest.TestCase):
         self.assertEqual(self.refusal("--rest", "asan"), "dev: --all and --rest select the presets themselves; remove asan")
 
 
+    def test_lint_counts(self):
+        stubs = """
+            set -euo pipefail
+            root=$PWD
+            . tools/test_verb.sh
+            say() { :; }
+            setup() { :; }
+            build_tests() { :; }
+            run_ctest() { :; }
+            print_summary() { printf '%s\\n' "${summary[@]-}"; }
+            verb_lint() { return $1; }
+            verb_test --all --minutes=0 </dev/null
+        """
+        for lint, code in ((0, 0), (1, 1)):
+            script = stubs.replace("$1", str(lint))
+            done = subprocess.run(["bash", "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+            self.assertEqual("lint: not clean" in done.stdout, bool(lint), done.stdout)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,9 +1,8 @@
-// ApplyAdamW: checks, plan, coefficients and the four entry points.
+// ApplyAdamW: checks, plan and the four entry points.
 #include "ops/apply_adam_w/op.h"
 
 #include "aclnnop/aclnn_apply_adam_w.h"
 #include "aclnnop/aclnn_apply_adam_w_v2.h"
-#include "base/env.h"
 #include "base/make_loop_nest.h"
 #include "base/storage_types.h"
 #include "base/text.h"

@@ -146,9 +146,10 @@ Fault look_up(const EmbeddingPlan& plan, const TaskIo& io) {
   if (io.check == CheckMode::strict) {
     const int64_t chunks = cpu::chunks_for(plan.positions * static_cast<int64_t>(sizeof(Index)));
     cpu::parallel_for(chunks, [&](int64_t chunk) {
+      FaultCounter::OfChunk faults(scan);
       for_each_index(plan, indices, cpu::chunk_range(plan.positions, chunks, chunk, 1024),
                      [&](int64_t position, int64_t row, int64_t) {
-                       if (!in_table(plan, row)) scan.add(position);
+                       if (!in_table(plan, row)) faults.add(position);
                      });
     });
     if (scan.count() > 0) return fault(true);
@@ -164,13 +165,14 @@ Fault look_up(const EmbeddingPlan& plan, const TaskIo& io) {
     const cpu::Range rows = cpu::chunk_range(plan.positions, row_chunks, chunk / column_chunks, 1);
     const cpu::Range columns = cpu::chunk_range(plan.columns, column_chunks, chunk % column_chunks, 64);
     if (rows.begin >= rows.end || columns.begin >= columns.end) return;
+    FaultCounter::OfChunk faults(scan);
     const auto row_start = [&](int64_t row) -> const char* {
       if (!in_table(plan, row)) return nullptr;
       const int64_t offset = row * plan.weight_row_stride + columns.begin * plan.weight_column_stride;
       return weight + offset * plan.element_bytes;
     };
     const auto copy = [&](int64_t position, const SourceRows& from, int64_t out_offset) {
-      if (from.row == nullptr && columns.begin == 0) scan.add(position);
+      if (from.row == nullptr && columns.begin == 0) faults.add(position);
       char* const to = out + (out_offset + columns.begin * plan.out_column_stride) * plan.element_bytes;
       copy_row(to, from, columns.end - columns.begin);
     };

@@ -86,8 +86,7 @@ __device__ __forceinline__ void copy_row(const Copy& copy, char* to, const char*
 }
 
 // Blocks along x share the rows, blocks along y the words of rows. faults: nullptr, or a count; if it is
-// above 0, nothing is written. scans: nullptr, or where blocks store their results; then there is one block
-// along y.
+// above 0, nothing is written. scans: nullptr, or where each block stores its results.
 template <class Index, class Word>
 __global__ void __launch_bounds__(kThreads)
     copy_rows(const __grid_constant__ EmbeddingPlan plan, const __grid_constant__ Copy copy,

@@ -50,7 +50,7 @@ Result<uint64_t> lay_out(EmbeddingBackwardScratch& scratch, int64_t positions, i
   scratch.keys = layout.reserve(Checked(positions) * word_bytes);
   // The state of every row is initialised and read once, even without indices. This must not be most of the
   // work.
-  const Checked sums_bytes = Checked(table_rows) * (columns * int64_t{sizeof(DirectSum)});
+  const Checked sums_bytes = Checked(table_rows) * columns * int64_t{sizeof(DirectSum)};
   scratch.direct = columns <= kMostDirectColumns && sums_bytes.ok() &&
                    sums_bytes.value() <= kMostDirectBytes && table_rows / 4 <= positions;
   if (scratch.direct) {

@@ -58,11 +58,12 @@ class SortedPositions {
 // Decodes every index into keys[]: its row, or the sentinel for positions that are skipped.
 template <class Word, class Index>
 inline void decode_indices(const EmbeddingBackwardPlan& plan, const Index* indices, Word* keys,
-                           FaultCounter& scan) {
+                           FaultCounter& faults) {
   constexpr Word kNoRow = std::numeric_limits<Word>::max();
   const int64_t chunks = cpu::chunks_for(plan.positions * static_cast<int64_t>(sizeof(Index) + sizeof(Word)));
   cpu::parallel_for(chunks, [&](int64_t chunk) {
     const cpu::Range range = cpu::chunk_range(plan.positions, chunks, chunk, 1024);
+    FaultCounter::OfChunk own_faults(faults);
     RunCursor<1> cursor(plan.index_nest, range.begin);
     for (int64_t position = range.begin; position < range.end;) {
       const int64_t run = std::min(cursor.left_in_run(), range.end - position);
@@ -72,7 +73,7 @@ inline void decode_indices(const EmbeddingBackwardPlan& plan, const Index* indic
         int64_t row = 0;
         const bool valid = index_value(from[i * stride], row) &&
                            static_cast<uint64_t>(row) < static_cast<uint64_t>(plan.table_rows);
-        if (!valid) scan.add(position + i);
+        if (!valid) own_faults.add(position + i);
         keys[position + i] = valid && row != plan.padding_row ? static_cast<Word>(row) : kNoRow;
       }
       cursor.advance(run);

@@ -1,6 +1,6 @@
 // GroupedBiasAddGrad on the CPU: divides the rows into the superblocks of the order of additions. Threads
-// process equal stretches of superblocks, for any group sizes. A second step adds the sums of superblocks of
-// the same group.
+// process equal stretches of superblocks, for any group sizes, and share the columns of few superblocks. A second
+// step adds the sums of superblocks of the same group.
 #include <algorithm>
 
 #include "base/kernel_io.h"
@@ -82,13 +82,14 @@ struct BiasGradient {
     return (plan.has_group_index ? plan.rows : groups.end(group)) - begin;
   }
 
-  // Sums the rows [begin, end) of a group: into out if they are the whole group, otherwise into the
-  // superblock's slot.
-  void sum_superblock(int64_t group, int64_t begin, int64_t end, RowAccumulators& accumulators) const {
+  // Sums some columns of the rows [begin, end) of a group: into out if they are the whole group, otherwise into
+  // the superblock's slot.
+  void sum_superblock(int64_t group, int64_t begin, int64_t end, cpu::Range columns,
+                      RowAccumulators& accumulators) const {
     const bool whole = begin == groups.begin(group) && end == groups.end(group);
-    const int64_t most = tile_columns(plan.columns);
-    for (int64_t first = 0; first < plan.columns; first += most) {
-      const int64_t width = std::min(plan.columns - first, most);
+    const int64_t most = tile_columns(columns.end - columns.begin);
+    for (int64_t first = columns.begin; first < columns.end; first += most) {
+      const int64_t width = std::min(columns.end - first, most);
       const T* const first_row = row(group, begin) + first * plan.column_stride;
       const Rows rows{end - begin, readable_rows(group, begin),
                       [&](int64_t k) { return first_row + k * plan.row_stride; }, plan.row_stride};
@@ -137,15 +138,30 @@ SuperblockPosition first_superblock_at(const Groups& groups, int64_t cost) {
   return {next, 0};
 }
 
+// Returns the number of superblocks, or `most` if there are more.
+int64_t superblocks_up_to(const Groups& groups, int64_t most) {
+  int64_t count = 0;
+  for (int64_t group = 0; group < groups.plan.groups && count < most; ++group)
+    count += superblocks_of(groups, group);
+  return std::min(count, most);
+}
+
 template <class T>
 void sum_groups(const BiasGradient<T>& bias, const Groups& groups, int64_t* long_groups) {
   const GroupedBiasPlan& plan = bias.plan;
   const int64_t last_end = groups.end(plan.groups - 1);
   const int64_t bytes = (last_end + plan.groups) * plan.columns * static_cast<int64_t>(sizeof(T));
   const int64_t total_cost = last_end + plan.groups;
-  const int64_t parts = cpu::chunks_for(bytes);
-  cpu::parallel_for(parts, [&](int64_t part) {
+  const int64_t chunks = cpu::chunks_for(bytes);
+  const int64_t parts = superblocks_up_to(groups, chunks);
+  const int64_t column_parts = ceil_div(std::min<int64_t>(chunks, cpu::num_threads()), parts);
+  constexpr int64_t kColumnGrain = 64;  // at least whole cache lines
+  cpu::parallel_for(parts * column_parts, [&](int64_t item) {
+    const int64_t part = item / column_parts;
     const cpu::Range cost = cpu::chunk_range(total_cost, parts, part, 1);
+    const cpu::Range columns =
+        cpu::chunk_range(plan.columns, column_parts, item % column_parts, kColumnGrain);
+    if (columns.begin >= columns.end) return;
     RowAccumulators& accumulators = cpu::scratch_as<RowAccumulators>();
     SuperblockPosition at = first_superblock_at(groups, cost.begin);
     const SuperblockPosition stop =
@@ -155,7 +171,7 @@ void sum_groups(const BiasGradient<T>& bias, const Groups& groups, int64_t* long
       const int64_t group_end = groups.end(at.group);
       bias.sum_superblock(at.group, begin,
                           begin + kSuperblockTerms < group_end ? begin + kSuperblockTerms : group_end,
-                          accumulators);
+                          columns, accumulators);
       if (++at.superblock == superblocks_of(groups, at.group)) at = {at.group + 1, 0};
     }
   });

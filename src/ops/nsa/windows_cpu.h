@@ -19,14 +19,14 @@ struct HeadStrides {
   int64_t row, head, column;
 };
 
-// Stores weight[i, n] as a float in widened[i * N + n]. Each weight multiplies a whole row of a head, so it
-// is converted only once.
+// Stores weight[i, n] of a [rows, columns] matrix as a float in widened[i * columns + n]. Each weight multiplies a
+// whole row of a head, so it is converted only once.
 template <class T>
-inline void widen_weights(int64_t block_size, int64_t heads, const T* weight,
+inline void widen_weights(int64_t rows, int64_t columns, const T* weight,
                           const std::array<int64_t, 2>& strides, float* widened) {
-  for (int64_t i = 0; i < block_size; ++i) {
-    for (int64_t n = 0; n < heads; ++n)
-      widened[i * heads + n] = to_float(weight[i * strides[0] + n * strides[1]]);
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t n = 0; n < columns; ++n)
+      widened[i * columns + n] = to_float(weight[i * strides[0] + n * strides[1]]);
   }
 }
 

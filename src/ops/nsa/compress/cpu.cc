@@ -8,7 +8,6 @@
 #include "base/plan_tensor.h"
 #include "base/storage_types.h"
 #include "base/workspace_part.h"
-#include "cpu/caches.h"
 #include "cpu/rows.h"
 #include "cpu/scratch.h"
 #include "cpu/threads.h"
@@ -59,6 +58,7 @@ class Compression {
         has_no_gaps_(in_.row == sizes_.heads * sizes_.columns),
         tokens_ahead_(
             std::clamp<int64_t>(rows_ahead<T>(sizes_.heads * sizes_.columns, kTokenBytesPrefetched), 8, 16)) {
+    // Transposed: the weights of a head follow each other.
     widen_weights(sizes_.heads, sizes_.block_size, plan_tensor<const T>(plan, io, kCompressWeight),
                   {plan.weight_strides[1], plan.weight_strides[0]}, weights_);
   }

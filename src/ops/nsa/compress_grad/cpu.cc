@@ -4,6 +4,7 @@
 //
 // The same windows cover a whole segment of tokens. Their rows are widened once for it and stay in L1.
 #include <algorithm>
+#include <utility>
 
 #include "base/kernel_io.h"
 #include "base/plan_tensor.h"
@@ -326,10 +327,19 @@ class CompressGradient {
   }
 
   void write_zeros_to(const Segment& segment, const Tile& tile) const {
-    for (int64_t token = segment.tokens.begin; token < segment.tokens.end; ++token) {
-      for (int64_t head = tile.first_head; head < tile.first_head + tile.heads; ++head) {
-        T* const out = input_grad_ + token * down_.row + head * down_.head + tile.first_column * down_.column;
-        for (int64_t c = 0; c < tile.columns; ++c) out[c * down_.column] = T();
+    T* const first = input_grad_ + at(down_, segment.tokens.begin, tile);
+    const bool is_dense = down_.column == 1;
+    int64_t tokens = segment.tokens.end - segment.tokens.begin, heads = tile.heads, columns = tile.columns;
+    if (is_dense && (heads == 1 || down_.head == columns)) columns *= std::exchange(heads, 1);
+    if (is_dense && heads == 1 && down_.row == columns) columns *= std::exchange(tokens, 1);
+    for (int64_t token = 0; token < tokens; ++token) {
+      for (int64_t head = 0; head < heads; ++head) {
+        T* const out = first + token * down_.row + head * down_.head;
+        if (is_dense) {
+          write_zero_bytes(out, columns * static_cast<int64_t>(sizeof(T)), streams_);
+        } else {
+          for (int64_t c = 0; c < columns; ++c) out[c * down_.column] = T();
+        }
       }
     }
   }
