@@ -97,6 +97,7 @@ inline std::vector<Case> grouped_bias_add_grad_cases() {
     add("rows in tiles", kEnds, {{3, 70, 600}, 9001});
     add("rows of several strips", kSizes, {{0, 1300, 64, 65, 3, 0, 700, 1}, 264});
     add("wide rotated views", kEnds, {{3, 70, 9}, 2603}, ACL_INT64, Layout::mixed);
+    add("rows of less than a pair of vectors", kSizes, {bias_sizes(60, 150, 5), 11});
     add("one column", kEnds, {{1, 64, 65, 513, 4000}, 1}, ACL_INT32);
     add("padded rows", kSizes, {bias_sizes(30, 100, 3), 201}, ACL_INT32, Layout::padded);
     add("rotated views, negative strides", kEnds, {bias_sizes(20, 700, 4), 77}, ACL_INT64, Layout::mixed);
