@@ -106,6 +106,10 @@ struct WindowUpdate {
     for (int64_t slot = 0; slot < columns; slot += F32x2::kLanes) {
       const int64_t count = std::min(columns - slot, F32x2::kLanes);
       for (int r = 0; r < kTokens; ++r) {
+        if (stride == 1) {
+          copy_in(from[r] + slot, count, buffer[r]);
+          continue;
+        }
         for (int64_t k = 0; k < F32x2::kLanes; ++k)
           buffer[r][k] = k < count ? from[r][(slot + k) * stride] : T();
       }
@@ -126,6 +130,7 @@ void write_compressed(const float* sums, T* to, int64_t stride, int64_t columns,
     if (stride == 1 && count == F32x2::kLanes) return store(sum, to + column);
     T buffer[F32x2::kLanes];
     store(sum, buffer);
+    if (stride == 1) return copy_out(buffer, to + column, count);
     for (int64_t k = 0; k < count; ++k) to[(column + k) * stride] = buffer[k];
   };
   if (in_pairs) {
