@@ -80,7 +80,8 @@ ACLNN_API aclnnStatus aclnnApplyAdamWV2GetWorkspaceSize(aclTensor* varRef, aclTe
  * @param executor the executor that phase 1 returned; consumed unless it is repeatable.
  * @param stream a live stream of the current context's device, or NULL for the default stream.
  * @return 0; 107002, 107003, 107017, 161001, 161002, 361001, 561000 see aclnn_base.h; 507035 only in strict
- *         mode: step is below 0 or NaN; nothing is written. No other tensor data is a FAULT.
+ *         mode: the truncated step is below 0, or step is NaN; nothing is written. No other tensor data is a
+ *         FAULT.
  */
 ACLNN_API aclnnStatus aclnnApplyAdamWV2(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
                                         aclrtStream stream);

@@ -37,7 +37,7 @@ extern "C" {
  * @param weight [L, N] with L at least 1, of outputGrad's dtype.
  * @param actSeqLenOptionalOptional the sequences, in host memory; copied. A sequence may be empty (a leading
  *         0 among prefix sums changes nothing). NULL or empty: B batches of equal length, where B is the
- *         smallest number that divides T and gives J windows, as in aclnn_nsa_compress.h.
+ *         smallest number up to 2^20 that divides T and gives J windows, as in aclnn_nsa_compress.h.
  * @param compressBlockSize L, the number of tokens in a window.
  * @param compressStride d, at least 1: the distance between window starts in tokens.
  * @param actSeqLenType 0: actSeqLenOptionalOptional holds prefix sums, the end of each sequence; 1: it holds
