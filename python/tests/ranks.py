@@ -161,6 +161,25 @@ def sequence_parallel(rank, size, folder):
         require_equal(ours.state[got]["exp_avg"].to_local(), theirs.state[want]["exp_avg"], "moment", 1e-4)
 
 
+def tensor_parallel(rank, size, folder):
+    """torch.nn.Embedding with a table split by rows or columns, while openaclnn computes gradients: one process's gradient."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Replicate
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+
+    mesh, ids, table = init_device_mesh("cpu", (size,)), batch(1), torch.randn(12, 8, generator=torch.Generator().manual_seed(9))
+    oat.enable_embedding_backward()
+    try:
+        expected = table.clone().requires_grad_()
+        torch.nn.functional.embedding(ids, expected).sin().sum().backward()
+        for style in (RowwiseParallel(input_layouts=Replicate()), ColwiseParallel(output_layouts=Replicate())):
+            module = parallelize_module(torch.nn.Embedding.from_pretrained(table, freeze=False), mesh, style)
+            module(ids).sin().sum().backward()
+            require_equal(module.weight.grad.full_tensor(), expected.grad, "gradient", 1e-5)
+    finally:
+        oat.disable_embedding_backward()
+
+
 def vocabulary_parallel(rank, size, folder):
     """A table split over processes: forward and gradients have the bits of a whole table."""
     ids = batch(1)
@@ -233,10 +252,10 @@ def token_compression(rank, size, folder):
     require_equal(whole_weight, wanted[1], "gradient of weights", 1e-4)
 
 
-CASES = [data_parallel, zero_redundancy, zero_redundancy_without_a_share, fully_sharded, sequence_parallel,
+CASES = [data_parallel, zero_redundancy, zero_redundancy_without_a_share, fully_sharded, sequence_parallel, tensor_parallel,
          vocabulary_parallel, counts_of_the_batch, experts, token_compression]
-NEEDS = {"fully_sharded": (2, 6), "sequence_parallel": (2, 6)}
-ARE_WAITED_FOR = {"fully_sharded", "sequence_parallel"}  # if one rank fails, others may wait in a collective
+NEEDS = {"fully_sharded": (2, 6), "sequence_parallel": (2, 6), "tensor_parallel": (2, 6)}
+ARE_WAITED_FOR = {"fully_sharded", "sequence_parallel", "tensor_parallel"}  # if one rank fails, others may wait in a collective
 
 
 def main(rank, size, folder):
