@@ -44,10 +44,11 @@ def require_equal(got, want, what, tolerance=None):
     assert equal, f"{what}: {(got - want).abs().max()} apart"
 
 
-def require_raises(error, call):
+def require_raises(error, call, text=""):
     try:
         call()
-    except error:
+    except error as raised:
+        assert text in str(raised), raised
         return
     raise AssertionError(f"{error.__name__} was not raised")
 
@@ -176,6 +177,8 @@ def tensor_parallel(rank, size, folder):
             module = parallelize_module(torch.nn.Embedding.from_pretrained(table, freeze=False), mesh, style)
             module(ids).sin().sum().backward()
             require_equal(module.weight.grad.full_tensor(), expected.grad, "gradient", 1e-5)
+            ours = parallelize_module(oat.Embedding.from_pretrained(table, freeze=False), mesh, style)
+            require_raises(NotImplementedError, lambda: ours(ids), "use torch.nn.Embedding after")
     finally:
         oat.disable_embedding_backward()
 

@@ -254,6 +254,24 @@ def test_the_embedding_replaces_that_of_torch():
         oat.Embedding(5, 3, paddingidx=1)
 
 
+@needs_newer_torch(2, 5)
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_nested_indices():
+    lists = [torch.tensor([0, 1, 3]), torch.tensor([1])]
+    ours, theirs = oat.Embedding(4, 3, 0), torch.nn.Embedding(4, 3, 0)
+    theirs.load_state_dict(ours.state_dict())
+    nested = torch.nested.nested_tensor(lists, layout=torch.jagged)
+    for module in (ours, theirs):
+        rows = module(nested)
+        assert rows.shape == (*nested.shape, 3)
+        (rows * 2).values().square().sum().backward()
+    assert torch.equal(ours(nested).values(), theirs(nested).values()) and torch.equal(ours.weight.grad, theirs.weight.grad)
+    holes = torch.nested.nested_tensor_from_jagged(nested.values(), nested.offsets(), torch.tensor([2, 1]))
+    for other in (torch.nested.nested_tensor(lists, layout=torch.strided), holes):
+        with pytest.raises(ValueError, match="a contiguous one of layout torch.jagged is needed"):
+            ours(other)
+
+
 def test_modules_under_autocast():
     compress, bias = oat.NsaCompress(2, 4, 2), oat.GroupedBiasAdd(1, 3)
     for tokens in (torch.randn(8, 2, 3), torch.randn(8, 2, 3).bfloat16()):

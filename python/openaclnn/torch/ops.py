@@ -27,7 +27,7 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad
     Parameters
     ----------
     weight : the table, [V, D], of any dtype.
-    indices : int32 or int64, of any shape.
+    indices : int32 or int64, of any shape. A nested tensor is contiguous and has layout torch.jagged.
     padding_idx : a row without gradient, below V; negative: none.
     scale_grad_by_freq : divide a row's gradient by how often the row occurs in indices.
 
@@ -39,10 +39,16 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad
     ------
     AclnnIndexError (an IndexError) : an index is not in [0, V).
     AclnnError : a shape or dtype is not as above.
-    ValueError : padding_idx is V or more.
+    ValueError : padding_idx is V or more, or a nested tensor has another layout.
+    NotImplementedError : weight is a DTensor. torch.nn.Embedding after enable_embedding_backward() accepts it.
 
     Source: the formulas of aten::embedding and aten::embedding_dense_backward.
     """
+    if isinstance(indices, torch.Tensor) and indices.is_nested:
+        return _nested_rows(weight, indices, padding_idx, scale_grad_by_freq)
+    if versions.is_dtensor(weight):
+        raise NotImplementedError("weight is a DTensor, which openaclnn.torch.embedding does not split; use torch.nn.Embedding after "
+                                  "openaclnn.torch.enable_embedding_backward(), or openaclnn.torch.distributed.VocabParallelEmbedding")
     return cast("Tensor", gradients.call("embedding", weight, indices, padding_idx, scale_grad_by_freq))
 
 
@@ -245,6 +251,15 @@ def _step_count(steps_done: int | numpy.ndarray, device: torch.device) -> Tensor
     if not -2**63 <= number < 2**63:
         raise TypeError(f"steps_done is {steps_done!r}; an int of 64 bits or an array of one element is needed")
     return torch.tensor([number], dtype=torch.int64, device=device)
+
+
+def _nested_rows(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
+    """Returns the rows of nested indices, nested as they are. PyTorch accepts the same layouts."""
+    if indices.layout != torch.jagged or not indices.is_contiguous():
+        raise ValueError(f"indices is a nested tensor of layout {indices.layout}, or it isn't contiguous; a contiguous one of layout "
+                         "torch.jagged is needed")
+    rows = gradients.call("embedding", weight, indices.values(), padding_idx, scale_grad_by_freq)
+    return cast("Tensor", torch.nested.nested_tensor_from_jagged(rows, indices.offsets()))
 
 
 def _ints(numbers: Sequence[int] | Tensor | numpy.ndarray | None) -> list[int] | None:
