@@ -290,7 +290,9 @@ def test_modules_under_autocast():
     (lambda: oat.NsaCompress(2, 8, -3), ValueError, "NsaCompress: compress_stride is -3; it must be at least 1"),
     (lambda: oat.NsaCompress(2, 8.0, 4), TypeError, "NsaCompress: compress_block_size is 8.0; an int is needed"),
     (lambda: oat.NsaCompress(2, 8, 4, dtype=torch.double), TypeError, "NsaCompress: dtype is torch.float64; it must be torch.float32"),
-    (lambda: oat.GroupedBiasAdd(2, 3, dtype=torch.double), TypeError, "GroupedBiasAdd: dtype is torch.float64; it must be")])
+    (lambda: oat.GroupedBiasAdd(2, 3, dtype=torch.double), TypeError, "GroupedBiasAdd: dtype is torch.float64; it must be"),
+    (lambda: oat.Embedding(2, 3, max_norm=0.0), ValueError, "max_norm is 0.0; openaclnn.torch.Embedding does not offer it"),
+    (lambda: oat.Embedding(2, 3, sparse=True), ValueError, "sparse is True; openaclnn.torch.Embedding does not offer it")])
 def test_modules_refuse_what_their_operators_refuse(make, error, text):
     with pytest.raises(error, match=re.escape(text)):
         make()
