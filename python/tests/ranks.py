@@ -207,6 +207,18 @@ def vocabulary_parallel(rank, size, folder):
     if last.vocab_end == ROWS:
         assert last.weight.grad[-1].eq(0).all()
     require_raises(IndexError, lambda: part(torch.tensor([ROWS])))
+    assert f"(11, 6, padding_idx=10, rows=[{last.vocab_start}, {last.vocab_end}))" in repr(last), last
+    if versions.VERSION >= (2, 0):
+        made = distributed.VocabParallelEmbedding(ROWS, COLUMNS, -1, device="meta").to_empty(device="cpu")
+        torch.manual_seed(4)
+        made.reset_parameters()
+        torch.manual_seed(4)
+        require_equal(made.weight, distributed.VocabParallelEmbedding(ROWS, COLUMNS, -1).weight, "first values")
+    few = torch.ones(part.vocab_end - part.vocab_start, dtype=torch.int64)
+    require_raises(ValueError, lambda: part(ids, counts=few), "it must be [11]")
+    require_raises(ValueError, lambda: part(ids, counts=torch.ones(ROWS, 1, dtype=torch.int64)), "it must be [11]")
+    require_raises(TypeError, lambda: part(ids, counts=[1] * ROWS), "a tensor int64 [11] is needed")
+    require_raises(TypeError, lambda: part(ids, counts=torch.ones(ROWS)), "counts is torch.float32")
     for padding in (ROWS, -ROWS - 1):
         require_raises(ValueError, lambda: distributed.VocabParallelEmbedding(ROWS, COLUMNS, padding))
 

@@ -224,6 +224,8 @@ def test_counts_of_another_shape_are_refused():
         oat.embedding_dense_backward(grad, ids, 4, counts=torch.ones(3, dtype=torch.int64))
     with pytest.raises(TypeError, match=r"counts is of type list; a tensor int64 \[4\] is needed"):
         oat.embedding_dense_backward(grad, ids, 4, counts=[1, 1, 0, 0])
+    with pytest.raises(TypeError, match=r"counts is torch.float32; a tensor int64 \[4\] is needed"):
+        oat.embedding_dense_backward(grad, ids, 4, counts=torch.ones(4))
     with pytest.raises(ValueError, match="scale_grad_by_freq is True and counts are given"):
         oat.embedding_dense_backward(grad, ids, 4, -1, True, counts=torch.ones(4, dtype=torch.int64))
 

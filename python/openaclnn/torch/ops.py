@@ -75,7 +75,8 @@ def embedding_dense_backward(grad_output: Tensor, indices: Tensor, num_weights: 
     ------
     AclnnIndexError (an IndexError) : an index is not in [0, V).
     AclnnError : a shape or dtype is not as above.
-    ValueError : counts and scale_grad_by_freq are both given, or counts has another shape. TypeError : counts is not a tensor.
+    ValueError : counts and scale_grad_by_freq are both given, or counts has another shape. TypeError : counts is not a tensor of
+    integers.
 
     Source: the formula of aten::embedding_dense_backward.
     """
@@ -84,14 +85,21 @@ def embedding_dense_backward(grad_output: Tensor, indices: Tensor, num_weights: 
                                              scale_grad_by_freq))
     if scale_grad_by_freq:
         raise ValueError("scale_grad_by_freq is True and counts are given; pass only one of them")
-    if not isinstance(counts, torch.Tensor):
-        raise TypeError(f"counts is of type {type(counts).__name__}; a tensor int64 [{num_weights}] is needed")
-    if counts.dim() != 1 or counts.shape[0] != num_weights:
-        raise ValueError(f"counts has shape {list(counts.shape)}; it must be [{num_weights}], a number for each row")
+    require_counts(counts, num_weights)
     # At least float32 until the rounding at the end, as in the operator's own scaling.
     dtype = torch.promote_types(grad_output.dtype, torch.float32)
     sums = gradients.call("embedding_dense_backward", grad_output.to(dtype), indices, num_weights, padding_idx, False)
     return cast("Tensor", (sums * (1.0 / counts.clamp(min=1).to(dtype)).unsqueeze(1)).to(grad_output.dtype))
+
+
+def require_counts(counts: Tensor, num_weights: int) -> None:
+    """Raises an error if counts are not integers for the rows of a table."""
+    if not isinstance(counts, torch.Tensor):
+        raise TypeError(f"counts is of type {type(counts).__name__}; a tensor int64 [{num_weights}] is needed")
+    if counts.dtype == torch.bool or counts.is_floating_point() or counts.is_complex():
+        raise TypeError(f"counts is {counts.dtype}; a tensor int64 [{num_weights}] is needed")
+    if counts.dim() != 1 or counts.shape[0] != num_weights:
+        raise ValueError(f"counts has shape {list(counts.shape)}; it must be [{num_weights}], a number for each row")
 
 
 def embedding_counts(indices: Tensor, num_weights: int) -> Tensor:
