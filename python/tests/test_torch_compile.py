@@ -143,6 +143,26 @@ def test_packed_sequences_are_compiled_once_for_a_number_of_sequences():
 
 @needs_newer_torch(2, 4)
 @pytest.mark.slow
+def test_steps_of_adam_w_are_compiled_once():
+    compiled = []
+
+    def backend(graph, inputs):
+        compiled.append(graph)
+        return torch._dynamo.lookup_backend("aot_eager")(graph, inputs)
+
+    torch._dynamo.reset()
+    step = torch.compile(oat.apply_adam_w_, backend=backend, fullgraph=True)
+    grad, got = torch.randn(5), [torch.ones(5), torch.zeros(5), torch.zeros(5)]
+    want = copy.deepcopy(got)
+    for steps_done in range(1, 13):
+        step(grad, *got, steps_done)
+        oat.apply_adam_w_(grad, *want, steps_done)
+        assert all(map(torch.equal, got, want))
+    assert len(compiled) <= 2  # for this number, then for any
+
+
+@needs_newer_torch(2, 4)
+@pytest.mark.slow
 def test_autocast_in_compiled_functions():
     torch._dynamo.reset()
     module, tokens = oat.NsaCompress(2, 4, 2), torch.randn(8, 2, 3)

@@ -250,6 +250,9 @@ def apply_adam_w_(grad: Tensor, var: Tensor, m: Tensor, v: Tensor, steps_done: i
 
 def _step_count(steps_done: int | numpy.ndarray, device: torch.device) -> Tensor:
     """Returns the number of steps as a tensor: an int, or an array of one element."""
+    if versions.is_compiling() and type(steps_done) is int:
+        # The compiler makes a symbol of it after the first call. As a constant it would compile each step anew.
+        return torch.full((1,), steps_done, dtype=torch.int64, device=device)
     try:
         number = operator.index(steps_done)
     except TypeError:
