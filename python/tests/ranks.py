@@ -44,10 +44,11 @@ def require_equal(got, want, what, tolerance=None):
     assert equal, f"{what}: {(got - want).abs().max()} apart"
 
 
-def require_raises(error, call):
+def require_raises(error, call, text=""):
     try:
         call()
-    except error:
+    except error as raised:
+        assert text in str(raised), raised
         return
     raise AssertionError(f"{error.__name__} was not raised")
 
@@ -161,6 +162,27 @@ def sequence_parallel(rank, size, folder):
         require_equal(ours.state[got]["exp_avg"].to_local(), theirs.state[want]["exp_avg"], "moment", 1e-4)
 
 
+def tensor_parallel(rank, size, folder):
+    """torch.nn.Embedding with a table split by rows or columns, while openaclnn computes gradients: one process's gradient."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Replicate
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+
+    mesh, ids, table = init_device_mesh("cpu", (size,)), batch(1), torch.randn(12, 8, generator=torch.Generator().manual_seed(9))
+    oat.enable_embedding_backward()
+    try:
+        expected = table.clone().requires_grad_()
+        torch.nn.functional.embedding(ids, expected).sin().sum().backward()
+        for style in (RowwiseParallel(input_layouts=Replicate()), ColwiseParallel(output_layouts=Replicate())):
+            module = parallelize_module(torch.nn.Embedding.from_pretrained(table, freeze=False), mesh, style)
+            module(ids).sin().sum().backward()
+            require_equal(module.weight.grad.full_tensor(), expected.grad, "gradient", 1e-5)
+            ours = parallelize_module(oat.Embedding.from_pretrained(table, freeze=False), mesh, style)
+            require_raises(NotImplementedError, lambda: ours(ids), "use torch.nn.Embedding after")
+    finally:
+        oat.disable_embedding_backward()
+
+
 def vocabulary_parallel(rank, size, folder):
     """A table split over processes: forward and gradients have the bits of a whole table."""
     ids = batch(1)
@@ -185,6 +207,18 @@ def vocabulary_parallel(rank, size, folder):
     if last.vocab_end == ROWS:
         assert last.weight.grad[-1].eq(0).all()
     require_raises(IndexError, lambda: part(torch.tensor([ROWS])))
+    assert f"(11, 6, padding_idx=10, rows=[{last.vocab_start}, {last.vocab_end}))" in repr(last), last
+    if versions.VERSION >= (2, 0):
+        made = distributed.VocabParallelEmbedding(ROWS, COLUMNS, -1, device="meta").to_empty(device="cpu")
+        torch.manual_seed(4)
+        made.reset_parameters()
+        torch.manual_seed(4)
+        require_equal(made.weight, distributed.VocabParallelEmbedding(ROWS, COLUMNS, -1).weight, "first values")
+    few = torch.ones(part.vocab_end - part.vocab_start, dtype=torch.int64)
+    require_raises(ValueError, lambda: part(ids, counts=few), "it must be [11]")
+    require_raises(ValueError, lambda: part(ids, counts=torch.ones(ROWS, 1, dtype=torch.int64)), "it must be [11]")
+    require_raises(TypeError, lambda: part(ids, counts=[1] * ROWS), "a tensor int64 [11] is needed")
+    require_raises(TypeError, lambda: part(ids, counts=torch.ones(ROWS)), "counts is torch.float32")
     for padding in (ROWS, -ROWS - 1):
         require_raises(ValueError, lambda: distributed.VocabParallelEmbedding(ROWS, COLUMNS, padding))
 
@@ -233,10 +267,10 @@ def token_compression(rank, size, folder):
     require_equal(whole_weight, wanted[1], "gradient of weights", 1e-4)
 
 
-CASES = [data_parallel, zero_redundancy, zero_redundancy_without_a_share, fully_sharded, sequence_parallel,
+CASES = [data_parallel, zero_redundancy, zero_redundancy_without_a_share, fully_sharded, sequence_parallel, tensor_parallel,
          vocabulary_parallel, counts_of_the_batch, experts, token_compression]
-NEEDS = {"fully_sharded": (2, 6), "sequence_parallel": (2, 6)}
-ARE_WAITED_FOR = {"fully_sharded", "sequence_parallel"}  # if one rank fails, others may wait in a collective
+NEEDS = {"fully_sharded": (2, 6), "sequence_parallel": (2, 6), "tensor_parallel": (2, 6)}
+ARE_WAITED_FOR = {"fully_sharded", "sequence_parallel", "tensor_parallel"}  # if one rank fails, others may wait in a collective
 
 
 def main(rank, size, folder):

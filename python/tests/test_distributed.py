@@ -11,8 +11,8 @@ from conftest import needs_torch, torch, torch_version
 
 pytestmark = [needs_torch, pytest.mark.slow]
 CASES = {"data_parallel": (1, 13), "zero_redundancy": (1, 13), "zero_redundancy_without_a_share": (1, 13),
-         "fully_sharded": (2, 6), "sequence_parallel": (2, 6), "vocabulary_parallel": (1, 13), "counts_of_the_batch": (1, 13),
-         "experts": (1, 13), "token_compression": (1, 13)}
+         "fully_sharded": (2, 6), "sequence_parallel": (2, 6), "tensor_parallel": (2, 6), "vocabulary_parallel": (1, 13),
+         "counts_of_the_batch": (1, 13), "experts": (1, 13), "token_compression": (1, 13)}
 _runs = {}
 
 

@@ -6,6 +6,7 @@ from conftest import torch, torch_version
 if torch is None or torch_version() < (2, 1):
     pytest.skip("the functions of torch_npu need PyTorch 2.1", allow_module_level=True)
 
+import openaclnn.torch as oat  # noqa: E402
 from npu_cases import random  # noqa: E402
 from openaclnn.compat.npu_ops import layout  # noqa: E402
 
@@ -77,6 +78,16 @@ def test_tensors_that_share_memory_share_the_format():
     weight.data = layout.npu_format_cast(weight.data, 29)
     assert layout.get_npu_format(weight) == 29 and layout.get_npu_format(weight.detach()[1:]) == 29
     assert layout.get_npu_format(weight + 1) == 2
+
+
+def test_a_result_has_no_format_of_a_former_one():
+    """Memory of large results is used again."""
+    table, ids = random(1024, 1024), torch.arange(1024)
+    rows = layout.npu_format_cast_(oat.embedding(table, ids), 29)
+    address = rows.data_ptr()
+    del rows
+    again = oat.embedding(table, ids)
+    assert again.data_ptr() == address and layout.get_npu_format(again) == 2
 
 
 def test_a_cast_in_place():

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from conftest import needs_newer_torch, needs_torch, torch
+from conftest import needs_newer_torch, needs_torch, torch, torch_version
 from training import equal, model
 
 if torch is not None:
@@ -47,6 +47,33 @@ def test_sparse_gradients_stay_those_of_aten():
     finally:
         oat.disable_embedding_backward()
     assert table.weight.grad.is_sparse and table.weight.grad.to_dense()[1].eq(2).all()
+
+
+@needs_newer_torch(2, 1)
+def test_override_of_aten_in_transforms():
+    func, ids, table = torch.func, torch.randint(0, 50, (4, 200)), torch.randn(50, 8)
+
+    def loss(table, ids):
+        return torch.nn.functional.embedding(ids, table, padding_idx=3).pow(3).sum()
+
+    gradient = func.grad(loss)
+    calls = {
+        "of each example": lambda: func.vmap(gradient, in_dims=(None, 0))(table, ids),
+        "second": lambda: func.grad(lambda table: gradient(table, ids).pow(2).sum())(table),
+        "forward over reverse": lambda: func.jvp(lambda table: gradient(table, ids), (table,), (torch.ones_like(table),))[1],
+    }
+    if torch_version() >= (2, 4):
+        torch._dynamo.reset()
+        calls["compiled"] = lambda: torch.compile(gradient, backend="aot_eager")(table, ids)
+    before = {name: call() for name, call in calls.items()}
+    rows = 3 * torch.nn.functional.embedding(ids, table).pow(2)
+    oat.enable_embedding_backward()
+    try:
+        assert torch.equal(gradient(table, ids), oat.embedding_dense_backward(rows, ids, 50, 3))
+        for name, call in calls.items():
+            assert torch.allclose(call(), before[name], rtol=1e-4, atol=1e-4), name
+    finally:
+        oat.disable_embedding_backward()
 
 
 INDUCTOR = """if True:
@@ -112,6 +139,26 @@ def test_packed_sequences_are_compiled_once_for_a_number_of_sequences():
     assert len(compiled) <= 2  # for these numbers, then for any
     function(*values, [30, 64, 64])  # two sequences and an empty one
     assert len(compiled) <= 2
+
+
+@needs_newer_torch(2, 4)
+@pytest.mark.slow
+def test_steps_of_adam_w_are_compiled_once():
+    compiled = []
+
+    def backend(graph, inputs):
+        compiled.append(graph)
+        return torch._dynamo.lookup_backend("aot_eager")(graph, inputs)
+
+    torch._dynamo.reset()
+    step = torch.compile(oat.apply_adam_w_, backend=backend, fullgraph=True)
+    grad, got = torch.randn(5), [torch.ones(5), torch.zeros(5), torch.zeros(5)]
+    want = copy.deepcopy(got)
+    for steps_done in range(1, 13):
+        step(grad, *got, steps_done)
+        oat.apply_adam_w_(grad, *want, steps_done)
+        assert all(map(torch.equal, got, want))
+    assert len(compiled) <= 2  # for this number, then for any
 
 
 @needs_newer_torch(2, 4)

@@ -5,7 +5,7 @@ from conftest import needs_newer_torch, needs_torch, torch
 
 if torch is not None:
     import openaclnn.torch as oat
-    from openaclnn.torch import distributed
+    from openaclnn.torch import distributed, kernels
 
 pytestmark = needs_torch
 CASES = ["embedding", "grouped_bias_add", "nsa_compress"]
@@ -89,6 +89,22 @@ def test_gradients_of_a_bias_are_summed_in_the_wider_dtype(x, bias, rows, total)
     assert grad.dtype == bias.dtype and grad.item() == total
     of_rows, = torch.autograd.grad(grad, rows, torch.full_like(grad, 3))
     assert torch.equal(of_rows, torch.full_like(rows, 3))
+
+
+def count_calls(monkeypatch, name):
+    calls, function = [], getattr(kernels._native, name)
+    monkeypatch.setattr(kernels._native, name, lambda *given, **named: calls.append(name) or function(*given, **named))
+    return calls
+
+
+def test_gradients_that_nothing_needs_are_not_computed(monkeypatch):
+    sums, products = count_calls(monkeypatch, "grouped_bias_add_grad"), count_calls(monkeypatch, "nsa_compress")
+    x, bias = torch.randn(5, 3, requires_grad=True), torch.randn(2, 3)
+    oat.grouped_bias_add(x, bias, torch.tensor([2, 5])).sum().backward()
+    assert x.grad.eq(1).all() and not sums
+    grad, tokens, weight = torch.randn(3, 2, 3), torch.randn(8, 2, 3, requires_grad=True), torch.randn(4, 2)
+    oat.nsa_compress_grad(grad, tokens, weight, 4, 2)[1].sum().backward()
+    assert tokens.grad is not None and not products
 
 
 def test_nsa_compress_against_torch():

@@ -224,6 +224,8 @@ def test_counts_of_another_shape_are_refused():
         oat.embedding_dense_backward(grad, ids, 4, counts=torch.ones(3, dtype=torch.int64))
     with pytest.raises(TypeError, match=r"counts is of type list; a tensor int64 \[4\] is needed"):
         oat.embedding_dense_backward(grad, ids, 4, counts=[1, 1, 0, 0])
+    with pytest.raises(TypeError, match=r"counts is torch.float32; a tensor int64 \[4\] is needed"):
+        oat.embedding_dense_backward(grad, ids, 4, counts=torch.ones(4))
     with pytest.raises(ValueError, match="scale_grad_by_freq is True and counts are given"):
         oat.embedding_dense_backward(grad, ids, 4, -1, True, counts=torch.ones(4, dtype=torch.int64))
 
@@ -254,6 +256,24 @@ def test_the_embedding_replaces_that_of_torch():
         oat.Embedding(5, 3, paddingidx=1)
 
 
+@needs_newer_torch(2, 5)
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_nested_indices():
+    lists = [torch.tensor([0, 1, 3]), torch.tensor([1])]
+    ours, theirs = oat.Embedding(4, 3, 0), torch.nn.Embedding(4, 3, 0)
+    theirs.load_state_dict(ours.state_dict())
+    nested = torch.nested.nested_tensor(lists, layout=torch.jagged)
+    for module in (ours, theirs):
+        rows = module(nested)
+        assert rows.shape == (*nested.shape, 3)
+        (rows * 2).values().square().sum().backward()
+    assert torch.equal(ours(nested).values(), theirs(nested).values()) and torch.equal(ours.weight.grad, theirs.weight.grad)
+    holes = torch.nested.nested_tensor_from_jagged(nested.values(), nested.offsets(), torch.tensor([2, 1]))
+    for other in (torch.nested.nested_tensor(lists, layout=torch.strided), holes):
+        with pytest.raises(ValueError, match="a contiguous one of layout torch.jagged is needed"):
+            ours(other)
+
+
 def test_modules_under_autocast():
     compress, bias = oat.NsaCompress(2, 4, 2), oat.GroupedBiasAdd(1, 3)
     for tokens in (torch.randn(8, 2, 3), torch.randn(8, 2, 3).bfloat16()):
@@ -272,7 +292,9 @@ def test_modules_under_autocast():
     (lambda: oat.NsaCompress(2, 8, -3), ValueError, "NsaCompress: compress_stride is -3; it must be at least 1"),
     (lambda: oat.NsaCompress(2, 8.0, 4), TypeError, "NsaCompress: compress_block_size is 8.0; an int is needed"),
     (lambda: oat.NsaCompress(2, 8, 4, dtype=torch.double), TypeError, "NsaCompress: dtype is torch.float64; it must be torch.float32"),
-    (lambda: oat.GroupedBiasAdd(2, 3, dtype=torch.double), TypeError, "GroupedBiasAdd: dtype is torch.float64; it must be")])
+    (lambda: oat.GroupedBiasAdd(2, 3, dtype=torch.double), TypeError, "GroupedBiasAdd: dtype is torch.float64; it must be"),
+    (lambda: oat.Embedding(2, 3, max_norm=0.0), ValueError, "max_norm is 0.0; openaclnn.torch.Embedding does not offer it"),
+    (lambda: oat.Embedding(2, 3, sparse=True), ValueError, "sparse is True; openaclnn.torch.Embedding does not offer it")])
 def test_modules_refuse_what_their_operators_refuse(make, error, text):
     with pytest.raises(error, match=re.escape(text)):
         make()

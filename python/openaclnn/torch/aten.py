@@ -18,7 +18,20 @@ def _embedding_backward(grad, indices, num_weights, padding_idx, scale_grad_by_f
     """aten's operator of this name, with openaclnn's operator inside. Compilers see the latter; they would decompose aten's."""
     if sparse:
         return torch.ops.aten.embedding_sparse_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
-    return torch.ops.openaclnn.embedding_dense_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
+    # Transforms of torch.func and tensors that hold others have rules only for aten's operator. Its CPU kernel is openaclnn's.
+    needs_aten = _in_functorch() or _holds_tensors(grad) or _holds_tensors(indices)
+    library = torch.ops.aten if needs_aten else torch.ops.openaclnn
+    return library.embedding_dense_backward(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
+
+
+def _in_functorch():
+    """Returns whether a transform of torch.func is active, also inside torch.compile."""
+    return versions.VERSION >= (2, 1) and torch._C._are_functorch_transforms_active()
+
+
+def _holds_tensors(tensor):
+    """Returns whether a tensor holds others: a DTensor, a nested tensor."""
+    return versions.is_dtensor(tensor) or hasattr(tensor, "__tensor_flatten__")
 
 
 def _forget_compiled(tag):

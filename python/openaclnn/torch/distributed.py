@@ -141,10 +141,19 @@ class VocabParallelEmbedding(torch.nn.Module):
         rows = self.vocab_end - self.vocab_start
         self.weight = torch.nn.Parameter(torch.empty(rows, embedding_dim, device=device, dtype=dtype))
         self._require_dtype()
+        self.reset_parameters()
+
+    @torch.no_grad()
+    def reset_parameters(self) -> None:
+        """Draws this process's rows as torch.nn.Embedding does, with zeros for padding_idx. Use it after to_empty()."""
         torch.nn.init.normal_(self.weight)
-        if padding_idx is not None and self.vocab_start <= padding_idx < self.vocab_end:
-            with torch.no_grad():
-                self.weight[padding_idx - self.vocab_start].zero_()
+        if self.padding_idx is not None and self.vocab_start <= self.padding_idx < self.vocab_end:
+            self.weight[self.padding_idx - self.vocab_start].zero_()
+
+    def extra_repr(self) -> str:
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        scale = ", scale_grad_by_freq=True" if self.scale_grad_by_freq else ""
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}{scale}, rows=[{self.vocab_start}, {self.vocab_end})"
 
     def _require_dtype(self) -> None:
         if self.weight.dtype not in kernels.FLOATS:
@@ -162,9 +171,12 @@ class VocabParallelEmbedding(torch.nn.Module):
     def forward(self, input: Tensor, counts: Tensor | None = None) -> Tensor:
         """Returns rows of the whole table: the shape of input, int32 or int64, followed by embedding_dim.
 
-        counts: int64 [num_embeddings], for scale_grad_by_freq.
+        counts: int64 [num_embeddings], for scale_grad_by_freq. ValueError: it has another shape. TypeError: it is not a tensor
+        of integers.
         """
         self._require_dtype()
+        if counts is not None:
+            ops.require_counts(counts, self.num_embeddings)
         if self.scale_grad_by_freq and counts is None:
             counts = _native.embedding_counts(input, self.num_embeddings)
         local_counts = counts[self.vocab_start:self.vocab_end] if self.scale_grad_by_freq else None

@@ -83,6 +83,8 @@ class _GroupedBiasAdd:
 
     @staticmethod
     def backward(ctx, grad):
+        if not ctx.needs_input_grad[1]:  # a frozen bias
+            return grad, None, None, None
         wide = grad.to(torch.promote_types(grad.dtype, ctx.bias_dtype))  # the operator's sums have the dtype of its rows
         sums = call("grouped_bias_add_grad", wide, *ctx.saved_tensors, ctx.group_idx_type)
         return grad, sums.to(ctx.bias_dtype), None, None
@@ -144,9 +146,13 @@ class _NsaCompressGrad:
         """The product of to_input and to_weight with the result equals that of grad and nsa_compress with an operand
         replaced."""
         grad, input, weight = ctx.saved_tensors
-        to_grad = (call("nsa_compress", to_input, weight, *ctx.attributes)
-                   + call("nsa_compress", input, to_weight, *ctx.attributes))
-        return (to_grad, *call("nsa_compress_grad", grad, to_input, to_weight, *ctx.attributes), None, None, None, None)
+        to_grad, to_operands = None, (None, None)
+        if ctx.needs_input_grad[0]:
+            to_grad = (call("nsa_compress", to_input, weight, *ctx.attributes)
+                       + call("nsa_compress", input, to_weight, *ctx.attributes))
+        if any(ctx.needs_input_grad[1:3]):
+            to_operands = call("nsa_compress_grad", grad, to_input, to_weight, *ctx.attributes)
+        return (to_grad, *to_operands, None, None, None, None)
 
     @staticmethod
     def jvp(ctx, grad_tangent, input_tangent, weight_tangent, *_):

@@ -33,8 +33,8 @@ class Embedding(torch.nn.Embedding):
                  norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False,
                  _weight: Tensor | None = None, _freeze: bool = False, device: torch.device | str | int | None = None,
                  dtype: torch.dtype | None = None) -> None:
-        for name, value in (("sparse", sparse), ("max_norm", max_norm)):
-            if value:
+        for name, value, is_given in (("sparse", sparse, bool(sparse)), ("max_norm", max_norm, max_norm is not None)):
+            if is_given:
                 raise ValueError(f"{name} is {value}; openaclnn.torch.Embedding does not offer it, torch.nn.Embedding does")
         more: dict[str, Any] = {"_freeze": True} if _freeze else {}  # since 2.0
         super().__init__(num_embeddings, embedding_dim, padding_idx, norm_type=norm_type, scale_grad_by_freq=scale_grad_by_freq,

@@ -27,7 +27,7 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad
     Parameters
     ----------
     weight : the table, [V, D], of any dtype.
-    indices : int32 or int64, of any shape.
+    indices : int32 or int64, of any shape. A nested tensor is contiguous and has layout torch.jagged.
     padding_idx : a row without gradient, below V; negative: none.
     scale_grad_by_freq : divide a row's gradient by how often the row occurs in indices.
 
@@ -39,10 +39,16 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad
     ------
     AclnnIndexError (an IndexError) : an index is not in [0, V).
     AclnnError : a shape or dtype is not as above.
-    ValueError : padding_idx is V or more.
+    ValueError : padding_idx is V or more, or a nested tensor has another layout.
+    NotImplementedError : weight is a DTensor. torch.nn.Embedding after enable_embedding_backward() accepts it.
 
     Source: the formulas of aten::embedding and aten::embedding_dense_backward.
     """
+    if isinstance(indices, torch.Tensor) and indices.is_nested:
+        return _nested_rows(weight, indices, padding_idx, scale_grad_by_freq)
+    if versions.is_dtensor(weight):
+        raise NotImplementedError("weight is a DTensor, which openaclnn.torch.embedding does not split; use torch.nn.Embedding after "
+                                  "openaclnn.torch.enable_embedding_backward(), or openaclnn.torch.distributed.VocabParallelEmbedding")
     return cast("Tensor", gradients.call("embedding", weight, indices, padding_idx, scale_grad_by_freq))
 
 
@@ -69,7 +75,8 @@ def embedding_dense_backward(grad_output: Tensor, indices: Tensor, num_weights: 
     ------
     AclnnIndexError (an IndexError) : an index is not in [0, V).
     AclnnError : a shape or dtype is not as above.
-    ValueError : counts and scale_grad_by_freq are both given, or counts has another shape. TypeError : counts is not a tensor.
+    ValueError : counts and scale_grad_by_freq are both given, or counts has another shape. TypeError : counts is not a tensor of
+    integers.
 
     Source: the formula of aten::embedding_dense_backward.
     """
@@ -78,14 +85,21 @@ def embedding_dense_backward(grad_output: Tensor, indices: Tensor, num_weights: 
                                              scale_grad_by_freq))
     if scale_grad_by_freq:
         raise ValueError("scale_grad_by_freq is True and counts are given; pass only one of them")
-    if not isinstance(counts, torch.Tensor):
-        raise TypeError(f"counts is of type {type(counts).__name__}; a tensor int64 [{num_weights}] is needed")
-    if counts.dim() != 1 or counts.shape[0] != num_weights:
-        raise ValueError(f"counts has shape {list(counts.shape)}; it must be [{num_weights}], a number for each row")
+    require_counts(counts, num_weights)
     # At least float32 until the rounding at the end, as in the operator's own scaling.
     dtype = torch.promote_types(grad_output.dtype, torch.float32)
     sums = gradients.call("embedding_dense_backward", grad_output.to(dtype), indices, num_weights, padding_idx, False)
     return cast("Tensor", (sums * (1.0 / counts.clamp(min=1).to(dtype)).unsqueeze(1)).to(grad_output.dtype))
+
+
+def require_counts(counts: Tensor, num_weights: int) -> None:
+    """Raises an error if counts are not integers for the rows of a table."""
+    if not isinstance(counts, torch.Tensor):
+        raise TypeError(f"counts is of type {type(counts).__name__}; a tensor int64 [{num_weights}] is needed")
+    if counts.dtype == torch.bool or counts.is_floating_point() or counts.is_complex():
+        raise TypeError(f"counts is {counts.dtype}; a tensor int64 [{num_weights}] is needed")
+    if counts.dim() != 1 or counts.shape[0] != num_weights:
+        raise ValueError(f"counts has shape {list(counts.shape)}; it must be [{num_weights}], a number for each row")
 
 
 def embedding_counts(indices: Tensor, num_weights: int) -> Tensor:
@@ -236,6 +250,9 @@ def apply_adam_w_(grad: Tensor, var: Tensor, m: Tensor, v: Tensor, steps_done: i
 
 def _step_count(steps_done: int | numpy.ndarray, device: torch.device) -> Tensor:
     """Returns the number of steps as a tensor: an int, or an array of one element."""
+    if versions.is_compiling() and type(steps_done) is int:
+        # The compiler makes a symbol of it after the first call. As a constant it would compile each step anew.
+        return torch.full((1,), steps_done, dtype=torch.int64, device=device)
     try:
         number = operator.index(steps_done)
     except TypeError:
@@ -245,6 +262,15 @@ def _step_count(steps_done: int | numpy.ndarray, device: torch.device) -> Tensor
     if not -2**63 <= number < 2**63:
         raise TypeError(f"steps_done is {steps_done!r}; an int of 64 bits or an array of one element is needed")
     return torch.tensor([number], dtype=torch.int64, device=device)
+
+
+def _nested_rows(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
+    """Returns the rows of nested indices, nested as they are. PyTorch accepts the same layouts."""
+    if indices.layout != torch.jagged or not indices.is_contiguous():
+        raise ValueError(f"indices is a nested tensor of layout {indices.layout}, or it isn't contiguous; a contiguous one of layout "
+                         "torch.jagged is needed")
+    rows = gradients.call("embedding", weight, indices.values(), padding_idx, scale_grad_by_freq)
+    return cast("Tensor", torch.nested.nested_tensor_from_jagged(rows, indices.offsets()))
 
 
 def _ints(numbers: Sequence[int] | Tensor | numpy.ndarray | None) -> list[int] | None:

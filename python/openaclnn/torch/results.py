@@ -99,6 +99,7 @@ class _Memory:
                     continue
                 storages.append(kept)
                 kept.used_at = self.results
+                vars(kept.storage).clear()  # a program's attributes, such as the format of torch_npu, belong to the former result
                 return kept.storage
         self.make_space(size)
         try:
