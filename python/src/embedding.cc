@@ -1,4 +1,6 @@
 // embedding, embedding_dense_backward and embedding_counts: rows of a table, or of the part of a table that one process holds.
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -6,6 +8,7 @@
 #include "aclnnop/aclnn_embedding.h"
 #include "aclnnop/aclnn_embedding_dense_backward.h"
 #include "array_sources.h"
+#include "base/tensor_view.h"
 #include "call.h"
 #include "operators.h"
 #include "scalars.h"
@@ -26,18 +29,21 @@ struct Part {
         size(to_optional_integer(vocab_size, "vocab_size")) {}
 };
 
-// Calls visit(position, value) for every integer of an array in row-major order. Returns false if the dtype
-// is not INT32 or INT64.
+bool has_integers(const Array& array) { return array.dtype == ACL_INT32 || array.dtype == ACL_INT64; }
+
+void require_aligned(const Array& array, const char* name) {
+  const size_t size = aclDataTypeSize(array.dtype);
+  if (array.is_empty() || reinterpret_cast<uintptr_t>(array.data) % size == 0) return;
+  throw nb::value_error((std::string(name) + " has a data address that is not a multiple of " +
+                         std::to_string(size) + " bytes, the size of its elements; pass a copy")
+                            .c_str());
+}
+
+// Calls visit(position, value) for every integer of an array in row-major order. Requires integers at aligned
+// addresses.
 template <class Visit>
-bool for_each_integer(const Array& array, Visit&& visit) {
-  if (array.dtype != ACL_INT32 && array.dtype != ACL_INT64) return false;
+void for_each_integer(const Array& array, Visit&& visit) {
   const int64_t count = array.numel({"indices"});
-  const size_t size = array.dtype == ACL_INT64 ? sizeof(int64_t) : sizeof(int32_t);
-  if (count > 0 && reinterpret_cast<uintptr_t>(array.data) % size != 0) {
-    throw nb::value_error(("indices has a data address that is not a multiple of " + std::to_string(size) +
-                           " bytes, the size of its elements; pass a copy")
-                              .c_str());
-  }
   std::array<int64_t, kMostDims> at = {};
   int64_t offset = 0;
   for (int64_t n = 0; n < count; ++n) {
@@ -53,7 +59,6 @@ bool for_each_integer(const Array& array, Visit&& visit) {
       at[k] = 0;
     }
   }
-  return true;
 }
 
 // Indices relative to the rows [start, end) of a table. Rows of other processes become -1, which the
@@ -71,12 +76,13 @@ struct LocalIndices {
                              "; they must be 0 <= vocab_start <= vocab_end <= vocab_size")
                                 .c_str());
     }
+    if (!has_integers(indices)) throw nb::type_error("with vocab_start, indices must be int32 or int64");
+    require_aligned(indices, "indices");
     int64_t wrong_position = -1, wrong_value = 0;
     values->resize(static_cast<size_t>(indices.numel({"indices"})));
-    bool are_integers = false;
     {
       const nb::gil_scoped_release unlocked;
-      are_integers = for_each_integer(indices, [&](int64_t n, int64_t index) {
+      for_each_integer(indices, [&](int64_t n, int64_t index) {
         (*values)[static_cast<size_t>(n)] = index >= start && index < end ? index - start : -1;
         if ((index < 0 || (vocab_size && index >= *vocab_size)) && wrong_position < 0) {
           wrong_position = n;
@@ -84,7 +90,6 @@ struct LocalIndices {
         }
       });
     }
-    if (!are_integers) throw nb::type_error("with vocab_start, indices must be int32 or int64");
     if (wrong_position >= 0) {
       const std::string limit = vocab_size ? "[0, " + std::to_string(*vocab_size) + ")" : "the table";
       throw Failure(ACL_ERROR_RT_VECTOR_CORE_EXCEPTION,
@@ -187,11 +192,36 @@ nb::object embedding_dense_backward(nb::handle grad, nb::handle indices, nb::han
   return out.is_none() ? finished(std::move(result), grad_array.library) : result;
 }
 
+TensorView view_of(const Array& array, const char* name) {
+  TensorView view{.data = array.data, .dtype = array.dtype, .rank = array.rank};
+  std::ranges::copy(array.shape(), view.dims);
+  std::copy_n(array.strides.begin(), array.rank, view.strides);
+  if (const Status extent = check_extent(name, view); !extent.ok())
+    throw nb::value_error(extent.sentence().c_str());
+  return view;
+}
+
+// The rules of the C interface for outputs: aligned and distinct elements, in other memory than the input's.
+void require_own_memory(const Array& out, const Array& indices) {
+  require_aligned(out, "out");
+  const TensorView view = view_of(out, "out");
+  if (may_overlap_itself(view)) {
+    throw nb::value_error(("out has shape " + shape_text(view.shape()) + " and strides " +
+                           shape_text({view.strides, static_cast<size_t>(view.rank)}) +
+                           ", so elements may share memory; an output's elements must be distinct")
+                              .c_str());
+  }
+  if (provably_overlap(view, view_of(indices, "indices")))
+    throw nb::value_error("out overlaps indices; they must not share memory");
+}
+
 nb::object embedding_counts(nb::handle indices, nb::handle num_weights, nb::handle out) {
   const int64_t row_total = row_count(num_weights);
   Place::require_host("embedding_counts");
   Place place("embedding_counts");
   const Array index_array = place.input(indices, {"indices"});
+  if (!has_integers(index_array)) throw nb::type_error("indices must be int32 or int64");
+  require_aligned(index_array, "indices");
   nb::object result =
       out.is_none() ? allocate(indices, index_array, ACL_INT64, {&row_total, 1}) : nb::borrow(out);
   const Array out_array = place.output(result, {"out"});
@@ -201,17 +231,16 @@ nb::object embedding_counts(nb::handle indices, nb::handle num_weights, nb::hand
                            std::to_string(row_total) + "]")
                               .c_str());
   }
+  if (!out.is_none()) require_own_memory(out_array, index_array);
   auto* const counts = static_cast<int64_t*>(out_array.data);
   const int64_t stride = out_array.strides[0];
-  bool are_integers = false;
   {
     const nb::gil_scoped_release unlocked;
     for (int64_t w = 0; w < row_total; ++w) counts[w * stride] = 0;
-    are_integers = for_each_integer(index_array, [&](int64_t, int64_t index) {
+    for_each_integer(index_array, [&](int64_t, int64_t index) {
       if (index >= 0 && index < row_total) ++counts[index * stride];
     });
   }
-  if (!are_integers) throw nb::type_error("indices must be int32 or int64");
   return out.is_none() ? finished(std::move(result), index_array.library) : result;
 }
 
@@ -276,11 +305,16 @@ Parameters
 ----------
 indices : int32 or int64, any shape; values outside [0, num_weights) are not counted.
 num_weights : V, the rows of the table.
-out : int64, [V]. If omitted, a new array of the library of indices is returned.
+out : int64, [V], with distinct elements in other memory than indices. If omitted, a new array of the
+    library of indices is returned.
 
 Returns
 -------
-out. Summed over all processes it is the `counts` of openaclnn.torch.embedding_dense_backward.)";
+out. Summed over all processes it is the `counts` of openaclnn.torch.embedding_dense_backward.
+
+Raises
+------
+TypeError : indices are not int32 or int64. ValueError : out is not as above or read-only, or an array is not aligned.)";
 
 }  // namespace
 

@@ -168,6 +168,30 @@ def test_indices_that_are_not_aligned_are_rejected():
             openaclnn.embedding(table, indices, **arguments)
 
 
+def test_counts_in_memory_that_is_not_their_own_are_rejected():
+    indices = np.array([0, 1, 1])
+    shared = np.array([0, 1, 1, 0, 0])
+    repeated = np.lib.stride_tricks.as_strided(np.full(1, 9), (3,), (0,))
+    unaligned = np.frombuffer(bytearray(b"9" * 25), np.uint8)[1:].view(np.int64)
+    for given, out, sentence in ((indices, indices, "out overlaps indices; they must not share memory"),
+                                 (shared[:3], shared[2:], "out overlaps indices; they must not share memory"),
+                                 (indices, repeated, r"out has shape \[3\] and strides \[0\], so elements may share memory; "),
+                                 (indices, unaligned, "out has a data address that is not a multiple of 8 bytes, the size")):
+        before = given.copy(), out.copy()
+        with pytest.raises(ValueError, match=f"^{sentence}"):
+            openaclnn.embedding_counts(given, 3, out=out)
+        assert np.array_equal(given, before[0]) and np.array_equal(out, before[1])
+    assert openaclnn.embedding_counts(shared[:3], 2, out=shared[3:]).tolist() == [1, 2]
+
+
+def test_rejected_indices_leave_counts_alone():
+    out = np.full(3, 9)
+    for indices in (np.zeros(2), np.frombuffer(bytes(17), np.uint8)[1:].view(np.int64)):
+        with pytest.raises((TypeError, ValueError), match="^indices"):
+            openaclnn.embedding_counts(indices, 3, out=out)
+    assert out.tolist() == [9, 9, 9]
+
+
 def test_numbers_and_arrays_are_named():
     arrays = [np.ones(2, np.float32) for _ in range(5)]
     for step in (1.5, 2**70, -2**64, None):
