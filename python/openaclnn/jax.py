@@ -211,7 +211,7 @@ def _nsa_attributes(block: int, stride: int, lengths: tuple[int, ...], kind: int
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(2, 3, 4, 5))
 def _nsa_compress(input, weight, block, stride, lengths, kind):
-    windows = _native.nsa_windows(list(lengths), input.shape[0], block, stride, kind) if input.ndim else 0
+    windows = _native.nsa_windows_or_zero(list(lengths), input.shape[0], block, stride, kind) if input.ndim else 0
     call = _call("nsa_compress", _like(input, (windows, *input.shape[1:])))
     return call(input, weight, **_nsa_attributes(block, stride, lengths, kind))
 

