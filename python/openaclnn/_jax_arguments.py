@@ -1,5 +1,6 @@
 # Checks of openaclnn.jax's arguments that are not left to XLA: arrays, and the numbers that must be known while JAX traces.
 import operator
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,6 +47,25 @@ def static_int(name: str, number: Any) -> int:
         raise _of_wrong_type(name, number, "an int") from None
     if not -2**63 <= found < 2**63:
         raise ValueError(f"{name} is {found}; an int of 64 bits is needed")
+    return found
+
+
+def is_known(dim: Any) -> bool:
+    """Returns whether a dim is a number. jax.export has symbols for dims of any size."""
+    return isinstance(dim, int)
+
+
+def static_dim(name: str, number: Any) -> Any:
+    """Returns a dim of a result: a number that must be known while JAX traces, or a symbol of jax.export."""
+    export = sys.modules.get("jax.export")  # only this module makes symbols, and it can't always be imported
+    return number if export is not None and export.is_symbolic_dim(number) else static_int(name, number)
+
+
+def padding_row(number: Any, rows: Any) -> int:
+    """Returns padding_idx: a row of the table, if their number is known, or negative for none."""
+    found = static_int("padding_idx", number)
+    if is_known(rows) and found >= 0 and found >= rows:
+        raise ValueError(f"padding_idx is {found}; it must be below {rows}, the number of rows of weight, or negative for none")
     return found
 
 

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from openaclnn import _native
-from openaclnn._jax_arguments import (Array, learning_rate, require_arrays, require_rank, static_flag, static_int, static_lengths,
-                                      static_number, step_number)
+from openaclnn._jax_arguments import (Array, is_known, learning_rate, padding_row, require_arrays, require_rank, static_dim, static_flag,
+                                      static_int, static_lengths, static_number, step_number)
 from openaclnn._jax_devices import Kind, gathered, vary_alike, varying_as
 from openaclnn._platform import computes_on_gpu
 
@@ -27,6 +27,9 @@ for _name, _capsule in _targets.items():
     jax.ffi.register_ffi_target(_name, _capsule, platform="cpu")
 
 
+_FLOATS = ("float32", "float16", "bfloat16")  # the dtypes of gradients
+
+
 def _call(name: str, results: Any, **more: Any) -> Callable[..., Any]:
     """Returns XLA's foreign function. It checks dtypes, shapes and attributes when it is called, which may be a trace."""
     call = jax.ffi.ffi_call(f"openaclnn_{name}", results, vmap_method="sequential", **more)
@@ -35,7 +38,7 @@ def _call(name: str, results: Any, **more: Any) -> Callable[..., Any]:
     def checked(*arrays: Any, **attributes: Any) -> Any:
         arrays = vary_alike(*arrays)
         shapes = [(str(array.dtype), list(array.shape)) for array in (*arrays, *outputs)]
-        if all(isinstance(dim, int) for _, shape in shapes for dim in shape):  # jax.export has symbols for dims
+        if all(is_known(dim) for _, shape in shapes for dim in shape):
             _native.jax_check(name, shapes, attributes)
         found = call(*arrays, **attributes)
         return jax.tree.map(lambda result: varying_as(result, *arrays), found)
@@ -58,7 +61,7 @@ def embedding(weight: Array, indices: Array, padding_idx: int = -1, scale_grad_b
     """
     require_arrays(weight=weight, indices=indices)
     require_rank("weight", weight, "[V, D]")
-    found: jax.Array = _embedding(*vary_alike(weight, indices), static_int("padding_idx", padding_idx),
+    found: jax.Array = _embedding(*vary_alike(weight, indices), padding_row(padding_idx, weight.shape[0]),
                                   static_flag("scale_grad_by_freq", scale_grad_by_freq))
     return found
 
@@ -69,6 +72,8 @@ def _embedding(weight, indices, padding_idx, scale_grad_by_freq):
 
 
 def _embedding_forward(weight, indices, padding_idx, scale_grad_by_freq):
+    if jnp.issubdtype(weight.dtype, jnp.inexact) and str(weight.dtype) not in _FLOATS:
+        raise TypeError(f"weight has dtype {weight.dtype}; only tables of {', '.join(_FLOATS)} have a gradient")
     return _embedding(weight, indices, padding_idx, scale_grad_by_freq), (jnp.asarray(indices), Kind.of(weight))
 
 
@@ -87,15 +92,13 @@ def embedding_dense_backward(grad: Array, indices: Array, num_weights: int, padd
     require_arrays(grad=grad, indices=indices)
     if grad.ndim < 1:
         raise ValueError("grad has shape []; it must have the shape of indices followed by D")
-    call = _call("embedding_dense_backward", _like(grad, (static_int("num_weights", num_weights), grad.shape[-1])))
+    call = _call("embedding_dense_backward", _like(grad, (static_dim("num_weights", num_weights), grad.shape[-1])))
     rows: jax.Array = call(grad, indices, padding_idx=np.int64(static_int("padding_idx", padding_idx)),
                            scale=np.int64(static_flag("scale_grad_by_freq", scale_grad_by_freq)))
     return rows
 
 
 # ---- biases of groups
-
-_FLOATS = ("float32", "float16", "bfloat16")
 
 
 def grouped_bias_add(x: Array, bias: Array, group_idx: Array, group_idx_type: int = 0) -> jax.Array:
@@ -115,7 +118,9 @@ def grouped_bias_add(x: Array, bias: Array, group_idx: Array, group_idx_type: in
     if bias.shape != (group_idx.shape[0], x.shape[1]):
         raise ValueError(f"bias has shape {list(bias.shape)}; it must be {[group_idx.shape[0], x.shape[1]]}, one row for each "
                          f"of the {group_idx.shape[0]} groups of group_idx, as wide as x")
-    if not isinstance(group_idx, jax.core.Tracer):
+    if not is_known(group_idx.shape[0]):
+        raise TypeError(f"group_idx has shape {list(group_idx.shape)}; the number of groups must be known, unlike other dims")
+    if not isinstance(group_idx, jax.core.Tracer) and is_known(x.shape[0]):
         _check_ends(np.asarray(group_idx), group_idx_type, x.shape[0])
     # Casting group_idx, which has no gradient, would fail in jnp.searchsorted of JAX 0.7.
     x, bias, _ = vary_alike(x, bias, group_idx)
@@ -196,13 +201,19 @@ def nsa_compress(input: Array, weight: Array, compress_block_size: int, compress
     Rejected arguments raise AclnnError at once.
     """
     require_arrays(input=input, weight=weight)
-    lengths = static_lengths("actual_seq_len", actual_seq_len)
-    if not lengths and input.ndim:  # without lengths the gradient searches for batches with this number of windows
-        lengths = (input.shape[0],)
     windows: jax.Array = _nsa_compress(*vary_alike(input, weight), static_int("compress_block_size", compress_block_size),
-                                       static_int("compress_stride", compress_stride), lengths,
+                                       static_int("compress_stride", compress_stride),
+                                       static_lengths("actual_seq_len", actual_seq_len),
                                        static_int("actual_seq_len_type", actual_seq_len_type))
     return windows
+
+
+def _count_windows(tokens: Any, block: int, stride: int, lengths: tuple[int, ...], kind: int) -> Any:
+    """Returns the number of windows, a symbol if jax.export doesn't know the number of tokens of the one sequence."""
+    if is_known(tokens) or lengths:
+        return _native.nsa_compress_windows(lengths, tokens if is_known(tokens) else 2**63 - 1, block, stride, kind)
+    _native.nsa_compress_windows((), 0, block, stride, kind)  # rejects wrong numbers
+    return jax.core.max_dim(tokens - block + stride, 0) // stride
 
 
 def _nsa_attributes(block: int, stride: int, lengths: tuple[int, ...], kind: int) -> dict[str, Any]:
@@ -211,7 +222,7 @@ def _nsa_attributes(block: int, stride: int, lengths: tuple[int, ...], kind: int
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(2, 3, 4, 5))
 def _nsa_compress(input, weight, block, stride, lengths, kind):
-    windows = _native.nsa_windows_or_zero(list(lengths), input.shape[0], block, stride, kind) if input.ndim else 0
+    windows = _count_windows(input.shape[0], block, stride, lengths, kind) if input.ndim else 0
     call = _call("nsa_compress", _like(input, (windows, *input.shape[1:])))
     return call(input, weight, **_nsa_attributes(block, stride, lengths, kind))
 

@@ -18,6 +18,13 @@ Tensor tensor_of(const View& view) {
                                 view.dims.data(), view.dims.size(), view.data));
 }
 
+// Without lengths the operators search for batches with as many windows. These functions mean one sequence,
+// whose length jax.export may not know.
+IntArray sequences_of(const Windows& windows, const View& input) {
+  const bool is_one = windows.lengths.empty() && !input.dims.empty();
+  return make_int_array(is_one ? input.dims.first(1) : windows.lengths);
+}
+
 }  // namespace
 
 int embedding(const View& weight, const View& indices, const View& out, Out phase1) {
@@ -41,7 +48,7 @@ int grouped_bias_add_grad(const View& grad_y, const View& group_idx, const View&
 }
 
 int nsa_compress(const View& input, const View& weight, const View& out, const Windows& windows, Out phase1) {
-  const IntArray sequences = make_int_array(windows.lengths);
+  const IntArray sequences = sequences_of(windows, input);
   return aclnnNsaCompressGetWorkspaceSize(tensor_of(input).get(), tensor_of(weight).get(), sequences.get(),
                                           nullptr, windows.block, windows.stride, windows.type,
                                           tensor_of(out).get(), phase1.workspace_bytes, phase1.executor);
@@ -49,7 +56,7 @@ int nsa_compress(const View& input, const View& weight, const View& out, const W
 
 int nsa_compress_grad(const View& grad, const View& input, const View& weight, const View& input_grad,
                       const View& weight_grad, const Windows& windows, Out phase1) {
-  const IntArray sequences = make_int_array(windows.lengths);
+  const IntArray sequences = sequences_of(windows, input);
   return aclnnNsaCompressGradGetWorkspaceSize(
       tensor_of(grad).get(), tensor_of(input).get(), tensor_of(weight).get(), sequences.get(), windows.block,
       windows.stride, windows.type, nullptr, tensor_of(input_grad).get(), tensor_of(weight_grad).get(),

@@ -24,7 +24,7 @@ struct Out {
 
 struct Windows {
   int64_t block, stride;
-  std::span<const int64_t> lengths;
+  std::span<const int64_t> lengths;  // none: one sequence of all tokens
   int64_t type;
 };
 

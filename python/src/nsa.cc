@@ -1,6 +1,4 @@
 // nsa_compress, nsa_compress_grad and nsa_compress_with_cache_: token compression of native sparse attention.
-#include <nanobind/stl/vector.h>
-
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -55,52 +53,61 @@ int64_t windows_of(const Lengths& lengths, int64_t tokens, const Windowing& w) {
   return count_all_windows({lengths, w.type == 0, tokens}, {w.block, w.stride});
 }
 
-[[noreturn]] void refuse_windows(const std::string& sentence) {
-  throw Failure(ACLNN_ERR_PARAM_INVALID, sentence + " [161002 ACLNN_ERR_PARAM_INVALID]", {"nsa_windows"});
-}
+// Counts windows without the operator, with its checks and error messages. `function` is the Python function
+// that the user called.
+class WindowCount {
+ public:
+  explicit WindowCount(const char* function) : function_(function) {}
 
-// The checks and error messages of the operator, which nsa_windows does not call.
-void require_right_entries(const Lengths& lengths, int64_t tokens, bool are_ends) {
-  const EntryCheck check = check_entries({lengths, are_ends, tokens});
-  const auto entry = [&](size_t b) {
-    return "actual_seq_len[" + std::to_string(b) + "] = " + std::to_string(lengths[b]);
-  };
-  switch (check.problem) {
-    case WrongEntry::none: return;
-    case WrongEntry::negative:
-      refuse_windows(entry(check.position) + " is negative; " +
-                     (are_ends ? "prefix sums of sequence lengths" : "sequence lengths") +
-                     " must be at least 0");
-    case WrongEntry::decreasing:
-      refuse_windows(entry(check.position) + " is below " + entry(check.position - 1) +
-                     "; with actual_seq_len_type 0 the entries are prefix sums and must not decrease");
-    case WrongEntry::beyond_tokens:
-      refuse_windows(entry(check.position) +
-                     (are_ends ? " exceeds " : " makes the sum of the sequence lengths exceed ") +
-                     std::to_string(tokens) + ", the number of tokens");
+  int64_t operator()(nb::handle actual_seq_len, nb::handle token_count, nb::handle compress_block_size,
+                     nb::handle compress_stride, nb::handle actual_seq_len_type) const {
+    const Lengths lengths = lengths_of(actual_seq_len);
+    const int64_t tokens = to_integer(token_count, "tokens");
+    const Windowing w(compress_block_size, compress_stride, actual_seq_len_type);
+    require_at_least("tokens", tokens, 0);
+    require_at_least("compress_block_size", w.block, 1);
+    require_at_least("compress_stride", w.stride, 1);
+    if (w.type != 0 && w.type != 1) {
+      refuse("actual_seq_len_type is " + std::to_string(w.type) +
+             "; it must be 0 (prefix sums of sequence lengths) or 1 (sequence lengths)");
+    }
+    require_right_entries(lengths, tokens, w.type == 0);
+    return windows_of(lengths, tokens, w);
   }
-}
 
-int64_t nsa_windows(nb::handle actual_seq_len, nb::handle token_count, nb::handle compress_block_size,
-                    nb::handle compress_stride, nb::handle actual_seq_len_type) {
-  const Lengths lengths = lengths_of(actual_seq_len);
-  const int64_t tokens = to_integer(token_count, "tokens");
-  const Windowing w(compress_block_size, compress_stride, actual_seq_len_type);
-  const auto require_at_least = [](const char* name, int64_t value, int64_t least) {
+ private:
+  [[noreturn]] void refuse(const std::string& sentence) const {
+    throw Failure(ACLNN_ERR_PARAM_INVALID, sentence + " [161002 ACLNN_ERR_PARAM_INVALID]", {function_});
+  }
+
+  void require_at_least(const char* name, int64_t value, int64_t least) const {
     if (value >= least) return;
-    refuse_windows(std::string(name) + " is " + std::to_string(value) + "; it must be at least " +
-                   std::to_string(least));
-  };
-  require_at_least("tokens", tokens, 0);
-  require_at_least("compress_block_size", w.block, 1);
-  require_at_least("compress_stride", w.stride, 1);
-  if (w.type != 0 && w.type != 1) {
-    refuse_windows("actual_seq_len_type is " + std::to_string(w.type) +
-                   "; it must be 0 (prefix sums of sequence lengths) or 1 (sequence lengths)");
+    refuse(std::string(name) + " is " + std::to_string(value) + "; it must be at least " +
+           std::to_string(least));
   }
-  require_right_entries(lengths, tokens, w.type == 0);
-  return windows_of(lengths, tokens, w);
-}
+
+  void require_right_entries(const Lengths& lengths, int64_t tokens, bool are_ends) const {
+    const EntryCheck check = check_entries({lengths, are_ends, tokens});
+    const auto entry = [&](size_t b) {
+      return "actual_seq_len[" + std::to_string(b) + "] = " + std::to_string(lengths[b]);
+    };
+    switch (check.problem) {
+      case WrongEntry::none: return;
+      case WrongEntry::negative:
+        refuse(entry(check.position) + " is negative; " +
+               (are_ends ? "prefix sums of sequence lengths" : "sequence lengths") + " must be at least 0");
+      case WrongEntry::decreasing:
+        refuse(entry(check.position) + " is below " + entry(check.position - 1) +
+               "; with actual_seq_len_type 0 the entries are prefix sums and must not decrease");
+      case WrongEntry::beyond_tokens:
+        refuse(entry(check.position) +
+               (are_ends ? " exceeds " : " makes the sum of the sequence lengths exceed ") +
+               std::to_string(tokens) + ", the number of tokens");
+    }
+  }
+
+  const char* function_;
+};
 
 // Each element of a window is a sum over the tokens of a block. Heads with 1 element take as long as those
 // with 128: 6 to 11 ns for a token on two cores of AMD Zen 4.
@@ -337,19 +344,15 @@ void add_nsa(nb::module_& module) {
                      "compress_stride, actual_seq_len, *, block_table=None, page_block_size=None)"),
              kCacheDoc);
   module.def(
-      "nsa_windows", &nsa_windows, "actual_seq_len"_a.none(), "tokens"_a.none(),
+      "nsa_windows", WindowCount("nsa_windows"), "actual_seq_len"_a.none(), "tokens"_a.none(),
       "compress_block_size"_a.none(), "compress_stride"_a.none(), "actual_seq_len_type"_a.none() = 0,
       nb::sig("def nsa_windows(actual_seq_len, tokens, compress_block_size, compress_stride, "
               "actual_seq_len_type=0)"),
       "The number of windows J of nsa_compress for sequences and a number of tokens. Wrong arguments raise\n"
       "the AclnnError of nsa_compress.");
-  module.def(
-      "nsa_windows_or_zero",
-      [](const Lengths& lengths, int64_t tokens, int64_t block, int64_t stride, int64_t type) {
-        return count_all_windows({lengths, type == 0, tokens}, {block, stride});
-      },
-      "actual_seq_len"_a, "tokens"_a, "compress_block_size"_a, "compress_stride"_a, "actual_seq_len_type"_a,
-      "The same for ints; 0 if an argument is wrong, which nsa_compress then reports.");
+  module.def("nsa_compress_windows", WindowCount("nsa_compress"), "actual_seq_len"_a.none(),
+             "tokens"_a.none(), "compress_block_size"_a.none(), "compress_stride"_a.none(),
+             "actual_seq_len_type"_a.none(), "The same with error messages of nsa_compress.");
   module.def("nsa_equal_ends", &equal_ends, "tokens"_a, "windows"_a, "compress_block_size"_a,
              "compress_stride"_a,
              "The ends of the sequences that nsa_compress_grad assumes without actual_seq_len.");

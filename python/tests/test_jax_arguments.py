@@ -102,3 +102,25 @@ def test_lengths_that_are_not_lists(lengths):
     assert str(caught.value) == f"actual_seq_len is {lengths!r}; a list of ints is needed"
     with pytest.raises(TypeError, match=r"^actual_seq_len\[0\] is of type ndarray; an int is needed"):
         compress(actual_seq_len=np.array([[8, 16]]))
+
+
+def test_padding_beyond_the_table_is_refused():
+    table, ids = jnp.ones((7, 4)), jnp.array([0, 1])
+    for call in (oj.embedding, jax.jit(oj.embedding, static_argnums=2)):
+        same([call(table, ids, 6), call(table, ids, -9)], [call(table, ids)] * 2)
+        for row in (7, 2**40):
+            with pytest.raises(ValueError, match=f"^padding_idx is {row}; it must be below 7, the number of rows of weight, or neg"):
+                call(table, ids, row)
+
+
+@pytest.mark.parametrize("name", ["float64", "complex64"])
+def test_tables_without_a_gradient_are_named(name):
+    enable_x64 = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
+    with enable_x64(True):
+        table, ids = jnp.ones((7, 4), name), jnp.array([0, 1])
+        same([oj.embedding(table, ids)], [table[:2]])
+        for grad in (jax.grad, lambda function: jax.jit(jax.grad(function))):
+            with pytest.raises(TypeError, match=f"^weight has dtype {name}; only tables of float32, float16, bfloat16 have a gradient"):
+                grad(lambda table: oj.embedding(table, ids).real.sum())(table)
+            scale = grad(lambda x: (oj.embedding(jax.lax.stop_gradient(table * x), ids) * x).real.sum())(2.0)
+            assert scale == 16
