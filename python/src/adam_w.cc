@@ -128,8 +128,8 @@ the Convergence of Adam and Beyond" (2018). C function: aclnnApplyAdamWV2.)";
 void add_adam_w(nb::module_& module) {
   using namespace nb::literals;
   module.def(
-      "apply_adam_w_", &apply_adam_w, "grad"_a.none(), "var"_a.none(), "m"_a.none(), "v"_a.none(),
-      "steps_done"_a.none(), "lr"_a.none() = 1e-3, "beta1"_a.none() = 0.9, "beta2"_a.none() = 0.999,
+      "apply_adam_w_", &apply_adam_w, required("grad"), required("var"), required("m"), required("v"),
+      required("steps_done"), "lr"_a.none() = 1e-3, "beta1"_a.none() = 0.9, "beta2"_a.none() = 0.999,
       "eps"_a.none() = 1e-8, "weight_decay"_a.none() = 1e-2, nb::kw_only(), "max_v"_a = nb::none(),
       "maximize"_a.none() = false,
       nb::sig("def apply_adam_w_(grad, var, m, v, steps_done, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, "

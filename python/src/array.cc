@@ -5,6 +5,7 @@
 
 #include "array_sources.h"
 #include "base/checked.h"
+#include "scalars.h"
 #include "torch_results.h"
 
 namespace openaclnn::python {
@@ -129,6 +130,7 @@ Array describe(nb::handle object, const Name& name) {
   }
   if (describe_buffer(object, name, array)) return array;
   if (nb::hasattr(object, "__dlpack__")) require_dlpack(object, name);
+  require_given(object, name.word);
   throw nb::type_error(
       (name.text() + " is of type " + nb::cast<std::string>(nb::str(object.type())) +
        "; an array of NumPy, PyTorch, CuPy or JAX is needed (numpy.asarray copies other values)")

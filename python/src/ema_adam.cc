@@ -10,6 +10,7 @@
 #include "number.h"
 #include "openaclnn/apply_fused_ema_adam_list.h"
 #include "operators.h"
+#include "scalars.h"
 
 namespace openaclnn::python {
 
@@ -94,6 +95,7 @@ nb::object apply_fused_ema_adam(nb::handle grad, nb::handle var, nb::handle m, n
   static constexpr const char* kNames[5] = {"grad", "var", "m", "v", "s"};
   for (size_t k = 1; k < given.size(); ++k) {
     if (is_list(given[k]) != is_list(grad)) {
+      require_given(given[k], kNames[k]);
       throw nb::type_error("grad, var, m, v and s must all be arrays, or all be lists of arrays");
     }
   }
@@ -178,12 +180,12 @@ C function: aclnnApplyFusedEmaAdam; with lists, mixed dtypes or a keyword argume
 
 void add_ema_adam(nb::module_& module) {
   using namespace nb::literals;
-  module.def("apply_fused_ema_adam_", &apply_fused_ema_adam, "grad"_a.none(), "var"_a.none(), "m"_a.none(),
-             "v"_a.none(), "s"_a.none(), "step"_a.none(), "lr"_a.none() = 1e-3, "ema_decay"_a.none() = 0.9999,
-             "beta1"_a.none() = 0.9, "beta2"_a.none() = 0.999, "eps"_a.none() = 1e-8, "mode"_a.none() = 1,
-             "bias_correction"_a.none() = true, "weight_decay"_a.none() = 0.0, nb::kw_only(),
-             "var_copy"_a = nb::none(), "grad_scale"_a = nb::none(), "found_inf"_a = nb::none(),
-             nb::sig(kSignature), kEmaAdamDoc);
+  module.def("apply_fused_ema_adam_", &apply_fused_ema_adam, required("grad"), required("var"), required("m"),
+             required("v"), required("s"), required("step"), "lr"_a.none() = 1e-3,
+             "ema_decay"_a.none() = 0.9999, "beta1"_a.none() = 0.9, "beta2"_a.none() = 0.999,
+             "eps"_a.none() = 1e-8, "mode"_a.none() = 1, "bias_correction"_a.none() = true,
+             "weight_decay"_a.none() = 0.0, nb::kw_only(), "var_copy"_a = nb::none(),
+             "grad_scale"_a = nb::none(), "found_inf"_a = nb::none(), nb::sig(kSignature), kEmaAdamDoc);
 }
 
 }  // namespace openaclnn::python

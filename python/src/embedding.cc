@@ -320,23 +320,23 @@ TypeError : indices are not int32 or int64. ValueError : out is not as above or 
 
 void add_embedding(nb::module_& module) {
   using namespace nb::literals;
-  module.def("embedding", &embedding, "weight"_a.none(), "indices"_a.none(), nb::kw_only(),
+  module.def("embedding", &embedding, required("weight"), required("indices"), nb::kw_only(),
              "out"_a = nb::none(), "vocab_start"_a = nb::none(), "vocab_end"_a = nb::none(),
              "vocab_size"_a = nb::none(),
              nb::sig("def embedding(weight, indices, *, out=None, vocab_start=None, vocab_end=None, "
                      "vocab_size=None)"),
              kEmbeddingDoc);
   module.def(
-      "embedding_dense_backward", &embedding_dense_backward, "grad"_a.none(), "indices"_a.none(),
-      "num_weights"_a.none(), "padding_idx"_a.none() = -1, "scale_grad_by_freq"_a.none() = false,
+      "embedding_dense_backward", &embedding_dense_backward, required("grad"), required("indices"),
+      required("num_weights"), "padding_idx"_a.none() = -1, "scale_grad_by_freq"_a.none() = false,
       nb::kw_only(), "out"_a = nb::none(), "vocab_start"_a = nb::none(), "vocab_end"_a = nb::none(),
       "vocab_size"_a = nb::none(),
       nb::sig("def embedding_dense_backward(grad, indices, num_weights, padding_idx=-1, "
               "scale_grad_by_freq=False, *, out=None, vocab_start=None, vocab_end=None, vocab_size=None)"),
       kBackwardDoc);
-  module.def("embedding_counts", &embedding_counts, "indices"_a.none(), "num_weights"_a.none(), nb::kw_only(),
-             "out"_a = nb::none(), nb::sig("def embedding_counts(indices, num_weights, *, out=None)"),
-             kCountsDoc);
+  module.def("embedding_counts", &embedding_counts, required("indices"), required("num_weights"),
+             nb::kw_only(), "out"_a = nb::none(),
+             nb::sig("def embedding_counts(indices, num_weights, *, out=None)"), kCountsDoc);
 }
 
 }  // namespace openaclnn::python

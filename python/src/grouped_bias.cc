@@ -66,7 +66,7 @@ Source: the derivative of y[i, :] = x[i, :] + bias[j, :]. C function: aclnnGroup
 
 void add_grouped_bias(nb::module_& module) {
   using namespace nb::literals;
-  module.def("grouped_bias_add_grad", &grouped_bias_add_grad, "grad_y"_a.none(), "group_idx"_a = nb::none(),
+  module.def("grouped_bias_add_grad", &grouped_bias_add_grad, required("grad_y"), "group_idx"_a = nb::none(),
              "group_idx_type"_a.none() = 0, nb::kw_only(), "out"_a = nb::none(),
              nb::sig("def grouped_bias_add_grad(grad_y, group_idx=None, group_idx_type=0, *, out=None)"),
              kGroupedBiasDoc);

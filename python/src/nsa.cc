@@ -36,6 +36,7 @@ Lengths lengths_of(nb::handle object) {
   const nb::object entries = nb::steal(PySequence_Tuple(list.ptr()));
   if (!entries.is_valid() || PyUnicode_Check(list.ptr())) {
     PyErr_Clear();
+    require_given(object, "actual_seq_len");
     throw nb::type_error(
         ("actual_seq_len is " + nb::cast<std::string>(nb::repr(object)) + "; a list of ints is needed")
             .c_str());
@@ -324,28 +325,28 @@ Source: the compression of keys and values in native sparse attention. C functio
 void add_nsa(nb::module_& module) {
   using namespace nb::literals;
   module.def(
-      "nsa_compress", &nsa_compress, "input"_a.none(), "weight"_a.none(), "compress_block_size"_a.none(),
-      "compress_stride"_a.none(), nb::kw_only(), "actual_seq_len"_a = nb::none(),
+      "nsa_compress", &nsa_compress, required("input"), required("weight"), required("compress_block_size"),
+      required("compress_stride"), nb::kw_only(), "actual_seq_len"_a = nb::none(),
       "actual_seq_len_type"_a.none() = 0, "out"_a = nb::none(),
       nb::sig("def nsa_compress(input, weight, compress_block_size, compress_stride, *, actual_seq_len=None, "
               "actual_seq_len_type=0, out=None)"),
       kCompressDoc);
-  module.def("nsa_compress_grad", &nsa_compress_grad, "grad"_a.none(), "input"_a.none(), "weight"_a.none(),
-             "compress_block_size"_a.none(), "compress_stride"_a.none(), nb::kw_only(),
+  module.def("nsa_compress_grad", &nsa_compress_grad, required("grad"), required("input"), required("weight"),
+             required("compress_block_size"), required("compress_stride"), nb::kw_only(),
              "actual_seq_len"_a = nb::none(), "actual_seq_len_type"_a.none() = 0, "out"_a = nb::none(),
              nb::sig("def nsa_compress_grad(grad, input, weight, compress_block_size, compress_stride, *, "
                      "actual_seq_len=None, actual_seq_len_type=0, out=None)"),
              kGradDoc);
-  module.def("nsa_compress_with_cache_", &nsa_compress_with_cache, "input"_a.none(), "weight"_a.none(),
-             "slot_mapping"_a.none(), "cache"_a.none(), "compress_block_size"_a.none(),
-             "compress_stride"_a.none(), "actual_seq_len"_a.none(), nb::kw_only(),
+  module.def("nsa_compress_with_cache_", &nsa_compress_with_cache, required("input"), required("weight"),
+             required("slot_mapping"), required("cache"), required("compress_block_size"),
+             required("compress_stride"), required("actual_seq_len"), nb::kw_only(),
              "block_table"_a = nb::none(), "page_block_size"_a = nb::none(),
              nb::sig("def nsa_compress_with_cache_(input, weight, slot_mapping, cache, compress_block_size, "
                      "compress_stride, actual_seq_len, *, block_table=None, page_block_size=None)"),
              kCacheDoc);
   module.def(
-      "nsa_windows", WindowCount("nsa_windows"), "actual_seq_len"_a.none(), "tokens"_a.none(),
-      "compress_block_size"_a.none(), "compress_stride"_a.none(), "actual_seq_len_type"_a.none() = 0,
+      "nsa_windows", WindowCount("nsa_windows"), required("actual_seq_len"), required("tokens"),
+      required("compress_block_size"), required("compress_stride"), "actual_seq_len_type"_a.none() = 0,
       nb::sig("def nsa_windows(actual_seq_len, tokens, compress_block_size, compress_stride, "
               "actual_seq_len_type=0)"),
       "The number of windows J of nsa_compress for sequences and a number of tokens. Wrong arguments raise\n"

@@ -13,6 +13,7 @@ namespace {
 
 [[noreturn]] void refuse_type(nb::handle object, const char* name, const char* needed) {
   PyErr_Clear();
+  require_given(object, name);
   const std::string type = nb::cast<std::string>(object.type().attr("__name__"));
   throw nb::type_error((std::string(name) + " is of type " + type + "; " + needed + " is needed").c_str());
 }
@@ -24,6 +25,17 @@ namespace {
 }
 
 }  // namespace
+
+nb::handle missing() {
+  static PyObject* const object =
+      PyObject_CallObject(reinterpret_cast<PyObject*>(&PyBaseObject_Type), nullptr);
+  return object;
+}
+
+void require_given(nb::handle object, const char* name) {
+  if (!object.is(missing())) return;
+  throw nb::type_error(("missing required argument: '" + std::string(name) + "'").c_str());
+}
 
 double to_real(nb::handle object, const char* name) {
   if (PyFloat_CheckExact(object.ptr())) return PyFloat_AsDouble(object.ptr());

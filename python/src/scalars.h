@@ -11,6 +11,14 @@ namespace openaclnn::python {
 
 namespace nb = nanobind;
 
+// An object that no function accepts.
+nb::handle missing();
+// A required argument. nanobind would reject a call without it as a whole and not name it. The default costs
+// nothing if the argument is given.
+inline auto required(const char* name) { return nb::arg(name).none() = missing(); }
+// Throws TypeError if the object is that default. Called before an object of a wrong type is rejected.
+void require_given(nb::handle object, const char* name);
+
 // Accepts anything with __float__ or __index__: a float, an int, a NumPy scalar, a tensor of one element.
 double to_real(nb::handle object, const char* name);
 

@@ -1,5 +1,6 @@
 # Tests any arguments: with any arrays, numbers and objects a call succeeds or raises one of the documented exceptions.
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -94,3 +95,31 @@ def test_apply_adam_w(tensors, step, number, largest, maximize):
        no_or_array, optional_number)
 def test_nsa_compress_with_cache(tensors, block, stride, lengths, table, page):
     survives(openaclnn.nsa_compress_with_cache_, *tensors, block, stride, lengths, block_table=table, page_block_size=page)
+
+
+def test_missing_arguments_are_named():
+    table, indices, tokens = np.ones((4, 2), np.float32), np.array([1, 2]), np.ones((4, 1, 2), np.float32)
+    slots = np.zeros(1, np.int32)
+    calls = {
+        "embedding": dict(weight=table, indices=indices),
+        "embedding_dense_backward": dict(grad=table[:2], indices=indices, num_weights=4),
+        "embedding_counts": dict(indices=indices, num_weights=4),
+        "grouped_bias_add_grad": dict(grad_y=tokens),
+        "apply_adam_w_": dict(grad=table, var=table.copy(), m=table.copy(), v=table.copy(), steps_done=0),
+        "apply_fused_ema_adam_": dict(grad=table, var=table.copy(), m=table.copy(), v=table.copy(), s=table.copy(), step=1),
+        "nsa_compress": dict(input=tokens, weight=table[:2, :1], compress_block_size=2, compress_stride=1),
+        "nsa_compress_grad": dict(grad=tokens[:3], input=tokens, weight=table[:2, :1], compress_block_size=2, compress_stride=1),
+        "nsa_compress_with_cache_": dict(input=tokens, weight=table[:2, :1], slot_mapping=slots, cache=tokens.copy(),
+                                         compress_block_size=2, compress_stride=1, actual_seq_len=[4]),
+        "nsa_windows": dict(actual_seq_len=[4], tokens=4, compress_block_size=2, compress_stride=1),
+    }
+    for function, arguments in calls.items():
+        getattr(openaclnn, function)(**arguments)
+        for name in arguments:
+            others = {other: value for other, value in arguments.items() if other != name}
+            with pytest.raises(TypeError, match=f"^missing required argument: '{name}'$"):
+                getattr(openaclnn, function)(**others)
+    with pytest.raises(TypeError, match="^missing required argument: 'indices'$"):
+        openaclnn.embedding(table)
+    with pytest.raises(TypeError, match="^missing required argument: 's'$"):
+        openaclnn.apply_fused_ema_adam_(*[[table.copy()]] * 4, step=1)
