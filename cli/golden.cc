@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +12,7 @@
 #include "base/dtype.h"
 #include "base/text.h"
 #include "host_call.h"
+#include "judge/rules.h"
 #include "program.h"
 #include "terminal.h"
 #include "verify/number.h"
@@ -45,16 +47,20 @@ struct GoldenSummary {
 void measure(GoldenSummary& summary) {
   const GoldenOutput& golden = *summary.golden;
   const bool is_float = openaclnn_verify::float_format(golden.dtype) != nullptr;
+  const double largest = is_float ? openaclnn_verify::largest_finite(golden.dtype) : 0;
   for (size_t i = 0; i < golden.exact.size(); ++i) {
-    const double exact = std::fabs(golden.exact[i]), bound = golden.bound[i];
-    if (std::isfinite(exact)) summary.largest_exact = std::max(summary.largest_exact, exact);
-    if (std::isnan(bound) || !std::isfinite(exact)) continue;
-    ++summary.covered;
-    summary.largest_bound = std::max(summary.largest_bound, bound);
-    const double ours = summary.ours.get(static_cast<int64_t>(i)), error = std::fabs(ours - golden.exact[i]);
-    if (error == 0) continue;
-    const double allowed = is_float ? openaclnn_verify::ulp(golden.dtype, ours) / 2 + bound : 0;
-    summary.largest_share = std::max(summary.largest_share, error / allowed);
+    const double exact = golden.exact[i], bound = golden.bound[i];
+    const bool is_finite = std::isfinite(exact), is_covered = is_finite && !std::isnan(bound);
+    if (is_finite) summary.largest_exact = std::max(summary.largest_exact, std::fabs(exact));
+    if (is_covered) summary.largest_bound = std::max(summary.largest_bound, bound);
+    summary.covered += is_covered ? 1 : 0;
+    if (is_finite && !is_covered) continue;
+    const double ours = summary.ours.get(static_cast<int64_t>(i));
+    const double share = is_float
+                             ? openaclnn_judge::share_of_allowed(golden.dtype, largest, ours, exact, bound)
+                         : ours == exact ? 0
+                                         : std::numeric_limits<double>::infinity();
+    summary.largest_share = std::max(summary.largest_share, share);
   }
 }
 

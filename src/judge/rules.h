@@ -62,6 +62,10 @@ struct Rule {
   Verdict (*apply)(const Pair& pair, const Settings& settings);
 };
 
+// Returns |d - exact| / (ulp(d) / 2 + bound), the share of the error that the rule openaclnn allows: at most 1 for a correct result of a
+// floating-point dtype. Infinity: NaN or Inf at the wrong place. `largest`: the largest finite number of the dtype.
+double share_of_allowed(aclDataType dtype, double largest, double d, double exact, double bound);
+
 std::span<const Rule> rules();
 // Returns nullptr if no rule has this name.
 const Rule* find_rule(std::string_view name);

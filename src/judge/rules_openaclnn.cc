@@ -7,9 +7,6 @@
 
 namespace openaclnn_judge {
 
-namespace {
-
-// |d - exact| / (ulp(d) / 2 + bound): at most 1 for a correct result. Infinity: NaN or Inf at the wrong place.
 double share_of_allowed(aclDataType dtype, double largest, double d, double exact, double bound) {
   constexpr double kWrong = std::numeric_limits<double>::infinity();
   if (std::isnan(exact)) return std::isnan(d) ? 0 : kWrong;
@@ -26,8 +23,6 @@ double share_of_allowed(aclDataType dtype, double largest, double d, double exac
   const double error = std::fabs(d - exact);
   return error == 0 ? 0 : error / (openaclnn_verify::ulp(dtype, d) / 2 + bound);
 }
-
-}  // namespace
 
 // openaclnn: |d - exact| <= ulp(d) / 2 + bound for every element, where bound is c * u * S of the golden: c roundings of the sum S
 // of the magnitudes of all terms. An implementation that adds the right terms in any order in FLOAT passes, and a missing term

@@ -22,7 +22,8 @@ struct GoldenCall {
 };
 
 // One result. Element i of a correct implementation is within ulp / 2 + bound[i] of exact[i], where ulp is the
-// distance of neighbouring numbers of `dtype` around the implementation's own result.
+// distance of neighbouring numbers of `dtype` around the implementation's own result. If exact[i] is beyond the
+// range of `dtype`, Inf and the largest finite number are also correct, with the sign of exact[i].
 struct GoldenOutput {
   std::string parameter;  // "weightGradOut"
   size_t list_index = 0;  // in a list of tensors
@@ -32,7 +33,7 @@ struct GoldenOutput {
   // the formula gives.
   ZeroedDoubles exact;
   // c * 2^-24 * (sum of the magnitudes of the terms). NaN: no guarantee covers the element, for example because
-  // its exact value is beyond the range of the dtype.
+  // its intermediate sums may overflow.
   ZeroedDoubles bound;
   // The prescribed bytes of operators that only copy. Real dtypes also have `exact`, and a bound of 0.
   ZeroedBytes copied;

@@ -1,5 +1,6 @@
 """Tests of `openaclnn golden`: files, table, JSON, and rejections."""
 import json
+import math
 import struct
 import unittest
 
@@ -37,6 +38,13 @@ class Golden(CliTest):
         self.assertEqual(report["outputs"][0]["covered"], 4)
         self.assertLessEqual(report["outputs"][0]["ourLargestShare"], 1)
         self.assertTrue((self.folder / "all.safetensors").exists())
+
+    def test_infinite_results_may_be_right(self):
+        for descr, data in (("<f2", struct.pack("<2e", 40000, 40000)), ("<f4", floats(math.inf, 1)), ("<f4", floats(math.inf, -math.inf)),
+                            ("<f4", floats(3e38, 3e38))):
+            self.write("grad.npy", npy_bytes(descr, (2, 1), data))
+            report = json.loads(self.run_cli(*self.words("--json", groups="2")).stdout)
+            self.assertEqual(report["outputs"][0]["ourLargestShare"], 0, data)
 
     def test_refuses_wrong_groups(self):
         self.refuse(*self.words("--out", "all.safetensors", groups="2,1"), contains="must not decrease")

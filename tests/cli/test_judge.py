@@ -1,5 +1,6 @@
 """Tests of `openaclnn judge`: verdicts and exit codes of operators, of pairs of files and of dumps, and rejections."""
 import json
+import math
 import pathlib
 import shutil
 import struct
@@ -63,6 +64,18 @@ class JudgeOperator(CliTest):
         picture, = (self.folder / "errors").iterdir()
         self.assertEqual(picture.suffix, ".svg")
         self.assertEqual(xml.etree.ElementTree.parse(picture).getroot().tag, "{http://www.w3.org/2000/svg}svg")
+
+    def test_results_beyond_the_range_are_infinite_or_the_largest_number(self):
+        # The sum is 80,000. FLOAT16 ends at 65,504.
+        self.write("half.npy", npy_bytes("<f2", (2, 1), struct.pack("<2e", 40000, 40000)))
+        for value, code in ((math.inf, 0), (65504, 0), (5, 1), (math.nan, 1), (-math.inf, 1), (-65504, 1), (65472, 1)):
+            self.write("half_out.npy", npy_bytes("<f2", (1, 1), struct.pack("<e", value)))
+            with self.subTest(value):
+                self.run_cli("judge", "GroupedBiasAddGradV2", "--grad-y", "half.npy", "--group-idx", "2", "--result", "half_out.npy", code=code)
+        # Sums of FLOAT may overflow before the last term, so any result is accepted.
+        self.write("large.npy", npy_bytes("<f4", (2, 1), floats(3e38, 3e38)))
+        self.write("large_out.npy", npy_bytes("<f4", (1, 1), floats(math.inf)))
+        self.run_cli("judge", "GroupedBiasAddGradV2", "--grad-y", "large.npy", "--group-idx", "2", "--result", "large_out.npy")
 
     def test_rejects(self):
         self.refuse(*self.words("grad.npy"), contains="GroupedBiasAddGradV2: out has shape [3, 2]; it must be [2, 2]")

@@ -355,6 +355,7 @@ TEST(Openaclnn, AcceptsHalfAnUlpAndTheBound) {
   EXPECT_EQ(result(kInfinity, kInfinity, 0), Result::pass);
   EXPECT_EQ(result(-kInfinity, kInfinity, 0), Result::error);
   EXPECT_EQ(result(kInfinity, 1e39, 0), Result::pass);
+  EXPECT_EQ(share_of_allowed(ACL_FLOAT, 3e38, kNan, 1, 1), kInfinity);  // not NaN, which no maximum keeps
   EXPECT_EQ(result(0x1.fffffep127, 1e39, 0), Result::pass);
   EXPECT_EQ(result(kInfinity, 1e38, 1e30), Result::error);
   EXPECT_EQ(result_of("openaclnn", pair_of(ACL_FLOAT, {1}, {1})), Result::skip);
