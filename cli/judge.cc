@@ -1,8 +1,10 @@
 // openaclnn judge: the results of any device against goldens, under named acceptance rules.
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,10 +13,12 @@
 #include "files/tensor_file.h"
 #include "host_call.h"
 #include "judge/dump.h"
+#include "judge/errors.h"
 #include "judge/report.h"
 #include "new_file.h"
 #include "program.h"
 #include "terminal.h"
+#include "verify/number.h"
 
 namespace openaclnn_cli {
 
@@ -70,10 +74,16 @@ std::string file_name(std::string text) {
   return text.starts_with('.') ? "_" + text : text;
 }
 
-void save_pictures(const std::vector<CallReport>& reports, const std::string& folder) {
+// Called before judging, which may take long.
+void make_picture_folder(const Judging& judging) {
+  if (judging.pictures.empty()) return;
   std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw BadInput(fmt::format("--pictures {}: {}", shown(folder), error.message()));
+  fs::create_directories(judging.pictures, error);
+  if (!error && access(judging.pictures.c_str(), W_OK | X_OK) != 0) error = {errno, std::generic_category()};
+  if (error) throw Failure(fmt::format("--pictures {}: {}", shown(judging.pictures), error.message()));
+}
+
+void save_pictures(const std::vector<CallReport>& reports, const std::string& folder) {
   for (const CallReport& report : reports) {
     for (const openaclnn_judge::OutputReport& output : report.outputs) {
       NewFile file(fmt::format("{}/{}.svg", folder, file_name(report.label + "." + output.name)));
@@ -84,17 +94,68 @@ void save_pictures(const std::vector<CallReport>& reports, const std::string& fo
 }
 
 int finish(const std::vector<CallReport>& reports, const Judging& judging) {
-  if (!judging.pictures.empty()) save_pictures(reports, judging.pictures);
   if (judging.json) {
     print_json(nlohmann::json::parse(openaclnn_judge::report_json(reports)));
   } else {
-    fmt::print("{}", printable_lines(openaclnn_judge::report_text(reports)));
+    // A label is the name of a file or folder, which may contain line breaks.
+    std::vector<CallReport> lines = reports;
+    for (CallReport& report : lines) report.label = printable(report.label);
+    fmt::print("{}", printable_lines(openaclnn_judge::report_text(lines)));
   }
+  if (!judging.pictures.empty()) save_pictures(reports, judging.pictures);
   auto worst = openaclnn_judge::Result::skip;
   for (const CallReport& report : reports) worst = std::max(worst, report.result());
   const bool is_accepted =
       worst == openaclnn_judge::Result::pass || worst == openaclnn_judge::Result::warning;
   return is_accepted ? kFine : kProblem;
+}
+
+std::vector<const openaclnn_judge::Rule*> rules_with(openaclnn_judge::Use use) {
+  std::vector<const openaclnn_judge::Rule*> found;
+  for (const openaclnn_judge::Rule& rule : openaclnn_judge::rules()) {
+    if ((rule.uses & use) != 0) found.push_back(&rule);
+  }
+  return found;
+}
+
+// Returns the first chosen rule with this use, or nullptr.
+const openaclnn_judge::Rule* chosen_rule(const Judging& judging, openaclnn_judge::Use use) {
+  for (const openaclnn_judge::Rule* rule : rules_with(use)) {
+    if (std::ranges::count(judging.options.rules, rule->name) > 0) return rule;
+  }
+  return nullptr;
+}
+
+// A rule that skips every result would be taken for one that accepts them.
+void require_third(const Judging& judging, bool is_given) {
+  const openaclnn_judge::Rule* const rule = chosen_rule(judging, openaclnn_judge::kThird);
+  if (rule != nullptr && !is_given)
+    throw BadInput(fmt::format("the rule {} needs the results of a third device: add --third", rule->name));
+  if (rule != nullptr || !is_given) return;
+  std::vector<std::string> those;
+  for (const openaclnn_judge::Rule* one : rules_with(openaclnn_judge::kThird)) those.emplace_back(one->name);
+  throw BadInput(
+      fmt::format("--third is given, but no chosen rule uses it; rules that do: {}", fmt::join(those, ", ")));
+}
+
+// Returns the elements of the file. NaN means that the bound is unknown, as in the files of `openaclnn golden`.
+openaclnn_verify::ZeroedDoubles read_bound(const std::string& file, const Array& result,
+                                           const std::string& result_file) {
+  const Array bound = read_array(file);
+  if (openaclnn_verify::float_format(bound.dtype) == nullptr)
+    throw BadInput(fmt::format("--bound {} has dtype {}; bounds are floating-point numbers", shown(file),
+                               openaclnn_verify::dtype_name(bound.dtype)));
+  if (bound.dims != result.dims)
+    throw BadInput(fmt::format("--bound {} must have the shape of {}", shown(file), shown(result_file)));
+  openaclnn_verify::ZeroedDoubles elements(static_cast<size_t>(bound.numel()));
+  bound.widen(0, elements);
+  const auto negative = std::ranges::find_if(elements, [](double element) { return element < 0; });
+  if (negative != elements.end()) {
+    const std::vector<int64_t> index = openaclnn_judge::index_of(negative - elements.begin(), bound.dims);
+    throw BadInput(fmt::format("--bound {} is {} at [{}]; a bound is at least 0, or NaN", shown(file),
+                               *negative, fmt::join(index, ", ")));
+  }
+  return elements;
 }
 
 int print_rules(bool as_json) {
@@ -138,6 +199,7 @@ CallReport judge_dumped(DumpedCall one, const std::vector<DumpedCall>& third, co
 
 int judge_folder(const Judging& judging) {
   const std::string& folder = judging.sources[0];
+  make_picture_folder(judging);
   std::vector<DumpedCall> third;
   if (!judging.third.empty()) third = openaclnn_judge::read_dump(judging.third);
   std::vector<CallReport> reports;
@@ -157,14 +219,12 @@ int judge_files(const Judging& judging) {
   pair.device = read_array(result);
   pair.golden = read_array(judging.sources[1]);
   if (!judging.third.empty()) pair.third = read_array(judging.third);
-  if (!judging.bound.empty()) {
-    const Array bound = read_array(judging.bound);
-    if (bound.dims != pair.device.dims)
-      throw BadInput(
-          fmt::format("--bound {} must have the shape of {}", shown(judging.bound), shown(result)));
-    pair.bound.resize(static_cast<size_t>(bound.numel()));
-    bound.widen(0, pair.bound);
-  }
+  if (!judging.bound.empty()) pair.bound = read_bound(judging.bound, pair.device, result);
+  const openaclnn_judge::Rule* const bounded = chosen_rule(judging, openaclnn_judge::kBound);
+  const bool is_float = openaclnn_verify::float_format(pair.device.dtype) != nullptr;
+  if (bounded != nullptr && judging.bound.empty() && is_float && judging.options.rules.size() > 1)
+    throw BadInput(fmt::format("the rule {} needs the bounds of the golden: add --bound", bounded->name));
+  make_picture_folder(judging);
   return finish({judged(result, [&] { return openaclnn_judge::judge_pair(result, pair, judging.options); })},
                 judging);
 }
@@ -175,6 +235,7 @@ int judge_sources(const Judging& judging) {
     throw BadInput(
         "`openaclnn judge` requires a dump folder, a result and its golden, or an operator; "
         "`openaclnn judge --help` has examples");
+  require_third(judging, !judging.third.empty());
   if (judging.sources.size() == 2) return judge_files(judging);
   std::error_code error;
   const fs::file_status status = fs::status(judging.sources[0], error);
@@ -220,10 +281,27 @@ struct OperatorJudging {
   std::vector<std::string> results, third;
 };
 
+// Options before the operator's name are those of files and dumps, so they would have no effect.
+void require_unused(const CLI::App& judge, const CLI::App& command) {
+  for (const CLI::Option* const option : judge.get_options()) {
+    if (option->count() == 0) continue;
+    const std::string name = option->get_name();
+    if (option->get_positional() && option->get_lnames().empty())
+      throw BadInput(fmt::format("'{}' is before {}; a result of the operator is given by --result",
+                                 shown(option->results()[0]), command.get_name()));
+    if (command.get_option_no_throw(name) == nullptr)
+      throw BadInput(fmt::format("{} doesn't apply to an operator", name));
+    throw BadInput(fmt::format("{} is before {}, where it has no effect; write it after {}", name,
+                               command.get_name(), command.get_name()));
+  }
+}
+
 int judge_operator(const Description& description, const OperatorJudging& judging) {
+  require_third(judging.common, !judging.third.empty());
   Call call = call_of(description, read_arguments(description, judging.given));
   call.results = read_results(description, judging.results, "--result");
   call.third = read_results(description, judging.third, "--third");
+  make_picture_folder(judging.common);
   return finish(
       {judged(description.name(), [&] { return openaclnn_judge::judge_call(call, judging.common.options); })},
       judging.common);
@@ -275,7 +353,10 @@ void add_judge_of(Program& program, CLI::App& parent, const Description& descrip
   CLI::App* const command =
       add_command(program, parent, description.name(), fmt::format("Judge results of {}", description.name()),
                   fmt::format("{}\nResults: {}.", tensor_forms(), result_names(description)),
-                  [&description, judging] { return judge_operator(description, *judging); });
+                  [&parent, &description, judging] {
+                    require_unused(parent, *parent.get_subcommands().front());
+                    return judge_operator(description, *judging);
+                  });
   command->alias(description.function);
   add_argument_options(*command, description, judging->given);
   const auto add_files = [&](const char* option, std::vector<std::string>& files, const char* what) {

@@ -56,8 +56,17 @@ class JudgeOperator(CliTest):
         done = self.run_cli(*self.words("right.npy", "--rule", "benchmark", "--third", "wrong.npy"))
         self.assertIn("1 call: 1 pass", done.stdout)
 
-    def test_without_a_third_device_nothing_is_judged(self):
-        self.assertIn("1 call: 1 skip", self.run_cli(*self.words("right.npy", "--rule", "benchmark"), code=1).stdout)
+    def test_rules_need_their_third_device(self):
+        for words in (["--rule", "benchmark"], ["--rule", "openaclnn", "--rule", "benchmark"]):
+            self.refuse(*self.words("right.npy", *words), contains="the rule benchmark needs the results of a third device: add --third")
+        self.refuse(*self.words("right.npy", "--third", "right.npy"), contains="--third is given, but no chosen rule uses it; rules that do: benchmark, ")
+
+    def test_options_before_the_operator_are_rejected(self):
+        words = self.words("right.npy")[1:]
+        self.refuse("judge", "--rule", "bitwise", *words, contains="--rule is before GroupedBiasAddGradV2, where it has no effect; write it after")
+        self.refuse("judge", "--json", *words, contains="--json is before GroupedBiasAddGradV2")
+        self.refuse("judge", "--bound", "right.npy", *words, contains="--bound doesn't apply to an operator")
+        self.refuse("judge", "right.npy", *words, contains="'right.npy' is before GroupedBiasAddGradV2")
 
     def test_writes_pictures(self):
         self.run_cli(*self.words("wrong.npy", "--pictures", "errors"), code=1)
@@ -76,6 +85,14 @@ class JudgeOperator(CliTest):
         self.write("large.npy", npy_bytes("<f4", (2, 1), floats(3e38, 3e38)))
         self.write("large_out.npy", npy_bytes("<f4", (1, 1), floats(math.inf)))
         self.run_cli("judge", "GroupedBiasAddGradV2", "--grad-y", "large.npy", "--group-idx", "2", "--result", "large_out.npy")
+
+    def test_pictures_that_cannot_be_written(self):
+        self.assertIn("--pictures right.npy/errors: Not a directory",
+                      self.run_cli(*self.words("wrong.npy", "--pictures", "right.npy/errors"), code=1).stderr)
+        (self.folder / "errors" / "GroupedBiasAddGradV2.out.svg").mkdir(parents=True)
+        done = self.run_cli(*self.words("wrong.npy", "--pictures", "errors"), code=1)
+        self.assertIn("1 call: 1 error", done.stdout)
+        self.assertIn("cannot be written", done.stderr)
 
     def test_rejects(self):
         self.refuse(*self.words("grad.npy"), contains="GroupedBiasAddGradV2: out has shape [3, 2]; it must be [2, 2]")
@@ -101,6 +118,29 @@ class JudgePair(CliTest):
         self.run_cli("judge", "right.npy", "golden.npy", "--bound", "bound.npy")
         self.run_cli("judge", "wrong.npy", "golden.npy", "--bound", "bound.npy", code=1)
         self.run_cli("judge", "wrong.npy", "golden.npy", "--bound", "wide.npy")
+
+    def test_bounds_are_numbers_of_at_least_0(self):
+        for descr, data, why in (("<f8", struct.pack("<4d", 0, 0, -1e-9, 0), "is -1e-09 at [1, 0]; a bound is at least 0, or NaN"),
+                                 ("<f4", floats(0, -math.inf, 0, 0), "is -inf at [0, 1]"),
+                                 ("|b1", bytes(4), "has dtype BOOL; bounds are floating-point numbers"),
+                                 ("<i8", bytes(32), "has dtype INT64")):
+            self.write("odd.npy", npy_bytes(descr, (2, 2), data))
+            self.refuse("judge", "wrong.npy", "golden.npy", "--bound", "odd.npy", contains="--bound odd.npy " + why)
+        self.write("unknown.npy", npy_bytes("<f8", (2, 2), struct.pack("<4d", 0, 0, math.nan, 0)))
+        self.run_cli("judge", "wrong.npy", "golden.npy", "--bound", "unknown.npy")
+
+    def test_rules_need_what_they_use(self):
+        self.refuse("judge", "right.npy", "golden.npy", "--rule", "assert-close", "--rule", "benchmark", contains="the rule benchmark needs")
+        self.refuse("judge", "right.npy", "golden.npy", "--rule", "assert-close", "--rule", "openaclnn",
+                    contains="the rule openaclnn needs the bounds of the golden: add --bound")
+        self.refuse("judge", "right.npy", "golden.npy", "--rule", "assert-close", "--third", "wrong.npy", contains="--third is given, but no")
+        self.write("int.npy", npy_bytes("<i4", (1,), struct.pack("<i", 3)))
+        self.run_cli("judge", "int.npy", "int.npy", "--rule", "openaclnn", "--rule", "bitwise")
+
+    def test_names_of_files_stay_on_their_line(self):
+        (self.folder / "right.npy").rename(self.folder / "a\n1 call: 1 pass\n.npy")
+        done = self.run_cli("judge", "a\n1 call: 1 pass\n.npy", "golden.npy", "--bound", "bound.npy")
+        self.assertTrue(done.stdout.startswith("a?1 call: 1 pass?.npy "), done.stdout)
 
     def test_judges_by_other_rules(self):
         self.run_cli("judge", "wrong.npy", "golden.npy", "--rule", "quick")
