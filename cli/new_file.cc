@@ -56,6 +56,19 @@ bool make_like(int file, const struct stat& old, const std::string& path) {
 
 }  // namespace
 
+bool is_same_file(const std::string& a, const std::string& b) {
+  const std::string first = behind_links(a), second = behind_links(b);
+  struct stat one = {}, other = {};
+  const bool exists = stat(first.c_str(), &one) == 0;
+  if (exists && stat(second.c_str(), &other) == 0)
+    return S_ISREG(one.st_mode) && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+  std::error_code error;
+  const auto canonical = [&](const std::string& path) {
+    return fs::weakly_canonical(fs::absolute(path, error), error);
+  };
+  return !exists && canonical(first) == canonical(second);
+}
+
 File::~File() {
   if (descriptor_ >= 0) close(descriptor_);
 }

@@ -54,4 +54,7 @@ class NewFile {
   const File file_;  // last member: it needs the others
 };
 
+// Returns whether both names are those of one regular file, or would be: the file need not exist.
+bool is_same_file(const std::string& a, const std::string& b);
+
 }  // namespace openaclnn_cli

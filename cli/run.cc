@@ -8,6 +8,7 @@
 #include "base/dtype.h"
 #include "base/text.h"
 #include "call.h"
+#include "new_file.h"
 #include "program.h"
 #include "terminal.h"
 
@@ -26,14 +27,32 @@ struct RunOptions {
   bool json = false;
 };
 
+// Splits "NAME=FILE" or "FILE".
+std::pair<std::string, std::string> name_and_file(const std::string& word) {
+  const size_t equals = word.find('=');
+  if (equals == std::string::npos) return {"", word};
+  return {word.substr(0, equals), word.substr(equals + 1)};
+}
+
+// The later of two results in one file would replace the earlier one.
+void require_different_files(const RunOptions& options) {
+  for (auto word = options.outputs.begin(); word != options.outputs.end(); ++word) {
+    for (auto other = options.outputs.begin(); other != word; ++other) {
+      if (is_same_file(name_and_file(*word).second, name_and_file(*other).second))
+        throw BadInput(fmt::format(
+            "--out {} and --out {} name the same file; --out FILE.safetensors writes all results to one",
+            shown(*other), shown(*word)));
+    }
+  }
+}
+
 // Assigns results to files.
 std::vector<TensorOutput> plan_outputs(const Description& description, const RunOptions& options,
                                        const LoadedArguments& arguments) {
   std::vector<TensorOutput> outputs;
   for (const std::string& word : options.outputs) {
-    const size_t equals = word.find('=');
-    const std::string wanted = equals == std::string::npos ? "" : word.substr(0, equals);
-    TensorOutput output = {equals == std::string::npos ? word : word.substr(equals + 1), {}};
+    const auto [wanted, file] = name_and_file(word);
+    TensorOutput output = {file, {}};
     std::string names;
     for (const Parameter& parameter : description.parameters) {
       if (!parameter.is_result() || !arguments.has(parameter.name)) continue;
@@ -96,6 +115,7 @@ void print_results(const Description& description, const RunOptions& options,
 }
 
 int run(const Description& description, const RunOptions& options) {
+  require_different_files(options);
   LoadedArguments arguments = read_arguments(description, options.given);
   require_row_major(description, arguments);
   const CallResult result = call_operator(description, arguments);

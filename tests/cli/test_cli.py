@@ -296,6 +296,19 @@ class RunTest(CliTest):
         self.refuse("run", "EmbeddingDenseBackward", "--grad", "table.npy", "--indices", "0,1,2,3", "--num-weights",
                     "99999999999999999999", contains="--num-weights")
 
+    def test_two_results_in_one_file(self):
+        self.write_table()
+        (self.folder / "sub").mkdir()
+        self.write("old.npy", b"old")
+        os.link(self.folder / "old.npy", self.folder / "hard.npy")
+        (self.folder / "soft.npy").symlink_to("new.npy")
+        words = [word for name in ("grad", "var", "m", "v", "s") for word in (f"--{name}", "table.npy")]
+        for first, second in (("new.npy", "new.npy"), ("new.npy", "./sub/../new.npy"), ("old.npy", self.folder / "old.npy"),
+                              ("hard.npy", "old.npy"), ("soft.npy", "new.npy")):
+            self.refuse("run", "ApplyFusedEmaAdam", *words, "--step", "1", "--out", f"m={first}", "--out", f"v={second}",
+                        contains=f"--out m={first} and --out v={second} name the same file; ")
+        self.run_cli("run", "ApplyFusedEmaAdam", *words, "--step", "1", "--out", "m=new.npy", "--out", "v=sub/new.npy")
+
     def test_an_output_that_cannot_be_written(self):
         self.write_table()
         run = ["run", "Embedding", "--weight", "table.npy", "--indices", "0", "--out"]
