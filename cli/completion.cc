@@ -30,12 +30,6 @@ void collect(CLI::App& command, const std::string& path, std::vector<Words>& all
   for (CLI::App* const child : children) collect(*child, path + " " + child->get_name(), all);
 }
 
-std::string shell_word(const std::string& text) {
-  std::string out;
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return "'" + out + "'";
-}
-
 std::string list_of(const Words& words) {
   std::string list;
   for (const auto& [word, text] : words.words) list += (list.empty() ? "" : " ") + word;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -21,7 +22,8 @@ namespace {
 bool has_colours() {
   static const bool has = [] {
     const char* const kind = std::getenv("TERM");
-    return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr && kind != nullptr &&
+    const char* const none = std::getenv("NO_COLOR");  // counts unless it is empty: https://no-color.org
+    return isatty(STDOUT_FILENO) != 0 && (none == nullptr || *none == '\0') && kind != nullptr &&
            std::strcmp(kind, "dumb") != 0;
   }();
   return has;
@@ -74,6 +76,17 @@ std::string printable_lines(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
+}
+
+std::string shell_word(const std::string& text) {
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("%+,-./:=@_").find(static_cast<char>(c)) != std::string_view::npos;
+  };
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) return text;
+  std::string out;
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return "'" + out + "'";
 }
 
 void print_json(const nlohmann::json& value) {

@@ -17,6 +17,9 @@ std::string toned(Tone tone, std::string_view text);
 // Returns the text with printable() applied to each line.
 std::string printable_lines(std::string_view text);
 
+// Returns the text as one word of a shell's command, in quotes if it needs them.
+std::string shell_word(const std::string& text);
+
 // Prints the value and a line break. Non-ASCII characters are escaped, so that the output is valid and safe
 // everywhere.
 void print_json(const nlohmann::json& value);

@@ -13,6 +13,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "files/json.h"
 #include "new_file.h"
 #include "process.h"
 #include "program.h"
@@ -51,23 +52,28 @@ std::string read_trace(const std::string& path) {
   return text;
 }
 
+// Returns null if the text isn't JSON.
+json events_of(const std::string& text, const std::string& path) {
+  openaclnn_files::JsonRules shallow;
+  shallow.most_depth = 12;  // more than openaclnn writes; freeing deeper values would exhaust the stack
+  try {
+    return openaclnn_files::parse_json(text, shallow);
+  } catch (const openaclnn_files::JsonError& error) {
+    if (error.kind == openaclnn_files::JsonError::depth)
+      throw BadInput(fmt::format("{} isn't a trace of openaclnn: its values are nested too deeply", path));
+    return nullptr;
+  }
+}
+
 // If the program ended without closing the trace, the final bracket and perhaps a part of the last line are
 // missing.
 json parse_events(const std::string& path) {
   const std::string text = read_trace(path);
-  // Values nested deeper than openaclnn writes them would exhaust the stack when they are freed or copied.
-  const auto is_shallow = [&](int depth, json::parse_event_t, json&) {
-    if (depth > 12)
-      throw BadInput(fmt::format("{} isn't a trace of openaclnn: its values are nested too deeply", path));
-    return true;
-  };
-  json events = json::parse(text, is_shallow, false);
-  if (events.is_discarded()) {
-    const size_t last_line = text.rfind(",\n");
-    events = json::parse(text + "]", is_shallow, false);
-    if (events.is_discarded() && last_line != std::string::npos)
-      events = json::parse(text.substr(0, last_line) + "]", is_shallow, false);
-  }
+  const size_t last_line = text.rfind(",\n");
+  json events = events_of(text, path);
+  if (events.is_null()) events = events_of(text + "]", path);
+  if (events.is_null() && last_line != std::string::npos)
+    events = events_of(text.substr(0, last_line) + "]", path);
   if (!events.is_array()) throw BadInput(fmt::format("{} isn't a trace of openaclnn", path));
   return events;
 }
@@ -175,15 +181,18 @@ class TraceOutput {
     }
     if (kind_ == Kind::files) {
       const std::string first = (std::filesystem::path(name_).parent_path() / made.front()).string();
-      complain(fmt::format("traces of {} processes are in {}; to summarize one: openaclnn trace --summary {}",
-                           made.size(), name_, first));
+      const std::string what = made.size() == 1 ? "the trace of one process is"
+                                                : fmt::format("traces of {} processes are", made.size());
+      complain(fmt::format("{} in {}; to summarize {}: openaclnn trace --summary {}", what, name_,
+                           made.size() == 1 ? "it" : "one", shell_word(first)));
     } else if (is_complete()) {
-      complain(fmt::format("the trace is in {0}; to summarize it: openaclnn trace --summary {0}", name_));
+      complain(fmt::format("the trace is in {}; to summarize it: openaclnn trace --summary {}", name_,
+                           shell_word(name_)));
     } else {
       complain(
-          fmt::format("the trace in {0} ends early, because the program crashed or the file could not be "
-                      "written; to summarize it: openaclnn trace --summary {0}",
-                      name_));
+          fmt::format("the trace in {} ends early, because the program crashed or the file could not be "
+                      "written; to summarize it: openaclnn trace --summary {}",
+                      name_, shell_word(name_)));
     }
     return code;
   }
@@ -193,7 +202,7 @@ class TraceOutput {
   static constexpr std::string_view kPid = "%p";
 
   static Kind kind_of(const std::string& name, const std::string& path) {
-    if (name.find(kPid) != std::string::npos) return Kind::files;
+    if (std::filesystem::path(name).filename().string().find(kPid) != std::string::npos) return Kind::files;
     std::error_code error;
     const std::filesystem::file_status status = std::filesystem::status(path, error);
     return is_other(status) || is_character_file(status) || is_fifo(status) ? Kind::stream : Kind::file;
@@ -290,6 +299,14 @@ void add_trace(Program& program) {
         const std::vector<std::string> words = words_for(program, **command);
         if (options->summary.empty() == words.empty())
           throw BadInput("`openaclnn trace` requires either a program or --summary FILE");
+        const auto is_given = [command](const char* name) {
+          return (*command)->get_option(name)->count() > 0;
+        };
+        if (words.empty() && is_given("--out"))
+          throw BadInput("--out has no effect with --summary; it is the file of a program's trace");
+        if (!words.empty() && is_given("--json"))
+          throw BadInput(
+              fmt::format("--json has no effect without --summary; words of {} follow it", shown(words[0])));
         return words.empty() ? print_summary(options->summary, options->json)
                              : trace_program(words, options->out);
       });

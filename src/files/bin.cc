@@ -11,6 +11,7 @@
 
 #include "files/dtype_names.h"
 #include "files/errors.h"
+#include "files/json.h"
 
 namespace openaclnn_files {
 
@@ -108,15 +109,14 @@ StoredTensor parse_atb(std::string_view head, uint64_t file_bytes) {
 }
 
 StoredTensor parse_shape_file(std::string_view text, uint64_t file_bytes) {
-  const auto flat = [](int depth, json::parse_event_t, json&) {
-    if (depth > 2) throw BadInput("the shape file is nested too deeply");
-    return true;
-  };
+  JsonRules flat;
+  flat.most_depth = 2;
   json object;
   try {
-    object = json::parse(text, flat);
-  } catch (const json::exception&) {
-    throw BadInput("the shape file isn't JSON");
+    object = parse_json(text, flat);
+  } catch (const JsonError& error) {
+    throw BadInput(error.kind == JsonError::depth ? "the shape file is nested too deeply"
+                                                  : "the shape file isn't JSON");
   }
   constexpr const char* kExample = R"({"dtype": "float16", "shape": [2, 3]})";
   if (!object.is_object() || !object.contains("dtype") || !object["dtype"].is_string() ||

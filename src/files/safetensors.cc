@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <utility>
 
 #include "files/errors.h"
+#include "files/json.h"
 
 namespace openaclnn_files {
 
@@ -38,22 +38,18 @@ std::string accepted_dtypes() {
   return names;
 }
 
-// nlohmann keeps the last of two equal keys and allows unlimited nesting; this function rejects both.
 json parse_object(std::string_view text) {
-  std::set<std::string> names, members;  // of the header, and of the entry that is being read
-  const auto check = [&](int depth, json::parse_event_t event, json& value) {
-    if (depth > 3) throw BadInput("the header is nested too deeply");
-    if (event != json::parse_event_t::key) return true;
-    if (depth == 1) members.clear();
-    if (!(depth == 1 ? names : members).insert(value.get<std::string>()).second)
-      throw BadInput(fmt::format("the header has the name '{}' twice", shown(value.get<std::string>())));
-    return true;
-  };
+  JsonRules rules;
+  rules.most_depth = 3;
+  rules.unique_names = true;
   try {
-    json parsed = json::parse(text, check);
+    json parsed = parse_json(text, rules);
     if (!parsed.is_object()) throw BadInput("the header isn't a JSON object");
     return parsed;
-  } catch (const json::exception&) {
+  } catch (const JsonError& error) {
+    if (error.kind == JsonError::depth) throw BadInput("the header is nested too deeply");
+    if (error.kind == JsonError::repeated_name)
+      throw BadInput(fmt::format("the header has the name '{}' twice", shown(error.what())));
     throw BadInput("the header isn't JSON");
   }
 }

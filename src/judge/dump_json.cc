@@ -1,4 +1,4 @@
-// Parses with nlohmann-json, whose tree is bounded by what callers keep.
+// Parses the JSON of dumps into a tree that is bounded by what callers keep.
 #include "judge/dump_json.h"
 
 #include <fmt/core.h>
@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "files/errors.h"
+#include "files/json.h"
 #include "files/source.h"
 
 namespace openaclnn_judge {
@@ -53,17 +54,17 @@ bool may_have_quoted_numbers(std::string_view text) {
 }  // namespace
 
 json parse_dump_json(std::string_view text, const KeepEntry& keep) {
-  const auto select = [&keep](int depth, json::parse_event_t event, json& parsed) {
-    if (depth > kMostDumpDepth)
-      throw BadInput(fmt::format("it is nested more than {} levels deep", kMostDumpDepth));
-    return event != json::parse_event_t::key || !keep || keep(depth, parsed.get_ref<const std::string&>());
-  };
+  openaclnn_files::JsonRules rules;
+  rules.most_depth = kMostDumpDepth;
+  rules.keep = keep;
   const bool needs_quotes = may_have_quoted_numbers(text);
   const std::string quoted = needs_quotes ? with_quoted_numbers(text) : "";
   const std::string_view parsed = needs_quotes ? quoted : text;
   try {
-    return json::parse(parsed, select);
-  } catch (const json::parse_error& error) {
+    return openaclnn_files::parse_json(parsed, rules);
+  } catch (const openaclnn_files::JsonError& error) {
+    if (error.kind == openaclnn_files::JsonError::depth)
+      throw BadInput(fmt::format("it is nested more than {} levels deep", kMostDumpDepth));
     const std::string_view before = parsed.substr(0, std::min(error.byte, parsed.size()));
     throw BadInput(
         fmt::format("it isn't valid JSON: error in line {}", 1 + std::ranges::count(before, '\n')));

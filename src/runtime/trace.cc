@@ -59,10 +59,12 @@ void append(std::string_view line) {
   }
 }
 
-// Replaces "%p" with the PID, so that each process of a job writes its own file.
+// Replaces "%p" with the PID, so that each process of a job writes its own file. Folders keep their names: one with "%p" would
+// have to exist for each PID.
 std::string file_name() {
   std::string name = environment().trace;
-  if (const size_t at = name.find("%p"); at != std::string::npos)
+  const size_t slash = name.rfind('/');
+  if (const size_t at = name.find("%p", slash == std::string::npos ? 0 : slash); at != std::string::npos)
     name.replace(at, 2, std::to_string(getpid()));
   return name;
 }

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-# Tests sizes and lengths of openaclnn run: sequences of token compression, numbers beyond 64 bits.
+# Tests sizes and lengths of openaclnn run: sequences of token compression, numbers beyond 64 bits, long JSON.
 """usage: test_sizes.py PROGRAM [unittest arguments]"""
+import json
 import unittest
 
-from program import CliTest, floats, npy_bytes, read_npy
+from program import CliTest, floats, npy_bytes, read_npy, safetensors_bytes
 
 
 class SizesTest(CliTest):
@@ -38,6 +39,19 @@ class SizesTest(CliTest):
             self.write("x.npy", npy_bytes("<i8", (0, 2**62, 2**62), b"", fortran=fortran))
             self.write("w.npy", npy_bytes("<f4", (2, 1), floats(1, 2)))
             self.run_cli("run", "Embedding", "--weight", "w.npy", "--indices", "x.npy")
+
+    def test_json_with_many_entries(self):
+        """Reading takes seconds. If its time were quadratic, it would take minutes: more than run_cli waits."""
+        count = 500_000
+        call = '{"name":"aclnnEmbedding","cat":"task","ph":"X"}'
+        for end in ("\n]\n", ",\n" + call[:30]):  # complete, and cut by a crash
+            self.write("trace.json", ("[\n" + ",\n".join([call] * count) + end).encode())
+            total, = json.loads(self.run_cli("trace", "--summary", "trace.json", "--json").stdout)
+            self.assertEqual(total["calls"], count)
+        entries = {str(name): {"dtype": "F32", "shape": [1, 1], "data_offsets": [4 * name, 4 * name + 4]} for name in range(100_000)}
+        self.write("many.safetensors", safetensors_bytes(entries, floats(*range(100_000))))
+        self.run_cli("run", "Embedding", "--weight", "many.safetensors:77777", "--indices", "0", "--out", "row.npy")
+        self.assertEqual(read_npy(self.folder / "row.npy")[2], floats(77777))
 
 
 if __name__ == "__main__":

@@ -81,7 +81,18 @@ class BrokenStreamsTest(ShellTest):
         self.assertEqual(self.shell("2>&-", "trace", PROGRAM, *EMBED).returncode, 0)
 
 
-class NarrowTerminalTest(ShellTest):
+class TerminalTest(ShellTest):
+    def test_only_a_value_disables_colours(self):
+        self.write("Makefile", b"")
+        for value, has_colours in ((None, True), ("", True), ("1", False)):
+            master, terminal = pty.openpty()
+            clean = {name: text for name, text in os.environ.items() if name != "NO_COLOR"}
+            subprocess.run([PROGRAM, "compat-check", "Makefile"], cwd=self.folder, stdout=terminal, check=True,
+                           env={**clean, "TERM": "xterm", **({} if value is None else {"NO_COLOR": value})})
+            os.close(terminal)
+            self.assertEqual(b"\033[" in os.read(master, 4096), has_colours, value)
+            os.close(master)
+
     def test_progress_fits_into_a_line(self):
         for columns in (20, 7):
             master, terminal = pty.openpty()
@@ -168,10 +179,27 @@ class TraceTest(ShellTest):
         self.write_table()
         said = self.run_cli("trace", "--out", "t-%p.json", PROGRAM, *EMBED).stderr
         self.assertRegex(" ".join(path.name for path in self.folder.iterdir()), r"\bt-\d+\.json\b")
-        file = re.search(r"to summarize one: openaclnn trace --summary (t-\d+\.json)\n", said)
+        file = re.search(r"to summarize it: openaclnn trace --summary (t-\d+\.json)\n", said)
         self.assertIn("aclnnEmbedding", self.run_cli("trace", "--summary", file[1]).stdout)
         self.assertFalse((self.folder / "t-%p.json").exists())
         self.assertIn("there is no trace", self.run_cli("trace", "--out", "t-%p.json", "true", code=1).stderr)
+
+    def test_names_of_folders_stay(self):
+        self.write_table()
+        folder = self.folder / "100%pure and 'so'"
+        folder.mkdir()
+        done = self.shell("", "trace", "--out", "t.json", PROGRAM, "run", "Embedding", "--weight", "../table.npy", "--indices", "1",
+                          before=f'cd "{folder}"')
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn("aclnnEmbedding", self.run_cli("trace", "--summary", folder / "t.json").stdout)
+        said = self.run_cli("trace", "--out", folder / "t-%p.json", PROGRAM, *EMBED).stderr
+        self.assertIn("openaclnn: the trace of one process is in ", said)
+        command = said.split("; to summarize it: ")[1].replace("openaclnn", str(PROGRAM), 1)
+        self.assertIn("aclnnEmbedding", subprocess.run(["sh", "-c", command], cwd=self.folder, capture_output=True, text=True).stdout)
+
+    def test_options_without_effect(self):
+        self.refuse("trace", "--json", "true", contains="--json has no effect without --summary")
+        self.refuse("trace", "--summary", "t.json", "--out", "x", contains="--out has no effect with --summary")
 
     def test_a_file_that_another_process_writes(self):
         self.write_table()

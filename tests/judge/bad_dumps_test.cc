@@ -106,6 +106,7 @@ TEST(MsprobeDumps, WithMalformedJsonAreRefused) {
   EXPECT_EQ(said("[1, 2]"), "it isn't an object with an object data");
   EXPECT_EQ(said(R"({"data": [1]})"), "it isn't an object with an object data");
   EXPECT_EQ(said("{\"data\": \"\xFF\"}"), "it isn't valid JSON: error in line 1");
+  EXPECT_EQ(said(R"({"data": 1e999})"), "it isn't valid JSON: error in line 1");
   EXPECT_EQ(said(R"({"data": )" + std::string(1'000'000, '[')), "it is nested more than 64 levels deep");
   const std::string numbers =
       R"({"data": {"Torch.mul.0.forward": [NaN, -Infinity, "NaN \" NaN", Infinity]}})";

@@ -199,7 +199,8 @@ TEST(BinFiles, AreReadWithAShapeFile) {
        "the tensor has more than 2^63 - 1 bytes"},
       {R"({"dtype": "float16", "shape": [1,1,1,1,1,1,1,1,2]})",
        "the shape in the shape file has more than 8 dims"},
-      {R"({"dtype": "float16", "shape": [[[2]]]})", "the shape file is nested too deeply"}};
+      {R"({"dtype": "float16", "shape": [[[2]]]})", "the shape file is nested too deeply"},
+      {R"({"dtype": "float16", "shape": [1e999]})", "the shape file isn't JSON"}};
   for (const auto& [text, expected] : bad) {
     folder.write("x.json", text);
     EXPECT_EQ(refusal(folder.path("x.bin")), folder.path("x.bin") + ": " + expected);
