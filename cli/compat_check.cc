@@ -40,7 +40,9 @@ std::set<std::string> cann_compat_libraries() {
 bool is_of_the_system(const CompatCheckOptions& options, const std::string& name) {
   for (const char* suffix : {".so", ".a"}) {
     const std::string file = "lib" + name + suffix;
-    const Finished asked = run_program({compiler_of(options, ""), "-print-file-name=" + file});
+    std::vector<std::string> command = compiler_of(options, "");
+    command.push_back("-print-file-name=" + file);
+    const Finished asked = run_program(command);
     if (asked.exit_code == 0 && asked.output != file && asked.output != file + "\n") return true;
   }
   return false;

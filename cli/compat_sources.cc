@@ -65,8 +65,10 @@ std::vector<std::string> command_line(const CompatCheckOptions& options, const s
                                       const fs::path& stand_ins) {
   const fs::path headers = header_folder();
   const std::string standard = !options.standard.empty() ? options.standard : is_c(file) ? "gnu17" : "c++17";
-  std::vector<std::string> words = {compiler_of(options, file), "-fsyntax-only", "-std=" + standard,
-                                    "-fdiagnostics-color=never", "-w"};
+  std::vector<std::string> words = compiler_of(options, file);
+  for (const std::string& word : {std::string("-fsyntax-only"), "-std=" + standard,
+                                  std::string("-fdiagnostics-color=never"), std::string("-w")})
+    words.push_back(word);
   for (const fs::path& folder : {headers, headers / "aclnn", headers / "aclnnop"})
     words.push_back("-I" + folder.string());
   for (const std::string& folder : options.folders) words.push_back("-I" + folder);
@@ -244,11 +246,14 @@ std::string source_text(const std::string& file) {
   return text;
 }
 
-std::string compiler_of(const CompatCheckOptions& options, const std::string& file) {
-  if (!options.compiler.empty()) return options.compiler;
+std::vector<std::string> compiler_of(const CompatCheckOptions& options, const std::string& file) {
   const char* const own = std::getenv(is_c(file) ? "CC" : "CXX");
-  if (own != nullptr && *own != '\0') return own;
-  return is_c(file) ? "cc" : "c++";
+  const std::string given = !options.compiler.empty() ? options.compiler : own != nullptr ? own : "";
+  if (is_program(given)) return {given};  // its path may contain blanks
+  std::istringstream stream(given);
+  std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
+  if (words.empty()) words.emplace_back(is_c(file) ? "cc" : "c++");
+  return words;
 }
 
 void check_programs(const CompatCheckOptions& sources, Findings& findings) {

@@ -25,8 +25,8 @@ using Findings = std::map<std::string, Missing>;
 // Returns the contents of a text file; throws BadInput for files that cannot be program sources.
 std::string source_text(const std::string& file);
 
-// Returns the compiler that the options or the environment select for a file.
-std::string compiler_of(const CompatCheckOptions& options, const std::string& file);
+// Returns the words that start the compiler which the options or the environment select for a file, such as "ccache g++".
+std::vector<std::string> compiler_of(const CompatCheckOptions& options, const std::string& file);
 
 // Compiles the files, all of them sources, with the public headers. Adds missing headers, names that they and
 // the headers don't declare, other errors, and functions that are looked up by name.

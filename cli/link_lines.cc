@@ -55,9 +55,10 @@ bool is_name_of_variable(std::string_view text) {
 }
 
 // Replaces each innermost $(…) and ${…} by `replacement` of the text inside. One pass, because a file may
-// consist of parentheses.
+// consist of parentheses. It stops when the result exceeds `most_bytes`, because values may be long and used often.
 template <class Replacement>
-std::string with_replaced(const std::string& text, const Replacement& replacement) {
+std::string with_replaced(const std::string& text, const Replacement& replacement,
+                          size_t most_bytes = std::string::npos) {
   std::string replaced;
   size_t from = 0, round = std::string::npos, curly = std::string::npos;  // the last $( and ${ since `from`
   for (size_t at = 0; at < text.size(); ++at) {
@@ -68,13 +69,14 @@ std::string with_replaced(const std::string& text, const Replacement& replacemen
     replaced.append(text, from, begin - from).append(replacement(text.substr(begin, at + 1 - begin)));
     from = at + 1;
     round = curly = std::string::npos;
+    if (replaced.size() > most_bytes) return replaced;
   }
   return replaced.append(text, from);
 }
 
 // Expands $(addprefix -l,a b) to "-la -lb" and known variables to their values; other references do not
 // change.
-std::string value_of(const std::string& reference, const Variables& variables) {
+std::string value_of(const std::string& reference, const Variables& variables, size_t most_bytes) {
   const std::string inside = reference.substr(2, reference.size() - 3);
   if (is_name_of_variable(inside)) {
     const auto known = variables.find(inside);
@@ -85,17 +87,18 @@ std::string value_of(const std::string& reference, const Variables& variables) {
   std::istringstream prefix_words(inside.substr(10, comma - 10)), names(inside.substr(comma + 1));
   std::string prefix, words;
   prefix_words >> prefix;
-  for (std::string name; names >> name;) words += " " + prefix + name;
+  for (std::string name; words.size() <= most_bytes && names >> name;) words += " " + prefix + name;
   return words;
 }
 
-// Cyclic variables end after eight rounds.
+// Cyclic variables end after eight rounds, and texts that grow beyond kMostBytes stay as they are.
 std::string with_values(std::string text, const Variables& variables) {
   constexpr int kMostRounds = 8;
   constexpr size_t kMostBytes = 1 << 16;
   for (int round = 0; round < kMostRounds; ++round) {
-    std::string replaced =
-        with_replaced(text, [&](const std::string& reference) { return value_of(reference, variables); });
+    std::string replaced = with_replaced(
+        text, [&](const std::string& reference) { return value_of(reference, variables, kMostBytes); },
+        kMostBytes);
     if (replaced == text || replaced.size() > kMostBytes) break;
     text = std::move(replaced);
   }

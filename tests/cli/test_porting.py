@@ -68,6 +68,16 @@ class CompatCheckTest(CliTest):
         (self.folder / "fine.cpp").write_text('#include "acl/acl.h"\n#include "aclnn_embedding.h"\nint main() { return aclInit(nullptr); }\n')
         self.assertIn("nothing is missing", self.run_cli("compat-check", "fine.cpp").stdout)
 
+    def test_compilers_of_several_words(self):
+        self.write("fine.cpp", b'#include "acl/acl.h"\nint main() { return ANSWER; }\n')
+        self.write("Makefile", b"LDLIBS = -lpthread\n")
+        (self.folder / "my compiler").write_text('#!/bin/sh\nexec c++ -DANSWER=1 "$@"\n')
+        (self.folder / "my compiler").chmod(0o755)
+        for compiler in ("env c++ -DANSWER=1", "  c++  -DANSWER=1 ", "./my compiler"):
+            for words, environment in (["--compiler", compiler], {}), ([], {"CXX": compiler}):
+                self.run_cli("compat-check", "fine.cpp", "Makefile", *words, **environment)
+        self.run_cli("compat-check", "fine.cpp", code=1, CXX=" ")
+
     def test_what_is_missing_by_name_and_line(self):
         (self.folder / "old.cpp").write_text(
             '#include "acl/acl.h"\n#include "aclnnop/aclnn_softmax.h"\n#include "other/thing.h"\n'
@@ -129,6 +139,8 @@ class CompatCheckTest(CliTest):
     def test_hostile_build_files(self):
         words = " ".join(f"lib{k}" for k in range(100_000))
         for name, text in (("Makefile", "A = " + ")" * 500_000 + "\n"), ("Makefile", "A += x\n" * 100_000),
+                           ("Makefile", "A = " + "x" * 500_000 + "\nL = -l$(A) " + "$(A)" * 120_000 + "\n"),
+                           ("Makefile", f"N = {'a ' * 200_000}\nL = $(addprefix -l" + "x" * 60_000 + ",$(N) " + "a " * 250_000 + ")\n"),
                            ("CMakeLists.txt", f"set(W {words})\nlink_libraries({'${W} ' * 300})\n")):
             self.write(name, text.encode())
             start = time.monotonic()
