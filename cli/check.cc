@@ -160,9 +160,13 @@ int check_dumps(const CheckOptions& options) {
   return report(judge, failures, {{"calls", calls}}, !options.json);
 }
 
-int check(const CheckOptions& options) {
+int check(const CheckOptions& options, const CLI::App& command) {
   if (!options.replay.empty() && !options.name.empty())
     throw BadInput(fmt::format("--replay runs every call of the dumps; leave out '{}'", options.name));
+  for (const char* const option : {"--cases", "--seed"}) {
+    if (!options.replay.empty() && command.get_option(option)->count() > 0)
+      throw BadInput(fmt::format("{} has no effect with --replay, which runs the calls of dumps", option));
+  }
   // The cases own their memory, which strict mode would reject, and must report faults.
   setenv("OPENACLNN_CHECK", "report", 1);
   return options.replay.empty() ? check_cases(options) : check_dumps(options);
@@ -181,7 +185,7 @@ void add_check(Program& program) {
       "FOLDER:NAME,... or FOLDER:all it also saves every call of these operators. It saves at most\n"
       "100 calls. --replay runs the saved calls again.\n"
       "The exit code is 1 if a result is outside its bound or a call fails.",
-      [options] { return check(*options); });
+      [&program, options] { return check(*options, *program.app.get_subcommand("check")); });
   command->add_option("NAME", options->name, "The operator; by default all")->type_name("");
   command
       ->add_option("--cases", options->cases,

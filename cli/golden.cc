@@ -1,6 +1,8 @@
 // openaclnn golden: exact results of one operator on tensors in files, their error bounds, and the library's own results.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -149,8 +151,15 @@ void print_golden(const Description& description, const std::vector<GoldenSummar
   if (files.empty()) fmt::print("--out FOLDER saves the exact results, the bounds and our results\n");
 }
 
+// Returns whether the text is the name of a file with another format. A folder of that name would surprise.
+bool looks_like_other_file(const std::string& out) {
+  constexpr std::array kExtensions = {".npy", ".npz", ".pt", ".pth", ".bin", ".gz", ".xz", ".zst", ".zip"};
+  const std::string extension = std::filesystem::path(out).extension().string();
+  return std::ranges::count(kExtensions, extension) > 0 && !std::filesystem::is_directory(out);
+}
+
 int golden(const Description& description, const GoldenOptions& options) {
-  if (options.out.ends_with(".npy")) {
+  if (looks_like_other_file(options.out)) {
     throw BadInput(
         fmt::format("--out is '{}'; it must be a folder, which gets several .npy files, or a file "
                     "whose name ends with .safetensors",
@@ -181,6 +190,7 @@ void add_golden_of(Program& program, CLI::App& parent, const Description& descri
       fmt::format("{}\nResults: {}.", tensor_forms(), result_names(description)),
       [&description, options] { return golden(description, *options); });
   command->alias(description.function);
+  command->ignore_case();
   add_argument_options(*command, description, options->given);
   command
       ->add_option("--out", options->out,

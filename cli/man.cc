@@ -86,6 +86,8 @@ struct ManOptions {
 };
 
 int show(const CLI::App& root, const ManOptions& options) {
+  if (!options.folder.empty() && !options.command.empty())
+    throw BadInput(fmt::format("--all writes the pages of every command; leave out '{}'", options.command));
   if (!options.folder.empty()) return write_all(root, options.folder);
   const CLI::App* wanted = &root;
   for (const CLI::App* const child : children_of(root)) {

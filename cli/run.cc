@@ -136,6 +136,7 @@ void add_operator(Program& program, CLI::App& parent, const Description& descrip
                   result_names(description), description.name()),
       [&description, options] { return run(description, *options); });
   command->alias(description.function);
+  command->ignore_case();
   add_argument_options(*command, description, options->given);
   command
       ->add_option("--out", options->outputs,

@@ -48,6 +48,7 @@ class HelpTest(CliTest):
         self.assertIn("\n.TP\n\\fB\\-\\-weight\\fR FILE\n", page)
         self.assertNotIn("\\fB\\fR", page)  # an option without its name
         self.assertIn("\\fBCODE\\fR", self.run_cli("man", "explain").stdout)
+        self.refuse("man", "--all", "pages", "run", contains="leave out 'run'")
 
 
 class PythonTest(CliTest):
@@ -164,6 +165,12 @@ class RunTest(CliTest):
         self.write_table()
         self.run_cli("run", "Embedding", "--weight", "table.npy", "--indices", "ids.npy", "--out", "rows.npy")
         self.assertEqual(read_npy(self.folder / "rows.npy"), ("<f4", (3, 2), floats(20, 21, 0, 1, 30, 31)))
+
+    def test_case_of_operators(self):
+        self.write_table()
+        for command in ("run", "golden"):
+            for name in ("embedding", "EMBEDDING", "aclnnembedding"):
+                self.run_cli(command, name, "--weight", "table.npy", "--indices", "1")
 
     def test_names_of_files_do_not_reach_the_terminal_as_they_are(self):
         tensors = {name: {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for name in ("\033[31m", "n" * 1000)}
@@ -326,6 +333,11 @@ class CheckTest(CliTest):
         report = json.loads(self.run_cli("check", "GroupedBiasAddGrad", "--cases", "5", "--json").stdout)
         self.assertTrue(report["ok"])
         self.assertTrue(all(0 < o["worstUlps"] and 0 < o["shareOfBound"] <= 1 and o["worstAt"] for o in report["outputs"]))
+
+
+    def test_options_without_effect(self):
+        for option in ("--cases", "--seed"):
+            self.refuse("check", "--replay", "dumps", option, "3", contains=f"{option} has no effect with --replay")
 
 
 class TraceTest(CliTest):

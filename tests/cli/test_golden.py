@@ -46,6 +46,14 @@ class Golden(CliTest):
             report = json.loads(self.run_cli(*self.words("--json", groups="2")).stdout)
             self.assertEqual(report["outputs"][0]["ourLargestShare"], 0, data)
 
+    def test_names_that_are_not_folders(self):
+        for name in ("g.npy", "g.safetensors.gz", "x/g.pt"):
+            self.refuse(*self.words("--out", name), contains=f"--out is '{name}'; it must be a folder")
+            self.assertFalse((self.folder / name).exists())
+        (self.folder / "old.zip").mkdir()
+        for name in ("old.zip", "run.2"):
+            self.run_cli(*self.words("--out", name))
+
     def test_refuses_wrong_groups(self):
         self.refuse(*self.words("--out", "all.safetensors", groups="2,1"), contains="must not decrease")
 
