@@ -107,7 +107,7 @@ std::vector<std::string> save_golden(const std::vector<GoldenSummary>& summaries
   } else {
     std::error_code error;
     std::filesystem::create_directories(out, error);
-    if (error) throw BadInput(fmt::format("{}: {}", out, error.message()));
+    if (error) throw Failure(fmt::format("{}: {}", out, error.message()));
     for (LoadedTensor& tensor : tensors)
       outputs.push_back({fmt::format("{}/{}.npy", out, tensor.header.name), {tensor}});
   }

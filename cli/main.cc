@@ -23,7 +23,8 @@ constexpr char kPurpose[] =
 constexpr char kExitCodes[] =
     "Exit codes:\n"
     "0: success\n"
-    "1: failure: a problem or a wrong result was found, the work failed, or stdout cannot be written\n"
+    "1: failure: a problem or a wrong result was found, the work failed, or a file or stdout cannot be "
+    "written\n"
     "2: bad input: the program prints one error message and writes nothing\n"
     "`trace` exits with the exit code of the program that it runs. If the reader of stdout exits,\n"
     "SIGPIPE ends the program.";

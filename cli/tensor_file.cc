@@ -129,10 +129,10 @@ void require_writable(const TensorOutput& output) {
   std::error_code error;
   const auto kind = std::filesystem::status(folder.empty() ? "." : folder, error).type();
   if (kind == std::filesystem::file_type::not_found)
-    throw BadInput(fmt::format("{}: there is no folder {}", output.path, folder.string()));
+    throw Failure(fmt::format("{}: there is no folder {}", output.path, folder.string()));
   if (kind != std::filesystem::file_type::directory)
-    throw BadInput(fmt::format("{}: {} {}", output.path, folder.string(),
-                               error ? "can't be searched: " + error.message() : "isn't a folder"));
+    throw Failure(fmt::format("{}: {} {}", output.path, folder.string(),
+                              error ? "can't be searched: " + error.message() : "isn't a folder"));
   for (const LoadedTensor& tensor : output.tensors) {
     if (is_safetensors(output.path) && !openaclnn_files::has_safetensors_name(tensor.header.dtype))
       throw BadInput(fmt::format("{}: .safetensors files don't support dtype {}; use .npy", output.path,

@@ -209,7 +209,7 @@ class TraceOutput {
   }
 
   [[noreturn]] void refuse() const {
-    throw BadInput(fmt::format("{} cannot be written: {}", name_, std::strerror(errno)));
+    throw Failure(fmt::format("{} cannot be written: {}", name_, std::strerror(errno)));
   }
 
   std::string folder() const { return std::filesystem::path(path_).parent_path().string(); }

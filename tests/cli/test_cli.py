@@ -319,8 +319,9 @@ class RunTest(CliTest):
     def test_an_output_that_cannot_be_written(self):
         self.write_table()
         run = ["run", "Embedding", "--weight", "table.npy", "--indices", "0", "--out"]
-        self.assertEqual(self.run_cli(*run, "table.npy/o.npy", code=2).stderr, "openaclnn: table.npy/o.npy: table.npy isn't a folder\n")
-        self.assertEqual(self.run_cli(*run, "no/folder/o.npy", code=2).stderr, "openaclnn: no/folder/o.npy: there is no folder no/folder\n")
+        self.assertEqual(self.run_cli(*run, "table.npy/o.npy", code=1).stderr, "openaclnn: table.npy/o.npy: table.npy isn't a folder\n")
+        self.assertEqual(self.run_cli(*run, "no/folder/o.npy", code=1).stderr, "openaclnn: no/folder/o.npy: there is no folder no/folder\n")
+        self.assertIn("table.npy/g: Not a directory", self.run_cli("golden", *run[1:], "table.npy/g", code=1).stderr)
         (self.folder / "full.npy").mkdir()
         self.assertRegex(self.run_cli(*run, "full.npy", code=1).stderr, r"\Aopenaclnn: full.npy[^\n]+\n\Z")
         for words, message in {("--weight", "--indices", "0"): "--weight takes one value", ("--weight", "table.npy", "--indices", "1.5"):
