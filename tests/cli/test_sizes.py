@@ -48,8 +48,8 @@ class SizesTest(CliTest):
             self.write("trace.json", ("[\n" + ",\n".join([call] * count) + end).encode())
             total, = json.loads(self.run_cli("trace", "--summary", "trace.json", "--json").stdout)
             self.assertEqual(total["calls"], count)
-        entries = {str(name): {"dtype": "F32", "shape": [1, 1], "data_offsets": [4 * name, 4 * name + 4]} for name in range(100_000)}
-        self.write("many.safetensors", safetensors_bytes(entries, floats(*range(100_000))))
+        entries = {str(name): {"dtype": "F32", "shape": [1, 1], "data_offsets": [4 * name, 4 * name + 4]} for name in range(200_000)}
+        self.write("many.safetensors", safetensors_bytes(entries, floats(*range(200_000))))
         self.run_cli("run", "Embedding", "--weight", "many.safetensors:77777", "--indices", "0", "--out", "row.npy")
         self.assertEqual(read_npy(self.folder / "row.npy")[2], floats(77777))
 
