@@ -57,7 +57,7 @@ GoldenOutput unchanged_output(const std::string& parameter, const Array& before,
 
 // Returns c * 2^-24 * S, or NaN if S is beyond the range of the arithmetic: then intermediate sums may overflow, and no bound applies. An
 // exact value beyond the largest finite number keeps its bound, because the result is still prescribed: Inf or that number.
-inline double error_bound(double /*exact*/, double c, double magnitude, double /*largest*/) {
+inline double error_bound(double c, double magnitude) {
   return magnitude <= 0x1p127 ? c * 0x1p-24 * magnitude : std::numeric_limits<double>::quiet_NaN();
 }
 

@@ -48,11 +48,10 @@ class Magnitudes {
 
 // Returns c * 2^-24 * S where the error bounds apply, see error_bound() in golden/arguments.h.
 template <class Real>
-[[gnu::always_inline]] inline Real covered_bound(MaskOf<Real> is_covered, Real exact, Real c, Real magnitude,
-                                                 double /*largest*/) {
-  using std::fabs;
-  // The comparison is false for NaN, which has no bound.
-  const MaskOf<Real> applies = is_covered & (fabs(exact) <= Real(0x1p128)) & (magnitude <= Real(0x1p127));
+[[gnu::always_inline]] inline Real covered_bound(MaskOf<Real> is_covered, Real exact, Real c,
+                                                 Real magnitude) {
+  // The first comparison is false for NaN, which has no bound.
+  const MaskOf<Real> applies = is_covered & (exact == exact) & (magnitude <= Real(0x1p127));
   return select(applies, c * Real(0x1p-24) * magnitude, Real(kNotCovered));
 }
 

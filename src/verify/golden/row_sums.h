@@ -31,8 +31,7 @@ struct RowSums {
 
 void sum_rows(const RowSums& sums, int threads);
 
-// Writes the sums and the bounds c * 2^-24 * S of a tile to elements of the output from `first` on. `largest`: the largest finite
-// number of the output's dtype.
-void write_sums(const SumTile& tile, double c, double largest, GoldenOutput& output, int64_t first);
+// Writes the sums and the bounds c * 2^-24 * S of a tile to elements of the output from `first` on.
+void write_sums(const SumTile& tile, double c, GoldenOutput& output, int64_t first);
 
 }  // namespace openaclnn_verify

@@ -22,8 +22,7 @@ bool compute_adam_w_tile(const AdamWTileSettings& settings, AdamWTileIo& io) {
       const Lanes exact = r.value[out].high, c = settings.c[out];
       is_finite = is_finite & (fabs(exact) < Lanes(std::numeric_limits<double>::infinity()));
       exact.store(io.results[out].exact + i);
-      covered_bound(r.is_covered & is_usual, exact, c, r.magnitude[out], settings.largest[out])
-          .store(io.results[out].bound + i);
+      covered_bound(r.is_covered & is_usual, exact, c, r.magnitude[out]).store(io.results[out].bound + i);
     }
   }
   return all(is_finite);

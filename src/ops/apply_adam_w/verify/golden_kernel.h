@@ -9,9 +9,8 @@ namespace openaclnn_verify {
 struct AdamWTileSettings {
   AdamWAttributes attributes;
   AdamWConstants<DoubleDouble> constants;
-  bool is_usual;                  // the error bounds hold for such attributes
-  double c[kAdamWOutputs];        // of the error bounds
-  double largest[kAdamWOutputs];  // finite number of each output
+  bool is_usual;            // the error bounds hold for such attributes
+  double c[kAdamWOutputs];  // of the error bounds
 };
 
 struct AdamWTileIo {

@@ -33,7 +33,6 @@ class AdamWUpdate {
   // Computes var, m and v, and the maximum if there is a fourth output.
   void compute(const AdamWTensors& tensors, int threads, std::span<GoldenOutput> outputs) const {
     AdamWTileSettings settings = settings_;
-    for (size_t k = 0; k < outputs.size(); ++k) settings.largest[k] = largest_finite(outputs[k].dtype);
     for_each_range(tensors[0]->numel(), kTileElements * 64, threads, [&](int64_t begin, int64_t end) {
       const auto io = std::make_unique<AdamWTileIo>();
       const auto results = std::make_unique<TileResults<kAdamWOutputs>>();

@@ -35,8 +35,7 @@ HWY_INLINE bool compute(const EmaTileSettings& settings, EmaTileIo& io) {
       const Lanes c = Lanes(settings.at_zero[out]) + Lanes(settings.per_kappa[out]) * r.kappa;
       is_finite = is_finite & (fabs(exact) < infinity);
       exact.store(io.results[out].exact + i);
-      covered_bound(is_covered, exact, c, r.magnitude[out], settings.largest[out])
-          .store(io.results[out].bound + i);
+      covered_bound(is_covered, exact, c, r.magnitude[out]).store(io.results[out].bound + i);
     }
   }
   return all(is_finite);

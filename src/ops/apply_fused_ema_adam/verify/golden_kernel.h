@@ -15,7 +15,6 @@ struct EmaTileSettings {
   double divisor;
   // c of the error bounds: at_zero + per_kappa * kappa.
   double at_zero[kEmaOutputs], per_kappa[kEmaOutputs];
-  double largest[kEmaOutputs];  // finite number of each output
 };
 
 enum EmaTilePart { kTileGrad, kTileVar, kTileM, kTileV, kTileS, kEmaTileParts };

@@ -81,7 +81,6 @@ class EmaUpdate {
   // Computes var, m, v and s to four outputs.
   void compute(const EmaTensors& tensors, int threads, std::span<GoldenOutput> outputs) const {
     EmaTileSettings settings = settings_;
-    for (size_t k = 0; k < kEmaOutputs; ++k) settings.largest[k] = largest_finite(outputs[k].dtype);
     for_each_range(tensors[0]->numel(), kTileElements * 64, threads, [&](int64_t begin, int64_t end) {
       const auto io = std::make_unique<EmaTileIo>();
       const auto results = std::make_unique<TileResults<kEmaOutputs>>();

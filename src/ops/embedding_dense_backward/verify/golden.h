@@ -54,14 +54,13 @@ inline RowPositions positions_of_rows(const Array& indices, const BackwardAttrib
 }
 
 // Divides the sums of a row by the number of its terms.
-inline void write_means(const SumTile& tile, double count, double c, double largest, GoldenOutput& out,
-                        int64_t first) {
+inline void write_means(const SumTile& tile, double count, double c, GoldenOutput& out, int64_t first) {
   for (int64_t column = 0; column < tile.columns; ++column) {
     const DoubleDouble sum = tile.sum(column);
     const double exact = std::isfinite(sum.high) ? (sum / count).high : sum.high;
     const auto at = static_cast<size_t>(first + column);
     out.exact[at] = exact;
-    out.bound[at] = error_bound(exact, c, tile.magnitude[static_cast<size_t>(column)] / count, largest);
+    out.bound[at] = error_bound(c, tile.magnitude[static_cast<size_t>(column)] / count);
   }
 }
 
@@ -87,7 +86,6 @@ inline Golden embedding_dense_backward_golden(const GoldenCall& call) {
   GoldenOutput out = new_output("out", shape);
   if (out.exact.empty()) return golden_with(std::move(out));
   const RowPositions found = positions_of_rows(indices, a);
-  const double largest = largest_finite(out.dtype);
   const auto begin = [&](int64_t row) { return found.ends[static_cast<size_t>(row)]; };
   RowSums sums;
   sums.values = &grad;
@@ -102,9 +100,9 @@ inline Golden embedding_dense_backward_golden(const GoldenCall& call) {
     if (count == 0) return;  // +0 is prescribed
     const auto c = static_cast<double>(backward_bound(count, a.scale));
     if (a.scale) {
-      write_means(tile, static_cast<double>(count), c, largest, out, first);
+      write_means(tile, static_cast<double>(count), c, out, first);
     } else {
-      write_sums(tile, c, largest, out, first);
+      write_sums(tile, c, out, first);
     }
   };
   sum_rows(sums, call.threads);

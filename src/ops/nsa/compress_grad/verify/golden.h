@@ -25,7 +25,6 @@ inline CoveringWindows windows_of_token(const std::vector<int64_t>& starts, int6
 inline GoldenOutput input_grad_golden(const GoldenCall& call, const CompressGradTensors& tensors) {
   const Array &grad = tensors.output_grad, &input = tensors.input;
   GoldenOutput output = new_output("inputGradOut", {input.dtype, input.dims, nullptr});
-  const double largest = largest_finite(output.dtype);
   const int64_t heads = input.dims[1], block = tensors.weight.dims[0];
   RowSums sums;
   sums.values = &grad;
@@ -44,7 +43,7 @@ inline GoldenOutput input_grad_golden(const GoldenCall& call, const CompressGrad
   sums.finish = [&](int64_t token, int64_t first_column, const SumTile& tile) {
     const int64_t count = sums.count(token);
     if (count == 0) return;  // +0 is prescribed
-    write_sums(tile, input_grad_roundings(count), largest, output, token * sums.columns + first_column);
+    write_sums(tile, input_grad_roundings(count), output, token * sums.columns + first_column);
   };
   sum_rows(sums, call.threads);
   return output;

@@ -101,7 +101,6 @@ inline Golden nsa_compress_with_cache_golden(const GoldenCall& call) {
 
   GoldenOutput output = new_output("outputCache", cache);
   const auto c = static_cast<double>(roundings_of_compressed(a.block_size));
-  const double largest = largest_finite(output.dtype);
   RowSums sums;
   sums.values = &input;
   sums.columns = heads * columns;
@@ -117,7 +116,7 @@ inline Golden nsa_compress_with_cache_golden(const GoldenCall& call) {
   };
   sums.finish = [&](int64_t slot, int64_t first_column, const SumTile& tile) {
     const int64_t first = slot * sums.columns + first_column;
-    if (blocks.writes(slot)) return write_sums(tile, c, largest, output, first);
+    if (blocks.writes(slot)) return write_sums(tile, c, output, first);
     cache.widen(
         first,
         std::span(output.exact).subspan(static_cast<size_t>(first), static_cast<size_t>(tile.columns)));
