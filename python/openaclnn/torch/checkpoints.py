@@ -115,7 +115,8 @@ def completed(optimizer, state_dict):
         for key in present:
             _require_adam(key, states[key])
         if step is not None:  # one counter for all parameters
-            count = torch.tensor(options.number(f"param_groups[{n}]['step']", step, "[0, inf)"))
+            # The default dtype may have 16 bits, and the default device no memory.
+            count = torch.tensor(options.number(f"param_groups[{n}]['step']", step, "[0, inf)"), dtype=torch.float32, device="cpu")
             states.update({key: {"step": count.clone(), **states[key]} for key in present})
         for key in present:
             _require_state(key, states[key])

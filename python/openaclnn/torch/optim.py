@@ -323,9 +323,9 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
         if is_brought and group["ema_updates"] == 0:  # a warm-up would discard it
             group["ema_updates"] = warm_up.updates_until_over(group["ema_decay"])
         if "step" not in state:
-            state["step"], count = torch.zeros((), dtype=kind), 0
+            state["step"], count = torch.zeros((), dtype=kind, device="cpu"), 0
         elif not isinstance(state["step"], torch.Tensor) or state["step"].dtype != kind:
-            state["step"] = torch.as_tensor(state["step"]).to(kind)
+            state["step"] = options.as_tensor(state["step"]).to(kind)
         dtype = options.state_dtype(parameter, group)
         for name in ("exp_avg", "exp_avg_sq"):
             if name not in state:

@@ -32,6 +32,11 @@ def number(name, value, accepted):
         raise ValueError(f"{name} is {shown}; it must be one number in {accepted}") from None
 
 
+def as_tensor(value):
+    """Returns a tensor of a number, in the host's memory whatever the default device is. Tensors stay where they are."""
+    return value if isinstance(value, torch.Tensor) else torch.as_tensor(value, device="cpu")
+
+
 def require_flag(name, value, may_be_none=False):
     """Raises TypeError unless value is a bool, one of NumPy's, or 0 or 1: a string such as "false" would count as True."""
     is_integer = isinstance(value, (int, numpy.bool_, numpy.integer))
