@@ -9,7 +9,7 @@ from itertools import chain
 
 import torch
 
-from openaclnn.torch import offload, options, warm_up
+from openaclnn.torch import offload, options, versions, warm_up
 
 STATE = offload.NAMES
 
@@ -97,6 +97,20 @@ def _require_state(key, state):
                              "remove the whole entry")
 
 
+def require_shapes(state, parameter, name, place):
+    """Raises ValueError if moments or the average have another shape than the parameter, because copies would broadcast them. name
+    and place are for error messages."""
+    if torch.nn.parameter.is_lazy(parameter):  # has its shape later
+        return
+    for key in STATE:
+        value = state.get(key)
+        if value is None or value.shape == parameter.shape:
+            continue
+        # Shapes of sharded tensors are those of the whole. A process may also have its part only.
+        if versions.is_dtensor(value) or value.shape != versions.local(parameter).shape:
+            raise ValueError(f"{name}[{key!r}] has shape {list(value.shape)}, but {place} has {list(parameter.shape)}; they must be equal")
+
+
 def completed(optimizer, state_dict):
     """Returns state and groups, completed where other optimizers omit values or keep them elsewhere. Given values do not
     change."""
@@ -120,6 +134,10 @@ def completed(optimizer, state_dict):
             states.update({key: {"step": count.clone(), **states[key]} for key in present})
         for key in present:
             _require_state(key, states[key])
+        if len(saved["params"]) == len(group["params"]):  # torch.optim rejects other counts
+            for k, (key, parameter) in enumerate(zip(saved["params"], group["params"])):
+                require_shapes(states.get(key) or {}, parameter, f"state[{key!r}]", f'param_groups[{n}]["params"][{k}]')
+        for key in present:
             states[key] = {name: value for name, value in states[key].items() if name not in STATE or value is not None}
         updates = 0
         if any("ema_params" in states[key] for key in present):  # a warm-up that starts again would discard the averages

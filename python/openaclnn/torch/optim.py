@@ -370,8 +370,8 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
         precision they were saved in (torch.optim casts them to the parameters' dtype), up to state_dtype. Hooks of torch.optim
         before and after a load run.
 
-        ValueError, TypeError: a group has amsgrad, a number out of range, or other parameters, or a state has taken steps but
-        lacks moments; then nothing is loaded.
+        ValueError, TypeError: a group has amsgrad, a number out of range, or other parameters. Or a state has another shape than
+        its parameter, or has taken steps but lacks moments. Then nothing is loaded.
         RuntimeError: the parameters are swapped for their averages. UserWarning: averages of this optimizer are lost, because
         the checkpoint has none; or the checkpoint has the other mode of weight decay, which is that of the class.
         """
