@@ -127,6 +127,21 @@ def _refuse_duplicate(parameters):
             raise ValueError(f"params[{n}] of a group is the same parameter as params[{first}]; pass each parameter once")
 
 
+def place_of(groups, parameter):
+    """Returns where a parameter is in the groups, for error messages."""
+    return next(f'param_groups[{n}]["params"][{k}]' for n, group in enumerate(groups)
+                for k, one in enumerate(group["params"]) if one is parameter)
+
+
+def require_numbers(groups, group):
+    """Raises ValueError or TypeError for a number of a group that a step cannot read. groups is for error messages."""
+    place = f"param_groups[{next(n for n, one in enumerate(groups) if one is group)}]"
+    for name in ("lr", "eps", "weight_decay", "ema_decay"):
+        number(f'{place}["{name}"]', group[name], f"[0, {1 if name == 'ema_decay' else 'inf'}]")
+    for n, value in enumerate(group["betas"]):
+        number(f'{place}["betas"][{n}]', value, "[0, 1)")
+
+
 def require_available(groups, name):
     """Raises ValueError or TypeError if a program has written an option to a group that a step would ignore or misread."""
     for group in groups:
