@@ -145,6 +145,24 @@ class TestFusedEmaAdamW(TestCase):
         self.assertFalse(torch.equal(found[0], found[2]))
         self.assertFalse(copy.deepcopy(FusedEmaAdamW(parameters_on_npu(), adam_w_mode=False)).adam_w_mode)
 
+    def test_a_group_can_be_added_after_the_mode_changed(self):
+        found = []
+        for first, changed in ((True, False), (False, True), (False, None), (True, None)):
+            parameters = parameters_on_npu()
+            optimizer = FusedEmaAdamW(parameters[:1], weight_decay=0.5, adam_w_mode=first)
+            mode = first if changed is None else changed
+            if changed is not None:
+                optimizer.adam_w_mode = changed
+            optimizer.add_param_group({"params": parameters[1:]})
+            self.assertEqual([group["decoupled_weight_decay"] for group in optimizer.param_groups], [mode, mode])
+            optimizer.load_state_dict(optimizer.state_dict())
+            self.train(optimizer, parameters, 0, 1)
+            found.append([parameter.detach().clone() for parameter in parameters])
+        for changed, expected in ((0, 2), (1, 3)):
+            for one, other in zip(found[changed], found[expected]):
+                self.assertEqual(one, other, 0)
+        self.assertFalse(torch.equal(found[0][1], found[1][1]))
+
     def test_a_closure_and_zero_grad(self):
         parameter = torch.nn.Parameter(torch.ones(3).npu())
         for set_grad_none in (True, False):

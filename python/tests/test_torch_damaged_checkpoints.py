@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from conftest import needs_torch, torch
+from conftest import needs_newer_torch, needs_torch, torch
 from training import model, train
 
 if torch is not None:
@@ -20,6 +20,10 @@ def of_group(**values):
 
 def of_state(name, value):
     return lambda saved: saved["state"][1].update({name: value})
+
+
+def of_shape(name, shape):
+    return lambda saved: saved["state"][1].update({name: torch.ones(shape)})
 
 
 def without(*names):
@@ -42,6 +46,9 @@ DAMAGES = [
     (of_state("step", None), TypeError, "state[1]['step'] is None; it must be a number in [0, inf)"),
     (of_state("exp_avg", [0.5]), TypeError, "state[1]['exp_avg'] is of type list; a tensor is needed"),
     (of_state("exp_avg", None), ValueError, "state[1] has taken 5 steps but has no 'exp_avg'"),
+    (of_shape("ema_params", ()), ValueError, "state[1]['ema_params'] has shape [], but param_groups[0][\"params\"][1] has [8]; they must"),
+    (of_shape("exp_avg", (1,)), ValueError, "state[1]['exp_avg'] has shape [1], but param_groups[0][\"params\"][1] has [8]"),
+    (of_shape("exp_avg_sq", (1, 8)), ValueError, "state[1]['exp_avg_sq'] has shape [1, 8], but param_groups[0][\"params\"][1] has [8]"),
     (without("exp_avg_sq"), ValueError, "state[0] has taken 5 steps but has no 'exp_avg_sq', and zeros would be wrong"),
     (without("exp_avg", "exp_avg_sq", "ema_params"), ValueError, "state[0] has taken 5 steps but has no 'exp_avg'"),
     (lambda saved: saved["state"].update({1: {"momentum_buffer": torch.ones(8)}}), ValueError,
@@ -131,3 +138,43 @@ def test_averages_of_numpy_are_refused():
     with pytest.raises(TypeError, match=r"the average 0.weight is of type ndarray; a tensor is needed, for NumPy's arrays torch.from_nump"):
         optimizer.load_ema_state_dict(averages, network)
     assert all(torch.equal(value, before[name]) for name, value in optimizer.ema_state_dict(network).items())
+
+
+@pytest.mark.parametrize("options", [{}, dict(offload="state"), dict(offload="average"), dict(state_dtype="parameter")])
+@pytest.mark.parametrize("shape", [(3,), (1, 3), (4, 1), (3, 4), ()])
+def test_a_checkpoint_of_another_shape_is_refused(options, shape):
+    """Copies broadcast some shapes, and the average of one row would count for every row."""
+    first, second = torch.nn.Parameter(torch.ones(shape)), torch.nn.Parameter(torch.ones(4, 3))
+    old, new = FusedEmaAdamW([first]), FusedEmaAdamW([second], **options)
+    first.grad = torch.ones(shape)
+    old.step()
+    with pytest.raises(ValueError, match=re.escape(f"has shape {list(shape)}, but param_groups[0][\"params\"][0] has [4, 3]; they must")):
+        new.load_state_dict(old.state_dict())
+    assert not new.state
+
+
+def test_an_average_of_another_shape_is_not_copied():
+    """A program may write state itself."""
+    _, optimizer = trained(1)
+    first, second = optimizer.param_groups[0]["params"][:2]
+    before = first.detach().clone()
+    optimizer.state[second]["ema_params"] = torch.ones(1)
+    with pytest.raises(ValueError, match=r"parameters\[1\] has shape \[8\], but its average has \[1\]; they must be equal"):
+        with optimizer.swap_ema():
+            pass
+    assert torch.equal(first, before)
+
+
+@needs_newer_torch(2, 0)
+def test_a_checkpoint_of_parameters_that_have_no_shape_yet():
+    """A lazy module gets its shapes from the first batch."""
+    saved = FusedEmaAdamW(torch.nn.Linear(6, 8).parameters())
+    lazy = torch.nn.LazyLinear(8)
+    optimizer = FusedEmaAdamW(lazy.parameters(), lr=0.1)
+    for parameter in saved.param_groups[0]["params"]:
+        parameter.grad = torch.ones_like(parameter)
+    saved.step()
+    optimizer.load_state_dict(saved.state_dict())
+    lazy(torch.ones(2, 6)).sum().backward()
+    optimizer.step()
+    assert int(optimizer.state[lazy.weight]["step"]) == 2

@@ -125,3 +125,47 @@ def test_a_step_without_memory_names_the_optimizer():
     parameter.grad = torch.ones(2, device="meta")
     with pytest.raises(ValueError, match=r"^FusedEmaAdamW\.step: a parameter is on meta"):
         FusedEmaAdamW([parameter]).step()
+
+
+@needs_newer_torch(2, 0)
+@pytest.mark.parametrize("options", [{}, dict(maximize=True), dict(foreach=False), dict(capturable=True, ema_warmup=False),
+                                     dict(offload="state")])
+def test_counters_do_not_depend_on_the_default_device(options):
+    """A step is counted in the host's memory. Counters on the device "meta" would lose it."""
+    parameter = torch.nn.Parameter(torch.ones(3))
+    with torch.device("meta"):
+        optimizer = FusedEmaAdamW([parameter], lr=0.1, **options)
+        for step in range(1, 4):
+            parameter.grad = torch.ones(3, device="cpu")
+            optimizer.step()
+            assert optimizer.state[parameter]["step"].item() == step
+        optimizer.state[parameter]["step"] = 7  # as other programs count
+        parameter.grad = torch.ones(3, device="cpu")
+        optimizer.step()
+        state = optimizer.state[parameter]
+        assert state["step"].item() == 8 and all(value.device.type == "cpu" for value in state.values())
+        saved = copy.deepcopy(optimizer.state_dict())
+        saved["param_groups"][0]["step"] = int(saved["state"][0].pop("step"))
+        optimizer.load_state_dict(saved)
+        assert optimizer.state[parameter]["step"].item() == 8
+
+
+def test_counters_do_not_depend_on_the_default_dtype():
+    """BF16 doesn't have the number 257."""
+    count = 257
+    parameter = torch.nn.Parameter(torch.ones(3))
+    parameter.grad = torch.ones(3)
+    optimizer = FusedEmaAdamW([parameter], lr=0.1)
+    optimizer.step()
+    saved = copy.deepcopy(optimizer.state_dict())
+    del saved["state"][0]["step"]
+    saved["param_groups"][0]["step"] = count  # as apex counts
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.bfloat16)
+    try:
+        optimizer.load_state_dict(saved)
+        assert optimizer.state[parameter]["step"].item() == count
+        optimizer.step()
+    finally:
+        torch.set_default_dtype(before)
+    assert optimizer.state[parameter]["step"].item() == count + 1

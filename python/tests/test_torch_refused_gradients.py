@@ -1,5 +1,6 @@
-# Tests steps with wrong gradients: they change nothing, in any group of parameters.
+# Tests steps with wrong gradients, numbers, states or parameters: they change nothing, in any group of parameters.
 import copy
+import re
 
 import pytest
 
@@ -55,3 +56,65 @@ def test_no_group_is_changed_if_a_gradient_is_refused(options, damage, text, siz
                for name, value in state.items())
     parameters[-1].grad = torch.ones(3, dtype=torch.float32)
     optimizer.step()
+
+
+def of_number(name, value):
+    return lambda optimizer, parameter: optimizer.param_groups[1].update({name: value})
+
+
+def overlapping(optimizer, parameter):
+    parameter.data = torch.ones(1).expand(3)
+
+
+def without_memory(optimizer, parameter):
+    parameter = torch.nn.Parameter(torch.ones(3, device="meta"))
+    parameter.grad = torch.ones_like(parameter)
+    optimizer.param_groups[1]["params"][1] = parameter
+
+
+def of_wrong_state(optimizer, parameter):
+    optimizer.state[parameter] = {"step": torch.tensor(1.0), "exp_avg": torch.ones(5), "exp_avg_sq": torch.ones(3)}
+
+
+def sharing_memory(optimizer, parameter):
+    parameter.data = optimizer.param_groups[1]["params"][0].data
+
+
+@pytest.mark.parametrize("options", [{}, dict(foreach=False), dict(maximize=True), dict(capturable=True, ema_warmup=False)])
+@pytest.mark.parametrize("damage, text", [
+    (of_number("lr", "x"), 'param_groups[1]["lr"] is \'x\'; it must be a number in [0, inf]'),
+    (of_number("eps", None), 'param_groups[1]["eps"] is None; it must be a number in [0, inf]'),
+    (of_number("weight_decay", "0.1"), 'param_groups[1]["weight_decay"] is \'0.1\'; it must be a number in [0, inf]'),
+    (of_number("ema_decay", "x"), 'param_groups[1]["ema_decay"] is \'x\'; it must be a number in [0, 1]'),
+    (of_number("betas", (0.9, "x")), 'param_groups[1]["betas"][1] is \'x\'; it must be a number in [0, 1)'),
+    (of_wrong_state, 'exp_avg of param_groups[1]["params"][1] has shape [5], but the parameter has [3]; they must be equal'),
+    (overlapping, 'param_groups[1]["params"][1]'), (without_memory, "a parameter is on meta, a device without memory"),
+    (sharing_memory, 'param_groups[1]["params"][0] overlaps param_groups[1]["params"][1]; they must not share memory')])
+def test_no_group_is_changed_if_a_later_one_is_refused(options, damage, text):
+    """Numbers, states and parameters of all groups are checked before the first group's call."""
+    if damage is sharing_memory and options == dict(foreach=False):
+        pytest.skip("each parameter has its own call, in which it doesn't overlap another one")
+    groups = [[torch.nn.Parameter(torch.ones(3)) for _ in range(2)] for _ in range(2)]
+    optimizer = FusedEmaAdamW([dict(params=group) for group in groups], lr=0.1, **options)
+    for parameter in sum(groups, []):
+        parameter.grad = torch.ones(3)
+    damage(optimizer, groups[1][1])
+    with pytest.raises((RuntimeError, TypeError, ValueError), match=re.escape(text)):
+        optimizer.step()
+    for parameter in [*groups[0], groups[1][0]]:
+        assert parameter.eq(1).all() and int(optimizer.state[parameter].get("step", 0)) == 0
+    assert [group["ema_updates"] for group in optimizer.param_groups] == [0, 0]
+
+
+@pytest.mark.parametrize("options", [{}, dict(foreach=False), dict(maximize=True), dict(capturable=True, ema_warmup=False)])
+def test_messages_name_parameters_and_state(options):
+    """The index of a native call isn't that of a parameter, and its names aren't those of the state."""
+    parameters = [torch.nn.Parameter(torch.ones(3)) for _ in range(3)]
+    optimizer = FusedEmaAdamW(parameters, lr=0.1, **options)
+    for parameter in parameters[1:]:
+        parameter.grad = torch.ones(3)
+    optimizer.step()
+    optimizer.state[parameters[2]]["exp_avg"] = torch.ones(5)
+    place = 'param_groups[0]["params"][2]'
+    with pytest.raises(RuntimeError, match=re.escape(f"FusedEmaAdamW.step: exp_avg of {place} has shape [5] but the gradient of {place}")):
+        optimizer.step()

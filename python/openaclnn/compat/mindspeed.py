@@ -85,6 +85,9 @@ class FusedEmaAdamW(openaclnn.torch.FusedEmaAdamW):
     @adam_w_mode.setter
     def adam_w_mode(self, adam_w_mode: bool) -> None:
         self._mode = 1 if adam_w_mode else 0
+        # Groups say the mode, and new ones are compared with it. The constructor sets it before there are groups.
+        for options in [self.defaults, *self.param_groups] if hasattr(self, "param_groups") else ():
+            options["decoupled_weight_decay"] = self._mode == 1
 
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_mode": self._mode, "set_grad_none": self.set_grad_none}

@@ -66,7 +66,7 @@ class KeepsAverages(torch.optim.Optimizer):
     def copy_to(self, parameters: Iterable[Tensor] | None = None) -> None:
         """Writes the averages into the parameters, all or those given.
 
-        ValueError: a given parameter is not one of this optimizer's. RuntimeError: store() copied some parameters but not one
+        ValueError: a given parameter is not one of this optimizer's, or an average has another shape. RuntimeError: store() copied some parameters but not one
         of these, which restore() could not bring back. Without store() the averages replace the parameters permanently.
         """
         averages = dict(self._averages())
@@ -74,6 +74,9 @@ class KeepsAverages(torch.optim.Optimizer):
         for n, parameter in enumerate(chosen):
             if parameter not in averages:
                 raise ValueError(f"parameters[{n}] isn't a parameter of this optimizer, so it has no average")
+            if averages[parameter].shape != parameter.shape:  # copy_() would broadcast it
+                raise ValueError(f"parameters[{n}] has shape {list(parameter.shape)}, but its average has "
+                                 f"{list(averages[parameter].shape)}; they must be equal")
         chosen = [parameter for parameter in chosen if averages[parameter] is not parameter]
         if self._swapped is not None:
             kept = {parameter for parameter, _ in self._swapped}

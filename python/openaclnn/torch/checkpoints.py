@@ -9,7 +9,7 @@ from itertools import chain
 
 import torch
 
-from openaclnn.torch import offload, options, warm_up
+from openaclnn.torch import offload, options, versions, warm_up
 
 STATE = offload.NAMES
 
@@ -97,6 +97,50 @@ def _require_state(key, state):
                              "remove the whole entry")
 
 
+def _of_other_shape(state, parameter):
+    """Returns the name of a moment or average with another shape than its parameter, or None. Copies would broadcast some."""
+    if torch.nn.parameter.is_lazy(parameter):  # has its shape later
+        return None
+    for name in STATE:
+        value = state.get(name)
+        if value is None or value.shape == parameter.shape:
+            continue
+        # Shapes of sharded tensors are those of the whole. A process may also have its part only.
+        if versions.is_dtensor(value) or value.shape != versions.local(parameter).shape:
+            return name
+    return None
+
+
+def complete(optimizer, state, parameter, group):
+    """Adds missing entries to the state of a parameter, and converts those of other programs. Returns its counter, and a value that
+    parameters with the same step count share."""
+    kind = torch.int64 if group["capturable"] else torch.float32
+    count = object()  # of a counter that is not read, no other parameter has it
+    wrong = _of_other_shape(state, parameter)
+    if wrong is not None:
+        raise ValueError(f"{wrong} of {options.place_of(optimizer.param_groups, parameter)} has shape {list(state[wrong].shape)}, but the "
+                         f"parameter has {list(parameter.shape)}; they must be equal")
+    is_brought = "ema_params" in state and ("step" not in state or int(state["step"]) > 0)  # from another program
+    if is_brought and group["ema_updates"] == 0:  # a warm-up would discard it
+        group["ema_updates"] = warm_up.updates_until_over(group["ema_decay"])
+    if "step" not in state:
+        state["step"], count = torch.zeros((), dtype=kind, device="cpu"), 0
+    elif not isinstance(state["step"], torch.Tensor) or state["step"].dtype != kind:
+        state["step"] = options.as_tensor(state["step"]).to(kind)
+    dtype = options.state_dtype(parameter, group)
+    for name in ("exp_avg", "exp_avg_sq"):
+        if name not in state:
+            state[name] = torch.zeros_like(parameter, dtype=dtype, memory_format=torch.preserve_format)
+    if "ema_params" not in state:
+        state["ema_params"] = parameter.detach().to(dtype, copy=True)
+    for name in STATE:
+        if state[name].dtype != dtype:
+            state[name] = state[name].to(dtype)
+    if group["offload"]:
+        optimizer._offloaded.place(group, state, parameter, dtype)
+    return state["step"], count
+
+
 def completed(optimizer, state_dict):
     """Returns state and groups, completed where other optimizers omit values or keep them elsewhere. Given values do not
     change."""
@@ -115,10 +159,18 @@ def completed(optimizer, state_dict):
         for key in present:
             _require_adam(key, states[key])
         if step is not None:  # one counter for all parameters
-            count = torch.tensor(options.number(f"param_groups[{n}]['step']", step, "[0, inf)"))
+            # The default dtype may have 16 bits, and the default device no memory.
+            count = torch.tensor(options.number(f"param_groups[{n}]['step']", step, "[0, inf)"), dtype=torch.float32, device="cpu")
             states.update({key: {"step": count.clone(), **states[key]} for key in present})
         for key in present:
             _require_state(key, states[key])
+        if len(saved["params"]) == len(group["params"]):  # torch.optim rejects other counts
+            for k, (key, parameter) in enumerate(zip(saved["params"], group["params"])):
+                wrong = _of_other_shape(states.get(key) or {}, parameter)
+                if wrong is not None:
+                    raise ValueError(f"state[{key!r}][{wrong!r}] has shape {list(states[key][wrong].shape)}, but param_groups[{n}][\"params\"]"
+                                     f"[{k}] has {list(parameter.shape)}; they must be equal")
+        for key in present:
             states[key] = {name: value for name, value in states[key].items() if name not in STATE or value is not None}
         updates = 0
         if any("ema_params" in states[key] for key in present):  # a warm-up that starts again would discard the averages

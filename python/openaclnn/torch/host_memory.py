@@ -13,7 +13,7 @@ def pinned(rows, columns, dtype, device):
     """Returns a tensor of pinned memory, in which all elements are 0."""
     count = rows * columns * torch.empty((), dtype=dtype).element_size()
     if count == 0:
-        return torch.empty(rows, columns, dtype=dtype)
+        return torch.empty(rows, columns, dtype=dtype, device="cpu")
     memory = numpy.zeros(count, numpy.uint8)
     address = memory.ctypes.data
     with torch.cuda.device(device):

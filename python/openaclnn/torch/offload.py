@@ -93,7 +93,7 @@ class HostLink:
 
     @staticmethod
     def host_rows(rows, columns, dtype):
-        return torch.zeros(rows, columns, dtype=dtype)
+        return torch.zeros(rows, columns, dtype=dtype, device="cpu")
 
 
 def make_link(device):

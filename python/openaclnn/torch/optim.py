@@ -2,13 +2,13 @@
 """Optimizers by the conventions of torch.optim; state and checkpoints can be exchanged with torch.optim.AdamW."""
 from __future__ import annotations
 
-from operator import itemgetter
+from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Iterable, TypeVar, overload
 
 import torch
 
-from openaclnn import _native, errors
-from openaclnn.torch import backward_steps, checkpoints, options, step_gradients, versions, warm_up
+from openaclnn import errors
+from openaclnn.torch import backward_steps, calls, checkpoints, options, step_gradients, versions, warm_up
 from openaclnn.torch import offload as offloading
 from openaclnn.torch.repeated_steps import RepeatedSteps
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     Parameters = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
 
 __all__ = ["FusedEmaAdam", "FusedEmaAdamW"]
-_tensors_of = itemgetter(*checkpoints.STATE)
 _Loss = TypeVar("_Loss")
 
 
@@ -122,8 +121,10 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
         """Takes one step with the parameters' gradients. closure computes the loss again, and its value is returned.
 
         RuntimeError: a gradient is sparse, or the parameters are swapped for their averages. TypeError, ValueError, AclnnError: a
-        gradient isn't float32, float16 or bfloat16, or has another shape or device than its parameter; then no parameter of any
-        group is changed or counted. Only a shape changed through .data may be found after earlier groups took their step.
+        gradient isn't float32, float16 or bfloat16, or has another shape or device than its parameter; an option isn't a number;
+        a state has another shape; parameters share memory or have none. Then no parameter of any group is changed or counted. Only
+        what a program changed through .data after a parameter's first step, or a moment or average it replaced without the
+        counter, may be found after earlier groups took their step.
         """
         if self._swapped is not None:
             raise RuntimeError("step() between store() and restore(), as inside swap_ema(), would be lost; restore() first")
@@ -144,18 +145,17 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
             work = [(group, steps, *self._with_gradients(group, steps, scale)) for group, steps in zip(self.param_groups, repeated)]
             is_read = found_inf is not None and not all(group["capturable"] for group in self.param_groups)
             is_skipped = is_read and found_inf.item() != 0
-            if len(work) > 1 and not is_skipped:
+            if is_skipped:
+                work = [parts for parts in work if parts[0]["capturable"]]  # for others it does not count as a step
+            elif len(work) > 1:
                 step_gradients.require_all(self.param_groups, work)
-            for group, steps, parameters, grads in work:
-                if is_skipped and not group["capturable"]:
-                    continue  # does not count as a step
-                if parameters is None and not steps.run(self._numbers(group)):
-                    parameters, grads = self._with_gradients(group)
-                if parameters:
-                    try:
-                        self._step_group(group, parameters, grads, scale, found_inf if group["capturable"] else None, steps)
-                    except (errors.AclnnError, ValueError) as error:
-                        raise step_gradients.renamed(error, f"{type(self).__name__}.step", parameters) from None
+            plans = [(self._numbers(parts[0]), None) if parts[2] is None else
+                     self._plan(*parts, scale, found_inf, is_first=parts is work[0]) for parts in work]
+            for (group, steps, parameters, _), (numbers, run) in zip(work, plans):
+                if parameters is None and not steps.run(numbers):
+                    _, run = self._plan(group, steps, *self._with_gradients(group), scale, found_inf, is_first=True)
+                if run is not None:
+                    run()
                 group["ema_updates"] += 1  # also without gradients: other processes may have gradients of this group
         finally:
             for steps in repeated:
@@ -169,9 +169,14 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
         return self._repeated[:len(self.param_groups)]
 
     def _numbers(self, group):
-        decay = warm_up.ema_decay(group["ema_decay"], group["ema_warmup"], group["ema_updates"])
-        return (float(group["lr"]), decay, *map(float, group["betas"]), group["eps"], self._mode,
-                bool(group["bias_correction"]), group["weight_decay"])
+        try:
+            decay = warm_up.ema_decay(group["ema_decay"], group["ema_warmup"], group["ema_updates"])
+            # A string or None cannot be added to 0.0, and float() would read some strings.
+            return (float(group["lr"]), decay + 0.0, *map(float, group["betas"]), group["eps"] + 0.0, self._mode,
+                    bool(group["bias_correction"]), group["weight_decay"] + 0.0)
+        except (TypeError, ValueError, RuntimeError):
+            options.require_numbers(self.param_groups, group)
+            raise
 
     # The following code runs for every parameter in every step; with small tensors it takes longer than the arithmetic.
     # Everything is therefore looked up once, and the usual case, one call for the whole group, makes no additional lists.
@@ -190,21 +195,36 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
                 raise RuntimeError(f"gradients are sparse; {type(self).__name__} needs dense ones")
         return tuple(zip(*pairs)) or ((), ())
 
-    def _step_group(self, group, parameters, grads, scale, found_inf, steps):
-        states = self._states_of(parameters, group)  # first, because it may find averages of another program
+    def _plan(self, group, steps, parameters, grads, scale, found_inf, is_first):
+        """Returns None and a function that takes the step of a group, or two None without gradients. Everything that may fail comes
+        before: the caller takes no group's step until every group has a plan."""
+        if not parameters:
+            return None, None
+        states, are_new = self._states_of(parameters, group)  # first, because it may find averages of another program
         if group["offload"]:
-            self._step_offloaded(group, parameters, grads, states, scale)
-            return
+            return None, partial(self._step_offloaded, parameters, grads, states, self._offloaded_update(group, parameters, states, scale))
         numbers = self._numbers(group)
         if group["maximize"]:
             scale = -1.0 if scale is None else -scale
-        counters = [state["step"] for state in states]
-        for step, parameters, grads, states in self._calls(group, parameters, grads, states):
-            grads, variables, m, v, ema = self._tensors(parameters, grads, states)
-            _native.apply_fused_ema_adam_(grads, variables, m, v, ema, step, *numbers, grad_scale=scale, found_inf=found_inf)
+        planned = list(self._calls(group, parameters, grads, states))
+        for call in planned[is_first:] if are_new else ():  # a repeated step would check the same again
+            self._run(call.check, parameters, numbers, scale)
+        return None, partial(self._step_group, steps, planned, numbers, scale, found_inf if group["capturable"] else None, states)
+
+    def _step_group(self, steps, planned, numbers, scale, found_inf, states):
+        for call in planned:
+            self._run(call.run, call.parameters, numbers, scale, found_inf)
+            _, variables, m, v, ema = call.tensors
             versions.increment_versions([*variables, *m, *v, *ema])
-            self._count_up([state["step"] for state in states], found_inf)
-        steps.accept(counters)
+            self._count_up([state["step"] for state in call.states], found_inf)
+        steps.accept([state["step"] for state in states])
+
+    def _run(self, function, parameters, *arguments):
+        """Runs native calls of parameters. Error messages start with the name of the step."""
+        try:
+            function(self.param_groups, *arguments)
+        except (errors.AclnnError, ValueError) as error:
+            raise step_gradients.renamed(error, f"{type(self).__name__}.step", parameters) from None
 
     def _offloaded_update(self, group, parameters, states, scale):
         if group["maximize"]:
@@ -212,12 +232,12 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
         counts = {parameter: int(state["step"].item()) + 1 for parameter, state in zip(parameters, states)}
         return offloading.Update(self._numbers(group), scale, counts)
 
-    def _step_offloaded(self, group, parameters, grads, states, scale):
+    def _step_offloaded(self, parameters, grads, states, update):
         """Takes the step of a group, except for parameters that a backward pass has updated."""
         begun = self._offloaded.begun
-        update = self._offloaded_update(group, parameters, states, scale)
         rest = [(parameter, grad, state) for parameter, grad, state in zip(parameters, grads, states) if parameter not in begun]
-        self._offloaded.run({parameter: (offloading.ordered(grad, parameter), state, update) for parameter, grad, state in rest})
+        given = {parameter: (offloading.ordered(grad, parameter), state, update) for parameter, grad, state in rest}
+        self._run(lambda _: self._offloaded.run(given), parameters)
         versions.count_up([state["step"] for state in states])
         for parameter in parameters:
             begun.pop(parameter, None)
@@ -249,7 +269,7 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
 
     def _init_group(self, group, parameters, grads, m, v, ema, steps):
         own, gradients = self._with_gradients(group)
-        states = self._states_of(own, group)
+        states, _ = self._states_of(own, group)
         parameters.extend(own)
         grads.extend(gradients)
         for state in states:
@@ -266,8 +286,8 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
             torch._foreach_add_(steps, [(found_inf == 0).to(steps[0].dtype).reshape(())] * len(steps))
 
     def _calls(self, group, *members):
-        """Yields the native calls of a group: for parameters with one step count the number of this step, and their part of
-        each list of members, of which the last are the states."""
+        """Yields the native calls of a group, one for parameters with one step count. members are lists of the parameters, their
+        gradients and their states."""
         *_, states = members
         if group["capturable"]:  # counters are not read
             kinds = self._stepped_together(*members)
@@ -276,16 +296,16 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
         if group["foreach"] is False:
             kinds = range(len(states))
         if kinds.count(kinds[0]) == len(kinds):
-            calls = [members]
+            parts = [members]
         else:
             by_kind = {}
             for kind, member in zip(kinds, zip(*members)):
                 by_kind.setdefault(kind, []).append(member)
-            calls = [tuple(zip(*chosen)) for chosen in by_kind.values()]
+            parts = [tuple(zip(*chosen)) for chosen in by_kind.values()]
             step_gradients.require(self.param_groups, group, *members[:2])
-        for call in calls:
-            count = call[-1][0]["step"]
-            yield count + 1 if group["capturable"] else int(count.item()) + 1, *call
+        for part in parts:
+            count = part[-1][0]["step"]
+            yield calls.Call(count + 1 if group["capturable"] else int(count.item()) + 1, *part)
 
     def _stepped_together(self, parameters, _, states):
         """Returns a value for each parameter. Parameters share it if their counters are equal, because they started together
@@ -296,48 +316,19 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
                                   for parameter, state, value in zip(parameters, states, before))
         return before
 
-    @staticmethod
-    def _tensors(parameters, grads, states):
-        """Returns the lists of the native call. Each process passes its own part of sharded tensors."""
-        lists = grads, parameters, *zip(*map(_tensors_of, states))
-        if versions.any_dtensor(parameters):
-            grads = [versions.placed_as(grad, parameter) for grad, parameter in zip(grads, parameters)]
-            return [[versions.local(tensor) for tensor in tensors] for tensors in (grads, *lists[1:])]
-        return lists
-
     def _states_of(self, parameters, group):
-        """Returns the states of parameters, and completes missing or replaced ones."""
-        states = list(map(self.state.__getitem__, parameters))
+        """Returns the states of parameters, and whether some were missing or replaced, which it completes."""
+        states, are_new = list(map(self.state.__getitem__, parameters)), False
         for parameter, state in zip(parameters, states):
             known = self._stepped_with.get(id(parameter))
-            if known is None or known[0] is not state.get("step"):
+            if (known is None or known[0] is not state.get("step")
+                    or group["offload"] and not self._offloaded.is_placed(group, state, parameter)):
                 self._complete(state, parameter, group)
-            elif group["offload"] and not self._offloaded.is_placed(group, state, parameter):
-                self._complete(state, parameter, group)
-        return states
+                are_new = True
+        return states, are_new
 
     def _complete(self, state, parameter, group):
-        kind = torch.int64 if group["capturable"] else torch.float32
-        count = object()  # of a counter that is not read, no other parameter has it
-        is_brought = "ema_params" in state and ("step" not in state or int(state["step"]) > 0)  # from another program
-        if is_brought and group["ema_updates"] == 0:  # a warm-up would discard it
-            group["ema_updates"] = warm_up.updates_until_over(group["ema_decay"])
-        if "step" not in state:
-            state["step"], count = torch.zeros((), dtype=kind), 0
-        elif not isinstance(state["step"], torch.Tensor) or state["step"].dtype != kind:
-            state["step"] = torch.as_tensor(state["step"]).to(kind)
-        dtype = options.state_dtype(parameter, group)
-        for name in ("exp_avg", "exp_avg_sq"):
-            if name not in state:
-                state[name] = torch.zeros_like(parameter, dtype=dtype, memory_format=torch.preserve_format)
-        if "ema_params" not in state:
-            state["ema_params"] = parameter.detach().to(dtype, copy=True)
-        for name in checkpoints.STATE:
-            if state[name].dtype != dtype:
-                state[name] = state[name].to(dtype)
-        if group["offload"]:
-            self._offloaded.place(group, state, parameter, dtype)
-        self._stepped_with[id(parameter)] = state["step"], count
+        self._stepped_with[id(parameter)] = checkpoints.complete(self, state, parameter, group)
 
     def _read_counters(self):
         """Reads counters that a load replaced, so that steps with capturable need not, and parameters with one count still
@@ -370,8 +361,8 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
         precision they were saved in (torch.optim casts them to the parameters' dtype), up to state_dtype. Hooks of torch.optim
         before and after a load run.
 
-        ValueError, TypeError: a group has amsgrad, a number out of range, or other parameters, or a state has taken steps but
-        lacks moments; then nothing is loaded.
+        ValueError, TypeError: a group has amsgrad, a number out of range, or other parameters. Or a state has another shape than
+        its parameter, or has taken steps but lacks moments. Then nothing is loaded.
         RuntimeError: the parameters are swapped for their averages. UserWarning: averages of this optimizer are lost, because
         the checkpoint has none; or the checkpoint has the other mode of weight decay, which is that of the class.
         """

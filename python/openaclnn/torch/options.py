@@ -32,6 +32,11 @@ def number(name, value, accepted):
         raise ValueError(f"{name} is {shown}; it must be one number in {accepted}") from None
 
 
+def as_tensor(value):
+    """Returns a tensor of a number, in the host's memory whatever the default device is. Tensors stay where they are."""
+    return value if isinstance(value, torch.Tensor) else torch.as_tensor(value, device="cpu")
+
+
 def require_flag(name, value, may_be_none=False):
     """Raises TypeError unless value is a bool, one of NumPy's, or 0 or 1: a string such as "false" would count as True."""
     is_integer = isinstance(value, (int, numpy.bool_, numpy.integer))
@@ -120,6 +125,21 @@ def _refuse_duplicate(parameters):
     for n, parameter in enumerate(parameters):
         if (first := places.setdefault(id(parameter), n)) != n:
             raise ValueError(f"params[{n}] of a group is the same parameter as params[{first}]; pass each parameter once")
+
+
+def place_of(groups, parameter):
+    """Returns where a parameter is in the groups, for error messages."""
+    return next(f'param_groups[{n}]["params"][{k}]' for n, group in enumerate(groups)
+                for k, one in enumerate(group["params"]) if one is parameter)
+
+
+def require_numbers(groups, group):
+    """Raises ValueError or TypeError for a number of a group that a step cannot read. groups is for error messages."""
+    place = f"param_groups[{next(n for n, one in enumerate(groups) if one is group)}]"
+    for name in ("lr", "eps", "weight_decay", "ema_decay"):
+        number(f'{place}["{name}"]', group[name], f"[0, {1 if name == 'ema_decay' else 'inf'}]")
+    for n, value in enumerate(group["betas"]):
+        number(f'{place}["betas"][{n}]', value, "[0, 1)")
 
 
 def require_available(groups, name):

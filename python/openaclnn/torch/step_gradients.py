@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 
 from openaclnn import errors
-from openaclnn.torch import kernels, versions
+from openaclnn.torch import kernels, options, versions
 
 _FLOATS = frozenset(kernels.FLOATS)
 _dtype_of = attrgetter("dtype")
@@ -29,7 +29,7 @@ def _require_found(groups, group):
     if not _FLOATS.issuperset(map(_dtype_of, grads)):
         for parameter in group["params"]:
             if parameter.grad is not None and parameter.grad.dtype not in _FLOATS:
-                _refuse(groups, group, parameter, parameter.grad)
+                _refuse(groups, parameter, parameter.grad)
 
 
 def require(groups, group, parameters, grads):
@@ -37,13 +37,13 @@ def require(groups, group, parameters, grads):
     if versions.any_dtensor(parameters):  # whose parts a process knows only after communication
         for parameter, grad in zip(parameters, grads):
             if grad.dtype not in _FLOATS or grad.shape != parameter.shape:
-                _refuse(groups, group, parameter, grad)
+                _refuse(groups, parameter, grad)
         return
     for parameter, grad in zip(parameters, grads):
         if grad.dtype not in _FLOATS or grad.get_device() != parameter.get_device() or not grad.is_same_size(parameter):
-            _refuse(groups, group, parameter, grad)
+            _refuse(groups, parameter, grad)
         if grad.is_neg() and not group["offload"]:  # which copies gradients
-            _refuse(groups, group, parameter, grad)
+            _refuse(groups, parameter, grad)
 
 
 def renamed(error, step, parameters):
@@ -55,10 +55,8 @@ def renamed(error, step, parameters):
     return error
 
 
-def _refuse(groups, group, parameter, grad):
-    number = next(number for number, one in enumerate(groups) if one is group)
-    place = next(place for place, one in enumerate(group["params"]) if one is parameter)
-    where = f'param_groups[{number}]["params"][{place}]: its gradient'
+def _refuse(groups, parameter, grad):
+    where = f"{options.place_of(groups, parameter)}: its gradient"
     if grad.dtype not in _FLOATS:
         raise TypeError(f"{where} has dtype {grad.dtype}; it must be torch.float32, torch.float16 or torch.bfloat16")
     if grad.device != parameter.device:

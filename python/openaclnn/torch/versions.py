@@ -38,7 +38,7 @@ def count_up(steps):
     """Adds 1 to every counter. Newer versions are three times as fast with a tensor, because they convert a number each
     time."""
     if VERSION >= (2, 3) and steps[0].dtype == torch.float32:
-        torch._foreach_add_(steps, torch.ones(()), alpha=1.0)
+        torch._foreach_add_(steps, torch.ones((), dtype=torch.float32, device="cpu"), alpha=1.0)
     else:
         torch._foreach_add_(steps, 1)
 
