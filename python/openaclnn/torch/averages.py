@@ -66,8 +66,9 @@ class KeepsAverages(torch.optim.Optimizer):
     def copy_to(self, parameters: Iterable[Tensor] | None = None) -> None:
         """Writes the averages into the parameters, all or those given.
 
-        ValueError: a given parameter is not one of this optimizer's, or an average has another shape. RuntimeError: store() copied some parameters but not one
-        of these, which restore() could not bring back. Without store() the averages replace the parameters permanently.
+        ValueError: a given parameter is not one of this optimizer's, or an average has another shape. RuntimeError: store() copied
+        some parameters but not one of these, which restore() could not bring back. Without store() the averages replace the
+        parameters permanently.
         """
         averages = dict(self._averages())
         chosen = list(averages if parameters is None else parameters)
