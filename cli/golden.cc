@@ -133,7 +133,9 @@ void print_golden(const Description& description, const std::vector<GoldenSummar
                        {"covered", s.covered},
                        {"largestExact", s.largest_exact},
                        {"largestBound", s.largest_bound},
-                       {"ourLargestShare", s.largest_share}});
+                       // JSON has no infinity
+                       {"ourLargestShare", std::isinf(s.largest_share) ? nlohmann::json("inf")
+                                                                       : nlohmann::json(s.largest_share)}});
     table.add({s.name, dtype, openaclnn::shape_text(s.golden->dims), fmt::format("{:.6g}", s.largest_exact),
                fmt::format("{:.3g}", s.largest_bound),
                fmt::format("{:.1f} % of allowed", 100 * s.largest_share)});

@@ -224,6 +224,8 @@ int judge_files(const Judging& judging) {
   const bool is_float = openaclnn_verify::float_format(pair.device.dtype) != nullptr;
   if (bounded != nullptr && judging.bound.empty() && is_float && judging.options.rules.size() > 1)
     throw BadInput(fmt::format("the rule {} needs the bounds of the golden: add --bound", bounded->name));
+  if (bounded == nullptr && !judging.bound.empty() && !judging.options.rules.empty())
+    throw BadInput("--bound is given, but no chosen rule uses it; openaclnn does");
   make_picture_folder(judging);
   return finish({judged(result, [&] { return openaclnn_judge::judge_pair(result, pair, judging.options); })},
                 judging);

@@ -21,7 +21,8 @@ MAKE_VECTORS = pathlib.Path(sys.argv.pop(1)).resolve()
 OPERATORS = {"ApplyAdamW", "ApplyFusedEmaAdam", "ApplyFusedEmaAdamList", "Embedding", "EmbeddingDenseBackward", "GroupedBiasAddGrad",
              "NsaCompress", "NsaCompressGrad", "NsaCompressWithCache"}
 FLIPS = 8
-# Of version 1: the same files from every compiler and for every processor. A change of arithmetic or cases makes another version.
+# Of version 1: the same files from every compiler and for every processor. After release 0.1.0, a change of
+# arithmetic or cases makes another version.
 SHA256 = {"index.txt": "0430aff04a5c0ec18dd92fc7ffe69a38431090277b1025254d2a5a3fd9e6a36f",
           "data.bin": "377da80391078dc344126d7cc92570ee6e17c12f270a083ca4155c7b8e798c4b"}
 

@@ -576,7 +576,7 @@ ACL_FUNC_VISIBILITY aclError aclrtFree(void* devPtr);
 
 /**
  * Allocates host memory that transfers to and from a device are fast with. Needs no context. Its contents are
- * undefined.
+ * undefined. If memory is lacking, waits as aclrtMalloc does.
  *
  * @param hostPtr receives the address, a multiple of 64, or NULL on 207001. Release it with aclrtFreeHost.
  * @param size bytes to allocate, > 0. The usable size is that of aclrtMalloc.

@@ -238,7 +238,7 @@ def test_scripts_call_bare_operators():
 
     table, ids = torch.randn(4, 3), torch.tensor([1, 3])
     assert torch.equal(torch.jit.script(rows)(table, ids), table[ids])
-    with pytest.raises(torch.jit.frontend.NotSupportedError):
+    with pytest.raises((torch.jit.frontend.NotSupportedError, RuntimeError)):  # depends on PyTorch's version
         torch.jit.script(oat.embedding)
 
 

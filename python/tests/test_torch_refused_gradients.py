@@ -1,5 +1,6 @@
 # Tests steps with wrong gradients, numbers, states or parameters: they change nothing, in any group of parameters.
 import copy
+import decimal
 import re
 
 import pytest
@@ -83,6 +84,7 @@ def sharing_memory(optimizer, parameter):
 @pytest.mark.parametrize("options", [{}, dict(foreach=False), dict(maximize=True), dict(capturable=True, ema_warmup=False)])
 @pytest.mark.parametrize("damage, text", [
     (of_number("lr", "x"), 'param_groups[1]["lr"] is \'x\'; it must be a number in [0, inf]'),
+    (of_number("lr", "0.1"), 'param_groups[1]["lr"] is \'0.1\'; it must be a number in [0, inf]'),
     (of_number("eps", None), 'param_groups[1]["eps"] is None; it must be a number in [0, inf]'),
     (of_number("weight_decay", "0.1"), 'param_groups[1]["weight_decay"] is \'0.1\'; it must be a number in [0, inf]'),
     (of_number("ema_decay", "x"), 'param_groups[1]["ema_decay"] is \'x\'; it must be a number in [0, 1]'),
@@ -104,6 +106,36 @@ def test_no_group_is_changed_if_a_later_one_is_refused(options, damage, text):
     for parameter in [*groups[0], groups[1][0]]:
         assert parameter.eq(1).all() and int(optimizer.state[parameter].get("step", 0)) == 0
     assert [group["ema_updates"] for group in optimizer.param_groups] == [0, 0]
+
+
+@pytest.mark.parametrize("damage", [overlapping, sharing_memory])
+@pytest.mark.parametrize("capturable", [False, True])
+def test_loaded_states_are_checked_before_a_step(capturable, damage):
+    """A load completes the states, and the step after it still checks their parameters."""
+    groups = [[torch.nn.Parameter(torch.ones(3)) for _ in range(2)] for _ in range(2)]
+    optimizer = FusedEmaAdamW([dict(params=group) for group in groups], capturable=capturable, ema_warmup=False)
+    for parameter in sum(groups, []):
+        parameter.grad = torch.ones(3)
+    optimizer.step()
+    optimizer.load_state_dict(optimizer.state_dict())
+    optimizer.load_ema_state_dict([optimizer.state[parameter]["ema_params"] for parameter in sum(groups, [])])
+    damage(optimizer, groups[1][1])
+    before = [parameter.detach().clone() for parameter in groups[0]]
+    with pytest.raises((RuntimeError, ValueError)):
+        optimizer.step()
+    assert all(map(torch.equal, before, groups[0]))
+    assert [int(optimizer.state[parameter]["step"]) for parameter in groups[0]] == [1, 1]
+
+
+def test_numbers_of_any_kind():
+    """Options that a program writes to a group are numbers of any type, as those of the constructor."""
+    parameters = [torch.nn.Parameter(torch.ones(3)) for _ in range(2)]
+    for parameter, number in zip(parameters, (float, decimal.Decimal)):
+        optimizer = FusedEmaAdamW([parameter], lr=0.5)
+        optimizer.param_groups[0].update(lr=number("0.25"), eps=number("0.125"), weight_decay=number("0.5"), betas=(number("0.5"), number("0.75")))
+        parameter.grad = torch.ones(3)
+        optimizer.step()
+    assert torch.equal(*parameters)
 
 
 @pytest.mark.parametrize("options", [{}, dict(foreach=False), dict(maximize=True), dict(capturable=True, ema_warmup=False)])

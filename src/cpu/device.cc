@@ -73,12 +73,23 @@ Fault run_fill(const void* plan, const TaskIo& io) {
   return {};
 }
 
+// Returns whether so much memory can never be free.
+bool exceeds_machine(size_t bytes) {
+  const std::optional<MemoryInfo> memory = cpu::memory_info();
+  return memory && bytes > memory->total_bytes;
+}
+
 class CpuDevice final : public Device {
  public:
   void* allocate(size_t bytes, MemorySpace) override {
     const auto allocate_memory = environment().guard_allocator ? guard_allocate : pool_allocate;
     void* address = allocate_memory(bytes);
-    while (address == nullptr && Scheduler::instance().wait_for_release()) address = allocate_memory(bytes);
+    if (address != nullptr || exceeds_machine(bytes)) return address;
+    Scheduler& scheduler = Scheduler::instance();
+    uint64_t releases = scheduler.releases();
+    do {
+      address = allocate_memory(bytes);
+    } while (address == nullptr && scheduler.wait_for_release(releases));
     return address;
   }
   void release(void* address, size_t bytes, MemorySpace) override {

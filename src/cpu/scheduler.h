@@ -119,9 +119,11 @@ class Scheduler final : public ForkGuarded {
   // called under the lock after these tasks, and a worker returns the excess.
   void release_when_done(void* address, size_t bytes, void (*free_memory)(void*, size_t));
 
-  // Waits until the oldest of the blocks that queued tasks may use is freed. Returns false if there is none, or if
-  // a task of this thread calls: it would wait for itself.
-  bool wait_for_release();
+  // The number of times that blocks were freed after the tasks that may use them.
+  uint64_t releases();
+  // Waits until blocks that queued tasks may use are freed, unless some were since `releases` was read. Updates it.
+  // Returns false if there are none, or if a task of this thread calls: it would wait for itself.
+  bool wait_for_release(uint64_t& releases);
 
   void before_fork() override { mutex_.lock(); }
   void after_fork_in_parent() override { mutex_.unlock(); }
@@ -192,6 +194,7 @@ class Scheduler final : public ForkGuarded {
   Ring<uint8_t> done_;
   uint64_t oldest_ = 0;                          // sequence of done_.front()
   std::multimap<uint64_t, Released> released_;   // keyed by the sequence that must be passed
+  uint64_t releases_ = 0;                        // calls of free_released()
   bool has_excess_ = false;                      // the pool has memory to return to the system
   std::vector<std::weak_ptr<CpuQueue>> queues_;  // all existing queues, and some destroyed ones
   std::vector<WritingQueue> writing_;

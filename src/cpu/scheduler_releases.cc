@@ -25,20 +25,30 @@ void Scheduler::release_when_done(void* address, size_t bytes, void (*free_memor
   if (pool_has_excess()) pool_return_excess({});
 }
 
-bool Scheduler::wait_for_release() {
+uint64_t Scheduler::releases() {
+  const Lock lock(mutex_);
+  return releases_;
+}
+
+bool Scheduler::wait_for_release(uint64_t& releases) {
   Lock lock(mutex_);
-  if (released_.empty() || tasks_on_this_thread() > 0) return false;
-  const uint64_t passed = released_.begin()->first;
   const CancellationHold no_cancellation;
-  while (oldest_ < passed) quiet_.wait(lock);
-  // A forked child has forgotten the tasks, and none of its own has ended yet.
-  if (!released_.empty() && released_.begin()->first <= oldest_) free_released(lock);
+  while (releases_ == releases) {
+    if (released_.empty() || tasks_on_this_thread() > 0) return false;
+    if (released_.begin()->first <= oldest_) {
+      free_released(lock);  // a forked child has forgotten the tasks, and none of its own has ended yet
+    } else {
+      quiet_.wait(lock);
+    }
+  }
+  releases = releases_;
   return true;
 }
 
 // Returning memory to the system takes far longer than freeing, and this thread may be running a small task
 // of another stream. A worker is therefore requested to return it.
 void Scheduler::free_released(const Lock& lock) {
+  ++releases_;
   do {
     const Released& block = released_.begin()->second;
     block.free_memory(block.address, block.bytes);

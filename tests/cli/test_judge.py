@@ -133,6 +133,8 @@ class JudgePair(CliTest):
         self.refuse("judge", "right.npy", "golden.npy", "--rule", "assert-close", "--rule", "benchmark", contains="the rule benchmark needs")
         self.refuse("judge", "right.npy", "golden.npy", "--rule", "assert-close", "--rule", "openaclnn",
                     contains="the rule openaclnn needs the bounds of the golden: add --bound")
+        self.refuse("judge", "right.npy", "golden.npy", "--rule", "bitwise", "--bound", "bound.npy",
+                    contains="--bound is given, but no chosen rule uses it; openaclnn does")
         self.refuse("judge", "right.npy", "golden.npy", "--rule", "assert-close", "--third", "wrong.npy", contains="--third is given, but no")
         self.write("int.npy", npy_bytes("<i4", (1,), struct.pack("<i", 3)))
         self.run_cli("judge", "int.npy", "int.npy", "--rule", "openaclnn", "--rule", "bitwise")

@@ -1,5 +1,6 @@
 // Tests memory: blocks, their checks in order, and frees while queued work still uses a block.
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -168,14 +169,32 @@ TEST_F(MemoryTest, FreedBlocksAreKeptForQueuedTasks) {
   }
 }
 
+constexpr size_t kFreedBytes = size_t{128} << 20;
+
+// Leaves addresses for an eighth of a block.
+class NoMemoryForABlock {
+ public:
+  NoMemoryForABlock() {
+    EXPECT_EQ(getrlimit(RLIMIT_AS, &before_), 0);
+    size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t used = pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const rlimit full{used + kFreedBytes / 8, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_AS, &full), 0);
+  }
+  ~NoMemoryForABlock() { EXPECT_EQ(setrlimit(RLIMIT_AS, &before_), 0); }
+
+ private:
+  rlimit before_ = {};
+};
+
 // All memory is in blocks that were freed behind a task that runs: an allocation waits for it.
 TEST_F(MemoryTest, AnAllocationWaitsForFreedBlocks) {
   if (kAddressSanitizer || kThreadSanitizer)
     GTEST_SKIP() << "sanitizers reserve more addresses than this test may leave";
-  constexpr size_t kBytes = size_t{512} << 20;
   void* block = nullptr;
   expect(0, openaclnnReleaseMemory());
-  expect(0, aclrtMalloc(&block, kBytes, ACL_MEM_MALLOC_HUGE_FIRST));
+  expect(0, aclrtMalloc(&block, kFreedBytes, ACL_MEM_MALLOC_HUGE_FIRST));
   Gate gate;
   expect(0, gate.enqueue(stream));
   gate.wait_until_reached();
@@ -184,18 +203,39 @@ TEST_F(MemoryTest, AnAllocationWaitsForFreedBlocks) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     gate.open();
   });
-  rlimit before;
-  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
-  size_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  const rlimit full{pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)) + kBytes / 8, before.rlim_max};
-  ASSERT_EQ(setrlimit(RLIMIT_AS, &full), 0);
   void* next = nullptr;
-  expect(0, aclrtMalloc(&next, kBytes, ACL_MEM_MALLOC_HUGE_FIRST));
-  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  {
+    const NoMemoryForABlock limit;
+    expect(0, aclrtMalloc(&next, kFreedBytes, ACL_MEM_MALLOC_HUGE_FIRST));
+  }
   opener.join();
   expect(0, aclrtSynchronizeStream(stream));
   if (next != nullptr) expect(0, aclrtFree(next));
+}
+
+// The tasks of the parent don't exist in a forked child, which therefore waits for none.
+TEST_F(MemoryTest, AChildHasTheBlocksFreedBehindTasksOfItsParent) {
+  if (kAddressSanitizer || kThreadSanitizer)
+    GTEST_SKIP() << "sanitizers reserve more addresses than this test may leave";
+  void* block = nullptr;
+  expect(0, openaclnnReleaseMemory());
+  expect(0, aclrtMalloc(&block, kFreedBytes, ACL_MEM_MALLOC_HUGE_FIRST));
+  Gate gate;
+  expect(0, gate.enqueue(stream));
+  gate.wait_until_reached();
+  expect(0, aclrtFree(block));
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    const NoMemoryForABlock limit;
+    void* next = nullptr;
+    _exit(aclrtMalloc(&next, kFreedBytes, ACL_MEM_MALLOC_HUGE_FIRST));
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  gate.open();
+  expect(0, aclrtSynchronizeStream(stream));
 }
 
 // Freed memory counts as free while it is kept, and after its return to the system.

@@ -24,6 +24,10 @@ class KeepsAverages(torch.optim.Optimizer):
         """Adds missing entries to the state of a parameter."""
         raise NotImplementedError
 
+    def _read_counters(self) -> None:
+        """Reads counters that a load replaced."""
+        raise NotImplementedError
+
     def _require_own_parameters(self, what: str) -> None:
         if self._swapped is not None:
             raise RuntimeError(f"{what} between store() and restore(), as inside swap_ema(), would lose the parameters that are "
@@ -75,7 +79,8 @@ class KeepsAverages(torch.optim.Optimizer):
         for n, parameter in enumerate(chosen):
             if parameter not in averages:
                 raise ValueError(f"parameters[{n}] isn't a parameter of this optimizer, so it has no average")
-            if averages[parameter].shape != parameter.shape:  # copy_() would broadcast it
+            # copy_() would broadcast it. A lazy module's parameter may have no shape yet.
+            if averages[parameter] is not parameter and averages[parameter].shape != parameter.shape:
                 raise ValueError(f"parameters[{n}] has shape {list(parameter.shape)}, but its average has "
                                  f"{list(averages[parameter].shape)}; they must be equal")
         chosen = [parameter for parameter in chosen if averages[parameter] is not parameter]
@@ -171,6 +176,7 @@ class KeepsAverages(torch.optim.Optimizer):
                 state["ema_params"] = value.to(device=parameter.device, dtype=options.state_dtype(parameter, group), copy=True)
                 self._complete(state, parameter, group)
             group["ema_updates"] = warm_up.updates_until_over(group["ema_decay"]) if count is None else count
+        self._read_counters()
 
     def _matched(self, averages: Mapping[str, Tensor] | Sequence[Tensor],
                  model: torch.nn.Module | None) -> Iterator[tuple[Tensor, tuple[str, Tensor]]]:

@@ -56,7 +56,7 @@ class StepsInBackward(averages.KeepsAverages):
             expected = {}
             for group in self.param_groups:
                 parameters = [parameter for parameter in group["params"] if parameter.requires_grad]
-                states, _ = self._states_of(parameters, group)
+                states = self._states_of(parameters, group)
                 update = self._offloaded_update(group, parameters, states, None)
                 expected.update((parameter, (state, update)) for parameter, state in zip(parameters, states))
             self._offloaded.expect(expected)

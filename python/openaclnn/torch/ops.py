@@ -27,7 +27,7 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad
     Parameters
     ----------
     weight : the table, [V, D], of any dtype.
-    indices : int32 or int64, of any shape. A nested tensor is contiguous and has layout torch.jagged.
+    indices : int32 or int64, of any shape. A nested tensor is contiguous and has layout torch.jagged (PyTorch 2.5).
     padding_idx : a row without gradient, below V; negative: none.
     scale_grad_by_freq : divide a row's gradient by how often the row occurs in indices.
 
@@ -266,6 +266,8 @@ def _step_count(steps_done: int | numpy.ndarray, device: torch.device) -> Tensor
 
 def _nested_rows(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor:
     """Returns the rows of nested indices, nested as they are. PyTorch accepts the same layouts."""
+    if versions.VERSION < (2, 5):
+        raise ValueError("indices is a nested tensor, which needs PyTorch 2.5 or later; look up indices.values()")
     if indices.layout != torch.jagged or not indices.is_contiguous():
         raise ValueError(f"indices is a nested tensor of layout {indices.layout}, or it isn't contiguous; a contiguous one of layout "
                          "torch.jagged is needed")

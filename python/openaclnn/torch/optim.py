@@ -2,6 +2,7 @@
 """Optimizers by the conventions of torch.optim; state and checkpoints can be exchanged with torch.optim.AdamW."""
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Iterable, TypeVar, overload
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FusedEmaAdam", "FusedEmaAdamW"]
 _Loss = TypeVar("_Loss")
+_EXPONENTS = (0,) * 6
 
 
 class FusedEmaAdamW(backward_steps.StepsInBackward):
@@ -80,6 +82,7 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
         # Maps the id of each parameter with complete state to its counter and a value that parameters with the same step count
         # share. The counter also shows whether an id was given to another parameter.
         self._stepped_with: dict[int, tuple[Any, Any]] = {}
+        self._unchecked: set[int] = set()  # parameters that no call has taken yet with this state
         self._repeated: list[RepeatedSteps] = []  # one for each group
         self._offloaded = offloading.OffloadedState()
         # GradScaler and trainers read this: whether step() divides the gradients by the scale.
@@ -103,6 +106,7 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self._swapped, self._stepped_with, self._repeated, self._offloaded = None, {}, [], offloading.OffloadedState()
+        self._unchecked = set()
         for group in self.param_groups:
             for name, value in self.defaults.items():
                 group.setdefault(name, value)
@@ -123,8 +127,8 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
         RuntimeError: a gradient is sparse, or the parameters are swapped for their averages. TypeError, ValueError, AclnnError: a
         gradient isn't float32, float16 or bfloat16, or has another shape or device than its parameter; an option isn't a number;
         a state has another shape; parameters share memory or have none. Then no parameter of any group is changed or counted. Only
-        what a program changed through .data after a parameter's first step, or a moment or average it replaced without the
-        counter, may be found after earlier groups took their step.
+        what a program changed through .data after a parameter's first step, a moment or average it replaced without the counter,
+        or parameters with offload that share memory, may be found after earlier groups took their step.
         """
         if self._swapped is not None:
             raise RuntimeError("step() between store() and restore(), as inside swap_ema(), would be lost; restore() first")
@@ -171,9 +175,10 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
     def _numbers(self, group):
         try:
             decay = warm_up.ema_decay(group["ema_decay"], group["ema_warmup"], group["ema_updates"])
-            # A string or None cannot be added to 0.0, and float() would read some strings.
-            return (float(group["lr"]), decay + 0.0, *map(float, group["betas"]), group["eps"] + 0.0, self._mode,
-                    bool(group["bias_correction"]), group["weight_decay"] + 0.0)
+            # x * 2^0 is float(x) for any number, but rejects strings.
+            lr, eps, weight_decay, decay, beta1, beta2 = map(
+                math.ldexp, (group["lr"], group["eps"], group["weight_decay"], decay, *group["betas"]), _EXPONENTS)
+            return lr, decay, beta1, beta2, eps, self._mode, bool(group["bias_correction"]), weight_decay
         except (TypeError, ValueError, RuntimeError):
             options.require_numbers(self.param_groups, group)
             raise
@@ -200,13 +205,14 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
         before: the caller takes no group's step until every group has a plan."""
         if not parameters:
             return None, None
-        states, are_new = self._states_of(parameters, group)  # first, because it may find averages of another program
+        states = self._states_of(parameters, group)  # first, because it may find averages of another program
         if group["offload"]:
             return None, partial(self._step_offloaded, parameters, grads, states, self._offloaded_update(group, parameters, states, scale))
         numbers = self._numbers(group)
         if group["maximize"]:
             scale = -1.0 if scale is None else -scale
         planned = list(self._calls(group, parameters, grads, states))
+        are_new = self._unchecked and not self._unchecked.isdisjoint(map(id, parameters))
         for call in planned[is_first:] if are_new else ():  # a repeated step would check the same again
             self._run(call.check, parameters, numbers, scale)
         return None, partial(self._step_group, steps, planned, numbers, scale, found_inf if group["capturable"] else None, states)
@@ -217,6 +223,7 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
             _, variables, m, v, ema = call.tensors
             versions.increment_versions([*variables, *m, *v, *ema])
             self._count_up([state["step"] for state in call.states], found_inf)
+            self._unchecked.difference_update(map(id, call.parameters) if self._unchecked else ())
         steps.accept([state["step"] for state in states])
 
     def _run(self, function, parameters, *arguments):
@@ -269,7 +276,7 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
 
     def _init_group(self, group, parameters, grads, m, v, ema, steps):
         own, gradients = self._with_gradients(group)
-        states, _ = self._states_of(own, group)
+        states = self._states_of(own, group)
         parameters.extend(own)
         grads.extend(gradients)
         for state in states:
@@ -317,18 +324,18 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
         return before
 
     def _states_of(self, parameters, group):
-        """Returns the states of parameters, and whether some were missing or replaced, which it completes."""
-        states, are_new = list(map(self.state.__getitem__, parameters)), False
+        """Returns the states of parameters, and completes missing or replaced ones."""
+        states = list(map(self.state.__getitem__, parameters))
         for parameter, state in zip(parameters, states):
             known = self._stepped_with.get(id(parameter))
             if (known is None or known[0] is not state.get("step")
                     or group["offload"] and not self._offloaded.is_placed(group, state, parameter)):
                 self._complete(state, parameter, group)
-                are_new = True
-        return states, are_new
+        return states
 
     def _complete(self, state, parameter, group):
         self._stepped_with[id(parameter)] = checkpoints.complete(self, state, parameter, group)
+        self._unchecked.add(id(parameter))
 
     def _read_counters(self):
         """Reads counters that a load replaced, so that steps with capturable need not, and parameters with one count still

@@ -152,15 +152,14 @@ void sum_groups(const BiasGradient<T>& bias, const Groups& groups, int64_t* long
   const int64_t last_end = groups.end(plan.groups - 1);
   const int64_t bytes = (last_end + plan.groups) * plan.columns * static_cast<int64_t>(sizeof(T));
   const int64_t total_cost = last_end + plan.groups;
-  const int64_t chunks = cpu::chunks_for(bytes);
-  const int64_t parts = superblocks_up_to(groups, chunks);
-  const int64_t column_parts = ceil_div(std::min<int64_t>(chunks, cpu::num_threads()), parts);
+  const int64_t parts = cpu::chunks_for(bytes);
+  const int64_t threads = std::min<int64_t>(parts, cpu::num_threads());
+  const int64_t column_parts = ceil_div(threads, superblocks_up_to(groups, threads));
   constexpr int64_t kColumnGrain = 64;  // at least whole cache lines
   cpu::parallel_for(parts * column_parts, [&](int64_t item) {
-    const int64_t part = item / column_parts;
+    const int64_t part = item % parts;  // parts without a superblock are those of all columns
     const cpu::Range cost = cpu::chunk_range(total_cost, parts, part, 1);
-    const cpu::Range columns =
-        cpu::chunk_range(plan.columns, column_parts, item % column_parts, kColumnGrain);
+    const cpu::Range columns = cpu::chunk_range(plan.columns, column_parts, item / parts, kColumnGrain);
     if (columns.begin >= columns.end) return;
     RowAccumulators& accumulators = cpu::scratch_as<RowAccumulators>();
     SuperblockPosition at = first_superblock_at(groups, cost.begin);
