@@ -188,17 +188,22 @@ class NoMemoryForABlock {
   rlimit before_ = {};
 };
 
+// Frees a block while a task runs that ends when the gate opens.
+void free_behind(Gate& gate, aclrtStream stream) {
+  void* block = nullptr;
+  expect(0, openaclnnReleaseMemory());
+  expect(0, aclrtMalloc(&block, kFreedBytes, ACL_MEM_MALLOC_HUGE_FIRST));
+  expect(0, gate.enqueue(stream));
+  gate.wait_until_reached();
+  expect(0, aclrtFree(block));
+}
+
 // All memory is in blocks that were freed behind a task that runs: an allocation waits for it.
 TEST_F(MemoryTest, AnAllocationWaitsForFreedBlocks) {
   if (kAddressSanitizer || kThreadSanitizer)
     GTEST_SKIP() << "sanitizers reserve more addresses than this test may leave";
-  void* block = nullptr;
-  expect(0, openaclnnReleaseMemory());
-  expect(0, aclrtMalloc(&block, kFreedBytes, ACL_MEM_MALLOC_HUGE_FIRST));
   Gate gate;
-  expect(0, gate.enqueue(stream));
-  gate.wait_until_reached();
-  expect(0, aclrtFree(block));
+  free_behind(gate, stream);
   std::thread opener([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     gate.open();
@@ -217,13 +222,8 @@ TEST_F(MemoryTest, AnAllocationWaitsForFreedBlocks) {
 TEST_F(MemoryTest, AChildHasTheBlocksFreedBehindTasksOfItsParent) {
   if (kAddressSanitizer || kThreadSanitizer)
     GTEST_SKIP() << "sanitizers reserve more addresses than this test may leave";
-  void* block = nullptr;
-  expect(0, openaclnnReleaseMemory());
-  expect(0, aclrtMalloc(&block, kFreedBytes, ACL_MEM_MALLOC_HUGE_FIRST));
   Gate gate;
-  expect(0, gate.enqueue(stream));
-  gate.wait_until_reached();
-  expect(0, aclrtFree(block));
+  free_behind(gate, stream);
   const pid_t child = fork();
   if (child == 0) {
     alarm(60);
