@@ -96,7 +96,7 @@ std::vector<StoredView> parse_pt(const Source& file) {
   }
   if (!has_pickle) throw BadInput("the zip archive has no data.pkl; it isn't a file of torch.save");
   require_little_endian(file, entries, folder);
-  const ZipEntry& pickle = find_entry(entries, folder + std::string(kPickleName));
+  const ZipEntry pickle = find_entry(entries, folder + std::string(kPickleName));
   if (pickle.bytes > kMostPickle)
     throw BadInput(fmt::format("data.pkl has {} bytes; at most {} are accepted", pickle.bytes, kMostPickle));
   const std::string text = file.head(pickle.begin, pickle.bytes);

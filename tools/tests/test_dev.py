@@ -1,6 +1,8 @@
 """Tests of ./dev's own arguments. Each call fails before it builds anything."""
 import pathlib
+import shutil
 import subprocess
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -24,7 +26,6 @@ class TestVerb(unittest.TestCase):
     def test_rest_selects_presets(self):
         self.assertEqual(self.refusal("--rest", "asan"), "dev: --all and --rest select the presets themselves; remove asan")
 
-
     def test_lint_counts(self):
         stubs = """
             set -euo pipefail
@@ -43,6 +44,22 @@ class TestVerb(unittest.TestCase):
             done = subprocess.run(["bash", "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, code, done.stdout + done.stderr)
             self.assertEqual("lint: not clean" in done.stdout, bool(lint), done.stdout)
+
+
+class Script(unittest.TestCase):
+    def test_an_editor_may_change_it_while_it_runs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "tools").mkdir()
+            shutil.copy(ROOT / "dev", root)
+            (root / "tools/install_packages").write_text("#!/bin/sh\n")
+            (root / "tools/install_packages").chmod(0o755)
+            (root / "tools/check_layers").write_text("open('dev', 'w').write('(' * 100000)\n")
+            for empty in ("check_style", "check_language", "test_verb.sh"):
+                (root / "tools" / empty).write_text("")
+            done = subprocess.run([root / "dev", "lint"], capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn("lint: clean", done.stdout)
 
 
 if __name__ == "__main__":
