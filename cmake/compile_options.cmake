@@ -9,6 +9,11 @@ if((CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_GR
    OR (CMAKE_CXX_COMPILER_ID STREQUAL Clang AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 15))
   set(warnings_are_errors OFF)
 endif()
+# A project that contains openaclnn may compile its own sources without exceptions, and reject warnings that this project doesn't look for.
+if(NOT PROJECT_IS_TOP_LEVEL)
+  add_compile_options($<$<COMPILE_LANGUAGE:C,CXX>:-w> "$<$<COMPILE_LANGUAGE:CXX>:-fexceptions;-frtti>")
+  set(CMAKE_COMPILE_WARNING_AS_ERROR OFF)
+endif()
 add_library(openaclnn_flags INTERFACE)
 target_compile_options(openaclnn_flags INTERFACE
   -Wall -Wextra -Wshadow

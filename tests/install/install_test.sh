@@ -23,6 +23,11 @@ libraries=$(dirname "$(find "$work/moved" -name libopenaclnn.so)")
   env -u LD_LIBRARY_PATH ./ported
 )
 
+# One part of a project finds the installation, another one contains the sources.
+cmake -S "$sources/found_and_contained" -B "$work/both" -DCMAKE_PREFIX_PATH="$work/moved" -DOPENACLNN_SOURCES="$sources/../.." >"$work/log" &&
+  cmake --build "$work/both" >>"$work/log" || { cat "$work/log" >&2; exit 1; }
+"$work/both/by_both"
+
 # A folder with a blank in its name must work where the tools permit it.
 mv "$work/moved" "$work/moved here"
 cmake -S "$sources/find_package" -B "$work/blank" -DCMAKE_PREFIX_PATH="$work/moved here" >"$work/log" &&

@@ -19,6 +19,17 @@ for how in fetch_content add_subdirectory; do
   quietly cmake --install "$work/$how" --prefix "$work/installed"
   [ ! -e "$work/installed" ] || { echo "$how: the project installs openaclnn" >&2; exit 1; }
 done
+
+# Flags that are right for the project's own sources must not reach the library's.
+strict="-fno-exceptions -fno-rtti -Wall -Wextra -Wpedantic -Wconversion -Wold-style-cast -Werror"
+quietly cmake -S "$sources/subproject" -B "$work/add_subdirectory" -DCMAKE_CXX_FLAGS="$strict" -DCMAKE_UNITY_BUILD=ON \
+  -DCMAKE_COMPILE_WARNING_AS_ERROR=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
+quietly ninja -C "$work/add_subdirectory" openaclnn/src/CMakeFiles/openaclnn_objects.dir/api/acl_device.cc.o
+if ninja -C "$work/add_subdirectory" -t targets all | grep '^openaclnn/.*Unity'; then
+  echo "the project's CMAKE_UNITY_BUILD joins sources of openaclnn" >&2
+  exit 1
+fi
+
 if [ "${2:-}" = --build ]; then
   quietly ninja -C "$work/fetch_content" by_subproject
   "$work/fetch_content/by_subproject"

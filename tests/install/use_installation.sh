@@ -23,6 +23,12 @@ for name in ascendcl nnopbase opapi_nn; do # otherwise it doesn't start on a mac
   readelf -d found/by_cann_compat | grep -q "NEEDED.*lib$name.so" || { echo "by_cann_compat does not need lib$name.so" >&2; exit 1; }
 done
 if readelf -d found/by_cann_compat | grep -q 'NEEDED.*openaclnn'; then echo "by_cann_compat names openaclnn" >&2; exit 1; fi
+if cmake -S "$sources/find_package" -B component -DCMAKE_PREFIX_PATH="$prefix" -DCOMPONENT=library >log 2>&1; then
+  echo "find_package finds a component that doesn't exist" >&2
+  exit 1
+fi
+tr -s ' \n' ' ' <log | grep -q "'library', one isn't in this installation. The only component is compat" ||
+  { cat log >&2; echo "the error of find_package doesn't name the component" >&2; exit 1; }
 
 say "pkg-config"
 export PKG_CONFIG_PATH=$library/pkgconfig
