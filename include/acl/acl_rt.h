@@ -35,7 +35,8 @@
 #define ACL_MINOR_VERSION 17
 #define ACL_PATCH_VERSION 0
 
-/* Flags of an event. Only ACL_EVENT_TIME_LINE has an effect: the event records times. Others are ignored. */
+/* Flags of an event. ACL_EVENT_TIME_LINE, or none of these, makes it record times. The others alone make it record
+ * none, and have no further effect. */
 #define ACL_EVENT_SYNC 0x00000001U
 #define ACL_EVENT_CAPTURE_STREAM_PROGRESS 0x00000002U
 #define ACL_EVENT_TIME_LINE 0x00000008U
@@ -441,7 +442,8 @@ ACL_FUNC_VISIBILITY aclError aclrtCreateEvent(aclrtEvent* event);
  * Like aclrtCreateEvent, with flags.
  *
  * @param event as in aclrtCreateEvent.
- * @param flag ACL_EVENT_*. Times are recorded only with ACL_EVENT_TIME_LINE; other flags are ignored.
+ * @param flag ACL_EVENT_*. Times are recorded with ACL_EVENT_TIME_LINE, and without any of these flags. Unknown bits
+ *         are ignored.
  * @return as in aclrtCreateEvent.
  */
 ACL_FUNC_VISIBILITY aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t flag);
@@ -541,7 +543,7 @@ ACL_FUNC_VISIBILITY aclError aclrtEventElapsedTime(float* ms, aclrtEvent startEv
  * Allocates device memory on the current device. Its contents are undefined. If memory is lacking, waits for blocks
  * that were freed while tasks ran.
  *
- * @param devPtr receives the address, a multiple of 64, or NULL on 207001. Release it with aclrtFree.
+ * @param devPtr receives the address, a multiple of 64, or NULL on 107002 and 207001. Release it with aclrtFree.
  * @param size bytes to allocate, > 0. The usable size is size rounded up to a multiple of 32, plus 32.
  * @param policy a hint.
  * @return 0; 100000 devPtr is NULL or size is 0; 107002 no current context; 207001 out of memory, or size >
