@@ -77,6 +77,19 @@ class Translations(unittest.TestCase):
         self.assertIn("docs/zh/gone.md translates docs/gone.md, which doesn't exist", told)
 
 
+    def test_links_lead_to_chinese_pages(self):
+        (self.root / "docs" / "zh").mkdir(parents=True)
+        for name, text in {"docs/quickstart.md": ENGLISH, "docs/faq.md": ENGLISH, "docs/zh/quickstart.md": CHINESE}.items():
+            (self.root / name).write_text(text, encoding="utf-8")
+        self.assertEqual(self.check("--renew", "docs/quickstart.md"), (0, ""))
+        self.change("README.zh-CN.md", "文字。", "[入门](docs/zh/quickstart.md)，[问题](docs/faq.md)，[English](README.md)，[站](https://example.org/docs/quickstart.md)。")
+        self.assertEqual(self.check()[0], 0)
+        self.change("README.zh-CN.md", "docs/zh/quickstart.md", "docs/quickstart.md#part")
+        code, told = self.check()
+        self.assertEqual(code, 1)
+        self.assertIn("README.zh-CN.md: links to docs/quickstart.md, which exists in Chinese: docs/zh/quickstart.md", told)
+
+
 class ThisTree(unittest.TestCase):
     def test_is_in_step(self):
         code, told = run()
