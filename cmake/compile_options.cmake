@@ -36,8 +36,8 @@ endforeach()
 unset(CMAKE_REQUIRED_FLAGS)
 # g++ links code that sets FTZ and DAZ when the library is loaded, if the last flag is -ffast-math.
 target_link_options(openaclnn_flags INTERFACE $<$<LINK_LANG_AND_ID:CXX,GNU>:-fno-fast-math>)
-# A shared library of clang finds the sanitizers' functions in the program only.
-if(NOT (OPENACLNN_SANITIZE AND CMAKE_CXX_COMPILER_ID MATCHES Clang))
+# A shared library of clang finds the sanitizers' functions in the program only. A project that contains openaclnn may use sanitizers.
+if(NOT (CMAKE_CXX_COMPILER_ID MATCHES Clang AND (OPENACLNN_SANITIZE OR NOT PROJECT_IS_TOP_LEVEL)))
   target_link_options(openaclnn_flags INTERFACE -Wl,--no-undefined)
 endif()
 

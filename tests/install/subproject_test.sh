@@ -30,6 +30,16 @@ if ninja -C "$work/add_subdirectory" -t targets all | grep '^openaclnn/.*Unity';
   exit 1
 fi
 
+# Libraries with clang's sanitizers have undefined functions.
+if command -v clang++ >/dev/null; then
+  quietly cmake -S "$sources/subproject" -B "$work/sanitized" -G Ninja -DHOW=add_subdirectory -DOPENACLNN_SOURCES="$1" \
+    -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_CXX_FLAGS=-fsanitize=address
+  if ninja -C "$work/sanitized" -t commands openaclnn | grep -e --no-undefined; then
+    echo "the library can't be linked with clang's sanitizers" >&2
+    exit 1
+  fi
+fi
+
 if [ "${2:-}" = --build ]; then
   quietly ninja -C "$work/fetch_content" by_subproject
   "$work/fetch_content/by_subproject"
