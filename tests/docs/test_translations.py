@@ -69,6 +69,14 @@ class Translations(unittest.TestCase):
                 if why != "the last line":  # a hash does not hide it
                     self.assertEqual(self.check("--renew", "README.md")[0], 1)
 
+    def test_code_in_a_sentence_that_was_not_translated(self):
+        self.change("README.md", "Text.", "Text. `./dev build` makes it.")
+        code, told = self.check("--renew", "README.md")
+        self.assertEqual(code, 1)
+        self.assertIn("README.zh-CN.md: lacks `./dev build` below heading 1", told)
+        self.change("README.zh-CN.md", "文字。", "文字。`./dev build` 构建它。")
+        self.assertEqual(self.check("--renew", "README.md"), (0, ""))
+
     def test_a_page_that_went(self):
         (self.root / "docs" / "zh").mkdir(parents=True)
         shutil.copy(self.root / "README.zh-CN.md", self.root / "docs" / "zh" / "gone.md")
