@@ -1,4 +1,4 @@
-// Tests that a lost device leaves the other devices of the process working.
+// Tests two devices in a process: a lost one leaves the other working, and the program's current device stays.
 #include <unistd.h>
 
 #include <map>
@@ -116,9 +116,22 @@ PROCESS_TEST_F(LostDuringAllocationInProcess, AllocatesOnOthers) {
   expect_a_working_device();
 }
 
-TEST(LostDevices, LeaveTheOthers) {
-  for (const char* suite :
-       {"LostOther", "LostBeforeCopy", "LostBeforeWait", "LostUnnoticed", "LostDuringAllocation"}) {
+// The second device may lack memory for a context.
+class FullOtherInProcess : public TwoDevices {};
+PROCESS_TEST_F(FullOtherInProcess, LeavesTheProgramsDevice) {
+  int device = -1;
+  expect(0, aclrtSetDevice(1));
+  fake("devices=2 fail=cudaSetDevice:1:2");
+  expect(361001, counter.add(on_lost), {"Failed to allocate"});
+  ASSERT_EQ(OPENACLNN_CUDA_API(cudaGetDevice)(&device), cudaSuccess);
+  EXPECT_EQ(device, 0);
+  expect(0, counter.add(on_lost));
+  expect(0, aclrtSynchronizeStream(on_lost));
+}
+
+TEST(TwoDevices, DoNotDisturbEachOther) {
+  for (const char* suite : {"FullOther", "LostOther", "LostBeforeCopy", "LostBeforeWait", "LostUnnoticed",
+                            "LostDuringAllocation"}) {
     openaclnn_test::expect_suite_passes(suite, {{"OPENACLNN_DEVICE", "cuda"},
                                                 {"OPENACLNN_CUDA_PLUGIN", test_paths::fake_plugin},
                                                 {"OPENACLNN_FAKE_CUDA", "devices=2"}});
