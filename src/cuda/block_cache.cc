@@ -125,8 +125,7 @@ void BlockCache::wait_for_waiting() {
   for (FencePoint& point : points) {
     try {
       if (point.event == nullptr) point = point.to_ask->busy_until(true).value_or(FencePoint());
-      if (point.event != nullptr && point.event->state() == EventState::ahead)
-        (void)driver_.wait_for(*point.event, std::nullopt);
+      if (point.event != nullptr && point.event->state() == EventState::ahead) point.event->wait();
     } catch (const DeviceFailure&) {
       // This block stays; others may become free.
     }

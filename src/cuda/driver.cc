@@ -77,6 +77,8 @@ EventState DeviceEvent::state() const {
   }
 }
 
+void DeviceEvent::wait() const { (void)driver_.wait_for(*this, std::nullopt); }
+
 EventState Driver::state_of(const DeviceEvent& event) {
   require_usable();
   const CancellationHold no_cancellation;

@@ -30,6 +30,8 @@ class DeviceEvent {
 
   // Events of a lost device are over, because nothing runs there.
   EventState state() const;
+  // Waits until it is reached. Errors are those of the event's device, which may not be the caller's.
+  void wait() const;
 
  private:
   Driver& driver_;

@@ -94,8 +94,9 @@ class DeviceScope {
  public:
   explicit DeviceScope(int device) {
     error_ = cudaGetDevice(&before_);
-    if (error_ == cudaSuccess && before_ != device) error_ = cudaSetDevice(device);
     restore_ = error_ == cudaSuccess && before_ != device;
+    // If it fails, for example because memory for a context is lacking, either device may be current.
+    if (restore_) error_ = cudaSetDevice(device);
     mode_ = cudaStreamCaptureModeRelaxed;
     if (error_ == cudaSuccess) error_ = cudaThreadExchangeStreamCaptureMode(&mode_);
     exchanged_ = error_ == cudaSuccess;

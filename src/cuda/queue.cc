@@ -241,6 +241,8 @@ bool CudaQueue::wait_for(std::shared_ptr<Marker> marker) {
                "event was recorded while a CUDA graph was captured, and stream cannot join the capture; only "
                "streams that openaclnnCreateStreamFromNative returned can join it"));
   }
+  // If the event's device is lost, CUDA's error must not count as one of this device.
+  if (&awaited->driver_ != &driver_ && !awaited->captured_) (void)awaited->driver_.state_of(*awaited->event_);
   driver_.call(&PluginTable::wait_event, stream_, awaited->event_->handle);
   if (!is_capturing()) ++appended_;
   return true;
@@ -318,6 +320,15 @@ std::optional<FencePoint> CudaQueue::find_busy_until(bool wait) {
 }
 
 bool CudaQueue::has_pending_write(const MemoryRange& range) {
+  try {
+    return find_pending_write(range);
+  } catch (const DeviceFailure&) {
+    if (driver_.is_lost()) return false;  // nothing runs on a lost device
+    throw;
+  }
+}
+
+bool CudaQueue::find_pending_write(const MemoryRange& range) {
   driver_.require_usable();
   const Lock lock(mutex_);
   for (size_t k = 0; k < pending_.size(); ++k) {

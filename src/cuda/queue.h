@@ -108,6 +108,7 @@ class CudaQueue final : public Queue, public std::enable_shared_from_this<CudaQu
 
   bool is_capturing() const;
   std::optional<FencePoint> find_busy_until(bool wait);
+  bool find_pending_write(const MemoryRange& range);
   void start(Pending& pending, const Lock& lock);
   void wait_for_copy(const Lock& lock);
   // Returns a mark after all appended work, or nullptr while the stream is being captured.

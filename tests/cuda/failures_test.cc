@@ -246,32 +246,6 @@ PROCESS_TEST_F(PeersInProcess, ReachedTwiceLeaveTheProgramNoError) {
   EXPECT_EQ(OPENACLNN_FAKE(cudaPeekAtLastError)(), cudaSuccess);
 }
 
-// Two devices, of which the second is lost while the first works.
-class LostOtherInProcess : public ProcessInProcess {};
-PROCESS_TEST_F(LostOtherInProcess, FreesMemoryOfOthers) {
-  void* of_lost = nullptr;
-  aclrtStream on_lost = nullptr;
-  expect(0, aclrtSetDevice(1));
-  expect(0, aclrtCreateStream(&on_lost));
-  expect(0, aclrtMalloc(&of_lost, 64, ACL_MEM_MALLOC_HUGE_FIRST));
-  fake("devices=2 sticky=1 slow=20000");
-  expect(0, counter.add(on_lost));
-  expect(0, aclrtSetDevice(0));
-  void* more = nullptr;
-  expect(0, aclrtMalloc(&more, 64, ACL_MEM_MALLOC_HUGE_FIRST));
-  expect(0, aclrtFree(more));  // also waits for the other device's task
-  expect(0, aclrtSetDevice(1));
-  expect(507899, aclrtSynchronizeStream(on_lost), {"device 1 is lost"});
-  for (int k = 0; k < 2; ++k) expect(507899, aclrtFree(of_lost), {"device 1 is lost"});
-  expect(0, aclrtSetDevice(0));
-  expect(0, aclrtMalloc(&more, 1 << 20, ACL_MEM_MALLOC_HUGE_FIRST));
-  expect(0, aclrtFree(more));
-  expect(0, aclrtFree(memory));
-  expect(107000, aclrtFree(memory), {"not the start of a live block"});
-  expect(0, aclrtSynchronizeStream(stream));
-  expect(0, aclFinalize());
-}
-
 // The plugin may have been built with a version of CUB that was not compared with the reservation of phase
 // 1.
 TEST(Sorts, ThatNeedMoreScratchHaveTheirOwnMessage) {
@@ -358,9 +332,6 @@ TEST(Processes, ErrorsThatEndAProcessLoseTheDevice) {
     expect_suite("Ending", {{"ERROR", std::to_string(error)}});
 }
 TEST(Processes, PeersAreReachedTwice) { expect_suite("Peers", {{"OPENACLNN_FAKE_CUDA", "devices=2"}}); }
-TEST(Processes, ALostDeviceLeavesTheOthers) {
-  expect_suite("LostOther", {{"OPENACLNN_FAKE_CUDA", "devices=2"}});
-}
 TEST(Processes, FailuresAreTraced) {
   const std::string path = testing::TempDir() + "openaclnn_trace_" + std::to_string(getpid()) + ".json";
   expect_suite("Traced", {{"OPENACLNN_TRACE", path}});

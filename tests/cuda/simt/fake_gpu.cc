@@ -88,6 +88,10 @@ bool FakeGpu::may_launch(int device) {
   return lost_device_ != device;
 }
 
+cudaError_t FakeGpu::refuse_lost(const CUevent_st& event) {
+  return lost_device_ == event.device ? remember(cudaErrorIllegalAddress) : cudaSuccess;
+}
+
 CUstream_st* FakeGpu::find(CUstream_st* stream) {
   if (stream == nullptr || stream == cudaStreamLegacy) return &default_stream_;
   return streams.contains(stream) ? stream : nullptr;

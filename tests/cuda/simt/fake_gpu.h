@@ -44,6 +44,7 @@ struct Capture {
 };
 
 struct CUevent_st {
+  int device = 0;
   std::shared_ptr<Point> latest;
   std::shared_ptr<Capture> capture;  // the capture of the latest record
   Clock behind;                      // the position in it
@@ -122,6 +123,8 @@ class FakeGpu {
   CUstream_st* find(CUstream_st* stream);
   void wait_until_idle(Lock& lock, const CUstream_st& stream);
   bool may_launch(int device);  // false once the device's context is destroyed
+  // Calls about an event also fail if the device of the event is lost, whatever device is current.
+  cudaError_t refuse_lost(const CUevent_st& event);
   // A test requested a capture that starts at this record.
   bool captures_now(const Lock& lock);
   bool is_ours(const Lock& lock, const void* address) const;

@@ -71,13 +71,12 @@ cudaError_t cudaGetDevice(int* device) {
   return cudaSuccess;
 }
 
-// The device that it leaves may be lost.
+// The device that it leaves may be lost. The new one is current even if its context can't be created: CUDA's
+// reference doesn't say which device is current then.
 cudaError_t cudaSetDevice(int device) {
   if (device < 0 || device >= gpu().failures().devices) return remember(cudaErrorInvalidDevice);
-  const int before = std::exchange(device_of_this_thread(), device);
-  const cudaError_t error = gpu().enter("cudaSetDevice");
-  if (error != cudaSuccess) device_of_this_thread() = before;
-  return error;
+  device_of_this_thread() = device;
+  return gpu().enter("cudaSetDevice");
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {

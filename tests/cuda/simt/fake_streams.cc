@@ -105,6 +105,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   const Lock lock(gpu().mutex);
   CUstream_st* const target = gpu().find(stream);
   if (target == nullptr) return remember(cudaErrorContextIsDestroyed);
+  if (const cudaError_t error = gpu().refuse_lost(*event); error != cudaSuccess) return error;
   if (event->latest == nullptr) return cudaSuccess;
   if (event->capture != nullptr) {
     if (event->capture->ended) return remember(cudaErrorCapturedEvent);
@@ -140,7 +141,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*function)(void*), voi
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   if (const cudaError_t error = gpu().enter("cudaEventCreate"); error != cudaSuccess) return error;
   const Lock lock(gpu().mutex);
-  *event = *gpu().events.insert(new CUevent_st).first;
+  *event = *gpu().events.insert(new CUevent_st{device_of_this_thread(), nullptr, nullptr, {}}).first;
   return cudaSuccess;
 }
 
@@ -168,6 +169,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (const cudaError_t error = gpu().enter("cudaEventQuery"); error != cudaSuccess) return error;
   const Lock lock(gpu().mutex);
+  if (const cudaError_t error = gpu().refuse_lost(*event); error != cudaSuccess) return error;
   if (event->capture != nullptr) return refuse_captured(*event);
   return event->latest == nullptr || event->latest->reached ? cudaSuccess : cudaErrorNotReady;
 }
@@ -179,6 +181,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     if (event->capture != nullptr) return refuse_captured(*event);
     const std::shared_ptr<Point> point = event->latest;
     gpu().changed.wait(lock, [&] { return point == nullptr || point->reached || gpu().exiting; });
+    if (const cudaError_t error = gpu().refuse_lost(*event); error != cudaSuccess) return error;
   }
   return gpu().enter("after a wait");
 }
