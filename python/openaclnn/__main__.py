@@ -117,6 +117,9 @@ def main(words: list[str] | None = None) -> int:
                                                           "(ASCEND_HOME_PATH)")
     cann_compat.set_defaults(run=_cann_compat)
     arguments = parser.parse_args(words)
+    if sys.stdout is None:  # Python's sign of a closed descriptor
+        print("openaclnn: stdout could not be written: it is closed", file=sys.stderr)
+        return 1
     try:
         status: int = arguments.run(arguments)
         sys.stdout.flush()

@@ -128,6 +128,11 @@ def test_the_module_ends_quietly_if_nobody_reads(words):
     assert (done.returncode, done.stderr) == (1, ""), done.stderr
 
 
+def test_a_closed_stdout_is_a_problem():
+    done = subprocess.run(["sh", "-c", '"$0" -m openaclnn explain 507035 >&-', sys.executable], stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (1, "openaclnn: stdout could not be written: it is closed\n")
+
+
 @pytest.mark.parametrize("code", ["161002", "561003"])
 def test_remedies_name_commands_that_the_wheel_has(code, capsys):
     from openaclnn.__main__ import main

@@ -32,6 +32,8 @@ constexpr auto kGrace = std::chrono::microseconds(3);
 // How long to wait before requesting a thread again after a failure: short for users, long compared to the 20
 // us of a request.
 constexpr auto kRetry = std::chrono::milliseconds(10);
+// Enough for every kernel: frames have at most 16 KiB.
+constexpr size_t kLeastStackBytes = size_t{64} << 10;
 
 thread_local int number_of_this_worker = 0;
 
@@ -191,6 +193,10 @@ class OwnWorkerPool final : public WorkerPool {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    // The program may have set a smaller default, or a parent process (ulimit -s).
+    size_t stack_bytes = 0;
+    if (pthread_attr_getstacksize(&attributes, &stack_bytes) == 0 && stack_bytes < kLeastStackBytes)
+      pthread_attr_setstacksize(&attributes, kLeastStackBytes);
     pthread_t thread;
     const auto start = [](void* pool) -> void* {
       static_cast<OwnWorkerPool*>(pool)->work();

@@ -32,14 +32,24 @@ struct TraceFile {
   std::atomic<int> file{-1};    // set last
   std::atomic<pid_t> owner{0};  // the process that opens the file; 0: none has tried
   bool has_ended = false;       // the file is complete, or could not be written
+  dev_t device = 0;             // with the inode: which file it is
+  ino_t inode = 0;
   Clock::time_point start;
 };
 TraceFile* const trace = new TraceFile;
 
+// Daemons and launchers close all descriptors that they don't know. A file of the program may then have this one.
+bool is_still_open() {
+  struct stat status = {};
+  return fstat(trace->file, &status) == 0 && status.st_dev == trace->device && status.st_ino == trace->inode;
+}
+
 // Also unlocks the file: a forked child has the same lock.
 void end() {
-  flock(trace->file, LOCK_UN);
-  close(trace->file);
+  if (is_still_open()) {
+    flock(trace->file, LOCK_UN);
+    close(trace->file);
+  }
   trace->file = -1;
   trace->has_ended = true;
 }
@@ -48,10 +58,12 @@ void append(std::string_view line) {
   const CancellationHold no_cancellation;
   const QuietSignals quiet;
   while (!line.empty() && trace->file >= 0) {
-    const ssize_t count = write(trace->file, line.data(), line.size());
-    if (count < 0 && errno == EINTR) continue;
+    const bool is_open = is_still_open();
+    const ssize_t count = is_open ? write(trace->file, line.data(), line.size()) : -1;
+    if (is_open && count < 0 && errno == EINTR) continue;
     if (count < 0) {
-      log_message(LogLevel::error, text("the trace is incomplete: ", std::strerror(errno)));
+      const char* const why = is_open ? std::strerror(errno) : "the program closed its file";
+      log_message(LogLevel::error, text("the trace is incomplete: ", why));
       end();
     } else {
       line.remove_prefix(static_cast<size_t>(count));
@@ -115,6 +127,8 @@ bool open_trace() {
   (void)fcntl(file, F_SETFL, fcntl(file, F_GETFL) & ~O_NONBLOCK);
   struct stat status = {};
   const bool is_regular = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+  trace->device = status.st_dev;
+  trace->inode = status.st_ino;
   if (is_regular && flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     log_message(LogLevel::error,
                 text("OPENACLNN_TRACE is '", name, "', which another process writes; put %p into the ",

@@ -90,7 +90,7 @@ size_t run_on_small_stack(Work& work) {
   return stack.used_bytes();
 }
 
-// Workers get stacks of the same size: the library asks for no size, so they have the default.
+// Workers get stacks of the same size: the library accepts this default.
 void use_small_stacks_for_new_threads() {
   pthread_attr_t attributes;
   ASSERT_EQ(pthread_attr_init(&attributes), 0);

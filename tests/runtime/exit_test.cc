@@ -1,5 +1,10 @@
 // Tests processes that end while the library is working: see exit_program.cc for the ways.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -62,6 +67,30 @@ TEST(Traces, KeepTheCallsBeforeACrash) {
   int tasks = 0;
   for (std::string line; std::getline(file, line);) tasks += line.find("\"ph\":\"X\"") != std::string::npos;
   EXPECT_EQ(tasks, 9) << "both phases of three calls, and their tasks";
+}
+
+// Daemons close the descriptors that they don't know. Their next file then has the descriptor of the trace.
+PROCESS_TEST(TracedDaemon, OpensAnotherFile) {
+  expect(0, aclrtSetDevice(0));
+  Counter counter;
+  expect(0, counter.add(nullptr));
+  expect(0, aclrtSynchronizeStream(nullptr));
+  for (int descriptor = STDERR_FILENO + 1; descriptor < 100; ++descriptor) (void)close(descriptor);
+  const int own = open(std::getenv("OWN_FILE"), O_RDWR | O_CREAT, 0666);
+  expect(0, counter.add(nullptr));
+  expect(0, aclrtSynchronizeStream(nullptr));
+  EXPECT_EQ(lseek(own, 0, SEEK_END), 0) << "the trace was written into a file of the program";
+}
+
+TEST(Traces, StayOutOfFilesThatGotTheirDescriptor) {
+  const openaclnn_test::ScratchFolder scratch;
+  const openaclnn_test::ProcessResult result = openaclnn_test::run_suite(
+      "TracedDaemon",
+      {{"OPENACLNN_TRACE", scratch.path("trace.json")}, {"OWN_FILE", scratch.path("own.txt")}});
+  EXPECT_TRUE(openaclnn_test::ran_and_passed(result)) << result.output;
+  EXPECT_NE(result.output.find("the trace is incomplete: the program closed its file"), std::string::npos)
+      << result.output;
+  EXPECT_EQ(std::filesystem::file_size(scratch.path("own.txt")), 0u) << "also when the process ends";
 }
 
 TEST(ExitProgram, KnowsItsModes) { EXPECT_GE(modes().size(), 10u); }

@@ -3,12 +3,15 @@
 #include "cpu/threads.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
 #include <vector>
+
+#include "support/subprocess.h"
 
 namespace openaclnn::cpu {
 namespace {
@@ -90,6 +93,32 @@ TEST(ParallelFor, WorksAfterAPause) {
     });
     EXPECT_TRUE(together);
   }
+}
+
+// In a process whose threads get stacks of 16 KiB, which don't suffice for every kernel.
+PROCESS_TEST(SmallDefaultStacks, WorkersHaveMore) {
+  pthread_attr_t small;
+  ASSERT_EQ(pthread_attr_init(&small), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&small, size_t{16} << 10), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&small), 0);
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<size_t> stack_bytes{0};
+  parallel_for(2, [&](int64_t) {
+    pthread_attr_t attributes;
+    size_t bytes = 0;
+    if (std::this_thread::get_id() == caller) {
+      while (stack_bytes == 0) std::this_thread::yield();
+    } else if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+      (void)pthread_attr_getstacksize(&attributes, &bytes);
+      pthread_attr_destroy(&attributes);
+      stack_bytes = bytes;
+    }
+  });
+  EXPECT_GE(stack_bytes, size_t{64} << 10);
+}
+
+TEST(Workers, HaveEnoughStackForKernels) {
+  openaclnn_test::expect_suite_passes("SmallDefaultStacks", {{"OPENACLNN_NUM_THREADS", "4"}});
 }
 
 TEST(Chunks, GiveEachThreadTheSameNumber) {
