@@ -9,6 +9,7 @@
 #include "files/bin.h"
 #include "files/dtype_names.h"
 #include "files/errors.h"
+#include "files/npy.h"
 #include "files/pickle.h"
 #include "files/pt.h"
 #include "files/zip.h"
@@ -309,6 +310,26 @@ TEST(NpyFiles, InColumnMajorOrderAreTransposed) {
                             header + "adbecf");
   const FileTensor tensor = read_tensor(folder.path("z.npy"));
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(tensor.bytes.data()), 6), "abcdef");
+}
+
+TEST(NpyFiles, WithBadHeadersAreRefused) {
+  const auto said = [](const std::string& header, char version = 1) {
+    const std::string file = std::string("\x93NUMPY") + version + '\0' + static_cast<char>(header.size()) +
+                             '\0' + header + "abcdef";
+    try {
+      parse_npy(file, file.size());
+      return std::string();
+    } catch (const BadInput& error) {
+      return std::string(error.what());
+    }
+  };
+  const std::string order = "'fortran_order': False, ", start = "{'descr': '|u1', " + order;
+  EXPECT_EQ(said(start + "'shape': (6,)}"), "");
+  EXPECT_EQ(said(start + "'shape': (6,)}", 4), "the .npy format version is 4; accepted are 1 to 3");
+  EXPECT_EQ(said(start + order + "'shape': (6,)}"), "the header has the key 'fortran_order' twice");
+  EXPECT_EQ(said(start + "'shape': (6,)} x"), "the header has text after the dictionary");
+  EXPECT_EQ(said(start + "'shape': (1, 1, 1, 1, 1, 1, 1, 1, 6)}"),
+            "the shape in the header has more than 8 dims");
 }
 
 TEST(TensorFiles, OfOtherKindsAreRefused) {
