@@ -9,6 +9,7 @@
 #include "files/bin.h"
 #include "files/dtype_names.h"
 #include "files/errors.h"
+#include "files/npy.h"
 #include "files/pickle.h"
 #include "files/pt.h"
 #include "files/zip.h"
@@ -120,6 +121,7 @@ TEST(PtFiles, HostileVariantsAreRefused) {
       {"storage", "sturage", "data.pkl of the file is malformed"},
       {"collections\nOrderedDict", "collections\ndefaultdict", "has the name collections.defaultdict"},
       {dims, "K\xFFK\x02\x86"s, "the tensor leaves its storage, which has 6 elements in the file"},
+      {dims, "K\x04K\x02\x86"s, "the tensor leaves its storage, which has 6 elements in the file"},
       {dims, "K\x03N\x02\x86\x86"s.substr(0, 5), "has the pickle opcode 0x02, which isn't accepted"},
       {"\x80\x02", "\x80\x01", "data.pkl has pickle protocol 1; accepted are 2 to 5"},
       {"\x80\x02", "\x80\x06", "data.pkl has pickle protocol 6; accepted are 2 to 5"},
@@ -131,6 +133,22 @@ TEST(PtFiles, HostileVariantsAreRefused) {
     const std::string said = refusal_of_pt(replaced(good, variant.old, variant.replacement));
     EXPECT_NE(said.find(variant.expected), std::string::npos) << variant.replacement << ": " << said;
   }
+  EXPECT_EQ(refusal_of_pt("PK\x03\x04PK\x05\x06" + std::string(18, '\0')),
+            "the zip archive has no data.pkl; it isn't a file of torch.save");
+}
+
+// Longer numbers take the space of an entry of the memo.
+TEST(PtFiles, NegativeNumbersAreRefused) {
+  const std::string good = contents(kPtFolder / "torch_2.15" / "transposed.pt");
+  using namespace std::string_literals;
+  const std::string offset = "K\x00K\x03K\x02\x86q"s, strides = "K\x01K\x03\x86q"s;
+  const auto with_memo = [&](const std::string& text) {
+    return good.substr(good.find(text), text.size() + 1);
+  };
+  EXPECT_EQ(refusal_of_pt(replaced(good, with_memo(offset), "\x8a\x02\xFF\xFFK\x03K\x02\x86"s)),
+            "the tensor has a negative offset");
+  EXPECT_EQ(refusal_of_pt(replaced(good, with_memo(strides), "\x8a\x01\xFD\x8a\x01\x03\x86"s)),
+            "the tensor has a negative stride");
 }
 
 TEST(PtFiles, EveryTruncationIsRefused) {
@@ -156,6 +174,49 @@ TEST(PtFiles, EveryChangedByteIsReadOrRefused) {
   EXPECT_GT(refused, 300);
 }
 
+// The first entry of the directory is changed in its flags, then in its sizes.
+TEST(PtFiles, BadDirectoriesAreRefused) {
+  const std::string good = contents(kPtFolder / "torch_2.15" / "transposed.pt");
+  const size_t entry = good.find("PK\x01\x02");
+  const auto said = [&](std::initializer_list<size_t> places) {
+    std::string bad = good;
+    for (const size_t place : places) bad[entry + place] = static_cast<char>(bad[entry + place] ^ 1);
+    return refusal_of_pt(bad);
+  };
+  for (const size_t place : {8, 10, 20, 24})  // encrypted, compressed, fewer bytes than there are
+    EXPECT_NE(said({place}).find("is compressed or encrypted"), std::string::npos) << place;
+  EXPECT_NE(said({23, 27}).find("is outside the file"), std::string::npos);
+}
+
+TEST(Pickles, MalformedOnesAreRefused) {
+  using namespace std::string_literals;
+  const auto said = [](const std::string& rest) {
+    try {
+      return parse_pickle("\x80\x02" + rest + ".").empty() ? "no tensors"s : ""s;
+    } catch (const BadInput& error) {
+      return std::string(error.what()).substr(std::string("data.pkl of the file ").size());
+    }
+  };
+  const auto tensor = [](const std::string& strides, const std::string& metadata) {
+    return "ctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0"s +
+           "0X\3\0\0\0cpuK\x06tQK\0K\2K\3\x86"s + strides + "\x89}" + metadata + "tR";
+  };
+  EXPECT_EQ(said(tensor("K\3K\1\x86", "")), "");
+  EXPECT_EQ(said(tensor("K\3\x85", "")), "is malformed");
+  EXPECT_TRUE(
+      said(tensor("K\3K\1\x86", "}X\4\0\0\0conj\x88s"s)).starts_with("has a tensor with a conjugate"));
+  const std::string malformed[] = {
+      "ctorch._utils\n_rebuild_parameter\n(K\1tR",  // not a tensor
+      "ccollections\nOrderedDict\n(NNNNNNNNNtR",    // too many arguments
+      "K\1K\1\x93",                                 // numbers as the name of a function
+      "NNb",                                        // attributes of a value without any
+      "}(K\1u",                                     // a key without a value
+      "NN(\x86",                                    // values before the mark
+      "NN",                                         // two results
+  };
+  for (const std::string& text : malformed) EXPECT_EQ(said(text), "is malformed") << text;
+}
+
 TEST(Pickles, NestedDeeplyOrEndlessAreRefused) {
   const auto refused = [](const std::string& pickle) {
     try {
@@ -173,6 +234,10 @@ TEST(Pickles, NestedDeeplyOrEndlessAreRefused) {
   EXPECT_NE(refused(nested + "."), "");
   // A list that contains itself.
   EXPECT_NE(refused(begin + "]q\x01h\x01" + "a."), "");
+  // References to one value.
+  std::string copies = begin + "Nq\x01";
+  for (int k = 0; k < 1'100'000; ++k) copies += "h\x01";
+  EXPECT_TRUE(refused(copies + ".").starts_with("data.pkl of the file has more than "));
   EXPECT_EQ(refused(begin + "h\x05."), "data.pkl of the file is malformed");
   EXPECT_EQ(refused(begin + "t."), "data.pkl of the file is malformed");
   EXPECT_EQ(refused(begin + "X\xFF\xFF\xFF\xFF."), "data.pkl of the file is truncated");
@@ -195,6 +260,8 @@ TEST(BinFiles, AreReadWithAShapeFile) {
        "the shape in the shape file has an entry that isn't an integer from 0 to 2^63 - 1"},
       {R"({"dtype": "float16", "shape": [3]})",
        "the shape file describes 6 bytes of elements, but the file has 4"},
+      {R"({"dtype": "float16", "shape": [1]})",
+       "the shape file describes 2 bytes of elements, but the file has 4"},
       {R"({"dtype": "float16", "shape": [9999, 9999, 9999, 9999, 9999]})",
        "the tensor has more than 2^63 - 1 bytes"},
       {R"({"dtype": "float16", "shape": [1,1,1,1,1,1,1,1,2]})",
@@ -213,6 +280,8 @@ TEST(BinFiles, OfAtbHaveATextHeader) {
     folder.write("y.bin", text);
     return refusal(folder.path("y.bin")).substr(folder.path("y.bin").size() + 2);
   };
+  folder.write("y.bin", "dtype=27\r\ndims=1,2\r\n$End=1\r\nabcd");
+  EXPECT_EQ(refusal(folder.path("y.bin")), "");
   folder.write("y.bin", "$Version=1.0\nformat=2\ndtype=27\ndims=1,2\n$End=1\nabcd");
   const FileTensor tensor = read_tensor(folder.path("y.bin"));
   EXPECT_EQ(tensor.dtype, ACL_BF16);
@@ -223,6 +292,8 @@ TEST(BinFiles, OfAtbHaveATextHeader) {
   EXPECT_EQ(said("dtype=99\ndims=1,2\n$End=1\nabcd"), "the header has dtype 99, which no operator accepts");
   EXPECT_EQ(said("dtype=1\ndims=1,x\n$End=1\nabcd"), "dims of the header isn't a list of integers: 'x'");
   EXPECT_EQ(said("dtype=1\ndims=-1\n$End=1\nabcd"), "the tensor has the dim -1; dims must not be negative");
+  EXPECT_EQ(said("dtype=1\ndims=0,-1\n$End=1\n"), "the tensor has the dim -1; dims must not be negative");
+  EXPECT_EQ(said("dtype=1,27\ndims=2\n$End=1\nabcd"), "dtype of the header isn't one number");
   EXPECT_EQ(said("dims=2\n$End=1\nabcd"), "the header lacks dtype or dims");
   EXPECT_EQ(said("dtype=1\ndims=2\ndata=z.raw\n$End=1\n"),
             "the elements are in another file, 'z.raw'; convert it with `msprobe parse`");
@@ -239,6 +310,26 @@ TEST(NpyFiles, InColumnMajorOrderAreTransposed) {
                             header + "adbecf");
   const FileTensor tensor = read_tensor(folder.path("z.npy"));
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(tensor.bytes.data()), 6), "abcdef");
+}
+
+TEST(NpyFiles, WithBadHeadersAreRefused) {
+  const auto said = [](const std::string& header, char version = 1) {
+    const std::string file = std::string("\x93NUMPY") + version + '\0' + static_cast<char>(header.size()) +
+                             '\0' + header + "abcdef";
+    try {
+      parse_npy(file, file.size());
+      return std::string();
+    } catch (const BadInput& error) {
+      return std::string(error.what());
+    }
+  };
+  const std::string order = "'fortran_order': False, ", start = "{'descr': '|u1', " + order;
+  EXPECT_EQ(said(start + "'shape': (6,)}"), "");
+  EXPECT_EQ(said(start + "'shape': (6,)}", 4), "the .npy format version is 4; accepted are 1 to 3");
+  EXPECT_EQ(said(start + order + "'shape': (6,)}"), "the header has the key 'fortran_order' twice");
+  EXPECT_EQ(said(start + "'shape': (6,)} x"), "the header has text after the dictionary");
+  EXPECT_EQ(said(start + "'shape': (1, 1, 1, 1, 1, 1, 1, 1, 6)}"),
+            "the shape in the header has more than 8 dims");
 }
 
 TEST(TensorFiles, OfOtherKindsAreRefused) {

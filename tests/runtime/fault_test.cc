@@ -15,6 +15,8 @@ namespace {
 
 using namespace runtime_test;
 
+const SetEnvironment two_devices("OPENACLNN_CPU_DEVICES", "2");
+
 class FaultTest : public RuntimeTest {
  protected:
   void SetUp() override {
@@ -147,6 +149,29 @@ TEST_F(FaultTest, ADestroyedStreamLeavesItsFaultToTheDevice) {
   }
 }
 
+TEST_F(FaultTest, ADestroyedStreamLeavesItsFaultToItsOwnDevice) {
+  expect(0, aclrtSetDevice(1));
+  aclrtStream other = new_stream();
+  expect(0, bad.enqueue(other));
+  expect(0, aclrtDestroyStream(other));
+  expect(0, aclrtSetDevice(0));
+  expect(0, aclrtSynchronizeDevice());
+  expect(0, aclrtSetDevice(1));
+  expect(507035, aclrtSynchronizeDevice(), {"aclnnEmbedding"});
+  expect(0, aclrtResetDeviceForce(1));
+}
+
+// The device keeps 1024 faults of destroyed streams at once.
+TEST_F(FaultTest, ReportedFaultsOfDestroyedStreamsAreForgotten) {
+  for (int k = 0; k < 1025; ++k) {
+    aclrtStream other = new_stream();
+    expect(0, bad.enqueue(other));
+    expect(0, aclrtDestroyStream(other));
+    ASSERT_EQ(aclrtSynchronizeDevice(), 507035) << "stream " << k;
+    (void)aclGetRecentErrMsg();
+  }
+}
+
 TEST_F(FaultTest, ADestroyedEventLeavesItsFaultToTheStream) {
   expect(0, bad.enqueue(stream));
   aclrtEvent other = new_event();
@@ -200,6 +225,16 @@ TEST_F(FaultTest, ResettingTheDeviceKeepsTheFaultForIt) {
   stream = nullptr;
   expect(0, aclrtSetDevice(0));
   expect(507035, aclrtSynchronizeDevice(), {"aclnnEmbedding"});
+}
+
+TEST_F(FaultTest, FinalizingForgetsIt) {
+  expect(0, aclInit(nullptr));
+  expect(0, bad.enqueue(stream));
+  expect(0, aclFinalize());
+  expect(0, aclrtSetDevice(0));
+  expect(0, aclrtSynchronizeDevice());
+  stream = nullptr;  // released with the others
+  event = new_event();
 }
 
 TEST_F(FaultTest, MoreFaultyStreamsThanLinesOfText) {

@@ -175,6 +175,11 @@ TEST_F(EmaAdamListAddresses, EachRunTakesASnapshotAndIsChecked) {
   ASSERT_EQ(aclSetDynamicTensorAddr(executor_, kVar, 1, list_->get(), memory(at(kM, 1))), 0);
   EXPECT_EQ(openaclnnApplyFusedEmaAdamList(nullptr, 0, executor_, stream), kInvalid);
   EXPECT_TRUE(is_error_line(take_error_text(), kListPhase2, kInvalid, {"varRefs[1] overlaps mRefs[1]"}));
+  ASSERT_EQ(aclSetDynamicTensorAddr(executor_, kVar, 1, list_->get(), memory(at(kVar, 1))), 0);
+  ASSERT_EQ(run(), 0);
+  ASSERT_EQ(aclSetTensorAddr(executor_, 7, descriptors_.back().get(), nullptr), 0);
+  EXPECT_EQ(run(), kNull);
+  EXPECT_TRUE(is_error_line(take_error_text(), kListPhase2, kNull, {"has a NULL data address"}));
   ASSERT_EQ(aclrtDestroyStream(stream), 0);
 }
 
