@@ -207,6 +207,8 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
         if not parameters:
             return None, None
         states = self._states_of(parameters, group)  # first, because it may find averages of another program
+        if versions.is_fake(parameters[0]):
+            return None, partial(versions.count_up, [state["step"] for state in states])
         if group["offload"]:
             return None, partial(self._step_offloaded, parameters, grads, states, self._offloaded_update(group, parameters, states, scale))
         numbers = self._numbers(group)
@@ -334,7 +336,7 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
 
     def _complete(self, state, parameter, group):
         self._stepped_with[id(parameter)] = checkpoints.complete(self, state, parameter, group)
-        if not group["offload"]:
+        if not group["offload"] and not versions.is_fake(parameter):
             self._unchecked.add(id(parameter))
 
     def _read_counters(self):

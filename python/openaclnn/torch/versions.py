@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 
 import torch
 
@@ -141,3 +142,9 @@ def distributed_as(tensor, model):
 def local(tensor):
     """Returns the part of a tensor that this process holds, or the tensor itself if it is not sharded. It shares memory."""
     return tensor.to_local() if is_dtensor(tensor) else tensor
+
+
+def is_fake(tensor):
+    """Returns whether a tensor has no numbers because FakeTensorMode made it, as programs do that estimate memory."""
+    module = sys.modules.get("torch._subclasses.fake_tensor")  # not all versions import it
+    return module is not None and isinstance(local(tensor), module.FakeTensor)
