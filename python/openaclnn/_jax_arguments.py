@@ -26,9 +26,9 @@ def require_rank(name: str, array: Array, dims: str) -> None:
 
 def require_whole(name: str, array: Array) -> None:
     """Raises IndexError for an index of NumPy that JAX would change: without jax_enable_x64 it takes the lower 32 bits."""
-    if not isinstance(array, np.ndarray) or array.dtype != np.int64 or array.size == 0 or jax.config.jax_enable_x64:
+    if not isinstance(array, np.ndarray) or array.dtype != np.int64 or jax.dtypes.canonicalize_dtype(np.int64) == np.int64:
         return
-    for number in (array.min(), array.max()):
+    for number in (array.min(initial=0), array.max(initial=0)):
         if not -2**31 <= number < 2**31:
             raise IndexError(f"{name} has the entry {number}; without jax_enable_x64 entries must fit into 32 bits")
 
