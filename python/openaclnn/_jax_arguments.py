@@ -24,6 +24,15 @@ def require_rank(name: str, array: Array, dims: str) -> None:
         raise ValueError(f"{name} has shape {list(array.shape)}; its rank must be {rank}: {dims}")
 
 
+def require_whole(name: str, array: Array) -> None:
+    """Raises IndexError for an index of NumPy that JAX would change: without jax_enable_x64 it takes the lower 32 bits."""
+    if not isinstance(array, np.ndarray) or array.dtype != np.int64 or jax.dtypes.canonicalize_dtype(np.int64) == np.int64:
+        return
+    for number in (array.min(initial=0), array.max(initial=0)):
+        if not -2**31 <= number < 2**31:
+            raise IndexError(f"{name} has the entry {number}; without jax_enable_x64 entries must fit into 32 bits")
+
+
 def _require_one_number(name: str, number: Any) -> None:
     if np.size(number) != 1:
         raise ValueError(f"{name} has shape {list(np.shape(number))}; it must be one number")
@@ -126,6 +135,8 @@ def step_number(step: int | Array, bias_correction: bool) -> jax.Array:
             raise ValueError(f"step is {number}; with bias_correction it must be at least 1, the number of this update")
         if not -2**31 <= number < 2**31:
             raise ValueError(f"step is {number}; an int of 32 bits is needed")
+    elif jnp.iinfo(step.dtype).max >= 2**31:  # the lower 32 bits may be those of the first step
+        step = jnp.clip(step, max(-2**31, jnp.iinfo(step.dtype).min), 2**31 - 1)
     return jnp.asarray(step, jnp.int32)
 
 

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from openaclnn import _native
-from openaclnn._jax_arguments import (Array, is_known, learning_rate, padding_row, require_arrays, require_rank, static_dim, static_flag,
-                                      static_int, static_lengths, static_number, step_number)
+from openaclnn._jax_arguments import (Array, is_known, learning_rate, padding_row, require_arrays, require_rank, require_whole, static_dim,
+                                      static_flag, static_int, static_lengths, static_number, step_number)
 from openaclnn._jax_devices import Kind, gathered, vary_alike, varying_as
 from openaclnn._platform import computes_on_gpu
 
@@ -60,6 +60,7 @@ def embedding(weight: Array, indices: Array, padding_idx: int = -1, scale_grad_b
     over indices the rows of each batch are read one batch after another.
     """
     require_arrays(weight=weight, indices=indices)
+    require_whole("indices", indices)
     require_rank("weight", weight, "[V, D]")
     found: jax.Array = _embedding(*vary_alike(weight, indices), padding_row(padding_idx, weight.shape[0]),
                                   static_flag("scale_grad_by_freq", scale_grad_by_freq))
@@ -90,6 +91,7 @@ def embedding_dense_backward(grad: Array, indices: Array, num_weights: int, padd
     """Returns the gradient of a table: openaclnn.embedding_dense_backward. num_weights and the arguments after it are
     static."""
     require_arrays(grad=grad, indices=indices)
+    require_whole("indices", indices)
     if grad.ndim < 1:
         raise ValueError("grad has shape []; it must have the shape of indices followed by D")
     call = _call("embedding_dense_backward", _like(grad, (static_dim("num_weights", num_weights), grad.shape[-1])))
@@ -183,6 +185,7 @@ _grouped_bias_add.defvjp(_bias_forward, _bias_backward)
 def grouped_bias_add_grad(grad_y: Array, group_idx: Array, group_idx_type: int = 0) -> jax.Array:
     """Returns sums of rows by groups: openaclnn.grouped_bias_add_grad with group_idx. group_idx_type is static."""
     require_arrays(grad_y=grad_y, group_idx=group_idx)
+    require_whole("group_idx", group_idx)
     require_rank("grad_y", grad_y, "[R, H]")
     _check_groups(group_idx, group_idx_type)
     call = _call("grouped_bias_add_grad", _like(grad_y, (group_idx.shape[0], grad_y.shape[-1])))

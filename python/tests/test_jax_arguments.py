@@ -12,6 +12,8 @@ if jax is not None:
 
     import openaclnn.jax as oj
 
+    enable_x64 = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
+
 NUMBERS = ["ema_decay", "beta1", "beta2", "eps", "weight_decay"]
 
 
@@ -94,6 +96,33 @@ def test_ints_outside_64_bits():
         oj.embedding(jnp.ones((7, 4)), jnp.array([0]), 2**63)
 
 
+def test_traced_steps_outside_32_bits_do_not_wrap():
+    """2**32 + 1 has the lower 32 bits of the first step."""
+    step_of = jax.jit(step_with)
+    with enable_x64(True):
+        last = step_of(jnp.int32(2**31 - 1))
+        for step in (jnp.int64(2**32 + 1), jnp.int64(2**31), jnp.uint32(2**32 - 1)):
+            same(step_of(step), last)
+        with pytest.raises(Exception, match="step is -2147483648; with bias_correction it must be at least 1"):
+            jax.block_until_ready(step_of(jnp.int64(-2**32 + 1)))
+
+
+def test_indices_of_numpy_are_not_truncated():
+    """JAX has 32 bits by default. The lower 32 bits of these indices would be valid."""
+    table, rows = np.arange(6, dtype=np.float32).reshape(3, 2), np.ones((2, 2), np.float32)
+    calls = [("indices", lambda ids: oj.embedding(table, ids)),
+             ("indices", lambda ids: jax.jit(lambda table: oj.embedding(table, ids))(table)),
+             ("indices", lambda ids: oj.embedding_dense_backward(rows, ids, 3)),
+             ("group_idx", lambda ends: oj.grouped_bias_add_grad(rows, ends))]
+    for name, call in calls:
+        for entry in (2**32, -2**32 + 1):
+            with pytest.raises(IndexError, match=f"^{name} has the entry {entry}; without jax_enable_x64 entries must fit into 32 bits"):
+                call(np.array([1, entry]))
+    same([oj.embedding(table, np.array([2, 0]))], [table[[2, 0]]])
+    with enable_x64(True), pytest.raises(Exception, match=r"indices\[1\] = 4294967296 is outside \[0, 3\)"):
+        jax.block_until_ready(oj.embedding(table, np.array([1, 2**32])))
+
+
 @pytest.mark.parametrize("lengths", [16, 16.0, "16", np.array(16), np.int64(16)])
 def test_lengths_that_are_not_lists(lengths):
     compress = functools.partial(oj.nsa_compress, jnp.ones((16, 1, 2)), jnp.ones((4, 1)), 4, 2)
@@ -115,7 +144,6 @@ def test_padding_beyond_the_table_is_refused():
 
 @pytest.mark.parametrize("name", ["float64", "complex64"])
 def test_tables_without_a_gradient_are_named(name):
-    enable_x64 = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
     with enable_x64(True):
         table, ids = jnp.ones((7, 4), name), jnp.array([0, 1])
         same([oj.embedding(table, ids)], [table[:2]])

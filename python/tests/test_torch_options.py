@@ -1,5 +1,6 @@
 # Tests the types of the optimizers' options: others are rejected by name, and those of NumPy are accepted.
 import copy
+import importlib
 import re
 
 import numpy as np
@@ -127,9 +128,32 @@ def test_a_step_without_memory_names_the_optimizer():
         FusedEmaAdamW([parameter]).step()
 
 
+ALL_KINDS = [{}, dict(maximize=True), dict(foreach=False), dict(capturable=True, ema_warmup=False), dict(offload="state")]
+
+
+@needs_newer_torch(2, 1)
+@pytest.mark.parametrize("options", ALL_KINDS)
+def test_steps_of_fake_tensors(options):
+    """Programs that estimate memory run whole steps on tensors without numbers. torch.optim.AdamW also runs."""
+    fake = importlib.import_module("torch._subclasses.fake_tensor")
+    with fake.FakeTensorMode():
+        model = torch.nn.Sequential(torch.nn.Linear(4, 3, dtype=torch.bfloat16), torch.nn.Linear(3, 2, dtype=torch.bfloat16))
+        optimizer = FusedEmaAdamW([dict(params=layer.parameters()) for layer in model], lr=0.1, **options)
+        for _ in range(3):
+            optimizer.zero_grad()
+            model(torch.ones(5, 4, dtype=torch.bfloat16)).sum().backward()
+            optimizer.step()
+        with optimizer.swap_ema():
+            model(torch.ones(5, 4, dtype=torch.bfloat16))
+    for parameter in model.parameters():
+        state = optimizer.state[parameter]
+        assert isinstance(parameter, fake.FakeTensor) and sorted(state) == ["ema_params", "exp_avg", "exp_avg_sq", "step"]
+        assert all(value.shape == parameter.shape and value.dtype == torch.float32 for name, value in state.items() if name != "step")
+    assert [group["ema_updates"] for group in optimizer.param_groups] == [3, 3]
+
+
 @needs_newer_torch(2, 0)
-@pytest.mark.parametrize("options", [{}, dict(maximize=True), dict(foreach=False), dict(capturable=True, ema_warmup=False),
-                                     dict(offload="state")])
+@pytest.mark.parametrize("options", ALL_KINDS)
 def test_counters_do_not_depend_on_the_default_device(options):
     """A step is counted in the host's memory. Counters on the device "meta" would lose it."""
     parameter = torch.nn.Parameter(torch.ones(3))

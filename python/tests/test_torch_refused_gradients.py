@@ -81,6 +81,10 @@ def sharing_memory(optimizer, parameter):
     parameter.data = optimizer.param_groups[1]["params"][0].data
 
 
+def sharing_memory_of_a_group(optimizer, parameter):
+    parameter.data = optimizer.param_groups[0]["params"][1].data
+
+
 @pytest.mark.parametrize("options", [{}, dict(foreach=False), dict(maximize=True), dict(capturable=True, ema_warmup=False)])
 @pytest.mark.parametrize("damage, text", [
     (of_number("lr", "x"), 'param_groups[1]["lr"] is \'x\'; it must be a number in [0, inf]'),
@@ -91,11 +95,10 @@ def sharing_memory(optimizer, parameter):
     (of_number("betas", (0.9, "x")), 'param_groups[1]["betas"][1] is \'x\'; it must be a number in [0, 1)'),
     (of_wrong_state, 'exp_avg of param_groups[1]["params"][1] has shape [5], but the parameter has [3]; they must be equal'),
     (overlapping, 'param_groups[1]["params"][1]'), (without_memory, "a parameter is on meta, a device without memory"),
-    (sharing_memory, 'param_groups[1]["params"][0] overlaps param_groups[1]["params"][1]; they must not share memory')])
+    (sharing_memory, 'param_groups[1]["params"][0] overlaps param_groups[1]["params"][1]; they must not share memory'),
+    (sharing_memory_of_a_group, 'param_groups[0]["params"][1] overlaps param_groups[1]["params"][1]; they must not share memory')])
 def test_no_group_is_changed_if_a_later_one_is_refused(options, damage, text):
     """Numbers, states and parameters of all groups are checked before the first group's call."""
-    if damage is sharing_memory and options == dict(foreach=False):
-        pytest.skip("each parameter has its own call, in which it doesn't overlap another one")
     groups = [[torch.nn.Parameter(torch.ones(3)) for _ in range(2)] for _ in range(2)]
     optimizer = FusedEmaAdamW([dict(params=group) for group in groups], lr=0.1, **options)
     for parameter in sum(groups, []):
@@ -108,7 +111,7 @@ def test_no_group_is_changed_if_a_later_one_is_refused(options, damage, text):
     assert [group["ema_updates"] for group in optimizer.param_groups] == [0, 0]
 
 
-@pytest.mark.parametrize("damage", [overlapping, sharing_memory])
+@pytest.mark.parametrize("damage", [overlapping, sharing_memory, sharing_memory_of_a_group])
 @pytest.mark.parametrize("capturable", [False, True])
 def test_loaded_states_are_checked_before_a_step(capturable, damage):
     """A load completes the states, and the step after it still checks their parameters."""
@@ -125,6 +128,28 @@ def test_loaded_states_are_checked_before_a_step(capturable, damage):
         optimizer.step()
     assert all(map(torch.equal, before, groups[0]))
     assert [int(optimizer.state[parameter]["step"]) for parameter in groups[0]] == [1, 1]
+
+
+@pytest.mark.parametrize("options", [{}, dict(foreach=False), dict(capturable=True, ema_warmup=False)])
+@pytest.mark.parametrize("is_added", [False, True])
+def test_parameters_that_come_later_share_no_memory(options, is_added):
+    """The last parameter begins after the others, and so has a native call of its own: in a new group, or by its step count."""
+    parameters = [torch.nn.Parameter(torch.ones(3)) for _ in range(2)]
+    last = torch.nn.Parameter(parameters[1].data)
+    optimizer = FusedEmaAdamW(parameters if is_added else [*parameters, last], lr=0.1, **options)
+    for _ in range(3):
+        for parameter in parameters:
+            parameter.grad = torch.ones(3)
+        optimizer.step()
+    if is_added:
+        optimizer.add_param_group(dict(params=[last]))
+    before, last.grad = parameters[0].detach().clone(), torch.ones(3)
+    with pytest.raises(RuntimeError, match=r"^FusedEmaAdamW\.step: .* overlaps .*; they must not share memory"):
+        optimizer.step()
+    assert torch.equal(parameters[0], before) and optimizer.param_groups[0]["ema_updates"] == 3
+    last.data = torch.ones(3)
+    optimizer.step()
+    assert last.lt(1).all() and int(optimizer.state[last]["step"]) == 1
 
 
 def test_numbers_of_any_kind():

@@ -11,6 +11,7 @@ from openaclnn.torch import checkpoints, options, versions
 _tensors_of = itemgetter(*checkpoints.STATE)
 # The operands of the native call, as users know them.
 _WORDS = {"grad": "the gradient of ", "var": "", **dict(zip("mvs", (f"{name} of " for name in checkpoints.STATE)))}
+_ANY_NUMBERS = 0.0, 0.0, 0.0, 0.0, 0.0, 1, False, 0.0  # lr, ema_decay, beta1, beta2, eps, mode, bias_correction, weight_decay
 
 
 class Call:
@@ -24,9 +25,10 @@ class Call:
             lists = [[versions.local(tensor) for tensor in tensors] for tensors in (grads, *lists[1:])]
         self.tensors = lists
 
-    def check(self, groups, numbers, scale):
-        """Raises the error that run() would raise, and writes nothing: the flag of a gradient scaler cancels the call."""
-        self.run(groups, numbers, scale, 1.0)
+    def check(self, groups):
+        """Raises the error that run() would raise for these tensors, and writes nothing: the flag of a gradient scaler cancels the
+        call."""
+        self.run(groups, _ANY_NUMBERS, None, 1.0)
 
     def run(self, groups, numbers, scale, found_inf):
         """Updates the parameters. groups is for error messages."""
@@ -44,3 +46,12 @@ class Call:
             return _WORDS[match[1]] + options.place_of(groups, self.parameters[number]) if number < len(self.parameters) else match[0]
 
         return re.sub(r"\b(grad|var|m|v|s)\[(\d+)\]", place, message)
+
+
+def of_devices(members):
+    """Yields a call for all members of a device: a parameter, its gradient and its state. They share no step count, so that the call can
+    only be checked."""
+    by_device = {}
+    for member in members:
+        by_device.setdefault(member[0].device, []).append(member)
+    yield from (Call(1, *zip(*members)) for members in by_device.values())

@@ -188,10 +188,7 @@ def _fused_ema_adam_step(grads, vars, ms, vs, ss, steps, grad_scale, found_inf, 
             _native.apply_fused_ema_adam_(*lists, step, *numbers, grad_scale=grad_scale, found_inf=found_inf)
         except errors.AclnnError as error:
             raise errors.renamed(error, f"{optimizer}.step") from None
-    if found_inf is None:
-        versions.count_up(steps)
-    else:
-        torch._foreach_add_(steps, [(found_inf == 0).to(steps[0].dtype).reshape(())] * len(steps))
+    versions.count_up(steps, found_inf)
     versions.increment_versions([*vars, *ms, *vs, *ss, *steps])
 
 

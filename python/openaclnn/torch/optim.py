@@ -82,7 +82,7 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
         # Maps the id of each parameter with complete state to its counter and a value that parameters with the same step count
         # share. The counter also shows whether an id was given to another parameter.
         self._stepped_with: dict[int, tuple[Any, Any]] = {}
-        self._unchecked: set[int] = set()  # parameters that no call has taken yet with this state
+        self._unchecked: set[int] = set()  # parameters that were not checked yet with this state
         self._repeated: list[RepeatedSteps] = []  # one for each group
         self._offloaded = offloading.OffloadedState()
         # GradScaler and trainers read this: whether step() divides the gradients by the scale.
@@ -153,11 +153,12 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
                 work = [parts for parts in work if parts[0]["capturable"]]  # for others it does not count as a step
             elif len(work) > 1:
                 step_gradients.require_all(self.param_groups, work)
-            plans = [(self._numbers(parts[0]), None) if parts[2] is None else
-                     self._plan(*parts, scale, found_inf, is_first=parts is work[0]) for parts in work]
+            plans = [(self._numbers(parts[0]), None) if parts[2] is None else self._plan(*parts, scale, found_inf) for parts in work]
+            if self._unchecked and any(parts[2] for parts in work):
+                self._check_new(work)
             for (group, steps, parameters, _), (numbers, run) in zip(work, plans):
                 if parameters is None and not steps.run(numbers):
-                    _, run = self._plan(group, steps, *self._with_gradients(group), scale, found_inf, is_first=True)
+                    _, run = self._plan(group, steps, *self._with_gradients(group), scale, found_inf)
                 if run is not None:
                     run()
                 group["ema_updates"] += 1  # also without gradients: other processes may have gradients of this group
@@ -200,30 +201,38 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
                 raise RuntimeError(f"gradients are sparse; {type(self).__name__} needs dense ones")
         return tuple(zip(*pairs)) or ((), ())
 
-    def _plan(self, group, steps, parameters, grads, scale, found_inf, is_first):
+    def _plan(self, group, steps, parameters, grads, scale, found_inf):
         """Returns None and a function that takes the step of a group, or two None without gradients. Everything that may fail comes
         before: the caller takes no group's step until every group has a plan."""
         if not parameters:
             return None, None
         states = self._states_of(parameters, group)  # first, because it may find averages of another program
+        if versions.is_fake(parameters[0]):
+            return None, partial(versions.count_up, [state["step"] for state in states])
         if group["offload"]:
             return None, partial(self._step_offloaded, parameters, grads, states, self._offloaded_update(group, parameters, states, scale))
         numbers = self._numbers(group)
         if group["maximize"]:
             scale = -1.0 if scale is None else -scale
         planned = list(self._calls(group, parameters, grads, states))
-        are_new = self._unchecked and not self._unchecked.isdisjoint(map(id, parameters))
-        for call in planned[is_first:] if are_new else ():  # a repeated step would check the same again
-            self._run(call.check, parameters, numbers, scale)
         return None, partial(self._step_group, steps, planned, numbers, scale, found_inf if group["capturable"] else None, states)
+
+    def _check_new(self, work):
+        """Checks the calls of a step together, if some of its parameters were not checked with their state. A call alone would not notice
+        that they share memory with parameters of another one."""
+        members = [(parameter, grad, self.state[parameter]) for group, _, *lists in work if not group["offload"]
+                   for parameter, grad in zip(*(self._with_gradients(group) if lists[0] is None else lists))]
+        new = self._unchecked.intersection(id(parameter) for parameter, *_ in members)
+        for call in calls.of_devices(members) if new else ():
+            self._run(call.check, call.parameters)
+        self._unchecked -= new
 
     def _step_group(self, steps, planned, numbers, scale, found_inf, states):
         for call in planned:
             self._run(call.run, call.parameters, numbers, scale, found_inf)
             _, variables, m, v, ema = call.tensors
             versions.increment_versions([*variables, *m, *v, *ema])
-            self._count_up([state["step"] for state in call.states], found_inf)
-            self._unchecked.difference_update(map(id, call.parameters) if self._unchecked else ())
+            versions.count_up([state["step"] for state in call.states], found_inf)
         steps.accept([state["step"] for state in states])
 
     def _run(self, function, parameters, *arguments):
@@ -284,14 +293,6 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
                 values.append(state[name])
         return versions.any_dtensor(own)
 
-    @staticmethod
-    def _count_up(steps, found_inf):
-        """Counts a step. It does not read whether found_inf skipped the step."""
-        if found_inf is None:
-            versions.count_up(steps)
-        else:
-            torch._foreach_add_(steps, [(found_inf == 0).to(steps[0].dtype).reshape(())] * len(steps))
-
     def _calls(self, group, *members):
         """Yields the native calls of a group, one for parameters with one step count. members are lists of the parameters, their
         gradients and their states."""
@@ -335,7 +336,8 @@ class FusedEmaAdamW(backward_steps.StepsInBackward):
 
     def _complete(self, state, parameter, group):
         self._stepped_with[id(parameter)] = checkpoints.complete(self, state, parameter, group)
-        self._unchecked.add(id(parameter))
+        if not group["offload"] and not versions.is_fake(parameter):
+            self._unchecked.add(id(parameter))
 
     def _read_counters(self):
         """Reads counters that a load replaced, so that steps with capturable need not, and parameters with one count still

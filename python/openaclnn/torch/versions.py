@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 
 import torch
 
@@ -34,10 +35,13 @@ def increment_versions(tensors):
             tensor.unsqueeze(0)[:0].zero_()
 
 
-def count_up(steps):
-    """Adds 1 to every counter. Newer versions are three times as fast with a tensor, because they convert a number each
-    time."""
-    if VERSION >= (2, 3) and steps[0].dtype == torch.float32:
+def count_up(steps, found_inf=None):
+    """Adds 1 to every counter, unless a gradient scaler skipped the step. It does not read found_inf, which says so.
+
+    Newer versions are three times as fast with a tensor, because they convert a number each time."""
+    if found_inf is not None:
+        torch._foreach_add_(steps, [(found_inf == 0).to(steps[0].dtype).reshape(())] * len(steps))
+    elif VERSION >= (2, 3) and steps[0].dtype == torch.float32:
         torch._foreach_add_(steps, torch.ones((), dtype=torch.float32, device="cpu"), alpha=1.0)
     else:
         torch._foreach_add_(steps, 1)
@@ -138,3 +142,9 @@ def distributed_as(tensor, model):
 def local(tensor):
     """Returns the part of a tensor that this process holds, or the tensor itself if it is not sharded. It shares memory."""
     return tensor.to_local() if is_dtensor(tensor) else tensor
+
+
+def is_fake(tensor):
+    """Returns whether a tensor has no numbers because FakeTensorMode made it, as programs do that estimate memory."""
+    module = sys.modules.get("torch._subclasses.fake_tensor")  # not all versions import it
+    return module is not None and isinstance(local(tensor), module.FakeTensor)
