@@ -1,7 +1,7 @@
 // Memory, tensors and calls of the benchmark.
 #include "workload.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <cstdio>

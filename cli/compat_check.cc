@@ -1,6 +1,6 @@
 // openaclnn compat-check: compiles a CANN program with our headers, reads the libraries that its CMake and
 // make files link, and lists everything that is missing.
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>

@@ -1,7 +1,7 @@
 // Compiles the sources of a CANN program and reads what the compiler misses.
 #include "compat_sources.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // openaclnn doctor: reports the installation, the machine, a measurement, and every problem with a remedy.
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>

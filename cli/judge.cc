@@ -1,5 +1,5 @@
 // openaclnn judge: the results of any device against goldens, under named acceptance rules.
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Adds subcommands with a common appearance.
 #include "program.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>

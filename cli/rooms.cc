@@ -1,7 +1,7 @@
 // The list of operators, built from src/ops/ops.def and the library.
 #include "rooms.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
