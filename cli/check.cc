@@ -127,14 +127,14 @@ int check_cases(const CheckOptions& options) {
   return report(judge, failures, {{"cases", cases.size()}}, !options.json);
 }
 
-// Replays a dump. One of several that is malformed doesn't end the run.
+// Replays a dump. One of several that is malformed or too large doesn't end the run.
 Replay replay_or_problem(const std::string& folder, bool is_only_one, Judge& judge) {
   try {
     return replay(folder, judge);
-  } catch (const BadInput& error) {
+  } catch (const std::exception& error) {
     if (is_only_one) throw;
     Replay failed;
-    failed.problem = error.what();
+    failed.problem = error_message_of(error);
     const std::string folder_first = folder + ": ";  // report() writes it again
     if (failed.problem.starts_with(folder_first)) failed.problem.erase(0, folder_first.size());
     return failed;

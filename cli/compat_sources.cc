@@ -31,10 +31,12 @@ constexpr size_t kMostLineBytes = 4096;  // std::regex recurses once for each ch
 class ScratchFolder {
  public:
   ScratchFolder() {
-    std::string name = (fs::temp_directory_path() / "openaclnn-XXXXXX").string();
+    std::error_code error;
+    const fs::path parent = fs::temp_directory_path(error);
+    if (error) throw Failure("TMPDIR doesn't name a folder for temporary files: " + error.message());
+    std::string name = (parent / "openaclnn-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr)
-      throw Failure(fmt::format("cannot create a folder in {}: {}", fs::temp_directory_path().string(),
-                                std::strerror(errno)));
+      throw Failure(fmt::format("cannot create a folder in {}: {}", parent.string(), std::strerror(errno)));
     path_ = name;
   }
   ~ScratchFolder() {
@@ -117,6 +119,7 @@ std::vector<std::string> read_diagnostics(const std::string& text, Findings& fin
 
 // A missing header ends the compilation, so an empty file replaces it and the compilation is repeated.
 void compile(const CompatCheckOptions& options, const std::string& file, Findings& findings) {
+  const InterruptionHold hold;
   const ScratchFolder stand_ins;
   constexpr int kMostHeaders = 100;
   for (int attempt = 0; attempt < kMostHeaders; ++attempt) {

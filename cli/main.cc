@@ -134,6 +134,6 @@ int main(int argc, char** argv) {
     if (std::ferror(stdout) != 0) return finish_output(kProblem, error.code().value());  // from a print
     return refuse(error.what(), kProblem);
   } catch (const std::exception& error) {
-    return finish_output(refuse(error.what(), kProblem));
+    return finish_output(refuse(error_message_of(error), kProblem));
   }
 }

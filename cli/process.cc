@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
@@ -27,6 +26,8 @@ namespace openaclnn_cli {
 namespace {
 
 constexpr int kNotStarted = 127;
+
+volatile std::sig_atomic_t interruption = 0;  // the signal that an InterruptionHold received
 
 std::vector<char*> arguments_of(const std::vector<std::string>& words) {
   std::vector<char*> arguments;
@@ -72,8 +73,10 @@ bool drain(const std::array<int, 2>& from, const std::array<std::string*, 2>& to
   std::array<pollfd, 2> wanted = {pollfd{from[0], POLLIN, 0}, pollfd{from[1], POLLIN, 0}};
   while (wanted[0].fd >= 0 || wanted[1].fd >= 0) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(last - Clock::now()).count();
-    if (left <= 0 || to[0]->size() + to[1]->size() > limits.output_bytes) return false;
-    const int ready = poll(wanted.data(), wanted.size(), static_cast<int>(std::min<int64_t>(left, INT_MAX)));
+    if (left <= 0 || to[0]->size() + to[1]->size() > limits.output_bytes || interruption != 0) return false;
+    constexpr int64_t kMostMilliseconds = 500;  // a signal just before poll() doesn't end it
+    const int ready =
+        poll(wanted.data(), wanted.size(), static_cast<int>(std::min<int64_t>(left, kMostMilliseconds)));
     if (ready < 0 && errno != EINTR) return false;
     if (ready <= 0) continue;
     for (size_t k = 0; k < wanted.size(); ++k) {
@@ -88,6 +91,20 @@ bool drain(const std::array<int, 2>& from, const std::array<std::string*, 2>& to
 }
 
 }  // namespace
+
+InterruptionHold::InterruptionHold() {
+  struct sigaction remember = {};
+  remember.sa_handler = [](int signal) { interruption = signal; };
+  for (size_t k = 0; k < kSignals.size(); ++k) {
+    sigaction(kSignals[k], nullptr, &before_[k]);
+    if (before_[k].sa_handler != SIG_IGN) sigaction(kSignals[k], &remember, nullptr);
+  }
+}
+
+InterruptionHold::~InterruptionHold() {
+  for (size_t k = 0; k < kSignals.size(); ++k) sigaction(kSignals[k], &before_[k], nullptr);
+  if (interruption != 0) (void)raise(interruption);
+}
 
 Finished run_program(const std::vector<std::string>& words, const RunLimits& limits) {
   const std::vector<char*> arguments = arguments_of(words);
@@ -106,6 +123,7 @@ Finished run_program(const std::vector<std::string>& words, const RunLimits& lim
   close(out[0]);
   close(err[0]);
   finished.exit_code = wait_for(child);
+  if (interruption != 0) throw Failure(fmt::format("{} was interrupted", words[0]));
   return finished;
 }
 

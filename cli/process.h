@@ -1,6 +1,9 @@
 // Starts other programs for commands.
 #pragma once
 
+#include <signal.h>
+
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <string>
@@ -18,6 +21,20 @@ struct Finished {
 struct RunLimits {
   std::chrono::milliseconds time = std::chrono::hours(24);
   size_t output_bytes = size_t{1} << 28;
+};
+
+// While an object lives, SIGHUP, SIGINT and SIGTERM don't end this process: run_program kills its program instead and throws Failure. The
+// object's destructor repeats the signal, after objects that were created later have deleted their temporary files.
+class InterruptionHold {
+ public:
+  InterruptionHold();
+  ~InterruptionHold();
+  InterruptionHold(const InterruptionHold&) = delete;
+  InterruptionHold& operator=(const InterruptionHold&) = delete;
+
+ private:
+  static constexpr std::array kSignals = {SIGHUP, SIGINT, SIGTERM};
+  std::array<struct sigaction, kSignals.size()> before_;
 };
 
 // Runs a program found on PATH without input until it ends and returns its output. The program

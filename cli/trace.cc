@@ -165,7 +165,12 @@ class TraceOutput {
       if (*file < 0) refuse();
       if (flock(*file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         throw BadInput(fmt::format("{} is the trace of another process that runs; name another file", name_));
-      if (ftruncate(*file, 0) != 0) refuse();
+      // A byte shows that the disk isn't full. Otherwise an empty file would look like that of a program without calls.
+      if (ftruncate(*file, 0) == 0 && pwrite(*file, "[", 1, 0) == 1 && ftruncate(*file, 0) == 0) return;
+      const int why = errno;
+      if (!existed_) unlink(path_.c_str());
+      errno = why;
+      refuse();
     }
   }
   const std::string& path() const { return path_; }

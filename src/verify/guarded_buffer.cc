@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <vector>
 
 #include "acl/acl.h"
@@ -100,9 +101,12 @@ GuardedBuffer::GuardedBuffer(Placement placement, size_t bytes)
     } else {
       void* mapping =
           mmap(nullptr, mapping_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-      require(mapping != MAP_FAILED, "mmap");
+      if (mapping == MAP_FAILED) throw std::bad_alloc();
       mapping_ = static_cast<std::byte*>(mapping);
-      if (inside > 0) require(mprotect(mapping_ + page, inside, PROT_READ | PROT_WRITE) == 0, "mprotect");
+      if (inside > 0 && mprotect(mapping_ + page, inside, PROT_READ | PROT_WRITE) != 0) {
+        munmap(mapping_, mapping_bytes_);
+        throw std::bad_alloc();
+      }
     }
     std::byte* const first = mapping_ + page;
     if (has_canaries_) std::memset(first, kCanary, inside);

@@ -1,7 +1,7 @@
 // The sequence of calls that every host program makes.
 #include "verify/runner.h"
 
-#include <cstdio>
+#include <stdexcept>
 #include <vector>
 
 namespace openaclnn_verify {
@@ -27,10 +27,9 @@ std::string take_error_text() {
 
 void use_device() {
   thread_local const aclError made_current = aclrtSetDevice(0);
-  if (made_current != ACL_SUCCESS) {
-    std::fprintf(stderr, "aclrtSetDevice(0) returned %d: %s\n", made_current, take_error_text().c_str());
-    std::abort();
-  }
+  if (made_current != ACL_SUCCESS)
+    throw std::runtime_error("aclrtSetDevice(0) returned " + std::to_string(made_current) + ": " +
+                             take_error_text());
 }
 
 Outcome run_phase2(Phase2 phase2, aclOpExecutor* executor, uint64_t workspace_bytes,

@@ -69,6 +69,19 @@ class DumpsTest(CliTest):
         self.assertEqual(report["calls"][1]["message"], "not repeated: weight: the saved data is incomplete: the memory cannot be read")
         self.assertEqual(report["calls"][2]["message"], "")
 
+    def test_one_dump_of_several_may_be_too_large(self):
+        self.write_table()
+        for index in (0, 1):
+            self.run_cli("run", "Embedding", "--weight", "table.npy", "--indices", str(index), OPENACLNN_DUMP="dumps:all")
+        large = min((self.folder / "dumps").iterdir())
+        call = json.loads((large / "call.json").read_text())
+        output = next(argument for argument in call["arguments"] if argument["name"] == "out")
+        output["tensor"]["shape"] = [2 ** 58, 2]
+        (large / "call.json").write_text(json.dumps(call))
+        report = json.loads(self.run_cli("check", "--replay", "dumps", "--json", code=1).stdout)
+        self.assertIn("Failed to allocate", report["calls"][0]["message"])
+        self.assertEqual(report["calls"][1]["message"], "")
+
     def test_the_folder_of_a_bad_dump_is_named_once(self):
         self.write_table()
         for index in (0, 1):

@@ -2,12 +2,14 @@
 # Tests commands of openaclnn for porting a CANN program: the meaning of codes, and missing functions.
 """usage: test_porting.py PROGRAM [unittest arguments]"""
 import json
+import os
 import re
+import signal
 import subprocess
 import time
 import unittest
 
-from program import ROOT, CliTest
+from program import PROGRAM, ROOT, CliTest
 
 
 class ExplainTest(CliTest):
@@ -204,6 +206,30 @@ class CompatCheckTest(CliTest):
         self.write("fine.cpp", b"int main() {}\n")
         self.refuse("compat-check", "fine.cpp", "image.png", contains="image.png")
         self.refuse("compat-check", "missing.cpp", contains="missing.cpp isn't a readable file")
+
+    def test_signals_leave_no_temporary_folder(self):
+        compiler = self.folder / "slow"
+        compiler.write_text("#!/bin/sh\ntouch started\nexec sleep 100\n")
+        compiler.chmod(0o755)
+        (self.folder / "old.cpp").write_text("int main() {}\n")
+        temporary = self.folder / "temporary"
+        temporary.mkdir()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            child = subprocess.Popen([PROGRAM, "compat-check", "old.cpp", "--compiler", compiler], cwd=self.folder, stderr=subprocess.PIPE,
+                                     env={**os.environ, "TMPDIR": str(temporary)})
+            while not (self.folder / "started").exists() and child.poll() is None:
+                time.sleep(0.01)
+            self.assertNotEqual(list(temporary.iterdir()), [])
+            child.send_signal(number)
+            self.assertEqual(child.communicate(timeout=50), (None, b""))
+            self.assertEqual(child.returncode, -number)
+            self.assertEqual(list(temporary.iterdir()), [])
+            (self.folder / "started").unlink()
+
+    def test_a_missing_folder_for_temporary_files(self):
+        self.write("old.cpp", b"int main() {}\n")
+        done = self.run_cli("compat-check", "old.cpp", code=1, TMPDIR=str(self.folder / "none"))
+        self.assertIn("TMPDIR doesn't name a folder", done.stderr)
 
     def test_bad_input(self):
         self.refuse("compat-check", "missing.cpp")

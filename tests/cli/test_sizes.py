@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-# Tests sizes and lengths of openaclnn run: sequences of token compression, numbers beyond 64 bits, long JSON.
+# Tests sizes and lengths of openaclnn run: sequences of token compression, numbers beyond 64 bits, long JSON. Also tests little memory.
 """usage: test_sizes.py PROGRAM [unittest arguments]"""
 import json
+import os
 import unittest
 
-from program import CliTest, floats, npy_bytes, read_npy, safetensors_bytes
+from program import CliTest, ShellTest, floats, npy_bytes, read_npy, safetensors_bytes
 
 
 class SizesTest(CliTest):
@@ -51,6 +52,25 @@ class SizesTest(CliTest):
         self.write("many.safetensors", safetensors_bytes(entries, floats(*range(160_000))))
         self.run_cli("run", "Embedding", "--weight", "many.safetensors:77777", "--indices", "0", "--out", "row.npy")
         self.assertEqual(read_npy(self.folder / "row.npy")[2], floats(77777))
+
+
+class MemoryTest(ShellTest):
+    def setUp(self):
+        super().setUp()
+        if self.shell("", "explain", "0", before="ulimit -v 1000000").returncode != 0:
+            self.skipTest("sanitized programs need more address space")
+
+    def test_too_little_memory_ends_no_command_by_a_signal(self):
+        for limit in [*(f"-v {kibibytes}" for kibibytes in range(16_000, 60_000, 1500)), *(f"-d {kibibytes}" for kibibytes in range(1000, 8000, 500))]:
+            done = self.shell("", "check", "Embedding", "--cases", "1", before=f"ulimit {limit}")
+            if "error while loading shared libraries" not in done.stderr:
+                self.assertIn(done.returncode, (0, 1), f"{limit}: {done.stderr}")
+
+    def test_too_little_memory_has_a_message(self):
+        self.write("large.npy", npy_bytes("<f4", (2**29,), b""))
+        os.truncate(self.folder / "large.npy", 128 + 2**31)
+        done = self.shell("", "judge", "large.npy", "large.npy", before="ulimit -v 1000000")
+        self.assertEqual((done.returncode, done.stderr), (1, "openaclnn: there isn't enough memory\n"))
 
 
 if __name__ == "__main__":

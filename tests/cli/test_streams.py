@@ -140,6 +140,11 @@ class TraceTest(ShellTest):
             done = self.run_cli("trace", "--out", out, PROGRAM, *EMBED, code=1)
             self.assertRegex(done.stderr, f"\\Aopenaclnn: {out} cannot be written: [^\n]+\n\\Z")
 
+    def test_an_output_without_space(self):
+        done = self.shell("", "trace", "--out", "t.json", "true", before="ulimit -f 0")
+        self.assertEqual((done.returncode, done.stderr), (1, "openaclnn: t.json cannot be written: File too large\n"))
+        self.assertFalse((self.folder / "t.json").exists())
+
     def test_an_older_trace_is_not_taken_for_a_new_one(self):
         self.write("t.json", b"[\nold\n]\n")
         self.assertIn("there is no trace", self.run_cli("trace", "--out", "t.json", "true", code=1).stderr)
