@@ -61,7 +61,7 @@ class MemoryTest(ShellTest):
             self.skipTest("sanitized programs need more address space")
 
     def test_too_little_memory_ends_no_command_by_a_signal(self):
-        for limit in [*(f"-v {kibibytes}" for kibibytes in range(16_000, 60_000, 1500)), *(f"-d {kibibytes}" for kibibytes in range(1000, 8000, 500))]:
+        for limit in [*(f"-v {kibibytes}" for kibibytes in range(24_000, 60_000, 2000)), *(f"-d {kibibytes}" for kibibytes in range(1000, 8000, 500))]:
             done = self.shell("", "check", "Embedding", "--cases", "1", before=f"ulimit {limit}")
             if "error while loading shared libraries" not in done.stderr:
                 self.assertIn(done.returncode, (0, 1), f"{limit}: {done.stderr}")
