@@ -52,7 +52,9 @@ bool Driver::judge(PluginStatus status) {
   switch (status) {
     case PluginStatus::done: return true;
     case PluginStatus::not_ready: return false;
-    case PluginStatus::out_of_memory: throw std::bad_alloc();
+    case PluginStatus::out_of_memory:
+      throw DeviceMemoryFailure(
+          text("EL0004 Failed to allocate memory on device ", device_, ": ", table_.error_text()));
     case PluginStatus::captured:
     case PluginStatus::refused: throw DeviceFailure(text("device ", device_, ": ", table_.error_text()));
     case PluginStatus::lost: break;

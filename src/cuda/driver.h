@@ -51,8 +51,8 @@ class Driver {
   bool is_usable() const noexcept;
   bool is_lost() const noexcept { return lost_.load(std::memory_order_acquire) != nullptr; }
 
-  // Calls a function of the table. Returns false for "not ready". Throws DeviceFailure, or std::bad_alloc if
-  // memory is exhausted.
+  // Calls a function of the table. Returns false for "not ready". Throws DeviceFailure, or
+  // DeviceMemoryFailure if memory is exhausted.
   template <class... Parameters, class... Arguments>
   bool call(PluginStatus (*PluginTable::*function)(int, Parameters...), Arguments... arguments) {
     require_usable();

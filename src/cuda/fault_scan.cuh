@@ -5,7 +5,9 @@
 #include <cstdint>
 
 #include "base/fault_scan_size.h"
+#include "base/fault_value.h"
 #include "cuda/kernel.cuh"
+#include "cuda/loops.cuh"
 
 namespace openaclnn::cuda {
 
@@ -46,6 +48,33 @@ __device__ __forceinline__ FaultScan join_blocks(const FaultScan* scans, int64_t
   FaultScan mine = FaultScan::none();
   for (int64_t k = threadIdx.x; k < blocks; k += kThreads) mine.join(scans[k]);
   return join_block(mine);
+}
+
+// The positions of an index tensor, which is the first operand of `nest`, and the rows that indices must be in.
+template <int kOperands>
+struct IndexRange {
+  LoopNest<kOperands> nest;
+  int64_t positions, table_rows;
+};
+
+// Runs as one block: combines the results of all blocks into the fault, and sets `faults` to their number.
+template <class Index, int kOperands>
+__global__ void __launch_bounds__(kThreads)
+    report_indices(const __grid_constant__ IndexRange<kOperands> range, const Index* indices,
+                   const FaultScan* scans, int64_t blocks, bool nothing_written, int64_t* faults,
+                   Fault* fault) {
+  const FaultScan found = join_blocks(scans, blocks);
+  if (threadIdx.x != 0) return;
+  *faults = found.count;
+  if (found.count == 0) return;
+  int64_t at[kOperands];
+  find_offsets(range.nest, found.lowest, at);
+  show_element(indices[at[0]], *fault);
+  fault->position = found.lowest;
+  fault->limit = range.table_rows;
+  fault->total = range.positions;
+  fault->nothing_written = nothing_written;
+  fault->count = found.count;
 }
 
 }  // namespace openaclnn::cuda

@@ -1,8 +1,10 @@
-// The exception that a device throws when an operation fails. The wall (guard.h) converts it to a code and an
+// The exceptions that a device throws when an operation fails. The wall (guard.h) converts them to a code and an
 // error message.
 #pragma once
 
 #include <exception>
+#include <new>
+#include <string>
 #include <utility>
 
 #include "base/status.h"
@@ -21,6 +23,17 @@ class DeviceFailure final : public std::exception {
 
  private:
   int code_ = 0;
+  std::string sentence_;
+};
+
+// Memory of a device, or of its driver, is exhausted. The wall provides the code for failed allocations.
+class DeviceMemoryFailure final : public std::bad_alloc {
+ public:
+  explicit DeviceMemoryFailure(std::string sentence) : sentence_(std::move(sentence)) {}
+
+  const char* what() const noexcept override { return sentence_.c_str(); }
+
+ private:
   std::string sentence_;
 };
 

@@ -26,6 +26,11 @@ inline constexpr WallCodes kLaunchWall = {361001, 361001, 561000};   // phase 2
 inline constexpr const char* kAllocationSentence =
     "EL0004 Failed to allocate memory for the call's own bookkeeping";
 
+// Exhausted memory of a device has a message of its own.
+inline const char* sentence_of(const std::bad_alloc& error) {
+  return dynamic_cast<const DeviceMemoryFailure*>(&error) != nullptr ? error.what() : kAllocationSentence;
+}
+
 // Runs `body`, which returns a Status, and returns its code. Adds the error message of a failure to this
 // thread's messages.
 template <class Body>
@@ -36,8 +41,8 @@ int guard(const char* function, WallCodes codes, Body&& body) noexcept {
     if (status.ok()) return 0;
     add_error_line(function, status.sentence(), status.code());
     return status.code();
-  } catch (const std::bad_alloc&) {
-    add_error_line(function, kAllocationSentence, codes.allocation);
+  } catch (const std::bad_alloc& error) {
+    add_error_line(function, sentence_of(error), codes.allocation);
     return codes.allocation;
   } catch (const DeviceFailure& failure) {
     const int code = failure.code(codes.device);

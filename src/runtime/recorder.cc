@@ -132,8 +132,8 @@ Status record_phase2(const DumpedData& before, const char* function, const std::
   } catch (const DeviceFailure& failure) {
     quietly([&] { record({failure.code(kLaunchWall.device), failure.what()}); });
     throw;
-  } catch (const std::bad_alloc&) {
-    quietly([&] { record({kLaunchWall.allocation, kAllocationSentence}); });
+  } catch (const std::bad_alloc& error) {
+    quietly([&] { record({kLaunchWall.allocation, sentence_of(error)}); });
     throw;
   }
 }

@@ -122,7 +122,7 @@ PROCESS_TEST_F(FullOtherInProcess, LeavesTheProgramsDevice) {
   int device = -1;
   expect(0, aclrtSetDevice(1));
   fake("devices=2 fail=cudaSetDevice:1:2");
-  expect(361001, counter.add(on_lost), {"Failed to allocate"});
+  expect(361001, counter.add(on_lost), {"EL0004 Failed to allocate memory on device 1", "out of memory"});
   ASSERT_EQ(OPENACLNN_CUDA_API(cudaGetDevice)(&device), cudaSuccess);
   EXPECT_EQ(device, 0);
   expect(0, counter.add(on_lost));

@@ -45,25 +45,6 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) scans[blockIdx.x] = mine;
 }
 
-// Runs as one block: combines the results of all blocks into the fault, and sets `faults` to their number.
-template <class Index>
-__global__ void __launch_bounds__(kThreads)
-    report_faults(const __grid_constant__ EmbeddingPlan plan, const Index* indices, const FaultScan* scans,
-                  int64_t blocks, bool nothing_written, int64_t* faults, Fault* fault) {
-  const FaultScan found = join_blocks(scans, blocks);
-  if (threadIdx.x != 0) return;
-  *faults = found.count;
-  if (found.count == 0) return;
-  int64_t at[2];
-  find_offsets(plan.nest, found.lowest, at);
-  fault->position = found.lowest;
-  fault->value = static_cast<int64_t>(indices[at[0]]);
-  fault->limit = plan.table_rows;
-  fault->total = plan.positions;
-  fault->nothing_written = nothing_written;
-  fault->count = found.count;
-}
-
 // Copies words [first, words) in steps of `step`, with several loads in flight. A null source means zeros.
 template <class Word>
 __device__ __forceinline__ void copy_row(const Copy& copy, char* to, const char* from, int64_t first,
@@ -141,7 +122,8 @@ cudaError_t launch(const EmbeddingPlan& plan, const LaunchIo& io) {
   int64_t* const faults = workspace_part<int64_t>(io, plan.faults);
   const bool strict = io.check == CheckMode::strict;
   const auto report = [&](int64_t blocks) {
-    return launch_kernel(report_faults<Index>, grid_of(1), kThreads, 0, io.stream, plan, indices, scans,
+    const IndexRange<2> range = {plan.nest, plan.positions, plan.table_rows};
+    return launch_kernel(report_indices<Index, 2>, grid_of(1), kThreads, 0, io.stream, range, indices, scans,
                          blocks, strict, faults, io.fault);
   };
   if (strict) {

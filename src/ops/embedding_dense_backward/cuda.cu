@@ -3,7 +3,6 @@
 // the sort leaves most of the GPU idle. Every row of the table is written once.
 #include <bit>
 
-#include "base/fault_value.h"
 #include "base/index_values.h"
 #include "base/plan_tensor.h"
 #include "base/search.h"
@@ -42,26 +41,6 @@ __global__ void __launch_bounds__(kThreads)
   }
   mine = join_block(mine);
   if (threadIdx.x == 0) scans[blockIdx.x] = mine;
-}
-
-// Runs as one block: combines the results of all blocks into the fault, and sets `faults` to their number.
-template <class Index>
-__global__ void __launch_bounds__(kThreads)
-    report_faults(const __grid_constant__ EmbeddingBackwardPlan plan, const Index* indices,
-                  const FaultScan* scans, int64_t blocks, bool nothing_written, int64_t* faults,
-                  Fault* fault) {
-  const FaultScan found = join_blocks(scans, blocks);
-  if (threadIdx.x != 0) return;
-  *faults = found.count;
-  if (found.count == 0) return;
-  int64_t at[1];
-  find_offsets(plan.index_nest, found.lowest, at);
-  show_element(indices[at[0]], *fault);
-  fault->position = found.lowest;
-  fault->limit = plan.table_rows;
-  fault->total = plan.positions;
-  fault->nothing_written = nothing_written;
-  fault->count = found.count;
 }
 
 // Every sorted position is a group of terms. The first position of a row has all terms of the row, the others
@@ -170,7 +149,8 @@ cudaError_t decode(const EmbeddingBackwardPlan& plan, const LaunchIo& io) {
     error = launch_kernel(decode_indices<Word, Index>, grid_of(blocks), kThreads, 0, io.stream, plan, indices,
                           buffers.keys[0], buffers.positions[0], used, scans);
     if (error != cudaSuccess || io.check == CheckMode::silent) return;
-    error = launch_kernel(report_faults<Index>, grid_of(1), kThreads, 0, io.stream, plan, indices, scans,
+    const IndexRange<1> range = {plan.index_nest, plan.positions, plan.table_rows};
+    error = launch_kernel(report_indices<Index, 1>, grid_of(1), kThreads, 0, io.stream, range, indices, scans,
                           blocks, strict, faults, io.fault);
   });
   return error;
