@@ -49,10 +49,10 @@ class _Kept:
 
 
 def _use_count(storage):
-    # Older versions have the count behind the pointer to the table of functions, which _alone() checks.
+    # Older versions have the count behind the pointer to the table of functions, which _alone() checks. Some have 32 bits for it, others 64.
     if hasattr(torch._C, "_storage_Use_Count"):
         return torch._C._storage_Use_Count(storage._cdata)
-    return ctypes.c_size_t.from_address(storage._cdata + ctypes.sizeof(ctypes.c_void_p)).value
+    return ctypes.c_uint32.from_address(storage._cdata + ctypes.sizeof(ctypes.c_void_p)).value
 
 
 def _is_resizable(storage):

@@ -80,7 +80,7 @@ def prepare(name: str, query: torch.Tensor, key: torch.Tensor, value: torch.Tens
         lengths = tensors[0].shape[2], tensors[1].shape[2]
     require(extras.softmax_layout == "" or packed, name,
              f"softmax_layout is {extras.softmax_layout!r} with input_layout {layout!r}; only 'TND' has it")
-    options = dataclasses.replace(options, q_ends=q_ends, kv_ends=kv_ends)
+    options = options.with_lists(None, q_ends, kv_ends)
     shape = tensors[0].shape[0], head_num, *lengths
     mask = _mask(name, extras.atten_mask, options, shape)
     prefix = _prefix(name, extras.prefix, options, shape) if mask is not None else None
@@ -90,7 +90,7 @@ def prepare(name: str, query: torch.Tensor, key: torch.Tensor, value: torch.Tens
         wanted = torch.float64 if query.dtype == torch.float64 else torch.float32
         require(tuple(sink.shape) == (head_num,) and sink.dtype in (torch.float32, wanted), name,
                  f"sink is {text(sink)}; it must be float32 of shape [{head_num}], the number of heads")
-    prepared = Prepared((*tensors, mask, pse, sink, extras.dropout_mask), dataclasses.replace(options, prefix=prefix), layout,
+    prepared = Prepared((*tensors, mask, pse, sink, extras.dropout_mask), options.with_lists(prefix, q_ends, kv_ends), layout,
                         numbers)
     _check_dropout(name, extras.dropout_mask, prepared)
     return prepared

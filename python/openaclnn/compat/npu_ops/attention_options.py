@@ -45,6 +45,11 @@ class Options:
         """Returns the values in the order of SCHEMA."""
         return tuple(getattr(self, field.name) for field in dataclasses.fields(self))
 
+    def with_lists(self, prefix: list[int] | None, q_ends: list[int] | None, kv_ends: list[int] | None) -> Options:
+        """Returns the same numbers with these lists. PyTorch 2.6 can't compile dataclasses.replace()."""
+        return Options(self.scale, self.keep_prob, self.sparse_mode, self.pre, self.next, prefix, q_ends, kv_ends, self.pse_type,
+                       self.q_start, self.kv_start, self.seed, self.offset)
+
 
 @dataclasses.dataclass(frozen=True)
 class Segment:
