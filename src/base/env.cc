@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/current_folder.h"
 #include "base/first_use.h"
 #include "base/nearest.h"
 #include "base/printable.h"
@@ -121,6 +122,7 @@ std::unique_ptr<const Reading> read_environment() {
   read_path(*reading, "OPENACLNN_CUDA_PLUGIN", env.cuda_plugin, "the plugin beside the library");
   read_text(*reading, "OPENACLNN_TRACE", "a file", env.trace);
   read_text(*reading, "OPENACLNN_DUMP", "a folder, or folder:operator,...", env.dump);
+  if (!env.dump.empty()) env.dump = path_from_root(env.dump).value_or(env.dump);
   read_choice<LogLevel>(*reading, "OPENACLNN_LOG", kLevels, env.log);
   return reading;
 }

@@ -7,7 +7,9 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <sstream>
+#include <system_error>
 
 #include "base/cancellation.h"
 #include "base/dump_setting.h"
@@ -163,8 +165,11 @@ void dump_call(const CallRecord& record, std::string_view function, const std::s
   const std::string whole = json.text() + "\n";
   FileWriter file(folder + "/call.json");
   file.append(whole.data(), whole.size());
-  if (const std::string why = file.finish(); !why.empty())
+  if (const std::string why = file.finish(); !why.empty()) {
     log_message(LogLevel::error, text("OPENACLNN_DUMP: '", folder, "/call.json': ", why));
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);  // tensors of an unknown call
+  }
 }
 
 }  // namespace openaclnn

@@ -1,17 +1,14 @@
 // Interprets the section "dump" of acl.json.
 #include "runtime/dump_settings.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <initializer_list>
-#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "acl/acl_base.h"
+#include "base/current_folder.h"
 #include "base/json_view.h"
 #include "base/text.h"
 
@@ -85,19 +82,13 @@ class Section {
     settings_.inputs = mode != 0;
   }
 
-  // A path relative to the folder that is current now, so that a later chdir() has no effect.
   void read_path(const std::string& key, JsonView value) {
     const std::string path = value.is_string() ? value.string() : "";
     if (path.empty() || path.find('\0') != std::string::npos)
       return refuse(key, value, "it must be the path of a folder");
-    if (path.front() == '/') {
-      settings_.path = path;
-      return;
-    }
-    const std::unique_ptr<char, void (*)(void*)> current(getcwd(nullptr, 0), std::free);
-    if (current == nullptr)
-      return refuse(key, value, "it must be an absolute path: there is no current folder");
-    settings_.path = text(current.get(), "/", path);
+    std::optional<std::string> from_root = path_from_root(path);
+    if (!from_root) return refuse(key, value, "it must be an absolute path: there is no current folder");
+    settings_.path = std::move(*from_root);
   }
 
   // Each element may name a model, operators ("layer"), or both. Elements of models don't apply to calls.

@@ -6,10 +6,10 @@ import os
 import subprocess
 import unittest
 
-from program import PROGRAM, CliTest
+from program import PROGRAM, ShellTest
 
 
-class DumpsTest(CliTest):
+class DumpsTest(ShellTest):
     def test_dumps_are_replayed(self):
         self.write_table()
         embed = ["run", "Embedding", "--weight", "table.npy", "--indices"]
@@ -46,6 +46,12 @@ class DumpsTest(CliTest):
         earlier, = self.folder.glob("deep/folder/*-0-aclnnEmbedding")
         self.assertEqual(list(earlier.iterdir()), [])
         self.assertEqual(len(list(self.folder.glob("deep/folder/*-100-aclnnEmbedding/call.json"))), 1)
+
+    def test_a_dump_without_space_leaves_nothing(self):
+        self.write_table()
+        done = self.shell("", "run", "Embedding", "--weight", "table.npy", "--indices", "1", before="ulimit -f 0", OPENACLNN_DUMP="dumps:all")
+        self.assertRegex(done.stderr, "call.json': File too large\n")
+        self.assertEqual(list((self.folder / "dumps").iterdir()), [])
 
     def test_parents_of_the_folder_are_created(self):
         self.write_table()

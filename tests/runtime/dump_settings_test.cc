@@ -1,4 +1,4 @@
-// Tests how aclInit interprets the section "dump" of acl.json.
+// Tests how aclInit interprets the section "dump" of acl.json, and what a relative OPENACLNN_DUMP means.
 #include <filesystem>
 #include <initializer_list>
 #include <string>
@@ -6,6 +6,7 @@
 
 #include "runtime/counter.h"
 #include "runtime/dump_test.h"
+#include "support/subprocess.h"
 
 namespace {
 
@@ -97,6 +98,27 @@ TEST_F(DumpSettingsTest, EscapesAndRelativePaths) {
   finish();
   EXPECT_EQ(dump_json(),
             head() + "\n\"Aten.Add.0.forward\":{\"input_args\":[],\"input_kwargs\":{},\"output\":[]}}}\n");
+}
+
+class DumpInProcess : public RuntimeTest {};
+PROCESS_TEST_F(DumpInProcess, FollowsNoChangeOfTheFolder) {
+  fs::current_path("later");
+  Counter counter;
+  expect(0, counter.add(stream));
+  expect(0, aclrtSynchronizeStream(stream));
+}
+
+TEST(DumpVariable, IsRelativeToTheFirstFolder) {
+  const openaclnn_test::ScratchFolder scratch;
+  fs::create_directory(scratch.path("later"));
+  const fs::path before = fs::current_path();
+  fs::current_path(scratch.path());
+  const openaclnn_test::ProcessResult result =
+      openaclnn_test::run_suite("Dump", {{"OPENACLNN_DUMP", "dumps:all"}});
+  fs::current_path(before);
+  EXPECT_TRUE(openaclnn_test::ran_and_passed(result)) << result.output;
+  EXPECT_FALSE(fs::is_empty(scratch.path("dumps")));
+  EXPECT_TRUE(fs::is_empty(scratch.path("later")));
 }
 
 }  // namespace
