@@ -181,7 +181,7 @@ NativeStream Place::native_stream() const {
     const nb::object torch = nb::module_::import_("torch");
     address = torch.attr("cuda").attr("current_stream")(array_.device).attr("cuda_stream");
   } else if (array_.library == Library::cupy) {
-    owner = nb::module_::import_("cupy").attr("cuda").attr("get_current_stream")();
+    owner = nb::module_::import_("cupy").attr("cuda").attr("get_current_stream")(array_.device);
     address = owner.attr("ptr");
     // Such a stream has another lifetime than its object.
     if (nb::cast<std::string>(nb::type_name(owner.type())).ends_with("ExternalStream")) owner.reset();

@@ -95,7 +95,7 @@ def fake_library(name, stream):
         library.Tensor = FakeTensor
         library.cuda = types.SimpleNamespace(current_stream=lambda device: types.SimpleNamespace(cuda_stream=stream))
     else:
-        library.cuda = types.SimpleNamespace(get_current_stream=lambda: library.stream)
+        library.cuda = types.SimpleNamespace(get_current_stream=lambda device: library.stream)
         library.stream = types.SimpleNamespace(ptr=stream)
     sys.modules[name] = library
     return library
